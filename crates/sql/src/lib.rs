@@ -1,1 +1,30 @@
-//! sql
+//! Texts of SQL in, facts about them out.
+//!
+//! This crate says of a statement what it is, what it may change, what its digest is, and whether its result depends on
+//! nothing but the tables it names. It refuses to know connections, schemas as they are, caches and policies: it sees
+//! only the bytes of one text and the modes they are to be read in. Every function is total, and whatever is not
+//! understood is answered with the worse case: not cacheable, writes everything.
+//!
+//! Its shape: one lexer that cuts exactly as the servers do; quick answers from tokens for every request; and a full
+//! parser, asked once for each template, which is fed with our tokens, so that there is only one lexer to be right.
+#![allow(clippy::unimplemented)]
+
+mod analysis;
+mod binlog;
+mod effects;
+mod key;
+mod modes;
+mod ours;
+mod reason;
+mod request;
+mod shape;
+
+pub use analysis::{Analysis, analyse, pure_expression, view_tables};
+pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
+pub use effects::{Effects, Temporary, TransactionEffect, Writes, effects};
+pub use key::{hint_error, key_text, strip_hint};
+pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
+pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
+pub use reason::Reason;
+pub use request::{Hint, Request, read};
+pub use shape::{Shape, shape};

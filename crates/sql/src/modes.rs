@@ -1,0 +1,75 @@
+//! What has to be known of the server and the session before a text can be read at all.
+
+/// The two families of servers, where their grammars differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flavor {
+    /// MySQL and what calls itself so.
+    MySql,
+    /// MariaDB.
+    MariaDb,
+}
+
+/// The oldest MySQL whose built-in functions are the ones this crate knows.
+///
+/// On an older server a stored function may carry the name of a newer built-in, so such a server has to be read with
+/// [`Modes::other_syntax`] set.
+pub const OLDEST_MYSQL: (u8, u8, u8) = (8, 0, 11);
+
+/// The oldest MariaDB whose built-in functions are the ones this crate knows; see [`OLDEST_MYSQL`].
+pub const OLDEST_MARIADB: (u8, u8, u8) = (10, 5, 0);
+
+/// The parts of `sql_mode`, and the flavor, that change how a text is cut into tokens or what its tokens mean.
+///
+/// The text itself has to be in utf8mb3, utf8mb4, latin1, ascii or binary: in the other character sets a quote or a
+/// backslash can be the second byte of a character, which is not looked for here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Modes {
+    /// Whose grammar it is.
+    pub flavor: Flavor,
+    /// ANSI_QUOTES: `"a"` is a name, not a string.
+    pub ansi_quotes: bool,
+    /// NO_BACKSLASH_ESCAPES: `\` is a character like any other.
+    pub no_backslash_escapes: bool,
+    /// PIPES_AS_CONCAT: `||` joins strings.
+    pub pipes_as_concat: bool,
+    /// IGNORE_SPACE: `count (x)` is the built-in function.
+    pub ignore_space: bool,
+    /// A mode that changes the grammar in ways not modelled here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server
+    /// older than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
+    pub other_syntax: bool,
+}
+
+impl Modes {
+    /// The default modes of a server of this flavor.
+    pub const fn new(flavor: Flavor) -> Self {
+        Modes {
+            flavor,
+            ansi_quotes: false,
+            no_backslash_escapes: false,
+            pipes_as_concat: false,
+            ignore_space: false,
+            other_syntax: false,
+        }
+    }
+}
+
+/// A table or view as a statement names it: unquoted, in the case in which it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableName {
+    /// The schema, or None for the session's current one.
+    pub schema: Option<String>,
+    /// The table's own name.
+    pub name: String,
+}
+
+impl TableName {
+    /// A name without a schema.
+    pub fn bare(name: impl Into<String>) -> Self {
+        TableName { schema: None, name: name.into() }
+    }
+
+    /// A name with its schema.
+    pub fn of(schema: impl Into<String>, name: impl Into<String>) -> Self {
+        TableName { schema: Some(schema.into()), name: name.into() }
+    }
+}
