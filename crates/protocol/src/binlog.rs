@@ -1,0 +1,47 @@
+//! The binary log: bytes of one event in, what happened out.
+//!
+//! Speaks the row-based dialect of both servers, checks every checksum and
+//! unpacks what they compress. It knows no tables and no policy: an event that
+//! it cannot name is [`Body::Unknown`], and what to do about that (forget
+//! everything) is the reader's decision. Nothing here panics on any input and
+//! nothing grows beyond a named bound, since a decoder that falls over takes
+//! the freshness of every cached result with it.
+//!
+//! An event is decoded in two steps. [`Decoder::event`] splits it and copies
+//! its row data once; [`Rows::rows`] then walks the rows where they lie and
+//! allocates nothing, so that a reader who only wants a key pays only for it.
+
+mod event;
+mod kind;
+
+mod checksum;
+mod decoder;
+mod inflate;
+mod payload;
+mod tagged;
+
+mod command;
+mod gtid;
+mod gtid_set;
+mod query;
+mod xid;
+
+mod rows;
+mod table_map;
+
+mod decimal;
+mod temporal;
+mod value;
+
+pub use command::{Replica, binlog_dump, binlog_dump_gtid, register_replica};
+pub use decimal::Decimal;
+pub use decoder::{Decoder, Flavor};
+pub use event::{Body, Event, EventHeader};
+pub use gtid::{Gtid, GtidEvent};
+pub use gtid_set::{GtidSet, InvalidGtid};
+pub use inflate::UNPACKED_LEN_MAX;
+pub use rows::{Fields, RowChange, RowChanges, RowImage, Rows, RowsKind};
+pub use table_map::{TableColumn, TableMap};
+pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use value::{Compressed, Field, Value};
+pub use xid::Xid;
