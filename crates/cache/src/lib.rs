@@ -1,1 +1,29 @@
-//! cache
+//! Stamps, fences and stored results: what Freshet knows of freshness, and nothing else.
+//!
+//! Keys and bodies are opaque bytes, dependencies are indexes of cells, time is handed in. The crate does no
+//! input or output, starts no thread, and knows neither SQL nor MySQL.
+//!
+//! It has two halves that meet in one call, [`Freshness::check`]:
+//!
+//! * [`freshness`]: one rule that says whether a result is still true, with its proof. Changes cost O(1) per
+//!   thing changed, however many results are stored, because a change touches a *cell* and never an entry.
+//! * [`cache`]: a store with a strict bound in bytes. It may forget anything at any time; it may never
+//!   return a result that the rule refuses, nor one that belongs to another key.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod cache;
+mod cells;
+mod dep;
+mod entry;
+mod fence;
+pub mod freshness;
+mod position;
+mod statistics;
+
+pub use cache::{Cache, Insert, Lookup};
+pub use dep::{Dep, TableDeps};
+pub use entry::{Entry, Fill, Key};
+pub use fence::Fence;
+pub use freshness::{Freshness, Verdict};
+pub use position::Position;
+pub use statistics::Statistics;

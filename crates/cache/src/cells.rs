@@ -1,0 +1,92 @@
+//! The cells: one stamp and one count of fences for whatever hashes to the same place.
+//!
+//! A cell is 16 bytes and never crosses a cache line, so the two loads of a check cost one miss. The cells are
+//! the only memory of this crate that exists before there is anything to remember: [`Cells::BYTES`].
+
+use crate::{Dep, Position, TableDeps};
+use ahash::RandomState;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// Tables are spread over this many pairs of cells. Of 1,000 tables in use, about 8 pairs of tables share one.
+const TABLE_SLOTS: u32 = 1 << 16;
+/// Schemas are spread over this many cells.
+const SCHEMA_SLOTS: u32 = 1 << 12;
+/// The first cells are kept for what is not hashed: [`Dep::EVERYTHING`] has a cache line of its own, because
+/// every check reads it.
+const RESERVED: u32 = 4;
+const SCHEMAS_AT: u32 = RESERVED;
+const TABLES_AT: u32 = SCHEMAS_AT + SCHEMA_SLOTS;
+const CELLS: u32 = TABLES_AT + 2 * TABLE_SLOTS;
+
+/// What is known of one dependency. The orderings are argued in [`crate::freshness`].
+#[repr(C, align(16))]
+#[derive(Default)]
+struct Cell {
+    stamp: AtomicU64,
+    fences: AtomicU32,
+}
+
+pub(crate) struct Cells {
+    cells: Box<[Cell]>,
+    hash: RandomState,
+}
+
+impl Cells {
+    /// The memory that the cells take, about 2.1 MiB.
+    pub(crate) const BYTES: usize = CELLS as usize * size_of::<Cell>();
+
+    pub(crate) fn new(hash: RandomState) -> Self {
+        Self { cells: (0..CELLS).map(|_| Cell::default()).collect(), hash }
+    }
+
+    pub(crate) fn table(&self, schema: &str, name: &str) -> TableDeps {
+        let slot = slot(self.hash.hash_one((schema, name)), TABLE_SLOTS);
+        let definition = TABLES_AT + 2 * slot;
+        TableDeps { definition: Dep(definition), rows: Dep(definition + 1) }
+    }
+
+    pub(crate) fn schema(&self, schema: &str) -> Dep {
+        Dep(SCHEMAS_AT + slot(self.hash.hash_one(schema), SCHEMA_SLOTS))
+    }
+
+    /// A [`Dep`] is made here alone and the cells never shrink, so there is always a cell; the cell of
+    /// everything stands in, because it can only invalidate more.
+    fn cell(&self, dep: Dep) -> &Cell {
+        self.cells.get(dep.0 as usize).unwrap_or(&self.cells[0])
+    }
+
+    /// Acquire: what the applier did before the stamp is seen by who has seen the stamp.
+    pub(crate) fn stamp(&self, dep: Dep) -> Position {
+        Position::new(self.cell(dep).stamp.load(Ordering::Acquire))
+    }
+
+    /// Release, and a maximum: a stamp never goes back, whoever sets it and in whatever order.
+    pub(crate) fn raise_stamp(&self, dep: Dep, at: Position) {
+        self.cell(dep).stamp.fetch_max(at.get(), Ordering::Release);
+    }
+
+    /// Acquire: it keeps the load of the stamp, which follows, behind it, and meets the Release of
+    /// [`Self::lift_fence`].
+    pub(crate) fn is_fenced(&self, dep: Dep) -> bool {
+        self.cell(dep).fences.load(Ordering::Acquire) != 0
+    }
+
+    /// The full fence after the increments orders them before the system call that sends the write upstream.
+    pub(crate) fn raise_fences(&self, deps: &[Dep]) {
+        for dep in deps {
+            self.cell(*dep).fences.fetch_add(1, Ordering::SeqCst);
+        }
+        fence(Ordering::SeqCst);
+    }
+
+    /// Release: who sees the fence gone sees the stamps that the lifting thread has seen. Read-modify-writes
+    /// continue each other's release sequences, so this holds for every one of several fences on a cell.
+    pub(crate) fn lift_fence(&self, dep: Dep) {
+        self.cell(dep).fences.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// The high half of the hash, scaled to `0..slots`.
+fn slot(hash: u64, slots: u32) -> u32 {
+    (((hash >> 32) * u64::from(slots)) >> 32) as u32
+}

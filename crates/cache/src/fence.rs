@@ -1,0 +1,41 @@
+//! A raised fence.
+
+use crate::{Dep, Freshness};
+use std::fmt;
+use std::sync::Arc;
+
+/// No entry that depends on any of these is served while this lives. Counted: fences nest and overlap.
+///
+/// There is no way to lift one but to drop it, and none to lift it twice.
+#[must_use = "a fence that is dropped at once protects nothing"]
+pub struct Fence {
+    freshness: Arc<Freshness>,
+    deps: Vec<Dep>,
+}
+
+impl Fence {
+    /// For [`Freshness::fence`], which has raised them.
+    pub(crate) const fn raised(freshness: Arc<Freshness>, deps: Vec<Dep>) -> Self {
+        Self { freshness, deps }
+    }
+
+    /// What it stands on.
+    #[must_use]
+    pub fn deps(&self) -> &[Dep] {
+        &self.deps
+    }
+}
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        for dep in &self.deps {
+            self.freshness.lift(*dep);
+        }
+    }
+}
+
+impl fmt::Debug for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fence").field("deps", &self.deps).finish_non_exhaustive()
+    }
+}

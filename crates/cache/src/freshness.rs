@@ -1,0 +1,303 @@
+//! The one rule, and why it suffices.
+//!
+//! # The rule
+//!
+//! > An entry may be served iff no dependency of it is fenced and `max(stamp[d]) <= valid_from`.
+//!
+//! # Words
+//!
+//! A transaction commits at one [`Position`]. It *changes* a dependency `d` if a result that names `d` can
+//! differ with and without it. Dependencies are conservative: a result that names all of `D` is a function of
+//! the states of `D` alone, **as they were resolved** (see "Dependencies are results too" below).
+//!
+//! * `applied`: for every transaction at `p <= applied` that changes `d`, `stamp[d] >= p` is already set.
+//! * `visible`: every snapshot that is opened from now on contains every transaction at `p <= visible`.
+//! * `stamp[d]` never goes back.
+//!
+//! # Why the rule suffices
+//!
+//! A fill reads `valid_from = V`, then the statement is sent, then a snapshot `S` is opened upstream and
+//! answers it, and at any later time the answer is inserted. Because `V <= visible` was read before `S` was
+//! opened, `S` contains every transaction at `p <= V`. It may contain some at `p > V`.
+//!
+//! Take any transaction `T` at `p` that changes a dependency of the entry.
+//!
+//! 1. `p <= V`: the content has it.
+//! 2. `p > V`: the content may or may not have it, and nobody knows. As soon as `T` is applied,
+//!    `stamp[d] >= p > V` for good, and the entry is never served again. It does not matter whether the stamp
+//!    was set before or after the insert, so inserting needs no check and knows no race.
+//!
+//! So a servable entry contains *everything applied* that concerns it: at worst it is as old as the stream's
+//! lag. That is the promise of the `eventual` level. What is committed and not yet applied is the fences' part.
+//!
+//! # Why `valid_from` is `min(visible, applied)`
+//!
+//! `visible` alone keeps case 1 and 2 true. Taking `applied` alone would not: the binlog shows a commit
+//! before the engine does, and a snapshot opened in between lacks what `valid_from` says that it has. But with
+//! `visible` alone there would be stamps still to come at or below `V`, and two things would break.
+//!
+//! * **Dependencies are results too.** They come from a catalog (a view's tables, a table's kind), which is
+//!   told of changes by the applier. If a definition changes at `p` with `applied < p <= visible`, a fill could
+//!   take `V >= p` and yet resolve its dependencies by the old definition: the snapshot answers from tables
+//!   that the entry does not name, and the stamp at `p <= V` does not remove it. It would stay, stale, for
+//!   good. With `V <= applied < p` the stamp at `p` removes it. If `applied >= p` when `V` is read, the
+//!   catalog has been told before. Hence the order that a fill must keep: **first [`Freshness::valid_from`],
+//!   then resolve the dependencies, then send**. And what a catalog remembers obeys the same rule: it carries
+//!   the `valid_from` that was read before it was loaded, and may be used iff the stamp of the definition is
+//!   not above it; for a definition that is loaded after its event came and before the change is visible is
+//!   the old one.
+//! * **The lower bound.** The content of a servable entry does not change over `[max stamp, now]`, so a reader
+//!   who is pinned to a snapshot at or after `P` may use it iff [`Freshness::newest_stamp`] `<= P`. This
+//!   needs every stamp at or below `V` to be set, for the content may have those changes.
+//!
+//! # Fences: the `strict` level
+//!
+//! A write through us raises a fence on what it may change *before its bytes are written to a socket*, and the
+//! fence is lifted after `applied` has passed its commit (or when it is known not to have committed).
+//! A check reads, for each dependency, **first the fence, then the stamp**.
+//!
+//! Take a write `W` through us that commits at `p > V` and changes a dependency `d` of the entry, and a read that begins
+//! after anyone has learned of `W`: by its OK, or because a read, hit or forwarded, has shown it. All of that happens
+//! after the bytes were sent, hence after the fence was raised. So the check's load of the fence finds one of two:
+//!
+//! * the fence, and refuses; or
+//! * the count after the fence was lifted. Then `applied >= p`, so the stamp had been set, and the load of the
+//!   stamp, which comes later, finds it: `stamp[d] >= p > V`, refused.
+//!
+//! Read the other way round, the stamp could be loaded before it is set and the fence after it is lifted.
+//!
+//! Several dependencies are read one after another, yet the check is one point in time: its first load. For if
+//! `d2` is found clean later, then it was clean at the first load too, because a write that had begun before it and
+//! commits would show as a fence or as a stamp. So hits are linearizable, over all entries and all sessions.
+//!
+//! # The memory orderings, one by one
+//!
+//! | operation | ordering | because |
+//! |---|---|---|
+//! | raise a fence | SeqCst RMW, then a SeqCst fence | no later store or system call of the writer may be seen before it. What follows (socket, upstream, another client, our socket) is ordered by the kernels' own locks, and the read side begins with a system call |
+//! | lift a fence | Release RMW | who reads the lower count sees the stamps that the lifter has seen. RMWs keep a release sequence alive, so any number of other fences on the cell may come and go |
+//! | load a fence | Acquire | meets the Release above; keeps the load of the stamp behind it |
+//! | set a stamp | Release `fetch_max` | what a stamp announces (a catalog told) is seen with it |
+//! | load a stamp | Acquire | keeps what is decided after it behind it |
+//! | publish `applied` | Release `fetch_max`, after the stamps | who sees `applied >= p` sees every stamp up to `p` |
+//! | load `applied` | Acquire | meets it; this is how the lifter of a fence gets to see the stamps |
+//! | publish, load `visible` | Release, Acquire | whoever takes it as `valid_from` sends its statement after the probe was answered |
+//! | publish, load liveness | Release, Acquire | who finds the stream live again, after a restart, sees the stamp on everything that the restart set before |
+//!
+//! On x86-64 every load above is a plain one; a check of three dependencies costs a handful of nanoseconds.
+//!
+//! # A new generation
+//!
+//! When the stream breaks, changes are missed. The next one begins at a position `G` above all that was: *everything* is
+//! stamped with `G`, then `applied = G` is published, then the stream is said to live. Every `valid_from` read before
+//! `applied = G` is below `G`, so no earlier fill, stored or still under way, is ever served.
+//!
+//! # Liveness
+//!
+//! A stream that is silent and one that is dead look the same but for heartbeats. [`Freshness::lives_until`] says until
+//! when the last sign of life is good for; after that nothing is served, until the next sign. Nothing
+//! needs to be flushed for a lapse: if no change was missed, the rule still holds.
+
+use crate::cells::Cells;
+use crate::{Dep, Fence, Position, TableDeps};
+use ahash::RandomState;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// May an entry be served?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may: nothing that it depends on has changed.
+    Servable,
+    /// Never again: something that it depends on has changed since, and stamps do not go back.
+    Stale,
+    /// Not now: a write is under way that may change what it depends on.
+    Fenced,
+}
+
+/// A value that threads publish to each other, on a cache line of its own: the applier writes these often, and
+/// every hit reads one of them.
+#[repr(align(128))]
+#[derive(Default)]
+struct Published(AtomicU64);
+
+impl Published {
+    fn load(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn raise(&self, to: Position) {
+        self.0.fetch_max(to.get(), Ordering::Release);
+    }
+}
+
+/// Stamps, fences, and how far the stream has come. Shared by all threads in an `Arc`.
+pub struct Freshness {
+    cells: Cells,
+    applied: Published,
+    visible: Published,
+    lives_until_ms: Published,
+}
+
+impl Default for Freshness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Freshness {
+    /// The memory that is taken at once and for good, in bytes: the cells.
+    pub const FIXED_BYTES: usize = Cells::BYTES;
+
+    /// Nothing stamped, nothing applied, not live. Names are hashed with a seed of this process.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_hash(RandomState::new())
+    }
+
+    /// Like [`Self::new`], but names are hashed with this seed: the same seed gives the same run.
+    #[must_use]
+    pub fn with_hash_seed(seed: u64) -> Self {
+        Self::with_hash(RandomState::with_seeds(seed, !seed, seed.rotate_left(32), 1))
+    }
+
+    fn with_hash(hash: RandomState) -> Self {
+        Self {
+            cells: Cells::new(hash),
+            applied: Published::default(),
+            visible: Published::default(),
+            lives_until_ms: Published::default(),
+        }
+    }
+
+    /// The dependencies on a table, for names in the form that the catalog compares them in.
+    #[must_use]
+    pub fn table(&self, schema: &str, name: &str) -> TableDeps {
+        self.cells.table(schema, name)
+    }
+
+    /// The dependency on a schema as a whole: stamped when it is dropped or altered.
+    #[must_use]
+    pub fn schema(&self, schema: &str) -> Dep {
+        self.cells.schema(schema)
+    }
+
+    /// Says that something at `at` changed `dep`. A stamp never goes back.
+    /// To be called before [`Self::publish_applied`] with `at` or more.
+    pub fn stamp(&self, dep: Dep, at: Position) {
+        self.cells.raise_stamp(dep, at);
+    }
+
+    /// Says that every transaction up to `at` has set its stamps. Never goes back.
+    pub fn publish_applied(&self, at: Position) {
+        self.applied.raise(at);
+    }
+
+    /// Says that every snapshot opened from now on contains every transaction up to `at`. Never goes back.
+    pub fn publish_visible(&self, at: Position) {
+        self.visible.raise(at);
+    }
+
+    /// How far stamps have been set. Who has seen this sees those stamps.
+    #[must_use]
+    pub fn applied(&self) -> Position {
+        Position::new(self.applied.load())
+    }
+
+    /// How far any snapshot opened from now on can see.
+    #[must_use]
+    pub fn visible(&self) -> Position {
+        Position::new(self.visible.load())
+    }
+
+    /// Says that the stream is proven live until this millisecond of the monotonic clock that is handed to
+    /// [`Self::is_live`]. 0: it is not live. After a restart, to be called after everything was stamped.
+    pub fn lives_until(&self, at_ms: u64) {
+        self.lives_until_ms.0.store(at_ms, Ordering::Release);
+    }
+
+    /// Whether the stream is proven live at this millisecond.
+    #[must_use]
+    pub fn is_live(&self, now_ms: u64) -> bool {
+        now_ms < self.lives_until_ms.load()
+    }
+
+    /// Whether the stream was live when it was last heard of; `false` from `lives_until(0)` on.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        self.lives_until_ms.load() != 0
+    }
+
+    /// What a fill that begins now is valid from: `min(visible, applied)`. To be read before the dependencies are
+    /// resolved and before the statement is sent; the module says why. Both only grow, so a value that is out of date
+    /// when it is used is only stricter.
+    #[must_use]
+    pub fn valid_from(&self) -> Position {
+        self.visible().min(self.applied())
+    }
+
+    /// The one rule. `EVERYTHING` is among the dependencies of all.
+    #[must_use]
+    pub fn check(&self, deps: &[Dep], valid_from: Position) -> Verdict {
+        for dep in with_everything(deps) {
+            if self.cells.is_fenced(dep) {
+                return self.fenced_or_stale(deps, valid_from);
+            }
+            if self.cells.stamp(dep) > valid_from {
+                return Verdict::Stale;
+            }
+        }
+        Verdict::Servable
+    }
+
+    /// Fenced and stale besides is stale: it need not wait for the fence to be reclaimed.
+    fn fenced_or_stale(&self, deps: &[Dep], valid_from: Position) -> Verdict {
+        if self.is_dead(deps, valid_from) { Verdict::Stale } else { Verdict::Fenced }
+    }
+
+    /// Whether an entry can never be served again, fences aside.
+    #[must_use]
+    pub fn is_dead(&self, deps: &[Dep], valid_from: Position) -> bool {
+        self.newest_stamp(deps) > valid_from
+    }
+
+    /// The last known change to any of these, or to everything. The content of a servable entry has been the same
+    /// since then, so a reader pinned to a snapshot at or after `P` may use it iff this, read after the check, is `<= P`.
+    #[must_use]
+    pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
+        with_everything(deps).map(|dep| self.cells.stamp(dep)).max().unwrap_or_default()
+    }
+
+    /// The last known change to this alone.
+    #[must_use]
+    pub fn stamp_of(&self, dep: Dep) -> Position {
+        self.cells.stamp(dep)
+    }
+
+    /// Whether a write is under way that may change this.
+    #[must_use]
+    pub fn is_fenced(&self, dep: Dep) -> bool {
+        self.cells.is_fenced(dep)
+    }
+
+    /// Raises a fence on each of these until it is dropped. To be called before the first byte of the write is sent, and
+    /// to be dropped when `applied` has passed its commit, or when it is known that there was none.
+    #[must_use = "a fence that is dropped at once protects nothing"]
+    pub fn fence(self: &Arc<Self>, deps: impl Into<Vec<Dep>>) -> Fence {
+        let deps = deps.into();
+        self.cells.raise_fences(&deps);
+        Fence::raised(Arc::clone(self), deps)
+    }
+
+    /// Lifts one fence. Only [`Fence`] does this, once for each that was raised.
+    pub(crate) fn lift(&self, dep: Dep) {
+        self.cells.lift_fence(dep);
+    }
+}
+
+fn with_everything(deps: &[Dep]) -> impl Iterator<Item = Dep> + '_ {
+    std::iter::once(Dep::EVERYTHING).chain(deps.iter().copied())
+}
+
+#[cfg(test)]
+mod tests;

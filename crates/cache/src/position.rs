@@ -1,0 +1,33 @@
+//! Points in the upstream's history.
+
+use std::fmt;
+
+/// A point in the upstream's binlog, totally ordered over the whole life of the process.
+///
+/// The cache compares positions and never looks inside one. Who follows the stream maps (stream generation,
+/// file, offset) to it, so that a position of a later generation is greater than every earlier one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(u64);
+
+impl Position {
+    /// Before everything that was ever followed. Nothing is stamped here.
+    pub const ZERO: Self = Self(0);
+
+    /// The position with this place in the total order.
+    #[must_use]
+    pub const fn new(raw: u64) -> Self {
+        Self(raw)
+    }
+
+    /// The place in the total order.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
