@@ -1,0 +1,156 @@
+//! Where a point of the upstream's binlog stands among all positions this process has ever given out.
+//!
+//! A binlog coordinate is a file and an offset; the cache wants one number that only grows. The number is
+//! `base + (file's number - first file's number) * 2^36 + offset`. The base is fixed when a stream starts and lies above
+//! everything given out before, so that positions of two streams (two servers even) are never mixed up: all of the
+//! older ones are smaller. With 36 bits a file may have 64 GiB (the server starts a new one at 1 GiB, only a
+//! single transaction can make one longer) and 28 bits are left for files and restarts.
+
+use freshet_cache::Position;
+
+/// Bits of a position that hold the offset within one binlog file.
+const OFFSET_BITS: u32 = 36;
+
+/// The largest offset within a file that can be told apart from the next file.
+const OFFSET_MAX: u64 = (1 << OFFSET_BITS) - 1;
+
+/// The span of positions of one file, bytes.
+const FILE_SPAN: u64 = 1 << OFFSET_BITS;
+
+/// Files that one stream may pass before it is started anew; far beyond what a server writes in its life.
+const FILES_MAX: u64 = 1 << 24;
+
+/// Why a coordinate has no place on this timeline. The stream cannot go on: it is started anew.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OffTimeline {
+    /// Binlog files end in `.` and a number; this one does not.
+    #[error("the binlog file name {0:?} does not end in a number")]
+    Unnumbered(String),
+    /// The server went back to an earlier file, as RESET does.
+    #[error("the binlog went back from file number {from} to {to}")]
+    Backwards {
+        /// The file number the stream was in.
+        from: u64,
+        /// The file number the server named.
+        to: u64,
+    },
+    /// The file or offset is beyond what a position can hold.
+    #[error("the binlog coordinate ({file}, {offset}) is out of range")]
+    OutOfRange {
+        /// The number of the file.
+        file: u64,
+        /// The offset in it, bytes.
+        offset: u64,
+    },
+}
+
+/// One stream's mapping of binlog coordinates to positions, and the coordinate that the stream has reached.
+#[derive(Debug)]
+pub struct Timeline {
+    base: u64,
+    first_file: Option<u64>,
+    file: u64,
+    offset: u64,
+}
+
+impl Timeline {
+    /// A timeline all of whose positions are greater than `highest`, the greatest position ever given out.
+    #[must_use]
+    pub fn after(highest: Position) -> Self {
+        let base = (highest.get() >> OFFSET_BITS).saturating_add(1).saturating_mul(FILE_SPAN);
+        Self { base, first_file: None, file: 0, offset: 0 }
+    }
+
+    /// The least position of this timeline: before every event that the stream can bring.
+    #[must_use]
+    pub fn start(&self) -> Position {
+        Position::new(self.base)
+    }
+
+    /// The position that the stream has reached.
+    #[must_use]
+    pub fn here(&self) -> Position {
+        Position::new(self.base + self.span_of(self.file) + self.offset)
+    }
+
+    /// The stream moves to `file` at `offset`, as a rotate event says; the first call fixes the first file.
+    ///
+    /// # Errors
+    /// When the file is older than the one the stream is in, or has no number.
+    pub fn rotate(&mut self, file: &[u8], offset: u64) -> Result<(), OffTimeline> {
+        let number = file_number(file)?;
+        let first = *self.first_file.get_or_insert(number);
+        if number < self.file || number < first {
+            return Err(OffTimeline::Backwards { from: self.file.max(first), to: number });
+        }
+        in_range(number - first, number, offset)?;
+        if number > self.file {
+            (self.file, self.offset) = (number, offset);
+        } else {
+            // The artificial rotate event of a stream's start may repeat where we are; it never takes us back.
+            self.offset = self.offset.max(offset);
+        }
+        Ok(())
+    }
+
+    /// The stream has passed an event whose header says that it ends at `end_pos`, which has only the low 32 bits.
+    /// Zero is what artificial events carry and says nothing.
+    ///
+    /// # Errors
+    /// When the file has become longer than a position can hold.
+    pub fn advance(&mut self, end_pos: u32) -> Result<Position, OffTimeline> {
+        if end_pos != 0 {
+            self.offset = self.unwrapped(end_pos)?;
+        }
+        Ok(self.here())
+    }
+
+    /// The position of a coordinate that the server reported; `None` when it lies before this timeline's first file,
+    /// or before the stream has named its first file.
+    ///
+    /// # Errors
+    /// When the coordinate has no place on any timeline.
+    pub fn locate(&self, file: &[u8], offset: u64) -> Result<Option<Position>, OffTimeline> {
+        let number = file_number(file)?;
+        let Some(first) = self.first_file.filter(|first| *first <= number) else { return Ok(None) };
+        in_range(number - first, number, offset)?;
+        Ok(Some(Position::new(self.base + self.span_of(number) + offset)))
+    }
+
+    /// One event has little more than 1 GiB at the most (`max_allowed_packet`), so that low bits that fall by more than
+    /// 2 GiB have wrapped. Low bits that fall by less are those of an event that is repeated for us (the format
+    /// description, when a stream starts in the middle of a file): they say nothing.
+    fn unwrapped(&self, end_pos: u32) -> Result<u64, OffTimeline> {
+        const WRAP: u64 = 1 << 32;
+        let high = self.offset & !(WRAP - 1);
+        let offset = high + u64::from(end_pos);
+        let offset = if offset + WRAP / 2 < self.offset { offset + WRAP } else { offset.max(self.offset) };
+        in_range(0, self.file, offset)?;
+        Ok(offset)
+    }
+
+    fn span_of(&self, file: u64) -> u64 {
+        file.saturating_sub(self.first_file.unwrap_or(file)) * FILE_SPAN
+    }
+}
+
+fn in_range(files_passed: u64, file: u64, offset: u64) -> Result<(), OffTimeline> {
+    if files_passed > FILES_MAX || offset > OFFSET_MAX {
+        return Err(OffTimeline::OutOfRange { file, offset });
+    }
+    Ok(())
+}
+
+/// `mysql-bin.000042` is file number 42. The number outgrows its six digits after a million files.
+fn file_number(file: &[u8]) -> Result<u64, OffTimeline> {
+    let unnumbered = || OffTimeline::Unnumbered(String::from_utf8_lossy(file).into_owned());
+    let text = std::str::from_utf8(file).map_err(|_| unnumbered())?;
+    let (_, digits) = text.rsplit_once('.').ok_or_else(unnumbered)?;
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(unnumbered());
+    }
+    digits.parse().map_err(|_| unnumbered())
+}
+
+#[cfg(test)]
+mod tests;

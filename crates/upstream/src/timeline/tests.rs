@@ -1,0 +1,83 @@
+use super::*;
+
+fn started() -> Timeline {
+    let mut timeline = Timeline::after(Position::ZERO);
+    timeline.rotate(b"binlog.000007", 4).unwrap();
+    timeline
+}
+
+#[test]
+fn a_new_timeline_lies_above_everything_given_out() {
+    let mut old = started();
+    old.rotate(b"binlog.000009", 100).unwrap();
+    let new = Timeline::after(old.here());
+    assert!(new.start() > old.here());
+    assert!(Timeline::after(new.start()).start() > new.start());
+}
+
+#[test]
+fn positions_grow_over_events_and_files() {
+    let mut timeline = started();
+    let first = timeline.here();
+    let second = timeline.advance(500).unwrap();
+    timeline.rotate(b"binlog.000008", 4).unwrap();
+    let third = timeline.here();
+    assert!(first < second && second < third);
+}
+
+#[test]
+fn artificial_events_do_not_move_the_stream() {
+    let mut timeline = started();
+    let here = timeline.advance(1_000).unwrap();
+    assert_eq!(timeline.advance(0).unwrap(), here);
+    timeline.rotate(b"binlog.000007", 4).unwrap();
+    assert_eq!(timeline.here(), here);
+}
+
+#[test]
+fn an_end_position_that_wraps_goes_on_above_four_gibibytes() {
+    let mut timeline = started();
+    timeline.advance(0xFFFF_FF00).unwrap();
+    let wrapped = timeline.advance(0x100).unwrap();
+    assert_eq!(wrapped, timeline.locate(b"binlog.000007", (1 << 32) + 0x100).unwrap().unwrap());
+    timeline.advance(0xC000_0000).unwrap();
+    let again = timeline.advance(0x80).unwrap();
+    assert_eq!(again, timeline.locate(b"binlog.000007", (2 << 32) + 0x80).unwrap().unwrap());
+}
+
+#[test]
+fn a_repeated_format_description_does_not_move_the_stream() {
+    let mut timeline = started();
+    timeline.rotate(b"binlog.000007", 5_000_000_000).unwrap();
+    let here = timeline.here();
+    assert_eq!(timeline.advance(705_032_000 - 100).unwrap(), here);
+    let mut timeline = started();
+    let here = timeline.advance(9_000).unwrap();
+    assert_eq!(timeline.advance(126).unwrap(), here);
+}
+
+#[test]
+fn a_coordinate_ahead_of_the_stream_is_located() {
+    let mut timeline = started();
+    let ahead = timeline.locate(b"binlog.000009", 345).unwrap().unwrap();
+    assert!(ahead > timeline.here());
+    timeline.rotate(b"binlog.000009", 4).unwrap();
+    assert_eq!(timeline.advance(345).unwrap(), ahead);
+}
+
+#[test]
+fn coordinates_before_the_first_file_or_before_any_file_have_no_position() {
+    assert_eq!(Timeline::after(Position::ZERO).locate(b"a.000001", 4).unwrap(), None);
+    assert_eq!(started().locate(b"binlog.000006", 4).unwrap(), None);
+}
+
+#[test]
+fn going_back_and_odd_names_are_refused() {
+    let mut timeline = started();
+    assert_eq!(timeline.rotate(b"binlog.000001", 4), Err(OffTimeline::Backwards { from: 7, to: 1 }));
+    for name in [&b"binlog"[..], b"binlog.", b"binlog.12x", b"\xFF.1", b"a.99999999999999999999999"] {
+        assert!(matches!(timeline.rotate(name, 4), Err(OffTimeline::Unnumbered(_))), "{name:?}");
+    }
+    assert!(timeline.rotate(b"binlog.1000000", 1 << 40).is_err());
+    assert!(timeline.rotate(b"binlog.1000000", 4).is_ok(), "seven digits");
+}
