@@ -1,0 +1,27 @@
+//! Challenges.
+
+use aws_lc_rs::rand;
+
+use crate::handshake::SCRAMBLE_LEN;
+
+/// A challenge from the system's randomness: seven-bit, without NUL, which
+/// would end it, and without `$`, which MySQL's own tools take for the end of
+/// a salt.
+#[must_use]
+pub fn random_scramble() -> [u8; SCRAMBLE_LEN] {
+    let mut scramble = [0; SCRAMBLE_LEN];
+    // A challenge that can be foreseen must not leave, so there is nothing to
+    // do without randomness but to ask for it again.
+    while rand::fill(&mut scramble).is_err() {
+        std::thread::yield_now();
+    }
+    scramble.map(printable)
+}
+
+/// Maps any byte to an allowed one.
+const fn printable(byte: u8) -> u8 {
+    match byte & 0x7F {
+        byte @ (0 | b'$') => byte + 1,
+        byte => byte,
+    }
+}

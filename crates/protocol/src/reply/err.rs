@@ -1,0 +1,67 @@
+//! The ERR packet.
+
+use ::bytes::BufMut;
+
+use crate::{Malformed, Reader};
+
+/// The server says what went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code} ({}): {}", .sqlstate.escape_ascii(), String::from_utf8_lossy(.message))]
+pub struct ErrPacket {
+    /// The error's number.
+    pub code: u16,
+    /// Its class, as standard SQL has it.
+    pub sqlstate: [u8; 5],
+    /// Text for people, in the client's character set.
+    pub message: Vec<u8>,
+}
+
+/// What stands before the SQLSTATE.
+const MARKER: u8 = b'#';
+/// The SQLSTATE of everything that has none of its own.
+const GENERAL_ERROR: [u8; 5] = *b"HY000";
+
+impl ErrPacket {
+    /// The first byte of an ERR packet.
+    pub const HEADER: u8 = 0xFF;
+    /// The code under which MariaDB reports progress: not an error at all.
+    pub const PROGRESS: u16 = 0xFFFF;
+
+    /// An error of our own. A `sqlstate` of other than five bytes is none.
+    #[must_use]
+    pub fn new(code: u16, sqlstate: &str, message: impl AsRef<[u8]>) -> Self {
+        let sqlstate = sqlstate.as_bytes().try_into().unwrap_or(GENERAL_ERROR);
+        Self { code, sqlstate, message: message.as_ref().to_vec() }
+    }
+
+    /// Reads an ERR packet. Before the login is read, servers send none of
+    /// the SQLSTATE.
+    ///
+    /// # Errors
+    /// If it is truncated or something else.
+    pub fn parse(payload: &[u8]) -> Result<Self, Malformed> {
+        let reader = &mut Reader::new(payload);
+        if reader.u8()? != Self::HEADER {
+            return Err(Malformed::new("ERR packet"));
+        }
+        let code = reader.u16()?;
+        let mut sqlstate = GENERAL_ERROR;
+        if reader.peek() == Some(MARKER) {
+            reader.u8()?;
+            sqlstate = reader.array()?;
+        }
+        Ok(Self { code, sqlstate, message: reader.rest().to_vec() })
+    }
+
+    /// The payload.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(9 + self.message.len());
+        out.put_u8(Self::HEADER);
+        out.put_u16_le(self.code);
+        out.put_u8(MARKER);
+        out.put_slice(&self.sqlstate);
+        out.put_slice(&self.message);
+        out
+    }
+}
