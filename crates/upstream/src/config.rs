@@ -1,0 +1,192 @@
+//! How to reach the server and as whom: read from a URL, checked, and then only read.
+
+mod url;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::address::Address;
+use crate::secret::Secret;
+use crate::tls;
+
+/// Time allowed for connecting, TLS and the login together, unless told otherwise.
+pub const CONNECT_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+/// The longest connect timeout allowed.
+pub const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(600);
+/// How often the stream proves that it is alive while nothing changes, unless told otherwise.
+pub const HEARTBEAT_DEFAULT: Duration = Duration::from_millis(200);
+/// The shortest and the longest heartbeat allowed.
+pub const HEARTBEAT_RANGE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
+/// The stream counts as live for this many heartbeats after it was last heard.
+pub const HEARTBEATS_TO_LIVE: u32 = 5;
+
+/// What is wrong with a setting: one line, without the password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; allowed: {allowed}")]
+pub struct ConfigError {
+    /// Which part is wrong, and its value unless that is secret.
+    pub what: String,
+    /// What would be right.
+    pub allowed: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(what: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { what: what.into(), allowed: allowed.into() }
+    }
+}
+
+/// How far TLS towards the server goes, with the meanings of MySQL's `--ssl-mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TlsMode {
+    /// Never TLS.
+    Disabled,
+    /// TLS over TCP if the server offers it, with any certificate. This is the default.
+    #[default]
+    Preferred,
+    /// TLS or no connection, with any certificate.
+    Required,
+    /// As `Required`, and the certificate must be signed by the authority given.
+    VerifyCa,
+    /// As `VerifyCa`, and the certificate must name the host we connect to.
+    VerifyIdentity,
+}
+
+impl TlsMode {
+    /// The spellings of all modes, as they are shown when another was given.
+    pub const NAMES: &'static str = "disabled, preferred, required, verify-ca, verify-identity";
+
+    /// Whether the server's certificate is checked against an authority.
+    pub fn verifies(self) -> bool {
+        matches!(self, Self::VerifyCa | Self::VerifyIdentity)
+    }
+}
+
+impl FromStr for TlsMode {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        match text.to_ascii_lowercase().replace('_', "-").as_str() {
+            "disabled" => Ok(Self::Disabled),
+            "preferred" => Ok(Self::Preferred),
+            "required" => Ok(Self::Required),
+            "verify-ca" => Ok(Self::VerifyCa),
+            "verify-identity" => Ok(Self::VerifyIdentity),
+            _ => Err(ConfigError::new(format!("ssl-mode is '{text}'"), Self::NAMES)),
+        }
+    }
+}
+
+impl fmt::Display for TlsMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disabled => "disabled",
+            Self::Preferred => "preferred",
+            Self::Required => "required",
+            Self::VerifyCa => "verify-ca",
+            Self::VerifyIdentity => "verify-identity",
+        })
+    }
+}
+
+/// How to reach the server, and as whom the follower's own connections log in.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where the server listens.
+    pub address: Address,
+    /// The account of our own connections.
+    pub user: String,
+    /// Its password.
+    pub password: Secret,
+    /// The default schema of our own connections.
+    pub database: Option<String>,
+    /// How far TLS goes.
+    pub tls: TlsMode,
+    /// A PEM file with the authorities that may have signed the server's certificate.
+    pub tls_ca: Option<PathBuf>,
+    /// Time allowed for connecting, TLS and the login together.
+    pub connect_timeout: Duration,
+    /// The server id under which the binlog is read; 0 lets us choose a high one at random.
+    pub server_id: u32,
+    /// How often the server is to prove that the stream is alive while nothing changes.
+    pub heartbeat: Duration,
+    /// What TLS keeps from one connection to the next.
+    pub(crate) tls_client: tls::Client,
+}
+
+impl Config {
+    /// A configuration with every default, for this address and account.
+    pub fn new(address: Address, user: impl Into<String>, password: Secret) -> Self {
+        Self {
+            address,
+            user: user.into(),
+            password,
+            database: None,
+            tls: TlsMode::default(),
+            tls_ca: None,
+            connect_timeout: CONNECT_TIMEOUT_DEFAULT,
+            server_id: 0,
+            heartbeat: HEARTBEAT_DEFAULT,
+            tls_client: tls::Client::default(),
+        }
+    }
+
+    /// Reads a URL such as `mysql://user:password@host:3306/schema?ssl-mode=required`.
+    ///
+    /// Every part but the scheme and the user may be absent, and every part may be
+    /// percent-encoded. A unix socket is given as `mysql://user:password@/schema?socket=/path`, or
+    /// as `unix:/path` with `?user=` and `?password=`. The parameters are `ssl-mode`, `ssl-ca`,
+    /// `socket`, `connect-timeout` (seconds), `user` and `password`. With `ssl-ca` and no
+    /// `ssl-mode` the mode is `verify-ca`, as in MySQL's own clients.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that names the wrong part and what is allowed there.
+    pub fn from_url(url: &str) -> Result<Self, ConfigError> {
+        let config = url::parse(url)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Checks what the types cannot say.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] for the first setting that is out of its range or contradicts another.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if self.tls.verifies() && self.tls_ca.is_none() {
+            return Err(ConfigError::new(
+                format!("ssl-mode is '{}' and no authority is given", self.tls),
+                "a PEM file in ssl-ca, or ssl-mode=required to accept any certificate",
+            ));
+        }
+        if self.tls == TlsMode::VerifyIdentity && self.address.host().is_none() {
+            return Err(ConfigError::new(
+                "ssl-mode is 'verify-identity' over a unix socket, which has no host name to verify",
+                "verify-ca or a weaker ssl-mode with a unix socket",
+            ));
+        }
+        if self.connect_timeout.is_zero() || self.connect_timeout > CONNECT_TIMEOUT_MAX {
+            return Err(ConfigError::new(
+                format!("connect-timeout is {:?}", self.connect_timeout),
+                format!("more than 0, at most {CONNECT_TIMEOUT_MAX:?}"),
+            ));
+        }
+        let (least, most) = HEARTBEAT_RANGE;
+        if self.heartbeat < least || self.heartbeat > most {
+            return Err(ConfigError::new(
+                format!("heartbeat is {:?}", self.heartbeat),
+                format!("{least:?} to {most:?}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// How long after it was last heard the stream counts as live.
+    pub fn live_limit(&self) -> Duration {
+        self.heartbeat * HEARTBEATS_TO_LIVE
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! One stream type for both sides of the proxy: TCP or a unix socket, plain or under TLS.
+
+mod socket;
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ServerConfig};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+
+use crate::address::Address;
+use socket::Socket;
+
+/// A silent TCP connection is probed after this time, so that a peer that vanished is noticed.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+/// And then this often.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+
+/// A connection to a client or to the server.
+#[derive(Debug)]
+pub enum Stream {
+    /// Plain TCP.
+    Tcp(TcpStream),
+    /// A unix domain socket.
+    Unix(UnixStream),
+    /// TLS over either, on the client's or on the server's side.
+    Tls(Box<TlsStream<Socket>>),
+}
+
+impl Stream {
+    /// Connects to an address. Bounding the time is the caller's part.
+    ///
+    /// # Errors
+    /// What the operating system or the name resolution says.
+    pub async fn connect(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Tcp { host, port } => Self::tcp(TcpStream::connect((host.as_str(), *port)).await?),
+            Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
+        }
+    }
+
+    /// Wraps a TCP connection, accepted or made, and sets what a request-and-answer protocol
+    /// needs: no delay for small packets, and keepalive.
+    ///
+    /// # Errors
+    /// If the socket options cannot be set, which means that the connection is already gone.
+    pub fn tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY);
+        SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
+        Ok(Self::Tcp(stream))
+    }
+
+    /// Whether nobody between the two ends can read what is sent: TLS, or a unix socket.
+    ///
+    /// TLS counts even where the certificate is not verified, as it does for MySQL's own clients:
+    /// what is wanted of the certificate is decided when the connection is made.
+    pub fn is_secure(&self) -> bool {
+        !matches!(self, Self::Tcp(_))
+    }
+
+    /// Whether TLS is in use.
+    pub fn is_tls(&self) -> bool {
+        matches!(self, Self::Tls(_))
+    }
+
+    /// Starts TLS as the client.
+    ///
+    /// # Errors
+    /// If the handshake fails, or TLS is already in use.
+    pub async fn connect_tls(self, name: ServerName<'static>, config: Arc<ClientConfig>) -> io::Result<Self> {
+        let socket = self.into_socket(BytesMut::new())?;
+        let tls = TlsConnector::from(config).connect(name, socket).await?;
+        Ok(Self::Tls(Box::new(tls.into())))
+    }
+
+    /// Starts TLS as the server. `early` is what the client has already sent behind its request
+    /// for TLS: it does not wait for an answer, so its first TLS record often comes with it.
+    ///
+    /// # Errors
+    /// If the handshake fails, or TLS is already in use.
+    pub async fn accept_tls(self, early: BytesMut, config: Arc<ServerConfig>) -> io::Result<Self> {
+        let socket = self.into_socket(early)?;
+        let tls = TlsAcceptor::from(config).accept(socket).await?;
+        Ok(Self::Tls(Box::new(tls.into())))
+    }
+
+    fn into_socket(self, early: BytesMut) -> io::Result<Socket> {
+        match self {
+            Self::Tcp(stream) => Ok(Socket::tcp(early, stream)),
+            Self::Unix(stream) => Ok(Socket::unix(early, stream)),
+            Self::Tls(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "TLS is already in use")),
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, data),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, data),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write(cx, data),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

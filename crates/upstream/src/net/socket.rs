@@ -1,0 +1,88 @@
+//! What TLS runs over: a plain socket, behind the bytes that were read from it before TLS began.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+/// A plain socket whose first bytes may already have been read.
+#[derive(Debug)]
+pub struct Socket {
+    early: BytesMut,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    pub(super) fn tcp(early: BytesMut, stream: TcpStream) -> Self {
+        Self { early, inner: Inner::Tcp(stream) }
+    }
+
+    pub(super) fn unix(early: BytesMut, stream: UnixStream) -> Self {
+        Self { early, inner: Inner::Unix(stream) }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.early.has_remaining() {
+            let len = this.early.len().min(buf.remaining());
+            buf.put_slice(&this.early.split_to(len));
+            if this.early.is_empty() {
+                this.early = BytesMut::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
+        match &mut this.inner {
+            Inner::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Inner::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        match &mut self.get_mut().inner {
+            Inner::Tcp(stream) => Pin::new(stream).poll_write(cx, data),
+            Inner::Unix(stream) => Pin::new(stream).poll_write(cx, data),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.get_mut().inner {
+            Inner::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Inner::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().inner {
+            Inner::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Inner::Unix(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().inner {
+            Inner::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Inner::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
