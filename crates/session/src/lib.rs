@@ -1,1 +1,4 @@
 //! session
+
+pub mod auth;
+pub mod wire;

@@ -1,0 +1,103 @@
+//! Lets in every client that the server itself would let in, with no list of users and no privileges on its tables.
+//!
+//! The server judges each login: ours names a plugin that no account has, so that the server answers with the account's
+//! own plugin and its challenge, which are relayed to the client, and the client's answers back ([`relay`]). Where the
+//! client hands over its password on a channel fit for it, the password is remembered ([`secrets`]); a later login that
+//! proves to know it, and that the server has already accepted in the same words, is answered without the server
+//! ([`local`]). Whatever is in doubt goes to the server.
+
+mod error;
+mod full;
+mod gate;
+mod greet;
+mod local;
+mod login;
+mod peer;
+mod relay;
+mod secrets;
+#[cfg(test)]
+mod tests;
+
+use freshet_protocol::{Capabilities, ChangeUser, Login, OkPacket};
+use freshet_upstream::net::Stream;
+use freshet_upstream::{Connection, Secret};
+use tokio::time::timeout;
+
+pub use self::error::AdmitError;
+pub use self::gate::{CONNECTION_ID_MIN, Epoch, Gate, Knowledge, LOGIN_TIMEOUT, Options, refuse_too_many};
+use crate::wire::Wire;
+
+/// What a packet may have, in bytes, before its sender has logged in: connection attributes are at most 64 KiB.
+pub const LOGIN_PACKET_BYTES_MAX: usize = 128 * 1024;
+
+/// A client that is let in.
+#[derive(Debug)]
+pub struct Admitted {
+    /// The name it logged in with.
+    pub user: Vec<u8>,
+    /// Its login as it came, but for `capabilities`: those agreed on with the client.
+    pub login: Login,
+    /// The schema it named.
+    pub database: Option<Vec<u8>>,
+    /// The server's connection on which the login was made, if it took one.
+    pub upstream: Option<Connection>,
+    /// The password, if it is known: it opens further connections.
+    pub secret: Option<Secret>,
+    /// The id the client was told, from [`CONNECTION_ID_MIN`] upwards.
+    pub connection_id: u32,
+    /// What the server said when it accepted this login, now or earlier: status flags and session state.
+    pub ok: OkPacket,
+    /// The scrambles with which the client may compute the proof of a later COM_CHANGE_USER.
+    pub(crate) scrambles: Scrambles,
+}
+
+impl Admitted {
+    /// The capabilities agreed on with the client.
+    pub fn capabilities(&self) -> Capabilities {
+        self.login.capabilities
+    }
+}
+
+/// What the client was given to prove its password with.
+#[derive(Clone, Debug)]
+pub(crate) struct Scrambles {
+    /// In our greeting.
+    greeting: [u8; 20],
+    /// In the last request to switch plugins, if there was one: clients differ in which of the two they keep.
+    switch: Option<[u8; 20]>,
+}
+
+/// The whole handshake with a client, from our greeting to the OK packet, within the login timeout.
+///
+/// # Errors
+/// When the client is not let in. It has been told already, where it could be, and the connection is to be dropped.
+pub async fn admit(stream: Stream, gate: &Gate) -> Result<(Wire, Admitted), AdmitError> {
+    let mut wire = Wire::new(stream, LOGIN_PACKET_BYTES_MAX);
+    let outcome = timeout(gate.options.login_timeout, greet::greet_and_login(&mut wire, gate)).await;
+    let admitted = told(&mut wire, outcome.unwrap_or(Err(AdmitError::TimedOut))).await?;
+    wire.set_packet_bytes_max(gate.options.max_allowed_packet);
+    Ok((wire, admitted))
+}
+
+/// COM_CHANGE_USER: a new login on a connection that has one. Everything of the old one is replaced, its upstream
+/// connection included if it had one.
+///
+/// # Errors
+/// When the client is not let in. As with the server, its connection ends: it has been told and is to be dropped.
+pub async fn reauthenticate(
+    wire: &mut Wire,
+    before: Admitted,
+    change: ChangeUser,
+    gate: &Gate,
+) -> Result<Admitted, AdmitError> {
+    let outcome = timeout(gate.options.login_timeout, login::change_user(wire, before, change, gate)).await;
+    told(wire, outcome.unwrap_or(Err(AdmitError::TimedOut))).await
+}
+
+/// Tells the client why it is not let in, if it is not.
+async fn told<T>(wire: &mut Wire, outcome: Result<T, AdmitError>) -> Result<T, AdmitError> {
+    if let Err(error) = &outcome {
+        error.tell(wire).await;
+    }
+    outcome
+}

@@ -1,0 +1,81 @@
+//! Has a client hand over its whole password, in the two ways its channel may allow.
+
+use freshet_protocol::{Malformed, auth_more, caching_sha2};
+use freshet_upstream::Secret;
+use zeroize::Zeroizing;
+
+use super::error::AdmitError;
+use super::gate::Gate;
+use crate::wire::{Wire, WireError};
+
+/// The byte with which a client of `sha256_password` asks for the public key.
+const SHA256_REQUEST_PUBLIC_KEY: u8 = 1;
+
+/// What a client that was asked for its password has sent.
+pub(super) enum Given {
+    /// The password.
+    Password(Secret),
+    /// Bytes encrypted for somebody else: the client has the server's own key.
+    Sealed(Vec<u8>),
+}
+
+/// Asks a client that has sent its `caching_sha2_password` proof for the whole password.
+pub(super) async fn ask(wire: &mut Wire, gate: &Gate, scramble: &[u8; 20]) -> Result<Given, AdmitError> {
+    wire.put(&auth_more(&[caching_sha2::FULL_AUTH]));
+    wire.flush().await?;
+    let first = answer(wire).await?;
+    given(wire, gate, scramble, first).await
+}
+
+/// What `first` says: the password in clear where nobody can listen, else encrypted by our key, which the client may
+/// first ask for.
+pub(super) async fn given(
+    wire: &mut Wire,
+    gate: &Gate,
+    scramble: &[u8; 20],
+    first: Zeroizing<Vec<u8>>,
+) -> Result<Given, AdmitError> {
+    if is_key_request(&first) {
+        let key = gate.key().ok_or_else(no_key)?;
+        wire.put(&auth_more(key.public_pem().as_bytes()));
+        wire.flush().await?;
+        let sealed = answer(wire).await?;
+        return Ok(unsealed(gate, scramble, sealed));
+    }
+    if wire.is_secure() {
+        return Ok(Given::Password(without_nul(&first)?));
+    }
+    Ok(unsealed(gate, scramble, first))
+}
+
+/// The client's next packet, wiped when it has been read.
+pub(super) async fn answer(wire: &mut Wire) -> Result<Zeroizing<Vec<u8>>, WireError> {
+    let packet = wire.packet().await?;
+    Ok(Zeroizing::new(packet.payload.to_vec()))
+}
+
+fn is_key_request(bytes: &[u8]) -> bool {
+    matches!(bytes, [caching_sha2::REQUEST_PUBLIC_KEY | SHA256_REQUEST_PUBLIC_KEY])
+}
+
+/// Decrypts with our key, if it was encrypted for it.
+fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> Given {
+    let plain = gate.key().and_then(|key| key.decrypt(&sealed)).map(Zeroizing::new);
+    let password = plain.and_then(|masked| without_nul(&Zeroizing::new(caching_sha2::mask(&masked, scramble))).ok());
+    match password {
+        Some(secret) => Given::Password(secret),
+        None => Given::Sealed(sealed.to_vec()),
+    }
+}
+
+/// A password is sent with the NUL that ends it.
+fn without_nul(bytes: &[u8]) -> Result<Secret, AdmitError> {
+    match bytes.split_last() {
+        Some((0, password)) => Ok(Secret::new(password)),
+        _ => Err(AdmitError::BadHandshake(Malformed { what: "a password that does not end" })),
+    }
+}
+
+fn no_key() -> AdmitError {
+    AdmitError::refused(1043, "08S01", "Bad handshake: no key to encrypt the password with")
+}

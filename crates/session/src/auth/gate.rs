@@ -1,0 +1,197 @@
+//! What all logins share.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use freshet_protocol::{Capabilities, ErrPacket, Greeting, rsa};
+use freshet_upstream::net::Stream;
+use freshet_upstream::{Config, Connection, Dialled, Error};
+use rustls::ServerConfig;
+
+use super::error::without_sqlstate;
+use super::secrets::Secrets;
+use crate::wire::Wire;
+
+/// Our connection ids start here, so that they cannot be taken for a server's thread ids.
+pub const CONNECTION_ID_MIN: u32 = 0x8000_0000;
+
+/// How long a login may take unless set otherwise: the server's own `connect_timeout`.
+pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a client that is one too many may take to read so.
+const REFUSAL_MAX: Duration = Duration::from_secs(1);
+
+/// What we never offer a client, whatever the server does: compression, because the relay reads packets, and further
+/// factors, because each needs a packet of its own kind. TLS is offered if we have a certificate, not if the server has.
+const NEVER_OFFERED: Capabilities = Capabilities::COMPRESS
+    .union(Capabilities::ZSTD_COMPRESSION_ALGORITHM)
+    .union(Capabilities::MULTI_FACTOR_AUTHENTICATION)
+    .union(Capabilities::SSL);
+
+/// What a connection to the server always has, whatever the client has: the relay rests on it.
+const ALWAYS_UPSTREAM: Capabilities = Capabilities::PROTOCOL_41
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::SESSION_TRACK);
+
+/// What the follower of the binlog knows and a login needs.
+pub trait Knowledge: Send + Sync {
+    /// Changes whenever anything may have changed that a login's outcome depends on. `None` while the binlog stream is
+    /// not proven live: nothing remembered may then be relied on.
+    fn epoch(&self) -> Option<Epoch>;
+}
+
+/// A state of the server in which a login that has succeeded succeeds again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    /// Accounts, passwords, grants.
+    pub accounts: u64,
+    /// Global variables: the login's OK packet shows some.
+    pub globals: u64,
+    /// Definitions: a login into a schema that is gone fails.
+    pub catalog: u64,
+}
+
+/// What may be set for logins.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// From the accepted connection to the OK packet.
+    pub login_timeout: Duration,
+    /// Clients without TLS or a unix socket are refused.
+    pub require_tls: bool,
+    /// What may be offered of what the server offers.
+    pub offered: Capabilities,
+    /// What a packet may have, in bytes, after the login.
+    pub max_allowed_packet: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            login_timeout: LOGIN_TIMEOUT,
+            require_tls: false,
+            offered: Capabilities::all(),
+            max_allowed_packet: 64 << 20,
+        }
+    }
+}
+
+/// What all logins of one upstream share.
+pub struct Gate {
+    pub(super) config: Arc<Config>,
+    pub(super) tls: Option<Arc<ServerConfig>>,
+    pub(super) options: Options,
+    pub(super) secrets: Secrets,
+    knowledge: Arc<dyn Knowledge>,
+    /// The server's greeting, as the last connection to it had it. Written when it changes: at the first contact and
+    /// when the server is upgraded; read once a login.
+    face: RwLock<Option<Arc<Greeting>>>,
+    key: OnceLock<Option<rsa::PrivateKey>>,
+    next_id: AtomicU32,
+}
+
+impl Gate {
+    /// `tls` holds our certificate; without it clients are offered no TLS.
+    pub fn new(
+        config: Arc<Config>,
+        knowledge: Arc<dyn Knowledge>,
+        tls: Option<Arc<ServerConfig>>,
+        options: Options,
+    ) -> Self {
+        Self {
+            config,
+            tls,
+            options,
+            secrets: Secrets::default(),
+            knowledge,
+            face: RwLock::new(None),
+            key: OnceLock::new(),
+            next_id: AtomicU32::new(CONNECTION_ID_MIN),
+        }
+    }
+
+    /// Makes what the first login would otherwise wait for: the RSA key takes about a tenth of a second. To be called
+    /// from a thread that may block.
+    pub fn prepare(&self) {
+        let _ = self.key();
+    }
+
+    /// Takes the server's greeting over from a connection that somebody else has opened.
+    pub fn remember_greeting(&self, greeting: &Greeting) {
+        let known = self.face();
+        if known.is_some_and(|known| same_face(&known, greeting)) {
+            return;
+        }
+        let mut face = self.face.write().unwrap_or_else(PoisonError::into_inner);
+        *face = Some(Arc::new(greeting.clone()));
+    }
+
+    /// The next client's connection id.
+    pub(super) fn next_id(&self) -> u32 {
+        // Uniqueness among the clients there are is all that matters, and 2³¹ of them do not fit.
+        CONNECTION_ID_MIN | self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// See [`Knowledge::epoch`].
+    pub(super) fn epoch(&self) -> Option<Epoch> {
+        self.knowledge.epoch()
+    }
+
+    /// The key with which a client on a channel that others can read may hand its password over. Made at the first
+    /// need, unless [`Gate::prepare`] did. `None` if it could not be made.
+    pub(super) fn key(&self) -> Option<&rsa::PrivateKey> {
+        self.key.get_or_init(|| rsa::PrivateKey::generate().ok()).as_ref()
+    }
+
+    /// The server's greeting; asks the server if it was never heard.
+    ///
+    /// # Errors
+    /// The server cannot be reached and never was.
+    pub(super) async fn greeting(&self) -> Result<Arc<Greeting>, Error> {
+        if let Some(face) = self.face() {
+            return Ok(face);
+        }
+        let dialled = self.dial(Capabilities::empty(), 0).await?;
+        let greeting = Arc::new(dialled.greeting.clone());
+        Ok(greeting)
+    }
+
+    /// A new connection to the server for a client with these capabilities.
+    ///
+    /// # Errors
+    /// As [`Connection::dial`].
+    pub(super) async fn dial(&self, client: Capabilities, collation: u8) -> Result<Dialled, Error> {
+        let want = client.difference(NEVER_OFFERED).union(ALWAYS_UPSTREAM);
+        let dialled = Connection::dial(&self.config, want, collation).await?;
+        self.remember_greeting(&dialled.greeting);
+        Ok(dialled)
+    }
+
+    /// What a client is offered, for a server that offers `server`.
+    pub(super) fn offer(&self, server: Capabilities) -> Capabilities {
+        let mut offer = server.intersection(self.options.offered).difference(NEVER_OFFERED);
+        offer.set(Capabilities::SSL, self.tls.is_some());
+        offer
+    }
+
+    fn face(&self) -> Option<Arc<Greeting>> {
+        self.face.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Whether two greetings differ in nothing that our own greeting repeats.
+fn same_face(a: &Greeting, b: &Greeting) -> bool {
+    a.server_version == b.server_version
+        && a.capabilities == b.capabilities
+        && a.collation == b.collation
+        && a.auth_plugin == b.auth_plugin
+}
+
+/// Refuses a client before any greeting, as the server does when it has `max_connections`.
+pub async fn refuse_too_many(stream: Stream) {
+    let mut wire = Wire::new(stream, 0);
+    wire.put(&without_sqlstate(&ErrPacket::new(1040, "08004", "Too many connections")));
+    // Nobody is owed more than an attempt.
+    let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;
+}

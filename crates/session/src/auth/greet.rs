@@ -1,0 +1,75 @@
+//! The first packets: our greeting, the client's request for TLS, its login.
+
+use freshet_protocol::{Capabilities, ClientHello, Greeting, Login, Malformed, Packet, SslRequest, random_scramble};
+
+use super::error::AdmitError;
+use super::gate::Gate;
+use super::login::{self, Client};
+use super::{Admitted, Scrambles};
+use crate::wire::Wire;
+
+/// Greets, reads the login, and has it judged.
+pub(super) async fn greet_and_login(wire: &mut Wire, gate: &Gate) -> Result<Admitted, AdmitError> {
+    let server = gate.greeting().await.map_err(AdmitError::NoServer)?;
+    let greeting = ours(gate, &server);
+    wire.put(&greeting.encode());
+    wire.flush().await?;
+
+    let mut login = read_login(wire, gate).await?;
+    login.capabilities = login.capabilities.intersection(greeting.capabilities);
+    if gate.options.require_tls && !wire.is_secure() {
+        return Err(insecure());
+    }
+    let scrambles = Scrambles { greeting: greeting.scramble, switch: None };
+    let client = Client { login, scrambles, connection_id: greeting.connection_id };
+    login::login(wire, client, gate).await
+}
+
+/// The server's greeting in our name.
+fn ours(gate: &Gate, server: &Greeting) -> Greeting {
+    Greeting {
+        connection_id: gate.next_id(),
+        scramble: random_scramble(),
+        capabilities: gate.offer(server.capabilities),
+        ..server.clone()
+    }
+}
+
+/// The client's login, behind TLS if it asks for it.
+async fn read_login(wire: &mut Wire, gate: &Gate) -> Result<Login, AdmitError> {
+    match hello(&wire.packet().await?)? {
+        ClientHello::Login(login) => Ok(login),
+        ClientHello::Ssl(request) => login_behind_tls(wire, gate, &request).await,
+    }
+}
+
+async fn login_behind_tls(wire: &mut Wire, gate: &Gate, request: &SslRequest) -> Result<Login, AdmitError> {
+    let offered = request.capabilities.contains(Capabilities::SSL);
+    let Some(config) = gate.tls.clone().filter(|_| offered) else {
+        return Err(AdmitError::BadHandshake(Malformed { what: "TLS was asked for but not offered" }));
+    };
+    wire.start_tls(config).await?;
+    match hello(&wire.packet().await?)? {
+        ClientHello::Login(login) => Ok(login),
+        ClientHello::Ssl(_) => Err(AdmitError::BadHandshake(Malformed { what: "TLS within TLS" })),
+    }
+}
+
+/// What the server makes of anything that is no login: a bad handshake.
+fn hello(packet: &Packet) -> Result<ClientHello, AdmitError> {
+    let hello = ClientHello::parse(&packet.payload).map_err(AdmitError::BadHandshake)?;
+    let capabilities = match &hello {
+        ClientHello::Ssl(request) => request.capabilities,
+        ClientHello::Login(login) => login.capabilities,
+    };
+    // Clients older than 4.1 have another login packet and another scramble; no server of today knows them.
+    if !capabilities.contains(Capabilities::PROTOCOL_41) {
+        return Err(AdmitError::BadHandshake(Malformed { what: "a client from before 4.1" }));
+    }
+    Ok(hello)
+}
+
+fn insecure() -> AdmitError {
+    let text = "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
+    AdmitError::refused(3159, "HY000", text)
+}

@@ -1,0 +1,47 @@
+//! Whether a login proves a password that we know.
+
+use freshet_protocol::{CACHING_SHA2_PASSWORD, Capabilities, Login, MYSQL_NATIVE_PASSWORD, caching_sha2, native};
+use freshet_upstream::Secret;
+
+use super::Scrambles;
+
+/// A proof that holds, and what the client waits for after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// The OK packet.
+    Plain,
+    /// The mark of a fast login, then the OK packet.
+    Fast,
+}
+
+/// Checks the proof that came with the login itself, made with a scramble of ours. `None` if it proves nothing.
+pub(super) fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Proof> {
+    let token = login.auth_response.as_slice();
+    let password = secret.expose();
+    if is_empty(token) || password.is_empty() {
+        return (is_empty(token) && password.is_empty()).then_some(Proof::Plain);
+    }
+    let holds = |verify: fn(&[u8], &[u8; 20], &[u8]) -> bool| {
+        let mut given = std::iter::once(&scrambles.greeting).chain(&scrambles.switch);
+        given.any(|scramble| verify(token, scramble, password))
+    };
+    match plugin(login) {
+        MYSQL_NATIVE_PASSWORD => holds(native::verify).then_some(Proof::Plain),
+        CACHING_SHA2_PASSWORD => holds(caching_sha2::verify).then_some(Proof::Fast),
+        _ => None,
+    }
+}
+
+/// The plugin with which the client computed its proof.
+pub(super) fn plugin(login: &Login) -> &str {
+    if !login.capabilities.contains(Capabilities::PLUGIN_AUTH) {
+        return MYSQL_NATIVE_PASSWORD;
+    }
+    let named = login.auth_plugin.as_deref().unwrap_or_default();
+    std::str::from_utf8(named).unwrap_or_default()
+}
+
+/// Both ways of saying that there is no password.
+pub(super) fn is_empty(token: &[u8]) -> bool {
+    matches!(token, [] | [0])
+}

@@ -1,0 +1,181 @@
+//! Judges a login: by what is remembered where that is certain, else by the server.
+
+use freshet_protocol::{ChangeUser, Login, OkPacket, auth_more, caching_sha2};
+use freshet_upstream::{Connection, Error, Password, Responder, Secret};
+
+use super::error::AdmitError;
+use super::gate::{Epoch, Gate};
+use super::local::{self, Proof};
+use super::relay::{Relay, Relayed};
+use super::secrets::LoginKind;
+use super::{Admitted, Scrambles, peer};
+use crate::wire::Wire;
+
+/// A plugin that no account has: the server answers with the account's own and a challenge, and does so for users that
+/// do not exist as well.
+const NO_PLUGIN: &str = "freshet";
+
+/// A client whose login is to be judged.
+pub(super) struct Client {
+    /// With the capabilities agreed on.
+    pub(super) login: Login,
+    pub(super) scrambles: Scrambles,
+    pub(super) connection_id: u32,
+}
+
+impl Scrambles {
+    /// The one that the client has last been given.
+    pub(super) fn latest(&self) -> [u8; 20] {
+        self.switch.unwrap_or(self.greeting)
+    }
+}
+
+/// A login that the server has accepted, or would.
+struct Verdict {
+    upstream: Option<Connection>,
+    secret: Option<Secret>,
+    ok: OkPacket,
+}
+
+/// Judges a first login and answers the client.
+pub(super) async fn login(wire: &mut Wire, client: Client, gate: &Gate) -> Result<Admitted, AdmitError> {
+    judge(wire, client, None, gate).await
+}
+
+/// Judges a COM_CHANGE_USER and answers the client.
+pub(super) async fn change_user(
+    wire: &mut Wire,
+    before: Admitted,
+    change: ChangeUser,
+    gate: &Gate,
+) -> Result<Admitted, AdmitError> {
+    let Admitted { login, scrambles, connection_id, upstream, .. } = before;
+    let client = Client { login: changed(login, change), scrambles, connection_id };
+    judge(wire, client, upstream, gate).await
+}
+
+/// The login that would have had the same effect as `change`.
+fn changed(before: Login, change: ChangeUser) -> Login {
+    Login {
+        user: change.user,
+        auth_response: change.auth_response,
+        database: Some(change.database).filter(|name| !name.is_empty()),
+        auth_plugin: change.auth_plugin,
+        attributes: change.attributes,
+        // A login has room for the first 256 collations only; a client with another one sets it by SET NAMES.
+        collation: change.collation.and_then(|id| u8::try_from(id).ok()).unwrap_or(before.collation),
+        ..before
+    }
+}
+
+/// `upstream` is the connection on which the login is to take place, if there is one already.
+async fn judge(
+    wire: &mut Wire,
+    mut client: Client,
+    upstream: Option<Connection>,
+    gate: &Gate,
+) -> Result<Admitted, AdmitError> {
+    // Read before anything is sent: what changes meanwhile makes the outcome one of a former epoch.
+    let epoch = gate.epoch();
+    let known = gate.secrets.password(&client.login.user, epoch);
+    let proven = known.and_then(|secret| Some((local::verify(&client.login, &client.scrambles, &secret)?, secret)));
+    let verdict = match proven {
+        Some((proof, secret)) => by_memory(wire, &client.login, (proof, secret), upstream, (gate, epoch)).await?,
+        None => by_relay(wire, &mut client, upstream, (gate, epoch)).await?,
+    };
+    wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
+    wire.flush().await?;
+    let Client { login, scrambles, connection_id } = client;
+    let Verdict { upstream, secret, ok } = verdict;
+    let (user, database) = (login.user.clone(), login.database.clone());
+    Ok(Admitted { user, login, database, upstream, secret, connection_id, ok, scrambles })
+}
+
+/// The login proves a password that is known. Whether the server lets it in is known too, if it has said so to the
+/// same login and nothing has changed; otherwise the server is asked, and the client need not be.
+async fn by_memory(
+    wire: &mut Wire,
+    login: &Login,
+    (proof, secret): (Proof, Secret),
+    upstream: Option<Connection>,
+    (gate, epoch): (&Gate, Option<Epoch>),
+) -> Result<Verdict, AdmitError> {
+    if proof == Proof::Fast {
+        wire.put(&auth_more(&[caching_sha2::FAST_AUTH_OK]));
+    }
+    let accepted = gate.secrets.accepted(&login.user, &LoginKind::of(login), epoch);
+    if let (Some(ok), None) = (accepted, &upstream) {
+        return Ok(Verdict { upstream: None, secret: Some(secret), ok });
+    }
+    let asked = ask_server(upstream, login, &mut Password::new(secret.clone()), gate).await;
+    if let Err(Error::Server(_)) = &asked {
+        gate.secrets.forget(&login.user);
+    }
+    let (connection, ok) = asked.map_err(from_server)?;
+    gate.secrets.learn(login, secret.clone(), &ok, epoch);
+    Ok(Verdict { upstream: Some(connection), secret: Some(secret), ok })
+}
+
+/// The server asks, the client answers, the server decides.
+async fn by_relay(
+    wire: &mut Wire,
+    client: &mut Client,
+    upstream: Option<Connection>,
+    (gate, epoch): (&Gate, Option<Epoch>),
+) -> Result<Verdict, AdmitError> {
+    let login = client.login.clone();
+    let peer_uid = wire.peer_uid();
+    let mut relay = Relay::new(wire, gate, client);
+    let asked = ask_server(upstream, &login, &mut relay, gate).await;
+    let Relayed { learned, challenged, failure } = relay.finish();
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let (connection, ok) = asked.map_err(from_server)?;
+    peer::check(gate, &login, peer_uid, challenged, epoch).await?;
+    if let Some(secret) = &learned {
+        gate.secrets.learn(&login, secret.clone(), &ok, epoch);
+    }
+    Ok(Verdict { upstream: Some(connection), secret: learned, ok })
+}
+
+/// Makes the login at the server: on a connection of its own, or as a change of user on the one there is.
+pub(super) async fn ask_server(
+    upstream: Option<Connection>,
+    login: &Login,
+    responder: &mut impl Responder,
+    gate: &Gate,
+) -> Result<(Connection, OkPacket), Error> {
+    if let Some(mut connection) = upstream {
+        let ok = connection.change_user(change_of(login), responder).await?;
+        return Ok((connection, ok));
+    }
+    let dialled = gate.dial(login.capabilities, login.collation).await?;
+    let login = Login {
+        capabilities: dialled.capabilities,
+        auth_response: Vec::new(),
+        auth_plugin: Some(NO_PLUGIN.into()),
+        zstd_level: None,
+        ..login.clone()
+    };
+    dialled.login(login, responder).await
+}
+
+fn change_of(login: &Login) -> ChangeUser {
+    ChangeUser {
+        user: login.user.clone(),
+        auth_response: Vec::new(),
+        database: login.database.clone().unwrap_or_default(),
+        collation: Some(u16::from(login.collation)),
+        auth_plugin: Some(NO_PLUGIN.into()),
+        attributes: login.attributes.clone(),
+    }
+}
+
+/// What the server says itself reaches the client word for word.
+fn from_server(error: Error) -> AdmitError {
+    match error {
+        Error::Server(packet) => AdmitError::Refused(packet),
+        other => AdmitError::Upstream(other),
+    }
+}

@@ -1,0 +1,57 @@
+//! Sees to it that nobody borrows our own process's name.
+//!
+//! Behind a unix socket the server may let a process in for whom it runs (`unix_socket`, `auth_socket`): it then judges
+//! us and not the client. A client may profit from that only if the server would have judged it the same, because it is
+//! a process of the same user.
+
+use std::sync::OnceLock;
+
+use freshet_protocol::{Login, random_scramble};
+use freshet_upstream::{Address, Error, Password, Secret};
+use tokio::net::UnixStream;
+
+use super::error::AdmitError;
+use super::gate::{Epoch, Gate};
+use super::login::ask_server;
+
+/// Refuses a login that the server has accepted because of who we are.
+pub(super) async fn check(
+    gate: &Gate,
+    login: &Login,
+    peer_uid: Option<u32>,
+    challenged: bool,
+    epoch: Option<Epoch>,
+) -> Result<(), AdmitError> {
+    if !matches!(gate.config.address, Address::Unix(_)) || is_our_own(peer_uid) {
+        return Ok(());
+    }
+    if !challenged {
+        return Err(borrowed(login));
+    }
+    // MariaDB's accounts may have several plugins, of which one suffices: our name may have stood in for a wrong answer.
+    if gate.secrets.peer_checked(&login.user, epoch) {
+        return Ok(());
+    }
+    let nonsense = Secret::new(random_scramble().to_vec());
+    match ask_server(None, login, &mut Password::new(nonsense), gate).await {
+        Ok(_) => Err(borrowed(login)),
+        Err(Error::Server(_) | Error::Authentication { .. }) => {
+            gate.secrets.peer_was_checked(&login.user, epoch);
+            Ok(())
+        }
+        Err(other) => Err(AdmitError::Upstream(other)),
+    }
+}
+
+/// What the server says where no password was used.
+fn borrowed(login: &Login) -> AdmitError {
+    let user = String::from_utf8_lossy(&login.user);
+    AdmitError::refused(1698, "28000", format!("Access denied for user '{user}'@'localhost'"))
+}
+
+/// Whether the client's process runs for the user that ours runs for.
+fn is_our_own(peer_uid: Option<u32>) -> bool {
+    static OURS: OnceLock<Option<u32>> = OnceLock::new();
+    let ours = *OURS.get_or_init(|| Some(UnixStream::pair().ok()?.0.peer_cred().ok()?.uid()));
+    ours.is_some() && ours == peer_uid
+}

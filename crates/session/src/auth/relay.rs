@@ -1,0 +1,218 @@
+//! Answers the server's questions during a login by asking the client.
+
+use std::io;
+
+use freshet_protocol::{
+    CACHING_SHA2_PASSWORD, Capabilities, MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SHA256_PASSWORD, auth_more,
+    auth_switch, caching_sha2,
+};
+use freshet_upstream::{Challenge, Error, Password, Responder, Secret};
+use zeroize::Zeroizing;
+
+use super::error::AdmitError;
+use super::full::{self, Given};
+use super::gate::Gate;
+use super::local::{self, is_empty};
+use super::login::Client;
+use crate::wire::Wire;
+
+/// Stands between the server that asks and the client that answers, during one login.
+pub(super) struct Relay<'a> {
+    wire: &'a mut Wire,
+    gate: &'a Gate,
+    client: &'a mut Client,
+    /// The client's answer to the server, once it is the whole password.
+    password: Option<Password>,
+    /// The same, to be remembered if the server accepts it.
+    learned: Option<Secret>,
+    /// The server has asked for something. If it accepts without, it has not judged the client at all.
+    challenged: bool,
+    /// Why the client's side ended the login.
+    failure: Option<AdmitError>,
+}
+
+/// What a login by relay has left behind.
+pub(super) struct Relayed {
+    /// The password, if the client handed it over.
+    pub(super) learned: Option<Secret>,
+    /// See [`Relay::challenged`].
+    pub(super) challenged: bool,
+    /// Why the client's side ended the login, if it did: it takes precedence over the server's side of the same.
+    pub(super) failure: Option<AdmitError>,
+}
+
+impl<'a> Relay<'a> {
+    pub(super) fn new(wire: &'a mut Wire, gate: &'a Gate, client: &'a mut Client) -> Self {
+        Self { wire, gate, client, password: None, learned: None, challenged: false, failure: None }
+    }
+
+    pub(super) fn finish(self) -> Relayed {
+        Relayed { learned: self.learned, challenged: self.challenged, failure: self.failure }
+    }
+
+    async fn switched(&mut self, plugin: &str, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
+        self.challenged = true;
+        if self.password.is_some() && is_stored_by_server(plugin) {
+            return self.from_password(plugin, Challenge::Switch(data), secure).await;
+        }
+        if !self.client.login.capabilities.contains(Capabilities::PLUGIN_AUTH) {
+            return self.cannot_switch();
+        }
+        if self.may_be_asked_outright(plugin) {
+            let scramble = self.client.scrambles.greeting;
+            return self.ask_password(plugin, Challenge::Switch(data), scramble, secure).await;
+        }
+        match plugin {
+            CACHING_SHA2_PASSWORD => self.caching_sha2(data, secure).await,
+            SHA256_PASSWORD => self.sha256(data, secure).await,
+            MYSQL_CLEAR_PASSWORD => self.clear(data, secure).await,
+            _ => Ok(Some(self.switch_client(plugin, data).await?.to_vec())),
+        }
+    }
+
+    async fn more(&mut self, plugin: &str, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
+        if self.password.is_some() && is_stored_by_server(plugin) {
+            return self.from_password(plugin, Challenge::More(data), secure).await;
+        }
+        match (plugin, data) {
+            (CACHING_SHA2_PASSWORD, [caching_sha2::FAST_AUTH_OK]) => {
+                self.wire.put(&auth_more(data));
+                Ok(None)
+            }
+            (CACHING_SHA2_PASSWORD, [caching_sha2::FULL_AUTH]) => {
+                let scramble = self.client.scrambles.latest();
+                self.ask_password(plugin, Challenge::More(data), scramble, secure).await
+            }
+            _ => {
+                self.wire.put(&auth_more(data));
+                Ok(Some(self.client_answer().await?.to_vec()))
+            }
+        }
+    }
+
+    /// On a channel that nobody can read, a client that has already begun `caching_sha2_password` with our greeting
+    /// gives its password when it is told that its proof did not suffice. That spares a round trip, and one password
+    /// serves every plugin whose accounts the server keeps itself.
+    fn may_be_asked_outright(&self, plugin: &str) -> bool {
+        self.wire.is_secure()
+            && is_stored_by_server(plugin)
+            && self.client.scrambles.switch.is_none()
+            && local::plugin(&self.client.login) == CACHING_SHA2_PASSWORD
+            && !is_empty(&self.client.login.auth_response)
+    }
+
+    async fn caching_sha2(&mut self, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
+        let proof = self.switch_client(CACHING_SHA2_PASSWORD, data).await?;
+        if is_empty(&proof) {
+            self.learned = Some(Secret::default());
+        } else if self.wire.is_secure() {
+            let scramble = self.client.scrambles.latest();
+            return self.ask_password(CACHING_SHA2_PASSWORD, Challenge::Switch(data), scramble, secure).await;
+        }
+        Ok(Some(proof.to_vec()))
+    }
+
+    async fn sha256(&mut self, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
+        let first = self.switch_client(SHA256_PASSWORD, data).await?;
+        if is_empty(&first) {
+            return Ok(Some(first.to_vec()));
+        }
+        let scramble = self.client.scrambles.latest();
+        let given = full::given(self.wire, self.gate, &scramble, first).await?;
+        self.with_given(SHA256_PASSWORD, Challenge::Switch(data), given, secure).await
+    }
+
+    /// A password in clear goes only where nobody can read it, on either side of us; and it is not remembered, because
+    /// it is judged outside of the server, where it may change without a trace.
+    async fn clear(&mut self, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
+        if !self.wire.is_secure() || !secure {
+            let text = "Authentication requires a secure connection: the password would be sent in clear";
+            return Err(AdmitError::refused(1045, "28000", text));
+        }
+        Ok(Some(self.switch_client(MYSQL_CLEAR_PASSWORD, data).await?.to_vec()))
+    }
+
+    /// Without plugins a client cannot be given another scramble than the greeting's. It can still have no password.
+    fn cannot_switch(&self) -> Result<Option<Vec<u8>>, AdmitError> {
+        if is_empty(&self.client.login.auth_response) {
+            return Ok(Some(Vec::new()));
+        }
+        let text = "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
+        Err(AdmitError::refused(1251, "08004", text))
+    }
+
+    async fn ask_password(
+        &mut self,
+        plugin: &str,
+        challenge: Challenge<'_>,
+        scramble: [u8; 20],
+        secure: bool,
+    ) -> Result<Option<Vec<u8>>, AdmitError> {
+        let given = full::ask(self.wire, self.gate, &scramble).await?;
+        self.with_given(plugin, challenge, given, secure).await
+    }
+
+    async fn with_given(
+        &mut self,
+        plugin: &str,
+        challenge: Challenge<'_>,
+        given: Given,
+        secure: bool,
+    ) -> Result<Option<Vec<u8>>, AdmitError> {
+        match given {
+            Given::Password(secret) => {
+                self.learned = Some(secret.clone());
+                self.password = Some(Password::new(secret));
+                self.from_password(plugin, challenge, secure).await
+            }
+            // The client encrypted it for the server whose key it was given beforehand; that server may read it.
+            Given::Sealed(bytes) => Ok(Some(bytes)),
+        }
+    }
+
+    async fn from_password(
+        &mut self,
+        plugin: &str,
+        challenge: Challenge<'_>,
+        secure: bool,
+    ) -> Result<Option<Vec<u8>>, AdmitError> {
+        let Some(password) = &mut self.password else { return Ok(None) };
+        password.answer(plugin, challenge, secure).await.map_err(AdmitError::Upstream)
+    }
+
+    /// Has the client go over to the account's plugin and gives its first answer.
+    async fn switch_client(&mut self, plugin: &str, data: &[u8]) -> Result<Zeroizing<Vec<u8>>, AdmitError> {
+        self.wire.put(&auth_switch(plugin, data));
+        self.client.scrambles.switch = data.first_chunk().copied();
+        self.client_answer().await
+    }
+
+    async fn client_answer(&mut self) -> Result<Zeroizing<Vec<u8>>, AdmitError> {
+        self.wire.flush().await?;
+        Ok(full::answer(self.wire).await?)
+    }
+}
+
+impl Responder for Relay<'_> {
+    async fn answer(
+        &mut self,
+        plugin: &str,
+        challenge: Challenge<'_>,
+        secure: bool,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let answer = match challenge {
+            Challenge::Switch(data) => self.switched(plugin, data, secure).await,
+            Challenge::More(data) => self.more(plugin, data, secure).await,
+        };
+        answer.map_err(|failure| {
+            self.failure = Some(failure);
+            Error::Io(io::ErrorKind::ConnectionAborted.into())
+        })
+    }
+}
+
+/// The plugins whose passwords the server keeps itself: they change only with a trace in the binlog, and from the
+/// password alone each can be answered.
+fn is_stored_by_server(plugin: &str) -> bool {
+    matches!(plugin, MYSQL_NATIVE_PASSWORD | CACHING_SHA2_PASSWORD | SHA256_PASSWORD)
+}

@@ -1,0 +1,206 @@
+//! The client's connection in packets: buffered both ways, in sequence, within bounds.
+//!
+//! Reading checks the sequence numbers and the size of every packet and takes no memory for what a client only
+//! announces. Writing collects: nothing is sent until [`Wire::flush`], so that an answer of many packets is one write.
+
+mod error;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use freshet_protocol::{FrameError, FrameHeader, HEADER_LEN, Packet, put_packet, take_packet};
+use freshet_upstream::net::Stream;
+use rustls::ServerConfig;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+pub use self::error::WireError;
+
+/// What one read asks for, in bytes, and what a buffer has that was never needed larger.
+const READ_BYTES: usize = 8 * 1024;
+/// A buffer that has grown above this, in bytes, is given back when its connection has nothing in it.
+const IDLE_BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// One client's connection.
+#[derive(Debug)]
+pub struct Wire {
+    /// `None` only where a TLS handshake failed: it has consumed the stream.
+    stream: Option<Stream>,
+    peer_uid: Option<u32>,
+    read: BytesMut,
+    write: BytesMut,
+    /// The number of the next packet, read or written: both sides count together.
+    seq: u8,
+    packet_bytes_max: usize,
+}
+
+impl Wire {
+    /// Packets larger than `packet_bytes_max` are refused from their header, before their bytes arrive.
+    pub fn new(stream: Stream, packet_bytes_max: usize) -> Self {
+        let peer_uid = peer_uid(&stream);
+        let (read, write) = (BytesMut::new(), BytesMut::new());
+        Self { stream: Some(stream), peer_uid, read, write, seq: 0, packet_bytes_max }
+    }
+
+    /// Changes the bound, as after login, when `max_allowed_packet` takes the place of what a login may need.
+    pub fn set_packet_bytes_max(&mut self, bytes: usize) {
+        self.packet_bytes_max = bytes;
+    }
+
+    /// The next packet of the exchange under way.
+    ///
+    /// # Errors
+    /// [`WireError::Closed`] if the client has gone between two packets, [`WireError::Truncated`] within one,
+    /// [`WireError::OutOfOrder`] and [`WireError::TooLarge`] for what the client must not send.
+    pub async fn packet(&mut self) -> Result<Packet, WireError> {
+        loop {
+            if let Some(packet) = self.buffered()? {
+                return Ok(packet);
+            }
+            self.fill().await?;
+        }
+    }
+
+    /// The next packet if all of it is here already; never waits.
+    ///
+    /// # Errors
+    /// As [`Wire::packet`].
+    pub fn buffered(&mut self) -> Result<Option<Packet>, WireError> {
+        if let Some(header) = FrameHeader::parse(&self.read)
+            && header.seq != self.seq
+        {
+            return Err(WireError::OutOfOrder);
+        }
+        let taken = take_packet(&mut self.read, self.packet_bytes_max).map_err(|error| match error {
+            FrameError::TooLarge { len, max } => WireError::TooLarge { len, max },
+            FrameError::OutOfOrder => WireError::OutOfOrder,
+        })?;
+        if let Some(packet) = &taken {
+            self.seq = packet.last_seq.wrapping_add(1);
+        }
+        Ok(taken)
+    }
+
+    /// The first packet of the next command: the numbering starts again, and large buffers are given back first.
+    ///
+    /// # Errors
+    /// As [`Wire::packet`]; [`WireError::Closed`] here is a client that left without saying so.
+    pub async fn command(&mut self) -> Result<Packet, WireError> {
+        self.seq = 0;
+        self.trim();
+        self.packet().await
+    }
+
+    /// Reads once from the client, whatever it sends.
+    ///
+    /// # Errors
+    /// [`WireError::Closed`], [`WireError::Truncated`] or the system's error.
+    pub async fn fill(&mut self) -> Result<(), WireError> {
+        let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
+        self.read.reserve(READ_BYTES);
+        if stream.read_buf(&mut self.read).await? == 0 {
+            return Err(if self.read.is_empty() { WireError::Closed } else { WireError::Truncated });
+        }
+        Ok(())
+    }
+
+    /// Appends one packet, cut into frames and numbered.
+    pub fn put(&mut self, payload: &[u8]) {
+        put_packet(&mut self.write, &mut self.seq, payload);
+    }
+
+    /// Appends whole frames as they are; `next_seq` is the number that follows theirs.
+    pub fn put_frames(&mut self, frames: &[u8], next_seq: u8) {
+        self.write.extend_from_slice(frames);
+        self.seq = next_seq;
+    }
+
+    /// The frames not yet sent, to append to, and the number of the next one.
+    pub fn out(&mut self) -> (&mut BytesMut, &mut u8) {
+        (&mut self.write, &mut self.seq)
+    }
+
+    /// Sends what has been put.
+    ///
+    /// # Errors
+    /// The system's.
+    pub async fn flush(&mut self) -> Result<(), WireError> {
+        let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
+        let sent = stream.write_all(&self.write).await;
+        self.write.clear();
+        sent?;
+        Ok(stream.flush().await?)
+    }
+
+    /// Sends what has been put, and tells the client that nothing follows.
+    pub async fn close(&mut self) {
+        // The client may be gone already; either way nothing more is to be said to it.
+        let _ = self.flush().await;
+        if let Some(stream) = &mut self.stream {
+            let _ = stream.shutdown().await;
+        }
+    }
+
+    /// Takes the connection over into TLS, as the server. What the client has sent behind its request already belongs
+    /// to the TLS handshake: nothing of it is taken for a packet, so that nobody on the way can slip one in.
+    ///
+    /// # Errors
+    /// The system's if the handshake fails; the connection cannot be used any more then.
+    pub async fn start_tls(&mut self, config: Arc<ServerConfig>) -> Result<(), WireError> {
+        let stream = self.stream.take().ok_or(WireError::Closed)?;
+        self.stream = Some(stream.accept_tls(self.read.split(), config).await?);
+        Ok(())
+    }
+
+    /// Gives the memory of a large packet back. Kept small buffers cost less than allocating them again.
+    pub fn trim(&mut self) {
+        for buffer in [&mut self.read, &mut self.write] {
+            if buffer.is_empty() && buffer.capacity() > IDLE_BUFFER_BYTES_MAX {
+                *buffer = BytesMut::new();
+            }
+        }
+    }
+
+    /// The number of the next packet.
+    pub fn seq(&self) -> u8 {
+        self.seq
+    }
+
+    /// Sets the number of the next packet, where something else than this type has read or written some.
+    pub fn set_seq(&mut self, seq: u8) {
+        self.seq = seq;
+    }
+
+    /// Whether nobody on the way can read what is sent: TLS or a unix socket. It is the server's own notion
+    /// (`require_secure_transport`), and the one by which clients decide to send a password in clear.
+    pub fn is_secure(&self) -> bool {
+        self.stream.as_ref().is_some_and(Stream::is_secure)
+    }
+
+    /// The user id of the client's process, if it came through a unix socket.
+    pub fn peer_uid(&self) -> Option<u32> {
+        self.peer_uid
+    }
+
+    /// The stream, the bytes read from it and not yet taken, and the bytes not yet sent, for relaying. `None` after a
+    /// failed TLS handshake, which no admitted client has behind it.
+    pub fn parts(&mut self) -> Option<(&mut Stream, &mut BytesMut, &mut BytesMut)> {
+        Some((self.stream.as_mut()?, &mut self.read, &mut self.write))
+    }
+
+    /// Bytes this connection's buffers hold on to.
+    pub fn memory(&self) -> usize {
+        self.read.capacity() + self.write.capacity()
+    }
+}
+
+fn peer_uid(stream: &Stream) -> Option<u32> {
+    match stream {
+        Stream::Unix(unix) => Some(unix.peer_cred().ok()?.uid()),
+        _ => None,
+    }
+}
+
+// A header is what `buffered` needs to judge a packet, and one read always has room for it.
+const _: () = assert!(READ_BYTES > HEADER_LEN);

@@ -1,0 +1,47 @@
+//! What can go wrong between a client and us, and what the client is told.
+
+use std::io;
+
+use freshet_protocol::{ErrPacket, Malformed};
+
+/// Why no packet could be read from the client, or none sent.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The client closed its connection between two packets.
+    #[error("the client closed the connection")]
+    Closed,
+    /// The client closed its connection within a packet.
+    #[error("the client closed the connection within a packet")]
+    Truncated,
+    /// A packet had another number than the one expected.
+    #[error("a packet came out of order")]
+    OutOfOrder,
+    /// A packet is larger than allowed. Lengths in bytes.
+    #[error("a packet of at least {len} bytes is larger than the {max} allowed")]
+    TooLarge {
+        /// What the client announced so far.
+        len: usize,
+        /// What is allowed.
+        max: usize,
+    },
+    /// A packet's content cannot be read.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The system's error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl WireError {
+    /// What the server would tell the client before it closes; `None` where nobody listens any more.
+    pub fn to_err_packet(&self) -> Option<ErrPacket> {
+        match self {
+            Self::Closed | Self::Truncated | Self::Io(_) => None,
+            Self::OutOfOrder => Some(ErrPacket::new(1156, "08S01", "Got packets out of order")),
+            Self::TooLarge { .. } => {
+                Some(ErrPacket::new(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes"))
+            }
+            Self::Malformed(_) => Some(ErrPacket::new(1835, "HY000", "Malformed communication packet.")),
+        }
+    }
+}
