@@ -1,7 +1,45 @@
-//! The store (skeleton).
-#![allow(clippy::unimplemented, missing_docs, unused_variables, dead_code, clippy::missing_const_for_fn)]
-use crate::{Entry, Fill, Freshness, Key, Statistics};
-use std::sync::Arc;
+//! The store: results under their full keys, within a strict bound of bytes.
+//!
+//! # Shape
+//!
+//! 64 shards, each an index and two queues behind a lock of its own (`shard`), and one budget for all of them
+//! (`budget`). A hash with a seed of this process chooses the shard; the whole key is compared.
+//!
+//! # Bound
+//!
+//! `used()` counts every allocation at what the allocator takes for it: keys, bodies, dependencies, slots, hash chains,
+//! ghosts, and entries that were evicted while a hit still copies them. It is reserved before it is allocated and released
+//! after it is freed, so it exceeds `size()` at no moment; only when the size goes down it takes [`Cache::resize`] the time
+//! to evict. Outside of it are the cells ([`Freshness::FIXED_BYTES`]), the empty shards and the counters (about 20 KiB).
+//!
+//! # Locks
+//!
+//! A lookup takes its shard's lock *shared*; hits do not exclude each other. An insert, an eviction or a
+//! removal takes it exclusively, for some loads and stores: entries are built before and freed after, and there is never
+//! more than one shard locked by a thread. What a hit does with the entry (copy it) is done under the
+//! shared lock for small bodies, and for bodies above [`COPIED_UNDER_LOCK_MAX`] after it, on a counted reference.
+
+use crate::budget::Budget;
+use crate::shard::{FIRST_INDEX_BYTES, Inserted, Shard};
+use crate::statistics::{Count, Counters};
+use crate::stored::{Held, Stored};
+use crate::{Entry, Fill, Freshness, Key, Statistics, Verdict};
+use ahash::RandomState;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+/// A power of two. The top bits of the hash choose one.
+const SHARDS: usize = 1 << SHARDS_LOG2;
+const SHARDS_LOG2: u32 = 6;
+/// Bodies up to this many bytes are used under the shared lock: copying one takes less than taking another reference to it
+/// costs when several cores want the same entry.
+pub const COPIED_UNDER_LOCK_MAX: usize = 16 << 10;
+/// One insert evicts no more entries than this; a result that needs more is not stored.
+const EVICTIONS_PER_INSERT_MAX: usize = 1 << 16;
+/// How often an insert makes room for a shard's first index before it gives up, because others took the room.
+const PLACINGS_MAX: usize = 4;
+/// A sweep looks at this many entries under one lock.
+const SWEPT_PER_LOCK: usize = 64;
 
 /// What a lookup found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +59,7 @@ pub enum Lookup<R> {
 /// What became of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insert {
-    /// It is stored (or a newer one is).
+    /// It is stored, or one of the same key that is at least as new is.
     Stored,
     /// Larger than the limit for one result, or than the whole cache.
     TooLarge,
@@ -35,56 +73,364 @@ pub enum Insert {
     Off,
 }
 
+/// A lock on cache lines of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Locked(RwLock<Shard>);
+
+/// A poisoned lock is taken all the same: an exclusive section runs no foreign code, so it cannot have panicked half-way.
+impl Locked {
+    fn read(&self) -> RwLockReadGuard<'_, Shard> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Shard> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_write(&self) -> Option<RwLockWriteGuard<'_, Shard>> {
+        match self.0.try_write() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// All stored results. Shared by all threads in an `Arc`.
 pub struct Cache {
     freshness: Arc<Freshness>,
+    budget: Arc<Budget>,
+    limit_bytes: AtomicUsize,
+    hash: RandomState,
+    shards: Box<[Locked]>,
+    /// The shard from which the next victim is taken, and the next one to be swept with the slot to begin at.
+    victims: AtomicUsize,
+    swept: AtomicU64,
+    counters: Counters,
 }
 
 impl Cache {
+    /// A cache of `size_bytes` (0: off) for bodies of up to `limit_bytes`. Takes no memory for what it may hold.
     #[must_use]
     pub fn new(freshness: Arc<Freshness>, size_bytes: usize, limit_bytes: usize) -> Self {
-        unimplemented!()
+        Self::with_hash(freshness, size_bytes, limit_bytes, RandomState::new())
     }
-    pub fn freshness(&self) -> &Arc<Freshness> {
+
+    /// Like [`Self::new`], but keys are hashed with this seed: the same seed gives the same run.
+    #[must_use]
+    pub fn with_hash_seed(
+        freshness: Arc<Freshness>,
+        size_bytes: usize,
+        limit_bytes: usize,
+        seed: u64,
+    ) -> Self {
+        let hash = RandomState::with_seeds(seed, !seed, seed.rotate_left(32), 2);
+        Self::with_hash(freshness, size_bytes, limit_bytes, hash)
+    }
+
+    fn with_hash(
+        freshness: Arc<Freshness>,
+        size_bytes: usize,
+        limit_bytes: usize,
+        hash: RandomState,
+    ) -> Self {
+        Self {
+            freshness,
+            budget: Arc::new(Budget::new(size_bytes)),
+            limit_bytes: AtomicUsize::new(limit_bytes),
+            hash,
+            shards: (0..SHARDS).map(|_| Locked::default()).collect(),
+            victims: AtomicUsize::new(0),
+            swept: AtomicU64::new(0),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The stamps and fences that decide here.
+    #[must_use]
+    pub const fn freshness(&self) -> &Arc<Freshness> {
         &self.freshness
     }
-    /// Looks up; `f` runs only on a hit.
+
+    /// Looks up. `f` runs only on a hit; it may run under a lock, so it must not call the cache and should do no more
+    /// than copy. Allocates nothing.
     pub fn get<R>(&self, key: Key<'_>, now_ms: u64, f: impl FnOnce(&Entry<'_>) -> R) -> Lookup<R> {
-        unimplemented!()
+        let found = self.look_up(key, now_ms, f);
+        self.counters.add(match found {
+            Lookup::Hit(_) => Count::Hits,
+            Lookup::Miss => Count::Misses,
+            Lookup::Stale => Count::Stale,
+            Lookup::Fenced => Count::Fenced,
+            Lookup::NotLive => Count::NotLive,
+        });
+        found
     }
+
+    fn look_up<R>(&self, key: Key<'_>, now_ms: u64, f: impl FnOnce(&Entry<'_>) -> R) -> Lookup<R> {
+        if !self.freshness.is_live(now_ms) {
+            return Lookup::NotLive;
+        }
+        let hash = self.hash_of(key);
+        let shard = self.shard_of(hash).read();
+        let Some((slot, stored)) = shard.find(hash, key).and_then(|slot| Some((slot, slot.held().get()?)))
+        else {
+            return Lookup::Miss;
+        };
+        match self.freshness.check(stored.deps(), stored.valid_from()) {
+            Verdict::Servable => {}
+            Verdict::Fenced => return Lookup::Fenced,
+            Verdict::Stale => {
+                drop(shard);
+                self.reclaim(hash, key);
+                return Lookup::Stale;
+            }
+        }
+        Shard::credit(slot);
+        if stored.body().len() <= COPIED_UNDER_LOCK_MAX {
+            return Lookup::Hit(f(&stored.view()));
+        }
+        let held = slot.held().share();
+        drop(shard);
+        held.get().map_or(Lookup::Miss, |stored| Lookup::Hit(f(&stored.view())))
+    }
+
+    /// Stores a result, evicting others for it. May be called at any time after the result was asked for, and needs
+    /// no check before: what has changed since `valid_from` makes it unservable.
     pub fn insert(&self, key: Key<'_>, fill: Fill) -> Insert {
-        unimplemented!()
+        let became = self.try_insert(key, &fill).err().unwrap_or(Insert::Stored);
+        self.counters.add(if became == Insert::Stored { Count::Inserts } else { Count::NotCached });
+        became
     }
-    /// Evicts at once when it goes down; 0 turns the cache off.
-    pub fn resize(&self, bytes: usize) {
-        unimplemented!()
+
+    fn try_insert(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
+        self.refuse(key, fill)?;
+        let charge = Stored::charge_for(key, fill);
+        if !self.make_room(charge) {
+            return Err(Insert::NoRoom);
+        }
+        let held = Held::new(key, fill, charge, &self.budget);
+        let placed = self.place(key, held);
+        // If the limit went down since the room was made, either the resize has met this entry or this sees the limit.
+        self.trim();
+        placed
     }
-    /// The largest body that is stored, in bytes.
-    pub fn set_limit(&self, bytes: usize) {
-        unimplemented!()
+
+    fn refuse(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
+        let size = self.size();
+        let charge = Stored::charge_for(key, fill).saturating_add(FIRST_INDEX_BYTES);
+        if size == 0 {
+            Err(Insert::Off)
+        } else if fill.body.len() > self.limit() || charge > size || key.text.len() > u32::MAX as usize {
+            Err(Insert::TooLarge)
+        } else if !self.freshness.is_followed() {
+            Err(Insert::NotLive)
+        } else if self.freshness.is_dead(&fill.deps, fill.valid_from) {
+            Err(Insert::Stale)
+        } else {
+            Ok(())
+        }
     }
-    pub fn limit(&self) -> usize {
-        unimplemented!()
+
+    /// A full shard evicts one of its own for the slot if the budget has no room for a larger index; an empty one
+    /// needs room made elsewhere.
+    fn place(&self, key: Key<'_>, mut held: Held) -> Result<(), Insert> {
+        let hash = self.hash_of(key);
+        let is_dead = |stored: &Stored| self.is_dead(stored);
+        for _ in 0..PLACINGS_MAX {
+            let placed = self.shard_of(hash).write().insert((hash, key), held, &self.budget, &is_dead);
+            match placed {
+                Ok(Inserted::Added) => return Ok(()),
+                Ok(Inserted::InPlaceOf(old)) => {
+                    drop(old);
+                    return Ok(());
+                }
+                Ok(Inserted::Evicting(victim)) => {
+                    self.count_removed(&victim);
+                    return Ok(());
+                }
+                Err(back) => held = back,
+            }
+            if !self.make_room(FIRST_INDEX_BYTES) {
+                break;
+            }
+            self.budget.release(FIRST_INDEX_BYTES);
+        }
+        Err(Insert::NoRoom)
     }
-    pub fn size(&self) -> usize {
-        unimplemented!()
+
+    /// Reserves `bytes`, evicting from one shard after the other until they are there.
+    fn make_room(&self, bytes: usize) -> bool {
+        for _ in 0..EVICTIONS_PER_INSERT_MAX {
+            if self.budget.reserve(bytes) {
+                return true;
+            }
+            if !self.evict_one() {
+                break;
+            }
+        }
+        self.budget.reserve(bytes)
     }
-    pub fn used(&self) -> usize {
-        unimplemented!()
+
+    /// Evicts one entry of the next shard that has any. The victim is freed outside of the lock.
+    fn evict_one(&self) -> bool {
+        let is_dead = |stored: &Stored| self.is_dead(stored);
+        for _ in 0..SHARDS {
+            let at = self.victims.fetch_add(1, Ordering::Relaxed) % SHARDS;
+            let victim = self.shards[at].write().evict(&self.budget, &is_dead);
+            if let Some(victim) = victim {
+                self.count_removed(&victim);
+                return true;
+            }
+        }
+        false
     }
-    pub fn entries(&self) -> usize {
-        unimplemented!()
+
+    fn count_removed(&self, removed: &Held) {
+        let is_dead = removed.get().is_some_and(|stored| self.is_dead(stored));
+        self.counters.add(if is_dead { Count::Invalidated } else { Count::LowmemPrunes });
     }
-    pub fn clear(&self) {
-        unimplemented!()
+
+    fn is_dead(&self, stored: &Stored) -> bool {
+        self.freshness.is_dead(stored.deps(), stored.valid_from())
     }
-    pub fn statistics(&self) -> Statistics {
-        unimplemented!()
+
+    /// Removes the dead entry that a lookup has found. A lookup does not wait for this: if the shard is busy, the
+    /// sweep or the eviction will do it.
+    fn reclaim(&self, hash: u64, key: Key<'_>) {
+        let Some(mut shard) = self.shard_of(hash).try_write() else { return };
+        let removed = shard.remove_dead_key((hash, key), &self.budget, &|stored| self.is_dead(stored));
+        drop(shard);
+        if removed.is_some() {
+            self.counters.add(Count::Invalidated);
+        }
     }
-    pub fn count_not_cached(&self) {
-        unimplemented!()
-    }
-    /// Looks at up to `budget` entries and reclaims those that can never be served again; returns how many.
+
+    /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
+    /// be served again. Returns how many.
     pub fn sweep(&self, budget: usize) -> usize {
-        unimplemented!()
+        let (mut reclaimed, mut looked_at, mut shards_ended) = (0, 0, 0);
+        while looked_at < budget && shards_ended < SHARDS {
+            let from = self.swept.load(Ordering::Relaxed);
+            let (shard, slot) = ((from >> 32) as usize % SHARDS, from as u32);
+            let count = SWEPT_PER_LOCK.min(budget - looked_at);
+            let (dead, was_last) = self.sweep_shard(&self.shards[shard], slot, count);
+            let next = if was_last { (shard as u64 + 1) << 32 } else { from + (count - dead) as u64 };
+            self.swept.store(next, Ordering::Relaxed);
+            shards_ended += usize::from(was_last);
+            looked_at += count;
+            reclaimed += dead;
+        }
+        reclaimed
+    }
+
+    /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
+    /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
+    fn sweep_shard(&self, locked: &Locked, from: u32, count: usize) -> (usize, bool) {
+        let is_dead = |stored: &Stored| self.is_dead(stored);
+        let to = from.saturating_add(count as u32);
+        let shard = locked.read();
+        let was_last = shard.get(to).is_none();
+        let any = (from..to).any(|at| shard.is_dead_at(at, &is_dead));
+        drop(shard);
+        if !any {
+            return (0, was_last);
+        }
+        let mut shard = locked.write();
+        let removed: Vec<Held> =
+            (from..to).rev().filter_map(|at| shard.remove_dead(at, &self.budget, &is_dead)).collect();
+        drop(shard);
+        removed.iter().for_each(|_| self.counters.add(Count::Invalidated));
+        (removed.len(), was_last)
+    }
+
+    /// Changes the size, 0 turns the cache off. When it goes down, nothing gets in until enough has been evicted, and this
+    /// returns when it has (but for entries that hits are copying, which go when the copies are made).
+    pub fn resize(&self, bytes: usize) {
+        self.budget.set_limit(bytes);
+        self.trim();
+    }
+
+    /// Evicts until what is used is within the limit.
+    fn trim(&self) {
+        while self.budget.is_over() {
+            if !self.evict_one() {
+                break;
+            }
+        }
+    }
+
+    /// Forgets everything and gives the memory back.
+    pub fn clear(&self) {
+        for locked in &self.shards {
+            let old = std::mem::take(&mut *locked.write());
+            let index = old.index_bytes();
+            drop(old);
+            self.budget.release(index);
+        }
+    }
+
+    /// The bytes that may be used.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.budget.limit()
+    }
+
+    /// The bytes in use, with all overhead.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.budget.used()
+    }
+
+    /// The largest body that is stored, in bytes.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.limit_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Changes the largest body that is stored, in bytes. Larger ones that are stored stay.
+    pub fn set_limit(&self, bytes: usize) {
+        self.limit_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How many entries are stored, dead ones included.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.shards.iter().map(|locked| locked.read().len()).sum()
+    }
+
+    /// All counters, and the state now.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let (size, used) = (self.size() as u64, self.used() as u64);
+        Statistics {
+            queries_in_cache: self.entries() as u64,
+            size,
+            used,
+            free_memory: size.saturating_sub(used),
+            ..self.counters.read()
+        }
+    }
+
+    /// Counts a statement that was not to be cached.
+    pub fn count_not_cached(&self) {
+        self.counters.add(Count::NotCached);
+    }
+
+    /// Counts anew, from what is stored, what `used()` should be while nothing else runs.
+    #[cfg(test)]
+    fn audit(&self) -> usize {
+        self.shards.iter().map(|locked| locked.read().audit()).sum()
+    }
+
+    fn hash_of(&self, key: Key<'_>) -> u64 {
+        self.hash.hash_one((key.environment, key.text))
+    }
+
+    fn shard_of(&self, hash: u64) -> &Locked {
+        &self.shards[(hash >> (u64::BITS - SHARDS_LOG2)) as usize]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,14 +11,29 @@
 //!   return a result that the rule refuses, nor one that belongs to another key.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-pub mod cache;
-mod cells;
-mod dep;
-mod entry;
-mod fence;
-pub mod freshness;
 mod position;
+
+mod dep;
+
+mod cells;
+
+pub mod freshness;
+
+mod fence;
+
+mod entry;
+
+mod budget;
+
+mod stored;
+
+mod slab;
+
+mod shard;
+
 mod statistics;
+
+pub mod cache;
 
 pub use cache::{Cache, Insert, Lookup};
 pub use dep::{Dep, TableDeps};

@@ -1,5 +1,7 @@
 //! What the cache counts.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
 /// Counters since the start, and the state now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -29,4 +31,64 @@ pub struct Statistics {
     pub used: u64,
     /// `size - used`.
     pub free_memory: u64,
+}
+
+/// Counters are spread over this many cache lines, so that cores do not share one for counting.
+const STRIPES: usize = 32;
+
+/// What is counted, as an index into a stripe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Count {
+    Hits,
+    Misses,
+    Stale,
+    Fenced,
+    NotLive,
+    Inserts,
+    NotCached,
+    LowmemPrunes,
+    Invalidated,
+}
+
+const COUNTS: usize = Count::Invalidated as usize + 1;
+
+/// Two cache lines, because processors fetch them in pairs.
+#[repr(align(128))]
+#[derive(Default)]
+struct Stripe([AtomicU64; COUNTS]);
+
+#[derive(Default)]
+pub(crate) struct Counters([Stripe; STRIPES]);
+
+impl Counters {
+    pub(crate) fn add(&self, count: Count) {
+        let stripe = STRIPE.with(|stripe| *stripe);
+        self.0[stripe].0[count as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn sum(&self, count: Count) -> u64 {
+        self.0.iter().map(|stripe| stripe.0[count as usize].load(Ordering::Relaxed)).sum()
+    }
+
+    /// The counters; what the state is now is for the caller to fill in.
+    pub(crate) fn read(&self) -> Statistics {
+        Statistics {
+            hits: self.sum(Count::Hits),
+            misses: self.sum(Count::Misses),
+            stale: self.sum(Count::Stale),
+            fenced: self.sum(Count::Fenced),
+            not_live: self.sum(Count::NotLive),
+            inserts: self.sum(Count::Inserts),
+            not_cached: self.sum(Count::NotCached),
+            lowmem_prunes: self.sum(Count::LowmemPrunes),
+            invalidated: self.sum(Count::Invalidated),
+            ..Statistics::default()
+        }
+    }
+}
+
+/// Each thread takes the next stripe when it first counts.
+static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static STRIPE: usize = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES;
 }

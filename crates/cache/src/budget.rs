@@ -1,0 +1,81 @@
+//! Bytes: what an allocation really takes, and the one budget that all of them come out of.
+//!
+//! The bound is strict because of an order that everything here keeps: **reserve, then allocate; free, then
+//! release.** So at no moment, with any number of threads, do the store's allocations exceed the limit.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What an allocation of `bytes` takes from the allocator.
+///
+/// General-purpose allocators (mimalloc, jemalloc, tcmalloc) hand out size classes: here four in each
+/// doubling, as mimalloc's, above 64 bytes; whole pages of the system, and one for the header, above 512 KiB.
+pub(crate) const fn allocated(bytes: usize) -> usize {
+    const SMALL_MAX: usize = 64;
+    const CLASSED_MAX: usize = 512 << 10;
+    const PAGE: usize = 4096;
+    if bytes == 0 {
+        0
+    } else if bytes <= SMALL_MAX {
+        bytes.next_multiple_of(16)
+    } else if bytes <= CLASSED_MAX {
+        let doubling = (bytes - 1).ilog2();
+        bytes.next_multiple_of(1 << (doubling - 2))
+    } else {
+        bytes.next_multiple_of(PAGE) + PAGE
+    }
+}
+
+/// How many bytes may be used and how many are.
+///
+/// Invariant: `used <= limit`, but for the moments after the limit was lowered in which [`crate::Cache::resize`] evicts.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: AtomicUsize,
+    used: AtomicUsize,
+}
+
+impl Budget {
+    pub(crate) const fn new(limit: usize) -> Self {
+        Self { limit: AtomicUsize::new(limit), used: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.used() > self.limit()
+    }
+
+    /// SeqCst here, in [`Self::reserve`] and in [`Self::is_over`]: of a thread that lowers the limit and then
+    /// looks at what is used, and one that adds to what is used and then looks at the limit, at least one sees
+    /// the other. So either the reservation is undone or the resize evicts for it.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Ordering::SeqCst);
+    }
+
+    /// Takes `bytes` if they are there.
+    pub(crate) fn reserve(&self, bytes: usize) -> bool {
+        let fits = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= self.limit());
+        if self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_err() {
+            return false;
+        }
+        let keeps = !self.is_over();
+        if !keeps {
+            self.release(bytes);
+        }
+        keeps
+    }
+
+    /// Gives back what was reserved, after its memory was freed.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+use super::*;
+use crate::{Dep, Position};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+const MIB: usize = 1 << 20;
+
+fn live(size: usize) -> Cache {
+    let freshness = Arc::new(Freshness::with_hash_seed(1));
+    freshness.lives_until(u64::MAX);
+    Cache::with_hash_seed(freshness, size, MIB, 1)
+}
+
+fn key(environment: u32, text: &[u8]) -> Key<'_> {
+    Key { environment, text }
+}
+
+fn fill(valid_from: u64, deps: &[Dep], body: Vec<u8>) -> Fill {
+    let valid_from = Position::new(valid_from);
+    Fill { valid_from, deps: deps.to_vec(), body, status_at: [7, u32::MAX], status: 2, rows: 3, cost_us: 4 }
+}
+
+fn body_of(cache: &Cache, key: Key<'_>) -> Lookup<Vec<u8>> {
+    cache.get(key, 0, |entry| entry.body.to_vec())
+}
+
+#[test]
+fn returns_what_was_stored() {
+    let cache = live(MIB);
+    assert_eq!(body_of(&cache, key(1, b"q")), Lookup::Miss);
+    let deps: Vec<Dep> = (0..20).map(|n| cache.freshness().table("s", &n.to_string()).rows).collect();
+    assert_eq!(cache.insert(key(1, b"q"), fill(5, &deps, b"body".to_vec())), Insert::Stored);
+    let seen = cache.get(key(1, b"q"), 0, |e| {
+        (e.valid_from.get(), e.deps.to_vec(), e.body.to_vec(), e.status_at, e.status, e.rows, e.cost_us)
+    });
+    assert_eq!(seen, Lookup::Hit((5, deps, b"body".to_vec(), [7, u32::MAX], 2, 3, 4)));
+    assert_eq!(body_of(&cache, key(2, b"q")), Lookup::Miss, "another environment");
+    assert_eq!(body_of(&cache, key(1, b"q ")), Lookup::Miss, "another text");
+}
+
+#[test]
+fn a_large_body_is_used_outside_of_the_lock() {
+    let cache = live(8 * MIB);
+    let large = vec![9; COPIED_UNDER_LOCK_MAX + 1];
+    cache.insert(key(1, b"q"), fill(5, &[], large.clone()));
+    let seen = cache.get(key(1, b"q"), 0, |entry| {
+        let used = cache.used();
+        cache.clear();
+        assert!(
+            cache.used() > COPIED_UNDER_LOCK_MAX && cache.used() < used,
+            "what is being copied still counts"
+        );
+        entry.body.to_vec()
+    });
+    assert_eq!(seen, Lookup::Hit(large));
+    assert_eq!(cache.used(), 0, "and no longer than that");
+}
+
+#[test]
+fn every_refusal_has_its_reason() {
+    let cache = live(64 << 10);
+    let freshness = Arc::clone(cache.freshness());
+    let deps = freshness.table("s", "t");
+    let q = key(1, b"q");
+    cache.set_limit(100);
+    assert_eq!(cache.insert(q, fill(1, &[], vec![0; 101])), Insert::TooLarge);
+    cache.set_limit(MIB);
+    assert_eq!(cache.insert(q, fill(1, &[], vec![0; 64 << 10])), Insert::TooLarge);
+    freshness.stamp(deps.rows, Position::new(2));
+    assert_eq!(cache.insert(q, fill(1, &[deps.rows], vec![])), Insert::Stale);
+    assert_eq!(cache.insert(q, fill(2, &[deps.rows], vec![])), Insert::Stored);
+    let fence = freshness.fence([deps.definition]);
+    assert_eq!(body_of(&cache, q), Lookup::Hit(vec![]), "a fence elsewhere");
+    let on_rows = freshness.fence([deps.rows]);
+    assert_eq!(body_of(&cache, q), Lookup::Fenced);
+    drop((fence, on_rows));
+    assert_eq!(body_of(&cache, q), Lookup::Hit(vec![]));
+    freshness.stamp(deps.rows, Position::new(3));
+    assert_eq!((body_of(&cache, q), cache.entries()), (Lookup::Stale, 0), "the dead are reclaimed");
+    freshness.lives_until(10);
+    assert_eq!(cache.get(q, 10, |_| ()), Lookup::NotLive);
+    assert_eq!(cache.get(q, 9, |_| ()), Lookup::Miss);
+    freshness.lives_until(0);
+    assert_eq!(cache.insert(q, fill(9, &[], vec![])), Insert::NotLive);
+    cache.resize(0);
+    assert_eq!(cache.insert(q, fill(9, &[], vec![])), Insert::Off);
+    assert_eq!(cache.used(), 0);
+}
+
+#[test]
+fn one_stamp_on_everything_drops_all_and_the_sweep_gives_the_memory_back() {
+    let cache = live(8 * MIB);
+    for n in 0..5000u32 {
+        cache.insert(key(n, b"q"), fill(1, &[], vec![1; 100]));
+    }
+    assert_eq!(cache.sweep(10_000), 0);
+    for n in 5000..6000u32 {
+        cache.insert(key(n, b"q"), fill(8, &[], vec![1; 100]));
+    }
+    cache.freshness().stamp(Dep::EVERYTHING, Position::new(7));
+    while cache.entries() > 1000 {
+        cache.sweep(1000);
+        assert_eq!(cache.audit(), cache.used());
+    }
+    assert_eq!(cache.statistics().invalidated, 5000);
+    assert_eq!(body_of(&cache, key(5000, b"q")), Lookup::Hit(vec![1; 100]));
+    assert!(cache.used() < 1000 * 450, "indexes shrink too: {}", cache.used());
+}
+
+#[test]
+fn a_newer_result_replaces_and_an_older_one_does_not() {
+    let cache = live(MIB);
+    let q = key(1, b"q");
+    for (valid_from, body, stored) in [(5, b"a", b"a"), (7, b"b", b"b"), (6, b"c", b"b")] {
+        assert_eq!(cache.insert(q, fill(valid_from, &[], body.to_vec())), Insert::Stored);
+        assert_eq!(body_of(&cache, q), Lookup::Hit(stored.to_vec()));
+    }
+    assert_eq!(cache.entries(), 1);
+    assert_eq!(cache.audit(), cache.used());
+}
+
+/// A working set that is used again and again mostly stays, though twice the size of the cache passes through in every round
+/// (the least recently used one would always be the next one needed: every lookup would miss).
+#[test]
+fn a_scan_does_not_displace_what_is_used() {
+    let cache = live(MIB);
+    let hot = |n: u32| key(n, b"hot");
+    let mut misses = 0;
+    for round in 0..200u32 {
+        for n in 0..500 {
+            if body_of(&cache, hot(n)) == Lookup::Miss {
+                misses += u32::from(round >= 10);
+                cache.insert(hot(n), fill(1, &[], vec![1; 500]));
+            }
+        }
+        for n in 0..2000 {
+            cache.insert(key(round * 2000 + n, b"scan"), fill(1, &[], vec![1; 500]));
+        }
+    }
+    assert!(misses < 190 * 500 / 6, "{misses} of 95,000 lookups missed");
+}
+
+/// Of two sets that are used alike and do not both fit, the one that saves more upstream time is kept.
+#[test]
+fn costly_results_outlive_cheap_ones() {
+    let cache = live(MIB);
+    let mut hits = [0u32; 2];
+    let mut random = 1u64;
+    for _ in 0..200_000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let costly = random >> 63 == 1;
+        let k = key((random >> 40) as u32 % 1200 * 2 + u32::from(costly), b"q");
+        if body_of(&cache, k) == Lookup::Miss {
+            let cost_us = if costly { 100_000 } else { 100 };
+            cache.insert(k, Fill { cost_us, ..fill(1, &[], vec![1; 900]) });
+        } else {
+            hits[usize::from(costly)] += 1;
+        }
+    }
+    let rate = [f64::from(hits[0]) / 100_000.0, f64::from(hits[1]) / 100_000.0];
+    assert!(rate[1] > rate[0] * 1.2, "{rate:?}");
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert { key: u8, valid_from: u8, table: u8, len: usize },
+    Get { key: u8 },
+    Stamp { table: u8, at: u8 },
+    Resize { kib: usize },
+    Sweep { budget: usize },
+    Clear,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let len = prop_oneof![4 => 0..300usize, 1 => 0..40_000usize];
+    prop_oneof![
+        20 => (any::<u8>(), any::<u8>(), 0..6u8, len)
+            .prop_map(|(key, valid_from, table, len)| Step::Insert { key, valid_from, table, len }),
+        20 => any::<u8>().prop_map(|key| Step::Get { key }),
+        2 => (0..6u8, any::<u8>()).prop_map(|(table, at)| Step::Stamp { table, at }),
+        1 => (0..200usize).prop_map(|kib| Step::Resize { kib }),
+        1 => (0..300usize).prop_map(|budget| Step::Sweep { budget }),
+        1 => Just(Step::Clear),
+    ]
+}
+
+/// What a map without bounds knows: the newest result of each key. The store may have forgotten; it may not differ.
+struct Naive {
+    entries: HashMap<u8, (u8, u8, Vec<u8>)>,
+    stamps: [u8; 6],
+}
+
+fn check_get(cache: &Cache, naive: &Naive, k: u8) {
+    match (body_of(cache, key(0, &[k])), naive.entries.get(&k)) {
+        (Lookup::Hit(body), Some((valid_from, table, expected))) => {
+            assert_eq!(&body, expected);
+            assert!(naive.stamps[usize::from(*table)] <= *valid_from);
+        }
+        (Lookup::Stale, Some((valid_from, table, _))) => {
+            assert!(naive.stamps[usize::from(*table)] > *valid_from);
+        }
+        (Lookup::Miss, _) => {}
+        (found, expected) => panic!("{found:?} where {expected:?} was stored"),
+    }
+}
+
+fn run(steps: Vec<Step>) {
+    let cache = live(100 << 10);
+    let freshness = Arc::clone(cache.freshness());
+    let dep = |table: u8| freshness.table("s", &table.to_string()).rows;
+    let mut naive = Naive { entries: HashMap::new(), stamps: [0; 6] };
+    for (n, step) in steps.into_iter().enumerate() {
+        match step {
+            Step::Insert { key: k, valid_from, table, len } => {
+                let body: Vec<u8> = (0..len).map(|i| (i + n) as u8).collect();
+                let stored = cache.insert(key(0, &[k]), fill(valid_from.into(), &[dep(table)], body.clone()));
+                let older = body_of(&cache, key(0, &[k])) != Lookup::Hit(body.clone());
+                if stored == Insert::Stored && !older {
+                    naive.entries.insert(k, (valid_from, table, body));
+                }
+            }
+            Step::Get { key: k } => check_get(&cache, &naive, k),
+            Step::Stamp { table, at } => {
+                freshness.stamp(dep(table), Position::new(at.into()));
+                let stamp = &mut naive.stamps[usize::from(table)];
+                *stamp = at.max(*stamp);
+            }
+            Step::Resize { kib } => cache.resize(kib << 10),
+            Step::Sweep { budget } => drop(cache.sweep(budget)),
+            Step::Clear => cache.clear(),
+        }
+        assert!(cache.used() <= cache.size(), "the bound holds");
+        assert_eq!(cache.audit(), cache.used(), "every byte is accounted for");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn agrees_with_a_map_within_its_bound(steps in proptest::collection::vec(step(), 1..400)) {
+        run(steps);
+    }
+}
+
+/// Threads that insert, look up, resize, sweep and clear; each body encodes its key, and a watcher sees the bound hold.
+#[test]
+fn threads_get_their_own_bodies_within_the_bound() {
+    const THREADS: u64 = 4;
+    const STEPS: u64 = 30_000;
+    let cache = live(MIB);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let cache = &cache;
+            scope.spawn(move || (0..STEPS).for_each(|n| act(cache, thread, n)));
+        }
+    });
+    assert_eq!(cache.audit(), cache.used());
+    cache.clear();
+    assert_eq!(cache.used(), 0);
+}
+
+fn act(cache: &Cache, thread: u64, n: u64) {
+    let random = (n * 4 + thread)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        .rotate_left(29)
+        .wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let id = (random >> 20) % 700;
+    let text = id.to_le_bytes();
+    let k = key(id as u32 % 3, &text);
+    let expected =
+        || id.to_le_bytes().repeat(1 + (id as usize * 37) % if id.is_multiple_of(50) { 5000 } else { 60 });
+    match (random >> 8) % 10_000 {
+        0 => cache.clear(),
+        1..5 => cache.resize(MIB),
+        5..9 => cache.resize(MIB - 4096 * (id as usize % 200)),
+        9..20 => drop(cache.sweep(100)),
+        20..30 => cache.freshness().stamp(Dep::EVERYTHING, Position::new(n)),
+        30..4000 => drop(cache.insert(k, fill(n, &[], expected()))),
+        _ => {
+            let right = cache.get(k, 0, |entry| entry.body == expected());
+            assert!(!matches!(right, Lookup::Hit(false)), "the body of another key");
+        }
+    }
+    assert!(cache.used() <= MIB, "the bound holds at every moment");
+}
