@@ -1,7 +1,16 @@
 //! What a statement may do: to data, to the transaction, and to the session.
 
+mod control;
+mod dml;
+mod set;
+#[cfg(test)]
+mod tests;
+
 use crate::TableName;
+use crate::ddl::{self, Touched};
+use crate::lex::Lexer;
 use crate::modes::Modes;
+use crate::statement::{Cursor, STATEMENTS_MAX, Statement};
 
 /// What a statement, or a text of several, may do. Where it cannot be told, the worse is assumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +76,172 @@ pub enum Temporary {
 }
 
 /// The effects of `text`, whatever it is; several statements give the union of theirs.
-pub fn effects(_text: &[u8], _modes: Modes) -> Effects {
-    unimplemented!()
+pub fn effects(text: &[u8], modes: Modes) -> Effects {
+    if modes.other_syntax {
+        return Effects::worst();
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let mut all = Effects::none();
+    for _ in 0..STATEMENTS_MAX {
+        match Statement::next(&mut lexer, text, modes) {
+            Some(statement) => all = all.and(of_statement(&statement)),
+            None => return all,
+        }
+    }
+    Effects::worst()
+}
+
+/// The effects of one statement.
+fn of_statement(statement: &Statement<'_>) -> Effects {
+    let facts = statement.facts;
+    if facts.lost {
+        return Effects::worst();
+    }
+    let mut effects = of_cursor(statement.cursor(), statement);
+    effects.reads_last_statement |= facts.reads_last_statement;
+    effects.session |= facts.changes_session;
+    effects
+}
+
+/// The effects of the statement that starts at the cursor, within `statement`.
+fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    while cursor.punct(b'(') {}
+    if cursor.at_any(ddl::FIRST_WORDS) {
+        return of_definition(cursor, statement);
+    }
+    let found = dml::effects(cursor, statement)
+        .or_else(|| set::effects(cursor, statement))
+        .or_else(|| control::effects(cursor, statement));
+    found.unwrap_or_else(Effects::worst)
+}
+
+fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    let mut effects = Effects { transaction: TransactionEffect::MayCommit, ..Effects::none() };
+    let fast_but_far_reaching = cursor.at_word("RENAME");
+    match ddl::touched(cursor) {
+        // What a table reaches by foreign keys and triggers changes with these, so no table alone can stand for them.
+        Touched::Tables(_) if statement.facts.references || fast_but_far_reaching => {
+            effects.writes = Writes::Everything;
+        }
+        Touched::Tables(names) | Touched::Emptied(names) => effects.set_tables(names, cursor),
+        Touched::TemporaryCreated(names) => {
+            effects.temporary = Temporary::Creates(names);
+            effects.transaction = TransactionEffect::None;
+        }
+        Touched::TemporaryDropped(names) => {
+            effects.temporary = Temporary::Drops(names);
+            effects.transaction = TransactionEffect::None;
+        }
+        Touched::Schema(Some(schema)) => effects.writes = Writes::Schema(schema),
+        Touched::Nothing => {}
+        Touched::Schema(None) | Touched::Trigger { .. } | Touched::Accounts | Touched::Everything => {
+            effects.writes = Writes::Everything;
+        }
+    }
+    if statement.cut_short || statement.facts.unknown_call_in_query {
+        effects.writes = Writes::Everything;
+    }
+    effects
+}
+
+impl Effects {
+    /// Of a statement that changes nothing.
+    pub(crate) fn none() -> Self {
+        Effects {
+            writes: Writes::Nothing,
+            transaction: TransactionEffect::None,
+            temporary: Temporary::None,
+            session: false,
+            locks_tables: None,
+            reads_last_statement: false,
+            sets_tracking: false,
+            unlogged: false,
+        }
+    }
+
+    /// Of a statement that may do anything.
+    ///
+    /// `unlogged` and `sets_tracking` stay off: who sets them names them, and where the text is not readable at all the
+    /// server's own tracking of variables still tells.
+    pub(crate) fn worst() -> Self {
+        Effects {
+            writes: Writes::Everything,
+            transaction: TransactionEffect::MayCommit,
+            temporary: Temporary::Unknown,
+            session: true,
+            locks_tables: None,
+            reads_last_statement: true,
+            sets_tracking: false,
+            unlogged: false,
+        }
+    }
+
+    /// Tables that are defined or emptied; a name may be a temporary table's as well.
+    fn set_tables(&mut self, names: Vec<TableName>, cursor: Cursor<'_>) {
+        if cursor.at_word("DROP") {
+            self.temporary = Temporary::Drops(names.clone());
+        } else if cursor.at_word("ALTER") && names.len() > 1 {
+            self.temporary = Temporary::Creates(names.clone());
+        }
+        self.writes = Writes::Tables(names);
+    }
+
+    /// Of this statement and then that one.
+    fn and(self, next: Effects) -> Effects {
+        Effects {
+            writes: self.writes.and(next.writes),
+            transaction: self.transaction.and(next.transaction),
+            temporary: self.temporary.and(next.temporary),
+            session: self.session || next.session,
+            locks_tables: next.locks_tables.or(self.locks_tables),
+            reads_last_statement: self.reads_last_statement || next.reads_last_statement,
+            sets_tracking: self.sets_tracking || next.sets_tracking,
+            unlogged: self.unlogged || next.unlogged,
+        }
+    }
+}
+
+impl Writes {
+    fn and(self, next: Writes) -> Writes {
+        match (self, next) {
+            (Writes::Nothing, other) | (other, Writes::Nothing) => other,
+            (Writes::Tables(mut all), Writes::Tables(more)) => {
+                for name in more {
+                    if !all.contains(&name) {
+                        all.push(name);
+                    }
+                }
+                Writes::Tables(all)
+            }
+            (Writes::Schema(one), Writes::Schema(other)) if one == other => Writes::Schema(one),
+            _ => Writes::Everything,
+        }
+    }
+}
+
+impl TransactionEffect {
+    fn and(self, next: TransactionEffect) -> TransactionEffect {
+        match (self, next) {
+            (TransactionEffect::None, other) | (other, TransactionEffect::None) => other,
+            (one, other) if one == other => one,
+            _ => TransactionEffect::MayCommit,
+        }
+    }
+}
+
+impl Temporary {
+    fn and(self, next: Temporary) -> Temporary {
+        match (self, next) {
+            (Temporary::None, other) | (other, Temporary::None) => other,
+            (Temporary::Creates(mut all), Temporary::Creates(more)) => {
+                all.extend(more);
+                Temporary::Creates(all)
+            }
+            (Temporary::Drops(mut all), Temporary::Drops(more)) => {
+                all.extend(more);
+                Temporary::Drops(all)
+            }
+            _ => Temporary::Unknown,
+        }
+    }
 }

@@ -1,0 +1,264 @@
+//! Statements that define things, read the same way when they are sent and when the binlog repeats them.
+
+use crate::TableName;
+use crate::statement::Cursor;
+
+/// What a defining statement touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Touched {
+    /// Definition and rows of these tables or views.
+    Tables(Vec<TableName>),
+    /// The rows of these tables, all of them.
+    Emptied(Vec<TableName>),
+    /// These temporary tables appear.
+    TemporaryCreated(Vec<TableName>),
+    /// These temporary tables go.
+    TemporaryDropped(Vec<TableName>),
+    /// A whole schema; None is the current one.
+    Schema(Option<String>),
+    /// A trigger, on this table if it is named, else somewhere in this schema (None is the current one).
+    Trigger { on: Option<TableName>, schema: Option<String> },
+    /// Accounts, roles, privileges.
+    Accounts,
+    /// Something that no result depends on.
+    Nothing,
+    /// It can be anything.
+    Everything,
+}
+
+/// The statements that this module reads, by their first word.
+pub(crate) const FIRST_WORDS: &[&str] = &["ALTER", "CREATE", "DROP", "GRANT", "RENAME", "REVOKE", "TRUNCATE"];
+
+/// Reads a defining statement. `cursor` stands at its first word.
+pub(crate) fn touched(mut cursor: Cursor<'_>) -> Touched {
+    let found = if cursor.word("CREATE") {
+        create(&mut cursor)
+    } else if cursor.word("ALTER") {
+        alter(&mut cursor)
+    } else if cursor.word("DROP") {
+        drop(&mut cursor)
+    } else if cursor.word("RENAME") {
+        rename(&mut cursor)
+    } else if cursor.word("TRUNCATE") {
+        cursor.word("TABLE");
+        cursor.table_name().map(|name| Touched::Emptied(vec![name]))
+    } else if cursor.any(&["GRANT", "REVOKE"]) {
+        Some(Touched::Accounts)
+    } else {
+        None
+    };
+    found.unwrap_or(Touched::Everything)
+}
+
+fn create(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    cursor.words(&["OR", "REPLACE"]);
+    skip_view_options(cursor);
+    let temporary = cursor.word("TEMPORARY");
+    if cursor.any(&["TABLE", "SEQUENCE"]) {
+        return create_table(cursor, temporary);
+    }
+    if cursor.word("VIEW") {
+        return named(cursor);
+    }
+    cursor.any(&["ONLINE", "OFFLINE"]);
+    cursor.any(&["UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR"]);
+    if cursor.word("INDEX") {
+        return on_table(cursor);
+    }
+    if cursor.any(&["DATABASE", "SCHEMA"]) {
+        cursor.skip_if_exists();
+        return Some(Touched::Schema(Some(cursor.identifier()?)));
+    }
+    if cursor.word("TRIGGER") {
+        cursor.skip_if_exists();
+        let schema = cursor.table_name()?.schema;
+        let on = if cursor.seek_word("ON") { cursor.table_name() } else { None };
+        return Some(Touched::Trigger { on, schema });
+    }
+    other(cursor)
+}
+
+/// Accounts, and what comes and goes without any result depending on it: a statement that runs a routine counts as doing
+/// anything, whatever the routine is at that time.
+fn other(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    if cursor.any(&["USER", "ROLE"]) {
+        return Some(Touched::Accounts);
+    }
+    if cursor.words(&["DEFAULT", "ROLE"]) {
+        return Some(Touched::Accounts);
+    }
+    cursor.skip_all(&["AGGREGATE", "UNDO"]);
+    const HARMLESS: &[&str] =
+        &["EVENT", "FUNCTION", "LOGFILE", "PACKAGE", "PROCEDURE", "RESOURCE", "SERVER", "TABLESPACE"];
+    cursor.any(HARMLESS).then_some(Touched::Nothing)
+}
+
+fn create_table(cursor: &mut Cursor<'_>, temporary: bool) -> Option<Touched> {
+    cursor.skip_if_exists();
+    let name = cursor.table_name()?;
+    if temporary {
+        return Some(Touched::TemporaryCreated(vec![name]));
+    }
+    Some(Touched::Tables(vec![name]))
+}
+
+fn alter(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    skip_view_options(cursor);
+    if cursor.word("VIEW") {
+        return named(cursor);
+    }
+    cursor.skip_all(&["ONLINE", "OFFLINE", "IGNORE"]);
+    if cursor.any(&["TABLE", "SEQUENCE"]) {
+        return alter_table(cursor);
+    }
+    if cursor.any(&["DATABASE", "SCHEMA"]) {
+        return Some(alter_schema(cursor));
+    }
+    other(cursor)
+}
+
+/// ALTER DATABASE may leave the schema out; then its options follow at once.
+fn alter_schema(cursor: &mut Cursor<'_>) -> Touched {
+    const OPTIONS: &[&str] = &["CHARACTER", "CHARSET", "COLLATE", "COMMENT", "DEFAULT", "ENCRYPTION", "READ"];
+    if cursor.at_any(OPTIONS) {
+        return Touched::Schema(None);
+    }
+    cursor.identifier().map_or(Touched::Everything, |name| Touched::Schema(Some(name)))
+}
+
+/// The table itself, what it is renamed to, and the partner of an exchange.
+fn alter_table(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    cursor.skip_if_exists();
+    let mut tables = vec![cursor.table_name()?];
+    while let Some(token) = cursor.next() {
+        let is = |word| token.is_word(cursor.text, word);
+        if is("RENAME") && !cursor.at_any(&["COLUMN", "INDEX", "KEY"]) {
+            cursor.any(&["TO", "AS"]);
+            cursor.punct(b'=');
+            tables.push(cursor.table_name()?);
+        } else if is("TABLE") && tables.len() < TABLES_MAX {
+            // EXCHANGE PARTITION … WITH TABLE, and MariaDB's CONVERT PARTITION … TO TABLE and CONVERT TABLE … TO.
+            tables.extend(cursor.table_name());
+        }
+    }
+    Some(Touched::Tables(tables))
+}
+
+fn drop(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    let temporary = cursor.word("TEMPORARY");
+    if cursor.any(&["TABLE", "TABLES", "SEQUENCE"]) {
+        cursor.skip_if_exists();
+        let names = names(cursor)?;
+        return Some(if temporary { Touched::TemporaryDropped(names) } else { Touched::Tables(names) });
+    }
+    if cursor.any(&["VIEW", "VIEWS"]) {
+        cursor.skip_if_exists();
+        return Some(Touched::Tables(names(cursor)?));
+    }
+    cursor.any(&["ONLINE", "OFFLINE"]);
+    if cursor.word("INDEX") {
+        return on_table(cursor);
+    }
+    if cursor.any(&["DATABASE", "SCHEMA"]) {
+        cursor.skip_if_exists();
+        return Some(Touched::Schema(Some(cursor.identifier()?)));
+    }
+    if cursor.word("TRIGGER") {
+        cursor.skip_if_exists();
+        return Some(Touched::Trigger { on: None, schema: cursor.table_name()?.schema });
+    }
+    other(cursor)
+}
+
+fn rename(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    if cursor.word("USER") {
+        return Some(Touched::Accounts);
+    }
+    if !cursor.any(&["TABLE", "TABLES"]) {
+        return None;
+    }
+    cursor.skip_if_exists();
+    let mut tables = Vec::new();
+    loop {
+        tables.push(cursor.table_name()?);
+        skip_wait(cursor);
+        if !cursor.word("TO") {
+            return None;
+        }
+        tables.push(cursor.table_name()?);
+        if !cursor.punct(b',') {
+            return Some(Touched::Tables(tables));
+        }
+        if tables.len() >= TABLES_MAX {
+            return None;
+        }
+    }
+}
+
+/// MariaDB's `WAIT 5` and `NOWAIT`.
+fn skip_wait(cursor: &mut Cursor<'_>) {
+    if cursor.word("WAIT") {
+        cursor.next();
+    }
+    cursor.word("NOWAIT");
+}
+
+/// The most tables that a statement may name before it counts as naming all.
+const TABLES_MAX: usize = 1024;
+
+/// A list of tables, as in DROP TABLE.
+pub(crate) fn names(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
+    let mut names = vec![cursor.table_name()?];
+    while cursor.punct(b',') {
+        if names.len() >= TABLES_MAX {
+            return None;
+        }
+        names.push(cursor.table_name()?);
+    }
+    Some(names)
+}
+
+fn named(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    cursor.skip_if_exists();
+    Some(Touched::Tables(vec![cursor.table_name()?]))
+}
+
+/// CREATE INDEX … ON t.
+fn on_table(cursor: &mut Cursor<'_>) -> Option<Touched> {
+    if !cursor.seek_word("ON") {
+        return None;
+    }
+    Some(Touched::Tables(vec![cursor.table_name()?]))
+}
+
+/// ALGORITHM = …, DEFINER = …, SQL SECURITY …, in front of VIEW and others.
+fn skip_view_options(cursor: &mut Cursor<'_>) {
+    loop {
+        if cursor.words(&["SQL", "SECURITY"]) {
+            cursor.next();
+        } else if cursor.word("ALGORITHM") {
+            cursor.punct(b'=');
+            cursor.next();
+        } else if cursor.word("DEFINER") {
+            cursor.punct(b'=');
+            skip_account(cursor);
+        } else {
+            return;
+        }
+    }
+}
+
+/// `'user'@'host'`, `user@host`, CURRENT_USER, CURRENT_USER().
+fn skip_account(cursor: &mut Cursor<'_>) {
+    cursor.next();
+    if cursor.punct(b'(') {
+        cursor.close();
+    }
+    if cursor.peek().is_some_and(|token| token.kind == crate::token::Kind::At) {
+        cursor.next();
+        cursor.next();
+        while cursor.punct(b'.') {
+            cursor.next();
+        }
+    }
+}

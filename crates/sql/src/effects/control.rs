@@ -1,0 +1,235 @@
+//! Transactions, locks, administration, and everything else that starts with a known word.
+
+use super::{Effects, TransactionEffect, Writes, of_cursor};
+use crate::ddl;
+use crate::lex::contains_ignoring_case;
+use crate::statement::{Cursor, Statement};
+
+type Reader = fn(Cursor<'_>, &Statement<'_>) -> Effects;
+
+/// What the statements that start with a word do; the reader gets the cursor behind that word.
+const STATEMENTS: &[(&str, Reader)] = &[
+    ("ANALYZE", analyze),
+    ("BACKUP", backup),
+    ("BEGIN", begin),
+    ("CACHE", commits),
+    ("CALL", unknown),
+    ("CHANGE", commits),
+    ("CHECK", commits),
+    ("CHECKSUM", nothing),
+    ("COMMIT", commit),
+    ("DEALLOCATE", session),
+    ("DESC", explain),
+    ("DESCRIBE", explain),
+    ("EXECUTE", unknown),
+    ("EXPLAIN", explain),
+    ("FLUSH", flush),
+    ("GET", diagnostics),
+    ("HANDLER", session),
+    ("HELP", nothing),
+    ("INSTALL", commits),
+    ("KILL", nothing),
+    ("LOAD", commits),
+    ("LOCK", lock),
+    ("OPTIMIZE", maintains),
+    ("PREPARE", prepare),
+    ("PURGE", commits),
+    ("RELEASE", nothing),
+    ("REPAIR", maintains),
+    ("RESET", reset),
+    ("RESIGNAL", diagnostics),
+    ("ROLLBACK", rollback),
+    ("SAVEPOINT", nothing),
+    ("SHOW", show),
+    ("SHUTDOWN", commits),
+    ("SIGNAL", diagnostics),
+    ("START", start),
+    ("STOP", commits),
+    ("UNINSTALL", commits),
+    ("UNLOCK", unlock),
+    ("USE", session),
+    ("XA", xa),
+];
+
+/// The effects of a statement that starts with one of the words above; None if it does not.
+pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
+    let (_, reader) = STATEMENTS.iter().find(|(word, _)| cursor.at_word(word))?;
+    cursor.next();
+    Some(reader(cursor, statement))
+}
+
+fn nothing(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    Effects::none()
+}
+
+fn session(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    Effects { session: true, ..Effects::none() }
+}
+
+/// Administration that commits first and changes no data.
+fn commits(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    Effects { transaction: TransactionEffect::MayCommit, ..Effects::none() }
+}
+
+fn unknown(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    let text = statement.text;
+    Effects {
+        unlogged: contains_ignoring_case(text, b"sql_log_bin"),
+        sets_tracking: contains_ignoring_case(text, b"session_track_"),
+        ..Effects::worst()
+    }
+}
+
+/// PREPARE runs nothing, but its text may be an expression.
+fn prepare(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    let text = statement.text;
+    let writes = if statement.facts.unknown_call { Writes::Everything } else { Writes::Nothing };
+    Effects {
+        session: true,
+        writes,
+        unlogged: contains_ignoring_case(text, b"sql_log_bin"),
+        sets_tracking: contains_ignoring_case(text, b"session_track_"),
+        ..Effects::none()
+    }
+}
+
+/// BEGIN and BEGIN WORK; MariaDB's BEGIN NOT ATOMIC is a block of any statements.
+fn begin(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    cursor.word("WORK");
+    if cursor.at_end() {
+        return Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
+    }
+    unknown(cursor, statement)
+}
+
+fn start(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    if cursor.word("TRANSACTION") {
+        return Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
+    }
+    commits(cursor, statement)
+}
+
+/// COMMIT and COMMIT WORK; with CHAIN or RELEASE, what follows is not plain.
+fn commit(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    cursor.word("WORK");
+    let plain = cursor.at_end() || cursor.words(&["AND", "NO", "CHAIN"]) && cursor.at_end();
+    let transaction = if plain { TransactionEffect::Ends } else { TransactionEffect::MayCommit };
+    Effects { transaction, ..Effects::none() }
+}
+
+fn rollback(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    cursor.word("WORK");
+    let plain = cursor.at_end() || cursor.words(&["AND", "NO", "CHAIN"]) && cursor.at_end();
+    let transaction = if cursor.at_word("TO") {
+        TransactionEffect::None
+    } else if plain {
+        TransactionEffect::RollsBack
+    } else {
+        TransactionEffect::MayCommit
+    };
+    Effects { transaction, ..Effects::none() }
+}
+
+/// An XA COMMIT may be of a branch that another session prepared.
+fn xa(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    if cursor.at_word("RECOVER") {
+        return Effects::none();
+    }
+    let writes = if cursor.at_word("COMMIT") { Writes::Everything } else { Writes::Nothing };
+    Effects { writes, transaction: TransactionEffect::MayCommit, session: true, ..Effects::none() }
+}
+
+fn lock(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    let locks_tables = if cursor.at_word("INSTANCE") { None } else { Some(true) };
+    Effects { locks_tables, session: true, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+}
+
+fn unlock(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    let locks_tables = if cursor.at_word("INSTANCE") { None } else { Some(false) };
+    Effects { locks_tables, session: true, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+}
+
+/// MariaDB's BACKUP STAGE, BACKUP LOCK and BACKUP UNLOCK hold locks for the session.
+fn backup(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    Effects { session: true, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+}
+
+fn flush(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    let has = |word| cursor.rest().iter().any(|token| token.is_word(cursor.text, word));
+    let locks_tables = (has("LOCK") || has("EXPORT")).then_some(true);
+    let privileges = has("PRIVILEGES");
+    Effects {
+        writes: if privileges { Writes::Everything } else { Writes::Nothing },
+        locks_tables,
+        session: locks_tables.is_some(),
+        transaction: TransactionEffect::MayCommit,
+        ..Effects::none()
+    }
+}
+
+/// RESET of the binlog or of replication leaves nothing to rely on.
+fn reset(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    let writes = if cursor.at_word("PERSIST") { Writes::Nothing } else { Writes::Everything };
+    Effects { writes, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+}
+
+/// ANALYZE TABLE changes no rows; MariaDB's ANALYZE in front of a statement runs it.
+fn analyze(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    let admin = {
+        let mut ahead = cursor;
+        ahead.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
+        ahead.any(&["TABLE", "TABLES"])
+    };
+    if admin {
+        return maintains(cursor, statement);
+    }
+    skip_format(&mut cursor);
+    of_cursor(cursor, statement)
+}
+
+/// OPTIMIZE and REPAIR may rewrite, and REPAIR may lose, rows.
+fn maintains(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
+    let known = cursor.any(&["TABLE", "TABLES", "VIEW", "VIEWS"]);
+    let writes = match ddl::names(&mut cursor) {
+        Some(names) if known => Writes::Tables(names),
+        _ => Writes::Everything,
+    };
+    Effects { writes, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+}
+
+fn skip_format(cursor: &mut Cursor<'_>) {
+    if cursor.word("FORMAT") {
+        cursor.punct(b'=');
+        cursor.next();
+    }
+}
+
+/// EXPLAIN runs nothing but subqueries; EXPLAIN ANALYZE runs the statement.
+fn explain(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    cursor.skip_all(&["EXTENDED", "PARTITIONS"]);
+    let analyze = cursor.word("ANALYZE");
+    skip_format(&mut cursor);
+    let into = cursor.at_word("INTO");
+    if analyze {
+        return of_cursor(cursor, statement);
+    }
+    let writes = if statement.facts.unknown_call { Writes::Everything } else { Writes::Nothing };
+    Effects { writes, session: into, ..Effects::none() }
+}
+
+fn diagnostics(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    Effects { session: true, reads_last_statement: true, ..Effects::none() }
+}
+
+/// SHOW changes nothing; some of it tells about the statement before.
+fn show(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    const LAST: &[&str] = &["ERRORS", "PROFILE", "PROFILES", "WARNINGS"];
+    let names_last =
+        cursor.rest().iter().any(|token| LAST.iter().any(|word| token.is_word(cursor.text, word)));
+    let status = cursor.rest().iter().any(|token| token.is_word(cursor.text, "STATUS"));
+    // A WHERE may call a function.
+    let writes = if statement.facts.unknown_call { Writes::Everything } else { Writes::Nothing };
+    let reads_last_statement = names_last || status && contains_ignoring_case(statement.text, b"last_query");
+    Effects { writes, reads_last_statement, ..Effects::none() }
+}

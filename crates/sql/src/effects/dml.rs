@@ -1,0 +1,137 @@
+//! Statements that read or write rows.
+
+use super::{Effects, Writes};
+use crate::TableName;
+use crate::statement::{Cursor, Statement};
+use crate::token::Kind;
+
+/// The most tables that a statement is taken apart into; one that may write more counts as writing everything.
+const TABLES_MAX: usize = 256;
+
+/// The effects of a statement that reads or writes rows; None if it is none.
+pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
+    let writes = if cursor.any(&["SELECT", "VALUES", "TABLE", "DO"]) {
+        Some(Writes::Nothing)
+    } else if cursor.any(&["INSERT", "REPLACE"]) {
+        inserted(&mut cursor)
+    } else if cursor.word("UPDATE") {
+        updated(&mut cursor)
+    } else if cursor.word("DELETE") {
+        deleted(&mut cursor, statement)
+    } else if cursor.word("WITH") {
+        behind_with(cursor, statement)
+    } else if cursor.words(&["LOAD", "DATA"]) || cursor.words(&["LOAD", "XML"]) {
+        loaded(&mut cursor)
+    } else {
+        return None;
+    };
+    let writes = match writes {
+        Some(writes) if !statement.facts.unknown_call => writes,
+        _ => Writes::Everything,
+    };
+    Some(Effects { writes, ..Effects::none() })
+}
+
+const MODIFIERS: &[&str] = &["CONCURRENT", "DELAYED", "HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY", "QUICK"];
+
+fn inserted(cursor: &mut Cursor<'_>) -> Option<Writes> {
+    cursor.skip_all(MODIFIERS);
+    cursor.word("INTO");
+    Some(Writes::Tables(vec![cursor.table_name()?]))
+}
+
+/// Any table between UPDATE and SET may be the one.
+fn updated(cursor: &mut Cursor<'_>) -> Option<Writes> {
+    cursor.skip_all(MODIFIERS);
+    let (tables, ended) = table_positions(cursor, &["SET"])?;
+    ended.then_some(Writes::Tables(tables))
+}
+
+/// Any table or alias before WHERE may be the one: `DELETE a FROM t AS a`, `DELETE FROM a USING t AS a`.
+fn deleted(cursor: &mut Cursor<'_>, statement: &Statement<'_>) -> Option<Writes> {
+    cursor.skip_all(MODIFIERS);
+    cursor.word("HISTORY");
+    let (tables, ended) = table_positions(cursor, &["WHERE", "ORDER", "LIMIT", "RETURNING"])?;
+    (ended || !statement.cut_short).then_some(Writes::Tables(tables))
+}
+
+/// Collects every name that stands where a table can stand, up to one of the words outside of parentheses.
+/// The flag says whether that word was found. None if a name cannot be read.
+fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<TableName>, bool)> {
+    const BEFORE_TABLE: &[&str] = &["FROM", "INTO", "JOIN", "LATERAL", "STRAIGHT_JOIN", "USING"];
+    let mut tables = Vec::new();
+    let mut depth = 0usize;
+    let mut expect_table = true;
+    while let Some(token) = cursor.peek() {
+        if depth == 0 && cursor.at_any(until) {
+            return Some((tables, true));
+        }
+        if expect_table && token.is_name() && !cursor.at_any(NOT_TABLES) && !cursor.at_any(BEFORE_TABLE) {
+            tables.push(target(cursor)?);
+            if tables.len() > TABLES_MAX {
+                return None;
+            }
+            expect_table = false;
+            continue;
+        }
+        match token.kind {
+            Kind::Punct(b'(') => depth += 1,
+            Kind::Punct(b')') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        expect_table = matches!(token.kind, Kind::Punct(b',' | b'('))
+            || cursor.at_any(BEFORE_TABLE)
+            || (expect_table && token.kind == Kind::Word);
+        cursor.next();
+    }
+    Some((tables, false))
+}
+
+/// Words that can stand where a table can, and are none.
+const NOT_TABLES: &[&str] = &["SELECT", "VALUES", "TABLE", "WITH"];
+
+/// `t`, `s.t`, `t.*` or `s.t.*`.
+fn target(cursor: &mut Cursor<'_>) -> Option<TableName> {
+    let first = cursor.identifier()?;
+    let mut second = None;
+    while cursor.punct(b'.') && !cursor.punct(b'*') {
+        if second.is_some() {
+            return Some(TableName { schema: Some(first), name: second? }); // A column behind the table.
+        }
+        second = Some(cursor.identifier()?);
+    }
+    Some(match second {
+        Some(name) => TableName { schema: Some(first), name },
+        None => TableName { schema: None, name: first },
+    })
+}
+
+/// WITH … SELECT, UPDATE or DELETE.
+fn behind_with(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Writes> {
+    let mut depth = 0usize;
+    while let Some(token) = cursor.next() {
+        match token.kind {
+            Kind::Punct(b'(') => depth += 1,
+            Kind::Punct(b')') => depth = depth.saturating_sub(1),
+            Kind::Word if depth == 0 && token.is_word(cursor.text, "UPDATE") => return updated(&mut cursor),
+            Kind::Word if depth == 0 && token.is_word(cursor.text, "DELETE") => {
+                return deleted(&mut cursor, statement);
+            }
+            Kind::Word if depth == 0 && token.is_word(cursor.text, "SELECT") => return Some(Writes::Nothing),
+            Kind::Word if depth == 0 && token.is_word(cursor.text, "INSERT") => return None,
+            Kind::Word if depth == 0 && token.is_word(cursor.text, "REPLACE") => return None,
+            _ => {}
+        }
+    }
+    (!statement.cut_short).then_some(Writes::Nothing)
+}
+
+/// LOAD DATA … INTO TABLE t.
+fn loaded(cursor: &mut Cursor<'_>) -> Option<Writes> {
+    while cursor.seek_word("INTO") {
+        if cursor.word("TABLE") {
+            return Some(Writes::Tables(vec![cursor.table_name()?]));
+        }
+    }
+    None
+}

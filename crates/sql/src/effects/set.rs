@@ -1,0 +1,48 @@
+//! SET in all its forms.
+
+use super::{Effects, TransactionEffect, Writes, of_cursor};
+use crate::statement::{Cursor, Statement};
+
+/// The effects of a SET; None if it is none.
+pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
+    if !cursor.word("SET") {
+        return None;
+    }
+    let facts = statement.facts;
+    let mut effects = Effects {
+        session: true,
+        sets_tracking: facts.names_tracking,
+        unlogged: facts.names_log_bin,
+        ..Effects::none()
+    };
+    if cursor.at_word("STATEMENT") && !is_assignment(&cursor) {
+        return Some(for_statement(cursor, statement, effects));
+    }
+    if cursor.at_word("PASSWORD") || cursor.words(&["DEFAULT", "ROLE"]) {
+        effects.writes = Writes::Everything; // It changes what an account may see.
+        effects.transaction = TransactionEffect::MayCommit;
+    }
+    if facts.unknown_call || statement.cut_short {
+        effects.writes = Writes::Everything;
+    }
+    if facts.names_autocommit || statement.cut_short {
+        effects.transaction = TransactionEffect::MayCommit;
+    }
+    Some(effects)
+}
+
+/// Whether the word here is itself a variable that is set.
+fn is_assignment(cursor: &Cursor<'_>) -> bool {
+    cursor.peek_at(1).is_some_and(|token| token.is(b'=') || cursor.bytes(token) == b":=")
+}
+
+/// MariaDB: SET STATEMENT a = 1, b = 2 FOR statement. The variables go back to what they were.
+fn for_statement(mut cursor: Cursor<'_>, statement: &Statement<'_>, set: Effects) -> Effects {
+    if !cursor.seek_word("FOR") || cursor.at_word("SET") {
+        return Effects { unlogged: set.unlogged, sets_tracking: set.sets_tracking, ..Effects::worst() };
+    }
+    let inner = of_cursor(cursor, statement);
+    let transaction =
+        if statement.facts.names_autocommit { TransactionEffect::MayCommit } else { inner.transaction };
+    Effects { transaction, ..inner.and(set) }
+}

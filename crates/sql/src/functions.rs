@@ -1,0 +1,74 @@
+//! The servers' built-in functions, and what a call of each means.
+//!
+//! The lists allow: a name that is in none of them may be a stored or a loadable function and do anything. Only functions
+//! that every supported server has are listed, because on a server without it the name is free for a stored function.
+
+mod lists;
+#[cfg(test)]
+mod tests;
+
+use crate::modes::{Flavor, Modes};
+use crate::words::Upper;
+
+/// What a call may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// The result depends on the arguments and the session's environment alone.
+    Pure,
+    /// The result depends on more, such as the time, but nothing is changed.
+    Volatile,
+    /// It reads what the statement before it left behind.
+    LastStatement,
+    /// It changes state of the session, such as a named lock.
+    Session,
+    /// Not known: it may do anything.
+    Unknown,
+}
+
+/// What a call of `name`, unqualified and unquoted, means.
+///
+/// `spaced` says that a blank stands between the name and its parenthesis: without IGNORE_SPACE that makes some of the
+/// built-in names a stored function's.
+pub(crate) fn class(name: &[u8], spaced: bool, modes: Modes) -> Class {
+    let Some(upper) = Upper::of(name) else {
+        return Class::Unknown;
+    };
+    let name = upper.as_str();
+    if spaced && !modes.ignore_space && has(lists::NEED_ADJACENT_PARENTHESIS, name) {
+        return Class::Unknown;
+    }
+    let own = match modes.flavor {
+        Flavor::MySql => lists::PURE_MYSQL,
+        Flavor::MariaDb => lists::PURE_MARIADB,
+    };
+    if has(lists::PURE, name) || has(own, name) {
+        Class::Pure
+    } else if has(lists::VOLATILE, name) {
+        Class::Volatile
+    } else if has(lists::LAST_STATEMENT, name) {
+        Class::LastStatement
+    } else if has(lists::SESSION, name) {
+        Class::Session
+    } else {
+        Class::Unknown
+    }
+}
+
+/// Whether an unqualified word is the time, the user or the like even without parentheses.
+pub(crate) fn is_volatile_word(word: &[u8]) -> bool {
+    crate::words::is_in(word, lists::VOLATILE_WORDS)
+}
+
+/// Whether a word in front of a parenthesis is grammar, and so cannot be the name of a stored function.
+pub(crate) fn is_grammar(word: &[u8]) -> bool {
+    crate::words::is_in(word, lists::GRAMMAR)
+}
+
+/// Whether the function is pure only with an argument.
+pub(crate) fn needs_argument(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"UNIX_TIMESTAMP")
+}
+
+fn has(list: &[&str], name: &str) -> bool {
+    list.binary_search(&name).is_ok()
+}

@@ -1,0 +1,173 @@
+//! The lexer: cuts a text as the servers do, without copying and without failing.
+//!
+//! Whatever cannot be cut for certain (an open quote or comment, a version comment whose fate depends on the server's
+//! exact version, bytes that mean different things in different character sets) becomes one `Unknown` token that takes
+//! the rest of the text; everyone who reads tokens must treat it as "anything may follow".
+
+mod comment;
+mod literal;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use comment::contains_ignoring_case;
+
+use crate::modes::Modes;
+use crate::token::{Kind, Token};
+
+/// Cuts one text; an iterator over its tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer<'a> {
+    text: &'a [u8],
+    at: usize,
+    modes: Modes,
+    /// Inside a version comment whose content is code.
+    in_version_comment: bool,
+    /// The next word stands right behind a name and a dot: it is a name even if it starts with a digit.
+    after_dot: bool,
+    /// An optimizer hint that sets a variable has been passed.
+    hint_sets_variable: bool,
+    /// A comment of any kind has been passed.
+    passed_comment: bool,
+}
+
+/// Nothing sensible can be said from here on.
+#[derive(Debug)]
+pub(crate) struct Lost;
+
+impl<'a> Lexer<'a> {
+    pub fn new(text: &'a [u8], modes: Modes) -> Self {
+        Lexer {
+            text,
+            at: 0,
+            modes,
+            in_version_comment: false,
+            after_dot: false,
+            hint_sets_variable: false,
+            passed_comment: false,
+        }
+    }
+
+    /// Whether a `/*+ SET_VAR(…) */` stood anywhere so far.
+    pub fn hint_sets_variable(&self) -> bool {
+        self.hint_sets_variable
+    }
+
+    /// Whether a comment stood anywhere so far.
+    pub fn passed_comment(&self) -> bool {
+        self.passed_comment
+    }
+
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.text.get(self.at + ahead).copied()
+    }
+
+    fn token(&mut self, start: usize, kind: Kind) -> Token {
+        Token { kind, start, end: self.at }
+    }
+
+    fn unknown(&mut self, start: usize) -> Token {
+        self.at = self.text.len();
+        self.in_version_comment = false;
+        self.token(start, Kind::Unknown)
+    }
+
+    fn cut(&mut self) -> Result<Option<Token>, Lost> {
+        self.skip_blanks_and_comments()?;
+        let start = self.at;
+        let Some(first) = self.byte(0) else {
+            return Ok(None);
+        };
+        let after_dot = std::mem::take(&mut self.after_dot);
+        let kind = match first {
+            b'\'' => self.string(b'\'')?,
+            b'"' if !self.modes.ansi_quotes => self.string(b'"')?,
+            b'"' | b'`' => self.quoted_name(first)?,
+            b'0'..=b'9' if !after_dot => self.number_or_word()?,
+            b'.' if self.byte(1).is_some_and(|b| b.is_ascii_digit()) && !self.dot_follows_name(start) => {
+                self.fraction()
+            }
+            byte if is_word_byte(byte) => self.word_or_prefixed(after_dot)?,
+            _ => self.symbol(first)?,
+        };
+        self.after_dot = kind == Kind::Punct(b'.') && self.dot_follows_name(start);
+        Ok(Some(self.token(start, kind)))
+    }
+
+    /// A dot that touches the name before it separates it from the next one.
+    fn dot_follows_name(&self, dot: usize) -> bool {
+        dot.checked_sub(1).and_then(|i| self.text.get(i)).is_some_and(|&b| is_word_byte(b) || b == b'`')
+    }
+
+    fn word_or_prefixed(&mut self, after_dot: bool) -> Result<Kind, Lost> {
+        if after_dot || self.byte(1) != Some(b'\'') {
+            return self.word();
+        }
+        match self.byte(0) {
+            Some(b'n' | b'N') => {
+                self.at += 1;
+                self.string(b'\'')
+            }
+            Some(b'x' | b'X' | b'b' | b'B') => self.quoted_digits(),
+            _ => self.word(),
+        }
+    }
+
+    /// A run of word bytes. Beyond ASCII it has to be UTF-8, and without the byte that is a blank in latin1, so that it
+    /// is one word in every character set this crate is used with.
+    fn word(&mut self) -> Result<Kind, Lost> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let len = rest.iter().position(|&b| !is_word_byte(b)).unwrap_or(rest.len());
+        let word = rest.get(..len).unwrap_or_default();
+        if !word.is_ascii() && (word.contains(&LATIN1_BLANK) || std::str::from_utf8(word).is_err()) {
+            return Err(Lost);
+        }
+        if word.first() == Some(&b'$') && word.iter().filter(|&&b| b == b'$').count() > 1 {
+            return Err(Lost); // It may open a dollar-quoted string.
+        }
+        self.at += len;
+        Ok(Kind::Word)
+    }
+
+    fn symbol(&mut self, first: u8) -> Result<Kind, Lost> {
+        const TRIPLE: [&[u8]; 2] = [b"<=>", b"->>"];
+        const DOUBLE: [&[u8]; 10] = [b"<=", b">=", b"<>", b"!=", b"||", b"&&", b"<<", b">>", b":=", b"->"];
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let (len, kind) = match first {
+            b'\\' if rest.get(1) == Some(&b'N') => (2, Kind::Literal),
+            b'@' if rest.get(1) == Some(&b'@') => (2, Kind::AtAt),
+            b'@' => (1, Kind::At),
+            b'?' => (1, Kind::Param),
+            _ if TRIPLE.iter().any(|op| rest.starts_with(op)) => (3, Kind::Op),
+            _ if DOUBLE.iter().any(|op| rest.starts_with(op)) => (2, Kind::Op),
+            _ if first.is_ascii_graphic() && first != b'\\' => (1, Kind::Punct(first)),
+            _ => return Err(Lost),
+        };
+        self.at += len;
+        Ok(kind)
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let start = self.at;
+        match self.cut() {
+            Ok(token) => token,
+            Err(Lost) => Some(self.unknown(start)),
+        }
+    }
+}
+
+/// A non-breaking blank in latin1: a blank to a server that reads latin1, a part of a character to one that reads UTF-8.
+const LATIN1_BLANK: u8 = 0xA0;
+
+/// Whether a byte can be part of a name without quotes.
+pub(crate) fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Blanks between tokens.
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+}

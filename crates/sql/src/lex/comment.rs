@@ -1,0 +1,121 @@
+//! Blanks and comments, and the comments that are none.
+//!
+//! `/*! … */` is code to both servers, `/*!50110 … */` if the server is at least that version, and `/*M! … */` is code to
+//! MariaDB alone; MariaDB skips the versions that only MySQL has. The exact version is not known here: below the oldest
+//! supported one the content is certainly code, above it nothing is certain, and the text counts as not understood.
+
+use super::{Lexer, Lost, is_blank};
+use crate::modes::Flavor;
+
+/// Every supported MySQL runs the content of a version comment up to this version.
+const MYSQL_RUNS_UP_TO: u32 = 50_700;
+/// Every supported MariaDB does, but for `MARIADB_SKIPS`.
+const MARIADB_RUNS_UP_TO: u32 = 100_200;
+/// MariaDB takes these versions of `/*!` for MySQL's own and skips the content.
+const MARIADB_SKIPS: std::ops::RangeInclusive<u32> = 50_700..=99_999;
+
+/// What becomes of a version comment.
+enum Fate {
+    Code { skip: usize },
+    Comment,
+}
+
+impl Lexer<'_> {
+    /// Passes everything up to the next token.
+    pub(super) fn skip_blanks_and_comments(&mut self) -> Result<(), Lost> {
+        let start = self.at;
+        while let Some(byte) = self.byte(0) {
+            match byte {
+                _ if is_blank(byte) => self.at += 1,
+                b'#' => self.skip_line(),
+                b'-' if self.at_dash_comment() => self.skip_line(),
+                b'/' if self.byte(1) == Some(b'*') => self.open_comment()?,
+                b'*' if self.in_version_comment && self.byte(1) == Some(b'/') => {
+                    self.in_version_comment = false;
+                    self.at += 2;
+                }
+                _ => break,
+            }
+        }
+        if self.at > start {
+            self.after_dot = false;
+        }
+        if self.byte(0).is_none() && self.in_version_comment { Err(Lost) } else { Ok(()) }
+    }
+
+    /// `--` opens a comment only before a blank, a control character or the end.
+    fn at_dash_comment(&self) -> bool {
+        self.byte(1) == Some(b'-') && self.byte(2).is_none_or(|b| b <= b' ' || b == 0x7f)
+    }
+
+    fn skip_line(&mut self) {
+        self.passed_comment = true;
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+    }
+
+    fn open_comment(&mut self) -> Result<(), Lost> {
+        self.passed_comment = true;
+        let rest = self.text.get(self.at + 2..).unwrap_or_default();
+        let mariadb = self.modes.flavor == Flavor::MariaDb;
+        let fate = match rest {
+            [b'!', tail @ ..] => self.fate(tail, 1)?,
+            [b'M', b'!', tail @ ..] if mariadb => self.fate(tail, 2)?,
+            _ => Fate::Comment,
+        };
+        match fate {
+            Fate::Code { .. } if self.in_version_comment => Err(Lost),
+            Fate::Code { skip } => {
+                self.at += 2 + skip;
+                self.in_version_comment = true;
+                Ok(())
+            }
+            Fate::Comment => self.skip_comment(),
+        }
+    }
+
+    /// Decides about a version comment whose mark of `mark` bytes has just been passed.
+    fn fate(&self, tail: &[u8], mark: usize) -> Result<Fate, Lost> {
+        let digits = tail.iter().take(6).position(|b| !b.is_ascii_digit()).unwrap_or(tail.len().min(6));
+        if digits < 5 {
+            return Ok(Fate::Code { skip: mark });
+        }
+        let version = tail.iter().take(digits).fold(0u32, |sum, &b| sum * 10 + u32::from(b - b'0'));
+        let code = Fate::Code { skip: mark + digits };
+        match self.modes.flavor {
+            Flavor::MySql if version <= MYSQL_RUNS_UP_TO => Ok(code),
+            Flavor::MariaDb if mark == 1 && MARIADB_SKIPS.contains(&version) => self.skipped_version(),
+            Flavor::MariaDb if version <= MARIADB_RUNS_UP_TO => Ok(code),
+            _ => Err(Lost),
+        }
+    }
+
+    /// A version comment that is skipped may hold a comment of its own; where it ends is then not for us to guess.
+    fn skipped_version(&self) -> Result<Fate, Lost> {
+        let rest = self.text.get(self.at + 2..).unwrap_or_default();
+        let end = find(rest, b"*/").ok_or(Lost)?;
+        let content = rest.get(..end).unwrap_or_default();
+        if find(content, b"/*").is_some() { Err(Lost) } else { Ok(Fate::Comment) }
+    }
+
+    fn skip_comment(&mut self) -> Result<(), Lost> {
+        let rest = self.text.get(self.at + 2..).unwrap_or_default();
+        let len = find(rest, b"*/").ok_or(Lost)?;
+        let content = rest.get(..len).unwrap_or_default();
+        if content.first() == Some(&b'+') && contains_ignoring_case(content, b"set_var") {
+            self.hint_sets_variable = true;
+        }
+        self.at += 2 + len + 2;
+        Ok(())
+    }
+}
+
+/// Where `needle` first stands in `text`.
+pub(crate) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+    text.windows(needle.len()).position(|window| window == needle)
+}
+
+/// Whether `needle` stands anywhere in `text`, in any case.
+pub(crate) fn contains_ignoring_case(text: &[u8], needle: &[u8]) -> bool {
+    text.windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle))
+}

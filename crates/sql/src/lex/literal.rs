@@ -1,0 +1,104 @@
+//! Strings, quoted names and numbers.
+
+use super::{Lexer, Lost, is_word_byte};
+use crate::token::Kind;
+
+impl Lexer<'_> {
+    /// A string; its opening quote stands at the current byte.
+    pub(super) fn string(&mut self, quote: u8) -> Result<Kind, Lost> {
+        let escapes = !self.modes.no_backslash_escapes;
+        self.quoted(quote, escapes).map(|()| Kind::Str)
+    }
+
+    /// A name in quotes, in which a backslash is nothing special.
+    pub(super) fn quoted_name(&mut self, quote: u8) -> Result<Kind, Lost> {
+        let start = self.at;
+        self.quoted(quote, false)?;
+        let name = self.text.get(start..self.at).unwrap_or_default();
+        // Names are text: bytes that are not mean something else in another character set.
+        std::str::from_utf8(name).map(|_| Kind::Name).map_err(|_| Lost)
+    }
+
+    /// Passes the opening quote, the content and the closing quote.
+    fn quoted(&mut self, quote: u8, escapes: bool) -> Result<(), Lost> {
+        self.at += 1;
+        while let Some(byte) = self.byte(0) {
+            let doubled = byte == quote && self.byte(1) == Some(quote);
+            let escaped = byte == b'\\' && escapes;
+            self.at += if doubled || escaped { 2 } else { 1 };
+            if byte == quote && !doubled {
+                return Ok(());
+            }
+        }
+        Err(Lost)
+    }
+
+    /// `x'1F'` or `b'01'`.
+    pub(super) fn quoted_digits(&mut self) -> Result<Kind, Lost> {
+        self.at += 1;
+        self.quoted(b'\'', false).map(|()| Kind::Literal)
+    }
+
+    /// What starts with a digit: a number, or a name such as `1st`.
+    pub(super) fn number_or_word(&mut self) -> Result<Kind, Lost> {
+        if self.prefixed_number(b'x', |b| b.is_ascii_hexdigit())
+            || self.prefixed_number(b'b', |b| matches!(b, b'0' | b'1'))
+        {
+            return Ok(Kind::Literal);
+        }
+        let digits = self.digits_from(0);
+        match self.byte(digits) {
+            Some(b'.') => {
+                self.at += digits;
+                Ok(self.fraction())
+            }
+            Some(b'e' | b'E') if self.exponent_len(digits) > 0 => {
+                self.at += digits + self.exponent_len(digits);
+                Ok(Kind::Real)
+            }
+            Some(byte) if is_word_byte(byte) => self.word(),
+            _ => {
+                self.at += digits;
+                Ok(Kind::Int)
+            }
+        }
+    }
+
+    /// The point, the digits behind it, and an exponent.
+    pub(super) fn fraction(&mut self) -> Kind {
+        let digits = 1 + self.digits_from(1);
+        self.at += digits + self.exponent_len(digits);
+        Kind::Real
+    }
+
+    /// `0x1F` and `0b01`, if nothing follows that makes it a name.
+    fn prefixed_number(&mut self, letter: u8, is_digit: fn(u8) -> bool) -> bool {
+        if self.byte(0) != Some(b'0') || self.byte(1) != Some(letter) {
+            return false;
+        }
+        let rest = self.text.get(self.at + 2..).unwrap_or_default();
+        let len = rest.iter().position(|&b| !is_digit(b)).unwrap_or(rest.len());
+        if len == 0 || rest.get(len).is_some_and(|&b| is_word_byte(b)) {
+            return false;
+        }
+        self.at += 2 + len;
+        true
+    }
+
+    fn digits_from(&self, ahead: usize) -> usize {
+        let rest = self.text.get(self.at + ahead..).unwrap_or_default();
+        rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len())
+    }
+
+    /// The length of an exponent that starts `ahead` of here; 0 if none does.
+    fn exponent_len(&self, ahead: usize) -> usize {
+        if !matches!(self.byte(ahead), Some(b'e' | b'E')) {
+            return 0;
+        }
+        let sign = usize::from(matches!(self.byte(ahead + 1), Some(b'+' | b'-')));
+        match self.digits_from(ahead + 1 + sign) {
+            0 => 0,
+            digits => 1 + sign + digits,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! One pass over all tokens of a statement, however long, for what can stand anywhere in it.
+
+use crate::functions::{self, Class};
+use crate::modes::{Flavor, Modes};
+use crate::token::{Kind, Token};
+use crate::words::is_in;
+
+/// What was found anywhere in a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// A call of what may be a stored function.
+    pub unknown_call: bool,
+    /// The same, behind the first SELECT, WITH, VALUES or TABLE: in a definition of columns, names before that are none.
+    pub unknown_call_in_query: bool,
+    /// It reads FOUND_ROWS() and the like.
+    pub reads_last_statement: bool,
+    /// It assigns a user variable or takes a named lock.
+    pub changes_session: bool,
+    /// It names sql_log_bin.
+    pub names_log_bin: bool,
+    /// It names a session_track_* variable.
+    pub names_tracking: bool,
+    /// It names autocommit.
+    pub names_autocommit: bool,
+    /// It declares a foreign key.
+    pub references: bool,
+    /// It could not be cut into tokens to its end.
+    pub lost: bool,
+}
+
+/// Words before a name that make a parenthesis behind the name something else than a call.
+const NAME_FOLLOWS: &[&str] = &[
+    "AS",
+    "DELAYED",
+    "HIGH_PRIORITY",
+    "IGNORE",
+    "INSERT",
+    "INTO",
+    "LOW_PRIORITY",
+    "RECURSIVE",
+    "REFERENCES",
+    "REPLACE",
+    "TABLE",
+    "WITH",
+];
+
+/// System variables that tell about the statement before.
+const LAST_STATEMENT_VARIABLES: &[&str] = &["ERROR_COUNT", "IDENTITY", "LAST_INSERT_ID", "WARNING_COUNT"];
+
+/// The scan itself: a few tokens of memory.
+pub(crate) struct Scan<'a> {
+    text: &'a [u8],
+    modes: Modes,
+    facts: Facts,
+    in_query: bool,
+    before: Option<Token>,
+    chain: Chain,
+}
+
+/// The last name, or chain of names joined by dots.
+#[derive(Clone, Copy, Default)]
+struct Chain {
+    /// What stood before it.
+    before: Option<Token>,
+    parts: usize,
+}
+
+impl<'a> Scan<'a> {
+    pub fn new(text: &'a [u8], modes: Modes) -> Self {
+        let chain = Chain::default();
+        Scan { text, modes, facts: Facts::default(), in_query: false, before: None, chain }
+    }
+
+    pub fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    /// Takes the next token.
+    pub fn see(&mut self, token: Token) {
+        match token.kind {
+            Kind::Word => self.word(token),
+            Kind::Name => self.extend_chain(),
+            Kind::At => self.facts.changes_session |= self.is_before(&["INTO"]),
+            Kind::Op if token.of(self.text) == b":=" => self.facts.changes_session = true,
+            Kind::Punct(b'(') => self.parenthesis(token),
+            Kind::Unknown => self.facts.lost = true,
+            _ => {}
+        }
+        self.before = Some(token);
+    }
+
+    /// Whether the token before this one is one of these words.
+    fn is_before(&self, words: &[&str]) -> bool {
+        self.before.is_some_and(|token| token.kind == Kind::Word && is_in(token.of(self.text), words))
+    }
+
+    fn extend_chain(&mut self) {
+        if self.before.is_some_and(|token| token.is(b'.')) && self.chain.parts > 0 {
+            self.chain.parts += 1;
+        } else {
+            self.chain = Chain { before: self.before, parts: 1 };
+        }
+    }
+
+    fn word(&mut self, token: Token) {
+        self.extend_chain();
+        let word = token.of(self.text);
+        let sequence = self.modes.flavor == Flavor::MariaDb && self.is_before(&["VALUE"]);
+        if sequence && token.is_word(self.text, "FOR") {
+            self.unknown_call(); // NEXT VALUE FOR advances a sequence.
+        }
+        self.in_query |= is_in(word, &["SELECT", "TABLE", "VALUES", "WITH"]) && self.before.is_some();
+        self.facts.references |= is_in(word, &["REFERENCES"]);
+        self.variable(word);
+    }
+
+    fn variable(&mut self, word: &[u8]) {
+        const TRACK: &[u8] = b"session_track_";
+        let starts_with_track = word.get(..TRACK.len()).is_some_and(|head| head.eq_ignore_ascii_case(TRACK));
+        self.facts.names_tracking |= starts_with_track;
+        self.facts.names_log_bin |= is_in(word, &["SQL_LOG_BIN"]);
+        self.facts.names_autocommit |= is_in(word, &["AUTOCOMMIT"]);
+        if self.chain.before.is_some_and(|token| token.kind == Kind::AtAt) {
+            self.facts.reads_last_statement |= is_in(word, LAST_STATEMENT_VARIABLES);
+        }
+    }
+
+    fn unknown_call(&mut self) {
+        self.facts.unknown_call = true;
+        self.facts.unknown_call_in_query |= self.in_query;
+    }
+
+    /// A parenthesis: a call, if a name stands before it that can be a function's.
+    fn parenthesis(&mut self, token: Token) {
+        let Some(name) = self.before.filter(Token::is_name) else {
+            return;
+        };
+        if self.chain_is_definition() {
+            return;
+        }
+        if self.chain.parts > 1 || name.kind == Kind::Name {
+            return self.unknown_call();
+        }
+        let word = name.of(self.text);
+        match functions::class(word, name.end != token.start, self.modes) {
+            Class::Unknown if !functions::is_grammar(word) => self.unknown_call(),
+            Class::LastStatement => self.facts.reads_last_statement = true,
+            Class::Session => self.facts.changes_session = true,
+            _ => {}
+        }
+    }
+
+    /// Whether what stands before the name says that it is being defined or filled rather than called.
+    fn chain_is_definition(&self) -> bool {
+        let before = self.chain.before;
+        before.is_some_and(|token| {
+            token.is(b')') || (token.kind == Kind::Word && is_in(token.of(self.text), NAME_FOLLOWS))
+        })
+    }
+}

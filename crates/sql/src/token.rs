@@ -1,0 +1,65 @@
+//! Tokens: what a text is cut into.
+
+/// What a token is. Words keep no judgement about being keywords: that depends on where they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A name or keyword without quotes.
+    Word,
+    /// A name in backticks, or in double quotes under ANSI_QUOTES.
+    Name,
+    /// A string, with its N if it has one.
+    Str,
+    /// Digits only.
+    Int,
+    /// A number with a point or an exponent.
+    Real,
+    /// A hexadecimal or bit literal, or `\N`.
+    Literal,
+    /// A `?` marker.
+    Param,
+    /// `@` before a user variable or a host.
+    At,
+    /// `@@` before a system variable.
+    AtAt,
+    /// Any other character of its own.
+    Punct(u8),
+    /// An operator of two or three characters.
+    Op,
+    /// Bytes that cannot be read; nothing comes after it.
+    Unknown,
+}
+
+/// A piece of a text: `text[start..end]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub kind: Kind,
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Token {
+    /// Its bytes in the text it was cut from.
+    pub fn of<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        text.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Whether it is this single character.
+    pub fn is(&self, punct: u8) -> bool {
+        self.kind == Kind::Punct(punct)
+    }
+
+    /// Whether it is this word, in any case and without quotes; `word` is in upper case.
+    pub fn is_word(&self, text: &[u8], word: &str) -> bool {
+        self.kind == Kind::Word && self.of(text).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    /// Whether it can be an identifier: a word (reserved or not) or a quoted name.
+    pub fn is_name(&self) -> bool {
+        matches!(self.kind, Kind::Word | Kind::Name)
+    }
+
+    /// Whether it is a value written out.
+    pub fn is_literal(&self) -> bool {
+        matches!(self.kind, Kind::Str | Kind::Int | Kind::Real | Kind::Literal)
+    }
+}

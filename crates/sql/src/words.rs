@@ -1,0 +1,32 @@
+//! Looking words up in static sets.
+
+/// The longest word that any set holds, in bytes.
+const WORD_LEN_MAX: usize = 48;
+
+/// A word in upper case, without allocating; None if it is longer than any that is known, or not ASCII.
+pub(crate) struct Upper {
+    bytes: [u8; WORD_LEN_MAX],
+    len: usize,
+}
+
+impl Upper {
+    pub fn of(word: &[u8]) -> Option<Self> {
+        let mut bytes = [0; WORD_LEN_MAX];
+        let target = bytes.get_mut(..word.len())?;
+        if !word.is_ascii() {
+            return None;
+        }
+        target.copy_from_slice(word);
+        target.make_ascii_uppercase();
+        Some(Upper { bytes, len: word.len() })
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.bytes.get(..self.len).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+}
+
+/// Whether `word`, in any case, is in `sorted`, which holds upper-case words in order.
+pub(crate) fn is_in(word: &[u8], sorted: &[&str]) -> bool {
+    Upper::of(word).is_some_and(|upper| sorted.binary_search(&upper.as_str()).is_ok())
+}
