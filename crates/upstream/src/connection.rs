@@ -1,0 +1,161 @@
+//! One connection to the server, and the packets on it.
+
+mod dial;
+mod login;
+mod query;
+
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use freshet_protocol::{Capabilities, Command, Greeting, OkPacket, Packet, put_packet, take_packet};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::error::Error;
+use crate::net::Stream;
+
+pub use dial::{Dialled, MAX_PACKET_SIZE};
+pub use query::{ANSWER_BYTES_MAX, Row, Rows};
+
+/// Packets of the handshake are small; more than this is not one.
+pub const HANDSHAKE_PACKET_BYTES_MAX: usize = 1 << 20;
+/// What the read buffer grows by when a packet is not complete.
+const READ_BYTES: usize = 16 << 10;
+/// A farewell is not worth waiting for.
+const QUIT_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// A connection to the server that is logged in.
+///
+/// It does not reconnect, retry or time out by itself: a failure other than [`Error::Server`]
+/// leaves it unusable, and whoever owns it drops it.
+#[derive(Debug)]
+pub struct Connection {
+    stream: Stream,
+    read: BytesMut,
+    /// The sequence number of the next packet in either direction.
+    seq: u8,
+    capabilities: Capabilities,
+    greeting: Greeting,
+}
+
+impl Connection {
+    /// What both sides have agreed to.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// The server's number for this connection, as KILL and the process list know it.
+    pub fn thread_id(&self) -> u32 {
+        self.greeting.connection_id
+    }
+
+    /// What the server said of itself when we connected.
+    pub fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// Whether what is sent cannot be overheard.
+    pub fn is_secure(&self) -> bool {
+        self.stream.is_secure()
+    }
+
+    /// Whether TLS is in use.
+    pub fn is_tls(&self) -> bool {
+        self.stream.is_tls()
+    }
+
+    /// The stream and what has been read from it and not yet used, for whoever relays frames and
+    /// keeps count of the sequence numbers by itself.
+    pub fn parts(&mut self) -> (&mut Stream, &mut BytesMut) {
+        (&mut self.stream, &mut self.read)
+    }
+
+    /// Reads the next logical packet, at most `bytes_max` long, and sets the sequence number
+    /// behind it.
+    ///
+    /// Cancelling the returned future loses nothing: what was read stays in the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] at the end of the stream, [`Error::Frame`] for a packet too large.
+    pub async fn read_packet(&mut self, bytes_max: usize) -> Result<Packet, Error> {
+        loop {
+            if let Some(packet) = take_packet(&mut self.read, bytes_max)? {
+                self.seq = packet.last_seq.wrapping_add(1);
+                return Ok(packet);
+            }
+            self.read.reserve(READ_BYTES);
+            if self.stream.read_buf(&mut self.read).await? == 0 {
+                return Err(Error::Closed);
+            }
+        }
+    }
+
+    /// As [`Self::read_packet`], for an answer whose first packet must carry the expected number.
+    async fn read_in_order(&mut self, bytes_max: usize) -> Result<Packet, Error> {
+        let expected = self.seq;
+        let packet = self.read_packet(bytes_max).await?;
+        if packet.first_seq != expected {
+            return Err(Error::Frame(format!(
+                "sequence number {} where {expected} was due",
+                packet.first_seq
+            )));
+        }
+        Ok(packet)
+    }
+
+    /// Writes bytes that already are frames.
+    ///
+    /// # Errors
+    /// If the connection broke.
+    pub async fn write(&mut self, frames: &[u8]) -> Result<(), Error> {
+        self.stream.write_all(frames).await?;
+        Ok(self.stream.flush().await?)
+    }
+
+    /// Frames one packet with the next sequence number and writes it.
+    async fn write_packet(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let mut frames = BytesMut::with_capacity(payload.len() + freshet_protocol::HEADER_LEN);
+        put_packet(&mut frames, &mut self.seq, payload);
+        self.write(&frames).await
+    }
+
+    /// Starts a command: the payload is its byte and its arguments.
+    ///
+    /// # Errors
+    /// If the connection broke.
+    pub async fn send_command(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.seq = 0;
+        self.write_packet(payload).await
+    }
+
+    /// Asks whether the server is still there.
+    ///
+    /// # Errors
+    /// If it is not, or answers with an error.
+    pub async fn ping(&mut self) -> Result<OkPacket, Error> {
+        self.send_command(&[Command::Ping.byte()]).await?;
+        let packet = self.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
+        query::ok(&packet.payload, self.capabilities, "COM_PING")
+    }
+
+    /// Says goodbye, so that the server does not count an aborted connection.
+    pub async fn quit(mut self) {
+        let farewell = async {
+            let _ = self.send_command(&[Command::Quit.byte()]).await;
+            let _ = self.stream.shutdown().await;
+        };
+        let _ = tokio::time::timeout(QUIT_TIMEOUT, farewell).await;
+    }
+}
+
+/// Runs a future within a time limit.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    doing: &'static str,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    tokio::time::timeout(limit, work).await.unwrap_or(Err(Error::TimedOut { doing, limit }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! From an address to a connection that has been greeted and, if wanted, is under TLS.
+
+use bytes::BytesMut;
+use freshet_protocol::{Capabilities, Greeting, SCRAMBLE_LEN, ServerHello, SslRequest, StatusFlags};
+
+use super::{Connection, HANDSHAKE_PACKET_BYTES_MAX, within};
+use crate::config::{Config, TlsMode};
+use crate::error::Error;
+use crate::net::Stream;
+use crate::{Address, tls};
+
+/// The largest packet that we say we take. The server's own limit is what counts in practice.
+pub const MAX_PACKET_SIZE: u32 = 1 << 30;
+/// What no connection of ours can do without; both servers have offered it for decades.
+const NEEDED: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::SECURE_CONNECTION);
+/// Asked for whenever the server offers it, because the login is driven here.
+const FOR_LOGIN: Capabilities = Capabilities::PLUGIN_AUTH
+    .union(Capabilities::PLUGIN_AUTH_LENENC_DATA)
+    .union(Capabilities::LONG_PASSWORD)
+    .union(Capabilities::LONG_FLAG)
+    .union(Capabilities::TRANSACTIONS);
+/// Compression changes the framing of everything, which nothing here reads.
+const NEVER: Capabilities = Capabilities::COMPRESS
+    .union(Capabilities::ZSTD_COMPRESSION_ALGORITHM)
+    .union(Capabilities::SSL)
+    .union(Capabilities::CAPABILITY_EXTENSION);
+
+/// A connection that has been greeted and awaits a login.
+#[derive(Debug)]
+pub struct Dialled {
+    pub(super) connection: Connection,
+    pub(super) collation: u8,
+    pub(super) config: Config,
+}
+
+impl Connection {
+    /// Connects, reads the greeting and starts TLS as the configuration asks.
+    ///
+    /// `want` are the capabilities that the caller can use; agreed are those that the server has
+    /// too, plus what the login itself needs. `collation` is the number that the login will name;
+    /// TLS needs it before.
+    ///
+    /// # Errors
+    /// [`Error::Connect`] and [`Error::TimedOut`] if the server cannot be reached,
+    /// [`Error::Server`] if it refuses instead of greeting (too many connections, a blocked
+    /// host), [`Error::Tls`] if TLS is wanted and cannot be had.
+    pub async fn dial(config: &Config, want: Capabilities, collation: u8) -> Result<Dialled, Error> {
+        within(config.connect_timeout, "connecting to the server", dial(config, want, collation)).await
+    }
+}
+
+impl Dialled {
+    /// What the server said of itself.
+    pub fn greeting(&self) -> &Greeting {
+        &self.connection.greeting
+    }
+
+    /// What both sides agree to.
+    pub fn capabilities(&self) -> Capabilities {
+        self.connection.capabilities
+    }
+
+    /// Whether what is sent cannot be overheard.
+    pub fn is_secure(&self) -> bool {
+        self.connection.is_secure()
+    }
+}
+
+async fn dial(config: &Config, want: Capabilities, collation: u8) -> Result<Dialled, Error> {
+    let stream = Stream::connect(&config.address)
+        .await
+        .map_err(|source| Error::Connect { address: config.address.to_string(), source })?;
+    let mut connection = Connection {
+        stream,
+        read: BytesMut::new(),
+        seq: 0,
+        capabilities: Capabilities::empty(),
+        greeting: nobody(),
+    };
+    let hello = connection.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
+    connection.greeting = match ServerHello::parse(&hello.payload)? {
+        ServerHello::Greeting(greeting) => greeting,
+        ServerHello::Err(refusal) => return Err(Error::Server(refusal)),
+    };
+    connection.capabilities = agree(want, connection.greeting.capabilities)?;
+    if wants_tls(config, connection.greeting.capabilities)? {
+        connection = start_tls(connection, config, collation).await?;
+    }
+    Ok(Dialled { connection, collation, config: config.clone() })
+}
+
+fn agree(want: Capabilities, offered: Capabilities) -> Result<Capabilities, Error> {
+    if !offered.contains(NEEDED) {
+        return Err(Error::Unexpected { question: "the handshake: the server speaks a protocol older than 4.1" });
+    }
+    Ok((want | NEEDED | FOR_LOGIN).difference(NEVER) & offered)
+}
+
+fn wants_tls(config: &Config, offered: Capabilities) -> Result<bool, Error> {
+    let offered = offered.contains(Capabilities::SSL);
+    let local = matches!(config.address, Address::Unix(_));
+    match config.tls {
+        TlsMode::Disabled => Ok(false),
+        // A unix socket cannot be overheard, so TLS there costs and gains nothing.
+        TlsMode::Preferred => Ok(offered && !local),
+        _ if offered => Ok(true),
+        mode => Err(Error::Tls(format!("ssl-mode is '{mode}' and the server offers no TLS"))),
+    }
+}
+
+async fn start_tls(mut connection: Connection, config: &Config, collation: u8) -> Result<Connection, Error> {
+    // Bytes that came before TLS was asked for were not sent by whom TLS will prove to be there.
+    if !connection.read.is_empty() {
+        return Err(Error::Unexpected { question: "the handshake: bytes follow the greeting" });
+    }
+    let client = config.tls_client.config(config.tls, config.tls_ca.as_deref())?;
+    let name = tls::server_name(&config.address)?;
+    connection.capabilities |= Capabilities::SSL;
+    let request = SslRequest {
+        capabilities: connection.capabilities,
+        max_packet_size: MAX_PACKET_SIZE,
+        collation,
+    };
+    connection.write_packet(&request.encode()).await?;
+    connection.stream = connection
+        .stream
+        .connect_tls(name, client)
+        .await
+        .map_err(|error| Error::Tls(error.to_string()))?;
+    Ok(connection)
+}
+
+/// What stands in a connection's greeting until the server has spoken.
+fn nobody() -> Greeting {
+    Greeting {
+        server_version: Vec::new(),
+        connection_id: 0,
+        scramble: [0; SCRAMBLE_LEN],
+        capabilities: Capabilities::empty(),
+        collation: 0,
+        status: StatusFlags::empty(),
+        auth_plugin: String::new(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Questions whose answers are small: whole results of the text protocol in memory.
+
+use freshet_protocol::{Capabilities, Column, Command, ErrPacket, OkPacket, Reader, StatusFlags};
+
+use super::Connection;
+use crate::error::Error;
+
+/// The largest answer that is kept, in bytes of its rows. The largest of our own questions asks for
+/// the foreign keys of a whole server, at some 200 bytes each.
+pub const ANSWER_BYTES_MAX: usize = 256 << 20;
+const OK: u8 = 0x00;
+const ERR: u8 = 0xFF;
+const EOF: u8 = 0xFE;
+const LOCAL_INFILE: u8 = 0xFB;
+const NULL: u8 = 0xFB;
+/// An EOF packet is shorter than this; a row that starts with 0xFE is longer than any EOF.
+const EOF_LEN_BELOW: usize = 9;
+/// A packet that starts with 0xFE and is shorter than this ends the rows where EOF is deprecated.
+const OK_AS_EOF_LEN_BELOW: usize = freshet_protocol::FRAME_MAX;
+
+/// One row: a value per column, `None` for NULL.
+pub type Row = Vec<Option<Vec<u8>>>;
+
+/// A whole result set, or the acknowledgement of a statement that has none.
+#[derive(Debug, Clone, Default)]
+pub struct Rows {
+    /// The columns; none if the statement has no result set.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+impl Rows {
+    /// The number of the column with this name, which is compared without regard to case, because
+    /// the servers differ in it.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name.as_bytes()))
+    }
+
+    /// The text at this place; `None` for NULL, for a place that is not there, and for bytes that
+    /// are not UTF-8.
+    pub fn text(&self, row: usize, column: usize) -> Option<&str> {
+        let value = self.rows.get(row)?.get(column)?.as_deref()?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// The text in the first row under this name.
+    pub fn first(&self, name: &str) -> Option<&str> {
+        self.text(0, self.column(name)?)
+    }
+
+    /// Each row as texts, NULL and bytes that are not UTF-8 as the empty text.
+    pub fn texts(&self) -> impl Iterator<Item = Vec<&str>> {
+        self.rows.iter().map(|row| row.iter().map(|value| text_or_empty(value.as_deref())).collect())
+    }
+}
+
+fn text_or_empty(value: Option<&[u8]>) -> &str {
+    value.and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default()
+}
+
+impl Connection {
+    /// Asks one question and returns the last of its results.
+    ///
+    /// Only for questions of our own, with small answers: at most [`ANSWER_BYTES_MAX`]. Bounding
+    /// the time is the caller's part.
+    ///
+    /// # Errors
+    /// [`Error::Server`] if the server refuses, after which the connection goes on; any other
+    /// error means that it is broken.
+    pub async fn query(&mut self, sql: &str) -> Result<Rows, Error> {
+        let mut payload = Vec::with_capacity(sql.len() + 1);
+        payload.push(Command::Query.byte());
+        payload.extend_from_slice(sql.as_bytes());
+        self.send_command(&payload).await?;
+        loop {
+            let (rows, status) = self.read_result().await?;
+            if !status.contains(StatusFlags::MORE_RESULTS) {
+                return Ok(rows);
+            }
+        }
+    }
+
+    async fn read_result(&mut self) -> Result<(Rows, StatusFlags), Error> {
+        let head = self.read_in_order(ANSWER_BYTES_MAX).await?.payload;
+        match head.first() {
+            Some(&OK) => {
+                let ok = OkPacket::parse(&head, self.capabilities)?;
+                return Ok((Rows::default(), ok.status));
+            }
+            Some(&ERR) => return Err(Error::Server(ErrPacket::parse(&head)?)),
+            None | Some(&LOCAL_INFILE) => return Err(Error::Unexpected { question: "a query" }),
+            Some(_) => {}
+        }
+        let mut reader = Reader::new(&head);
+        let count = reader.lenenc_int()?;
+        // Only a cached prepared statement may leave its columns out, and this is no such one.
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            let packet = self.read_in_order(ANSWER_BYTES_MAX).await?;
+            columns.push(Column::parse(&packet.payload, self.capabilities)?);
+        }
+        if !self.capabilities.deprecate_eof() {
+            self.read_in_order(ANSWER_BYTES_MAX).await?;
+        }
+        self.read_rows(columns).await
+    }
+
+    async fn read_rows(&mut self, columns: Vec<Column>) -> Result<(Rows, StatusFlags), Error> {
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        loop {
+            let packet = self.read_in_order(ANSWER_BYTES_MAX).await?.payload;
+            match packet.first() {
+                Some(&ERR) => return Err(Error::Server(ErrPacket::parse(&packet)?)),
+                Some(&EOF) if ends_rows(packet.len(), self.capabilities) => {
+                    let status = end_status(&packet, self.capabilities)?;
+                    return Ok((Rows { columns, rows }, status));
+                }
+                _ => {}
+            }
+            bytes += packet.len();
+            if bytes > ANSWER_BYTES_MAX {
+                return Err(Error::TooLarge { max: ANSWER_BYTES_MAX });
+            }
+            rows.push(row(&packet, columns.len())?);
+        }
+    }
+}
+
+fn ends_rows(len: usize, capabilities: Capabilities) -> bool {
+    len < if capabilities.deprecate_eof() { OK_AS_EOF_LEN_BELOW } else { EOF_LEN_BELOW }
+}
+
+fn end_status(packet: &[u8], capabilities: Capabilities) -> Result<StatusFlags, Error> {
+    if capabilities.deprecate_eof() {
+        return Ok(OkPacket::parse(packet, capabilities)?.status);
+    }
+    Ok(freshet_protocol::EofPacket::parse(packet)?.status)
+}
+
+fn row(packet: &[u8], columns: usize) -> Result<Row, Error> {
+    let mut reader = Reader::new(packet);
+    let mut row = Vec::with_capacity(columns);
+    for _ in 0..columns {
+        if reader.peek() == Some(NULL) {
+            reader.u8()?;
+            row.push(None);
+        } else {
+            row.push(Some(reader.lenenc_bytes()?.to_vec()));
+        }
+    }
+    Ok(row)
+}
+
+/// An answer that must be OK or an error.
+pub(super) fn ok(payload: &[u8], capabilities: Capabilities, question: &'static str) -> Result<OkPacket, Error> {
+    match payload.first() {
+        Some(&OK) => Ok(OkPacket::parse(payload, capabilities)?),
+        Some(&ERR) => Err(Error::Server(ErrPacket::parse(payload)?)),
+        _ => Err(Error::Unexpected { question }),
+    }
+}
