@@ -45,3 +45,6 @@ pub use table_map::{TableColumn, TableMap};
 pub use temporal::{Date, DateTime, Time, Timestamp};
 pub use value::{Compressed, Field, Value};
 pub use xid::Xid;
+
+#[cfg(test)]
+mod tests;

@@ -54,11 +54,7 @@ impl fmt::Display for Gtid {
                 }
                 write!(f, ":{gno}")
             }
-            Gtid::MariaDb {
-                domain,
-                server,
-                seq,
-            } => write!(f, "{domain}-{server}-{seq}"),
+            Gtid::MariaDb { domain, server, seq } => write!(f, "{domain}-{server}-{seq}"),
         }
     }
 }
@@ -133,11 +129,7 @@ impl GtidEvent {
             None
         };
         Ok(GtidEvent {
-            gtid: Gtid::MariaDb {
-                domain,
-                server,
-                seq,
-            },
+            gtid: Gtid::MariaDb { domain, server, seq },
             standalone: flags & STANDALONE != 0,
             xid,
             prepared_xa: flags & PREPARED_XA != 0,

@@ -1,5 +1,13 @@
 //! Dates and times, comparable as the server compares them.
 
+use std::fmt;
+
+mod unpack;
+
+pub(super) use unpack::{
+    date, datetime, datetime_old, fraction_len, time, time_old, timestamp, timestamp_old,
+};
+
 /// A DATE; zero parts are possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Date {
@@ -46,4 +54,48 @@ pub struct Timestamp {
     pub micros: u32,
     /// Fractional digits of the column, 0 to 6.
     pub decimals: u8,
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+impl fmt::Display for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (date, hour, minute, second) = (self.date, self.hour, self.minute, self.second);
+        write!(f, "{date} {hour:02}:{minute:02}:{second:02}")?;
+        write_fraction(f, self.micros, self.decimals)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.micros < 0 {
+            f.write_str("-")?;
+        }
+        let micros = self.micros.unsigned_abs();
+        let seconds = micros / 1_000_000;
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+        write!(f, "{hours:02}:{minutes:02}:{:02}", seconds % 60)?;
+        // Less than a million.
+        write_fraction(f, (micros % 1_000_000) as u32, self.decimals)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// Seconds since 1970, as `UNIX_TIMESTAMP()` gives them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.seconds)?;
+        write_fraction(f, self.micros, self.decimals)
+    }
+}
+
+fn write_fraction(f: &mut fmt::Formatter<'_>, micros: u32, decimals: u8) -> fmt::Result {
+    if decimals == 0 {
+        return Ok(());
+    }
+    let digits = micros / 10u32.pow(6 - u32::from(decimals.min(6)));
+    write!(f, ".{digits:0width$}", width = usize::from(decimals))
 }

@@ -31,10 +31,7 @@ impl Xid {
         let format = reader.u32()?;
         let global = reader.u32()? as usize;
         let branch = reader.u32()? as usize;
-        Ok((
-            Self::parse_parts(reader, format, global, branch)?,
-            one_phase,
-        ))
+        Ok((Self::parse_parts(reader, format, global, branch)?, one_phase))
     }
 
     fn parse_parts(
@@ -44,14 +41,8 @@ impl Xid {
         branch: usize,
     ) -> Result<Self, Malformed> {
         if global > PART_LEN_MAX || branch > PART_LEN_MAX {
-            return Err(Malformed {
-                what: "XA identifier longer than 64 bytes",
-            });
+            return Err(Malformed { what: "XA identifier longer than 64 bytes" });
         }
-        Ok(Xid {
-            format,
-            global: reader.take(global)?.to_vec(),
-            branch: reader.take(branch)?.to_vec(),
-        })
+        Ok(Xid { format, global: reader.take(global)?.to_vec(), branch: reader.take(branch)?.to_vec() })
     }
 }
