@@ -12,6 +12,7 @@ mod gate;
 mod greet;
 mod local;
 mod login;
+mod open;
 mod peer;
 mod relay;
 mod secrets;
@@ -24,6 +25,7 @@ use freshet_upstream::{Connection, Secret};
 use tokio::time::timeout;
 
 pub use self::error::AdmitError;
+pub use self::open::open;
 pub use self::gate::{CONNECTION_ID_MIN, Epoch, Gate, Knowledge, LOGIN_TIMEOUT, Options, refuse_too_many};
 use crate::wire::Wire;
 

@@ -153,7 +153,7 @@ impl Gate {
             return Ok(face);
         }
         let dialled = self.dial(Capabilities::empty(), 0).await?;
-        let greeting = Arc::new(dialled.greeting.clone());
+        let greeting = Arc::new(dialled.greeting().clone());
         Ok(greeting)
     }
 
@@ -164,7 +164,7 @@ impl Gate {
     pub(super) async fn dial(&self, client: Capabilities, collation: u8) -> Result<Dialled, Error> {
         let want = client.difference(NEVER_OFFERED).union(ALWAYS_UPSTREAM);
         let dialled = Connection::dial(&self.config, want, collation).await?;
-        self.remember_greeting(&dialled.greeting);
+        self.remember_greeting(dialled.greeting());
         Ok(dialled)
     }
 

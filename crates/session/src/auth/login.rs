@@ -152,13 +152,14 @@ pub(super) async fn ask_server(
     }
     let dialled = gate.dial(login.capabilities, login.collation).await?;
     let login = Login {
-        capabilities: dialled.capabilities,
+        capabilities: dialled.capabilities(),
         auth_response: Vec::new(),
         auth_plugin: Some(NO_PLUGIN.into()),
         zstd_level: None,
         ..login.clone()
     };
-    dialled.login(login, responder).await
+    // The whole login is within the client's time limit already.
+    dialled.login_without_limit(login, responder).await
 }
 
 fn change_of(login: &Login) -> ChangeUser {

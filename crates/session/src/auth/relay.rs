@@ -3,7 +3,7 @@
 use std::io;
 
 use freshet_protocol::{
-    CACHING_SHA2_PASSWORD, Capabilities, MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SHA256_PASSWORD, auth_more,
+    CACHING_SHA2_PASSWORD, Capabilities, MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN, SHA256_PASSWORD, auth_more,
     auth_switch, caching_sha2,
 };
 use freshet_upstream::{Challenge, Error, Password, Responder, Secret};
@@ -15,6 +15,9 @@ use super::gate::Gate;
 use super::local::{self, is_empty};
 use super::login::Client;
 use crate::wire::Wire;
+
+/// The header of a switch to another plugin.
+const SWITCH: u8 = 0xFE;
 
 /// Stands between the server that asks and the client that answers, during one login.
 pub(super) struct Relay<'a> {
@@ -182,8 +185,14 @@ impl<'a> Relay<'a> {
 
     /// Has the client go over to the account's plugin and gives its first answer.
     async fn switch_client(&mut self, plugin: &str, data: &[u8]) -> Result<Zeroizing<Vec<u8>>, AdmitError> {
-        self.wire.put(&auth_switch(plugin, data));
-        self.client.scrambles.switch = data.first_chunk().copied();
+        match <[u8; SCRAMBLE_LEN]>::try_from(data) {
+            Ok(scramble) => {
+                self.client.scrambles.switch = Some(scramble);
+                self.wire.put(&auth_switch(plugin, &scramble));
+            }
+            // Only a scramble has a NUL behind it: another plugin's challenge goes through byte by byte.
+            Err(_) => self.wire.put(&plain_switch(plugin, data)),
+        }
         self.client_answer().await
     }
 
@@ -215,4 +224,13 @@ impl Responder for Relay<'_> {
 /// password alone each can be answered.
 fn is_stored_by_server(plugin: &str) -> bool {
     matches!(plugin, MYSQL_NATIVE_PASSWORD | CACHING_SHA2_PASSWORD | SHA256_PASSWORD)
+}
+
+/// The payload that has the client start again with `plugin` and exactly this challenge.
+fn plain_switch(plugin: &str, data: &[u8]) -> Vec<u8> {
+    let mut payload = vec![SWITCH];
+    payload.extend_from_slice(plugin.as_bytes());
+    payload.push(0);
+    payload.extend_from_slice(data);
+    payload
 }
