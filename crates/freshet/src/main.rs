@@ -1,2 +1,88 @@
-//! The program.
-fn main() {}
+//! Freshet, the program: configuration, wiring, subcommands.
+//!
+//! It knows all the other crates and nothing of what they do: it reads settings, makes the shared parts, starts one
+//! event loop a core and the binlog's thread, deals the clients out, and takes everything down again in order. No
+//! packet and no statement is looked at here.
+//!
+//! Its shape follows its life: what was typed becomes a [`config::Config`] or a refusal in one line; then one of the
+//! subcommands runs with that and nothing else; then there is an [`exit::Exit`] code.
+
+mod settings;
+
+mod cli;
+mod config;
+mod exit;
+
+mod limits;
+mod logs;
+mod tls;
+
+mod listen;
+mod sessions;
+mod shutdown;
+mod worker;
+
+mod check;
+mod serve;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+
+use config::{Config, Refusal, Typed};
+use exit::Exit;
+
+/// Scalable over threads; what is freed goes back to the system within a second.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let matches = match cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Refused } else { Exit::Done };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    run(&matches).into()
+}
+
+fn run(matches: &ArgMatches) -> Exit {
+    let (subcommand, matches) = matches.subcommand().unwrap_or(("serve", matches));
+    if subcommand == "settings" {
+        return print(&cli::reference());
+    }
+    match configure(matches) {
+        Ok(config) if subcommand == "check" => check::run(&config),
+        Ok(config) => serve(config),
+        Err(refusal) => {
+            let _ = writeln!(std::io::stderr(), "freshet: {refusal}");
+            Exit::Refused
+        }
+    }
+}
+
+fn configure(matches: &ArgMatches) -> Result<Config, Refusal> {
+    Config::new(&Typed::gather(matches)?)
+}
+
+fn serve(config: Config) -> Exit {
+    logs::start(&config);
+    match serve::run(config) {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            tracing::error!(%error, "freshet ends");
+            Exit::Failed
+        }
+    }
+}
+
+/// Writes to standard output; a reader that has gone away is not a failure worth words.
+fn print(text: &str) -> Exit {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => Exit::Done,
+        Err(_) => Exit::Failed,
+    }
+}

@@ -161,7 +161,7 @@ def session_state():
         say("schema", scalar(db, "SELECT DATABASE()"))
         db.ping(reconnect=False)
         db.set_character_set("latin1")
-        say("latin1", rows(db, f"SELECT s FROM {database}.kinds WHERE id = 2"))
+        say("latin1", rows(db, f"SELECT s FROM {database}.kinds WHERE id = 1"))
     with connect(client_flag=CLIENT.FOUND_ROWS, autocommit=True) as db:
         say("matched", rows(db, "UPDATE counter SET n = 5 WHERE id = 2")[0])
 

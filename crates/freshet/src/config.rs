@@ -1,0 +1,243 @@
+//! From what was typed to a configuration that can be used.
+//!
+//! Two steps: [`typed`] gathers texts and remembers where each came from; this module makes each one usable or refuses
+//! to start. Nothing else in the program reads a flag, the environment or a file.
+
+pub mod refusal;
+pub mod typed;
+pub mod units;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use freshet_upstream::TlsMode;
+
+pub use refusal::Refusal;
+pub use typed::Typed;
+
+use crate::settings::{self, Setting};
+
+/// The largest query cache, Alibaba's limit.
+const QUERY_CACHE_SIZE_MAX: u64 = 10_485_760_000;
+/// The granule of the query cache's size.
+const QUERY_CACHE_SIZE_STEP: u64 = 1024;
+/// The largest packet that the protocol's documentation allows.
+const PACKET_BYTES_MAX: u64 = 1 << 30;
+
+/// A validated configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The server behind us, and how it is reached.
+    pub upstream: freshet_upstream::Config,
+    /// Where clients connect, at least one.
+    pub listen: Vec<Listen>,
+    /// The certificate and key shown to clients, both or none.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Whether clients must use TLS or a unix socket.
+    pub require_secure_transport: bool,
+    /// 0 off, 1 on, 2 demand.
+    pub query_cache_type: u8,
+    /// Bytes, a multiple of 1024.
+    pub query_cache_size: u64,
+    /// Bytes.
+    pub query_cache_limit: u64,
+    /// Whether comments are left out of the key.
+    pub query_cache_strip_comments: bool,
+    /// Whether a write lock bars cached results.
+    pub query_cache_wlock_invalidate: bool,
+    /// The promise made to readers.
+    pub freshness: Freshness,
+    /// Clients at once.
+    pub max_clients: usize,
+    /// Bytes.
+    pub max_allowed_packet: usize,
+    /// A silent client's time.
+    pub idle_timeout: Duration,
+    /// A login's time.
+    pub login_timeout: Duration,
+    /// A shutdown's time.
+    pub drain_timeout: Duration,
+    /// Event loops, at least one.
+    pub threads: usize,
+    /// Directives for the log filter, known to be well formed.
+    pub log_level: String,
+    /// Whether log lines are JSON.
+    pub log_json: bool,
+}
+
+/// Where clients connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// `host:port`; port 0 lets the system choose.
+    Tcp(String),
+    /// The path of a unix socket.
+    Unix(PathBuf),
+}
+
+/// The promise made to readers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// No read is older than an acknowledged write.
+    Strict,
+    /// Each client reads its own writes.
+    Session,
+    /// Bounded by the stream's lag.
+    Eventual,
+}
+
+impl Config {
+    /// Makes what was typed usable.
+    ///
+    /// # Errors
+    /// The first setting that is missing or not allowed.
+    pub fn new(typed: &Typed) -> Result<Config, Refusal> {
+        use settings as s;
+        Ok(Config {
+            upstream: upstream(typed)?,
+            listen: typed.read(&s::LISTEN, listen)?,
+            tls: certificate(typed)?,
+            require_secure_transport: typed.read(&s::REQUIRE_SECURE_TRANSPORT, switch)?,
+            query_cache_type: typed.read(&s::QUERY_CACHE_TYPE, cache_type)?,
+            query_cache_size: typed.read(&s::QUERY_CACHE_SIZE, cache_size)?,
+            query_cache_limit: typed.read(&s::QUERY_CACHE_LIMIT, |t| bytes(t, 0, u64::from(u32::MAX)))?,
+            query_cache_strip_comments: typed.read(&s::QUERY_CACHE_STRIP_COMMENTS, switch)?,
+            query_cache_wlock_invalidate: typed.read(&s::QUERY_CACHE_WLOCK_INVALIDATE, switch)?,
+            freshness: typed.read(&s::FRESHNESS, freshness)?,
+            max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
+            max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
+                as usize,
+            idle_timeout: typed.read(&s::IDLE_TIMEOUT, |t| time(t, 1000, 365 * 86_400_000))?,
+            login_timeout: typed.read(&s::LOGIN_TIMEOUT, |t| time(t, 100, 3_600_000))?,
+            drain_timeout: typed.read(&s::DRAIN_TIMEOUT, |t| time(t, 0, 3_600_000))?,
+            threads: typed.read(&s::THREADS, threads)?,
+            log_level: typed.read(&s::LOG_LEVEL, log_level)?,
+            log_json: typed.read(&s::LOG_FORMAT, log_format)?,
+        })
+    }
+}
+
+// Each reader below is given a setting's text and says what it means, or `None` when it means nothing allowed.
+
+/// The URL, with the settings that may stand beside it.
+fn upstream(typed: &Typed) -> Result<freshet_upstream::Config, Refusal> {
+    let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::UPSTREAM, &error.to_string());
+    let url = typed.read(&settings::UPSTREAM, |text| Some(text.to_owned()))?;
+    let mut config = freshet_upstream::Config::from_url(&url).map_err(wrong)?;
+    if let Some(mode) = typed.read(&settings::UPSTREAM_TLS, tls_mode)? {
+        config.tls = mode;
+    }
+    if let Some(ca) = typed.read(&settings::UPSTREAM_TLS_CA, file)? {
+        config.tls_ca = Some(ca);
+    }
+    config.server_id = typed.read(&settings::SERVER_ID, |t| number(t, 0, u64::from(u32::MAX)))? as u32;
+    config.heartbeat = typed.read(&settings::HEARTBEAT, |t| time(t, 50, 10_000))?;
+    config.validate().map_err(wrong)?;
+    Ok(config)
+}
+
+fn listen(text: &str) -> Option<Vec<Listen>> {
+    text.split(',').map(|one| listen_one(one.trim())).collect()
+}
+
+fn listen_one(text: &str) -> Option<Listen> {
+    let path = text.strip_prefix("unix:").unwrap_or(text);
+    if path.starts_with('/') {
+        return Some(Listen::Unix(path.into()));
+    }
+    let (host, port) = text.rsplit_once(':')?;
+    port.parse::<u16>().ok()?;
+    (!host.is_empty()).then(|| Listen::Tcp(text.to_owned()))
+}
+
+/// An empty text leaves the word to the URL.
+fn tls_mode(text: &str) -> Option<Option<TlsMode>> {
+    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+}
+
+/// An empty text is no file; a path must lead to something that can be read.
+fn file(text: &str) -> Option<Option<PathBuf>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    std::fs::File::open(text).ok().map(|_| Some(text.into()))
+}
+
+fn certificate(typed: &Typed) -> Result<Option<(PathBuf, PathBuf)>, Refusal> {
+    let cert = typed.read(&settings::TLS_CERT, file)?;
+    let key = typed.read(&settings::TLS_KEY, file)?;
+    let alone = |given: &'static Setting, missing: &'static Setting| Refusal::Beside {
+        setting: missing,
+        why: format!("must be given too, because {} is", given.name),
+    };
+    match (cert, key) {
+        (Some(cert), Some(key)) => Ok(Some((cert, key))),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(alone(&settings::TLS_CERT, &settings::TLS_KEY)),
+        (None, Some(_)) => Err(alone(&settings::TLS_KEY, &settings::TLS_CERT)),
+    }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "1" | "true" | "yes" => Some(true),
+        "off" | "0" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+fn cache_type(text: &str) -> Option<u8> {
+    match text.to_ascii_lowercase().as_str() {
+        "0" | "off" => Some(0),
+        "1" | "on" => Some(1),
+        "2" | "demand" => Some(2),
+        _ => None,
+    }
+}
+
+fn cache_size(text: &str) -> Option<u64> {
+    bytes(text, 0, QUERY_CACHE_SIZE_MAX).filter(|size| size % QUERY_CACHE_SIZE_STEP == 0)
+}
+
+fn freshness(text: &str) -> Option<Freshness> {
+    match text.to_ascii_lowercase().as_str() {
+        "strict" => Some(Freshness::Strict),
+        "session" => Some(Freshness::Session),
+        "eventual" => Some(Freshness::Eventual),
+        _ => None,
+    }
+}
+
+fn threads(text: &str) -> Option<usize> {
+    match number(text, 0, 1024)? {
+        0 => Some(std::thread::available_parallelism().map_or(1, usize::from)),
+        given => Some(given as usize),
+    }
+}
+
+fn log_level(text: &str) -> Option<String> {
+    let well_formed = tracing_subscriber::EnvFilter::builder().parse(text).is_ok();
+    (well_formed && !text.trim().is_empty()).then(|| text.to_owned())
+}
+
+fn log_format(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "text" => Some(false),
+        "json" => Some(true),
+        _ => None,
+    }
+}
+
+fn number(text: &str, min: u64, max: u64) -> Option<u64> {
+    text.parse().ok().filter(|n| (min..=max).contains(n))
+}
+
+fn bytes(text: &str, min: u64, max: u64) -> Option<u64> {
+    units::bytes(text).filter(|n| (min..=max).contains(n))
+}
+
+fn time(text: &str, min_ms: u64, max_ms: u64) -> Option<Duration> {
+    units::milliseconds(text).filter(|ms| (min_ms..=max_ms).contains(ms)).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests;

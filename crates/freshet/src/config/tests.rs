@@ -1,0 +1,124 @@
+use std::path::Path;
+
+use super::*;
+use crate::settings::ALL;
+
+const URL: &str = "mysql://u:sesame@db:3306/";
+
+fn typed(pairs: &[(&'static Setting, &str)]) -> Typed {
+    let mut typed = Typed::default();
+    typed.say(&settings::UPSTREAM, URL);
+    for (setting, value) in pairs {
+        typed.say(setting, value);
+    }
+    typed
+}
+
+fn refused(pairs: &[(&'static Setting, &str)]) -> String {
+    Config::new(&typed(pairs)).unwrap_err().to_string()
+}
+
+#[test]
+fn every_default_is_allowed() {
+    let config = Config::new(&typed(&[])).unwrap();
+    assert_eq!(config.query_cache_size, 256 << 20);
+    assert_eq!(config.query_cache_limit, 1 << 20);
+    assert_eq!(config.query_cache_type, 1);
+    assert_eq!(config.freshness, Freshness::Strict);
+    assert_eq!(config.listen, [Listen::Tcp("127.0.0.1:3307".into())]);
+    assert_eq!(config.upstream.server_id, 0);
+    assert_eq!(config.upstream.heartbeat, Duration::from_millis(200));
+    assert!(config.threads >= 1);
+}
+
+#[test]
+fn every_setting_refuses_nonsense() {
+    for setting in ALL {
+        // An empty path to the file itself is judged before there is a configuration.
+        if setting.name == settings::CONFIG.name {
+            continue;
+        }
+        let message = refused(&[(setting, "!=\u{1}nonsense=!")]);
+        assert!(message.starts_with(setting.name), "{message}");
+        // The URL's own reader says more than the table does.
+        assert!(message.contains(if setting.secret { "allowed: " } else { setting.allowed }), "{message}");
+        assert!(message.contains(&format!("flag --{}", setting.flag())), "{message}");
+        assert_eq!(message.lines().count(), 1);
+    }
+}
+
+#[test]
+fn bounds() {
+    use settings as s;
+    for (setting, good, bad) in [
+        (&s::QUERY_CACHE_SIZE, "10485760000", "10485761024"),
+        (&s::QUERY_CACHE_SIZE, "0", "1000"),
+        (&s::QUERY_CACHE_LIMIT, "4294967295", "4G"),
+        (&s::MAX_CLIENTS, "1", "0"),
+        (&s::MAX_ALLOWED_PACKET, "1G", "1025M"),
+        (&s::HEARTBEAT, "50ms", "49ms"),
+        (&s::LOGIN_TIMEOUT, "1h", "61m"),
+        (&s::SERVER_ID, "4294967295", "4294967296"),
+        (&s::THREADS, "1024", "1025"),
+        (&s::LISTEN, "[::1]:3307, /run/f.sock", "localhost"),
+        (&s::LISTEN, "unix:/run/f.sock", "localhost:70000"),
+        (&s::UPSTREAM_TLS, "REQUIRED", "on"),
+        (&s::QUERY_CACHE_TYPE, "DEMAND", "3"),
+    ] {
+        assert!(Config::new(&typed(&[(setting, good)])).is_ok(), "{} = {good}", setting.name);
+        assert!(refused(&[(setting, bad)]).contains(bad), "{} = {bad}", setting.name);
+    }
+}
+
+#[test]
+fn a_password_is_never_shown() {
+    assert!(!refused(&[(&settings::UPSTREAM, "postgres://u:sesame@db/")]).contains("sesame"));
+}
+
+#[test]
+fn the_upstream_must_be_said() {
+    let message = Config::new(&Typed::default()).unwrap_err().to_string();
+    assert!(message.contains("UPSTREAM_DB_URL"), "{message}");
+}
+
+#[test]
+fn a_certificate_needs_its_key() {
+    let message = refused(&[(&settings::TLS_CERT, "/dev/null")]);
+    assert!(message.starts_with("tls_key"), "{message}");
+}
+
+#[test]
+fn a_file_gives_way_to_what_was_said_before() {
+    let mut typed = typed(&[(&settings::THREADS, "3")]);
+    let file = "threads = 5\nmax_clients = 7\nlisten = [\"127.0.0.1:1\", \"/x\"]\nquery_cache_strip_comments = true\n";
+    typed.take_toml(Path::new("/f.toml"), file).unwrap();
+    let config = Config::new(&typed).unwrap();
+    assert_eq!((config.threads, config.max_clients, config.listen.len()), (3, 7, 2));
+    assert!(config.query_cache_strip_comments);
+}
+
+#[test]
+fn a_file_is_refused_by_name() {
+    for (file, expected) in [
+        ("thread = 5", "\"thread\" in file /f.toml is no setting; settings: upstream, "),
+        ("config = \"/g\"", "\"config\" in file /f.toml is no setting"),
+        ("threads = 1979-05-27", "threads from file /f.toml: a table or a date"),
+        ("[threads]\na = 1", "threads from file /f.toml: a table or a date"),
+        ("max_clients = 1\nthreads = ", "config file /f.toml: line 2: "),
+    ] {
+        let message = Typed::default().take_toml(Path::new("/f.toml"), file).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    let mut typed = typed(&[]);
+    typed.take_toml(Path::new("/f.toml"), "threads = -1").unwrap();
+    let message = Config::new(&typed).unwrap_err().to_string();
+    assert_eq!(message, "threads from file /f.toml: \"-1\" is not allowed; allowed: 0 to 1024");
+}
+
+#[test]
+fn names_are_unique() {
+    for (i, one) in ALL.iter().enumerate() {
+        assert!(ALL[i + 1..].iter().all(|other| other.name != one.name && other.env != one.env));
+    }
+}

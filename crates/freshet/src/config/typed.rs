@@ -1,0 +1,122 @@
+//! What was typed: texts, and where each came from. Flags count before the environment, the environment before the file.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use super::refusal::{Refusal, Source};
+use crate::settings::{self, Setting};
+
+/// The largest configuration file that is read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Every setting that somebody gave.
+#[derive(Debug, Default)]
+pub struct Typed {
+    given: HashMap<&'static str, (String, Source)>,
+}
+
+impl Typed {
+    /// Gathers flags, environment and file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not TOML, or has keys that are no settings.
+    pub fn gather(matches: &ArgMatches) -> Result<Typed, Refusal> {
+        let mut typed = Typed::default();
+        for setting in settings::ALL {
+            typed.take_match(matches, setting);
+        }
+        let path = typed.text(&settings::CONFIG).0;
+        if !path.is_empty() {
+            typed.take_file(Path::new(&path))?;
+        }
+        Ok(typed)
+    }
+
+    fn take_match(&mut self, matches: &ArgMatches, setting: &'static Setting) {
+        let Some(value) = matches.get_one::<String>(setting.name) else { return };
+        let source = match matches.value_source(setting.name) {
+            Some(ValueSource::CommandLine) => Source::Flag(setting.flag()),
+            _ => Source::Environment(setting.env),
+        };
+        // An empty variable is what is left of one that somebody switched off.
+        if !(value.is_empty() && matches!(source, Source::Environment(_))) {
+            self.given.insert(setting.name, (value.clone(), source));
+        }
+    }
+
+    fn take_file(&mut self, path: &Path) -> Result<(), Refusal> {
+        let refuse = |why: String| Refusal::File { path: path.into(), why };
+        let bytes = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
+        if bytes > FILE_BYTES_MAX {
+            return Err(refuse(format!("{bytes} bytes are too many; allowed: {FILE_BYTES_MAX}")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+        self.take_toml(path, &text)
+    }
+
+    /// Takes what neither a flag nor the environment has said already.
+    pub fn take_toml(&mut self, path: &Path, text: &str) -> Result<(), Refusal> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+            Refusal::File { path: path.into(), why: format!("line {line}: {}", error.message()) }
+        })?;
+        for (key, value) in table {
+            let setting = settings::find(&key)
+                .filter(|setting| setting.name != settings::CONFIG.name)
+                .ok_or_else(|| Refusal::UnknownKey { path: path.into(), key })?;
+            let text = plain(&value).ok_or_else(|| Refusal::Shape { path: path.into(), setting })?;
+            let source = Source::File(PathBuf::from(path));
+            self.given.entry(setting.name).or_insert((text, source));
+        }
+        Ok(())
+    }
+
+    /// Says something as a flag would; for tests.
+    #[cfg(test)]
+    pub fn say(&mut self, setting: &'static Setting, value: &str) {
+        self.given.insert(setting.name, (value.to_owned(), Source::Flag(setting.flag())));
+    }
+
+    /// The text of a setting, its default if nobody said anything.
+    fn text(&self, setting: &'static Setting) -> (String, Source) {
+        let default = || (setting.default.unwrap_or_default().to_owned(), Source::Default);
+        self.given.get(setting.name).cloned().unwrap_or_else(default)
+    }
+
+    /// What the setting's text means, by `reader`, which says `None` to what is not allowed.
+    ///
+    /// # Errors
+    /// The text is not allowed, or nobody gave it and it has no default.
+    pub fn read<T>(
+        &self,
+        setting: &'static Setting,
+        reader: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, Refusal> {
+        let (value, source) = self.text(setting);
+        if source == Source::Default && setting.default.is_none() {
+            return Err(Refusal::Missing(setting));
+        }
+        reader(&value).ok_or(Refusal::Value { setting, source, value })
+    }
+
+    /// A refusal of a setting's value whose reader says more than the table does. `why` must not hold a secret.
+    pub fn refuse(&self, setting: &'static Setting, why: &str) -> Refusal {
+        let source = self.text(setting).1;
+        Refusal::Beside { setting, why: format!("from {source}: {why}") }
+    }
+}
+
+/// A value of the file as it would be typed on the command line; tables and dates have no such form.
+fn plain(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        toml::Value::Boolean(switch) => Some(if *switch { "on" } else { "off" }.to_owned()),
+        toml::Value::Array(items) => Some(items.iter().map(plain).collect::<Option<Vec<_>>>()?.join(",")),
+        toml::Value::Datetime(_) | toml::Value::Table(_) => None,
+    }
+}

@@ -1,0 +1,22 @@
+//! How the program ends.
+
+use std::process::ExitCode;
+
+/// How the program ends; the numbers are part of its interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what was asked.
+    Done = 0,
+    /// It failed while running.
+    Failed = 1,
+    /// Wrong usage or configuration: nothing was started.
+    Refused = 2,
+    /// `check` found something missing.
+    Missing = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}

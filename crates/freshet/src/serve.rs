@@ -1,0 +1,140 @@
+//! Serving clients: everything that runs, from the first listener to the last session.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::config::Config;
+use crate::listen::{Incoming, Listener};
+use crate::sessions::Sessions;
+use crate::shutdown::{Phase, Signals};
+use crate::worker::Worker;
+use crate::{limits, tls};
+
+/// How long accepting pauses when the system has no descriptors left: a failed accept leaves the client queued, and
+/// would otherwise be tried again at once, for ever.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why serving ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A socket, a thread or a signal that the system refused.
+    #[error("{what}: {source}")]
+    System {
+        /// What was being done.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The certificate for clients.
+    #[error(transparent)]
+    Tls(#[from] tls::TlsError),
+}
+
+fn system(what: &'static str) -> impl FnOnce(io::Error) -> ServeError {
+    move |source| ServeError::System { what, source }
+}
+
+/// Serves until a signal ends it.
+///
+/// # Errors
+/// Whatever stands in the way of starting.
+pub fn run(config: Config) -> Result<(), ServeError> {
+    limits::raise_open_files(&config);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(system("cannot start an event loop"))?;
+    runtime.block_on(serve(Arc::new(config)))
+}
+
+async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
+    // Taken before anything is started, so that no signal finds a half-started program.
+    let mut signals = Signals::take().map_err(system("cannot take signals"))?;
+    let _tls = tls::server_config(&config)?;
+    let listeners = bind(&config).await?;
+    let (phase, watch) = watch::channel(Phase::Running);
+    let workers = (0..config.threads)
+        .map(|number| Worker::start(number, Sessions::new(Arc::clone(&config)), watch.clone()))
+        .collect::<io::Result<Vec<Worker>>>()
+        .map_err(system("cannot start an event loop"))?;
+    for listener in &listeners {
+        tracing::info!(address = %listener.address(), upstream = %config.upstream.address, "ready for connections");
+    }
+    tokio::select! {
+        () = accept_all(listeners, &workers, config.max_clients) => {}
+        signal = signals.next() => tracing::info!(signal, "shutting down"),
+    }
+    drain(&config, workers, phase, signals).await;
+    Ok(())
+}
+
+async fn bind(config: &Config) -> Result<Vec<Listener>, ServeError> {
+    let mut listeners = Vec::new();
+    for listen in &config.listen {
+        listeners.extend(Listener::bind(listen).await.map_err(system("cannot listen"))?);
+    }
+    Ok(listeners)
+}
+
+/// Deals clients out to the workers, for ever.
+async fn accept_all(listeners: Vec<Listener>, workers: &[Worker], clients_max: usize) {
+    let (sender, mut accepted) = tokio::sync::mpsc::channel::<Incoming>(1);
+    let mut tasks = JoinSet::new();
+    for listener in listeners {
+        tasks.spawn(accept_one(listener, sender.clone()));
+    }
+    while let Some(incoming) = accepted.recv().await {
+        let clients: usize = workers.iter().map(Worker::clients).sum();
+        if clients >= clients_max {
+            refuse(incoming);
+            continue;
+        }
+        if let Some(worker) = workers.iter().min_by_key(|worker| worker.clients()) {
+            worker.deal(incoming).await;
+        }
+    }
+}
+
+async fn accept_one(listener: Listener, sender: tokio::sync::mpsc::Sender<Incoming>) {
+    loop {
+        match listener.accept().await {
+            Ok(incoming) => {
+                if sender.send(incoming).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a client could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Tells a client that there are too many. Its socket's buffer is empty, so that this never waits.
+fn refuse(incoming: Incoming) {
+    use std::io::Write;
+    // ER_CON_COUNT_ERROR, as a packet that needs no handshake before it.
+    const TOO_MANY: &[u8] = b"\x17\x00\x00\x00\xff\x10\x04Too many connections";
+    let _ = match incoming {
+        Incoming::Tcp(mut stream) => stream.write(TOO_MANY),
+        Incoming::Unix(mut stream) => stream.write(TOO_MANY),
+    };
+    tracing::debug!("a client was refused: max_clients is reached");
+}
+
+/// Ends the workers: politely, after the drain timeout not, and on a second signal at once.
+async fn drain(config: &Config, workers: Vec<Worker>, phase: watch::Sender<Phase>, mut signals: Signals) {
+    let _ = phase.send(Phase::Draining);
+    let gone = tokio::task::spawn_blocking(move || workers.into_iter().for_each(Worker::join));
+    tokio::pin!(gone);
+    tokio::select! {
+        _ = &mut gone => return,
+        () = tokio::time::sleep(config.drain_timeout) => tracing::info!("drain_timeout is over"),
+        signal = signals.next() => tracing::info!(signal, "ending at once"),
+    }
+    let _ = phase.send(Phase::Ended);
+    let _ = gone.await;
+}

@@ -1,0 +1,266 @@
+//! Every setting the program has, in one table.
+//!
+//! Help, environment, file keys, validation messages and the reference in the docs are made from it; a setting that is
+//! not here does not exist. MySQL's own names are used wherever MySQL has one.
+
+/// One setting: its names, what it means, and what it may be.
+pub struct Setting {
+    /// The key in the configuration file; with dashes for underscores, the flag.
+    pub name: &'static str,
+    /// The environment variable.
+    pub env: &'static str,
+    /// What is taken when nobody says anything; `None` means that it must be said.
+    pub default: Option<&'static str>,
+    /// The values that are accepted, in words, for help and for refusals.
+    pub allowed: &'static str,
+    /// What it does, for help and docs.
+    pub doc: &'static str,
+    /// Whether its value may carry a password, and must not be printed.
+    pub secret: bool,
+}
+
+impl Setting {
+    /// The long flag, without its two dashes.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+}
+
+const fn setting(
+    name: &'static str,
+    env: &'static str,
+    default: &'static str,
+    allowed: &'static str,
+    doc: &'static str,
+) -> Setting {
+    Setting { name, env, default: Some(default), allowed, doc, secret: false }
+}
+
+/// The server behind Freshet.
+pub static UPSTREAM: Setting = Setting {
+    name: "upstream",
+    env: "UPSTREAM_DB_URL",
+    default: None,
+    allowed: "mysql://user:password@host:port/ or mysql://user:password@/?socket=/path",
+    doc: "The server behind Freshet, with the account that Freshet follows its binlog and reads its catalog with. \
+          Clients log in with their own accounts. Prefer the environment or the file: other users of this machine \
+          can see the arguments of a process",
+    secret: true,
+};
+/// Where clients connect.
+pub static LISTEN: Setting = setting(
+    "listen",
+    "LISTEN_ADDRESS",
+    "127.0.0.1:3307",
+    "one or more of host:port or /path/of/a/unix.socket, separated by commas",
+    "Where clients connect",
+);
+/// TLS towards the server.
+pub static UPSTREAM_TLS: Setting = setting(
+    "upstream_tls",
+    "FRESHET_UPSTREAM_TLS",
+    "",
+    "disabled, preferred, required, verify-ca or verify-identity, or empty",
+    "TLS towards the server, with the meanings of MySQL's --ssl-mode; empty: as ssl-mode in the URL says, and \
+     preferred if that says nothing",
+);
+/// Who signs the server's certificate.
+pub static UPSTREAM_TLS_CA: Setting = setting(
+    "upstream_tls_ca",
+    "FRESHET_UPSTREAM_TLS_CA",
+    "",
+    "the path of a PEM file, or empty",
+    "The certificate authority that verify-ca and verify-identity check the server's certificate against",
+);
+/// The certificate shown to clients.
+pub static TLS_CERT: Setting = setting(
+    "tls_cert",
+    "FRESHET_TLS_CERT",
+    "",
+    "the path of a PEM file, or empty",
+    "The certificate chain shown to clients; empty: one is made at start, as the servers do",
+);
+/// The key of that certificate.
+pub static TLS_KEY: Setting = setting(
+    "tls_key",
+    "FRESHET_TLS_KEY",
+    "",
+    "the path of a PEM file, or empty",
+    "The private key of tls_cert",
+);
+/// Whether clients must be on a secure channel.
+pub static REQUIRE_SECURE_TRANSPORT: Setting = setting(
+    "require_secure_transport",
+    "FRESHET_REQUIRE_SECURE_TRANSPORT",
+    "off",
+    "on or off",
+    "Whether clients must use TLS or a unix socket",
+);
+/// The query cache's mode.
+pub static QUERY_CACHE_TYPE: Setting = setting(
+    "query_cache_type",
+    "FRESHET_QUERY_CACHE_TYPE",
+    "1",
+    "0, 1, 2, off, on or demand",
+    "0: nothing is cached; 1: everything that can be, but for SQL_NO_CACHE; 2: only SQL_CACHE",
+);
+/// The query cache's size.
+pub static QUERY_CACHE_SIZE: Setting = setting(
+    "query_cache_size",
+    "FRESHET_QUERY_CACHE_SIZE",
+    "256M",
+    "a multiple of 1024 from 0 to 10485760000 bytes; K, M and G are understood",
+    "What the cache may hold in all, keys and overhead included; memory is taken as needed and given back",
+);
+/// The largest result that is stored.
+pub static QUERY_CACHE_LIMIT: Setting = setting(
+    "query_cache_limit",
+    "FRESHET_QUERY_CACHE_LIMIT",
+    "1M",
+    "0 to 4294967295 bytes; K, M and G are understood",
+    "Results larger than this are not stored",
+);
+/// Whether comments count in a query's key.
+pub static QUERY_CACHE_STRIP_COMMENTS: Setting = setting(
+    "query_cache_strip_comments",
+    "FRESHET_QUERY_CACHE_STRIP_COMMENTS",
+    "off",
+    "on or off",
+    "Whether queries that differ only in their comments share a result",
+);
+/// Whether LOCK TABLES ... WRITE bars cached results.
+pub static QUERY_CACHE_WLOCK_INVALIDATE: Setting = setting(
+    "query_cache_wlock_invalidate",
+    "FRESHET_QUERY_CACHE_WLOCK_INVALIDATE",
+    "off",
+    "on or off",
+    "Whether a table that one client has locked for writing is read from the server by the others",
+);
+/// The promise made to readers.
+pub static FRESHNESS: Setting = setting(
+    "freshness",
+    "FRESHET_FRESHNESS",
+    "strict",
+    "strict, session or eventual",
+    "strict: no read is older than an acknowledged write; session: each client reads its own writes; eventual: \
+     bounded by the lag of the binlog stream",
+);
+/// How many clients at once.
+pub static MAX_CLIENTS: Setting = setting(
+    "max_clients",
+    "FRESHET_MAX_CLIENTS",
+    "10000",
+    "1 to 1000000",
+    "Clients connected at once; one more is told \"Too many connections\"",
+);
+/// The largest packet taken from a client.
+pub static MAX_ALLOWED_PACKET: Setting = setting(
+    "max_allowed_packet",
+    "FRESHET_MAX_ALLOWED_PACKET",
+    "64M",
+    "1024 to 1073741824 bytes; K, M and G are understood",
+    "The largest packet taken from a client; the server's own limit counts too",
+);
+/// How long a client may say nothing.
+pub static IDLE_TIMEOUT: Setting = setting(
+    "idle_timeout",
+    "FRESHET_IDLE_TIMEOUT",
+    "8h",
+    "1s to 365d; ms, s, m, h and d are understood, s is meant when nothing is said",
+    "A client that has said nothing for this long is disconnected; the server's wait_timeout counts too where a \
+     client holds a connection of its own",
+);
+/// How long a login may take.
+pub static LOGIN_TIMEOUT: Setting = setting(
+    "login_timeout",
+    "FRESHET_LOGIN_TIMEOUT",
+    "10s",
+    "100ms to 1h; ms, s, m and h are understood, s is meant when nothing is said",
+    "A client that has not logged in for this long is disconnected",
+);
+/// How long a shutdown waits.
+pub static DRAIN_TIMEOUT: Setting = setting(
+    "drain_timeout",
+    "FRESHET_DRAIN_TIMEOUT",
+    "10s",
+    "0s to 1h; ms, s, m and h are understood, s is meant when nothing is said",
+    "How long a shutdown waits for statements and transactions under way",
+);
+/// How many event loops.
+pub static THREADS: Setting = setting(
+    "threads",
+    "FRESHET_THREADS",
+    "0",
+    "0 to 1024",
+    "Event loops that serve clients, each on a thread of its own; 0: one for each core",
+);
+/// Our name among the server's replicas.
+pub static SERVER_ID: Setting = setting(
+    "server_id",
+    "FRESHET_SERVER_ID",
+    "0",
+    "0 to 4294967295",
+    "The server_id that Freshet follows the binlog with, which no replica may share; 0: a random high one",
+);
+/// How often the stream shows that it lives.
+pub static HEARTBEAT: Setting = setting(
+    "heartbeat",
+    "FRESHET_HEARTBEAT",
+    "200ms",
+    "50ms to 10s; ms and s are understood, s is meant when nothing is said",
+    "How often the server shows on a silent binlog stream that it is there; after five missed ones nothing is \
+     answered from memory",
+);
+/// What is logged.
+pub static LOG_LEVEL: Setting = setting(
+    "log_level",
+    "FRESHET_LOG_LEVEL",
+    "info",
+    "error, warn, info, debug or trace, or a list such as warn,freshet_upstream=debug",
+    "What is logged, to standard error",
+);
+/// How it is written.
+pub static LOG_FORMAT: Setting =
+    setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
+
+/// All of them, in the order of the reference.
+pub static ALL: [&Setting; 24] = [
+    &UPSTREAM,
+    &LISTEN,
+    &FRESHNESS,
+    &QUERY_CACHE_TYPE,
+    &QUERY_CACHE_SIZE,
+    &QUERY_CACHE_LIMIT,
+    &QUERY_CACHE_STRIP_COMMENTS,
+    &QUERY_CACHE_WLOCK_INVALIDATE,
+    &UPSTREAM_TLS,
+    &UPSTREAM_TLS_CA,
+    &TLS_CERT,
+    &TLS_KEY,
+    &REQUIRE_SECURE_TRANSPORT,
+    &MAX_CLIENTS,
+    &MAX_ALLOWED_PACKET,
+    &IDLE_TIMEOUT,
+    &LOGIN_TIMEOUT,
+    &DRAIN_TIMEOUT,
+    &THREADS,
+    &SERVER_ID,
+    &HEARTBEAT,
+    &LOG_LEVEL,
+    &LOG_FORMAT,
+    &CONFIG,
+];
+
+/// The file with the rest.
+pub static CONFIG: Setting = setting(
+    "config",
+    "FRESHET_CONFIG",
+    "",
+    "the path of a TOML file, or empty",
+    "A file with any of these settings; flags count before the environment, the environment before the file",
+);
+
+/// The setting of that name, if there is one.
+pub fn find(name: &str) -> Option<&'static Setting> {
+    ALL.iter().copied().find(|setting| setting.name == name)
+}

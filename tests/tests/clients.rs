@@ -1,0 +1,160 @@
+//! Real clients of five languages see through Freshet exactly what they see without it.
+
+use freshet_tests::{Freshet, Server, Target, tool, with_each};
+
+/// Runs a client program directly and through Freshet, with and without TLS, and compares what it printed.
+fn same_through(name: &str, program: &str, before: &[String]) {
+    if !tool::is_there(program) {
+        return;
+    }
+    with_each(|server, freshet| {
+        for tls in [false, true] {
+            let schema = format!("clients_{name}_{}", u8::from(tls));
+            let run = |target: &Target| {
+                tool::run(program, &[before, &tool::arguments(target, &schema, tls)].concat())
+            };
+            let (direct, through) = (run(&server.target), run(freshet.target()));
+            assert!(!through.contains("STALE"), "{through}");
+            assert!(through.ends_with("done\n"), "{through}");
+            tool::assert_same(&direct, &through);
+        }
+    });
+}
+
+fn text(path: std::path::PathBuf) -> String {
+    path.to_str().expect("paths are UTF-8").to_owned()
+}
+
+#[test]
+fn python_pymysql() {
+    let python = text(tool::folder().join("python/bin/python"));
+    same_through("python", &python, &[text(tool::sources().join("python/check.py"))]);
+}
+
+#[test]
+fn node_mysql2() {
+    // Node looks for modules beside the script, so it is run from where they are installed.
+    let installed = tool::folder().join("node");
+    if std::fs::copy(tool::sources().join("node/check.js"), installed.join("check.js")).is_ok() {
+        same_through("node", "node", &[text(installed.join("check.js"))]);
+    } else {
+        freshet_tests::leave_out("the modules of node are not installed; scripts/tools installs them");
+    }
+}
+
+#[test]
+fn go_sql_driver() {
+    same_through("go", &text(tool::folder().join("go/check")), &[]);
+}
+
+#[test]
+fn java_connector_j() {
+    let class_path = text(tool::folder().join("java/*"));
+    same_through("java", "java", &["-cp".into(), class_path, text(tool::sources().join("java/Check.java"))]);
+}
+
+/// What one session of a command line client prints for statements of all kinds.
+const SCRIPT: &str = "
+    DROP DATABASE IF EXISTS clients_cli; CREATE DATABASE clients_cli; USE clients_cli;
+    CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20), d DECIMAL(9,3)) ENGINE=InnoDB;
+    INSERT INTO t VALUES (1, 'a', 1.5), (2, NULL, 2), (3, 'grün', NULL);
+    SELECT * FROM t ORDER BY id; SELECT * FROM t ORDER BY id; UPDATE t SET s = 'b' WHERE id = 1; SELECT * FROM t ORDER BY id;
+    SHOW TABLES; DESCRIBE t; SHOW CREATE TABLE t; SELECT 1/0; SHOW WARNINGS;
+    BEGIN; DELETE FROM t; SELECT COUNT(*) FROM t; ROLLBACK; SELECT COUNT(*) FROM t;
+    SET @x = 5; SELECT @x; PREPARE p FROM 'SELECT s FROM t WHERE id = ?'; SET @i = 3; EXECUTE p USING @i; DEALLOCATE PREPARE p;
+    SELECT * FROM missing;
+    SELECT COUNT(*) FROM t;
+    DROP DATABASE clients_cli;
+";
+
+fn command_line(program: &str, before: &[&str]) {
+    if !tool::is_there(program) {
+        return;
+    }
+    with_each(|server, freshet| {
+        let run = |target: &Target| {
+            let connect = [
+                format!("-h{}", target.host),
+                format!("-P{}", target.port),
+                format!("-u{}", target.user),
+                format!("-p{}", target.password),
+            ];
+            // Tests run side by side, so each program has a schema of its own.
+            let script = SCRIPT.replace("clients_cli", &format!("clients_{program}"));
+            let rest =
+                ["--force", "--table", "--default-character-set=utf8mb4", "-e", &script].map(str::to_owned);
+            let before: Vec<String> = before.iter().map(|&arg| arg.to_owned()).collect();
+            // The missing table makes the client's exit code 1 on both paths; the transcript is what counts.
+            let args = [before, connect.into(), rest.into()].concat();
+            let output = std::process::Command::new(program).args(args).output().expect("the client runs");
+            String::from_utf8_lossy(&[output.stdout, b"\n".into(), output.stderr].concat()).into_owned()
+        };
+        let direct = run(&server.target);
+        assert!(direct.contains("grün") && direct.contains("1146"), "{direct}");
+        tool::assert_same(&direct, &run(freshet.target()));
+    });
+}
+
+#[test]
+fn mariadb_command_line() {
+    command_line("mariadb", &["--no-defaults"]);
+}
+
+#[test]
+fn mysql_command_line() {
+    // MySQL's own client lives in the same root as its server: "chroot ROOT mysql".
+    match std::env::var("FRESHET_TEST_MYSQL_ROOT") {
+        Ok(root) => command_line("chroot", &[root.as_str(), "mysql", "--no-defaults"]),
+        Err(_) => freshet_tests::leave_out("FRESHET_TEST_MYSQL_ROOT is not set"),
+    }
+}
+
+/// sysbench checks its own results; what counts is that it has no errors and that the tables agree afterwards.
+fn sysbench(server: &Server, freshet: &Freshet, prepared: &str) {
+    let schema = format!("sysbench_{prepared}");
+    let mut direct = server.target.connect();
+    let mut query =
+        |sql: String| mysql::prelude::Queryable::query_drop(&mut direct, sql).expect("the server takes it");
+    query(format!("DROP DATABASE IF EXISTS {schema}"));
+    query(format!("CREATE DATABASE {schema}"));
+    let run = |command: &str, test: &str| {
+        let target = freshet.target();
+        let mut args: Vec<String> =
+            vec![test.to_owned(), "--db-driver=mysql".into(), format!("--mysql-db={schema}")];
+        args.extend([format!("--mysql-host={}", target.host), format!("--mysql-port={}", target.port)]);
+        args.extend([
+            format!("--mysql-user={}", target.user),
+            format!("--mysql-password={}", target.password),
+        ]);
+        args.extend(
+            ["--tables=2", "--table-size=500", "--threads=4", "--events=400", "--time=0"].map(str::to_owned),
+        );
+        args.extend([format!("--db-ps-mode={prepared}"), command.to_owned()]);
+        tool::run("sysbench", &args)
+    };
+    run("prepare", "oltp_read_write");
+    for test in ["oltp_read_write", "oltp_point_select", "oltp_read_only", "oltp_write_only"] {
+        let report = run("run", test);
+        assert!(report.contains("total number of events:") && !report.contains("FATAL"), "{report}");
+    }
+    for table in ["sbtest1", "sbtest2"] {
+        let rows = |target: &Target| -> Vec<(u32, u32, String, String)> {
+            let mut connection = target.try_connect(&schema).expect("the schema is there");
+            let all = format!("SELECT id, k, c, pad FROM {table} ORDER BY id");
+            mysql::prelude::Queryable::query(&mut connection, all).expect("the table is there")
+        };
+        assert_eq!(rows(&server.target), rows(freshet.target()));
+    }
+    query(format!("DROP DATABASE {schema}"));
+}
+
+#[test]
+fn sysbench_prepared_and_not() {
+    if tool::is_there("sysbench") {
+        with_each(|server, freshet| {
+            for prepared in ["auto", "disable"] {
+                sysbench(server, freshet, prepared);
+            }
+        });
+    }
+}

@@ -1,0 +1,155 @@
+//! The program itself: what it refuses, how it starts, how it ends.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use freshet_tests::{Freshet, freshet, with_each};
+use mysql::prelude::Queryable;
+use rustix::process::Signal;
+
+fn run(flags: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = freshet::command();
+    command.args(flags).envs(environment.iter().copied());
+    command.output().expect("freshet runs")
+}
+
+fn refused(flags: &[&str], environment: &[(&str, &str)]) -> String {
+    let output = run(flags, environment);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
+const URL: (&str, &str) = ("UPSTREAM_DB_URL", "mysql://u:sesame@127.0.0.1:1/");
+
+#[test]
+fn a_bad_setting_is_refused_wherever_it_stands() {
+    let said = refused(&[], &[]);
+    assert!(said.starts_with("freshet: upstream is not set"), "{said}");
+    let said = refused(&["--query-cache-size", "1000"], &[URL]);
+    assert!(
+        said.contains("query_cache_size from flag --query-cache-size: \"1000\" is not allowed"),
+        "{said}"
+    );
+    let said = refused(&[], &[URL, ("FRESHET_MAX_CLIENTS", "none")]);
+    assert!(said.contains("max_clients from environment variable FRESHET_MAX_CLIENTS: \"none\""), "{said}");
+    let said = refused(&[], &[("UPSTREAM_DB_URL", "mysql://u:sesame@127.0.0.1:port/")]);
+    assert!(said.contains("upstream") && !said.contains("sesame"), "{said}");
+    let file = std::env::temp_dir().join(format!("freshet-test-{}.toml", std::process::id()));
+    std::fs::write(&file, "query_cache_sise = 1\n").expect("a file can be written");
+    let path = file.to_str().expect("paths are UTF-8");
+    let said = refused(&["--config", path], &[URL]);
+    assert!(said.contains("\"query_cache_sise\"") && said.contains(path), "{said}");
+    std::fs::remove_file(&file).expect("the file is there");
+    let said = refused(&["--config", path], &[URL]);
+    assert!(said.contains("config") && said.contains(path), "{said}");
+}
+
+#[test]
+fn help_and_reference_name_every_setting() {
+    for flags in [&["--help"][..], &["settings"]] {
+        let output = run(flags, &[]);
+        assert!(output.status.success());
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        for flag in ["--upstream", "--listen", "--query-cache-size", "--drain-timeout", "--log-format"] {
+            assert!(said.contains(flag), "{flag} is missing in:\n{said}");
+        }
+    }
+    assert_eq!(run(&["--no-such-flag"], &[]).status.code(), Some(2));
+}
+
+#[test]
+fn it_starts_and_ends_without_a_server() {
+    let mut command = freshet::command();
+    command.env("UPSTREAM_DB_URL", "mysql://u:p@127.0.0.1:1/").env("LISTEN_ADDRESS", "127.0.0.1:0");
+    let freshet = Freshet::start(command);
+    let mut client = TcpStream::connect(("127.0.0.1", freshet.target().port)).expect("it listens");
+    client.set_read_timeout(Some(Duration::from_secs(15))).expect("a timeout can be set");
+    // An error packet or the end, but never a silence.
+    let mut said = Vec::new();
+    client.read_to_end(&mut said).expect("it ends what it cannot serve");
+    assert!(said.is_empty() || said[4] == 0xff, "{said:?}");
+    freshet.stop();
+}
+
+#[test]
+fn one_client_too_many_is_told_so() {
+    with_each(|server, direct| {
+        if !direct.is_there() {
+            return;
+        }
+        let freshet = Freshet::with(server, &["--max-clients", "2"]);
+        let first = freshet.target().connect();
+        let _second = freshet.target().connect();
+        match freshet.target().try_connect("") {
+            Err(mysql::Error::MySqlError(error)) => {
+                assert_eq!((error.code, error.message.as_str()), (1040, "Too many connections"))
+            }
+            other => panic!("a third client was not refused: {:?}", other.err()),
+        }
+        drop(first);
+        let until = Instant::now() + Duration::from_secs(10);
+        while freshet.target().try_connect("").is_err() {
+            assert!(Instant::now() < until, "a place that was given up is not given away");
+        }
+    });
+}
+
+#[test]
+fn a_shutdown_lets_a_statement_finish_and_sends_idle_clients_away() {
+    with_each(|server, direct| {
+        if !direct.is_there() {
+            return;
+        }
+        let freshet = Freshet::with(server, &["--drain-timeout", "20s"]);
+        let mut idle = freshet.target().connect();
+        let mut busy = freshet.target().connect();
+        let statement = std::thread::spawn(move || {
+            busy.query_first::<u8, _>("SELECT SLEEP(2)").map_err(|e| e.to_string())
+        });
+        std::thread::sleep(Duration::from_millis(500));
+        freshet.signal(Signal::TERM);
+        assert!(freshet.wait().success());
+        assert_eq!(statement.join().expect("no panic"), Ok(Some(0)));
+        assert!(idle.query_drop("DO 1").is_err());
+    });
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    with_each(|server, direct| {
+        if !direct.is_there() {
+            return;
+        }
+        let freshet = Freshet::with(server, &["--drain-timeout", "1h"]);
+        let mut busy = freshet.target().connect();
+        let statement = std::thread::spawn(move || busy.query_drop("SELECT SLEEP(20)").is_err());
+        std::thread::sleep(Duration::from_millis(500));
+        let started = Instant::now();
+        freshet.signal(Signal::INT);
+        std::thread::sleep(Duration::from_millis(200));
+        freshet.signal(Signal::INT);
+        assert!(freshet.wait().success());
+        assert!(started.elapsed() < Duration::from_secs(10));
+        assert!(statement.join().expect("no panic"), "the statement cannot have come to its end");
+    });
+}
+
+#[test]
+fn noise_instead_of_a_login_harms_nobody() {
+    with_each(|_, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let address = ("127.0.0.1", freshet.target().port);
+        for noise in [&b""[..], b"\x00", b"\xff\xff\xff\x01", b"GET / HTTP/1.1\r\n\r\n", &[0; 70_000]] {
+            let mut client = TcpStream::connect(address).expect("it listens");
+            let _ = client.write_all(noise);
+        }
+        let one: Option<u8> = freshet.target().connect().query_first("SELECT 1").expect("it still serves");
+        assert_eq!(one, Some(1));
+    });
+}
