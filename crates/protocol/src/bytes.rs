@@ -36,6 +36,8 @@ const LENENC_3: u8 = 0xFD;
 const LENENC_8: u8 = 0xFE;
 /// The largest value that stands for itself in one byte; 0xFB is NULL.
 const LENENC_1_MAX: u64 = 0xFA;
+/// The smallest value that does not.
+const LENENC_1_PAST: u64 = LENENC_1_MAX + 1;
 
 /// A cursor over one payload. Every method takes from the front, or fails and
 /// takes nothing that matters: after an error the packet is to be given up.
@@ -188,11 +190,11 @@ pub trait Put: BufMut {
     fn put_lenenc_int(&mut self, value: u64) {
         match value {
             0..=LENENC_1_MAX => self.put_uint_le(value, 1),
-            0..=0xFFFF => {
+            LENENC_1_PAST..=0xFFFF => {
                 self.put_u8(LENENC_2);
                 self.put_uint_le(value, 2);
             }
-            0..=0xFF_FFFF => {
+            0x1_0000..=0xFF_FFFF => {
                 self.put_u8(LENENC_3);
                 self.put_uint_le(value, 3);
             }

@@ -17,4 +17,4 @@ pub use err::ErrPacket;
 pub use ok::OkPacket;
 pub use prepare::PrepareOk;
 
-pub(crate) use ok::{OkSummary, summary};
+pub(crate) use ok::summary;

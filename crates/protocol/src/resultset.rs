@@ -48,15 +48,14 @@ pub fn text_result_set(
     }
 }
 
-/// The column count, with the byte that either server's clients may expect
-/// beside it: MySQL's before, MariaDB's behind.
+/// The column count, and the byte that the clients of both servers expect
+/// behind it if they may do without the definitions.
 fn column_count(caps: Capabilities, columns: usize) -> Vec<u8> {
+    const SAYS_METADATA: Capabilities =
+        Capabilities::OPTIONAL_RESULTSET_METADATA.union(Capabilities::MARIADB_CACHE_METADATA);
     let mut out = Vec::new();
-    if caps.contains(Capabilities::OPTIONAL_RESULTSET_METADATA) {
-        out.put_u8(METADATA_FOLLOWS);
-    }
     out.put_lenenc_int(columns as u64);
-    if caps.contains(Capabilities::MARIADB_CACHE_METADATA) {
+    if caps.intersects(SAYS_METADATA) {
         out.put_u8(METADATA_FOLLOWS);
     }
     out
