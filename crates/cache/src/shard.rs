@@ -24,11 +24,14 @@ const CREDIT_MAX: u8 = 6;
 const CREDIT_TO_STAY: u8 = 2;
 /// What one search for a victim may pass over before it takes the next one, whatever its credit.
 const PASSED_OVER_MAX: usize = 64;
-/// A hit is worth one more credit above this many times the mean of upstream time saved per byte, and yet one
-/// more above its square.
-const DENSE_FACTOR: u64 = 4;
+/// A hit is worth one more credit for each time that the upstream time saved per byte is this power of two above the
+/// (geometric) mean of what was stored, but no more than `WEIGHT_MAX` more.
+const DENSE_LOG2: u32 = 2;
+const WEIGHT_MAX: u32 = 2;
+/// The logarithm is kept as a multiple of one in this many.
+const LOG2_SCALE: u32 = 256;
 /// The mean moves by one in this many of the distance to each new value.
-const MEAN_INERTIA: u64 = 16;
+const MEAN_INERTIA: u32 = 16;
 
 /// Says of an entry that it can never be served again.
 pub(crate) type IsDead<'a> = &'a dyn Fn(&Stored) -> bool;
@@ -38,7 +41,7 @@ pub(crate) struct Shard {
     slab: Slab,
     /// Fingerprints of hashes that have left, in a table that forgets by overwriting; as long as the slab's capacity.
     ghost: Box<[u32]>,
-    mean_density: u64,
+    mean_log2: u32,
 }
 
 impl Shard {
@@ -183,14 +186,16 @@ impl Shard {
         true
     }
 
-    /// How much more than one credit a hit on this is worth.
+    /// How much more than one credit a hit on this is worth. Compared in logarithms, because costs spread over
+    /// orders of magnitude, and a few huge ones must not make all others look cheap.
     fn weigh(&mut self, held: &Held) -> u8 {
         const KIB: u64 = 1024;
         let cost_us = held.get().map_or(0, |stored| u64::from(stored.cost_us()));
-        let density = cost_us * KIB / (held.charge() as u64).max(1);
-        let mean = self.mean_density.max(1);
-        self.mean_density = (self.mean_density * (MEAN_INERTIA - 1) + density) / MEAN_INERTIA;
-        u8::from(density > mean * DENSE_FACTOR) + u8::from(density > mean * DENSE_FACTOR * DENSE_FACTOR)
+        let density = 1 + cost_us * KIB / (held.charge() as u64).max(1);
+        let log2 = density.ilog2() * LOG2_SCALE;
+        let above = log2.saturating_sub(self.mean_log2) / LOG2_SCALE;
+        self.mean_log2 = (self.mean_log2 * (MEAN_INERTIA - 1) + log2) / MEAN_INERTIA;
+        (above / DENSE_LOG2).min(WEIGHT_MAX) as u8
     }
 
     fn remember(&mut self, at: u32) {
@@ -231,7 +236,7 @@ impl Shard {
     fn shrink(&mut self, budget: &Budget) {
         let old = self.slab.capacity();
         if self.slab.len() == 0 {
-            *self = Self { mean_density: self.mean_density, ..Self::default() };
+            *self = Self { mean_log2: self.mean_log2, ..Self::default() };
             budget.release(bytes_for(old));
         } else if self.slab.len() <= old / 8 && old / 4 >= CAPACITY_MIN {
             self.relayout(old / 4);

@@ -1,0 +1,136 @@
+//! What a hit costs, in nanoseconds: `cargo run --profile quick -p freshet-cache --example hit_cost`.
+//!
+//! One thread and two; one hot key and many; small results and large. Beside the store, the same lookups
+//! on simpler structures, which is how its lock was chosen.
+#![allow(clippy::print_stdout, missing_docs)]
+
+use freshet_cache::{Cache, Fill, Freshness, Key};
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const KEYS: u64 = 20_000;
+const HITS: u64 = 2_000_000;
+
+/// A lookup that copies the body of this key to the buffer.
+type Hit<'a> = &'a (dyn Fn(u64, &mut Vec<u8>) + Sync);
+
+fn main() {
+    for body_len in [200, 8 << 10, 64 << 10] {
+        println!("bodies of {body_len} bytes; ns per hit    hot x1   hot x2  spread x1  spread x2");
+        let keys = KEYS.min((256 << 20) / body_len as u64);
+        let hits = HITS / (1 + body_len as u64 / 2000);
+        let store = filled(keys, body_len);
+        let freshness_only = store.freshness().table("s", "t");
+        let deps = [freshness_only.definition, freshness_only.rows];
+        row("the store", keys, hits, &|n, out| from_store(&store, n, out));
+        row("the rule alone", keys, hits, &|_, _| {
+            black_box(store.freshness().check(&deps, store.freshness().valid_from()));
+        });
+        compare(keys, hits, body_len);
+    }
+}
+
+fn filled(keys: u64, body_len: usize) -> Cache {
+    let freshness = Arc::new(Freshness::new());
+    freshness.lives_until(u64::MAX);
+    let table = freshness.table("s", "t");
+    let store = Cache::new(Arc::clone(&freshness), 1 << 30, 1 << 20);
+    for n in 0..keys {
+        let fill = Fill {
+            valid_from: freshness.valid_from(),
+            deps: vec![table.definition, table.rows],
+            body: vec![n as u8; body_len],
+            status_at: [u32::MAX; 2],
+            status: 0,
+            rows: 1,
+            cost_us: 100,
+        };
+        store.insert(Key { environment: 1, text: &text(n) }, fill);
+    }
+    store
+}
+
+fn text(n: u64) -> [u8; 40] {
+    let mut text = *b"SELECT c FROM sbtest1 WHERE id =        ";
+    text[32..].copy_from_slice(&n.to_le_bytes());
+    text
+}
+
+fn from_store(store: &Cache, n: u64, out: &mut Vec<u8>) {
+    let key = Key { environment: 1, text: &text(n) };
+    store.get(key, 1, |entry| out.extend_from_slice(entry.body));
+}
+
+/// The same without rule, queues, bound or counters, on four ways to share a table.
+fn compare(keys: u64, hits: u64, body_len: usize) {
+    const SHARDS: usize = 64;
+    type Table = HashMap<[u8; 40], Arc<[u8]>, ahash::RandomState>;
+    let hash = ahash::RandomState::new();
+    let mut tables: Vec<Table> = (0..SHARDS).map(|_| Table::default()).collect();
+    let shard = |text: &[u8; 40]| (hash.hash_one(text) >> 58) as usize;
+    for n in 0..keys {
+        tables[shard(&text(n))].insert(text(n), vec![n as u8; body_len].into());
+    }
+    let shared: Vec<RwLock<Table>> = tables.iter().cloned().map(RwLock::new).collect();
+    row("  shared lock, copy", keys, hits, &|n, out| {
+        let table = shared[shard(&text(n))].read().unwrap_or_else(PoisonError::into_inner);
+        out.extend_from_slice(table.get(&text(n)).map_or(&[], |body| body));
+    });
+    row("  shared lock, count, copy", keys, hits, &|n, out| {
+        let table = shared[shard(&text(n))].read().unwrap_or_else(PoisonError::into_inner);
+        let body = table.get(&text(n)).map(Arc::clone);
+        drop(table);
+        out.extend_from_slice(body.as_deref().unwrap_or(&[]));
+    });
+    let locked: Vec<Mutex<Table>> = tables.iter().cloned().map(Mutex::new).collect();
+    row("  mutex, copy", keys, hits, &|n, out| {
+        let table = locked[shard(&text(n))].lock().unwrap_or_else(PoisonError::into_inner);
+        out.extend_from_slice(table.get(&text(n)).map_or(&[], |body| body));
+    });
+    row("  mutex, count, copy", keys, hits, &|n, out| {
+        let table = locked[shard(&text(n))].lock().unwrap_or_else(PoisonError::into_inner);
+        let body = table.get(&text(n)).map(Arc::clone);
+        drop(table);
+        out.extend_from_slice(body.as_deref().unwrap_or(&[]));
+    });
+    row("  no lock", keys, hits, &|n, out| {
+        let table = &tables[shard(&text(n))];
+        out.extend_from_slice(table.get(&text(n)).map_or(&[], |body| body));
+    });
+}
+
+fn row(name: &str, keys: u64, hits: u64, hit: Hit<'_>) {
+    let cells =
+        [(1, 1), (2, 1), (1, keys), (2, keys)].map(|(threads, keys)| measure(threads, keys, hits, hit));
+    println!("{name:<38}{:>8.1}{:>9.1}{:>11.1}{:>11.1}", cells[0], cells[1], cells[2], cells[3]);
+}
+
+/// Nanoseconds from one hit of a thread to its next; the best of three runs.
+fn measure(threads: u64, keys: u64, hits: u64, hit: Hit<'_>) -> f64 {
+    let run = |_| {
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                scope.spawn(move || many(thread, keys, hits, hit));
+            }
+        });
+        start.elapsed().as_nanos() as f64 / hits as f64
+    };
+    (0..3).map(run).fold(f64::INFINITY, f64::min)
+}
+
+fn many(thread: u64, keys: u64, hits: u64, hit: Hit<'_>) {
+    let mut out = Vec::with_capacity(1 << 20);
+    let mut random = thread + 1;
+    for _ in 0..hits {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        out.clear();
+        hit((random >> 33) % keys, &mut out);
+        black_box(&out);
+    }
+}

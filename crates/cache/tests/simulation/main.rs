@@ -1,0 +1,46 @@
+//! Seeded interleavings of everything that happens around the cache, against an oracle that knows the true history.
+//!
+//! A few thousand steps for each of some seeds here; `cargo run --profile quick -p freshet-cache --example simulate` for
+//! as many as one likes.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod oracle;
+mod random;
+mod server;
+mod world;
+
+use world::{ALL_BROKEN, Broken, run};
+
+const STEPS: u64 = 5_000;
+
+#[test]
+fn every_promise_is_kept() {
+    let (mut hits, mut stepwise, mut fenced, mut restarts) = (0, 0, 0, 0);
+    for seed in 0..60 {
+        let summary = run(seed, STEPS, Broken::Nothing).unwrap();
+        hits += summary.hits;
+        stepwise += summary.stepwise_hits;
+        fenced += summary.refused_by_fence;
+        restarts += summary.restarts;
+    }
+    assert!(
+        hits > 3000 && stepwise > 100 && fenced > 300 && restarts > 60,
+        "{hits} {stepwise} {fenced} {restarts}"
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    for seed in 0..5 {
+        assert_eq!(run(seed, STEPS, Broken::Nothing), run(seed, STEPS, Broken::Nothing));
+    }
+}
+
+/// The tests' test: whatever rule is broken, some seed shows it.
+#[test]
+fn every_broken_rule_is_noticed() {
+    for broken in ALL_BROKEN {
+        let noticed = (0..400).find_map(|seed| run(seed, STEPS, broken).err());
+        assert!(noticed.is_some(), "{broken:?} went unnoticed");
+    }
+}

@@ -1,0 +1,95 @@
+//! A model of the upstream: what is written, in which order it is logged, when it becomes visible.
+
+/// Objects `0..TABLES` are tables; the last one is a view that reads one of the first two.
+pub const TABLES: usize = 4;
+pub const VIEW: usize = TABLES;
+pub const OBJECTS: usize = TABLES + 1;
+
+/// The state of an object: 0 at first, then one more than the place in the log of what changed it last.
+pub type Version = u64;
+
+/// What a query returned: the objects that it read, in their versions.
+pub type Content = Vec<(usize, Version)>;
+
+#[derive(Clone)]
+pub struct Transaction {
+    pub objects: Vec<usize>,
+    pub through_us: bool,
+    visible: bool,
+}
+
+/// One version of an object, and the number of the global state from which it was visible.
+#[derive(Clone, Copy)]
+pub struct Since {
+    pub version: Version,
+    pub state: u64,
+    pub through_us: bool,
+}
+
+/// Invariant: an object is locked from the statement that changes it to its commit, as by row locks, so versions become
+/// visible in their order for each object, though not over all objects.
+pub struct Server {
+    pub log: Vec<Transaction>,
+    pub history: [Vec<Since>; OBJECTS],
+    pub locked: [bool; OBJECTS],
+    states: u64,
+    visible_prefix: usize,
+}
+
+impl Server {
+    pub fn new() -> Self {
+        let first = Since { version: 0, state: 0, through_us: false };
+        Self {
+            log: Vec::new(),
+            history: std::array::from_fn(|_| vec![first]),
+            locked: [false; OBJECTS],
+            states: 0,
+            visible_prefix: 0,
+        }
+    }
+
+    /// Logs a transaction: from now on the stream shows it. Returns its version.
+    pub fn flush(&mut self, objects: Vec<usize>, through_us: bool) -> Version {
+        self.log.push(Transaction { objects, through_us, visible: false });
+        self.log.len() as Version
+    }
+
+    /// The engine commits: from now on snapshots see it. Returns the number of the state that this makes.
+    pub fn commit(&mut self, version: Version) -> u64 {
+        self.states += 1;
+        let transaction = &mut self.log[version as usize - 1];
+        transaction.visible = true;
+        for object in &transaction.objects {
+            let since = Since { version, state: self.states, through_us: transaction.through_us };
+            self.history[*object].push(since);
+            self.locked[*object] = false;
+        }
+        while self.log.get(self.visible_prefix).is_some_and(|next| next.visible) {
+            self.visible_prefix += 1;
+        }
+        self.states
+    }
+
+    /// What a probe answers: up to here all transactions are visible.
+    pub fn visible_prefix(&self) -> u64 {
+        self.visible_prefix as u64
+    }
+
+    pub fn version_of(&self, object: usize) -> Version {
+        self.history[object].last().map_or(0, |since| since.version)
+    }
+
+    /// The table that the view reads in this version.
+    pub fn view_target(version: Version) -> usize {
+        (version % 2) as usize
+    }
+
+    /// Answers a query, a set of objects as bits, from a snapshot taken now.
+    pub fn answer(&self, query: u32) -> Content {
+        let mut reads: Vec<usize> = (0..OBJECTS).filter(|object| query & (1 << object) != 0).collect();
+        if reads.contains(&VIEW) {
+            reads.push(Self::view_target(self.version_of(VIEW)));
+        }
+        reads.into_iter().map(|object| (object, self.version_of(object))).collect()
+    }
+}
