@@ -27,7 +27,7 @@ impl Checksum {
         match byte {
             0 => Ok(Checksum::None),
             1 => Ok(Checksum::Crc32),
-            _ => Err(Malformed { what: "unknown binlog checksum algorithm" }),
+            _ => Err(Malformed::new("unknown binlog checksum algorithm")),
         }
     }
 
@@ -35,9 +35,7 @@ impl Checksum {
     pub(super) fn strip(self, event: &[u8]) -> Result<&[u8], Malformed> {
         match self {
             Checksum::None => Ok(event),
-            Checksum::Crc32 => {
-                strip_crc32(event).ok_or(Malformed { what: "binlog event fails its checksum" })
-            }
+            Checksum::Crc32 => strip_crc32(event).ok_or(Malformed::new("binlog event fails its checksum")),
             // A matching sum by chance has odds of one to four billion, and
             // would only garble the name of the file that the event announces.
             Checksum::Unknown => Ok(strip_crc32(event).unwrap_or(event)),
@@ -53,7 +51,7 @@ fn strip_crc32(event: &[u8]) -> Option<&[u8]> {
 /// A format description without its checksum. It has one whatever the
 /// algorithm, since it is what names the algorithm.
 pub(super) fn strip_format(event: &[u8]) -> Result<&[u8], Malformed> {
-    const BAD: Malformed = Malformed { what: "binlog format description fails its checksum" };
+    const BAD: Malformed = Malformed::new("binlog format description fails its checksum");
     let (summed, sum) = event.split_last_chunk::<LEN>().ok_or(BAD)?;
     let flags = *summed.get(FLAGS_AT).ok_or(BAD)?;
     let mut hasher = crc32fast::Hasher::new();

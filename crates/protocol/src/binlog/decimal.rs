@@ -35,9 +35,7 @@ fn part_len(digits: usize) -> usize {
 fn digits(meta: u16) -> Result<(usize, usize), Malformed> {
     let [precision, scale] = meta.to_le_bytes();
     if precision > PRECISION_MAX || scale > precision {
-        return Err(Malformed {
-            what: "decimal column with impossible digits",
-        });
+        return Err(Malformed::new("decimal column with impossible digits"));
     }
     Ok((usize::from(precision - scale), usize::from(scale)))
 }
@@ -46,11 +44,7 @@ impl<'a> Decimal<'a> {
     /// `packed` has the length that [`packed_len`] gives.
     pub(super) fn new(meta: u16, packed: &'a [u8]) -> Self {
         let [precision, scale] = meta.to_le_bytes();
-        Decimal {
-            precision,
-            scale,
-            packed,
-        }
+        Decimal { precision, scale, packed }
     }
 
     /// All its digits, most significant first, without point and sign; as many
@@ -67,10 +61,8 @@ impl<'a> Decimal<'a> {
         let mut at = 0;
         for group in groups(whole, scale) {
             let len = if group == GROUP_DIGITS { 4 } else { PART_BYTES[group] };
-            let mut number = bytes
-                .by_ref()
-                .take(len)
-                .fold(0u32, |number, byte| number << 8 | u32::from(byte));
+            let mut number =
+                bytes.by_ref().take(len).fold(0u32, |number, byte| number << 8 | u32::from(byte));
             for digit in out[at..at + group].iter_mut().rev() {
                 *digit = (number % 10) as u8;
                 number /= 10;
@@ -98,10 +90,7 @@ impl<'a> Decimal<'a> {
 /// How the digits are grouped: an incomplete group at either end.
 fn groups(whole: usize, scale: usize) -> impl Iterator<Item = usize> {
     std::iter::once(whole % GROUP_DIGITS)
-        .chain(std::iter::repeat_n(
-            GROUP_DIGITS,
-            whole / GROUP_DIGITS + scale / GROUP_DIGITS,
-        ))
+        .chain(std::iter::repeat_n(GROUP_DIGITS, whole / GROUP_DIGITS + scale / GROUP_DIGITS))
         .chain(std::iter::once(scale % GROUP_DIGITS))
 }
 

@@ -43,7 +43,7 @@ impl Decoder {
     pub fn event(&mut self, bytes: &[u8]) -> Result<Event, Malformed> {
         let header = EventHeader::parse(bytes)?;
         if header.size as usize != bytes.len() {
-            return Err(Malformed { what: "binlog event is not as long as it says" });
+            return Err(Malformed::new("binlog event is not as long as it says"));
         }
         let body = if header.kind == kind::FORMAT_DESCRIPTION {
             self.format(body_of(checksum::strip_format(bytes)?)?)?
@@ -64,7 +64,7 @@ impl Decoder {
         let algorithm = reader
             .rest()
             .last()
-            .ok_or(Malformed { what: "binlog format description without checksum algorithm" })?;
+            .ok_or(Malformed::new("binlog format description without checksum algorithm"))?;
         self.checksum = Checksum::from_byte(*algorithm)?;
         Ok(Body::Format { version: version.to_vec() })
     }
@@ -121,7 +121,7 @@ impl Decoder {
 
 /// An event's bytes after its header.
 fn body_of(event: &[u8]) -> Result<&[u8], Malformed> {
-    event.get(EventHeader::LEN..).ok_or(Malformed { what: "binlog event shorter than its header" })
+    event.get(EventHeader::LEN..).ok_or(Malformed::new("binlog event shorter than its header"))
 }
 
 fn rows_kind(kind: u8) -> Option<(RowsKind, Encoding)> {

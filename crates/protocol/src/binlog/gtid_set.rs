@@ -46,10 +46,9 @@ impl GtidSet {
     /// Whether it has this one; never one of MariaDB's.
     pub fn contains(&self, gtid: &Gtid) -> bool {
         match gtid {
-            Gtid::MySql { uuid, tag, gno } => self
-                .sources
-                .get(&(*uuid, tag.clone()))
-                .is_some_and(|intervals| intervals.contains(*gno)),
+            Gtid::MySql { uuid, tag, gno } => {
+                self.sources.get(&(*uuid, tag.clone())).is_some_and(|intervals| intervals.contains(*gno))
+            }
             Gtid::MariaDb { .. } => false,
         }
     }
@@ -81,9 +80,7 @@ impl GtidSet {
     /// Whether all of `other` is in it.
     pub fn is_superset(&self, other: &GtidSet) -> bool {
         other.sources.iter().all(|(source, theirs)| {
-            self.sources
-                .get(source)
-                .is_some_and(|ours| theirs.iter().all(|(a, b)| ours.contains_all(a, b)))
+            self.sources.get(source).is_some_and(|ours| theirs.iter().all(|(a, b)| ours.contains_all(a, b)))
         })
     }
 
@@ -97,11 +94,7 @@ impl GtidSet {
     pub fn iter(&self) -> impl Iterator<Item = Gtid> + '_ {
         self.sources.iter().flat_map(|((uuid, tag), intervals)| {
             intervals.iter().flat_map(move |(first, last)| {
-                (first..=last).map(move |gno| Gtid::MySql {
-                    uuid: *uuid,
-                    tag: tag.clone(),
-                    gno,
-                })
+                (first..=last).map(move |gno| Gtid::MySql { uuid: *uuid, tag: tag.clone(), gno })
             })
         })
     }
@@ -111,11 +104,7 @@ impl GtidSet {
     pub fn encode(&self) -> Vec<u8> {
         let tagged = self.sources.keys().any(|(_, tag)| !tag.is_empty());
         let count = self.sources.len() as u64;
-        let head = if tagged {
-            FORMAT_TAGGED << 56 | count << 8 | FORMAT_TAGGED
-        } else {
-            count
-        };
+        let head = if tagged { FORMAT_TAGGED << 56 | count << 8 | FORMAT_TAGGED } else { count };
         let mut out = head.to_le_bytes().to_vec();
         for ((uuid, tag), intervals) in &self.sources {
             out.extend_from_slice(uuid);
@@ -152,11 +141,7 @@ impl GtidSet {
 
     fn decode_source(&mut self, reader: &mut Reader<'_>, tagged: bool) -> Result<(), Malformed> {
         let uuid = take_uuid(reader)?;
-        let tag = if tagged {
-            tagged::tag(reader)?
-        } else {
-            String::new()
-        };
+        let tag = if tagged { tagged::tag(reader)? } else { String::new() };
         for _ in 0..reader.u64()? {
             let (first, end) = (reader.u64()?, reader.u64()?);
             if first == 0 || first >= end || end > GNO_MAX + 1 {
@@ -168,9 +153,7 @@ impl GtidSet {
     }
 }
 
-const BAD: Malformed = Malformed {
-    what: "encoded GTID set in an unknown form",
-};
+const BAD: Malformed = Malformed::new("encoded GTID set in an unknown form");
 
 impl fmt::Display for GtidSet {
     /// As the server prints it, but on one line: each server once, its

@@ -9,7 +9,7 @@ use crate::{Malformed, Reader};
 /// everything once than to hold an unbounded transaction in memory.
 pub const UNPACKED_LEN_MAX: usize = 64 << 20;
 
-const BROKEN: Malformed = Malformed { what: "broken zlib data in a binlog event" };
+const BROKEN: Malformed = Malformed::new("broken zlib data in a binlog event");
 
 /// Unpacks a record: a byte with the algorithm and the size of the length, the
 /// length (big-endian), zlib data. `None` if it is larger than the bound.
@@ -17,7 +17,7 @@ pub(super) fn record(bytes: &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
     let mut reader = Reader::new(bytes);
     let head = reader.u8()?;
     if head & 0xf0 != 0x80 {
-        return Err(Malformed { what: "unknown compression of a binlog event" });
+        return Err(Malformed::new("unknown compression of a binlog event"));
     }
     let len = reader.take(usize::from(head & 7))?.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
     if len > UNPACKED_LEN_MAX {

@@ -17,7 +17,7 @@ const COMPRESSION_NONE: u64 = 255;
 /// The largest window that zstd's highest level uses, as a power of two.
 const WINDOW_LOG_MAX: u32 = 27;
 
-const BROKEN: Malformed = Malformed { what: "broken compressed transaction" };
+const BROKEN: Malformed = Malformed::new("broken compressed transaction");
 
 /// Calls `each` with the bytes of every event inside, header included; they
 /// carry no checksums. False if it is larger than the bound or compressed in

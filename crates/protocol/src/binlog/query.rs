@@ -88,7 +88,7 @@ impl Status {
                 self.client_collation = Some(reader.u16()?);
                 reader.u32()?;
             }
-            _ => return Err(Malformed { what: "unknown" }),
+            _ => return Err(Malformed::new("unknown")),
         }
         Ok(())
     }

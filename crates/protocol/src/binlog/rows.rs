@@ -56,11 +56,7 @@ pub struct Rows {
 
 impl Rows {
     /// `None` if the rows unpack to more than the bound.
-    pub(super) fn parse(
-        body: &[u8],
-        kind: RowsKind,
-        encoding: Encoding,
-    ) -> Result<Option<Self>, Malformed> {
+    pub(super) fn parse(body: &[u8], kind: RowsKind, encoding: Encoding) -> Result<Option<Self>, Malformed> {
         let mut reader = Reader::new(body);
         let table_id = reader.u48()?;
         let flags = reader.u16()?;
@@ -69,9 +65,7 @@ impl Rows {
         }
         let width = usize::try_from(reader.lenenc_int()?).unwrap_or(usize::MAX);
         if width > WIDTH_MAX {
-            return Err(Malformed {
-                what: "rows with too many columns",
-            });
+            return Err(Malformed::new("rows with too many columns"));
         }
         let first = reader.take(width.div_ceil(8))?;
         let second = match kind {
@@ -104,21 +98,13 @@ impl Rows {
     pub fn rows<'a>(&'a self, map: &'a TableMap) -> Result<RowChanges<'a>, Malformed> {
         map.legible()?;
         if map.id != self.table_id || map.columns.len() != self.width {
-            return Err(Malformed {
-                what: "rows of another table than the map's",
-            });
+            return Err(Malformed::new("rows of another table than the map's"));
         }
         // A row without columns takes no bytes, so there may be any number.
         if !(0..self.width).any(|i| bit(&self.before, i) || bit(&self.after, i)) {
-            return Err(Malformed {
-                what: "rows without columns",
-            });
+            return Err(Malformed::new("rows without columns"));
         }
-        Ok(RowChanges {
-            rows: self,
-            map,
-            left: &self.data,
-        })
+        Ok(RowChanges { rows: self, map, left: &self.data })
     }
 
     /// Whether a column, by its ordinal from 0, is in the images: before and after.
@@ -133,9 +119,7 @@ impl Rows {
 /// The block of extra data, whose length counts itself.
 fn skip_extra(reader: &mut Reader<'_>) -> Result<(), Malformed> {
     let len = usize::from(reader.u16()?);
-    let rest = len.checked_sub(2).ok_or(Malformed {
-        what: "rows with broken extra data",
-    })?;
+    let rest = len.checked_sub(2).ok_or(Malformed::new("rows with broken extra data"))?;
     reader.take(rest)?;
     Ok(())
 }

@@ -64,28 +64,17 @@ impl TableMap {
         let table = name(&mut reader)?;
         let count = usize::try_from(reader.lenenc_int()?).unwrap_or(usize::MAX);
         if count > COLUMNS_MAX {
-            return Err(Malformed {
-                what: "table with too many columns",
-            });
+            return Err(Malformed::new("table with too many columns"));
         }
         let kinds = reader.take(count)?;
         let metas = reader.lenenc_bytes()?;
         let nullable = reader.take(count.div_ceil(8))?;
-        let mut columns: Vec<_> = (0..count)
-            .map(|i| TableColumn::bare(kinds[i], bit(nullable, i)))
-            .collect();
+        let mut columns: Vec<_> = (0..count).map(|i| TableColumn::bare(kinds[i], bit(nullable, i))).collect();
         let mut primary_key = Vec::new();
         let illegible = describe(&mut columns, metas, flavor)
             .and_then(|()| metadata::read(reader.rest(), &mut columns, &mut primary_key))
             .err();
-        Ok(TableMap {
-            id,
-            schema,
-            table,
-            columns: columns.into(),
-            primary_key,
-            illegible,
-        })
+        Ok(TableMap { id, schema, table, columns: columns.into(), primary_key, illegible })
     }
 
     /// Says whether a numeric column is unsigned, for a reader who knows it
@@ -98,7 +87,7 @@ impl TableMap {
 
     /// Whether the rows can be read.
     pub(super) fn legible(&self) -> Result<(), Malformed> {
-        self.illegible.clone().map_or(Ok(()), Err)
+        self.illegible.map_or(Ok(()), Err)
     }
 }
 
@@ -119,9 +108,7 @@ impl TableColumn {
 
 /// One bit of a bitmap, the lowest bit of a byte first; false beyond its end.
 pub(super) fn bit(bitmap: &[u8], i: usize) -> bool {
-    bitmap
-        .get(i / 8)
-        .is_some_and(|byte| byte >> (i % 8) & 1 == 1)
+    bitmap.get(i / 8).is_some_and(|byte| byte >> (i % 8) & 1 == 1)
 }
 
 /// A name behind one byte of length and before a zero.
@@ -157,9 +144,7 @@ fn describe(columns: &mut [TableColumn], metas: &[u8], flavor: Flavor) -> Result
             | column::YEAR
             | column::NEWDATE => {}
             _ => {
-                return Err(Malformed {
-                    what: "column of an unknown type",
-                });
+                return Err(Malformed::new("column of an unknown type"));
             }
         }
     }
@@ -171,9 +156,7 @@ fn describe(columns: &mut [TableColumn], metas: &[u8], flavor: Flavor) -> Result
 fn no_fraction(flavor: Flavor) -> Result<(), Malformed> {
     match flavor {
         Flavor::MySql => Ok(()),
-        Flavor::MariaDb => Err(Malformed {
-            what: "column of an old temporal type, whose length is not logged",
-        }),
+        Flavor::MariaDb => Err(Malformed::new("column of an old temporal type, whose length is not logged")),
     }
 }
 
@@ -189,8 +172,6 @@ fn string(column: &mut TableColumn, reader: &mut Reader<'_>) -> Result<(), Malfo
     column.meta = high | low;
     match column.kind {
         column::STRING | column::ENUM | column::SET => Ok(()),
-        _ => Err(Malformed {
-            what: "string column of an unknown type",
-        }),
+        _ => Err(Malformed::new("string column of an unknown type")),
     }
 }

@@ -15,7 +15,7 @@ const FIELD_UUID: u64 = 1;
 const FIELD_GNO: u64 = 2;
 const FIELD_TAG: u64 = 3;
 
-const BAD: Malformed = Malformed { what: "tagged GTID in an unknown form" };
+const BAD: Malformed = Malformed::new("tagged GTID in an unknown form");
 
 /// Reads an integer of one to nine bytes.
 pub(super) fn varint(reader: &mut Reader<'_>) -> Result<u64, Malformed> {

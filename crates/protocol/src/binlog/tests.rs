@@ -24,10 +24,7 @@ fn split(file: &[u8]) -> Vec<&[u8]> {
 fn decode(flavor: Flavor, file: &[u8]) -> Vec<Event> {
     let mut decoder = Decoder::new(flavor);
     let events = split(file);
-    events
-        .into_iter()
-        .map(|event| decoder.event(event).unwrap())
-        .collect()
+    events.into_iter().map(|event| decoder.event(event).unwrap()).collect()
 }
 
 /// All rows events, each with its table, those in compressed transactions too.

@@ -76,22 +76,21 @@ impl Compressed<'_> {
     /// If it is broken, of an unknown kind, or larger than [`UNPACKED_LEN_MAX`].
     pub fn unpack(&self, out: &mut Vec<u8>) -> Result<(), Malformed> {
         const ZLIB: u8 = 8;
-        const WRAPPED: u8 = 8;
+        /// Set when zlib's own frame is left out, which is the default.
+        const BARE: u8 = 8;
 
         let mut reader = Reader::new(self.packed);
         let head = reader.u8()?;
-        let len = little_endian(reader.take(usize::from(head & 7))?);
+        let len = big_endian(reader.take(usize::from(head & 7))?);
         if head >> 4 != ZLIB || len > UNPACKED_LEN_MAX as u64 {
-            return Err(Malformed {
-                what: "compressed value too large or of an unknown kind",
-            });
+            return Err(Malformed::new("compressed value too large or of an unknown kind"));
         }
         // Below the bound, and so within a usize.
         let len = len as usize;
-        if head & WRAPPED != 0 {
-            inflate::zlib(reader.rest(), len, out)
-        } else {
+        if head & BARE != 0 {
             inflate::deflate(reader.rest(), len, out)
+        } else {
+            inflate::zlib(reader.rest(), len, out)
         }
     }
 }
@@ -112,21 +111,14 @@ pub(super) fn cell_len(column: &TableColumn, data: &[u8]) -> Result<usize, Malfo
         column::ENUM | column::SET => usize::from(meta),
         column::BIT => bit_len(meta),
         kind => {
-            let prefix = prefix_len(kind, meta).ok_or(Malformed {
-                what: "value of an unknown type",
-            })?;
+            let prefix = prefix_len(kind, meta).ok_or(Malformed::new("value of an unknown type"))?;
             let len = little_endian(data.get(..prefix).ok_or(CUT)?);
-            usize::try_from(len)
-                .ok()
-                .and_then(|len| len.checked_add(prefix))
-                .ok_or(CUT)?
+            usize::try_from(len).ok().and_then(|len| len.checked_add(prefix)).ok_or(CUT)?
         }
     })
 }
 
-const CUT: Malformed = Malformed {
-    what: "row cut short",
-};
+const CUT: Malformed = Malformed::new("row cut short");
 
 /// Whole bytes in the high half of the parameter, further bits in the low one.
 fn bit_len(meta: u16) -> usize {
@@ -138,7 +130,11 @@ fn bit_len(meta: u16) -> usize {
 fn prefix_len(kind: u8, meta: u16) -> Option<usize> {
     Some(match kind {
         column::VARCHAR | column::VAR_STRING | column::STRING | column::VARCHAR_COMPRESSED => {
-            if meta < 256 { 1 } else { 2 }
+            if meta < 256 {
+                1
+            } else {
+                2
+            }
         }
         column::TINY_BLOB..=column::BLOB
         | column::BLOB_COMPRESSED
@@ -174,9 +170,7 @@ pub(super) fn decode<'a>(column: &TableColumn, cell: &'a [u8]) -> Result<Value<'
         column::SET => Value::Set(little_endian(cell)),
         column::BIT => Value::Bit(big_endian(cell)),
         kind => {
-            let bytes = prefix_len(kind, meta)
-                .and_then(|prefix| cell.get(prefix..))
-                .ok_or(CUT)?;
+            let bytes = prefix_len(kind, meta).and_then(|prefix| cell.get(prefix..)).ok_or(CUT)?;
             match kind {
                 column::JSON => Value::Json(bytes),
                 column::GEOMETRY => Value::Geometry(bytes),
@@ -211,14 +205,9 @@ fn integer(cell: &[u8], unsigned: bool) -> Value<'static> {
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 fn big_endian(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+    bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

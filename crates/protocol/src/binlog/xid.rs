@@ -41,7 +41,7 @@ impl Xid {
         branch: usize,
     ) -> Result<Self, Malformed> {
         if global > PART_LEN_MAX || branch > PART_LEN_MAX {
-            return Err(Malformed { what: "XA identifier longer than 64 bytes" });
+            return Err(Malformed::new("XA identifier longer than 64 bytes"));
         }
         Ok(Xid { format, global: reader.take(global)?.to_vec(), branch: reader.take(branch)?.to_vec() })
     }

@@ -29,11 +29,8 @@ impl Intervals {
         // What overlaps or touches the new range becomes one with it.
         let from = self.0.partition_point(|&(_, end)| end + 1 < first);
         let to = self.0.partition_point(|&(start, _)| start <= last + 1);
-        let merged = self.0[from..to]
-            .iter()
-            .fold((first, last), |(a, b), &(start, end)| {
-                (a.min(start), b.max(end))
-            });
+        let merged =
+            self.0[from..to].iter().fold((first, last), |(a, b), &(start, end)| (a.min(start), b.max(end)));
         self.0.splice(from..to, [merged]);
         true
     }

@@ -88,18 +88,10 @@ fn parse_range(text: &str) -> Result<(u64, u64), InvalidGtid> {
             (number, number)
         }
     };
-    if first <= last {
-        Ok((first, last))
-    } else {
-        Err(InvalidGtid)
-    }
+    if first <= last { Ok((first, last)) } else { Err(InvalidGtid) }
 }
 
 fn parse_number(text: &str) -> Result<u64, InvalidGtid> {
     let number = text.trim().parse().map_err(|_text| InvalidGtid)?;
-    if (1..=GNO_MAX).contains(&number) {
-        Ok(number)
-    } else {
-        Err(InvalidGtid)
-    }
+    if (1..=GNO_MAX).contains(&number) { Ok(number) } else { Err(InvalidGtid) }
 }

@@ -27,21 +27,11 @@ impl<'a> RowImage<'a> {
         data: &'a [u8],
     ) -> Result<(Self, &'a [u8]), Malformed> {
         let mut reader = Reader::new(data);
-        let partial = if may_be_partial {
-            partial_bits(&mut reader, columns)?
-        } else {
-            &[]
-        };
+        let partial = if may_be_partial { partial_bits(&mut reader, columns)? } else { &[] };
         let count = (0..columns.len()).filter(|i| bit(present, *i)).count();
         let nulls = reader.take(count.div_ceil(8))?;
         let cells = reader.rest();
-        let mut fields = Fields::new(RowImage {
-            columns,
-            present,
-            nulls,
-            partial,
-            cells,
-        });
+        let mut fields = Fields::new(RowImage { columns, present, nulls, partial, cells });
         while fields.step()?.is_some() {}
         let left = fields.cells;
         let mut image = fields.image;
@@ -65,18 +55,13 @@ impl<'a> RowImage<'a> {
         for _ in 0..column {
             fields.step()?;
         }
-        fields.next().unwrap_or(Err(Malformed {
-            what: "no such column in the row",
-        }))
+        fields.next().unwrap_or(Err(Malformed::new("no such column in the row")))
     }
 }
 
 /// PARTIAL_UPDATE_ROWS puts options before each after image, and if any JSON
 /// value is partial, a bit for each JSON column of the table.
-fn partial_bits<'a>(
-    reader: &mut Reader<'a>,
-    columns: &[TableColumn],
-) -> Result<&'a [u8], Malformed> {
+fn partial_bits<'a>(reader: &mut Reader<'a>, columns: &[TableColumn]) -> Result<&'a [u8], Malformed> {
     const PARTIAL_JSON: u64 = 1;
 
     match reader.lenenc_int()? {
@@ -85,9 +70,7 @@ fn partial_bits<'a>(
             let json = columns.iter().filter(|c| c.kind == column::JSON).count();
             reader.take(json.div_ceil(8))
         }
-        _ => Err(Malformed {
-            what: "row image with unknown options",
-        }),
+        _ => Err(Malformed::new("row image with unknown options")),
     }
 }
 
@@ -106,22 +89,12 @@ pub struct Fields<'a> {
 enum Cell<'a> {
     Absent,
     Null,
-    Bytes {
-        column: &'a TableColumn,
-        bytes: &'a [u8],
-        partial: bool,
-    },
+    Bytes { column: &'a TableColumn, bytes: &'a [u8], partial: bool },
 }
 
 impl<'a> Fields<'a> {
     fn new(image: RowImage<'a>) -> Self {
-        Fields {
-            image,
-            cells: image.cells,
-            column: 0,
-            in_image: 0,
-            json: 0,
-        }
+        Fields { image, cells: image.cells, column: 0, in_image: 0, json: 0 }
     }
 
     /// Passes over the next column without decoding it: how one gets at the
@@ -149,15 +122,9 @@ impl<'a> Fields<'a> {
             return Ok(Some(Cell::Null));
         }
         let len = value::cell_len(column, self.cells)?;
-        let (bytes, rest) = self.cells.split_at_checked(len).ok_or(Malformed {
-            what: "row cut short",
-        })?;
+        let (bytes, rest) = self.cells.split_at_checked(len).ok_or(Malformed::new("row cut short"))?;
         self.cells = rest;
-        Ok(Some(Cell::Bytes {
-            column,
-            bytes,
-            partial,
-        }))
+        Ok(Some(Cell::Bytes { column, bytes, partial }))
     }
 
     fn next_json_is_partial(&mut self) -> bool {
@@ -180,11 +147,7 @@ impl<'a> Iterator for Fields<'a> {
         Some(match cell {
             Cell::Absent => Ok(Field::Absent),
             Cell::Null => Ok(Field::Null),
-            Cell::Bytes {
-                column,
-                bytes,
-                partial,
-            } => value::decode(column, bytes).map(|value| {
+            Cell::Bytes { column, bytes, partial } => value::decode(column, bytes).map(|value| {
                 Field::Value(match value {
                     Value::Json(difference) if partial => Value::JsonPartial(difference),
                     whole => whole,

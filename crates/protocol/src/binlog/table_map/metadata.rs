@@ -49,11 +49,7 @@ pub(super) fn read(
 fn is_numeric(kind: u8) -> bool {
     matches!(
         kind,
-        column::TINY..=column::DOUBLE
-            | column::LONGLONG
-            | column::INT24
-            | column::YEAR
-            | column::NEWDECIMAL
+        column::TINY..=column::DOUBLE | column::LONGLONG | column::INT24 | column::YEAR | column::NEWDECIMAL
     )
 }
 
@@ -75,9 +71,7 @@ fn is_enum_or_set(kind: u8) -> bool {
 
 /// In these bitmaps the highest bit of a byte comes first.
 fn high_bit(bitmap: &[u8], i: usize) -> bool {
-    bitmap
-        .get(i / 8)
-        .is_some_and(|byte| byte << (i % 8) & 0x80 != 0)
+    bitmap.get(i / 8).is_some_and(|byte| byte << (i % 8) & 0x80 != 0)
 }
 
 fn signedness(bitmap: &[u8], columns: &mut [TableColumn]) {
@@ -94,9 +88,7 @@ fn visibility(bitmap: &[u8], columns: &mut [TableColumn]) {
 }
 
 fn collation(reader: &mut Reader<'_>) -> Result<u16, Malformed> {
-    u16::try_from(reader.lenenc_int()?).map_err(|_large| Malformed {
-        what: "collation id beyond 16 bits",
-    })
+    u16::try_from(reader.lenenc_int()?).map_err(|_large| Malformed::new("collation id beyond 16 bits"))
 }
 
 /// One collation for most, then (number among its kind, collation) for others.
@@ -106,10 +98,7 @@ fn default_charset(
     has_one: fn(u8) -> bool,
 ) -> Result<(), Malformed> {
     let default = collation(reader)?;
-    let mut with: Vec<_> = columns
-        .iter_mut()
-        .filter(|column| has_one(column.kind))
-        .collect();
+    let mut with: Vec<_> = columns.iter_mut().filter(|column| has_one(column.kind)).collect();
     for column in &mut with {
         column.collation = Some(default);
     }
@@ -140,11 +129,7 @@ fn names(reader: &mut Reader<'_>, columns: &mut [TableColumn]) -> Result<(), Mal
     Ok(())
 }
 
-fn values(
-    reader: &mut Reader<'_>,
-    columns: &mut [TableColumn],
-    kind: u8,
-) -> Result<(), Malformed> {
+fn values(reader: &mut Reader<'_>, columns: &mut [TableColumn], kind: u8) -> Result<(), Malformed> {
     for column in columns.iter_mut().filter(|column| column.kind == kind) {
         for _ in 0..reader.lenenc_int()? {
             column.values.push(reader.lenenc_bytes()?.to_vec());
@@ -170,6 +155,4 @@ fn key(
     Ok(())
 }
 
-const BAD: Malformed = Malformed {
-    what: "table metadata that names no column",
-};
+const BAD: Malformed = Malformed::new("table metadata that names no column");

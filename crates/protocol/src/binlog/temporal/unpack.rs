@@ -6,24 +6,17 @@ use crate::Malformed;
 /// Bytes of a fraction with so many digits.
 pub(in crate::binlog) fn fraction_len(decimals: u16) -> Result<usize, Malformed> {
     if decimals > 6 {
-        return Err(Malformed {
-            what: "temporal column with more than six fractional digits",
-        });
+        return Err(Malformed::new("temporal column with more than six fractional digits"));
     }
     Ok(usize::from(decimals.div_ceil(2)))
 }
 
 fn big_endian(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+    bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 /// A fraction of so many bytes counts hundredths of what one byte less counts.
@@ -41,11 +34,7 @@ fn bits(value: u64, at: u32, len: u32) -> u64 {
 /// DATE: three bytes.
 pub(in crate::binlog) fn date(bytes: &[u8]) -> Date {
     let packed = little_endian(bytes);
-    Date {
-        year: bits(packed, 9, 15) as u16,
-        month: bits(packed, 5, 4) as u8,
-        day: bits(packed, 0, 5) as u8,
-    }
+    Date { year: bits(packed, 9, 15) as u16, month: bits(packed, 5, 4) as u8, day: bits(packed, 0, 5) as u8 }
 }
 
 /// DATETIME: five bytes and the fraction.
@@ -54,11 +43,7 @@ pub(in crate::binlog) fn datetime(bytes: &[u8], decimals: u16) -> DateTime {
     let packed = big_endian(whole);
     let months = bits(packed, 22, 17);
     DateTime {
-        date: Date {
-            year: (months / 13) as u16,
-            month: (months % 13) as u8,
-            day: bits(packed, 17, 5) as u8,
-        },
+        date: Date { year: (months / 13) as u16, month: (months % 13) as u8, day: bits(packed, 17, 5) as u8 },
         hour: bits(packed, 12, 5) as u8,
         minute: bits(packed, 6, 6) as u8,
         second: bits(packed, 0, 6) as u8,
@@ -78,10 +63,7 @@ pub(in crate::binlog) fn time(bytes: &[u8], decimals: u16) -> Time {
     let seconds = bits(whole, 12, 10) * 3600 + bits(whole, 6, 6) * 60 + bits(whole, 0, 6);
     let fraction = micros(bits(magnitude, 0, fraction_bits), fraction_len);
     let length = (seconds * 1_000_000 + u64::from(fraction)) as i64;
-    Time {
-        micros: length * packed.signum(),
-        decimals: decimals as u8,
-    }
+    Time { micros: length * packed.signum(), decimals: decimals as u8 }
 }
 
 /// TIMESTAMP: four bytes and the fraction.
@@ -117,17 +99,10 @@ pub(in crate::binlog) fn time_old(bytes: &[u8]) -> Time {
     let packed = ((little_endian(bytes) << 40) as i64) >> 40;
     let digits = packed.abs();
     let seconds = digits / 10_000 * 3600 + digits / 100 % 100 * 60 + digits % 100;
-    Time {
-        micros: seconds * 1_000_000 * packed.signum(),
-        decimals: 0,
-    }
+    Time { micros: seconds * 1_000_000 * packed.signum(), decimals: 0 }
 }
 
 /// TIMESTAMP before 5.6: four bytes.
 pub(in crate::binlog) fn timestamp_old(bytes: &[u8]) -> Timestamp {
-    Timestamp {
-        seconds: little_endian(bytes) as i64,
-        micros: 0,
-        decimals: 0,
-    }
+    Timestamp { seconds: little_endian(bytes) as i64, micros: 0, decimals: 0 }
 }
