@@ -16,6 +16,8 @@ use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 pub use self::error::WireError;
+/// The client's stream is of the same kind as the server's: TCP or a unix socket, plain or under TLS.
+pub use freshet_upstream::net::Stream as ClientStream;
 
 /// What one read asks for, in bytes, and what a buffer has that was never needed larger.
 const READ_BYTES: usize = 8 * 1024;

@@ -46,7 +46,9 @@ impl AdmitError {
             Self::NoServer(error) | Self::Upstream(error) => Some(error.to_err_packet()),
             Self::BadHandshake(_) => Some(ErrPacket::new(1043, "08S01", "Bad handshake")),
             Self::Wire(error) => error.to_err_packet(),
-            Self::TimedOut => Some(ErrPacket::new(1159, "08S01", "Got timeout reading communication packets")),
+            Self::TimedOut => {
+                Some(ErrPacket::new(1159, "08S01", "Got timeout reading communication packets"))
+            }
         }
     }
 

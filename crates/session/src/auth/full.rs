@@ -61,7 +61,8 @@ fn is_key_request(bytes: &[u8]) -> bool {
 /// Decrypts with our key, if it was encrypted for it.
 fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> Given {
     let plain = gate.key().and_then(|key| key.decrypt(&sealed)).map(Zeroizing::new);
-    let password = plain.and_then(|masked| without_nul(&Zeroizing::new(caching_sha2::mask(&masked, scramble))).ok());
+    let password =
+        plain.and_then(|masked| without_nul(&Zeroizing::new(caching_sha2::mask(&masked, scramble))).ok());
     match password {
         Some(secret) => Given::Password(secret),
         None => Given::Sealed(sealed.to_vec()),

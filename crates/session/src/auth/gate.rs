@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use freshet_protocol::{Capabilities, ErrPacket, Greeting, rsa};
 use freshet_upstream::net::Stream;
+use freshet_upstream::upstream::Upstream;
 use freshet_upstream::{Config, Connection, Dialled, Error};
 use rustls::ServerConfig;
 
@@ -42,9 +43,23 @@ pub trait Knowledge: Send + Sync {
     fn epoch(&self) -> Option<Epoch>;
 }
 
+impl Knowledge for Upstream {
+    fn epoch(&self) -> Option<Epoch> {
+        let status = self.follow_status();
+        status.live.then(|| Epoch {
+            stream: status.generations,
+            accounts: self.accounts_epoch(),
+            globals: self.globals_epoch(),
+            catalog: self.catalog_version(),
+        })
+    }
+}
+
 /// A state of the server in which a login that has succeeded succeeds again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
+    /// The stream that tells of changes: nothing survives its interruption.
+    pub stream: u64,
     /// Accounts, passwords, grants.
     pub accounts: u64,
     /// Global variables: the login's OK packet shows some.

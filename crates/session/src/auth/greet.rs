@@ -1,6 +1,8 @@
 //! The first packets: our greeting, the client's request for TLS, its login.
 
-use freshet_protocol::{Capabilities, ClientHello, Greeting, Login, Malformed, Packet, SslRequest, random_scramble};
+use freshet_protocol::{
+    Capabilities, ClientHello, Greeting, Login, Malformed, Packet, SslRequest, random_scramble,
+};
 
 use super::error::AdmitError;
 use super::gate::Gate;

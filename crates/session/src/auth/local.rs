@@ -1,6 +1,8 @@
 //! Whether a login proves a password that we know.
 
-use freshet_protocol::{CACHING_SHA2_PASSWORD, Capabilities, Login, MYSQL_NATIVE_PASSWORD, caching_sha2, native};
+use freshet_protocol::{
+    CACHING_SHA2_PASSWORD, Capabilities, Login, MYSQL_NATIVE_PASSWORD, caching_sha2, native,
+};
 use freshet_upstream::Secret;
 
 use super::Scrambles;

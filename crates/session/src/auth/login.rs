@@ -78,9 +78,12 @@ async fn judge(
     // Read before anything is sent: what changes meanwhile makes the outcome one of a former epoch.
     let epoch = gate.epoch();
     let known = gate.secrets.password(&client.login.user, epoch);
-    let proven = known.and_then(|secret| Some((local::verify(&client.login, &client.scrambles, &secret)?, secret)));
+    let proven =
+        known.and_then(|secret| Some((local::verify(&client.login, &client.scrambles, &secret)?, secret)));
     let verdict = match proven {
-        Some((proof, secret)) => by_memory(wire, &client.login, (proof, secret), upstream, (gate, epoch)).await?,
+        Some((proof, secret)) => {
+            by_memory(wire, &client.login, (proof, secret), upstream, (gate, epoch)).await?
+        }
         None => by_relay(wire, &mut client, upstream, (gate, epoch)).await?,
     };
     wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
@@ -107,7 +110,8 @@ async fn by_memory(
     if let (Some(ok), None) = (accepted, &upstream) {
         return Ok(Verdict { upstream: None, secret: Some(secret), ok });
     }
-    let asked = ask_server(upstream, login, &mut Password::new(secret.clone()), gate).await;
+    let asked =
+        ask_server(upstream, with_plugin(login, None), &mut Password::new(secret.clone()), gate).await;
     if let Err(Error::Server(_)) = &asked {
         gate.secrets.forget(&login.user);
     }
@@ -126,7 +130,7 @@ async fn by_relay(
     let login = client.login.clone();
     let peer_uid = wire.peer_uid();
     let mut relay = Relay::new(wire, gate, client);
-    let asked = ask_server(upstream, &login, &mut relay, gate).await;
+    let asked = ask_server(upstream, with_plugin(&login, Some(NO_PLUGIN)), &mut relay, gate).await;
     let Relayed { learned, challenged, failure } = relay.finish();
     if let Some(failure) = failure {
         return Err(failure);
@@ -142,7 +146,7 @@ async fn by_relay(
 /// Makes the login at the server: on a connection of its own, or as a change of user on the one there is.
 pub(super) async fn ask_server(
     upstream: Option<Connection>,
-    login: &Login,
+    login: Login,
     responder: &mut impl Responder,
     gate: &Gate,
 ) -> Result<(Connection, OkPacket), Error> {
@@ -151,25 +155,24 @@ pub(super) async fn ask_server(
         return Ok((connection, ok));
     }
     let dialled = gate.dial(login.capabilities, login.collation).await?;
-    let login = Login {
-        capabilities: dialled.capabilities(),
-        auth_response: Vec::new(),
-        auth_plugin: Some(NO_PLUGIN.into()),
-        zstd_level: None,
-        ..login.clone()
-    };
     // The whole login is within the client's time limit already.
     dialled.login_without_limit(login, responder).await
 }
 
-fn change_of(login: &Login) -> ChangeUser {
+/// The same login in our own words: with `plugin`, or with whatever the server prefers for whom knows the password.
+pub(super) fn with_plugin(login: &Login, plugin: Option<&str>) -> Login {
+    let auth_plugin = plugin.map(|name| name.as_bytes().to_vec());
+    Login { auth_response: Vec::new(), auth_plugin, zstd_level: None, ..login.clone() }
+}
+
+fn change_of(login: Login) -> ChangeUser {
     ChangeUser {
-        user: login.user.clone(),
-        auth_response: Vec::new(),
-        database: login.database.clone().unwrap_or_default(),
+        user: login.user,
+        auth_response: login.auth_response,
+        database: login.database.unwrap_or_default(),
         collation: Some(u16::from(login.collation)),
-        auth_plugin: Some(NO_PLUGIN.into()),
-        attributes: login.attributes.clone(),
+        auth_plugin: login.auth_plugin,
+        attributes: login.attributes,
     }
 }
 

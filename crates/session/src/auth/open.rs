@@ -1,12 +1,14 @@
 //! A connection to the server for a client that was let in without one.
 
 use freshet_upstream::{Connection, Error, Password};
+use tokio::time::timeout;
 
+use super::login::{ask_server, with_plugin};
 use super::{Admitted, Gate};
 
 impl Admitted {
     /// This login with its connection, for one that takes its place; what is left has none.
-    pub(crate) fn hand_over(&mut self) -> Self {
+    pub fn hand_over(&mut self) -> Self {
         Self {
             user: self.user.clone(),
             login: self.login.clone(),
@@ -20,15 +22,18 @@ impl Admitted {
     }
 }
 
-/// Logs in to the server as the client did, with the password that it proved to know.
+/// Logs in to the server as the client did, with the password that it proved to know, within the login timeout.
 ///
 /// # Errors
-/// The server cannot be reached or refuses the login now.
+/// The server cannot be reached or refuses the login now; or the client's password is not known, because it was never
+/// handed over: then there is no way to the server but the connection that came with the login.
 pub async fn open(gate: &Gate, admitted: &Admitted) -> Result<Connection, Error> {
     let Some(secret) = &admitted.secret else { return Err(Error::Closed) };
-    let dialled = gate.dial(admitted.login.capabilities, admitted.login.collation).await?;
-    let mut login = admitted.login.clone();
-    login.capabilities = dialled.capabilities;
-    let (connection, _) = dialled.login(login, &mut Password::new(secret.clone())).await?;
+    let limit = gate.options.login_timeout;
+    let mut password = Password::new(secret.clone());
+    // What the client itself answered was made for another scramble: the password answers anew.
+    let asked = ask_server(None, with_plugin(&admitted.login, None), &mut password, gate);
+    let (connection, _) =
+        timeout(limit, asked).await.unwrap_or(Err(Error::TimedOut { doing: "logging in", limit }))?;
     Ok(connection)
 }

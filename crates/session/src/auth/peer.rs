@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 
 use super::error::AdmitError;
 use super::gate::{Epoch, Gate};
-use super::login::ask_server;
+use super::login::{ask_server, with_plugin};
 
 /// Refuses a login that the server has accepted because of who we are.
 pub(super) async fn check(
@@ -33,7 +33,7 @@ pub(super) async fn check(
         return Ok(());
     }
     let nonsense = Secret::new(random_scramble().to_vec());
-    match ask_server(None, login, &mut Password::new(nonsense), gate).await {
+    match ask_server(None, with_plugin(login, None), &mut Password::new(nonsense), gate).await {
         Ok(_) => Err(borrowed(login)),
         Err(Error::Server(_) | Error::Authentication { .. }) => {
             gate.secrets.peer_was_checked(&login.user, epoch);

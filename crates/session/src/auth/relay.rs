@@ -3,8 +3,8 @@
 use std::io;
 
 use freshet_protocol::{
-    CACHING_SHA2_PASSWORD, Capabilities, MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN, SHA256_PASSWORD, auth_more,
-    auth_switch, caching_sha2,
+    CACHING_SHA2_PASSWORD, Capabilities, MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN,
+    SHA256_PASSWORD, auth_more, auth_switch, caching_sha2,
 };
 use freshet_upstream::{Challenge, Error, Password, Responder, Secret};
 use zeroize::Zeroizing;
@@ -53,7 +53,12 @@ impl<'a> Relay<'a> {
         Relayed { learned: self.learned, challenged: self.challenged, failure: self.failure }
     }
 
-    async fn switched(&mut self, plugin: &str, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
+    async fn switched(
+        &mut self,
+        plugin: &str,
+        data: &[u8],
+        secure: bool,
+    ) -> Result<Option<Vec<u8>>, AdmitError> {
         self.challenged = true;
         if self.password.is_some() && is_stored_by_server(plugin) {
             return self.from_password(plugin, Challenge::Switch(data), secure).await;

@@ -10,7 +10,7 @@ use freshet_upstream::Secret;
 use super::gate::Epoch;
 
 /// Users remembered at once; the one unused for longest makes room.
-const USERS_MAX: usize = 4096;
+pub(super) const USERS_MAX: usize = 4096;
 /// Logins (schemas) remembered of one user; the oldest makes room.
 const LOGINS_PER_USER_MAX: usize = 32;
 /// How long an accepted login is repeated without asking the server. Passwords and accounts expire by the clock, which
@@ -34,6 +34,13 @@ impl LoginKind {
     }
 }
 
+impl Epoch {
+    /// Whether no account, password or grant has changed between the two.
+    fn same_accounts(self, other: Self) -> bool {
+        (self.stream, self.accounts) == (other.stream, other.accounts)
+    }
+}
+
 /// The users' passwords and accepted logins. Held in memory only, wiped when dropped, never logged.
 #[derive(Default)]
 pub(super) struct Secrets {
@@ -42,8 +49,8 @@ pub(super) struct Secrets {
 }
 
 struct User {
-    /// The accounts' epoch in which all of this was learned.
-    accounts: u64,
+    /// The epoch in which all of this was learned.
+    epoch: Epoch,
     secret: Option<Secret>,
     /// It was seen that the server does not let our own process in as this user without a proof.
     peer_checked: bool,
@@ -115,6 +122,11 @@ impl Secrets {
         self.lock().remove(user);
     }
 
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, User>> {
         // Nothing panics within; and each change leaves the table whole.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
@@ -123,7 +135,7 @@ impl Secrets {
 
 /// What is known of a user in this epoch; what is known from another one goes.
 fn current<'a>(users: &'a mut HashMap<Vec<u8>, User>, user: &[u8], epoch: Epoch) -> Option<&'a mut User> {
-    if users.get(user)?.accounts != epoch.accounts {
+    if !users.get(user)?.epoch.same_accounts(epoch) {
         users.remove(user);
         return None;
     }
@@ -137,7 +149,7 @@ fn entry<'a>(users: &'a mut HashMap<Vec<u8>, User>, user: &[u8], epoch: Epoch) -
         make_room(users, epoch);
     }
     users.entry(user.to_vec()).or_insert_with(|| User {
-        accounts: epoch.accounts,
+        epoch,
         secret: None,
         peer_checked: false,
         logins: Vec::new(),
@@ -150,7 +162,7 @@ fn make_room(users: &mut HashMap<Vec<u8>, User>, epoch: Epoch) {
     if users.len() < USERS_MAX {
         return;
     }
-    users.retain(|_, known| known.accounts == epoch.accounts);
+    users.retain(|_, known| known.epoch.same_accounts(epoch));
     if users.len() >= USERS_MAX
         && let Some(oldest) = users.iter().min_by_key(|(_, known)| known.used).map(|(user, _)| user.clone())
     {

@@ -1,0 +1,256 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use freshet_protocol::{
+    CACHING_SHA2_PASSWORD, Capabilities, ErrPacket, Greeting, Login, MYSQL_NATIVE_PASSWORD, OkPacket,
+    StatusFlags, caching_sha2, native, put_packet,
+};
+use freshet_upstream::{Address, Config, Secret};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use super::gate::Epoch;
+use super::local::{self, Proof};
+use super::secrets::{LoginKind, Secrets};
+use super::*;
+
+const EPOCH: Epoch = Epoch { stream: 1, accounts: 1, globals: 1, catalog: 1 };
+
+/// The binlog stream stands still.
+struct Still(Option<Epoch>);
+
+impl Knowledge for Still {
+    fn epoch(&self) -> Option<Epoch> {
+        self.0
+    }
+}
+
+fn login(user: &[u8]) -> Login {
+    Login {
+        capabilities: Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION | Capabilities::PLUGIN_AUTH,
+        max_packet_size: 1 << 24,
+        collation: 45,
+        user: user.to_vec(),
+        auth_response: Vec::new(),
+        database: None,
+        auth_plugin: Some(CACHING_SHA2_PASSWORD.into()),
+        attributes: None,
+        zstd_level: None,
+    }
+}
+
+fn greeting() -> Greeting {
+    Greeting {
+        server_version: b"8.4.0".to_vec(),
+        connection_id: 7,
+        scramble: *b"01234567890123456789",
+        capabilities: Capabilities::PROTOCOL_41
+            | Capabilities::SECURE_CONNECTION
+            | Capabilities::PLUGIN_AUTH
+            | Capabilities::COMPRESS
+            | Capabilities::SSL,
+        collation: 255,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: CACHING_SHA2_PASSWORD.into(),
+    }
+}
+
+/// A gate to a server that is not there, of which all the same something is known.
+fn gate(options: Options) -> Gate {
+    let address = Address::Unix("/nonexistent/server.sock".into());
+    let config = Arc::new(Config::new(address, "nobody", Secret::default()));
+    let gate = Gate::new(config, Arc::new(Still(Some(EPOCH))), None, options);
+    gate.remember_greeting(&greeting());
+    gate
+}
+
+/// Reads one packet's sequence number and payload.
+async fn read(client: &mut UnixStream) -> (u8, Vec<u8>) {
+    let mut header = [0; 4];
+    client.read_exact(&mut header).await.unwrap();
+    let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+    client.read_exact(&mut payload).await.unwrap();
+    (header[3], payload)
+}
+
+async fn write(client: &mut UnixStream, mut seq: u8, payload: &[u8]) {
+    let mut frames = bytes::BytesMut::new();
+    put_packet(&mut frames, &mut seq, payload);
+    client.write_all(&frames).await.unwrap();
+}
+
+#[test]
+fn a_proof_holds_for_its_password_and_scramble_only() {
+    let scrambles = Scrambles { greeting: [1; 20], switch: Some([2; 20]) };
+    let secret = Secret::new(*b"open sesame");
+    let mut login = login(b"ali");
+    for (scramble, holds) in [([1; 20], true), ([2; 20], true), ([3; 20], false)] {
+        login.auth_plugin = Some(CACHING_SHA2_PASSWORD.into());
+        login.auth_response = caching_sha2::token(b"open sesame", &scramble);
+        assert_eq!(local::verify(&login, &scrambles, &secret), holds.then_some(Proof::Fast));
+        assert_eq!(local::verify(&login, &scrambles, &Secret::new(*b"open barley")), None);
+        login.auth_plugin = Some(MYSQL_NATIVE_PASSWORD.into());
+        login.auth_response = native::token(b"open sesame", &scramble);
+        assert_eq!(local::verify(&login, &scrambles, &secret), holds.then_some(Proof::Plain));
+    }
+}
+
+#[test]
+fn no_password_proves_only_no_password() {
+    let scrambles = Scrambles { greeting: [1; 20], switch: None };
+    let mut login = login(b"ali");
+    for empty in [&b""[..], b"\0"] {
+        login.auth_response = empty.to_vec();
+        assert_eq!(local::verify(&login, &scrambles, &Secret::default()), Some(Proof::Plain));
+        assert_eq!(local::verify(&login, &scrambles, &Secret::new(*b"x")), None);
+    }
+    login.auth_response = caching_sha2::token(b"x", &[1; 20]);
+    assert_eq!(local::verify(&login, &scrambles, &Secret::default()), None);
+}
+
+#[test]
+fn what_was_learned_is_forgotten_when_accounts_change_or_the_stream_breaks() {
+    let changes = [
+        (Some(EPOCH), true),
+        (None, false),
+        (Some(Epoch { accounts: 2, ..EPOCH }), false),
+        (Some(Epoch { stream: 2, ..EPOCH }), false),
+    ];
+    for (epoch, remembered) in changes {
+        let secrets = Secrets::default();
+        secrets.learn(&login(b"ali"), Secret::new(*b"x"), &OkPacket::default(), Some(EPOCH));
+        assert_eq!(secrets.password(b"ali", epoch).is_some(), remembered, "{epoch:?}");
+        assert_eq!(secrets.password(b"baba", epoch).is_some(), false);
+    }
+}
+
+#[test]
+fn an_accepted_login_is_repeated_only_in_the_same_words() {
+    let secrets = Secrets::default();
+    let mut into_shop = login(b"ali");
+    into_shop.database = Some(b"shop".to_vec());
+    secrets.learn(&login(b"ali"), Secret::new(*b"x"), &OkPacket::default(), Some(EPOCH));
+    secrets.learn(&into_shop, Secret::new(*b"x"), &OkPacket::default(), Some(EPOCH));
+    let accepted =
+        |login: &Login, epoch| secrets.accepted(b"ali", &LoginKind::of(login), Some(epoch)).is_some();
+    assert!(accepted(&login(b"ali"), EPOCH));
+    assert!(accepted(&into_shop, EPOCH));
+    let redefined = Epoch { catalog: 2, ..EPOCH };
+    assert!(accepted(&login(b"ali"), redefined), "no definition matters to a login without a schema");
+    assert!(!accepted(&into_shop, redefined), "the schema may be gone");
+    assert!(!accepted(&login(b"ali"), Epoch { globals: 2, ..EPOCH }), "the OK packet may differ");
+    let mut elsewhere = into_shop.clone();
+    elsewhere.database = Some(b"vault".to_vec());
+    assert!(!accepted(&elsewhere, EPOCH));
+    let mut tolerant = login(b"ali");
+    tolerant.capabilities |= Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS;
+    assert!(!accepted(&tolerant, EPOCH));
+}
+
+#[test]
+fn the_table_of_secrets_is_bounded() {
+    let secrets = Secrets::default();
+    for user in 0..secrets::USERS_MAX as u32 + 50 {
+        secrets.learn(&login(&user.to_le_bytes()), Secret::default(), &OkPacket::default(), Some(EPOCH));
+    }
+    assert_eq!(secrets.len(), secrets::USERS_MAX);
+    for database in 0..200_u32 {
+        let mut login = login(b"ali");
+        login.database = Some(database.to_le_bytes().to_vec());
+        secrets.learn(&login, Secret::default(), &OkPacket::default(), Some(EPOCH));
+    }
+    assert_eq!(secrets.len(), secrets::USERS_MAX);
+}
+
+#[tokio::test]
+async fn the_greeting_is_the_servers_in_our_name() {
+    let (client, ours) = UnixStream::pair().unwrap();
+    let gate = gate(Options { login_timeout: Duration::from_millis(50), ..Options::default() });
+    let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
+    let mut client = client;
+    let (seq, payload) = read(&mut client).await;
+    let seen = Greeting::parse(&payload).unwrap();
+    assert_eq!(seq, 0);
+    assert_eq!((seen.server_version, seen.collation), (b"8.4.0".to_vec(), 255));
+    assert!(seen.connection_id >= CONNECTION_ID_MIN);
+    assert_ne!(seen.scramble, greeting().scramble);
+    assert!(!seen.capabilities.intersects(Capabilities::COMPRESS | Capabilities::SSL));
+    // A client that says nothing is not waited for.
+    assert!(matches!(admitted.await.unwrap(), Err(AdmitError::TimedOut)));
+    assert_eq!(ErrPacket::parse(&read(&mut client).await.1).unwrap().code, 1159);
+}
+
+#[tokio::test]
+async fn a_known_client_is_let_in_without_the_server() {
+    let gate = Arc::new(gate(Options::default()));
+    let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
+    gate.secrets.learn(&login(b"ali"), Secret::new(*b"open sesame"), &ok, Some(EPOCH));
+    let (mut client, ours) = UnixStream::pair().unwrap();
+    let theirs = gate.clone();
+    let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &theirs).await });
+    let seen = Greeting::parse(&read(&mut client).await.1).unwrap();
+    let mut login = login(b"ali");
+    login.auth_response = caching_sha2::token(b"open sesame", &seen.scramble);
+    write(&mut client, 1, &login.encode()).await;
+    assert_eq!(read(&mut client).await, (2, vec![1, 3]));
+    let (seq, payload) = read(&mut client).await;
+    assert_eq!((seq, OkPacket::parse(&payload, login.capabilities).unwrap().status), (3, ok.status));
+    let (_, admitted) = admitted.await.unwrap().unwrap();
+    assert!(admitted.upstream.is_none() && admitted.secret.is_some());
+    assert_eq!(admitted.connection_id, seen.connection_id);
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_left_to_the_server() {
+    let gate = Arc::new(gate(Options::default()));
+    gate.secrets.learn(&login(b"ali"), Secret::new(*b"open sesame"), &OkPacket::default(), Some(EPOCH));
+    let (mut client, ours) = UnixStream::pair().unwrap();
+    let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
+    let seen = Greeting::parse(&read(&mut client).await.1).unwrap();
+    let mut login = login(b"ali");
+    login.auth_response = caching_sha2::token(b"open barley", &seen.scramble);
+    write(&mut client, 1, &login.encode()).await;
+    // The server is not there, which is what the client hears.
+    assert_eq!(ErrPacket::parse(&read(&mut client).await.1).unwrap().code, 2003);
+    assert!(matches!(admitted.await.unwrap(), Err(AdmitError::Upstream(_))));
+}
+
+#[tokio::test]
+async fn what_is_no_login_is_a_bad_handshake() {
+    let mut hostile: Vec<Vec<u8>> = vec![b"".to_vec(), b"GET / HTTP/1.1\r\n".to_vec(), vec![0xFF; 300]];
+    let whole = login(b"ali").encode();
+    hostile.extend((0..40).map(|len| whole[..len].to_vec()));
+    let mut asks_for_tls = whole[..32].to_vec();
+    asks_for_tls[1] |= (Capabilities::SSL.bits() >> 8) as u8;
+    hostile.push(asks_for_tls);
+    for payload in hostile {
+        let gate = gate(Options { login_timeout: Duration::from_secs(2), ..Options::default() });
+        let (mut client, ours) = UnixStream::pair().unwrap();
+        let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
+        read(&mut client).await;
+        write(&mut client, 1, &payload).await;
+        let told = ErrPacket::parse(&read(&mut client).await.1).unwrap();
+        assert!(matches!(told.code, 1043 | 2003), "{payload:?}: {told:?}");
+        assert!(!matches!(admitted.await.unwrap(), Ok(()) | Err(AdmitError::TimedOut)));
+    }
+}
+
+#[tokio::test]
+async fn packets_that_break_the_framing_are_named() {
+    for (bytes, code) in [(&b"\x01\0\0\x05x"[..], 1156), (b"\xff\xff\x20\x01", 1153)] {
+        let gate = gate(Options::default());
+        let (mut client, ours) = UnixStream::pair().unwrap();
+        let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
+        read(&mut client).await;
+        client.write_all(bytes).await.unwrap();
+        assert_eq!(ErrPacket::parse(&read(&mut client).await.1).unwrap().code, code);
+        assert!(matches!(admitted.await.unwrap(), Err(AdmitError::Wire(_))));
+    }
+}
+
+#[tokio::test]
+async fn one_client_too_many_is_told_so_before_any_greeting() {
+    let (mut client, ours) = UnixStream::pair().unwrap();
+    refuse_too_many(Stream::Unix(ours)).await;
+    assert_eq!(read(&mut client).await, (0, b"\xff\x10\x04Too many connections".to_vec()));
+}
