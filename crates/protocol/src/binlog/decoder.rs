@@ -5,7 +5,7 @@ use super::event::{Body, Event, EventHeader};
 use super::gtid::GtidEvent;
 use super::query::{self, Form};
 use super::rows::{Encoding, Rows, RowsKind};
-use super::table_map::TableMap;
+use super::table_map::KnownTables;
 use super::xid::Xid;
 use super::{kind, payload, tagged};
 use crate::{Malformed, Reader};
@@ -24,12 +24,13 @@ pub enum Flavor {
 pub struct Decoder {
     flavor: Flavor,
     checksum: Checksum,
+    tables: KnownTables,
 }
 
 impl Decoder {
     /// A decoder for a stream from its start; a new stream needs a new one.
     pub fn new(flavor: Flavor) -> Self {
-        Decoder { flavor, checksum: Checksum::Unknown }
+        Decoder { flavor, checksum: Checksum::Unknown, tables: KnownTables::default() }
     }
 
     /// Decodes one event: the bytes after the network packet's leading 0x00
@@ -69,7 +70,7 @@ impl Decoder {
         Ok(Body::Format { version: version.to_vec() })
     }
 
-    fn body(&self, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
+    fn body(&mut self, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
         match header.kind {
             kind::TRANSACTION_PAYLOAD => self.transaction(body),
             _ => self.plain_body(header, body),
@@ -78,7 +79,7 @@ impl Decoder {
 
     /// Unpacks a compressed transaction. One inside another does not exist and
     /// is not followed, so that depth is bounded too.
-    fn transaction(&self, body: &[u8]) -> Result<Body, Malformed> {
+    fn transaction(&mut self, body: &[u8]) -> Result<Body, Malformed> {
         let mut events = Vec::new();
         let whole = payload::each_event(body, &mut |bytes| {
             let header = EventHeader::parse(bytes)?;
@@ -89,7 +90,7 @@ impl Decoder {
         Ok(if whole { Body::Transaction(events) } else { Body::Unknown })
     }
 
-    fn plain_body(&self, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
+    fn plain_body(&mut self, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
         if let Some((rows, encoding)) = rows_kind(header.kind) {
             return Ok(Rows::parse(body, rows, encoding)?.map_or(Body::Unknown, Body::Rows));
         }
@@ -99,7 +100,7 @@ impl Decoder {
             kind::EXECUTE_LOAD_QUERY => query::parse(body, Form::Load)?,
             kind::ROTATE => rotate(body)?,
             kind::XID => Body::Xid,
-            kind::TABLE_MAP => Body::TableMap(TableMap::parse(body, self.flavor)?),
+            kind::TABLE_MAP => Body::TableMap(self.tables.parse(body, self.flavor)?),
             kind::GTID => Body::Gtid(GtidEvent::parse_mysql(body)?),
             kind::GTID_TAGGED => Body::Gtid(tagged::parse_gtid(body)?),
             kind::MARIADB_GTID => Body::Gtid(GtidEvent::parse_mariadb(header.server_id, body)?),

@@ -6,7 +6,10 @@ use super::decoder::Flavor;
 use super::kind::column;
 use crate::{Malformed, Reader};
 
+mod known;
 mod metadata;
+
+pub(super) use known::KnownTables;
 
 /// Columns of the widest table that either server allows.
 const COLUMNS_MAX: usize = 4096;
