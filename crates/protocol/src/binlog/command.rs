@@ -81,3 +81,6 @@ pub fn binlog_dump_gtid(server_id: u32, set: &GtidSet) -> Vec<u8> {
     out.extend_from_slice(&set);
     out
 }
+
+#[cfg(test)]
+mod tests;
