@@ -5,9 +5,22 @@
 //! whatever may take longer). When any of them breaks, the generation is over: nothing is live any more, everything
 //! is stamped, and the next one starts at the server's present state. There is no resuming, because a position that
 //! was reached before a break proves nothing about the server that is reached after it.
+//!
+//! All of it runs on one thread with one event loop, so that stamps are set by one thread only and what the parts share
+//! needs no lock; sessions reach it through atomics, short locks and a channel, all of them in [`shared`].
 
 pub mod clock;
 pub mod status;
+
+pub(crate) mod shared;
+
+mod asks;
+mod globals;
+mod open;
+mod prober;
+mod settings;
+mod stream;
+pub(crate) mod thread;
 
 pub use clock::now_ms;
 pub use status::{FollowState, FollowStatus};

@@ -73,6 +73,12 @@ impl Timeline {
         Position::new(self.base + self.span_of(self.file) + self.offset)
     }
 
+    /// The offset in the present file, bytes.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// The stream moves to `file` at `offset`, as a rotate event says; the first call fixes the first file.
     ///
     /// # Errors

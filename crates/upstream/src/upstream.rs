@@ -1,21 +1,28 @@
 //! The handle through which sessions reach the upstream room.
-#![allow(clippy::unimplemented)]
 
 use std::sync::Arc;
+use std::thread;
 
 use freshet_cache::{Fence, Freshness};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::catalog::{CatalogError, TableInfo};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
 use crate::follow::FollowStatus;
+use crate::follow::shared::{ASKS_MAX, Ask, Shared};
+use crate::follow::thread::Follower;
 use crate::server::ServerInfo;
 use crate::settle::Outcome;
 
 /// The server behind us: its description, its catalog, its stream. Cheap to clone; all clones are the same.
 #[derive(Clone)]
-pub struct Upstream;
+pub struct Upstream {
+    shared: Arc<Shared>,
+    /// The follower ends when the last of these is dropped.
+    asks: mpsc::Sender<Ask>,
+}
 
 impl Upstream {
     /// Starts the follower thread, which connects by itself and goes on doing so until the last handle is dropped.
@@ -24,44 +31,49 @@ impl Upstream {
     /// # Errors
     /// When the thread cannot be started.
     pub fn start(config: Config, freshness: Arc<Freshness>) -> Result<Self, Error> {
-        let _ = (config, freshness);
-        unimplemented!()
+        let shared = Arc::new(Shared::new(config, freshness));
+        let (asks, asked) = mpsc::channel(ASKS_MAX);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let follower = Follower::new(Arc::clone(&shared), asked);
+        thread::Builder::new()
+            .name("freshet-follow".to_owned())
+            .spawn(move || runtime.block_on(follower.run()))?;
+        Ok(Self { shared, asks })
     }
 
     /// How the server is reached.
     #[must_use]
     pub fn config(&self) -> &Arc<Config> {
-        unimplemented!()
+        &self.shared.config
     }
 
     /// What is known of the server; `None` until it was reached for the first time.
     #[must_use]
     pub fn server(&self) -> Option<Arc<ServerInfo>> {
-        unimplemented!()
+        self.shared.server()
     }
 
     /// How the stream stands.
     #[must_use]
     pub fn follow_status(&self) -> FollowStatus {
-        unimplemented!()
+        self.shared.status()
     }
 
     /// Says that `visible` lags what a miss needs. Costs one atomic operation when it was said already.
     pub fn ask_probe(&self) {
-        unimplemented!()
+        self.shared.ask_probe();
     }
 
     /// Hands over the fence of a write whose outcome is known, or known to be unknown. It is lifted as soon as the write can
     /// no longer make a stored result stale.
     pub fn settle(&self, fence: Fence, outcome: Outcome) {
-        let _ = (fence, outcome);
-        unimplemented!()
+        self.shared.settle(fence, outcome);
     }
 
     /// Changes whenever any definition may have changed.
     #[must_use]
     pub fn catalog_version(&self) -> u64 {
-        unimplemented!()
+        self.shared.catalog.version()
     }
 
     /// What is known of a table or view, read from the server if need be.
@@ -69,27 +81,31 @@ impl Upstream {
     /// # Errors
     /// When it cannot be read, or changes while it is read.
     pub async fn table(&self, schema: &str, name: &str) -> Result<Arc<TableInfo>, CatalogError> {
-        let _ = (schema, name);
-        unimplemented!()
+        if let Some(known) = self.known_table(schema, name) {
+            return Ok(known);
+        }
+        let (reply, answer) = oneshot::channel();
+        let ask = Ask::Table((schema.to_owned(), name.to_owned()), reply);
+        self.asks.send(ask).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
     }
 
     /// What is known of a table or view, from memory.
     #[must_use]
     pub fn known_table(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
-        let _ = (schema, name);
-        unimplemented!()
+        self.shared.catalog.known(schema, name)
     }
 
     /// Changes whenever an account or a privilege may have changed.
     #[must_use]
     pub fn accounts_epoch(&self) -> u64 {
-        unimplemented!()
+        self.shared.accounts_epoch()
     }
 
     /// Changes whenever a global variable that can affect results was seen to have changed.
     #[must_use]
     pub fn globals_epoch(&self) -> u64 {
-        unimplemented!()
+        self.shared.globals_epoch()
     }
 
     /// A question on the control connection.
@@ -97,7 +113,8 @@ impl Upstream {
     /// # Errors
     /// When there is no connection, or the server refuses.
     pub async fn ask(&self, sql: &str) -> Result<Rows, Error> {
-        let _ = sql;
-        unimplemented!()
+        let (reply, answer) = oneshot::channel();
+        self.asks.send(Ask::Sql(sql.to_owned(), reply)).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
     }
 }

@@ -1,0 +1,30 @@
+//! The tables of the schema `mysql`, which hold accounts, routines and time zones.
+
+/// The schema that the server keeps its own state in.
+const SYSTEM_SCHEMA: &str = "mysql";
+
+/// Tables in it that no result but their own depends on, and that are written to on a schedule: hosted servers write
+/// to their heartbeat tables every few seconds, and statistics follow every large change. Without this list
+/// they would empty the cache each time. What is not named here is taken to matter.
+const HARMLESS: [&str; 14] = [
+    "rds_heartbeat2",
+    "rds_history",
+    "ha_health_check",
+    "heartbeat",
+    "gtid_slave_pos",
+    "gtid_executed",
+    "table_stats",
+    "column_stats",
+    "index_stats",
+    "innodb_table_stats",
+    "innodb_index_stats",
+    "general_log",
+    "slow_log",
+    "transaction_registry",
+];
+
+/// Whether a change of this table may change accounts, privileges, or results that do not name it.
+pub(super) fn concerns_everything(schema: &str, table: &str) -> bool {
+    schema.eq_ignore_ascii_case(SYSTEM_SCHEMA)
+        && !HARMLESS.iter().any(|name| table.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,122 @@
+//! The control connection: questions of sessions, definitions, and global variables.
+
+use std::time::Duration;
+
+use freshet_cache::Position;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::globals::Globals;
+use super::open::ask_end;
+use super::settings::{Settings, end_coordinate};
+use super::shared::{Ask, Shared};
+use super::stream::{Generation, Over};
+use crate::catalog::{CatalogError, ForeignKeys};
+use crate::connection::{Connection, within};
+use crate::error::Error;
+use crate::server::ServerInfo;
+
+/// The time between two looks at the global variables.
+const GLOBALS_EVERY: Duration = Duration::from_secs(1);
+
+/// The time after which foreign keys that could not be accepted are read again.
+const FOREIGN_KEYS_EVERY: Duration = Duration::from_millis(50);
+
+/// A question that takes longer means that the connection is lost. Definitions of large servers take seconds.
+const QUESTION_LIMIT: Duration = Duration::from_secs(60);
+
+/// What sessions ask while there is no connection is answered with this.
+pub(crate) fn refuse(ask: Ask) {
+    // Whoever asked may be gone, and does not need the answer then.
+    match ask {
+        Ask::Table(_, reply) => drop(reply.send(Err(CatalogError::Failed(Error::Closed)))),
+        Ask::Sql(_, reply) => drop(reply.send(Err(Error::Closed))),
+    }
+}
+
+/// The control connection of one generation.
+pub(crate) struct Control<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) server: &'a ServerInfo,
+    pub(crate) settings: &'a Settings,
+    pub(crate) connection: &'a mut Connection,
+    pub(crate) asks: &'a mut mpsc::Receiver<Ask>,
+    pub(crate) globals: &'a mut Globals,
+}
+
+impl Control<'_> {
+    /// Serves until the connection breaks. Without a stream only sessions' questions are served.
+    pub(crate) async fn run(mut self, generation: Option<&Generation>) -> Result<(), Over> {
+        let mut globals = interval_at(Instant::now() + GLOBALS_EVERY, GLOBALS_EVERY);
+        globals.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if let Some(generation) = generation {
+                self.read_foreign_keys(generation).await?;
+            }
+            let wants_foreign_keys =
+                generation.is_some() && self.shared.catalog.foreign_keys_wanted().is_some();
+            tokio::select! {
+                ask = self.asks.recv() => self.serve(ask.ok_or(Over::Stopped)?).await?,
+                () = self.shared.definitions.notified() => {}
+                () = tokio::time::sleep(FOREIGN_KEYS_EVERY), if wants_foreign_keys => {}
+                _ = globals.tick() => self.look_at_globals().await?,
+            }
+        }
+    }
+
+    async fn serve(&mut self, ask: Ask) -> Result<(), Over> {
+        match ask {
+            Ask::Table((schema, name), reply) => {
+                let loading = self.shared.catalog.load(self.connection, self.server, &schema, &name);
+                let answer =
+                    tokio::time::timeout(QUESTION_LIMIT, loading).await.unwrap_or_else(|_| Err(too_long()));
+                let broken =
+                    matches!(&answer, Err(CatalogError::Failed(error)) if !error.leaves_connection_usable());
+                drop(reply.send(answer));
+                self.go_on_unless(broken)
+            }
+            Ask::Sql(sql, reply) => {
+                let answer = within(QUESTION_LIMIT, "a question", self.connection.query(&sql)).await;
+                let broken = matches!(&answer, Err(error) if !error.leaves_connection_usable());
+                drop(reply.send(answer));
+                self.go_on_unless(broken)
+            }
+        }
+    }
+
+    fn go_on_unless(&self, broken: bool) -> Result<(), Over> {
+        if broken { Err(Over::Connection(Error::Closed)) } else { Ok(()) }
+    }
+
+    /// The end of the binlog is read after the keys, so that every definition which they rest on lies before it.
+    async fn read_foreign_keys(&mut self, generation: &Generation) -> Result<(), Over> {
+        let Some(ticket) = self.shared.catalog.foreign_keys_wanted() else { return Ok(()) };
+        let reading = ForeignKeys::read(self.connection, self.server);
+        let keys = within(QUESTION_LIMIT, "reading foreign keys", reading).await?;
+        let asking = ask_end(self.settings, self.connection);
+        let (file, offset) =
+            end_coordinate(&within(QUESTION_LIMIT, "reading the binlog's end", asking).await?)?;
+        let end = generation.locate(&file, offset)?.unwrap_or(Position::ZERO);
+        self.shared.catalog.accept_foreign_keys(ticket, keys, end);
+        Ok(())
+    }
+
+    async fn look_at_globals(&mut self) -> Result<(), Over> {
+        let looking = self.globals.look(self.connection);
+        if !within(QUESTION_LIMIT, "reading global variables", looking).await? {
+            return Ok(());
+        }
+        self.shared.globals_changed();
+        let settings =
+            within(QUESTION_LIMIT, "reading the settings", Settings::read(self.connection)).await?;
+        if settings == *self.settings {
+            Ok(())
+        } else {
+            Err(Over::Changed("the server's settings have changed"))
+        }
+    }
+}
+
+fn too_long() -> CatalogError {
+    CatalogError::Failed(Error::TimedOut { doing: "reading a definition", limit: QUESTION_LIMIT })
+}

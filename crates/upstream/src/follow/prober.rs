@@ -1,0 +1,162 @@
+//! Short questions that somebody waits for: what is visible, where the binlog ends, who is still connected.
+//!
+//! One question at a time on a connection of its own, and no question unless something waits for its answer: a server that
+//! nobody writes to is left alone.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::clock::now_ms;
+use super::open::ask_end;
+use super::settings::{Settings, end_coordinate};
+use super::shared::Counters;
+use super::stream::{Generation, Over};
+use crate::connection::{Connection, within};
+
+/// The least time between two probes that sessions ask for.
+const ASKED_EVERY: Duration = Duration::from_millis(1);
+
+/// The time between two probes that nobody asks for, while something received is not known to be visible.
+const UNASKED_EVERY: Duration = Duration::from_millis(5);
+
+/// What that grows to, by doubling, while the probes bring nothing new.
+const UNASKED_EVERY_MAX: Duration = Duration::from_millis(160);
+
+/// The time between two looks at the server's list of processes, while the fate of a write hangs on it.
+const LIST_EVERY: Duration = Duration::from_millis(500);
+
+/// The time after which waits are looked through when nothing else happens.
+const IDLE_EVERY: Duration = Duration::from_millis(100);
+
+/// A question that takes longer means that the connection is lost.
+const QUESTION_LIMIT: Duration = Duration::from_secs(10);
+
+/// The prober of one generation.
+pub(crate) struct Prober<'a> {
+    generation: &'a Generation,
+    connection: &'a mut Connection,
+    settings: &'a Settings,
+    /// Whether the list of processes shows us those of others.
+    sees_threads: bool,
+    probed_at: Instant,
+    listed_at: Instant,
+    unasked_every: Duration,
+}
+
+impl<'a> Prober<'a> {
+    pub(crate) fn new(
+        generation: &'a Generation,
+        connection: &'a mut Connection,
+        settings: &'a Settings,
+        sees_threads: bool,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            generation,
+            connection,
+            settings,
+            sees_threads,
+            probed_at: now,
+            listed_at: now,
+            unasked_every: UNASKED_EVERY,
+        }
+    }
+
+    /// Asks whatever there is to be asked, until the connection breaks.
+    pub(crate) async fn run(mut self) -> Result<(), Over> {
+        loop {
+            self.let_out_of_quarantine();
+            self.probe_if_due().await?;
+            self.bound_if_wanted().await?;
+            self.list_if_due().await?;
+            self.pause().await;
+        }
+    }
+
+    /// Until something is due, or somebody wakes us.
+    async fn pause(&self) {
+        let now = Instant::now();
+        let until = if self.generation.is_behind() {
+            (self.probed_at + self.unasked_every).min(now + IDLE_EVERY)
+        } else {
+            now + IDLE_EVERY
+        };
+        tokio::select! {
+            () = sleep_until(until) => {}
+            () = self.generation.shared.prober.notified() => {
+                // A burst of wake-ups is answered by one probe at its end.
+                sleep_until((self.probed_at + ASKED_EVERY).min(until)).await;
+            }
+        }
+    }
+
+    fn let_out_of_quarantine(&self) {
+        if let Some(visible) = self.generation.visible.borrow_mut().tick(now_ms()) {
+            self.generation.shared.freshness.publish_visible(visible);
+        }
+    }
+
+    async fn probe_if_due(&mut self) -> Result<(), Over> {
+        let shared = &self.generation.shared;
+        let asked = shared.take_probe_asked();
+        let Some(question) = self.generation.visible.borrow().question() else { return Ok(()) };
+        if !self.generation.is_behind() {
+            self.unasked_every = UNASKED_EVERY;
+            return Ok(());
+        }
+        if !asked && self.probed_at.elapsed() < self.unasked_every {
+            return Ok(());
+        }
+        Counters::count(&shared.counters.probes);
+        let answer =
+            within(QUESTION_LIMIT, "probing what is visible", self.connection.query(question)).await?;
+        self.probed_at = Instant::now();
+        let learned = {
+            let applier = self.generation.applier.borrow();
+            self.generation.visible.borrow_mut().learn(&answer.rows, applier.timeline())?
+        };
+        let is_news = learned.is_some_and(|visible| visible > shared.freshness.visible());
+        if let Some(visible) = learned {
+            shared.freshness.publish_visible(visible);
+        }
+        self.unasked_every =
+            if is_news { UNASKED_EVERY } else { (self.unasked_every * 2).min(UNASKED_EVERY_MAX) };
+        Ok(())
+    }
+
+    /// Reads the binlog's end once for all fences that wait for a position.
+    async fn bound_if_wanted(&mut self) -> Result<(), Over> {
+        let settling = &self.generation.shared.settling;
+        settling.tick(now_ms());
+        if !settling.begin_bound() {
+            return Ok(());
+        }
+        let asked = ask_end(self.settings, self.connection);
+        let answer = within(QUESTION_LIMIT, "reading the binlog's end", asked).await?;
+        let (file, offset) = end_coordinate(&answer)?;
+        settling.bound(self.generation.locate(&file, offset)?);
+        Ok(())
+    }
+
+    async fn list_if_due(&mut self) -> Result<(), Over> {
+        let settling = &self.generation.shared.settling;
+        if settling.is_overdue(now_ms()) {
+            return Err(Over::Changed("the fate of a write on a broken connection could not be learned"));
+        }
+        if !self.sees_threads || self.listed_at.elapsed() < LIST_EVERY || !settling.begin_list() {
+            return Ok(());
+        }
+        let answer =
+            within(QUESTION_LIMIT, "listing processes", self.connection.query("SHOW PROCESSLIST")).await?;
+        self.listed_at = Instant::now();
+        let ids = (0..answer.rows.len()).map(|row| answer.text(row, 0).and_then(|id| id.parse().ok()));
+        match ids.collect::<Option<HashSet<u32>>>() {
+            // Our own connection is always listed. A list without it is not what we think it is.
+            Some(alive) if alive.contains(&self.connection.thread_id()) => settling.listed(&alive),
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! What the follower's thread and the sessions share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use freshet_cache::{Dep, Fence, Freshness};
+use tokio::sync::{Notify, oneshot};
+
+use super::clock::now_ms;
+use super::status::{FollowState, FollowStatus};
+use crate::applier::Definitions;
+use crate::catalog::{Catalog, CatalogError, Changed, Name, TableInfo};
+use crate::config::Config;
+use crate::connection::Rows;
+use crate::error::Error;
+use crate::server::ServerInfo;
+use crate::settle::{Outcome, Registry};
+
+/// A session's question to the control connection, and where the answer goes.
+pub(crate) enum Ask {
+    /// The definition of a table.
+    Table(Name, oneshot::Sender<Result<Arc<TableInfo>, CatalogError>>),
+    /// A statement.
+    Sql(String, oneshot::Sender<Result<Rows, Error>>),
+}
+
+/// Questions that wait for the control connection at once; at this bound those who ask wait for room.
+pub(crate) const ASKS_MAX: usize = 1_024;
+
+/// One for each followed server, in an `Arc`.
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) freshness: Arc<Freshness>,
+    pub(crate) catalog: Catalog,
+    pub(crate) settling: Registry<Fence>,
+    pub(crate) counters: Counters,
+    server: RwLock<Option<Arc<ServerInfo>>>,
+    accounts_epoch: AtomicU64,
+    globals_epoch: AtomicU64,
+    /// A session needs `visible` to be newer than it is.
+    probe_asked: AtomicBool,
+    /// Wakes the prober.
+    pub(crate) prober: Notify,
+    /// Wakes the control loop: the foreign keys have to be read again.
+    pub(crate) definitions: Notify,
+    state: Mutex<State>,
+}
+
+/// Counters for the status; written by the follower's thread alone.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) generations: AtomicU64,
+    pub(crate) events: AtomicU64,
+    pub(crate) transactions: AtomicU64,
+    pub(crate) probes: AtomicU64,
+    pub(crate) lag_ms: AtomicU64,
+    pub(crate) offset: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct State {
+    state: FollowState,
+    file: String,
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
+        let fencing = Arc::clone(&freshness);
+        Self {
+            config: Arc::new(config),
+            catalog: Catalog::new(Arc::clone(&freshness)),
+            settling: Registry::new(move || fencing.fence(vec![Dep::EVERYTHING])),
+            freshness,
+            counters: Counters::default(),
+            server: RwLock::new(None),
+            accounts_epoch: AtomicU64::new(0),
+            globals_epoch: AtomicU64::new(0),
+            probe_asked: AtomicBool::new(false),
+            prober: Notify::new(),
+            definitions: Notify::new(),
+            state: Mutex::new(State {
+                state: FollowState::Connecting { why: String::new() },
+                file: String::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn server(&self) -> Option<Arc<ServerInfo>> {
+        self.server.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_server(&self, server: Arc<ServerInfo>) {
+        *self.server.write().unwrap_or_else(PoisonError::into_inner) = Some(server);
+    }
+
+    pub(crate) fn accounts_epoch(&self) -> u64 {
+        self.accounts_epoch.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn globals_epoch(&self) -> u64 {
+        self.globals_epoch.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn globals_changed(&self) {
+        self.globals_epoch.fetch_add(1, Ordering::Release);
+    }
+
+    /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.
+    pub(crate) fn ask_probe(&self) {
+        if !self.probe_asked.swap(true, Ordering::AcqRel) {
+            self.prober.notify_one();
+        }
+    }
+
+    /// Whether a probe was asked for since the last call. Who asks after this is heard by the next call.
+    pub(crate) fn take_probe_asked(&self) -> bool {
+        self.probe_asked.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn settle(&self, fence: Fence, outcome: Outcome) {
+        let is_unknown = matches!(outcome, Outcome::Unknown { .. });
+        if self.settling.settle(fence, outcome, now_ms()) || is_unknown {
+            self.prober.notify_one();
+        }
+    }
+
+    /// Nothing that was known of definitions and accounts holds any more.
+    pub(crate) fn forget_definitions(&self) {
+        self.catalog.changed(Changed::Everything);
+        self.accounts_epoch.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn set_state(&self, state: FollowState) {
+        self.state().state = state;
+    }
+
+    pub(crate) fn set_file(&self, file: &[u8]) {
+        self.state().file = String::from_utf8_lossy(file).into_owned();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn status(&self) -> FollowStatus {
+        let (state, file) = {
+            let state = self.state();
+            (state.state.clone(), state.file.clone())
+        };
+        let counters = &self.counters;
+        FollowStatus {
+            state,
+            live: self.freshness.is_live(now_ms()),
+            applied: self.freshness.applied(),
+            visible: self.freshness.visible(),
+            file,
+            offset: counters.offset.load(Ordering::Relaxed),
+            lag_ms: counters.lag_ms.load(Ordering::Relaxed),
+            generations: counters.generations.load(Ordering::Relaxed),
+            events: counters.events.load(Ordering::Relaxed),
+            transactions: counters.transactions.load(Ordering::Relaxed),
+            probes: counters.probes.load(Ordering::Relaxed),
+            unsettled: u64::try_from(self.settling.len()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl Definitions for Arc<Shared> {
+    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>> {
+        self.catalog.descendants(schema, table)
+    }
+
+    fn changed(&self, what: Changed<'_>) {
+        self.catalog.changed(what);
+        self.definitions.notify_one();
+    }
+
+    fn accounts_changed(&self) {
+        self.accounts_epoch.fetch_add(1, Ordering::Release);
+    }
+}

@@ -1,0 +1,268 @@
+//! The follower's thread: one generation after another.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use freshet_cache::{Dep, Position};
+use freshet_protocol::random_scramble;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+use tracing::{info, warn};
+
+use super::asks::{Control, refuse};
+use super::clock::now_ms;
+use super::globals::Globals;
+use super::open::{Identity, Opened, open};
+use super::prober::Prober;
+use super::settings::{Refusal, Settings, sees_threads};
+use super::shared::{Ask, Counters, Shared};
+use super::status::FollowState;
+use super::stream::{Generation, Over};
+use crate::applier::Applier;
+use crate::connection::{Connection, within};
+use crate::control::connect;
+use crate::error::Error;
+use crate::server::ServerInfo;
+use crate::timeline::Timeline;
+
+/// The pause before a failed connection is made again: it doubles from the least to the greatest.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// A connection that lasted this long was a success, after which the pauses start from the least again.
+const LASTED: Duration = Duration::from_secs(10);
+
+/// The time between two looks at whether a server that could not be followed can be.
+const OFF_EVERY: Duration = Duration::from_secs(5);
+
+/// Time allowed for reading what the server is, on a new connection.
+const DESCRIPTION_LIMIT: Duration = Duration::from_secs(60);
+
+/// What lives on the follower's thread.
+pub(crate) struct Follower {
+    shared: Arc<Shared>,
+    asks: mpsc::Receiver<Ask>,
+    identity: Identity,
+    /// The highest number that the server gave to a connection of ours. It counts from 1 when it starts.
+    thread_id: u32,
+    /// The global variables when they were last looked at, over all generations.
+    globals: Option<Globals>,
+    /// Why there was no stream, as it was last logged.
+    logged: String,
+}
+
+/// The two connections for questions, and what was read on them.
+struct Reached {
+    control: Connection,
+    prober: Connection,
+    server: Arc<ServerInfo>,
+    settings: Settings,
+    globals: Globals,
+    /// Whether the list of processes shows us those of other accounts.
+    sees_threads: bool,
+}
+
+impl Follower {
+    pub(crate) fn new(shared: Arc<Shared>, asks: mpsc::Receiver<Ask>) -> Self {
+        let identity = Identity::new(shared.config.server_id);
+        Self { shared, asks, identity, thread_id: 0, globals: None, logged: String::new() }
+    }
+
+    /// Follows until the last handle is dropped.
+    pub(crate) async fn run(mut self) {
+        let mut pause = PAUSE_MIN;
+        loop {
+            let began = Instant::now();
+            let over = self.connected().await;
+            self.lose();
+            if matches!(over, Over::Stopped) {
+                return;
+            }
+            self.report(&over);
+            if began.elapsed() > LASTED {
+                pause = PAUSE_MIN;
+            }
+            let until = Instant::now() + jittered(pause);
+            if timeout_at(until, refuse_all(&mut self.asks)).await.is_ok() {
+                return;
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// From connecting to the loss of the connections.
+    async fn connected(&mut self) -> Over {
+        let reached = tokio::select! {
+            reached = reach(&self.shared) => reached,
+            () = refuse_all(&mut self.asks) => return Over::Stopped,
+        };
+        match reached {
+            Ok(reached) => match self.serve(reached).await {
+                Ok(never) => never,
+                Err(over) => over,
+            },
+            Err(error) => Over::Connection(error),
+        }
+    }
+
+    /// Follows if the server can be followed; otherwise serves sessions' questions until it can.
+    async fn serve(&mut self, mut reached: Reached) -> Result<Over, Over> {
+        self.got_to_know(&mut reached);
+        loop {
+            let timeline = self.next_timeline();
+            let config = &self.shared.config;
+            let opening = open(config, &self.identity, &reached.settings, &mut reached.prober, timeline);
+            match opening.await {
+                Ok(opened) => return self.follow(reached, opened).await,
+                Err(Refusal::Failed(error)) => return Err(error.into()),
+                Err(Refusal::Off { why, remedy }) => self.be_off(&mut reached, why, remedy).await?,
+            }
+        }
+    }
+
+    fn got_to_know(&mut self, reached: &mut Reached) {
+        let least = reached.control.thread_id().min(reached.prober.thread_id());
+        if least <= self.thread_id {
+            self.shared.settling.server_restarted();
+        }
+        self.thread_id = reached.control.thread_id().max(reached.prober.thread_id());
+        self.shared.set_server(Arc::clone(&reached.server));
+        if self.globals.as_ref().is_some_and(|before| before.differs_from(&reached.globals)) {
+            self.shared.globals_changed();
+        }
+    }
+
+    /// All of its positions are above those that were given out.
+    fn next_timeline(&self) -> Timeline {
+        let freshness = &self.shared.freshness;
+        Timeline::after(freshness.applied().max(freshness.visible()))
+    }
+
+    /// Without a stream, everything but the stream. Returns when it is time to try again.
+    async fn be_off(&mut self, reached: &mut Reached, why: String, remedy: String) -> Result<(), Over> {
+        let reason = format!("{why}; remedy: {remedy}");
+        if self.logged != reason {
+            warn!(%why, %remedy, "the server cannot be followed: everything is forwarded and nothing cached");
+            self.logged = reason;
+        }
+        self.shared.set_state(FollowState::Off { why, remedy });
+        let control = Control {
+            shared: &self.shared,
+            server: &reached.server,
+            settings: &reached.settings,
+            connection: &mut reached.control,
+            asks: &mut self.asks,
+            globals: &mut reached.globals,
+        };
+        match timeout_at(Instant::now() + OFF_EVERY, control.run(None)).await {
+            Ok(Err(Over::Changed(_))) | Err(_) => {}
+            Ok(Err(over)) => return Err(over),
+            Ok(Ok(())) => {}
+        }
+        reached.settings =
+            within(DESCRIPTION_LIMIT, "reading the settings", Settings::read(&mut reached.prober)).await?;
+        Ok(())
+    }
+
+    /// One generation.
+    async fn follow(&mut self, mut reached: Reached, opened: Opened) -> Result<Over, Over> {
+        let Opened { mut connection, decoder, timeline, reading, visible, executed, starts_visible } = opened;
+        self.thread_id = self.thread_id.max(connection.thread_id());
+        let shared = Arc::clone(&self.shared);
+        let start = timeline.here();
+        let visible_by = visible.by();
+        let generation = Generation {
+            applier: RefCell::new(Applier::new(
+                Arc::clone(&shared.freshness),
+                Arc::clone(&shared),
+                reading,
+                timeline,
+            )),
+            visible: RefCell::new(visible),
+            shared: Arc::clone(&shared),
+        };
+        self.begin(start, starts_visible);
+        shared.settling.started(executed, start);
+        shared.set_state(FollowState::Following { visible_by });
+        self.logged.clear();
+        info!(start = start.get(), visible_by, "following the binlog");
+        let control = Control {
+            shared: &shared,
+            server: &reached.server,
+            settings: &reached.settings,
+            connection: &mut reached.control,
+            asks: &mut self.asks,
+            globals: &mut reached.globals,
+        };
+        let prober = Prober::new(&generation, &mut reached.prober, &reached.settings, reached.sees_threads);
+        let over = tokio::select! {
+            over = generation.read(&mut connection, decoder) => over,
+            over = prober.run() => over,
+            over = control.run(Some(&generation)) => over,
+        };
+        self.globals = Some(reached.globals);
+        over.map(|()| Over::Stopped)
+    }
+
+    /// Everything was stamped when the last generation was lost; what is stored from here on is read after the start.
+    fn begin(&self, start: Position, starts_visible: bool) {
+        let freshness = &self.shared.freshness;
+        freshness.stamp(Dep::EVERYTHING, start);
+        freshness.publish_applied(start);
+        if starts_visible {
+            freshness.publish_visible(start);
+        }
+        Counters::count(&self.shared.counters.generations);
+    }
+
+    /// Nothing is known of what changes from here on. The order matters: hits end, then all that is stored is
+    /// made unservable for good, then the fences that protected it are lifted.
+    fn lose(&self) {
+        let shared = &self.shared;
+        shared.freshness.lives_until(0);
+        shared.freshness.stamp(Dep::EVERYTHING, self.next_timeline().start());
+        shared.forget_definitions();
+        shared.settling.ended(now_ms());
+    }
+
+    fn report(&mut self, over: &Over) {
+        let why = over.to_string();
+        if self.logged != why {
+            warn!(%why, "not following the server; everything cached was dropped");
+            self.logged.clone_from(&why);
+        }
+        self.shared.set_state(FollowState::Connecting { why });
+    }
+}
+
+/// Opens the connections for questions, and reads what the server is.
+async fn reach(shared: &Shared) -> Result<Reached, Error> {
+    let config = &shared.config;
+    let mut control = connect(config).await?;
+    let mut prober = connect(config).await?;
+    let describing = async {
+        let server = Arc::new(ServerInfo::read(&mut control).await?);
+        let globals = Globals::read(&mut control).await?;
+        let settings = Settings::read(&mut prober).await?;
+        let sees_threads = sees_threads(&prober.query("SHOW GRANTS").await?);
+        Ok((server, globals, settings, sees_threads))
+    };
+    let (server, globals, settings, sees_threads) =
+        within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
+    Ok(Reached { control, prober, server, settings, globals, sees_threads })
+}
+
+/// Answers questions with the news that there is no connection; ends when nobody can ask any more.
+async fn refuse_all(asks: &mut mpsc::Receiver<Ask>) {
+    while let Some(ask) = asks.recv().await {
+        refuse(ask);
+    }
+}
+
+/// Between a half and the whole of it, so that several of us do not come back at the same moment.
+fn jittered(pause: Duration) -> Duration {
+    let random = random_scramble();
+    // Each byte has seven random bits.
+    pause / 2 + pause / 2 * u32::from(random[0]) / 128
+}

@@ -1,0 +1,322 @@
+//! The fences that wait, and what each waits for.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use freshet_cache::Position;
+use freshet_protocol::binlog::Gtid;
+
+use super::Outcome;
+use super::executed::{Executed, Known};
+
+/// A wait for a GTID that takes longer is turned into a wait for a position, milliseconds. It would do no harm
+/// to go on waiting; this is for GTIDs that never come, such as one that a filter keeps from us.
+const GTID_WAIT_MS_MAX: u64 = 200;
+
+/// How long the fate of a write on a broken connection may stay open before the stream is started anew, milliseconds.
+const UNKNOWN_MS_MAX: u64 = 600_000;
+
+/// Fences that wait at once. At this bound all of those with a known outcome are exchanged for one fence on
+/// everything, which lasts until all of them are settled.
+const WAITING_MAX: usize = 65_536;
+
+/// Writes on broken connections whose fate is open at once. At this bound the stream is started anew, which ends the wait.
+const UNKNOWN_MAX: usize = 1_024;
+
+/// All fences that wait. `F` is the fence: dropping it lifts it.
+///
+/// The lock is held for a few map operations only, and never while a fence is dropped.
+pub(crate) struct Registry<F> {
+    inner: Mutex<Inner<F>>,
+    on_everything: Box<dyn Fn() -> F + Send + Sync>,
+}
+
+struct Inner<F> {
+    /// `None` between two generations: then nothing that was stored before can be served again.
+    executed: Option<Executed>,
+    applied: Position,
+    next_id: u64,
+    by_id: HashMap<u64, Waiting<F>>,
+    by_gtid: HashMap<Gtid, Vec<u64>>,
+    /// In the order of arrival; those that were settled meanwhile are skipped.
+    by_age: VecDeque<(u64, u64)>,
+    unbound: Vec<F>,
+    asked: Vec<F>,
+    bound: BTreeMap<Position, Vec<F>>,
+    /// The fences in `bound`.
+    bound_len: usize,
+    unknown: Vec<Unknown<F>>,
+}
+
+struct Waiting<F> {
+    fence: F,
+    /// Those that have not come by yet.
+    missing: Vec<Gtid>,
+}
+
+struct Unknown<F> {
+    fence: F,
+    thread_id: u32,
+    since_ms: u64,
+    /// The list of processes that is under way was asked for after this one arrived.
+    listed: bool,
+}
+
+impl<F> Registry<F> {
+    /// Nothing waits, and no stream is followed. `on_everything` raises a fence on everything.
+    pub(crate) fn new(on_everything: impl Fn() -> F + Send + Sync + 'static) -> Self {
+        let inner = Inner {
+            executed: None,
+            applied: Position::ZERO,
+            next_id: 0,
+            by_id: HashMap::new(),
+            by_gtid: HashMap::new(),
+            by_age: VecDeque::new(),
+            unbound: Vec::new(),
+            asked: Vec::new(),
+            bound: BTreeMap::new(),
+            bound_len: 0,
+            unknown: Vec::new(),
+        };
+        Self { inner: Mutex::new(inner), on_everything: Box::new(on_everything) }
+    }
+
+    /// Hands over a fence. True if a position is wanted now: see [`Self::begin_bound`].
+    pub(crate) fn settle(&self, fence: F, outcome: Outcome, now_ms: u64) -> bool {
+        let mut inner = self.lock();
+        let lifted = inner.settle(fence, outcome, now_ms);
+        let collapsed = if inner.len() > WAITING_MAX { inner.take_committed() } else { Vec::new() };
+        if !collapsed.is_empty() {
+            let everything = (self.on_everything)();
+            inner.unbound.push(everything);
+        }
+        let wants_bound = !inner.unbound.is_empty();
+        drop(inner);
+        drop((lifted, collapsed));
+        wants_bound
+    }
+
+    /// The stream has applied a transaction (or moved over nothing) up to `at`, and `applied` was published.
+    pub(crate) fn applied(&self, gtid: Option<&Gtid>, at: Position) {
+        let lifted = self.lock().applied(gtid, at);
+        drop(lifted);
+    }
+
+    /// A generation starts: `executed` is what it began with, everything was stamped and `applied` is published.
+    pub(crate) fn started(&self, executed: Executed, at: Position) {
+        let mut inner = self.lock();
+        inner.executed = Some(executed);
+        inner.applied = at;
+    }
+
+    /// The generation is over, everything was stamped above all that is stored: the fences of known commits have nothing
+    /// left to protect. Those whose fate is open stay, since they may yet change what the next generation stores.
+    pub(crate) fn ended(&self, now_ms: u64) {
+        let mut inner = self.lock();
+        inner.executed = None;
+        let lifted = inner.take_committed();
+        let is_full = inner.unknown.len() >= UNKNOWN_MAX;
+        let overdue = inner.take_unknown(|unknown| is_full || unknown.is_overdue(now_ms));
+        inner.unknown.iter_mut().for_each(|unknown| unknown.listed = false);
+        drop(inner);
+        drop((lifted, overdue));
+    }
+
+    /// To be called now and then: turns long waits for a GTID into waits for a position. True if one is wanted.
+    pub(crate) fn tick(&self, now_ms: u64) -> bool {
+        let mut inner = self.lock();
+        inner.unbind_old(now_ms);
+        !inner.unbound.is_empty()
+    }
+
+    /// Whether the binlog's end has to be read. If so, it has to be read after this call, and told to [`Self::bound`].
+    pub(crate) fn begin_bound(&self) -> bool {
+        let mut inner = self.lock();
+        let unbound = mem::take(&mut inner.unbound);
+        inner.asked.extend(unbound);
+        !inner.asked.is_empty()
+    }
+
+    /// The binlog's end as read after [`Self::begin_bound`]; `None` if it lies before all that this stream brings.
+    pub(crate) fn bound(&self, end: Option<Position>) {
+        let mut inner = self.lock();
+        let asked = mem::take(&mut inner.asked);
+        let lifted = match end {
+            Some(end) if end > inner.applied => {
+                inner.bound_len += asked.len();
+                inner.bound.entry(end).or_default().extend(asked);
+                Vec::new()
+            }
+            _ => asked,
+        };
+        drop(inner);
+        drop(lifted);
+    }
+
+    /// Whether the server's list of processes has to be read; if so it has to be asked for after this call.
+    pub(crate) fn begin_list(&self) -> bool {
+        let mut inner = self.lock();
+        inner.unknown.iter_mut().for_each(|unknown| unknown.listed = true);
+        !inner.unknown.is_empty()
+    }
+
+    /// The list of processes as asked for after [`Self::begin_list`]: those that are gone now wait for a position.
+    pub(crate) fn listed(&self, alive: &HashSet<u32>) {
+        let mut inner = self.lock();
+        let gone = inner.take_unknown(|unknown| unknown.listed && !alive.contains(&unknown.thread_id));
+        inner.unbound.extend(gone);
+    }
+
+    /// Whether a write's fate has been open for so long that the stream should be started anew.
+    pub(crate) fn is_overdue(&self, now_ms: u64) -> bool {
+        let inner = self.lock();
+        inner.unknown.len() >= UNKNOWN_MAX || inner.unknown.iter().any(|unknown| unknown.is_overdue(now_ms))
+    }
+
+    /// The server that is followed next has been started after the one that was followed before, so that every thread of
+    /// the earlier one has come to its end. To be called between [`Self::ended`] and [`Self::started`].
+    pub(crate) fn server_restarted(&self) {
+        let gone = self.lock().take_unknown(|_| true);
+        drop(gone);
+    }
+
+    /// Fences that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// A panic while the lock was held is impossible short of running out of memory; the maps are whole in any case.
+    fn lock(&self) -> MutexGuard<'_, Inner<F>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F> Inner<F> {
+    fn len(&self) -> usize {
+        self.by_id.len() + self.unbound.len() + self.asked.len() + self.bound_len + self.unknown.len()
+    }
+
+    /// Returns the fence if it can be lifted now.
+    fn settle(&mut self, fence: F, outcome: Outcome, now_ms: u64) -> Option<F> {
+        let is_followed = self.executed.is_some();
+        match outcome {
+            Outcome::Nothing => return Some(fence),
+            Outcome::Unknown { .. } if !is_followed && self.unknown.len() >= UNKNOWN_MAX => {
+                return Some(fence);
+            }
+            Outcome::Unknown { thread_id } => {
+                self.unknown.push(Unknown { fence, thread_id, since_ms: now_ms, listed: false });
+            }
+            // Nothing that was stored can be served, and what will be stored is read after this commit.
+            _ if !is_followed => return Some(fence),
+            Outcome::Committed(gtids) if !gtids.is_empty() => return self.await_gtids(fence, &gtids, now_ms),
+            Outcome::Committed(_) | Outcome::CommittedSomewhere => self.unbound.push(fence),
+        }
+        None
+    }
+
+    fn await_gtids(&mut self, fence: F, gtids: &[Gtid], now_ms: u64) -> Option<F> {
+        let executed = self.executed.as_ref()?;
+        let mut awaited: Vec<&Gtid> = Vec::new();
+        for gtid in gtids {
+            match executed.known(gtid) {
+                Known::Applied => {}
+                Known::Awaited if awaited.contains(&gtid) => {}
+                Known::Awaited => awaited.push(gtid),
+                Known::Unreliable => {
+                    self.unbound.push(fence);
+                    return None;
+                }
+            }
+        }
+        if awaited.is_empty() {
+            return Some(fence);
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        let missing: Vec<Gtid> = awaited.into_iter().cloned().collect();
+        for gtid in &missing {
+            self.by_gtid.entry(gtid.clone()).or_default().push(id);
+        }
+        self.by_age.push_back((now_ms, id));
+        self.by_id.insert(id, Waiting { fence, missing });
+        None
+    }
+
+    fn applied(&mut self, gtid: Option<&Gtid>, at: Position) -> Vec<F> {
+        self.applied = self.applied.max(at);
+        let mut lifted = Vec::new();
+        if let (Some(executed), Some(gtid)) = (&mut self.executed, gtid) {
+            executed.add(gtid);
+            for id in self.by_gtid.remove(gtid).unwrap_or_default() {
+                lifted.extend(self.one_less(id, gtid));
+            }
+        }
+        while let Some(first) = self.bound.first_entry().filter(|first| *first.key() <= at) {
+            let fences = first.remove();
+            self.bound_len -= fences.len();
+            lifted.extend(fences);
+        }
+        lifted
+    }
+
+    fn one_less(&mut self, id: u64, gtid: &Gtid) -> Option<F> {
+        let waiting = self.by_id.get_mut(&id)?;
+        waiting.missing.retain(|missing| missing != gtid);
+        if !waiting.missing.is_empty() {
+            return None;
+        }
+        self.by_id.remove(&id).map(|waiting| waiting.fence)
+    }
+
+    fn unbind_old(&mut self, now_ms: u64) {
+        while let Some(&(since_ms, id)) = self.by_age.front() {
+            if since_ms + GTID_WAIT_MS_MAX > now_ms && self.by_id.contains_key(&id) {
+                break;
+            }
+            self.by_age.pop_front();
+            self.unbind(id);
+        }
+    }
+
+    fn unbind(&mut self, id: u64) {
+        let Some(waiting) = self.by_id.remove(&id) else { return };
+        for gtid in &waiting.missing {
+            if let Some(ids) = self.by_gtid.get_mut(gtid) {
+                ids.retain(|other| *other != id);
+                if ids.is_empty() {
+                    self.by_gtid.remove(gtid);
+                }
+            }
+        }
+        self.unbound.push(waiting.fence);
+    }
+
+    /// All fences whose commit is known to have happened.
+    fn take_committed(&mut self) -> Vec<F> {
+        self.by_gtid.clear();
+        self.by_age.clear();
+        let mut fences: Vec<F> = self.by_id.drain().map(|(_, waiting)| waiting.fence).collect();
+        fences.append(&mut self.unbound);
+        fences.append(&mut self.asked);
+        fences.extend(mem::take(&mut self.bound).into_values().flatten());
+        self.bound_len = 0;
+        fences
+    }
+
+    fn take_unknown(&mut self, which: impl Fn(&Unknown<F>) -> bool) -> Vec<F> {
+        let (taken, kept) = mem::take(&mut self.unknown).into_iter().partition(which);
+        self.unknown = kept;
+        Vec::into_iter(taken).map(|unknown: Unknown<F>| unknown.fence).collect()
+    }
+}
+
+impl<F> Unknown<F> {
+    fn is_overdue(&self, now_ms: u64) -> bool {
+        self.since_ms + UNKNOWN_MS_MAX <= now_ms
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+use std::sync::Arc;
+
+use super::*;
+
+/// A fence that can be counted: it is up while its `Arc` has a second owner.
+type Token = Arc<()>;
+
+struct Bench {
+    registry: Registry<Token>,
+    everything: Token,
+}
+
+fn bench(executed: Option<Executed>) -> Bench {
+    let everything = Token::default();
+    let raised = Arc::clone(&everything);
+    let registry = Registry::new(move || Arc::clone(&raised));
+    if let Some(executed) = executed {
+        registry.started(executed, at(0));
+    }
+    Bench { registry, everything }
+}
+
+impl Bench {
+    fn settle(&self, outcome: Outcome, now_ms: u64) -> Token {
+        let token = Token::default();
+        self.registry.settle(Arc::clone(&token), outcome, now_ms);
+        token
+    }
+}
+
+fn is_up(token: &Token) -> bool {
+    Arc::strong_count(token) > 1
+}
+
+fn at(raw: u64) -> Position {
+    Position::new(raw)
+}
+
+fn gtid(seq: u64) -> Gtid {
+    Gtid::MariaDb { domain: 0, server: 1, seq }
+}
+
+fn committed(seqs: &[u64]) -> Outcome {
+    Outcome::Committed(seqs.iter().map(|seq| gtid(*seq)).collect())
+}
+
+#[test]
+fn a_gtid_is_awaited_or_already_there() {
+    let bench = bench(Some(Executed::mariadb()));
+    let early = bench.settle(committed(&[1]), 0);
+    assert!(is_up(&early));
+    bench.registry.applied(Some(&gtid(1)), at(10));
+    assert!(!is_up(&early));
+    assert!(!is_up(&bench.settle(committed(&[1]), 0)), "the event overtook the OK packet");
+    assert!(!is_up(&bench.settle(Outcome::Nothing, 0)));
+    assert_eq!(bench.registry.len(), 0);
+}
+
+#[test]
+fn all_of_several_gtids_are_awaited() {
+    let bench = bench(Some(Executed::mariadb()));
+    let fence = bench.settle(committed(&[1, 2, 2]), 0);
+    bench.registry.applied(Some(&gtid(1)), at(10));
+    assert!(is_up(&fence));
+    bench.registry.applied(Some(&gtid(2)), at(20));
+    assert!(!is_up(&fence));
+}
+
+#[test]
+fn without_a_gtid_a_position_read_afterwards_bounds_it() {
+    let bench = bench(Some(Executed::mariadb()));
+    let first = bench.settle(Outcome::CommittedSomewhere, 0);
+    assert!(bench.registry.begin_bound());
+    let second = bench.settle(Outcome::CommittedSomewhere, 0);
+    bench.registry.bound(Some(at(100)));
+    bench.registry.applied(None, at(99));
+    assert!(is_up(&first));
+    bench.registry.applied(None, at(100));
+    assert!(!is_up(&first));
+    assert!(is_up(&second), "it came after the question was sent");
+    assert!(bench.registry.begin_bound());
+    bench.registry.bound(Some(at(100)));
+    assert!(!is_up(&second), "already applied");
+}
+
+#[test]
+fn a_question_that_failed_is_asked_again() {
+    let bench = bench(Some(Executed::mariadb()));
+    let fence = bench.settle(Outcome::CommittedSomewhere, 0);
+    assert!(bench.registry.begin_bound());
+    assert!(bench.registry.begin_bound());
+    bench.registry.bound(None);
+    assert!(!is_up(&fence));
+}
+
+#[test]
+fn a_gtid_that_does_not_come_is_settled_by_position() {
+    let bench = bench(Some(Executed::mariadb()));
+    let fence = bench.settle(committed(&[7]), 1_000);
+    assert!(!bench.registry.tick(1_000 + GTID_WAIT_MS_MAX - 1));
+    assert!(bench.registry.tick(1_000 + GTID_WAIT_MS_MAX));
+    assert!(bench.registry.begin_bound());
+    bench.registry.bound(Some(at(50)));
+    assert!(is_up(&fence));
+    bench.registry.applied(None, at(50));
+    assert!(!is_up(&fence));
+    assert!(bench.registry.lock().by_gtid.is_empty(), "nothing is left behind");
+}
+
+#[test]
+fn an_unknown_outcome_waits_for_the_thread_to_go_then_for_a_position() {
+    let bench = bench(Some(Executed::mariadb()));
+    let early = bench.settle(Outcome::Unknown { thread_id: 5 }, 0);
+    assert!(bench.registry.begin_list());
+    let late = bench.settle(Outcome::Unknown { thread_id: 6 }, 0);
+    bench.registry.listed(&HashSet::from([5]));
+    assert!(is_up(&early) && !bench.registry.begin_bound());
+    bench.registry.listed(&HashSet::new());
+    assert!(bench.registry.begin_bound());
+    bench.registry.bound(Some(at(9)));
+    bench.registry.applied(None, at(9));
+    assert!(!is_up(&early));
+    assert!(is_up(&late), "the list was asked for before it broke");
+}
+
+#[test]
+fn the_end_of_a_generation_lifts_what_is_known_and_keeps_what_is_not() {
+    let bench = bench(Some(Executed::mariadb()));
+    let known = bench.settle(committed(&[7]), 0);
+    let somewhere = bench.settle(Outcome::CommittedSomewhere, 0);
+    let unknown = bench.settle(Outcome::Unknown { thread_id: 5 }, 0);
+    bench.registry.ended(1_000);
+    assert!(!is_up(&known) && !is_up(&somewhere) && is_up(&unknown));
+    assert!(!is_up(&bench.settle(committed(&[8]), 0)), "nothing is served between generations");
+    bench.registry.started(Executed::mariadb(), at(1 << 40));
+    assert!(is_up(&unknown));
+    bench.registry.server_restarted();
+    assert!(!is_up(&unknown));
+}
+
+#[test]
+fn an_unknown_outcome_is_bounded_in_time() {
+    let bench = bench(Some(Executed::mariadb()));
+    let unknown = bench.settle(Outcome::Unknown { thread_id: 5 }, 0);
+    assert!(!bench.registry.is_overdue(UNKNOWN_MS_MAX - 1));
+    assert!(bench.registry.is_overdue(UNKNOWN_MS_MAX));
+    bench.registry.ended(UNKNOWN_MS_MAX);
+    assert!(!is_up(&unknown));
+}
+
+#[test]
+fn too_many_waiting_fences_become_one_on_everything() {
+    let bench = bench(Some(Executed::mariadb()));
+    let first = bench.settle(committed(&[1]), 0);
+    for seq in 2..=WAITING_MAX as u64 {
+        bench.settle(committed(&[seq]), 0);
+    }
+    assert!(is_up(&first));
+    assert_eq!(Arc::strong_count(&bench.everything), 2);
+    bench.settle(Outcome::CommittedSomewhere, 0);
+    assert!(!is_up(&first));
+    assert_eq!(Arc::strong_count(&bench.everything), 3, "raised before the others are lifted");
+    assert_eq!(bench.registry.len(), 1);
+    assert!(bench.registry.begin_bound());
+    bench.registry.bound(Some(at(10)));
+    bench.registry.applied(None, at(10));
+    assert_eq!(Arc::strong_count(&bench.everything), 2);
+}
