@@ -4,6 +4,7 @@
 //! not here does not exist. MySQL's own names are used wherever MySQL has one.
 
 /// One setting: its names, what it means, and what it may be.
+#[derive(Debug)]
 pub struct Setting {
     /// The key in the configuration file; with dashes for underscores, the flag.
     pub name: &'static str,

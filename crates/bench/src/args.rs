@@ -1,0 +1,100 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Parser, ValueEnum};
+
+/// Whatever ends a measurement early.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// Measures point selects on a sysbench table, with a share of updates, over many connections.
+#[derive(Debug, Parser)]
+#[command(name = "freshet-bench")]
+pub struct Args {
+    /// What is measured: NAME=HOST:PORT or NAME=/SOCKET, with ,PID for each server process whose processor time counts;
+    /// up to three, driven in turns
+    #[arg(long = "target", required = true, num_args = 1)]
+    pub targets: Vec<Target>,
+    /// Account
+    #[arg(long, default_value = "bench")]
+    pub user: String,
+    /// Its password: mysql_native_password, or caching_sha2_password that the server has cached, has over a unix
+    /// socket, or that is empty
+    #[arg(long, default_value = "")]
+    pub password: String,
+    /// Schema
+    #[arg(long, default_value = "sbtest")]
+    pub database: String,
+    /// Table
+    #[arg(long, default_value = "sbtest1")]
+    pub table: String,
+    /// Connections
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub clients: u32,
+    /// Length of a round
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    pub seconds: u32,
+    /// Rounds for each target
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub rounds: u32,
+    /// Rows that are asked for: ids 1 to this
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub keys: u32,
+    /// Which of them how often
+    #[arg(long, value_enum, default_value_t = Distribution::Uniform)]
+    pub distribution: Distribution,
+    /// Percent of the statements that are updates
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub writes: u8,
+    /// Makes the table first, through the first target
+    #[arg(long)]
+    pub prepare: bool,
+}
+
+/// How keys are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Distribution {
+    /// All alike.
+    Uniform,
+    /// The n-th key in proportion to 1/n, as most caches see it.
+    Zipf,
+}
+
+/// One thing that is measured.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Its name in the report.
+    pub name: String,
+    /// Where it listens.
+    pub address: Address,
+    /// Whose processor time is counted.
+    pub pids: Vec<u32>,
+}
+
+/// Where a target listens.
+#[derive(Debug, Clone)]
+pub enum Address {
+    /// `host:port`.
+    Tcp(String),
+    /// The path of a unix socket.
+    Unix(PathBuf),
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Target, String> {
+        let wrong = || format!("{text:?} is not NAME=HOST:PORT[,PID...] or NAME=/SOCKET[,PID...]");
+        let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
+        let mut parts = rest.split(',');
+        let address = parts.next().filter(|address| address.contains([':', '/'])).ok_or_else(wrong)?;
+        let pids = parts.map(|pid| pid.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
+        let address = if address.starts_with('/') {
+            Address::Unix(address.into())
+        } else {
+            Address::Tcp(address.to_owned())
+        };
+        Ok(Target { name: name.to_owned(), address, pids })
+    }
+}

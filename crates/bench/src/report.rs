@@ -1,0 +1,106 @@
+//! What is printed: one line a round, and the medians at the end.
+
+use std::io::{Write, stdout};
+
+use crate::args::{Args, Failure, Target};
+use crate::round::Outcome;
+
+/// All rounds so far.
+pub struct Report<'a> {
+    args: &'a Args,
+    lines: Vec<Line>,
+}
+
+/// One round's numbers.
+#[derive(Debug, Clone)]
+struct Line {
+    target: String,
+    per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+    server_us: f64,
+    own_us: f64,
+}
+
+impl Line {
+    fn new(target: &Target, outcome: &Outcome) -> Line {
+        let count = (outcome.latency.count() as f64).max(1.0);
+        Line {
+            target: target.name.clone(),
+            per_second: count / outcome.elapsed.as_secs_f64(),
+            p50_us: outcome.latency.quantile_us(0.5),
+            p99_us: outcome.latency.quantile_us(0.99),
+            server_us: outcome.server_us as f64 / count,
+            own_us: outcome.own_us as f64 / count,
+        }
+    }
+}
+
+impl<'a> Report<'a> {
+    /// An empty one.
+    pub fn new(args: &'a Args) -> Report<'a> {
+        Report { args, lines: Vec::new() }
+    }
+
+    /// What is measured, and the columns.
+    pub fn head(&self) -> Result<(), Failure> {
+        let a = self.args;
+        let mut out = stdout();
+        writeln!(
+            out,
+            "{} clients, {} keys {:?}, {} % writes, {} rounds of {} s",
+            a.clients, a.keys, a.distribution, a.writes, a.rounds, a.seconds
+        )?;
+        let titles = ["q/s", "ratio", "p50 us", "p99 us", "server us/q", "client us/q"];
+        write!(out, "{:>6} {:<12}", "round", "target")?;
+        for title in titles {
+            write!(out, " {title:>12}")?;
+        }
+        Ok(writeln!(out)?)
+    }
+
+    /// Prints a round. Its ratio is to the first target's of the same round.
+    pub fn add(&mut self, round: u32, target: &Target, outcome: Outcome) -> Result<(), Failure> {
+        let line = Line::new(target, &outcome);
+        self.lines.push(line.clone());
+        let before = (self.lines.len() - 1) / self.args.targets.len() * self.args.targets.len();
+        let first = self.lines.get(before).map_or(line.per_second, |first| first.per_second);
+        print(&round.to_string(), &line, line.per_second / first)
+    }
+
+    /// The medians over the rounds.
+    pub fn summary(&self) -> Result<(), Failure> {
+        let mut first = None;
+        for target in &self.args.targets {
+            let of = |number: fn(&Line) -> f64| {
+                median(self.lines.iter().filter(|line| line.target == target.name).map(number).collect())
+            };
+            let line = Line {
+                target: target.name.clone(),
+                per_second: of(|line| line.per_second),
+                p50_us: of(|line| line.p50_us),
+                p99_us: of(|line| line.p99_us),
+                server_us: of(|line| line.server_us),
+                own_us: of(|line| line.own_us),
+            };
+            print("median", &line, line.per_second / *first.get_or_insert(line.per_second))?;
+        }
+        Ok(())
+    }
+}
+
+fn print(round: &str, line: &Line, ratio: f64) -> Result<(), Failure> {
+    let mut out = stdout();
+    write!(out, "{round:>6} {:<12} {:>12.0} {ratio:>12.3}", line.target, line.per_second)?;
+    writeln!(
+        out,
+        " {:>12.1} {:>12.1} {:>12.2} {:>12.2}",
+        line.p50_us, line.p99_us, line.server_us, line.own_us
+    )?;
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}

@@ -1,0 +1,40 @@
+//! Makes the table that is measured, in sysbench's form.
+
+use crate::args::{Args, Failure};
+use crate::login;
+use crate::round::{query_packet, read_answer};
+use crate::wire::Wire;
+
+/// Rows for each INSERT.
+const BATCH_ROWS: u32 = 500;
+
+/// Makes schema and table anew through the first target.
+pub async fn prepare(args: &Args) -> Result<(), Failure> {
+    let target = args.targets.first().ok_or("there is no target")?;
+    let mut wire = login::open(args, target, "").await?;
+    let table = format!("{}.{}", args.database, args.table);
+    say(&mut wire, &format!("CREATE DATABASE IF NOT EXISTS {}", args.database)).await?;
+    say(&mut wire, &format!("DROP TABLE IF EXISTS {table}")).await?;
+    let columns =
+        "id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k_1 (k)";
+    say(&mut wire, &format!("CREATE TABLE {table} ({columns}) ENGINE=InnoDB")).await?;
+    let mut next = 1;
+    while next <= args.keys {
+        let end = args.keys.min(next + BATCH_ROWS - 1);
+        let rows: Vec<String> = (next..=end).map(row).collect();
+        say(&mut wire, &format!("INSERT INTO {table} VALUES {}", rows.join(","))).await?;
+        next = end + 1;
+    }
+    Ok(())
+}
+
+fn row(id: u32) -> String {
+    format!("({id},{id},'{id:0119}','{id:059}')")
+}
+
+async fn say(wire: &mut Wire, statement: &str) -> Result<(), Failure> {
+    let mut packet = Vec::new();
+    query_packet(&mut packet, statement);
+    wire.send_raw(&packet).await?;
+    Ok(read_answer(wire).await?)
+}
