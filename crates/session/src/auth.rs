@@ -19,6 +19,8 @@ mod secrets;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use freshet_protocol::{Capabilities, ChangeUser, Login, OkPacket};
 use freshet_upstream::net::Stream;
 use freshet_upstream::{Connection, Secret};
@@ -31,6 +33,9 @@ use crate::wire::Wire;
 
 /// What a packet may have, in bytes, before its sender has logged in: connection attributes are at most 64 KiB.
 pub const LOGIN_PACKET_BYTES_MAX: usize = 128 * 1024;
+
+/// How much longer than its client a login may take, so that the server can refuse what the client has left undone.
+const FAREWELL_TO_SERVER_MAX: Duration = Duration::from_secs(2);
 
 /// A client that is let in.
 #[derive(Debug)]
@@ -75,7 +80,7 @@ pub(crate) struct Scrambles {
 /// When the client is not let in. It has been told already, where it could be, and the connection is to be dropped.
 pub async fn admit(stream: Stream, gate: &Gate) -> Result<(Wire, Admitted), AdmitError> {
     let mut wire = Wire::new(stream, LOGIN_PACKET_BYTES_MAX);
-    let outcome = timeout(gate.options.login_timeout, greet::greet_and_login(&mut wire, gate)).await;
+    let outcome = timeout(gate.options.login_timeout + FAREWELL_TO_SERVER_MAX, greet::greet_and_login(&mut wire, gate)).await;
     let admitted = told(&mut wire, outcome.unwrap_or(Err(AdmitError::TimedOut))).await?;
     wire.set_packet_bytes_max(gate.options.max_allowed_packet);
     Ok((wire, admitted))
@@ -92,7 +97,7 @@ pub async fn reauthenticate(
     change: ChangeUser,
     gate: &Gate,
 ) -> Result<Admitted, AdmitError> {
-    let outcome = timeout(gate.options.login_timeout, login::change_user(wire, before, change, gate)).await;
+    let outcome = timeout(gate.options.login_timeout + FAREWELL_TO_SERVER_MAX, login::change_user(wire, before, change, gate)).await;
     told(wire, outcome.unwrap_or(Err(AdmitError::TimedOut))).await
 }
 

@@ -35,8 +35,8 @@ pub enum AdmitError {
 
 impl AdmitError {
     /// A refusal in our own words.
-    pub(super) fn refused(code: u16, sqlstate: &str, text: impl Into<String>) -> Self {
-        Self::Refused(ErrPacket::new(code, sqlstate, &text.into()))
+    pub(super) fn refused(code: u16, sqlstate: &str, text: impl AsRef<[u8]>) -> Self {
+        Self::Refused(ErrPacket::new(code, sqlstate, text))
     }
 
     /// What the client is told; `None` where nobody listens.

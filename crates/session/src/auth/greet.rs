@@ -4,6 +4,8 @@ use freshet_protocol::{
     Capabilities, ClientHello, Greeting, Login, Malformed, Packet, SslRequest, random_scramble,
 };
 
+use tokio::time::{Instant, timeout_at};
+
 use super::error::AdmitError;
 use super::gate::Gate;
 use super::login::{self, Client};
@@ -12,18 +14,18 @@ use crate::wire::Wire;
 
 /// Greets, reads the login, and has it judged.
 pub(super) async fn greet_and_login(wire: &mut Wire, gate: &Gate) -> Result<Admitted, AdmitError> {
+    let deadline = Instant::now() + gate.options.login_timeout;
     let server = gate.greeting().await.map_err(AdmitError::NoServer)?;
     let greeting = ours(gate, &server);
     wire.put(&greeting.encode());
-    wire.flush().await?;
-
-    let mut login = read_login(wire, gate).await?;
+    let said = timeout_at(deadline, said(wire, gate)).await;
+    let mut login = said.unwrap_or(Err(AdmitError::TimedOut))?;
     login.capabilities = login.capabilities.intersection(greeting.capabilities);
     if gate.options.require_tls && !wire.is_secure() {
         return Err(insecure());
     }
     let scrambles = Scrambles { greeting: greeting.scramble, switch: None };
-    let client = Client { login, scrambles, connection_id: greeting.connection_id };
+    let client = Client { login, scrambles, connection_id: greeting.connection_id, deadline };
     login::login(wire, client, gate).await
 }
 
@@ -37,8 +39,9 @@ fn ours(gate: &Gate, server: &Greeting) -> Greeting {
     }
 }
 
-/// The client's login, behind TLS if it asks for it.
-async fn read_login(wire: &mut Wire, gate: &Gate) -> Result<Login, AdmitError> {
+/// What the client says to our greeting: its login, behind TLS if it asks for it.
+async fn said(wire: &mut Wire, gate: &Gate) -> Result<Login, AdmitError> {
+    wire.flush().await?;
     match hello(&wire.packet().await?)? {
         ClientHello::Login(login) => Ok(login),
         ClientHello::Ssl(request) => login_behind_tls(wire, gate, &request).await,

@@ -3,6 +3,8 @@
 use freshet_protocol::{ChangeUser, Login, OkPacket, auth_more, caching_sha2};
 use freshet_upstream::{Connection, Error, Password, Responder, Secret};
 
+use tokio::time::Instant;
+
 use super::error::AdmitError;
 use super::gate::{Epoch, Gate};
 use super::local::{self, Proof};
@@ -21,6 +23,8 @@ pub(super) struct Client {
     pub(super) login: Login,
     pub(super) scrambles: Scrambles,
     pub(super) connection_id: u32,
+    /// When the client's time for the login is over.
+    pub(super) deadline: Instant,
 }
 
 impl Scrambles {
@@ -50,7 +54,8 @@ pub(super) async fn change_user(
     gate: &Gate,
 ) -> Result<Admitted, AdmitError> {
     let Admitted { login, scrambles, connection_id, upstream, .. } = before;
-    let client = Client { login: changed(login, change), scrambles, connection_id };
+    let deadline = Instant::now() + gate.options.login_timeout;
+    let client = Client { login: changed(login, change), scrambles, connection_id, deadline };
     judge(wire, client, upstream, gate).await
 }
 
@@ -88,7 +93,7 @@ async fn judge(
     };
     wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
     wire.flush().await?;
-    let Client { login, scrambles, connection_id } = client;
+    let Client { login, scrambles, connection_id, .. } = client;
     let Verdict { upstream, secret, ok } = verdict;
     let (user, database) = (login.user.clone(), login.database.clone());
     Ok(Admitted { user, login, database, upstream, secret, connection_id, ok, scrambles })

@@ -1,12 +1,11 @@
 //! Answers the server's questions during a login by asking the client.
 
-use std::io;
-
 use freshet_protocol::{
     CACHING_SHA2_PASSWORD, Capabilities, MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN,
     SHA256_PASSWORD, auth_more, auth_switch, caching_sha2,
 };
 use freshet_upstream::{Challenge, Error, Password, Responder, Secret};
+use tokio::time::timeout_at;
 use zeroize::Zeroizing;
 
 use super::error::AdmitError;
@@ -16,6 +15,14 @@ use super::local::{self, is_empty};
 use super::login::Client;
 use crate::wire::Wire;
 
+/// The length of a `mysql_native_password` proof.
+const NATIVE_PROOF_BYTES: usize = 20;
+/// The length of a `caching_sha2_password` proof.
+const SHA2_PROOF_BYTES: usize = 32;
+/// The length of an answer to a plugin whose answers we do not know: that of a signature.
+const OTHER_PROOF_BYTES: usize = 64;
+/// What an answer that proves nothing is filled with: no byte that begins a request.
+const NOTHING: u8 = 0xFF;
 /// The header of a switch to another plugin.
 const SWITCH: u8 = 0xFE;
 
@@ -53,6 +60,18 @@ impl<'a> Relay<'a> {
         Relayed { learned: self.learned, challenged: self.challenged, failure: self.failure }
     }
 
+    async fn asked(
+        &mut self,
+        plugin: &str,
+        challenge: Challenge<'_>,
+        secure: bool,
+    ) -> Result<Option<Vec<u8>>, AdmitError> {
+        match challenge {
+            Challenge::Switch(data) => self.switched(plugin, data, secure).await,
+            Challenge::More(data) => self.more(plugin, data, secure).await,
+        }
+    }
+
     async fn switched(
         &mut self,
         plugin: &str,
@@ -61,7 +80,7 @@ impl<'a> Relay<'a> {
     ) -> Result<Option<Vec<u8>>, AdmitError> {
         self.challenged = true;
         if self.password.is_some() && is_stored_by_server(plugin) {
-            return self.from_password(plugin, Challenge::Switch(data), secure).await;
+            return self.by_password(plugin, Challenge::Switch(data), secure).await;
         }
         if !self.client.login.capabilities.contains(Capabilities::PLUGIN_AUTH) {
             return self.cannot_switch();
@@ -80,7 +99,7 @@ impl<'a> Relay<'a> {
 
     async fn more(&mut self, plugin: &str, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
         if self.password.is_some() && is_stored_by_server(plugin) {
-            return self.from_password(plugin, Challenge::More(data), secure).await;
+            return self.by_password(plugin, Challenge::More(data), secure).await;
         }
         match (plugin, data) {
             (CACHING_SHA2_PASSWORD, [caching_sha2::FAST_AUTH_OK]) => {
@@ -171,14 +190,14 @@ impl<'a> Relay<'a> {
             Given::Password(secret) => {
                 self.learned = Some(secret.clone());
                 self.password = Some(Password::new(secret));
-                self.from_password(plugin, challenge, secure).await
+                self.by_password(plugin, challenge, secure).await
             }
             // The client encrypted it for the server whose key it was given beforehand; that server may read it.
             Given::Sealed(bytes) => Ok(Some(bytes)),
         }
     }
 
-    async fn from_password(
+    async fn by_password(
         &mut self,
         plugin: &str,
         challenge: Challenge<'_>,
@@ -214,15 +233,28 @@ impl Responder for Relay<'_> {
         challenge: Challenge<'_>,
         secure: bool,
     ) -> Result<Option<Vec<u8>>, Error> {
-        let answer = match challenge {
-            Challenge::Switch(data) => self.switched(plugin, data, secure).await,
-            Challenge::More(data) => self.more(plugin, data, secure).await,
-        };
-        answer.map_err(|failure| {
+        if self.failure.is_some() {
+            return Ok(Some(no_proof(plugin)));
+        }
+        // The client's time may pass, but the conversation with the server comes to its end.
+        let answer = timeout_at(self.client.deadline, self.asked(plugin, challenge, secure)).await;
+        let answer = answer.unwrap_or(Err(AdmitError::TimedOut));
+        Ok(answer.unwrap_or_else(|failure| {
             self.failure = Some(failure);
-            Error::Io(io::ErrorKind::ConnectionAborted.into())
-        })
+            Some(no_proof(plugin))
+        }))
     }
+}
+
+/// An answer that proves nothing, for a server whose client has failed. The server is to refuse the login, and not to
+/// see it broken off: it counts those against our host, which it blocks for everybody after `max_connect_errors`.
+fn no_proof(plugin: &str) -> Vec<u8> {
+    let len = match plugin {
+        MYSQL_NATIVE_PASSWORD => NATIVE_PROOF_BYTES,
+        CACHING_SHA2_PASSWORD => SHA2_PROOF_BYTES,
+        _ => OTHER_PROOF_BYTES,
+    };
+    vec![NOTHING; len]
 }
 
 /// The plugins whose passwords the server keeps itself: they change only with a trace in the binlog, and from the
