@@ -1,16 +1,46 @@
-//! What is known of the server's tables and views.
-#![allow(clippy::unimplemented)]
+//! What is known of the server's tables and views: shared by the applier, which says what changed
+//! and asks what a change reaches, and by the sessions, which ask what a result depends on.
+//!
+//! # Why what is here can be believed
+//!
+//! A definition is read from the server at some moment, and the stream tells of its changes at
+//! another. Two rules bring them together.
+//!
+//! *A table's definition* is kept only if no change of it has been stamped that is newer than the
+//! position known visible before the reading began, and if [`Catalog::changed`] was not called
+//! while it was read. A change that the reading may have missed has a position above that, so its
+//! stamp or its call refuses the reading. A change that the reading has seen before the stream
+//! tells of it will still be told of, and then drops what was kept; until then the definition is
+//! newer than what the applier knows, which is what a query that is sent now meets as well.
+//!
+//! *The foreign keys* are used the other way round: the applier asks what a change in the past
+//! could reach, so keys that are too new may lack one that was there at the time. They count only
+//! once everything is applied that was in the binlog when they had been read. Until then the
+//! older keys count together with every table whose definition changed since, as if every table
+//! could reach those.
 
-use std::sync::Arc;
+mod closure;
+mod foreign_keys;
+mod generated;
+mod load;
+mod rules;
+mod table_info;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use freshet_cache::{Freshness, Position};
 
-use crate::connection::Connection;
 use crate::error::Error;
 use crate::server::ServerInfo;
+use closure::Reach;
 
-/// A schema and a name in it, as the server reports them.
-pub type Name = (String, String);
+pub use foreign_keys::{ForeignKey, ForeignKeys};
+pub use table_info::{Name, TableInfo, TableKind};
+
+/// More tables than this are not remembered at once: then all are forgotten and read anew when
+/// they are asked for. At some 1 KiB each that is 100 MiB.
+pub const TABLES_MAX: usize = 100_000;
 
 /// Why a definition could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -24,41 +54,6 @@ pub enum CatalogError {
     Failed(#[from] Error),
 }
 
-/// What a name stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TableKind {
-    /// A table with rows of its own.
-    Base,
-    /// A view; these are the tables and views that its own text names.
-    View {
-        /// What its text names.
-        names: Vec<Name>,
-    },
-    /// Nothing that our account can see.
-    Unseen,
-}
-
-/// What is known of one table or view.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableInfo {
-    /// Schema and name as the server reports them.
-    pub name: Name,
-    /// What it is.
-    pub kind: TableKind,
-    /// The storage engine; empty for a view.
-    pub engine: String,
-    /// Whether results that read it may be cached, or why not, in words for users.
-    pub cacheable: Result<(), String>,
-    /// What a result that reads it depends on: itself, and for a view everything below it, views
-    /// (for their definitions) and tables.
-    pub base_tables: Vec<Name>,
-    /// Everything that a change of its rows can change through foreign keys.
-    pub reaches: Vec<Name>,
-    /// Whether a change of its rows may run triggers. True as well if our account cannot see
-    /// whether it has any.
-    pub has_triggers: bool,
-}
-
 /// What a definition change may have concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed<'a> {
@@ -70,86 +65,113 @@ pub enum Changed<'a> {
     Everything,
 }
 
-/// What is known of the server's tables and views. Shared by all threads.
-#[derive(Debug)]
-pub struct Catalog;
-
-impl Catalog {
-    /// A catalog that knows nothing yet.
-    pub fn new(freshness: Arc<Freshness>) -> Self {
-        let _ = freshness;
-        unimplemented!()
-    }
-
-    /// Grows with every call of [`Self::changed`]; what was derived from definitions under an
-    /// older version is to be derived anew.
-    pub fn version(&self) -> u64 {
-        unimplemented!()
-    }
-
-    /// What is known of a table without asking.
-    pub fn known(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
-        let _ = (schema, name);
-        unimplemented!()
-    }
-
-    /// Reads a table's definition and keeps it.
-    ///
-    /// # Errors
-    /// [`CatalogError::Unsettled`] if it changed meanwhile.
-    pub async fn load(
-        &self,
-        connection: &mut Connection,
-        server: &ServerInfo,
-        schema: &str,
-        name: &str,
-    ) -> Result<Arc<TableInfo>, CatalogError> {
-        let _ = (connection, server, schema, name);
-        unimplemented!()
-    }
-
-    /// Says that definitions changed. To be called by the applier after it has stamped the change
-    /// and before it publishes the change's position as applied.
-    pub fn changed(&self, what: Changed<'_>) {
-        let _ = what;
-        unimplemented!()
-    }
-
-    /// What a change of this table's rows can change through foreign keys, itself not included,
-    /// from memory. `None`: not known now, so everything has to be taken for changed.
-    pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>> {
-        let _ = (schema, table);
-        unimplemented!()
-    }
-
-    /// Whether the foreign keys should be read again, and the ticket to hand in with them.
-    pub fn foreign_keys_wanted(&self) -> Option<ForeignKeysTicket> {
-        unimplemented!()
-    }
-
-    /// Hands in foreign keys that were read after the ticket was taken. `read_by` is the end of
-    /// the binlog, read after them: they count once everything up to there is applied.
-    pub fn accept_foreign_keys(&self, ticket: ForeignKeysTicket, keys: ForeignKeys, read_by: Position) {
-        let _ = (ticket, keys, read_by);
-        unimplemented!()
-    }
-}
-
 /// Which changes had been told of when foreign keys began to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignKeysTicket(u64);
 
-/// All foreign keys of the server through which a change of one table changes another.
-#[derive(Debug, Clone, Default)]
-pub struct ForeignKeys;
+/// What is known of the server's tables and views. Shared by all threads.
+pub struct Catalog {
+    freshness: Arc<Freshness>,
+    /// Held for lookups in memory and never across an await.
+    state: Mutex<State>,
+}
 
-impl ForeignKeys {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// If the connection breaks or the server refuses.
-    pub async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
-        let _ = (connection, server);
-        unimplemented!()
+#[derive(Debug, Default)]
+struct State {
+    /// Grows with every change; a reading that began under another version is not kept.
+    version: u64,
+    /// Whether names are compared without regard to case.
+    fold: bool,
+    tables: HashMap<Name, Arc<TableInfo>>,
+    reach: Reach,
+}
+
+impl State {
+    fn name(&self, schema: &str, name: &str) -> Name {
+        if self.fold { (schema.to_lowercase(), name.to_lowercase()) } else { (schema.into(), name.into()) }
     }
 }
+
+impl Catalog {
+    /// A catalog that knows nothing yet: every table reaches everything.
+    pub fn new(freshness: Arc<Freshness>) -> Self {
+        Self { freshness, state: Mutex::default() }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // Nothing in here panics half-way through a change, so a poisoned lock guards sound data.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets everything, because another stretch of the stream begins on this server.
+    pub fn begin(&self, server: &ServerInfo) {
+        let mut state = self.state();
+        let version = state.version + 1;
+        let dropped =
+            std::mem::replace(&mut *state, State { version, fold: server.folds_names(), ..State::default() });
+        drop(state);
+        drop(dropped);
+    }
+
+    /// Grows with every call of [`Self::changed`] and [`Self::begin`]; what was derived from
+    /// definitions under an older version is to be derived anew.
+    pub fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    /// What is known of a table without asking the server.
+    pub fn known(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
+        let state = self.state();
+        state.tables.get(&state.name(schema, name)).cloned()
+    }
+
+    /// Says that definitions changed. To be called by the applier after it has stamped the change
+    /// and before it publishes the change's position as applied.
+    ///
+    /// All definitions are forgotten, whatever changed: a view's depends on others, and what a
+    /// table reaches depends on the foreign keys of any other.
+    pub fn changed(&self, what: Changed<'_>) {
+        let mut state = self.state();
+        state.version += 1;
+        let dropped = std::mem::take(&mut state.tables);
+        match what {
+            Changed::Tables(names) => {
+                let names: Vec<Name> = names.iter().map(|(schema, name)| state.name(schema, name)).collect();
+                state.reach.tables_changed(names);
+            }
+            Changed::Schema(_) | Changed::Everything => state.reach.anything_changed(),
+        }
+        drop(state);
+        drop(dropped);
+    }
+
+    /// What a change of this table's rows can change through foreign keys, itself not included
+    /// unless it reaches itself, from memory. `None`: not known now, so everything has to be taken
+    /// for changed.
+    pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>> {
+        let mut state = self.state();
+        let name = state.name(schema, table);
+        let applied = self.freshness.applied();
+        state.reach.of(&name, applied)
+    }
+
+    /// Whether the foreign keys should be read again, and the ticket to hand in with them.
+    pub fn foreign_keys_wanted(&self) -> Option<ForeignKeysTicket> {
+        let state = self.state();
+        state.reach.is_wanting().then_some(ForeignKeysTicket(state.version))
+    }
+
+    /// Hands in foreign keys that were read after the ticket was taken. `read_by` is the end of
+    /// the binlog, asked for after they were read: they count once everything up to there is
+    /// applied, unless definitions change before.
+    pub fn accept_foreign_keys(&self, ticket: ForeignKeysTicket, keys: ForeignKeys, read_by: Position) {
+        let mut state = self.state();
+        if state.version == ticket.0 {
+            let keys = if state.fold { keys.folded() } else { keys };
+            state.reach.stage(keys, read_by);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

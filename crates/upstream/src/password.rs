@@ -39,9 +39,10 @@ impl Password {
             SHA256_PASSWORD if secure || self.secret.is_empty() => Ok(self.secret.with_nul().to_vec()),
             SHA256_PASSWORD => Ok(vec![SHA256_REQUEST_PUBLIC_KEY]),
             MYSQL_CLEAR_PASSWORD if secure => Ok(self.secret.with_nul().to_vec()),
-            MYSQL_CLEAR_PASSWORD => {
-                Err(refusal(plugin, "the password would be sent in clear: use TLS (ssl-mode=required) or a unix socket"))
-            }
+            MYSQL_CLEAR_PASSWORD => Err(refusal(
+                plugin,
+                "the password would be sent in clear: use TLS (ssl-mode=required) or a unix socket",
+            )),
             _ => Err(refusal(
                 plugin,
                 "not supported for Freshet's own account: give that account caching_sha2_password, \
@@ -56,7 +57,9 @@ impl Password {
             (CACHING_SHA2_PASSWORD, [caching_sha2::FULL_AUTH]) if secure => {
                 Ok(Some(self.secret.with_nul().to_vec()))
             }
-            (CACHING_SHA2_PASSWORD, [caching_sha2::FULL_AUTH]) => Ok(Some(vec![caching_sha2::REQUEST_PUBLIC_KEY])),
+            (CACHING_SHA2_PASSWORD, [caching_sha2::FULL_AUTH]) => {
+                Ok(Some(vec![caching_sha2::REQUEST_PUBLIC_KEY]))
+            }
             (CACHING_SHA2_PASSWORD | SHA256_PASSWORD, pem) if !secure => {
                 let masked = caching_sha2::mask(&self.secret.with_nul(), &self.scramble);
                 rsa::encrypt(pem, &masked)

@@ -13,7 +13,10 @@ pub enum Challenge<'a> {
 }
 
 /// Answers the server's questions during a login: from a known password, or by asking a client.
-#[allow(async_fn_in_trait, reason = "logins run on single-threaded event loops and are never spawned as Send")]
+#[allow(
+    async_fn_in_trait,
+    reason = "logins run on single-threaded event loops and are never spawned as Send"
+)]
 pub trait Responder {
     /// Answers one challenge of the plugin named.
     ///

@@ -1,18 +1,24 @@
 //! What is known of the server, read once per control connection.
-#![allow(clippy::unimplemented)]
 
-use std::collections::BTreeMap;
+mod globals;
+mod privileges;
+mod variables;
+mod version;
 
 use freshet_protocol::Capabilities;
-use freshet_sql::{Flavor, Modes};
+use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Rows};
 use crate::error::Error;
 
-/// A server's version as numbers: major, minor, patch.
-pub type Version = (u16, u16, u16);
+pub use privileges::Privileges;
+pub use variables::Variables;
+pub use version::Version;
 
 /// What is known of the server.
+///
+/// All of it is read over one connection; it holds as long as that connection does, save the
+/// variables that can be set at run time.
 #[derive(Debug, Clone)]
 pub struct ServerInfo {
     /// The version string exactly as the greeting has it.
@@ -27,22 +33,190 @@ pub struct ServerInfo {
     pub collation: u8,
     /// The authentication plugin of its greeting.
     pub auth_plugin: String,
-    /// Whether rows are logged, and how.
-    pub variables: BTreeMap<String, String>,
+    /// All global variables, as they were.
+    pub variables: Variables,
+    /// Which schemas the binlog leaves out; `None` if our account may not see that.
+    pub filters: Option<Filters>,
+    /// Whether the server replicates from another one; `None` if our account may not see that.
+    pub is_replica: Option<bool>,
+    /// What our account may do.
+    pub privileges: Privileges,
+}
+
+/// The schemas that `binlog-do-db` and `binlog-ignore-db` name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filters {
+    /// If any are named here, only they are logged.
+    pub only: Vec<String>,
+    /// These are not logged.
+    pub except: Vec<String>,
+}
+
+impl Filters {
+    /// Whether everything is logged.
+    pub fn is_empty(&self) -> bool {
+        self.only.is_empty() && self.except.is_empty()
+    }
 }
 
 impl ServerInfo {
-    /// Reads it all.
+    /// Reads it all. What our account may not see is left unknown.
     ///
     /// # Errors
-    /// If the connection breaks or the server refuses even what everybody may ask.
+    /// If the connection breaks, or the server refuses even what everybody may ask.
     pub async fn read(connection: &mut Connection) -> Result<Self, Error> {
-        let _ = connection;
-        unimplemented!()
+        let greeting = connection.greeting().clone();
+        let variables = Variables::from(&connection.query("SHOW GLOBAL VARIABLES").await?);
+        // The greeting's version can be disguised for old clients; the variable is what counts.
+        let version_text = variables.text("version").to_owned();
+        let flavor = version::flavor(&version_text);
+        let version = Version::parse(&version_text);
+        Ok(Self {
+            version_text: greeting.server_version,
+            version,
+            flavor,
+            capabilities: greeting.capabilities,
+            collation: greeting.collation,
+            auth_plugin: greeting.auth_plugin,
+            variables,
+            filters: first_allowed(connection, binlog_status_questions(flavor))
+                .await?
+                .map(|rows| filters(&rows)),
+            is_replica: first_allowed(connection, replica_status_questions(flavor))
+                .await?
+                .map(|rows| !rows.rows.is_empty()),
+            privileges: Privileges::read(connection, flavor).await?,
+        })
     }
 
     /// The modes in which the server shows definitions to our own sessions.
     pub fn modes(&self) -> Modes {
-        Modes::new(self.flavor)
+        let oldest = match self.flavor {
+            Flavor::MySql => OLDEST_MYSQL,
+            Flavor::MariaDb => OLDEST_MARIADB,
+        };
+        let too_old = self.version < Version::from(oldest);
+        Modes { other_syntax: too_old, ..Modes::new(self.flavor) }
+    }
+
+    /// Whether it is a MariaDB.
+    pub fn is_mariadb(&self) -> bool {
+        self.flavor == Flavor::MariaDb
+    }
+
+    /// A text that no other server has: if it differs at a reconnect, another one answers.
+    pub fn identity(&self) -> String {
+        let unique = match self.flavor {
+            Flavor::MySql => self.variables.text("server_uuid"),
+            Flavor::MariaDb => self.variables.text("server_uid"),
+        };
+        format!("{}/{unique}", self.variables.text("server_id"))
+    }
+
+    /// `lower_case_table_names`: 0 names are compared as they are, otherwise without regard to case.
+    pub fn folds_names(&self) -> bool {
+        self.variables.text("lower_case_table_names") != "0"
+    }
+
+    /// Whether there is a binlog.
+    pub fn has_binlog(&self) -> bool {
+        self.variables.is_on("log_bin")
+    }
+
+    /// Whether rows are logged rather than statements, unless a session decides otherwise.
+    pub fn logs_rows(&self) -> bool {
+        match self.variables.get("binlog_format") {
+            Some(format) => format.eq_ignore_ascii_case("ROW"),
+            // A server without the variable knows no other format.
+            None => true,
+        }
+    }
+
+    /// `binlog_row_image`, in upper case: FULL, MINIMAL, NOBLOB or FULL_NODUP.
+    pub fn row_image(&self) -> String {
+        self.variables.text("binlog_row_image").to_ascii_uppercase()
+    }
+
+    /// `binlog_row_metadata`, in upper case: FULL, MINIMAL or NO_LOG; empty if not known.
+    pub fn row_metadata(&self) -> String {
+        self.variables.text("binlog_row_metadata").to_ascii_uppercase()
+    }
+
+    /// Whether every transaction of a MySQL has a GTID. MariaDB's always have one.
+    pub fn has_gtids(&self) -> bool {
+        self.is_mariadb() || self.variables.text("gtid_mode").eq_ignore_ascii_case("ON")
+    }
+
+    /// Whether what the server replicates from another one is in its own binlog.
+    pub fn logs_replicated(&self) -> bool {
+        self.variables.is_on("log_replica_updates") || self.variables.is_on("log_slave_updates")
+    }
+
+    /// Whether it is a node of a Galera cluster, where other nodes' writes arrive by replication.
+    pub fn is_galera(&self) -> bool {
+        self.variables.is_on("wsrep_on")
+    }
+
+    /// Whether changes that the engine makes through foreign keys are logged as rows of their own:
+    /// MySQL 9.6 and later, unless told otherwise.
+    pub fn logs_cascades(&self) -> bool {
+        !self.is_mariadb()
+            && self.version >= Version::from((9, 6, 0))
+            && !self.variables.is_on("innodb_native_foreign_keys")
+    }
+
+    /// Whether MariaDB's own query cache is in use.
+    pub fn has_native_cache(&self) -> bool {
+        let kind = self.variables.get("query_cache_type").unwrap_or("OFF");
+        let size = self.variables.get("query_cache_size").unwrap_or("0");
+        !kind.eq_ignore_ascii_case("OFF") && kind != "0" && size != "0"
+    }
+
+    /// The question whose answer changes when a global variable changes that new sessions take
+    /// their result-affecting settings from, or that affects results by itself. One row.
+    pub fn globals_question(&self) -> String {
+        globals::question(&self.variables)
     }
 }
+
+fn binlog_status_questions(flavor: Flavor) -> &'static [&'static str] {
+    match flavor {
+        Flavor::MySql => &["SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"],
+        Flavor::MariaDb => &["SHOW MASTER STATUS"],
+    }
+}
+
+fn replica_status_questions(flavor: Flavor) -> &'static [&'static str] {
+    match flavor {
+        Flavor::MySql => &["SHOW REPLICA STATUS", "SHOW SLAVE STATUS"],
+        Flavor::MariaDb => &["SHOW ALL SLAVES STATUS"],
+    }
+}
+
+/// The answer to the first of these questions that the server knows and allows us to ask.
+async fn first_allowed(connection: &mut Connection, questions: &[&str]) -> Result<Option<Rows>, Error> {
+    for question in questions {
+        match connection.query(question).await {
+            Ok(rows) => return Ok(Some(rows)),
+            Err(Error::Server(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+fn filters(status: &Rows) -> Filters {
+    Filters { only: list(status.first("Binlog_Do_DB")), except: list(status.first("Binlog_Ignore_DB")) }
+}
+
+fn list(text: Option<&str>) -> Vec<String> {
+    text.unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(Into::into)
+        .collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -72,7 +72,10 @@ fn make(mode: TlsMode, authority: Option<&Path>) -> Result<Arc<ClientConfig>, Er
     Ok(Arc::new(config))
 }
 
-fn webpki(authority: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVerifier>, Error> {
+fn webpki(
+    authority: Option<&Path>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, Error> {
     let path = authority.ok_or_else(|| Error::Tls("no authority (ssl-ca) is given to verify with".into()))?;
     WebPkiServerVerifier::builder_with_provider(Arc::new(authorities(path)?), provider)
         .build()

@@ -7,8 +7,7 @@ use super::{Config, ConfigError};
 use crate::address::{Address, DEFAULT_PORT};
 use crate::secret::Secret;
 
-const FORMS: &str =
-    "mysql://user:password@host:port/schema?ssl-mode=…, mysql://user:password@/schema?socket=/path, unix:/path?user=…";
+const FORMS: &str = "mysql://user:password@host:port/schema?ssl-mode=…, mysql://user:password@/schema?socket=/path, unix:/path?user=…";
 const PARAMETERS: &str = "ssl-mode, ssl-ca, socket, connect-timeout, user, password";
 
 /// Reads a URL; what it means together is checked by [`Config::validate`].
@@ -42,8 +41,11 @@ fn authority(body: &str) -> Result<Config, ConfigError> {
     let (account, place) = body.rsplit_once('@').unwrap_or(("", body));
     let (user, password) = account.split_once(':').unwrap_or((account, ""));
     let (endpoint, schema) = place.split_once('/').unwrap_or((place, ""));
-    let mut config =
-        Config::new(host_and_port(endpoint)?, text(user, "the user")?, Secret::new(decode(password, "the password")?));
+    let mut config = Config::new(
+        host_and_port(endpoint)?,
+        text(user, "the user")?,
+        Secret::new(decode(password, "the password")?),
+    );
     if !schema.is_empty() {
         config.database = Some(text(schema, "the schema")?);
     }
@@ -93,7 +95,12 @@ fn parameters(config: &mut Config, query: &str) -> Result<(), ConfigError> {
             "connect-timeout" => config.connect_timeout = seconds(value)?,
             "user" => config.user = text(value, "user")?,
             "password" => config.password = Secret::new(decode(value, "password")?),
-            _ => return Err(ConfigError::new(format!("the URL's parameter '{name}' is not known"), PARAMETERS)),
+            _ => {
+                return Err(ConfigError::new(
+                    format!("the URL's parameter '{name}' is not known"),
+                    PARAMETERS,
+                ));
+            }
         }
     }
     if config.tls_ca.is_some() && !mode_given {
@@ -103,7 +110,8 @@ fn parameters(config: &mut Config, query: &str) -> Result<(), ConfigError> {
 }
 
 fn socket(config: &Config, path: String) -> Result<Address, ConfigError> {
-    let contradicts = matches!(&config.address, Address::Tcp { host, .. } if !host.is_empty() && host != "localhost");
+    let contradicts =
+        matches!(&config.address, Address::Tcp { host, .. } if !host.is_empty() && host != "localhost");
     if contradicts {
         return Err(ConfigError::new("the URL names a host and a socket", "one of them"));
     }
@@ -114,7 +122,8 @@ fn socket(config: &Config, path: String) -> Result<Address, ConfigError> {
 }
 
 fn seconds(value: &str) -> Result<Duration, ConfigError> {
-    let wrong = || ConfigError::new(format!("connect-timeout is '{value}'"), "seconds, more than 0, at most 600");
+    let wrong =
+        || ConfigError::new(format!("connect-timeout is '{value}'"), "seconds, more than 0, at most 600");
     let seconds: f64 = value.parse().map_err(|_| wrong())?;
     Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
 }

@@ -91,7 +91,9 @@ async fn dial(config: &Config, want: Capabilities, collation: u8) -> Result<Dial
 
 fn agree(want: Capabilities, offered: Capabilities) -> Result<Capabilities, Error> {
     if !offered.contains(NEEDED) {
-        return Err(Error::Unexpected { question: "the handshake: the server speaks a protocol older than 4.1" });
+        return Err(Error::Unexpected {
+            question: "the handshake: the server speaks a protocol older than 4.1",
+        });
     }
     Ok((want | NEEDED | FOR_LOGIN).difference(NEVER) & offered)
 }
@@ -116,17 +118,11 @@ async fn start_tls(mut connection: Connection, config: &Config, collation: u8) -
     let client = config.tls_client.config(config.tls, config.tls_ca.as_deref())?;
     let name = tls::server_name(&config.address)?;
     connection.capabilities |= Capabilities::SSL;
-    let request = SslRequest {
-        capabilities: connection.capabilities,
-        max_packet_size: MAX_PACKET_SIZE,
-        collation,
-    };
+    let request =
+        SslRequest { capabilities: connection.capabilities, max_packet_size: MAX_PACKET_SIZE, collation };
     connection.write_packet(&request.encode()).await?;
-    connection.stream = connection
-        .stream
-        .connect_tls(name, client)
-        .await
-        .map_err(|error| Error::Tls(error.to_string()))?;
+    connection.stream =
+        connection.stream.connect_tls(name, client).await.map_err(|error| Error::Tls(error.to_string()))?;
     Ok(connection)
 }
 

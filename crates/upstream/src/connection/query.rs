@@ -154,7 +154,11 @@ fn row(packet: &[u8], columns: usize) -> Result<Row, Error> {
 }
 
 /// An answer that must be OK or an error.
-pub(super) fn ok(payload: &[u8], capabilities: Capabilities, question: &'static str) -> Result<OkPacket, Error> {
+pub(super) fn ok(
+    payload: &[u8],
+    capabilities: Capabilities,
+    question: &'static str,
+) -> Result<OkPacket, Error> {
     match payload.first() {
         Some(&OK) => Ok(OkPacket::parse(payload, capabilities)?),
         Some(&ERR) => Err(Error::Server(ErrPacket::parse(payload)?)),

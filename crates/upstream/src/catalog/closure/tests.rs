@@ -1,0 +1,96 @@
+use super::super::ForeignKey;
+use super::*;
+
+fn name(name: &str) -> Name {
+    ("s".into(), name.into())
+}
+
+fn keys(edges: &[(&str, &str)]) -> ForeignKeys {
+    let key = |(parent, child): &(&str, &str)| ForeignKey { parent: name(parent), child: name(child) };
+    ForeignKeys::from_keys(edges.iter().map(key))
+}
+
+fn reach(edges: &[(&str, &str)]) -> Reach {
+    let mut reach = Reach::default();
+    reach.stage(keys(edges), Position::ZERO);
+    reach
+}
+
+fn of(reach: &mut Reach, table: &str, applied: u64) -> Option<String> {
+    let reached = reach.of(&name(table), Position::new(applied))?;
+    Some(reached.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(" "))
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[test]
+fn the_closure_is_transitive_and_ends_in_cycles() {
+    let mut reach = reach(&[("a", "b"), ("b", "c"), ("c", "d"), ("d", "b"), ("x", "x")]);
+    assert_eq!(of(&mut reach, "a", 0), some("b c d"));
+    assert_eq!(of(&mut reach, "b", 0), some("b c d"));
+    assert_eq!(of(&mut reach, "x", 0), some("x"));
+    assert_eq!(of(&mut reach, "nobody", 0), some(""));
+}
+
+#[test]
+fn nothing_is_known_before_the_keys_count() {
+    let mut reach = Reach::default();
+    assert!(reach.is_wanting());
+    assert_eq!(of(&mut reach, "a", 0), None);
+    reach.stage(keys(&[("a", "b")]), Position::new(10));
+    assert!(!reach.is_wanting());
+    assert_eq!(of(&mut reach, "a", 9), None);
+    assert_eq!(of(&mut reach, "a", 10), some("b"));
+}
+
+#[test]
+fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
+    let mut reach = reach(&[("a", "b"), ("old", "below")]);
+    assert_eq!(of(&mut reach, "z", 0), some(""));
+    // RENAME TABLE old TO new: its children are now those of the new name.
+    reach.tables_changed(vec![name("old"), name("new")]);
+    assert!(reach.is_wanting());
+    assert_eq!(of(&mut reach, "new", 0), some("below new old"));
+    assert_eq!(of(&mut reach, "z", 0), some("below new old"));
+    assert_eq!(of(&mut reach, "a", 0), some("b below new old"));
+    reach.stage(keys(&[("a", "b"), ("new", "below")]), Position::new(5));
+    assert_eq!(of(&mut reach, "a", 4), some("b below new old"));
+    assert_eq!(of(&mut reach, "a", 5), some("b"));
+    assert_eq!(of(&mut reach, "new", 5), some("below"));
+}
+
+#[test]
+fn a_change_between_reading_and_counting_discards_the_reading() {
+    let mut reach = reach(&[("a", "b")]);
+    assert_eq!(of(&mut reach, "a", 0), some("b"));
+    reach.tables_changed(vec![name("c")]);
+    reach.stage(keys(&[]), Position::new(5));
+    reach.tables_changed(vec![name("d")]);
+    assert_eq!(of(&mut reach, "a", 9), some("b c d"));
+    assert!(reach.is_wanting());
+}
+
+#[test]
+fn too_many_changes_reach_everything() {
+    let mut reach = reach(&[]);
+    assert_eq!(of(&mut reach, "a", 0), some(""));
+    reach.tables_changed((0..CHANGED_TABLES_MAX).map(|i| name(&i.to_string())).collect());
+    assert!(of(&mut reach, "a", 0).is_some());
+    reach.tables_changed(vec![name("one more")]);
+    assert_eq!(of(&mut reach, "a", 0), None);
+    reach.anything_changed();
+    assert_eq!(of(&mut reach, "a", 0), None);
+}
+
+#[test]
+fn ancestors_are_asked_for_only_where_the_list_may_have_gaps() {
+    let mut whole = reach(&[("a", "b"), ("b", "c")]);
+    assert_eq!(whole.unproven_ancestors(&name("c"), Position::ZERO), Some(vec![]));
+    let mut partial = Reach::default();
+    partial.stage(ForeignKeys { is_complete: false, ..keys(&[("a", "b"), ("b", "c")]) }, Position::ZERO);
+    assert_eq!(partial.unproven_ancestors(&name("c"), Position::ZERO), Some(vec![name("a"), name("b")]));
+    partial.tables_changed(vec![name("x")]);
+    assert_eq!(partial.unproven_ancestors(&name("c"), Position::ZERO), None);
+}

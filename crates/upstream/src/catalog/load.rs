@@ -1,0 +1,155 @@
+//! Reading one table's definition, or a view's with everything below it.
+
+mod object;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use freshet_cache::{Dep, Freshness, Position, Verdict};
+
+use super::{Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind};
+use crate::connection::Connection;
+use crate::server::ServerInfo;
+use object::Object;
+
+/// A view over more tables and views than this is not cached: one change of any of them would drop it.
+pub(super) const VIEW_OBJECTS_MAX: usize = 256;
+
+impl Catalog {
+    /// Reads a table's definition and keeps it. What cannot be seen is kept too, as such.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unsettled`] if it changed, or may have changed, meanwhile.
+    pub async fn load(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        schema: &str,
+        name: &str,
+    ) -> Result<Arc<TableInfo>, CatalogError> {
+        let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
+        let asked = (schema.to_owned(), name.to_owned());
+        let objects = self.read_all(connection, server, asked.clone()).await?;
+        let mut info = assemble(&objects);
+        self.add_reach(&mut info)?;
+        if let Some(unseen) = self.first_unseen_ancestor(connection, server, &info).await?
+            && info.cacheable.is_ok()
+        {
+            info.cacheable = Err(format!(
+                "foreign keys lead to it from {}.{}, which our account cannot see (grant it PROCESS)",
+                unseen.0, unseen.1
+            ));
+        }
+        self.keep(begun, asked, info)
+    }
+
+    /// The object and, if it is a view, all below it, each once.
+    async fn read_all(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        asked: Name,
+    ) -> Result<Vec<Object>, CatalogError> {
+        let mut seen = HashSet::from([asked.clone()]);
+        let mut open = vec![asked];
+        let mut objects = Vec::new();
+        while let Some(name) = open.pop() {
+            let object = object::read(connection, server, &name).await?;
+            if let TableKind::View { names } = &object.kind
+                && seen.len() <= VIEW_OBJECTS_MAX
+            {
+                open.extend(names.iter().filter(|name| seen.insert((*name).clone())).cloned());
+            }
+            objects.push(object);
+        }
+        Ok(objects)
+    }
+
+    fn add_reach(&self, info: &mut TableInfo) -> Result<(), CatalogError> {
+        let mut reached = HashSet::new();
+        for (schema, name) in &info.base_tables {
+            let descendants = self.descendants(schema, name).ok_or(CatalogError::Unsettled)?;
+            reached.extend(descendants.iter().cloned());
+        }
+        info.reaches = reached.into_iter().collect();
+        info.reaches.sort();
+        Ok(())
+    }
+
+    /// A table above this one through which its rows may change, and whose own foreign keys our
+    /// account cannot see. As long as all above it are seen, so are all their keys, one after another.
+    async fn first_unseen_ancestor(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        info: &TableInfo,
+    ) -> Result<Option<Name>, CatalogError> {
+        let applied = self.freshness.applied();
+        let mut above = Vec::new();
+        for name in &info.base_tables {
+            let ancestors = {
+                let mut state = self.state();
+                let name = state.name(&name.0, &name.1);
+                state.reach.unproven_ancestors(&name, applied)
+            };
+            above.extend(ancestors.ok_or(CatalogError::Unsettled)?);
+        }
+        for name in above {
+            if !object::is_seen(connection, server, &name).await? {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    fn keep(&self, begun: Begun, asked: Name, info: TableInfo) -> Result<Arc<TableInfo>, CatalogError> {
+        let info = Arc::new(info);
+        let mut state = self.state();
+        // Under the lock: a change that is stamped after this look calls `changed` after it too, and
+        // that drops what is inserted here.
+        if state.version != begun.version || !is_settled(&self.freshness, &asked, &info, begun.valid_from) {
+            return Err(CatalogError::Unsettled);
+        }
+        if state.tables.len() >= TABLES_MAX {
+            state.tables.clear();
+        }
+        let key = state.name(&asked.0, &asked.1);
+        state.tables.insert(key, info.clone());
+        Ok(info)
+    }
+}
+
+/// What held when the reading began.
+#[derive(Clone, Copy)]
+struct Begun {
+    version: u64,
+    valid_from: Position,
+}
+
+fn is_settled(freshness: &Freshness, asked: &Name, info: &TableInfo, valid_from: Position) -> bool {
+    let deps: Vec<Dep> = std::iter::once(asked)
+        .chain(&info.base_tables)
+        .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
+        .collect();
+    freshness.check(&deps, valid_from) == Verdict::Servable
+}
+
+/// One description from those of a view and everything below it; the first is the view's own.
+fn assemble(objects: &[Object]) -> TableInfo {
+    let refusal = objects.iter().find_map(|object| {
+        let why = object.refusal.as_ref()?;
+        Some(format!("{}.{}: {why}", object.name.0, object.name.1))
+    });
+    let too_many = (objects.len() > VIEW_OBJECTS_MAX)
+        .then(|| format!("the view is made of more than {VIEW_OBJECTS_MAX} tables and views"));
+    let first = objects.first();
+    TableInfo {
+        name: first.map(|object| object.name.clone()).unwrap_or_default(),
+        kind: first.map_or(TableKind::Unseen, |object| object.kind.clone()),
+        engine: first.map(|object| object.engine.clone()).unwrap_or_default(),
+        cacheable: too_many.or(refusal).map_or(Ok(()), Err),
+        base_tables: objects.iter().map(|object| object.name.clone()).collect(),
+        reaches: Vec::new(),
+        has_triggers: objects.iter().any(|object| object.has_triggers),
+    }
+}

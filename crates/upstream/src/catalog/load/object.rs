@@ -1,0 +1,169 @@
+//! One table or view as information_schema shows it.
+
+use freshet_sql::view_tables;
+
+use crate::catalog::{Name, TableKind, generated, rules};
+use crate::connection::{Connection, Rows};
+use crate::control::quote;
+use crate::error::Error;
+use crate::server::ServerInfo;
+
+/// One table or view, by itself.
+pub(super) struct Object {
+    pub(super) name: Name,
+    pub(super) kind: TableKind,
+    pub(super) engine: String,
+    /// Why no result that reads it may be cached.
+    pub(super) refusal: Option<String>,
+    pub(super) has_triggers: bool,
+}
+
+/// Reads one.
+pub(super) async fn read(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    asked: &Name,
+) -> Result<Object, Error> {
+    let rows = tables(connection, asked).await?;
+    let Some([schema, name, kind, engine, options]) = exact(&rows, server, asked) else {
+        return Ok(unseen(asked));
+    };
+    let name: Name = (schema.into(), name.into());
+    let mut object = Object {
+        refusal: rules::schema_refusal(server, schema),
+        kind: TableKind::Base,
+        engine: engine.into(),
+        has_triggers: false,
+        name,
+    };
+    if kind == "VIEW" {
+        let refusal = read_view(connection, server, &mut object).await?;
+        object.refusal = object.refusal.or(refusal);
+        return Ok(object);
+    }
+    object.refusal = object.refusal.or_else(|| rules::table_refusal(kind, engine, options));
+    if object.refusal.is_none() {
+        object.refusal = columns_refusal(connection, server, &object.name).await?;
+    }
+    object.has_triggers = has_triggers(connection, server, &object.name).await?;
+    Ok(object)
+}
+
+/// Whether our account can see that a table exists, which it can if anything is granted on it.
+pub(super) async fn is_seen(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    name: &Name,
+) -> Result<bool, Error> {
+    let rows = tables(connection, name).await?;
+    Ok(exact(&rows, server, name).is_some())
+}
+
+async fn tables(connection: &mut Connection, asked: &Name) -> Result<Rows, Error> {
+    let what = "TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, CREATE_OPTIONS";
+    connection.query(&format!("SELECT {what} FROM information_schema.TABLES WHERE {}", of_table(asked))).await
+}
+
+/// The row with exactly this name: the server compares more loosely than it names.
+fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Option<[&'a str; 5]> {
+    let same = |a: &str, b: &str| a == b || server.folds_names() && a.to_lowercase() == b.to_lowercase();
+    rows.texts()
+        .filter_map(|row| <[&str; 5]>::try_from(row).ok())
+        .find(|row| same(row[0], schema) && same(row[1], name))
+}
+
+fn unseen(asked: &Name) -> Object {
+    Object {
+        name: asked.clone(),
+        kind: TableKind::Unseen,
+        engine: String::new(),
+        refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
+        has_triggers: true,
+    }
+}
+
+/// Reads a view's text and says why it may not be cached, if that is so.
+async fn read_view(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    view: &mut Object,
+) -> Result<Option<String>, Error> {
+    view.kind = TableKind::View { names: Vec::new() };
+    let question =
+        format!("SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE {}", of_table(&view.name));
+    let rows = connection.query(&question).await?;
+    let text = rows.text(0, 0).unwrap_or_default();
+    if text.is_empty() {
+        return Ok(Some("our account cannot see the view's text (it needs SELECT and SHOW VIEW)".into()));
+    }
+    match view_tables(text.as_bytes(), server.modes()) {
+        Ok(tables) => {
+            let schema = &view.name.0;
+            let names = tables
+                .into_iter()
+                .map(|table| (table.schema.unwrap_or_else(|| schema.clone()), table.name))
+                .collect();
+            view.kind = TableKind::View { names };
+            Ok(None)
+        }
+        Err(reason) => Ok(Some(reason.text())),
+    }
+}
+
+/// Why a table's columns forbid caching, if they do.
+async fn columns_refusal(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    name: &Name,
+) -> Result<Option<String>, Error> {
+    if !sees_all_columns(connection, server, name).await? {
+        return Ok(Some("our account cannot see all its columns (grant it SELECT on the table)".into()));
+    }
+    let question = format!(
+        "SELECT COLUMN_NAME, GENERATION_EXPRESSION FROM information_schema.COLUMNS \
+         WHERE EXTRA LIKE '%VIRTUAL%' AND {}",
+        of_table(name)
+    );
+    let rows = connection.query(&question).await?;
+    let columns =
+        rows.texts().filter_map(|row| <[&str; 2]>::try_from(row).ok()).map(|[name, text]| (name, text));
+    let volatile = generated::volatile(server, columns);
+    Ok(volatile.map(|column| format!("the virtual column {column} may differ from one reading to the next")))
+}
+
+/// A privilege on a column shows that column alone, and an unseen one may be volatile; one on the
+/// table shows them all.
+async fn sees_all_columns(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    name: &Name,
+) -> Result<bool, Error> {
+    if server.privileges.has_in("SELECT", &name.0) {
+        return Ok(true);
+    }
+    let question = format!(
+        "SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE PRIVILEGE_TYPE = 'SELECT' AND {}",
+        of_table(name)
+    );
+    Ok(!connection.query(&question).await?.rows.is_empty())
+}
+
+/// Whether changes of a table may run triggers; they do if our account cannot see that they do not.
+async fn has_triggers(connection: &mut Connection, server: &ServerInfo, name: &Name) -> Result<bool, Error> {
+    if !server.privileges.has_in("TRIGGER", &name.0) {
+        return Ok(true);
+    }
+    let question = format!(
+        "SELECT 1 FROM information_schema.TRIGGERS WHERE {} LIMIT 1",
+        these("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", name)
+    );
+    Ok(!connection.query(&question).await?.rows.is_empty())
+}
+
+fn of_table(name: &Name) -> String {
+    these("TABLE_SCHEMA", "TABLE_NAME", name)
+}
+
+fn these(schema_column: &str, name_column: &str, (schema, name): &Name) -> String {
+    format!("{schema_column} = {} AND {name_column} = {}", quote(schema), quote(name))
+}

@@ -1,0 +1,39 @@
+//! What is known of one table or view.
+
+/// A schema and a name in it.
+pub type Name = (String, String);
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TableKind {
+    /// A table with rows of its own.
+    Base,
+    /// A view; these are the tables and views that its own text names.
+    View {
+        /// What its text names.
+        names: Vec<Name>,
+    },
+    /// Nothing that our account can see: it does not exist, or nothing is granted on it.
+    Unseen,
+}
+
+/// What is known of one table or view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableInfo {
+    /// Schema and name as the server reports them, which is how the binlog names them too.
+    pub name: Name,
+    /// What it is.
+    pub kind: TableKind,
+    /// The storage engine; empty for a view.
+    pub engine: String,
+    /// Whether results that read it may be cached, or why not, in words for users.
+    pub cacheable: Result<(), String>,
+    /// What a result that reads it depends on: itself first, and for a view everything below it,
+    /// views (for their definitions) and tables.
+    pub base_tables: Vec<Name>,
+    /// Everything that a change of its rows can change through foreign keys.
+    pub reaches: Vec<Name>,
+    /// Whether a change of its rows may run triggers. True as well if our account cannot see
+    /// whether it has any, and for what our account cannot see at all.
+    pub has_triggers: bool,
+}

@@ -1,0 +1,67 @@
+use super::*;
+use crate::server::tests::imagined;
+
+fn catalog() -> (Arc<Freshness>, Catalog) {
+    let freshness = Arc::new(Freshness::new());
+    let catalog = Catalog::new(freshness.clone());
+    catalog.begin(&imagined("10.11.19-MariaDB", &[]));
+    (freshness, catalog)
+}
+
+fn name(text: &str) -> Name {
+    let (schema, name) = text.split_once('.').unwrap();
+    (schema.into(), name.into())
+}
+
+fn keys(edges: &[(&str, &str)]) -> ForeignKeys {
+    let key = |(parent, child): &(&str, &str)| ForeignKey { parent: name(parent), child: name(child) };
+    ForeignKeys::from_keys(edges.iter().map(key))
+}
+
+#[test]
+fn everything_is_reached_until_the_foreign_keys_count() {
+    let (freshness, catalog) = catalog();
+    assert_eq!(catalog.descendants("s", "a"), None);
+    let ticket = catalog.foreign_keys_wanted().unwrap();
+    catalog.accept_foreign_keys(ticket, keys(&[("s.a", "t.b")]), Position::new(7));
+    assert_eq!(catalog.descendants("s", "a"), None);
+    freshness.publish_applied(Position::new(7));
+    assert_eq!(catalog.descendants("s", "a").as_deref(), Some(&[name("t.b")][..]));
+    assert_eq!(catalog.foreign_keys_wanted(), None);
+}
+
+#[test]
+fn a_ticket_from_before_a_change_is_refused() {
+    let (freshness, catalog) = catalog();
+    freshness.publish_applied(Position::new(7));
+    let ticket = catalog.foreign_keys_wanted().unwrap();
+    catalog.changed(Changed::Tables(&[name("s.a")]));
+    catalog.accept_foreign_keys(ticket, keys(&[]), Position::new(7));
+    assert_eq!(catalog.descendants("s", "a"), None);
+    let ticket = catalog.foreign_keys_wanted().unwrap();
+    catalog.accept_foreign_keys(ticket, keys(&[]), Position::new(7));
+    assert!(catalog.descendants("s", "a").is_some());
+}
+
+#[test]
+fn every_change_makes_a_new_version() {
+    let (_, catalog) = catalog();
+    let mut last = catalog.version();
+    for what in [Changed::Tables(&[]), Changed::Schema("s"), Changed::Everything] {
+        catalog.changed(what);
+        assert!(catalog.version() > last);
+        last = catalog.version();
+    }
+    catalog.begin(&imagined("9.7.4", &[]));
+    assert!(catalog.version() > last);
+}
+
+#[test]
+fn names_are_folded_where_the_server_folds_them() {
+    let (freshness, catalog) = catalog();
+    freshness.publish_applied(Position::new(1));
+    catalog.begin(&imagined("9.7.4", &[("lower_case_table_names", "1")]));
+    let ticket = catalog.foreign_keys_wanted().unwrap();
+    catalog.accept_foreign_keys(ticket, keys(&[("S.Parent", "S.Child")]), Position::new(1));
+    assert_eq!(catalog.descendants("s", "PARENT").as_deref(), Some(&[name("s.child")][..]));
+}

@@ -1,0 +1,147 @@
+//! What our account may do, read from its grants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use freshet_sql::Flavor;
+
+use crate::connection::Connection;
+use crate::control::quote_name;
+use crate::error::Error;
+
+/// What our account may do.
+///
+/// Read from the text of SHOW GRANTS, which everybody may ask. What is not understood there grants
+/// nothing, so that a privilege is only believed when it is certain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Privileges {
+    /// Privileges on everything, in upper case.
+    global: BTreeSet<String>,
+    /// Privileges on whole schemas whose names are written out.
+    schemas: BTreeMap<String, BTreeSet<String>>,
+    /// Schemas from which a global privilege has been taken away again (MySQL's partial revokes).
+    partly_revoked: BTreeSet<String>,
+    /// Whether anything is granted on a schema, a table or a column.
+    pub any_below_global: bool,
+    /// The account, as the server writes it in a grant.
+    pub account: String,
+}
+
+const ALL: &str = "ALL PRIVILEGES";
+/// MariaDB 10.5 renamed privileges and shows the new names; each of these is as good as the first.
+const ALIASES: &[&[&str]] = &[
+    &["REPLICATION CLIENT", "BINLOG MONITOR"],
+    &["REPLICATION SLAVE", "REPLICATION REPLICA"],
+    &["REPLICA MONITOR", "SLAVE MONITOR"],
+];
+
+impl Privileges {
+    /// Reads the grants of our account and of its active roles.
+    ///
+    /// # Errors
+    /// If the connection breaks.
+    pub async fn read(connection: &mut Connection, flavor: Flavor) -> Result<Self, Error> {
+        let mut privileges = Self { account: account(connection).await?, ..Self::default() };
+        let roles = match ask(connection, "SELECT CURRENT_ROLE()").await? {
+            Some(rows) => rows.text(0, 0).unwrap_or("NONE").to_owned(),
+            None => "NONE".to_owned(),
+        };
+        let mut questions = vec!["SHOW GRANTS".to_owned()];
+        if !roles.eq_ignore_ascii_case("NONE") && !roles.is_empty() {
+            questions.push(match flavor {
+                Flavor::MySql => format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}"),
+                Flavor::MariaDb => "SHOW GRANTS FOR CURRENT_ROLE".to_owned(),
+            });
+        }
+        for question in questions {
+            if let Some(rows) = ask(connection, &question).await? {
+                rows.texts().filter_map(|row| row.first().copied()).for_each(|line| privileges.add(line));
+            }
+        }
+        Ok(privileges)
+    }
+
+    /// Whether a privilege is held on everything. Names are the ones that both servers take in a
+    /// GRANT, in upper case.
+    pub fn has(&self, privilege: &str) -> bool {
+        let held = |name: &str| self.global.contains(name);
+        let aliases = ALIASES.iter().find(|names| names.contains(&privilege));
+        held(ALL) || held(privilege) || aliases.is_some_and(|names| names.iter().any(|name| held(name)))
+    }
+
+    /// Whether a privilege is held on everything in this schema.
+    pub fn has_in(&self, privilege: &str, schema: &str) -> bool {
+        if self.has(privilege) && !self.partly_revoked.contains(schema) {
+            return true;
+        }
+        self.schemas.get(schema).is_some_and(|held| held.contains(ALL) || held.contains(privilege))
+    }
+
+    /// Adds what one line of SHOW GRANTS says.
+    pub(super) fn add(&mut self, line: &str) {
+        if let Some((names, object)) = grant(line, "GRANT ", " TO ") {
+            self.add_grant(names, &object);
+        } else if let Some((_, Object::Schema(schema))) = grant(line, "REVOKE ", " FROM ") {
+            self.partly_revoked.insert(schema);
+        }
+    }
+
+    fn add_grant(&mut self, names: BTreeSet<String>, object: &Object) {
+        match object {
+            Object::Everything => self.global.extend(names),
+            Object::Schema(schema) => {
+                self.any_below_global = true;
+                self.schemas.entry(schema.clone()).or_default().extend(names);
+            }
+            Object::Other => self.any_below_global = true,
+        }
+        // USAGE is how the absence of privileges is written.
+        self.global.remove("USAGE");
+    }
+}
+
+enum Object {
+    Everything,
+    Schema(String),
+    /// A table, a routine, or schemas by a pattern.
+    Other,
+}
+
+/// The privileges and the object of a line `GRANT a, b ON object TO account`; `None` for a line of
+/// another form, such as that which grants a role.
+fn grant(line: &str, verb: &str, towards: &str) -> Option<(BTreeSet<String>, Object)> {
+    let (names, rest) = line.strip_prefix(verb)?.split_once(" ON ")?;
+    let (object, _) = rest.split_once(towards)?;
+    let names = names.split(',').map(|name| name.trim().to_ascii_uppercase()).collect();
+    Some((names, object_of(object.trim())))
+}
+
+fn object_of(text: &str) -> Object {
+    if text == "*.*" {
+        return Object::Everything;
+    }
+    let Some(schema) = text.strip_suffix(".*").and_then(|name| name.strip_prefix('`')?.strip_suffix('`'))
+    else {
+        return Object::Other;
+    };
+    let name = schema.replace("``", "`");
+    let is_pattern = name.replace("\\_", "").replace("\\%", "").contains(['_', '%']);
+    let literal = name.replace("\\_", "_").replace("\\%", "%");
+    // An underscore stands for any character and so for itself too.
+    if is_pattern && name.contains('%') { Object::Other } else { Object::Schema(literal) }
+}
+
+async fn account(connection: &mut Connection) -> Result<String, Error> {
+    let rows = connection.query("SELECT CURRENT_USER()").await?;
+    let text = rows.text(0, 0).unwrap_or_default();
+    let (user, host) = text.rsplit_once('@').unwrap_or((text, "%"));
+    Ok(format!("{}@{}", quote_name(user), quote_name(host)))
+}
+
+/// The answer, or `None` if the server refuses it.
+async fn ask(connection: &mut Connection, sql: &str) -> Result<Option<crate::connection::Rows>, Error> {
+    match connection.query(sql).await {
+        Ok(rows) => Ok(Some(rows)),
+        Err(Error::Server(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
