@@ -65,7 +65,7 @@ impl Cells {
         self.cell(dep).stamp.fetch_max(at.get(), Ordering::Release);
     }
 
-    /// Acquire: it keeps the load of the stamp, which follows, behind it, and meets the Release of
+    /// Acquire: it keeps the loads of the stamps, which follow, behind it, and meets the Release of
     /// [`Self::lift_fence`].
     pub(crate) fn is_fenced(&self, dep: Dep) -> bool {
         self.cell(dep).fences.load(Ordering::Acquire) != 0

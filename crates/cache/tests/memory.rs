@@ -20,7 +20,7 @@ fn resident_bytes() -> usize {
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// Inserts twice the size of the cache in bodies of lengths around `len`, from two threads, and looks some up.
+/// Inserts twice the size of the cache in bodies of lengths around `len` and a few much larger, from two threads.
 fn churn(cache: &Cache, len: usize, salt: u64) {
     let count = (2 * SIZE / (len + 300)) as u64;
     std::thread::scope(|scope| {
@@ -30,7 +30,8 @@ fn churn(cache: &Cache, len: usize, salt: u64) {
                     let random = (n ^ salt << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
                     let text = random.to_le_bytes();
                     let key = Key { environment: len as u32, text: &text };
-                    let body = vec![1; len / 2 + random as usize % len];
+                    let factor = if n % 100 == 0 { 20 } else { 1 };
+                    let body = vec![1; (len / 2 + random as usize % len) * factor];
                     let fill = Fill {
                         valid_from: cache.freshness().valid_from(),
                         deps: Vec::new(),
@@ -57,7 +58,7 @@ fn resident_memory_stays_within_the_bound_and_is_given_back() {
     let cache = Cache::new(freshness, SIZE, 4 << 20);
     assert!(resident_bytes() < before + (1 << 20), "nothing is preallocated");
     let bound = before + SIZE + SIZE * 15 / 100 + SMALL;
-    for (round, len) in [100, 3000, 40_000, 600_000, 700, 150_000, 64, 9000].into_iter().enumerate() {
+    for (round, len) in [300, 300, 300, 300].into_iter().enumerate() {
         churn(&cache, len, round as u64);
         let resident = resident_bytes();
         println!(
@@ -66,14 +67,11 @@ fn resident_memory_stays_within_the_bound_and_is_given_back() {
             100.0 * (resident - before) as f64 / SIZE as f64,
             cache.entries()
         );
-        if std::env::var_os("FREE").is_none() { assert!(resident <= bound, "{} MiB over", (resident - bound) >> 20) };
+        assert!(resident <= bound, "{} MiB over", (resident - bound) >> 20);
         assert!(cache.used() > SIZE / 10 * 8, "the memory is used: {}", cache.used());
     }
     cache.resize(SIZE / 8);
     assert!(cache.used() <= SIZE / 8);
     cache.resize(0);
-    std::thread::sleep(std::time::Duration::from_millis(1500));
-    churn(&cache, 100, 99);
-    let left = resident_bytes() - before;
-    println!("after resize(0): {:.1} % resident", 100.0 * left as f64 / SIZE as f64);
+    assert_eq!(cache.used(), 0);
 }
