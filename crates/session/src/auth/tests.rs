@@ -1,3 +1,5 @@
+mod servers;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,89 @@
+//! The commands of the protocol, each in a file of its own, and which one a packet is.
+
+mod attributes;
+mod identity;
+mod kill;
+mod ours;
+mod prepared;
+mod query;
+mod replication;
+mod select;
+
+use bytes::BytesMut;
+use freshet_protocol::{Answer, Command, ErrPacket};
+use freshet_sql::{Effects, Temporary, TransactionEffect, Writes};
+
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Session, split};
+
+/// Carries one command out.
+///
+/// # Errors
+/// [`Lost`]: one of the two connections is gone, and so is the session.
+pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
+    let (command, body) = split(&packet);
+    match command {
+        Command::Quit => Ok(Flow::Close),
+        Command::Query => query::handle(session, &packet).await,
+        Command::Ping if session.admitted.upstream.is_none() => {
+            session.put_ok(0);
+            Ok(Flow::Continue)
+        }
+        Command::StmtPrepare => prepared::prepare(session, &packet).await,
+        Command::StmtExecute | Command::StmtBulkExecute => prepared::execute(session, &packet, command).await,
+        Command::StmtClose => prepared::close(session, &packet).await,
+        Command::ChangeUser => identity::change_user(session, body).await,
+        Command::ResetConnection => identity::reset(session, &packet).await,
+        Command::ProcessKill => kill::process_kill(session, &packet).await,
+        Command::BinlogDump | Command::BinlogDumpGtid | Command::Clone => {
+            replication::handle(session, &packet).await
+        }
+        command => plain(session, &packet, command).await,
+    }
+}
+
+/// A command that is passed on as it is.
+async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
+    if let Err(error) = session.ready().await {
+        return unavailable(session, &error);
+    }
+    if !Answer::has_answer(command) {
+        return session.forward_silently(packet).await;
+    }
+    let effects = match command {
+        // The default schema changes, and with it the environment.
+        Command::InitDb => Effects { session: true, ..no_effects() },
+        // Retired commands that name a schema; today's servers refuse them.
+        Command::CreateDb | Command::DropDb => Effects { writes: Writes::Everything, ..no_effects() },
+        _ => no_effects(),
+    };
+    session.forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None }).await?;
+    Ok(Flow::Continue)
+}
+
+/// The server cannot be asked: its own error, or the one that a client library would have shown. A connection that was
+/// open and broke takes the session with it, as without us.
+fn unavailable(session: &mut Session, error: &freshet_upstream::Error) -> Result<Flow, Lost> {
+    session.put_error(&error.to_err_packet());
+    let over = session.admitted.upstream.is_some() && !error.leaves_connection_usable();
+    Ok(if over { Flow::Close } else { Flow::Continue })
+}
+
+/// A packet that cannot be read.
+fn malformed() -> ErrPacket {
+    ErrPacket::new(1835, "HY000", "Malformed communication packet")
+}
+
+/// What a command does that touches neither data nor session.
+pub(crate) fn no_effects() -> Effects {
+    Effects {
+        writes: Writes::Nothing,
+        transaction: TransactionEffect::None,
+        temporary: Temporary::None,
+        session: false,
+        locks_tables: None,
+        reads_last_statement: false,
+        sets_tracking: false,
+        unlogged: false,
+    }
+}

@@ -1,0 +1,54 @@
+//! COM_CHANGE_USER and COM_RESET_CONNECTION: the session starts anew.
+
+use freshet_protocol::{ChangeUser, Command};
+use tracing::debug;
+
+use super::{malformed, no_effects, unavailable};
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Session, State};
+
+/// A new login on the same connection. Where it fails the connection ends, as with the server.
+pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Flow, Lost> {
+    let Ok(change) = ChangeUser::parse(body, session.capabilities()) else {
+        session.put_error(&malformed());
+        // What follows cannot be trusted either.
+        return flush_and_close(session).await;
+    };
+    let thread_id = session.handle.thread_id();
+    session.state.pending.abandon(&session.shared.upstream, thread_id);
+    match session.change_user(change).await {
+        Ok(()) => {
+            session.state = State::new(session.admitted.ok.status);
+            session.starts_anew();
+            Ok(Flow::Continue)
+        }
+        Err(error) => {
+            debug!(%error, "COM_CHANGE_USER failed");
+            Ok(Flow::Close)
+        }
+    }
+}
+
+async fn flush_and_close(session: &mut Session) -> Result<Flow, Lost> {
+    session.wire.flush().await?;
+    Ok(Flow::Close)
+}
+
+/// Everything but the login is forgotten.
+pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    if let Err(error) = session.ready().await {
+        return unavailable(session, &error);
+    }
+    let effects = no_effects();
+    let command = Command::ResetConnection;
+    let forward = Forward { payload: packet, command, effects: &effects, text: &[], capture: None };
+    let relayed = session.forward(forward).await?;
+    if relayed.error.is_none() {
+        let thread_id = session.handle.thread_id();
+        session.state.pending.abandon(&session.shared.upstream, thread_id);
+        session.state = State::new(session.state.status);
+        session.starts_anew();
+    }
+    Ok(Flow::Continue)
+}
+

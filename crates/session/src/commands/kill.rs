@@ -1,0 +1,88 @@
+//! KILL and COM_PROCESS_KILL: clients know themselves by the ids that we gave them, the server by its own.
+
+use std::ops::Range;
+
+use freshet_protocol::{Command, ErrPacket};
+use tracing::debug;
+
+use super::query::{Query, forward};
+use super::{malformed, no_effects, unavailable};
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Session};
+
+/// A KILL as it was written.
+pub(super) struct Kill {
+    pub(super) query_only: bool,
+    pub(super) id: u64,
+    pub(super) id_at: Range<usize>,
+}
+
+/// What an id stands for.
+enum Target {
+    /// It is the server's own.
+    Server,
+    /// One of our clients; this is its connection there.
+    Client(u32),
+    /// One of our clients that has no connection to the server, so that nobody but we can end it. Whose it is.
+    Idle { own: bool },
+}
+
+fn target(session: &Session, id: u64) -> Target {
+    let found = u32::try_from(id).ok().and_then(|id| session.shared.registry.find(id));
+    match found {
+        None => Target::Server,
+        Some(handle) => match handle.thread_id() {
+            0 => Target::Idle { own: handle.user == session.admitted.user },
+            thread_id => Target::Client(thread_id),
+        },
+    }
+}
+
+/// KILL [CONNECTION | QUERY] id.
+pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
+    match target(session, kill.id) {
+        Target::Server => forward(session, query.packet, query.text(), &no_effects()).await,
+        Target::Client(thread_id) => {
+            let text = query.text();
+            let replaced =
+                [&text[..kill.id_at.start], thread_id.to_string().as_bytes(), &text[kill.id_at.end..]].concat();
+            forward(session, &query.with_text(&replaced), &replaced, &no_effects()).await
+        }
+        Target::Idle { own } => Ok(end_idle(session, kill.id, own, kill.query_only)),
+    }
+}
+
+/// COM_PROCESS_KILL.
+pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    let Some(id) = packet.get(1..5).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes) else {
+        return session.refuse(&malformed());
+    };
+    if let Err(error) = session.ready().await {
+        return unavailable(session, &error);
+    }
+    let id = match target(session, u64::from(id)) {
+        Target::Server => id,
+        Target::Client(thread_id) => thread_id,
+        Target::Idle { own } => return Ok(end_idle(session, u64::from(id), own, false)),
+    };
+    let mut payload = vec![Command::ProcessKill.byte()];
+    payload.extend_from_slice(&id.to_le_bytes());
+    let effects = no_effects();
+    let command = Command::ProcessKill;
+    session.forward(Forward { payload: &payload, command, effects: &effects, text: &[], capture: None }).await?;
+    Ok(Flow::Continue)
+}
+
+/// Ends a client that the server does not know. Without asking the server for privileges, only the same user may.
+fn end_idle(session: &mut Session, id: u64, own: bool, query_only: bool) -> Flow {
+    if !own {
+        session.put_error(&ErrPacket::new(1095, "HY000", &format!("You are not owner of thread {id}")));
+        return Flow::Continue;
+    }
+    if !query_only && let Some(handle) = u32::try_from(id).ok().and_then(|id| session.shared.registry.find(id)) {
+        debug!(id, "killed");
+        handle.end();
+    }
+    session.put_ok(0);
+    Flow::Continue
+}

@@ -1,0 +1,154 @@
+//! Statements that we answer ourselves: our variables, our status, our cache.
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::{Assignment, LikeFilter, Ours, Scope, SelectedVariable};
+
+use super::unavailable;
+use crate::local::{self, Cell};
+use crate::privileges::{self, Privilege};
+use crate::relay::Lost;
+use crate::session::{Flow, Session};
+use crate::status;
+use crate::variables::{self, Target, VARIABLES, Warning};
+
+/// How many warnings are kept for SHOW WARNINGS: the server's default of `max_error_count`.
+const WARNINGS_MAX: usize = 64;
+
+pub(super) async fn handle(session: &mut Session, statement: Ours) -> Result<Flow, Lost> {
+    match statement {
+        Ours::SetVariables(assignments) | Ours::SetMixed { ours: assignments, .. } => {
+            match assign(session, &assignments).await? {
+                Ok(()) => session.put_ok(u16::try_from(session.state.warnings.len()).unwrap_or(u16::MAX)),
+                Err(error) => session.put_error(&error),
+            }
+        }
+        Ours::ShowVariables { scope, like } => show_variables(session, scope, &like),
+        Ours::ShowStatus { like, .. } => show_status(session, &like),
+        Ours::SelectVariables(selected) => select_variables(session, &selected),
+        Ours::FlushQueryCache => return flush(session, false).await,
+        Ours::ResetQueryCache => return flush(session, true).await,
+    }
+    Ok(Flow::Continue)
+}
+
+/// Carries assignments out in order; the first that fails ends it, as with the server.
+pub(super) async fn assign(
+    session: &mut Session,
+    assignments: &[Assignment],
+) -> Result<Result<(), ErrPacket>, Lost> {
+    session.state.warnings.clear();
+    if assignments.iter().any(|it| it.scope == Scope::Global)
+        && let Err(error) = privileges::require(session, Privilege::SetGlobal).await?
+    {
+        return Ok(Err(error));
+    }
+    for assignment in assignments {
+        match set(session, assignment) {
+            Ok(None) => {}
+            Ok(Some(warning)) if session.state.warnings.len() < WARNINGS_MAX => {
+                session.state.warnings.push(warning);
+            }
+            Ok(Some(_)) => {}
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    session.refresh_key();
+    Ok(Ok(()))
+}
+
+fn set(session: &mut Session, assignment: &Assignment) -> Result<Option<Warning>, ErrPacket> {
+    let Some(variable) = variables::find(&assignment.name) else {
+        return Err(unknown(&assignment.name));
+    };
+    variable.set(&mut target(session), assignment.scope, &assignment.value)
+}
+
+fn unknown(name: &str) -> ErrPacket {
+    ErrPacket::new(1193, "HY000", &format!("Unknown system variable '{name}'"))
+}
+
+fn target(session: &mut Session) -> Target<'_> {
+    let flavor = session.flavor();
+    let shared = &session.shared;
+    Target {
+        globals: &shared.globals,
+        cache: &shared.cache,
+        locals: &mut session.state.locals,
+        flavor,
+        resizing: &shared.resizing,
+    }
+}
+
+fn show_variables(session: &mut Session, scope: Scope, like: &LikeFilter) {
+    let target = target(session);
+    let rows: Vec<[Cell; 2]> = VARIABLES
+        .iter()
+        .filter(|variable| like.matches(variable.name))
+        .map(|variable| [Cell::text(variable.name), Cell::text(variable.shown(&target, scope))])
+        .collect();
+    local::put_rows(session, &["Variable_name", "Value"], &rows);
+}
+
+fn show_status(session: &mut Session, like: &LikeFilter) {
+    let rows: Vec<[Cell; 2]> = status::STATUS
+        .iter()
+        .filter(|value| like.matches(value.name))
+        .map(|value| [Cell::text(value.name), Cell::text((value.read)(&session.shared))])
+        .collect();
+    local::put_rows(session, &["Variable_name", "Value"], &rows);
+}
+
+fn select_variables(session: &mut Session, selected: &[SelectedVariable]) {
+    let mut row = Vec::new();
+    for item in selected {
+        let Some(variable) = variables::find(&item.name) else {
+            return session.put_error(&unknown(&item.name));
+        };
+        let target = target(session);
+        let shown = variable.shown(&target, item.scope);
+        row.push(match (variable.number, shown.as_str()) {
+            (true, "ON") => Cell::Number("1".to_owned()),
+            (true, "OFF") => Cell::Number("0".to_owned()),
+            (true, _) => Cell::Number(shown),
+            (false, _) => Cell::text(shown),
+        });
+    }
+    let titles: Vec<&str> = selected.iter().map(|item| item.title.as_str()).collect();
+    local::put_rows(session, &titles, &[row]);
+}
+
+/// FLUSH QUERY CACHE has nothing to defragment here; RESET QUERY CACHE empties the cache.
+async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
+    if let Err(error) = session.ready().await {
+        return unavailable(session, &error);
+    }
+    if let Err(error) = privileges::require(session, Privilege::Reload).await? {
+        return session.refuse(&error);
+    }
+    if empties {
+        session.shared.cache.clear();
+    }
+    session.put_ok(0);
+    Ok(Flow::Continue)
+}
+
+/// SHOW WARNINGS after a statement of ours that left some.
+pub(super) fn shows_our_warnings(session: &mut Session, text: &[u8]) -> bool {
+    let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is = |word: Option<&[u8]>, text: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()));
+    let shows = is(words.next(), "show") && is(words.next(), "warnings") && words.next().is_none();
+    if !shows || session.state.warnings.is_empty() {
+        return false;
+    }
+    let rows: Vec<[Cell; 3]> = session
+        .state
+        .warnings
+        .iter()
+        .map(|warning| {
+            [Cell::text("Warning"), Cell::Number(warning.code.to_string()), Cell::text(warning.message.clone())]
+        })
+        .collect();
+    local::put_rows(session, &["Level", "Code", "Message"], &rows);
+    true
+}

@@ -1,0 +1,72 @@
+//! Prepared statements: passed through, with what each may do remembered.
+
+use std::sync::Arc;
+
+use freshet_protocol::Command;
+use freshet_sql::Effects;
+
+use super::{no_effects, unavailable};
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Prepared, Session};
+
+/// How many prepared statements of one session are told apart: the default of the server's
+/// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
+const PREPARED_MAX: usize = 16_382;
+
+/// The statement id with which MariaDB's clients name the statement prepared last.
+const LAST_PREPARED: u32 = u32::MAX;
+
+/// COM_STMT_PREPARE.
+pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    if let Err(error) = session.ready().await {
+        return unavailable(session, &error);
+    }
+    let text = &packet[1..];
+    let prepared = Arc::new(Prepared { effects: freshet_sql::effects(text, session.modes()) });
+    let effects = no_effects();
+    let command = Command::StmtPrepare;
+    let relayed =
+        session.forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None }).await?;
+    if let Some(id) = relayed.prepared {
+        session.state.prepared_last = Some(Arc::clone(&prepared));
+        if session.state.prepared.len() < PREPARED_MAX {
+            session.state.prepared.insert(id, prepared);
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+/// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
+pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
+    if let Err(error) = session.ready().await {
+        return unavailable(session, &error);
+    }
+    let effects = effects_of(session, statement_id(packet));
+    session.forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None }).await?;
+    Ok(Flow::Continue)
+}
+
+/// COM_STMT_CLOSE, which has no answer.
+pub(super) async fn close(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    if let Some(id) = statement_id(packet) {
+        session.state.prepared.remove(&id);
+    }
+    if session.admitted.upstream.is_none() {
+        return Ok(Flow::Continue);
+    }
+    session.forward_silently(packet).await
+}
+
+fn statement_id(packet: &[u8]) -> Option<u32> {
+    packet.get(1..5)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+/// What executing statement `id` may do. One that is not known here may do anything.
+fn effects_of(session: &Session, id: Option<u32>) -> Effects {
+    let known = match id {
+        Some(LAST_PREPARED) => session.state.prepared_last.as_ref(),
+        Some(id) => session.state.prepared.get(&id),
+        None => None,
+    };
+    known.map_or_else(|| freshet_sql::effects(b"CALL unknown()", session.modes()), |it| it.effects.clone())
+}

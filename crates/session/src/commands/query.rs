@@ -1,0 +1,82 @@
+//! COM_QUERY: a statement as text.
+
+use freshet_protocol::{Capabilities, Command};
+use freshet_sql::{Effects, Ours, Request};
+
+use super::{attributes, kill, malformed, ours, select, unavailable};
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Session};
+
+/// A COM_QUERY under way.
+#[derive(Clone, Copy)]
+pub(super) struct Query<'a> {
+    /// The whole packet.
+    pub(super) packet: &'a [u8],
+    /// Where the statement starts in it.
+    pub(super) text_at: usize,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn text(&self) -> &'a [u8] {
+        &self.packet[self.text_at..]
+    }
+
+    /// The same packet with another statement.
+    pub(super) fn with_text(&self, text: &[u8]) -> Vec<u8> {
+        [&self.packet[..self.text_at], text].concat()
+    }
+}
+
+pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    let attributes = session.capabilities().contains(Capabilities::QUERY_ATTRIBUTES);
+    let text_at = match if attributes { attributes::text_offset(packet) } else { Ok(1) } {
+        Ok(text_at) => text_at,
+        Err(_) => return session.refuse(&malformed()),
+    };
+    let query = Query { packet, text_at };
+    if let Some(key) = session.state.key
+        && select::from_memory(session, query.text(), key)
+    {
+        session.keep_alive().await?;
+        return Ok(Flow::Continue);
+    }
+    slow(session, query).await
+}
+
+/// Whatever is not answered from memory at once.
+async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+    if let Err(error) = session.ready().await {
+        return unavailable(session, &error);
+    }
+    let modes = session.modes();
+    match freshet_sql::read(query.text(), modes) {
+        Request::Select { hint } => select::handle(session, query, hint).await,
+        Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
+            if let Err(error) = ours::assign(session, &assignments).await? {
+                return session.refuse(&error);
+            }
+            let effects = freshet_sql::effects(rest.as_bytes(), modes);
+            let payload = query.with_text(rest.as_bytes());
+            forward(session, &payload, rest.as_bytes(), &effects).await
+        }
+        Request::Ours(statement) => ours::handle(session, statement).await,
+        Request::Kill { query_only, id, id_at } => kill::statement(session, query, kill::Kill { query_only, id, id_at }).await,
+        Request::Other(effects) => {
+            if ours::shows_our_warnings(session, query.text()) {
+                return Ok(Flow::Continue);
+            }
+            forward(session, query.packet, query.text(), &effects).await
+        }
+    }
+}
+
+/// A statement that is the server's to answer.
+pub(super) async fn forward(
+    session: &mut Session,
+    payload: &[u8],
+    text: &[u8],
+    effects: &Effects,
+) -> Result<Flow, Lost> {
+    session.forward(Forward { payload, command: Command::Query, effects, text, capture: None }).await?;
+    Ok(Flow::Continue)
+}

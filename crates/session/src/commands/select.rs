@@ -1,0 +1,137 @@
+//! A SELECT: from memory if it can be, and into memory if it may be.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use freshet_cache::{Dep, Fill, Insert, Key, Position};
+use freshet_protocol::{Command, ErrPacket};
+use freshet_sql::{Flavor, Hint};
+use freshet_upstream::follow::now_ms;
+
+use super::query::{Query, forward};
+use crate::relay::{Capture, Captured, Lost};
+use crate::session::{Flow, Forward, Session};
+use crate::shared::Counters;
+use crate::template::{Template, Verdict};
+use crate::variables::{TYPE_DEMAND, TYPE_OFF};
+
+/// Answers `text` from memory if something is stored for it.
+pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> bool {
+    let strips = session.state.locals.strips_comments(&session.shared.globals);
+    let text = freshet_sql::key_text(text, session.modes(), strips);
+    session.answer_from_memory(&text, key)
+}
+
+pub(super) async fn handle(session: &mut Session, query: Query<'_>, hint: Option<Hint>) -> Result<Flow, Lost> {
+    let modes = session.modes();
+    let text = query.text();
+    if let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, modes) {
+        return session.refuse(&ErrPacket::new(code, sqlstate, &message));
+    }
+    session.refresh_key();
+    let schema = session.schema();
+    let shared = Arc::clone(&session.shared);
+    let template = shared.templates.of(text, schema.as_deref(), modes, (shared.freshness(), &shared.upstream)).await;
+    let key = key_for(session, &template, hint);
+    // The first look was before the environment was known, or with a temporary table in the way.
+    if let Some(key) = key
+        && from_memory(session, text, key)
+    {
+        return Ok(Flow::Continue);
+    }
+    let stripped = match session.flavor() {
+        // Since MySQL 8 the hints are an error or a warning.
+        Flavor::MySql => freshet_sql::strip_hint(text, modes).map(|text| query.with_text(&text)),
+        Flavor::MariaDb => None,
+    };
+    let payload = stripped.as_deref().unwrap_or(query.packet);
+    match key.and_then(|key| plan(session, &template, key)) {
+        Some(plan) => fill(session, query, payload, &template, plan).await,
+        None => {
+            if session.state.locals.effective_type(&shared.globals) != TYPE_OFF {
+                shared.cache.count_not_cached();
+            }
+            forward(session, payload, text, &template.effects).await
+        }
+    }
+}
+
+/// The environment part of the key, if the session's state and the statement's form allow an answer from memory.
+fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option<u32> {
+    let Verdict::Cache { .. } = template.verdict else { return None };
+    let wanted = match session.state.locals.effective_type(&session.shared.globals) {
+        TYPE_OFF => false,
+        TYPE_DEMAND => hint == Some(Hint::Cache),
+        _ => hint != Some(Hint::NoCache),
+    };
+    let temporary = &session.state.temporary;
+    let hidden = template.tables.iter().any(|(schema, name)| temporary.shadow(schema, name));
+    session.key_but_for_temporary_tables().filter(|_| wanted && !hidden)
+}
+
+/// What is needed to store an answer.
+struct Plan {
+    key: u32,
+    deps: Vec<Dep>,
+    valid_from: Position,
+}
+
+/// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the verdict must
+/// have been reached at a version of the catalog that is still the current one *after* it.
+fn plan(session: &Session, template: &Template, key: u32) -> Option<Plan> {
+    let Verdict::Cache { deps, .. } = &template.verdict else { return None };
+    let shared = &session.shared;
+    let freshness = shared.freshness();
+    let valid_from = freshness.valid_from();
+    if template.catalog_version != shared.upstream.catalog_version() || !freshness.is_live(now_ms()) {
+        return None;
+    }
+    if freshness.newest_stamp(deps) > valid_from {
+        // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
+        shared.upstream.ask_probe();
+        Counters::add(&shared.counters.unsettled);
+        return None;
+    }
+    Some(Plan { key, deps: deps.clone(), valid_from })
+}
+
+/// Asks the server and keeps a copy of its answer.
+async fn fill(
+    session: &mut Session,
+    query: Query<'_>,
+    payload: &[u8],
+    template: &Template,
+    plan: Plan,
+) -> Result<Flow, Lost> {
+    let started = Instant::now();
+    let capture = Some(Capture::new(session.shared.cache.limit()));
+    let text = query.text();
+    let forward =
+        Forward { payload, command: Command::Query, effects: &template.effects, text, capture };
+    let relayed = session.forward(forward).await?;
+    let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
+    let stored = match relayed.captured {
+        Some(captured) => store(session, text, plan, (captured, cost_us)),
+        None => Insert::TooLarge,
+    };
+    if stored != Insert::Stored {
+        session.shared.cache.count_not_cached();
+    }
+    Ok(Flow::Continue)
+}
+
+fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captured, u32)) -> Insert {
+    let strips = session.state.locals.strips_comments(&session.shared.globals);
+    let text = freshet_sql::key_text(text, session.modes(), strips);
+    let Plan { key, deps, valid_from } = plan;
+    let fill = Fill {
+        valid_from,
+        deps,
+        body: captured.body,
+        status_at: captured.status_at,
+        status: captured.status.bits(),
+        rows: captured.rows,
+        cost_us,
+    };
+    session.shared.cache.insert(Key { environment: key, text: &text }, fill)
+}

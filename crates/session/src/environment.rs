@@ -1,0 +1,173 @@
+//! The environment: everything of a session, besides the statement's bytes, that can change a result.
+//!
+//! It is read from the server itself, in one query, whenever a statement may have changed it and before the next
+//! lookup that needs it; what the server says is not guessed. A change by a plain `SET` of constants is remembered
+//! (`before`, statement → `after`), so that drivers that greet with the same `SET`s cost that query once, not once
+//! for each connection.
+
+mod interner;
+mod table;
+
+use std::sync::Arc;
+
+use freshet_sql::{Flavor, Modes};
+
+pub(crate) use interner::{Environments, Transition};
+pub(crate) use table::{VectorQuery, variable_names};
+
+/// A session's environment as the server reported it. Two sessions with equal environments get equal answers to
+/// equal statements; that is what [`Environment::id`] stands for.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    /// Stands for all of it in the cache's keys.
+    pub(crate) id: u32,
+    /// What makes statements be read differently.
+    pub(crate) modes: Modes,
+    /// The default schema; `None` when there is none.
+    pub(crate) schema: Option<String>,
+    /// Why no answer of this environment is cached, where that is so.
+    pub(crate) refused: Option<&'static str>,
+    /// `sql_log_bin` is off: what this session writes never reaches the binlog.
+    pub(crate) unlogged: bool,
+    /// After how many idle seconds the server closes the session's connection.
+    pub(crate) wait_timeout_s: u64,
+    /// The canonical bytes, to compare and to derive from.
+    pub(crate) canonical: Vec<u8>,
+}
+
+/// The character sets in which bytes are text that the tokeniser reads as the server does (in GBK or SJIS, `0x5c`
+/// may be half of a character).
+const CHARSETS_READ: [&str; 7] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary", ""];
+
+impl Environment {
+    /// Makes one of the row that [`VectorQuery`] fetched. `fixed` is what does not change while the login lasts
+    /// (user, capabilities). Without an identity yet: [`Environments::intern`] gives it.
+    pub(crate) fn read(query: &VectorQuery, fixed: &[u8], row: &[Option<Vec<u8>>], flavor: Flavor) -> Self {
+        let text = |name: &str| -> &str {
+            query.position(name).and_then(|at| row.get(at)).and_then(Option::as_deref).map_or("", as_text)
+        };
+        let mut canonical = fixed.to_vec();
+        for value in row.iter().take(query.keyed()) {
+            canonical.extend_from_slice(&(value.as_ref().map_or(u32::MAX, |v| v.len() as u32)).to_le_bytes());
+            canonical.extend_from_slice(value.as_deref().unwrap_or_default());
+        }
+        let isolation = text("isolation");
+        let refused = if !["character_set_client", "character_set_connection", "character_set_results"]
+            .iter()
+            .all(|name| CHARSETS_READ.contains(&text(name)))
+        {
+            Some("the connection's character set")
+        } else if isolation == "SERIALIZABLE" || isolation == "READ-UNCOMMITTED" {
+            Some("the isolation level")
+        } else {
+            None
+        };
+        let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
+        Self {
+            id: 0,
+            modes: modes(text("sql_mode"), flavor),
+            refused: if schema.as_deref().is_some_and(|s| std::str::from_utf8(s).is_err()) {
+                Some("the default schema's name")
+            } else {
+                refused
+            },
+            schema: schema.and_then(|bytes| String::from_utf8(bytes).ok()),
+            unlogged: text("sql_log_bin") == "0",
+            wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
+            canonical,
+        }
+    }
+}
+
+/// Both servers' default of `wait_timeout`, in seconds.
+const WAIT_TIMEOUT_DEFAULT_S: u64 = 28_800;
+
+fn as_text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or("?")
+}
+
+/// What `sql_mode` says about how statements are read.
+fn modes(sql_mode: &str, flavor: Flavor) -> Modes {
+    let has = |name: &str| sql_mode.split(',').any(|mode| mode == name);
+    Modes {
+        flavor,
+        ansi_quotes: has("ANSI_QUOTES"),
+        no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+        pipes_as_concat: has("PIPES_AS_CONCAT"),
+        ignore_space: has("IGNORE_SPACE"),
+        other_syntax: ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "HIGH_NOT_PRECEDENCE"]
+            .iter()
+            .any(|name| has(name)),
+    }
+}
+
+/// What a session knows of its environment.
+#[derive(Debug, Clone)]
+pub(crate) enum Known {
+    /// Nothing since the login or since a statement that may have changed anything.
+    Unknown,
+    /// As the server reported it.
+    Read(Arc<Environment>),
+    /// One plain statement ran since: if it ran here before, the outcome is on record.
+    After(Arc<Environment>, Vec<u8>),
+    /// It cannot be known any more (the client took the server's change tracking over): nothing is cached.
+    Opaque,
+}
+
+impl Known {
+    /// Notes that `statement` ran. `plain` says that its effect depends on nothing but the environment before it.
+    pub(crate) fn changed_by(&mut self, statement: &[u8], plain: bool) {
+        *self = match std::mem::replace(self, Known::Unknown) {
+            Known::Read(before) if plain && statement.len() <= STATEMENT_REMEMBERED_MAX => {
+                Known::After(before, statement.to_vec())
+            }
+            Known::Opaque => Known::Opaque,
+            _ => Known::Unknown,
+        };
+    }
+}
+
+impl Known {
+    /// How statements are read.
+    pub(crate) fn modes(&self) -> Option<Modes> {
+        self.environment().map(|environment| environment.modes)
+    }
+
+    /// The default schema.
+    pub(crate) fn schema(&self) -> Option<&str> {
+        self.environment().and_then(|environment| environment.schema.as_deref())
+    }
+
+    /// What was read last.
+    fn environment(&self) -> Option<&Arc<Environment>> {
+        match self {
+            Known::Read(environment) | Known::After(environment, _) => Some(environment),
+            Known::Unknown | Known::Opaque => None,
+        }
+    }
+}
+
+/// The longest statement, in bytes, whose effect on an environment is remembered.
+const STATEMENT_REMEMBERED_MAX: usize = 512;
+
+/// Whether `text` is a SET whose effect depends on nothing but the environment it runs in: constants alone, for the
+/// session alone. `DEFAULT` and other variables speak of things that change without us.
+pub(crate) fn is_plain_set(text: &[u8]) -> bool {
+    const ELSEWHERE: [&[u8]; 8] = [
+        b"default",
+        b"global",
+        b"persist",
+        b"persist_only",
+        b"role",
+        b"password",
+        b"transaction",
+        b"statement",
+    ];
+    let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set"))
+        && !text.iter().any(|byte| matches!(byte, b'@' | b'(' | b';' | b'/' | b'#'))
+        && !words.any(|word| ELSEWHERE.iter().any(|elsewhere| word.eq_ignore_ascii_case(elsewhere)))
+}
+
+#[cfg(test)]
+mod tests;

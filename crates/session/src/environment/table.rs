@@ -1,0 +1,129 @@
+//! What is read of a session, as one static table, and the query that reads it.
+
+use std::fmt::Write as _;
+
+/// One thing that is read.
+struct Item {
+    /// What this room calls it.
+    name: &'static str,
+    /// The expression that yields it; a system variable that the server does not have is left out.
+    expression: Expression,
+    /// Whether it can change a result and so belongs to the key.
+    keyed: bool,
+}
+
+enum Expression {
+    Sql(&'static str),
+    Variable(&'static str),
+}
+
+use Expression::{Sql, Variable};
+
+const fn keyed(name: &'static str) -> Item {
+    Item { name, expression: Variable(name), keyed: true }
+}
+
+/// Sources: the key of the native query cache, and both servers' manuals for the variables that it forgot.
+/// Keyed items come first.
+static ITEMS: &[Item] = &[
+    Item { name: "schema", expression: Sql("DATABASE()"), keyed: true },
+    Item { name: "account", expression: Sql("CURRENT_USER()"), keyed: true },
+    Item { name: "role", expression: Sql("CURRENT_ROLE()"), keyed: true },
+    keyed("sql_mode"),
+    keyed("time_zone"),
+    keyed("character_set_client"),
+    keyed("character_set_connection"),
+    keyed("character_set_results"),
+    keyed("collation_connection"),
+    keyed("collation_database"),
+    keyed("sql_select_limit"),
+    keyed("max_sort_length"),
+    keyed("group_concat_max_len"),
+    keyed("div_precision_increment"),
+    keyed("default_week_format"),
+    keyed("lc_time_names"),
+    keyed("sql_auto_is_null"),
+    keyed("block_encryption_mode"),
+    keyed("max_allowed_packet"),
+    keyed("old"),
+    keyed("old_mode"),
+    keyed("default_regex_flags"),
+    keyed("system_versioning_asof"),
+    keyed("standard_compliant_cte"),
+    keyed("character_set_collations"),
+    keyed("default_collation_for_utf8mb4"),
+    keyed("windowing_use_high_precision"),
+    keyed("sql_big_selects"),
+    keyed("max_join_size"),
+    keyed("sql_buffer_result"),
+    keyed("big_tables"),
+    keyed("optimizer_switch"),
+    Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: true },
+    Item { name: "isolation", expression: Variable("tx_isolation"), keyed: true },
+    Item { name: "sql_log_bin", expression: Variable("sql_log_bin"), keyed: false },
+    Item { name: "wait_timeout", expression: Variable("wait_timeout"), keyed: false },
+];
+
+/// The query for a given server, and which of its columns is what.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct VectorQuery {
+    sql: String,
+    names: Vec<&'static str>,
+    variables: Vec<&'static str>,
+    keyed: usize,
+}
+
+impl VectorQuery {
+    /// The query for a server that has the system variables for which `exists` holds.
+    pub(crate) fn new(exists: impl Fn(&str) -> bool) -> Self {
+        let mut query = Self { sql: "SELECT ".to_owned(), ..Self::default() };
+        for item in ITEMS {
+            let separator = if query.names.is_empty() { "" } else { ", " };
+            match item.expression {
+                Sql(expression) => write!(query.sql, "{separator}{expression}"),
+                Variable(name) if exists(name) => {
+                    query.variables.push(name);
+                    write!(query.sql, "{separator}@@session.{name}")
+                }
+                Variable(_) => continue,
+            }
+            .unwrap_or_default();
+            query.names.push(item.name);
+            query.keyed += usize::from(item.keyed);
+        }
+        query
+    }
+
+    /// The text to send.
+    pub(crate) fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    /// How many of the first columns belong to the key.
+    pub(crate) fn keyed(&self) -> usize {
+        self.keyed
+    }
+
+    /// The system variables that it reads.
+    pub(crate) fn variables(&self) -> &[&'static str] {
+        &self.variables
+    }
+
+    /// Where `name` stands in the row.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| *known == name)
+    }
+
+    /// How many columns a whole row has.
+    pub(crate) fn width(&self) -> usize {
+        self.names.len()
+    }
+}
+
+/// The system variables that would be read of a server that has them all.
+pub(crate) fn variable_names() -> impl Iterator<Item = &'static str> {
+    ITEMS.iter().filter_map(|item| match item.expression {
+        Variable(name) => Some(name),
+        Sql(_) => None,
+    })
+}

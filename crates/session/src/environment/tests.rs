@@ -1,0 +1,80 @@
+use std::sync::Arc;
+
+use freshet_sql::Flavor;
+
+use super::*;
+
+fn query() -> VectorQuery {
+    VectorQuery::new(|name| name != "tx_isolation" && name != "old")
+}
+
+fn row(query: &VectorQuery, values: &[(&str, &str)]) -> Vec<Option<Vec<u8>>> {
+    let mut row = vec![Some(b"x".to_vec()); query.width()];
+    for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+        row[query.position(name).unwrap()] = Some(b"utf8mb4".to_vec());
+    }
+    for (name, value) in values {
+        row[query.position(name).unwrap()] = Some(value.as_bytes().to_vec());
+    }
+    row
+}
+
+#[test]
+fn variables_that_the_server_lacks_are_not_asked_for() {
+    assert!(query().sql().contains("@@session.transaction_isolation"));
+    assert!(!query().sql().contains("tx_isolation"));
+    assert!(!query().sql().contains("@@session.old,"));
+}
+
+#[test]
+fn what_is_keyed_makes_another_environment_and_what_is_not_does_not() {
+    let query = query();
+    let environments = Environments::default();
+    let id = |values: &[(&str, &str)]| {
+        environments
+            .intern(Environment::read(&query, b"user", &row(&query, values), Flavor::MySql))
+            .id
+    };
+    let plain = id(&[]);
+    assert_ne!(plain, 0);
+    assert_eq!(id(&[("wait_timeout", "5")]), plain);
+    for (name, value) in [("sql_mode", "ANSI_QUOTES"), ("time_zone", "+01:00"), ("schema", "other"), ("role", "r")] {
+        assert_ne!(id(&[(name, value)]), plain, "{name}");
+    }
+}
+
+#[test]
+fn a_null_and_an_empty_value_differ() {
+    let query = query();
+    let mut null = row(&query, &[("schema", "")]);
+    let empty = Environment::read(&query, b"", &null, Flavor::MySql);
+    null[query.position("schema").unwrap()] = None;
+    assert_ne!(Environment::read(&query, b"", &null, Flavor::MySql).canonical, empty.canonical);
+}
+
+#[test]
+fn charsets_and_isolation_levels_refuse() {
+    let query = query();
+    let refused = |values: &[(&str, &str)]| {
+        Environment::read(&query, b"", &row(&query, values), Flavor::MariaDb).refused.is_some()
+    };
+    assert!(!refused(&[]));
+    assert!(refused(&[("character_set_client", "gbk")]));
+    assert!(refused(&[("character_set_results", "sjis")]));
+    assert!(refused(&[("isolation", "SERIALIZABLE")]));
+    assert!(refused(&[("isolation", "READ-UNCOMMITTED")]));
+}
+
+#[test]
+fn only_one_plain_statement_after_a_known_environment_can_be_looked_up() {
+    let query = query();
+    let before = Arc::new(Environment::read(&query, b"", &row(&query, &[]), Flavor::MySql));
+    let mut known = Known::Read(before);
+    known.changed_by(b"SET NAMES utf8mb4", true);
+    assert!(matches!(known, Known::After(..)));
+    known.changed_by(b"SET sql_mode=''", true);
+    assert!(matches!(known, Known::Unknown));
+    let mut opaque = Known::Opaque;
+    opaque.changed_by(b"SET NAMES utf8mb4", true);
+    assert!(matches!(opaque, Known::Opaque));
+}

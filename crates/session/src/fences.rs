@@ -1,0 +1,220 @@
+//! What a statement may change is fenced before it can be committed, and the fence is handed over to be lifted when
+//! the stream has passed the commit.
+
+mod gtid;
+
+use std::sync::Arc;
+
+use freshet_cache::{Dep, Fence, Freshness, Position};
+use freshet_protocol::StatusFlags;
+use freshet_sql::{Effects, Flavor, TableName, TransactionEffect, Writes};
+use freshet_upstream::upstream::Upstream;
+use freshet_upstream::settle::Outcome;
+
+use crate::relay::Relayed;
+
+/// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
+/// by others as soon as it has run.
+const TRANSACTIONAL_ENGINES: [&str; 3] = ["InnoDB", "ROCKSDB", "TokuDB"];
+
+/// What a session's open transaction may have changed, and the fences that already stand for it.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    deps: Vec<Dep>,
+    raised: Vec<Fence>,
+}
+
+impl Pending {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deps.is_empty() && self.raised.is_empty()
+    }
+
+    /// The session ends: the server rolls its transaction back, but what a table without transactions was told stays.
+    pub(crate) fn abandon(&mut self, upstream: &Upstream, thread_id: u32) {
+        for fence in self.raised.drain(..) {
+            upstream.settle(fence, Outcome::Unknown { thread_id });
+        }
+    }
+
+    fn add(&mut self, deps: &[Dep]) {
+        self.deps.extend_from_slice(deps);
+        self.deps.sort_unstable();
+        self.deps.dedup();
+    }
+}
+
+/// What a statement reaches.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    /// What to fence for it.
+    pub(crate) deps: Vec<Dep>,
+    /// Others may see it before the commit.
+    pub(crate) at_once: bool,
+}
+
+impl Reach {
+    fn everything() -> Self {
+        Self { deps: vec![Dep::EVERYTHING], at_once: true }
+    }
+}
+
+/// What `writes` may change: the tables themselves, what hangs on them by foreign keys, and with triggers, of whose
+/// bodies nothing is known here, everything. `shadowed` names temporary tables, which nobody else sees.
+pub(crate) async fn reach(
+    writes: &Writes,
+    schema: Option<&str>,
+    shadowed: impl Fn(&str, &str) -> bool,
+    freshness: &Freshness,
+    upstream: &Upstream,
+) -> Reach {
+    match writes {
+        Writes::Nothing => Reach::default(),
+        Writes::Everything => Reach::everything(),
+        Writes::Schema(schema) => Reach { deps: vec![freshness.schema(schema)], at_once: true },
+        Writes::Tables(tables) => {
+            let mut reach = Reach::default();
+            for TableName { schema: named, name } in tables {
+                let Some(schema) = named.as_deref().or(schema) else { return Reach::everything() };
+                if shadowed(schema, name) {
+                    continue;
+                }
+                if !add_table(&mut reach, (schema, name), freshness, upstream).await {
+                    return Reach::everything();
+                }
+            }
+            reach
+        }
+    }
+}
+
+/// Adds one table; `false` if what it reaches is not known.
+async fn add_table(
+    reach: &mut Reach,
+    (schema, name): (&str, &str),
+    freshness: &Freshness,
+    upstream: &Upstream,
+) -> bool {
+    let Ok(info) = upstream.table(schema, name).await else { return false };
+    if info.has_triggers {
+        return false;
+    }
+    reach.at_once |= !TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
+    reach.deps.push(freshness.table(schema, name).definition);
+    let reached = info.base_tables.iter().chain(info.reaches.iter());
+    reach.deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
+    true
+}
+
+/// A statement under way whose effects may become visible. Dropped before it is settled (the connection broke), its
+/// fence stays until the stream has provably passed whatever was committed.
+pub(crate) struct InFlight {
+    fences: Vec<Fence>,
+    upstream: Upstream,
+    thread_id: u32,
+}
+
+impl InFlight {
+    pub(crate) fn settle(mut self, outcome: &Outcome) {
+        for fence in self.fences.drain(..) {
+            self.upstream.settle(fence, outcome.clone());
+        }
+    }
+
+    /// The dependencies that are fenced.
+    pub(crate) fn deps(&self) -> Vec<Dep> {
+        self.fences.iter().flat_map(|fence| fence.deps().iter().copied()).collect()
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        for fence in self.fences.drain(..) {
+            self.upstream.settle(fence, Outcome::Unknown { thread_id: self.thread_id });
+        }
+    }
+}
+
+/// What stands behind a session.
+pub(crate) struct Behind<'a> {
+    pub(crate) freshness: &'a Arc<Freshness>,
+    pub(crate) upstream: &'a Upstream,
+    /// The server's number of the session's connection.
+    pub(crate) thread_id: u32,
+}
+
+/// Notes what a statement reaches and raises what must stand before it is sent. `in_transaction` is the state before.
+pub(crate) fn raise(
+    pending: &mut Pending,
+    effects: &Effects,
+    reach: Reach,
+    in_transaction: bool,
+    behind: &Behind<'_>,
+) -> Option<InFlight> {
+    let freshness = behind.freshness;
+    let commits = match effects.transaction {
+        TransactionEffect::None => !in_transaction,
+        TransactionEffect::RollsBack => false,
+        TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
+    };
+    if !reach.deps.is_empty() {
+        pending.add(&reach.deps);
+        if in_transaction && !commits && reach.at_once {
+            pending.raised.push(freshness.fence(reach.deps));
+        }
+    }
+    if !commits || pending.deps.is_empty() {
+        return None;
+    }
+    let fences = vec![freshness.fence(pending.deps.clone())];
+    Some(InFlight { fences, upstream: behind.upstream.clone(), thread_id: behind.thread_id })
+}
+
+/// Hands the fences over when the answer is in.
+pub(crate) fn settle(
+    pending: &mut Pending,
+    in_flight: Option<InFlight>,
+    effects: &Effects,
+    relayed: &Relayed,
+    (upstream, flavor): (&Upstream, Flavor),
+) {
+    let still_open = relayed.status.is_some_and(|status| status.contains(StatusFlags::IN_TRANS));
+    let outcome = outcome(effects, relayed, still_open, flavor);
+    if !still_open {
+        let ended = std::mem::take(pending);
+        for fence in ended.raised {
+            upstream.settle(fence, outcome.clone());
+        }
+    }
+    if let Some(in_flight) = in_flight {
+        in_flight.settle(&outcome);
+    }
+}
+
+/// What became of a commit, as exactly as the answer says. GTIDs are taken at their word where the statement commits
+/// one transaction; everything else is bounded by a position that is read afterwards.
+fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavor) -> Outcome {
+    let one_transaction = relayed.error.is_none()
+        && relayed.results == 1
+        && !still_open
+        && match effects.transaction {
+            TransactionEffect::None => matches!(effects.writes, Writes::Tables(_)),
+            TransactionEffect::Ends => true,
+            _ => false,
+        };
+    match relayed.gtids.as_slice() {
+        [gtid] if one_transaction => {
+            gtid::parse(gtid, flavor).map_or(Outcome::CommittedSomewhere, |gtid| Outcome::Committed(vec![gtid]))
+        }
+        _ => Outcome::CommittedSomewhere,
+    }
+}
+
+/// For a session that keeps its writes out of the binlog: no event will tell of them, so what they reach is stamped
+/// here, above every position that an answer may already rest on.
+pub(crate) fn stamp_unlogged(deps: &[Dep], freshness: &Freshness) {
+    let newest = freshness.visible().max(freshness.applied());
+    let at = Position::new(newest.get().saturating_add(1));
+    for dep in deps {
+        freshness.stamp(*dep, at);
+    }
+}

@@ -1,0 +1,88 @@
+//! What a client may do to the cache, as the server's grants say.
+
+use freshet_protocol::ErrPacket;
+use freshet_upstream::Rows;
+
+use crate::relay::Lost;
+use crate::session::Session;
+
+/// A privilege that one of our statements needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Privilege {
+    /// To set a global variable.
+    SetGlobal,
+    /// To empty the cache.
+    Reload,
+}
+
+impl Privilege {
+    /// Any of these, granted on `*.*`, is enough.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::SetGlobal => &["ALL PRIVILEGES", "SUPER", "SYSTEM_VARIABLES_ADMIN"],
+            Self::Reload => &["ALL PRIVILEGES", "RELOAD"],
+        }
+    }
+
+    const fn shown(self) -> &'static str {
+        match self {
+            Self::SetGlobal => "SUPER or SYSTEM_VARIABLES_ADMIN",
+            Self::Reload => "RELOAD",
+        }
+    }
+}
+
+/// Asks the server whether this client has `privilege`.
+///
+/// # Errors
+/// The outer one if the server's connection is lost; the inner one is the client's to see.
+pub(crate) async fn require(session: &mut Session, privilege: Privilege) -> Result<Result<(), ErrPacket>, Lost> {
+    if let Err(error) = session.ready().await {
+        return Ok(Err(error.to_err_packet()));
+    }
+    let Some(upstream) = &mut session.admitted.upstream else {
+        return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
+    };
+    match upstream.query("SHOW GRANTS").await {
+        Ok(grants) if granted(&grants, privilege) => Ok(Ok(())),
+        Ok(_) => Ok(Err(ErrPacket::new(
+            1227,
+            "42000",
+            &format!("Access denied; you need (at least one of) the {} privilege(s) for this operation", privilege.shown()),
+        ))),
+        Err(error) => Ok(Err(error.to_err_packet())),
+    }
+}
+
+/// Whether one of the lines `GRANT … ON *.* TO …` names it.
+fn granted(grants: &Rows, privilege: Privilege) -> bool {
+    let lines = grants.rows.iter().filter_map(|row| row.first()?.as_deref());
+    lines.filter_map(|line| std::str::from_utf8(line).ok()).any(|line| {
+        let Some(list) = line.strip_prefix("GRANT ").and_then(|rest| rest.split_once(" ON *.* TO ")) else {
+            return false;
+        };
+        list.0.split(',').any(|name| privilege.names().contains(&name.trim()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(lines: &[&str]) -> Rows {
+        Rows { rows: lines.iter().map(|line| vec![Some(line.as_bytes().to_vec())]).collect(), ..Rows::default() }
+    }
+
+    #[test]
+    fn only_grants_on_everything_count() {
+        let cases = [
+            ("GRANT ALL PRIVILEGES ON *.* TO `a`@`%` WITH GRANT OPTION", true),
+            ("GRANT SELECT, SYSTEM_VARIABLES_ADMIN ON *.* TO `a`@`%`", true),
+            ("GRANT ALL PRIVILEGES ON `d`.* TO `a`@`%`", false),
+            ("GRANT SELECT, INSERT ON *.* TO `a`@`%`", false),
+        ];
+        for (line, has) in cases {
+            assert_eq!(granted(&rows(&[line]), Privilege::SetGlobal), has, "{line}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ahash::HashMap;
+use tokio::sync::Notify;
+
+/// What others may know of a session, and do to it.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    /// The name it logged in with.
+    pub(crate) user: Vec<u8>,
+    /// The server's id of its connection; 0 while it has none.
+    thread_id: AtomicU32,
+    /// When it last sent a command, in monotonic milliseconds.
+    active_ms: AtomicU64,
+    ended: AtomicBool,
+    ends: Notify,
+}
+
+impl Handle {
+    pub(crate) fn new(user: Vec<u8>, now_ms: u64) -> Self {
+        Self {
+            user,
+            thread_id: AtomicU32::new(0),
+            active_ms: AtomicU64::new(now_ms),
+            ended: AtomicBool::new(false),
+            ends: Notify::new(),
+        }
+    }
+
+    pub(crate) fn thread_id(&self) -> u32 {
+        self.thread_id.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_thread_id(&self, id: u32) {
+        self.thread_id.store(id, Ordering::Relaxed);
+    }
+
+    pub(crate) fn active(&self, now_ms: u64) {
+        self.active_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Ends the session at its next pause.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.ends.notify_one();
+    }
+
+    /// Waits until somebody ends the session.
+    pub(crate) async fn ended(&self) {
+        while !self.ended.load(Ordering::Acquire) {
+            self.ends.notified().await;
+        }
+    }
+}
+
+/// All sessions, by the connection id their clients were told.
+#[derive(Debug, Default)]
+pub(crate) struct Registry(Mutex<HashMap<u32, Arc<Handle>>>);
+
+impl Registry {
+    pub(crate) fn add(&self, id: u32, handle: &Arc<Handle>) {
+        self.lock().insert(id, Arc::clone(handle));
+    }
+
+    pub(crate) fn remove(&self, id: u32) {
+        self.lock().remove(&id);
+    }
+
+    pub(crate) fn find(&self, id: u32) -> Option<Arc<Handle>> {
+        self.lock().get(&id).cloned()
+    }
+
+    /// Ends the sessions that were last active before `since_ms`.
+    pub(crate) fn end_idle(&self, since_ms: u64) {
+        for handle in self.lock().values() {
+            if handle.active_ms.load(Ordering::Relaxed) < since_ms {
+                handle.end();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u32, Arc<Handle>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,303 @@
+//! The server's answer to one command on its way to the client: passed on as it is, followed frame by frame so that
+//! its end is known, and copied on the way when it may be stored.
+//!
+//! Only packets that carry a session's state are ever changed: what the server reports because *we* asked it to
+//! (GTIDs, watched variables) is taken out again, and a client that did not ask for session tracking gets the form of
+//! OK packet it understands.
+
+mod capture;
+mod filter;
+
+use bytes::{Buf as _, BytesMut};
+use freshet_protocol::{
+    Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, OkPacket, Part,
+    Seen, StateChange, StatusFlags, put_packet,
+};
+use freshet_upstream::Connection;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::wire::{Wire, WireError};
+
+pub(crate) use capture::{Capture, Captured};
+pub(crate) use filter::Filter;
+
+/// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.
+const FLUSH_AT_BYTES: usize = 32 * 1024;
+/// What one read from the server asks for, in bytes.
+const READ_BYTES: usize = 32 * 1024;
+
+/// Which side went away in the middle of an exchange. Either way both connections are over.
+#[derive(Debug)]
+pub(crate) enum Lost {
+    /// The client, or what it sent was not to be understood.
+    Client(WireError),
+    /// The server.
+    Upstream(std::io::Error),
+    /// What the server sent was not to be understood.
+    Malformed(Malformed),
+}
+
+impl From<WireError> for Lost {
+    fn from(error: WireError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<Malformed> for Lost {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+/// What an answer said about itself.
+#[derive(Debug, Default)]
+pub(crate) struct Relayed {
+    /// The session's status flags after it.
+    pub(crate) status: Option<StatusFlags>,
+    /// The error it ended with.
+    pub(crate) error: Option<u16>,
+    /// OK packets and result sets in it.
+    pub(crate) results: u32,
+    /// Rows that its OK packets say were changed.
+    pub(crate) affected_rows: u64,
+    /// The GTIDs it was committed under, as the server wrote them.
+    pub(crate) gtids: Vec<Vec<u8>>,
+    /// The default schema or a watched variable has changed.
+    pub(crate) session_changed: bool,
+    /// A prepared statement's identity.
+    pub(crate) prepared: Option<u32>,
+    /// The answer's bytes, if they were asked for and may be stored.
+    pub(crate) captured: Option<Captured>,
+}
+
+/// One answer on its way.
+pub(crate) struct Relay<'a> {
+    upstream: &'a mut Connection,
+    wire: Option<&'a mut Wire>,
+    filter: &'a Filter,
+    answer: Answer,
+    capture: Option<Capture>,
+    relayed: Relayed,
+    /// Bytes at the front of the server's buffer that are checked and pass unchanged.
+    checked: usize,
+    /// Bytes still to come of a frame that needs no look.
+    unseen: usize,
+}
+
+impl<'a> Relay<'a> {
+    /// Follows the answer to `command`. Without a wire it is read and dropped.
+    pub(crate) fn new(
+        upstream: &'a mut Connection,
+        wire: Option<&'a mut Wire>,
+        filter: &'a Filter,
+        command: Command,
+    ) -> Self {
+        let answer = Answer::to(command, upstream.capabilities());
+        Self {
+            upstream,
+            wire,
+            filter,
+            answer,
+            capture: None,
+            relayed: Relayed::default(),
+            checked: 0,
+            unseen: 0,
+        }
+    }
+
+    /// Keeps a copy while it passes.
+    pub(crate) fn capturing(mut self, capture: Option<Capture>) -> Self {
+        self.capture = capture;
+        self
+    }
+
+    /// Passes the whole answer on. The last bytes are left in the client's buffer for the caller to flush.
+    ///
+    /// # Errors
+    /// [`Lost`]; the connections are of no more use then.
+    pub(crate) async fn run(mut self) -> Result<Relayed, Lost> {
+        loop {
+            match self.next()? {
+                Step::Frame => {}
+                Step::Infile { seq } => self.infile(seq).await?,
+                Step::Last => {
+                    self.release();
+                    self.relayed.captured = self.capture.and_then(Capture::finish);
+                    return Ok(self.relayed);
+                }
+                Step::NeedMore => {
+                    self.release();
+                    self.flush_if_large().await?;
+                    self.fill().await?;
+                }
+            }
+        }
+    }
+
+    /// Looks at the next frame, if enough of it is here.
+    fn next(&mut self) -> Result<Step, Malformed> {
+        let buffer = &self.upstream.parts().1[self.checked..];
+        if self.unseen > 0 {
+            let passed = self.unseen.min(buffer.len());
+            self.unseen -= passed;
+            self.checked += passed;
+            return Ok(if self.unseen > 0 { Step::NeedMore } else { Step::Frame });
+        }
+        let Some(header) = FrameHeader::parse(buffer) else { return Ok(Step::NeedMore) };
+        let body = &buffer[HEADER_LEN..];
+        if body.is_empty() && header.len > 0 {
+            return Ok(Step::NeedMore);
+        }
+        let first = body.first().copied().unwrap_or(0);
+        if !self.answer.wants_whole(header.len, first) {
+            let seen = self.answer.see(header.len, &body[..body.len().min(header.len)])?;
+            let here = body.len().min(header.len);
+            self.unseen = header.len - here;
+            self.checked += HEADER_LEN + here;
+            if let (Some(capture), Part::Row) = (&mut self.capture, seen.part) {
+                capture.row();
+            }
+            return Ok(if self.unseen > 0 { Step::NeedMore } else { Step::Frame });
+        }
+        if body.len() < header.len {
+            return Ok(Step::NeedMore);
+        }
+        let payload = body[..header.len].to_vec();
+        self.whole(header, &payload)
+    }
+
+    /// A packet that says something about the answer or the session.
+    fn whole(&mut self, header: FrameHeader, payload: &[u8]) -> Result<Step, Malformed> {
+        let seen = self.answer.see(header.len, payload)?;
+        if let Some(capture) = &mut self.capture {
+            capture.packet(&seen, self.checked);
+        }
+        self.note(&seen, payload)?;
+        match self.filter.rewritten(&seen, payload, self.upstream.capabilities())? {
+            Some(payload) => self.replace(header, &payload),
+            None => self.checked += HEADER_LEN + header.len,
+        }
+        Ok(match seen {
+            Seen { part: Part::LocalInfile, .. } => Step::Infile { seq: header.seq },
+            Seen { last: true, .. } => Step::Last,
+            _ => Step::Frame,
+        })
+    }
+
+    fn note(&mut self, seen: &Seen, payload: &[u8]) -> Result<(), Malformed> {
+        if let Some(status) = seen.status {
+            self.relayed.status = Some(status);
+        }
+        match seen.part {
+            Part::Err => self.relayed.error = Some(ErrPacket::parse(payload)?.code),
+            Part::PrepareOk => self.relayed.prepared = payload.get(1..5).map(|mut id| id.get_u32_le()),
+            Part::Ok | Part::RowsEnd => {
+                self.relayed.results += 1;
+                self.note_ok(seen, payload)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn note_ok(&mut self, seen: &Seen, payload: &[u8]) -> Result<(), Malformed> {
+        let capabilities = self.upstream.capabilities();
+        let Some(ok) = filter::as_ok(seen, payload, capabilities)? else { return Ok(()) };
+        self.relayed.affected_rows += ok.affected_rows;
+        for change in &ok.changes {
+            match change {
+                StateChange::Gtids(gtids) => self.relayed.gtids.push(gtids.clone()),
+                StateChange::SystemVariable { name, value } if name == b"last_gtid" => {
+                    self.relayed.gtids.push(value.clone());
+                }
+                StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
+                StateChange::SystemVariable { .. } | StateChange::Schema(_) => {
+                    self.relayed.session_changed = true;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts `payload` in the place of the frame at the front of what is not yet checked.
+    fn replace(&mut self, header: FrameHeader, payload: &[u8]) {
+        self.release();
+        self.capture = None;
+        self.upstream.parts().1.advance(HEADER_LEN + header.len);
+        if let Some(wire) = &mut self.wire {
+            let mut seq = header.seq;
+            put_packet(wire.out().0, &mut seq, payload);
+        }
+    }
+
+    /// Moves what is checked over to the client's buffer.
+    fn release(&mut self) {
+        let buffer: &mut BytesMut = self.upstream.parts().1;
+        if let Some(wire) = &mut self.wire {
+            wire.out().0.extend_from_slice(&buffer[..self.checked]);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.bytes(&buffer[..self.checked]);
+        }
+        buffer.advance(self.checked);
+        self.checked = 0;
+    }
+
+    async fn flush_if_large(&mut self) -> Result<(), Lost> {
+        if let Some(wire) = &mut self.wire
+            && wire.out().0.len() >= FLUSH_AT_BYTES
+        {
+            wire.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn fill(&mut self) -> Result<(), Lost> {
+        let (stream, buffer) = self.upstream.parts();
+        buffer.reserve(READ_BYTES);
+        match stream.read_buf(buffer).await {
+            Ok(0) => Err(Lost::Upstream(std::io::ErrorKind::UnexpectedEof.into())),
+            Ok(_) => Ok(()),
+            Err(error) => Err(Lost::Upstream(error)),
+        }
+    }
+
+    /// LOAD DATA LOCAL: the server asked for a file; the client's packets go to it until the empty one.
+    async fn infile(&mut self, seq: u8) -> Result<(), Lost> {
+        self.release();
+        self.capture = None;
+        let Some(wire) = &mut self.wire else { return Err(Malformed { what: "LOCAL INFILE without a client" }.into()) };
+        wire.flush().await?;
+        wire.set_seq(seq.wrapping_add(1));
+        let mut frames = BytesMut::new();
+        loop {
+            let packet = wire.packet().await?;
+            let mut seq = packet.first_seq;
+            frames.clear();
+            put_packet(&mut frames, &mut seq, &packet.payload);
+            let (stream, _) = self.upstream.parts();
+            stream.write_all(&frames).await.map_err(Lost::Upstream)?;
+            if packet.payload.is_empty() {
+                stream.flush().await.map_err(Lost::Upstream)?;
+                self.answer.infile_done();
+                return Ok(());
+            }
+        }
+    }
+}
+
+enum Step {
+    Frame,
+    NeedMore,
+    Infile { seq: u8 },
+    Last,
+}
+
+// A packet that is looked at whole is one frame: nothing the server says about a session is larger.
+const _: () = assert!(FRAME_MAX > FLUSH_AT_BYTES);
+
+/// Reads the OK packet of a login or of a command that we sent ourselves.
+pub(crate) fn parse_ok(payload: &[u8], capabilities: Capabilities) -> Option<OkPacket> {
+    OkPacket::parse(payload, capabilities).ok()
+}

@@ -1,0 +1,98 @@
+//! A copy of an answer, made while it passes, for the cache.
+
+use freshet_protocol::{HEADER_LEN, Part, Seen, StatusFlags};
+
+/// An answer being copied. It gives itself up as soon as the answer turns out not to be storable.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    body: Vec<u8>,
+    bytes_max: usize,
+    rows: u64,
+    status: StatusFlags,
+    status_at: [u32; 2],
+    storable: bool,
+    finished: bool,
+}
+
+/// An answer that may be stored.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    /// The packets, as the client got them.
+    pub(crate) body: Vec<u8>,
+    /// Where the session's status flags stand in them.
+    pub(crate) status_at: [u32; 2],
+    /// The status flags it came with.
+    pub(crate) status: StatusFlags,
+    /// How many rows it has.
+    pub(crate) rows: u64,
+}
+
+/// Flags that an answer must not carry to be anybody else's answer too.
+const NEVER: StatusFlags = StatusFlags::MORE_RESULTS
+    .union(StatusFlags::CURSOR_EXISTS)
+    .union(StatusFlags::PS_OUT_PARAMS)
+    .union(StatusFlags::IN_TRANS)
+    .union(StatusFlags::SESSION_STATE_CHANGED);
+
+impl Capture {
+    /// Up to `bytes_max` bytes.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self {
+            body: Vec::new(),
+            bytes_max,
+            rows: 0,
+            status: StatusFlags::empty(),
+            status_at: [u32::MAX; 2],
+            storable: true,
+            finished: false,
+        }
+    }
+
+    /// A row passes.
+    pub(crate) fn row(&mut self) {
+        self.rows += 1;
+    }
+
+    /// A packet passes that is no row; its frame begins `ahead` bytes after those that [`Capture::bytes`] was given.
+    pub(crate) fn packet(&mut self, seen: &Seen, ahead: usize) {
+        match seen.part {
+            Part::ColumnCount | Part::Column => {}
+            Part::ColumnsEnd | Part::RowsEnd => self.end(seen, ahead),
+            _ => self.storable = false,
+        }
+    }
+
+    fn end(&mut self, seen: &Seen, ahead: usize) {
+        let (Some(status), Some(at)) = (seen.status, seen.status_at) else {
+            // The columns of a client without EOF packets end with no packet of their own.
+            self.storable &= seen.part == Part::ColumnsEnd;
+            return;
+        };
+        self.storable &= !status.intersects(NEVER) && seen.warnings.unwrap_or(0) == 0;
+        let at = u32::try_from(self.body.len() + ahead + HEADER_LEN + at).unwrap_or(u32::MAX);
+        self.status_at[usize::from(seen.part == Part::RowsEnd)] = at;
+        self.status = status;
+        self.finished |= seen.part == Part::RowsEnd && seen.last;
+    }
+
+    /// Bytes that pass.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        if self.body.len() + bytes.len() > self.bytes_max {
+            self.storable = false;
+            self.body = Vec::new();
+        }
+        if self.storable {
+            self.body.extend_from_slice(bytes);
+        }
+    }
+
+    /// The whole answer, if it may be stored.
+    pub(crate) fn finish(self) -> Option<Captured> {
+        (self.storable && self.finished).then_some(Captured {
+            body: self.body,
+            status_at: self.status_at,
+            status: self.status,
+            rows: self.rows,
+        })
+    }
+}

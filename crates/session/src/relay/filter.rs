@@ -1,0 +1,71 @@
+//! What the server reports of a session only because we asked it to, and taking it out again.
+
+use freshet_protocol::{Capabilities, Malformed, OkPacket, Part, Seen, StateChange, StatusFlags};
+
+/// What both servers report of their own accord (`session_track_system_variables`).
+const TRACKED_BY_DEFAULT: [&[u8]; 5] = [
+    b"autocommit",
+    b"character_set_client",
+    b"character_set_connection",
+    b"character_set_results",
+    b"time_zone",
+];
+
+/// Makes OK packets what this client would have been sent without us.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filter {
+    /// What the client and we agreed on.
+    pub(crate) capabilities: Capabilities,
+    /// The client has set the tracking up for itself: it is told everything.
+    pub(crate) tells_all: bool,
+}
+
+/// The OK packet that `payload` is, if it is one: also the one that ends rows for clients without EOF packets.
+pub(crate) fn as_ok(
+    seen: &Seen,
+    payload: &[u8],
+    capabilities: Capabilities,
+) -> Result<Option<OkPacket>, Malformed> {
+    let ok = match seen.part {
+        Part::Ok => true,
+        Part::RowsEnd => capabilities.contains(Capabilities::DEPRECATE_EOF),
+        _ => false,
+    };
+    // An EOF packet (five bytes) also answers COM_SET_OPTION and COM_DEBUG.
+    if !ok || (payload.first() == Some(&0xfe) && payload.len() == 5) {
+        return Ok(None);
+    }
+    OkPacket::parse(payload, capabilities).map(Some)
+}
+
+impl Filter {
+    /// What the client is to get in the place of `payload`, which came over a connection with `capabilities`;
+    /// `None` if just that.
+    pub(crate) fn rewritten(
+        &self,
+        seen: &Seen,
+        payload: &[u8],
+        capabilities: Capabilities,
+    ) -> Result<Option<Vec<u8>>, Malformed> {
+        let Some(mut ok) = as_ok(seen, payload, capabilities)? else { return Ok(None) };
+        let tracks = self.capabilities.contains(Capabilities::SESSION_TRACK);
+        if tracks && (self.tells_all || !ok.status.contains(StatusFlags::SESSION_STATE_CHANGED)) {
+            return Ok(None);
+        }
+        ok.changes.retain(|change| tracks && is_default(change));
+        if ok.changes.is_empty() {
+            ok.status.remove(StatusFlags::SESSION_STATE_CHANGED);
+        }
+        let header = payload.first().copied().unwrap_or(0);
+        let encoded = ok.encode(self.capabilities, header);
+        Ok((encoded != payload).then_some(encoded))
+    }
+}
+
+fn is_default(change: &StateChange) -> bool {
+    match change {
+        StateChange::SystemVariable { name, .. } => TRACKED_BY_DEFAULT.contains(&name.as_slice()),
+        StateChange::Gtids(_) => false,
+        _ => true,
+    }
+}

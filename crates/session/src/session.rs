@@ -1,0 +1,213 @@
+//! One client, from its login to its end.
+
+mod environ;
+mod forward;
+mod hit;
+mod state;
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
+use freshet_sql::Modes;
+use freshet_upstream::Connection;
+use freshet_upstream::follow::now_ms;
+use freshet_upstream::net::Stream;
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::watch;
+use tracing::debug;
+
+use crate::auth::{AdmitError, Admitted};
+use crate::commands;
+use crate::registry::Handle;
+use crate::relay::Lost;
+use crate::shared::{Counters, Shared};
+use crate::wire::{Wire, WireError};
+
+pub(crate) use forward::Forward;
+pub(crate) use state::{Prepared, State};
+
+/// Whether a session goes on after a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    Close,
+}
+
+/// One client that is logged in.
+pub(crate) struct Session {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) wire: Wire,
+    pub(crate) admitted: Box<Admitted>,
+    pub(crate) state: State,
+    pub(crate) handle: Arc<Handle>,
+    /// What a command is put together in before it is sent.
+    scratch: BytesMut,
+    draining: watch::Receiver<bool>,
+}
+
+/// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
+pub async fn serve(stream: Stream, shared: Arc<Shared>) {
+    let Some(_place) = shared.enter() else {
+        return crate::auth::refuse_too_many(stream).await;
+    };
+    match crate::auth::admit(stream, &shared.gate).await {
+        Ok((wire, admitted)) => {
+            Counters::add(&shared.counters.connections);
+            Session::new(shared, wire, admitted).run().await;
+        }
+        Err(error) => debug!(%error, "a client was not let in"),
+    }
+}
+
+impl Session {
+    fn new(shared: Arc<Shared>, wire: Wire, admitted: Admitted) -> Self {
+        let handle = Arc::new(Handle::new(admitted.user.clone(), now_ms()));
+        shared.registry.add(admitted.connection_id, &handle);
+        let state = State::new(admitted.ok.status);
+        let draining = shared.draining();
+        Self { shared, wire, admitted: Box::new(admitted), state, handle, scratch: BytesMut::new(), draining }
+    }
+
+    async fn run(mut self) {
+        loop {
+            let packet = match self.next_command().await {
+                Ok(Some(packet)) => packet,
+                Ok(None) => break,
+                Err(error) => {
+                    self.farewell(&error).await;
+                    break;
+                }
+            };
+            match commands::handle(&mut self, packet).await {
+                Ok(Flow::Continue) => {}
+                Ok(Flow::Close) => break,
+                Err(Lost::Client(error)) => {
+                    self.farewell(&error).await;
+                    break;
+                }
+                Err(lost) => {
+                    debug!(?lost, "the server's connection was lost");
+                    break;
+                }
+            }
+            if self.wire.flush().await.is_err() {
+                break;
+            }
+        }
+        self.wire.close().await;
+    }
+
+    /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that
+    /// it killed or timed this connection out) is passed on first.
+    async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
+        self.state.commands += 1;
+        if self.state.in_transaction() || !*self.draining.borrow_and_update() {
+            let upstream = &mut self.admitted.upstream;
+            let idle = !self.state.in_transaction();
+            tokio::select! {
+                biased;
+                packet = self.wire.command() => return Ok(Some(packet?.payload)),
+                () = unasked(upstream) => {}
+                () = self.handle.ended() => return Ok(None),
+                _ = self.draining.changed(), if idle => return Ok(self.shutting_down()),
+            }
+            let (_, buffer) = match &mut self.admitted.upstream {
+                Some(upstream) => upstream.parts(),
+                None => return Ok(None),
+            };
+            self.wire.put_frames(buffer, 0);
+            return Ok(None);
+        }
+        Ok(self.shutting_down())
+    }
+
+    fn shutting_down(&mut self) -> Option<BytesMut> {
+        self.wire.set_seq(0);
+        self.put_error(&ErrPacket::new(1053, "08S01", "Server shutdown in progress"));
+        None
+    }
+
+    async fn farewell(&mut self, error: &WireError) {
+        if let Some(packet) = error.to_err_packet() {
+            self.put_error(&packet);
+            // The client may be gone; it is closed either way.
+            let _ = self.wire.flush().await;
+        }
+    }
+
+    /// What the client and we agreed on.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.admitted.capabilities()
+    }
+
+    /// How statements are read here. Before the server was asked: as it reads them unless told otherwise.
+    pub(crate) fn modes(&self) -> Modes {
+        self.state.environment.modes().unwrap_or_else(|| Modes::new(self.flavor()))
+    }
+
+    /// Appends an ERR packet.
+    pub(crate) fn put_error(&mut self, error: &ErrPacket) {
+        self.wire.put(&error.encode());
+    }
+
+    /// Appends an OK packet of our own.
+    pub(crate) fn put_ok(&mut self, warnings: u16) {
+        let ok = OkPacket { status: self.state.status_for_answers(), warnings, ..OkPacket::default() };
+        let encoded = ok.encode(self.capabilities(), 0);
+        self.wire.put(&encoded);
+    }
+
+    /// Ends a command without an answer of the server's with an error; the session goes on.
+    pub(crate) fn refuse(&mut self, error: &ErrPacket) -> Result<Flow, Lost> {
+        self.put_error(error);
+        Ok(Flow::Continue)
+    }
+
+    /// COM_CHANGE_USER: another login in the place of this one.
+    ///
+    /// # Errors
+    /// The client is not let in; it has been told, and the session is over.
+    pub(crate) async fn change_user(&mut self, change: ChangeUser) -> Result<(), AdmitError> {
+        let before = self.admitted.hand_over();
+        let id = before.connection_id;
+        *self.admitted = crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
+        self.admitted.connection_id = id;
+        self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
+        self.shared.registry.add(id, &self.handle);
+        Ok(())
+    }
+
+    /// Notes that the client is alive.
+    pub(crate) fn active(&self, now_ms: u64) {
+        self.handle.active(now_ms);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.shared.registry.remove(self.admitted.connection_id);
+        let thread_id = self.handle.thread_id();
+        self.state.pending.abandon(&self.shared.upstream, thread_id);
+    }
+}
+
+/// Waits until the server says something that nobody asked for, or closes the connection.
+async fn unasked(upstream: &mut Option<Connection>) {
+    match upstream {
+        None => std::future::pending().await,
+        Some(upstream) => {
+            let (stream, buffer) = upstream.parts();
+            // Whether it spoke, closed or failed: the connection is over.
+            let _ = stream.read_buf(buffer).await;
+        }
+    }
+}
+
+/// Splits a command packet; an empty one is no command.
+pub(crate) fn split(payload: &[u8]) -> (Command, &[u8]) {
+    match payload.split_first() {
+        Some((byte, rest)) => (Command::from_byte(*byte), rest),
+        None => (Command::from_byte(0), &[]),
+    }
+}

@@ -1,0 +1,184 @@
+//! Knowing the session's environment: opening the server's connection, setting it up, and reading what it is like.
+
+use std::sync::Arc;
+
+use freshet_protocol::{Capabilities, Put as _};
+use freshet_sql::Flavor;
+use freshet_upstream::{Connection, Error};
+
+use super::Session;
+use crate::environment::{Environment, Known, Transition, VectorQuery, variable_names};
+use crate::shared::Shared;
+use crate::variables::TYPE_OFF;
+
+/// The capabilities that change the bytes of an answer.
+const FORM: Capabilities = Capabilities::DEPRECATE_EOF
+    .union(Capabilities::PROTOCOL_41)
+    .union(Capabilities::SESSION_TRACK)
+    .union(Capabilities::OPTIONAL_RESULTSET_METADATA)
+    .union(Capabilities::MARIADB_EXTENDED_METADATA)
+    .union(Capabilities::MARIADB_CACHE_METADATA)
+    .union(Capabilities::FOUND_ROWS)
+    .union(Capabilities::IGNORE_SPACE);
+
+impl Session {
+    /// Which kind of server is behind us.
+    pub(crate) fn flavor(&self) -> Flavor {
+        let known = self.admitted.upstream.as_ref().map(|upstream| flavor_of(&upstream.greeting().server_version));
+        known.unwrap_or_else(|| self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor))
+    }
+
+    /// The server's connection, opened and set up if this is its first use, with the environment known.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or refuses; the session can try again.
+    pub(crate) async fn ready(&mut self) -> Result<(), Error> {
+        if self.admitted.upstream.is_none() {
+            let connection = crate::auth::open(&self.shared.gate, &self.admitted).await?;
+            self.admitted.upstream = Some(connection);
+            self.state.environment = Known::Unknown;
+        }
+        if self.handle.thread_id() == 0
+            && let Some(upstream) = &mut self.admitted.upstream
+        {
+            self.handle.set_thread_id(upstream.thread_id());
+            let query = vector(&self.shared, upstream).await?;
+            track(upstream, &query).await?;
+        }
+        self.learn().await
+    }
+
+    /// The connection is as after a login: it is set up again before its next use.
+    pub(crate) fn starts_anew(&mut self) {
+        self.handle.set_thread_id(0);
+        self.state.environment = Known::Unknown;
+        self.state.key = None;
+    }
+
+    /// Brings the environment up to date.
+    async fn learn(&mut self) -> Result<(), Error> {
+        let (before, transition) = match &self.state.environment {
+            Known::Read(_) | Known::Opaque => return Ok(()),
+            Known::After(before, statement) => {
+                (Some(before), Some(Transition { before: before.id, statement: statement.clone() }))
+            }
+            Known::Unknown => (None, None),
+        };
+        if before.is_some()
+            && let Some(after) = transition.as_ref().and_then(|it| self.shared.environments.after(it))
+        {
+            self.state.environment = Known::Read(after);
+            return Ok(());
+        }
+        self.state.environment = match self.read_environment().await? {
+            None => Known::Opaque,
+            Some(environment) => {
+                let environment = self.shared.environments.intern(environment);
+                if let Some(transition) = transition {
+                    self.shared.environments.remember(transition, &environment);
+                }
+                Known::Read(environment)
+            }
+        };
+        Ok(())
+    }
+
+    /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away).
+    async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
+        let fixed = self.fixed();
+        let flavor = self.flavor();
+        let Some(upstream) = &mut self.admitted.upstream else { return Ok(None) };
+        let query = vector(&self.shared, upstream).await?;
+        let rows = upstream.query(query.sql()).await?;
+        let row = rows.rows.first().filter(|row| row.len() == query.width());
+        Ok(row.map(|row| Environment::read(&query, &fixed, row, flavor)))
+    }
+
+    /// What of the key does not change while the login lasts.
+    fn fixed(&self) -> Vec<u8> {
+        let mut fixed = Vec::new();
+        fixed.put_lenenc_bytes(&self.admitted.user);
+        fixed.extend_from_slice(&self.capabilities().intersection(FORM).bits().to_le_bytes());
+        fixed
+    }
+
+    /// Decides whether the next statements may be answered from memory without another look, and under which key.
+    pub(crate) fn refresh_key(&mut self) {
+        self.state.key = self.key_but_for_temporary_tables().filter(|_| self.state.temporary.is_empty());
+    }
+
+    /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.
+    pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
+        let kind = self.state.locals.effective_type(&self.shared.globals);
+        let free = self.state.autocommits() && !self.state.locked && !self.state.one_shot && !self.state.tells_all;
+        match &self.state.environment {
+            Known::Read(environment) if free && kind != TYPE_OFF && environment.refused.is_none() => {
+                let strips = self.state.locals.strips_comments(&self.shared.globals);
+                Some(environment.id << 3 | u32::from(kind) << 1 | u32::from(strips))
+            }
+            _ => None,
+        }
+    }
+
+    /// The default schema, where it is known.
+    pub(crate) fn schema(&self) -> Option<String> {
+        self.state.environment.schema().map(str::to_owned)
+    }
+
+    /// The environment, where it is known.
+    pub(crate) fn environment(&self) -> Option<&Arc<Environment>> {
+        match &self.state.environment {
+            Known::Read(environment) => Some(environment),
+            _ => None,
+        }
+    }
+}
+
+/// What a greeting says of the server's kind.
+fn flavor_of(version: &[u8]) -> Flavor {
+    if version.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb")) { Flavor::MariaDb } else { Flavor::MySql }
+}
+
+/// Asks the server to report what we must know: under which GTID a commit went, and changes of variables that no
+/// statement names. A server that cannot is bounded by positions instead, and its procedures are re-read.
+async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<(), Error> {
+    let mut names: Vec<&str> =
+        vec!["autocommit", "character_set_client", "character_set_connection", "character_set_results", "time_zone"];
+    names.extend(query.variables().iter().filter(|name| !VOLATILE.contains(name)));
+    names.sort_unstable();
+    names.dedup();
+    let assignments = match flavor_of(&upstream.greeting().server_version) {
+        Flavor::MariaDb => format!("session_track_system_variables='{},last_gtid'", names.join(",")),
+        Flavor::MySql => format!(
+            "session_track_gtids=OWN_GTID, session_track_system_variables='{}'",
+            names.join(",")
+        ),
+    };
+    match upstream.query(&format!("SET SESSION {assignments}")).await {
+        Err(error) if !error.leaves_connection_usable() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Variables that the reading of an environment covers and whose reports would tell nothing.
+const VOLATILE: [&str; 1] = ["wait_timeout"];
+
+/// The query for this server.
+async fn vector(shared: &Shared, upstream: &mut Connection) -> Result<Arc<VectorQuery>, Error> {
+    let version = upstream.greeting().server_version.clone();
+    match shared.vector(&version) {
+        Some(query) => Ok(query),
+        None => Ok(shared.remember_vector(&version, vector_for(upstream).await?)),
+    }
+}
+
+/// The query for a server that is met for the first time.
+async fn vector_for(upstream: &mut Connection) -> Result<VectorQuery, Error> {
+    let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
+    let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
+    let rows = upstream.query(&sql).await?;
+    let exists = |name: &str| {
+        rows.rows.iter().any(|row| row.first().is_some_and(|cell| cell.as_deref() == Some(name.as_bytes())))
+    };
+    Ok(VectorQuery::new(exists))
+}

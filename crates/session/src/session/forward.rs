@@ -1,0 +1,188 @@
+//! One command to the server and its answer back.
+
+use bytes::BytesMut;
+use freshet_protocol::{Command, put_packet};
+use freshet_sql::{Effects, Writes};
+use freshet_upstream::follow::now_ms;
+use tokio::io::AsyncWriteExt as _;
+
+use super::{Flow, Session};
+use crate::environment::is_plain_set;
+use crate::fences::{self, InFlight, Reach};
+use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
+use crate::shared::Counters;
+
+/// What is sent, and what is known of it.
+pub(crate) struct Forward<'a> {
+    /// The command's packet.
+    pub(crate) payload: &'a [u8],
+    pub(crate) command: Command,
+    /// What it may do.
+    pub(crate) effects: &'a Effects,
+    /// The statement's text, where there is one.
+    pub(crate) text: &'a [u8],
+    /// Whether a copy of the answer is wanted.
+    pub(crate) capture: Option<Capture>,
+}
+
+impl Session {
+    /// Sends a command and passes the answer on, with fences raised before and handed over after.
+    ///
+    /// # Errors
+    /// [`Lost`]: one of the two connections is gone, and so is the session.
+    pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        let Forward { payload, command, effects, text, capture } = forward;
+        if effects.reads_last_statement {
+            self.replay_last_hit().await?;
+        }
+        self.state.last_hit.clear();
+        self.state.warnings.clear();
+        let in_flight = self.raise(effects).await;
+        self.state.about_to(effects);
+        self.send(payload).await?;
+        let relayed = self.relay(command, capture).await?;
+        self.conclude(effects, text, &relayed, in_flight);
+        Ok(relayed)
+    }
+
+    /// Passes a command on that gets no answer.
+    pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
+        self.send(payload).await?;
+        Ok(Flow::Continue)
+    }
+
+    /// Raises what must stand before the statement is sent.
+    async fn raise(&mut self, effects: &Effects) -> Option<InFlight> {
+        if effects.writes == Writes::Nothing && self.state.pending.is_empty() {
+            return None;
+        }
+        let reach = self.reach(effects).await;
+        let transacting = !self.state.autocommits();
+        let thread_id = self.handle.thread_id();
+        let shared = &self.shared;
+        fences::raise(
+            &mut self.state.pending,
+            effects,
+            reach,
+            transacting,
+            &fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread_id },
+        )
+    }
+
+    async fn reach(&self, effects: &Effects) -> Reach {
+        let temporary = &self.state.temporary;
+        let schema = self.schema();
+        fences::reach(
+            &effects.writes,
+            schema.as_deref(),
+            |schema, name| temporary.surely_shadow(schema, name),
+            self.shared.freshness(),
+            &self.shared.upstream,
+        )
+        .await
+    }
+
+    /// Sends one packet to the server.
+    pub(crate) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
+        Counters::add(&self.shared.counters.forwarded);
+        let now = now_ms();
+        self.active(now);
+        self.state.upstream_used_ms = now;
+        let Some(upstream) = &mut self.admitted.upstream else {
+            return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
+        };
+        self.scratch.clear();
+        let mut seq = 0;
+        put_packet(&mut self.scratch, &mut seq, payload);
+        let (stream, _) = upstream.parts();
+        stream.write_all(&self.scratch).await.map_err(Lost::Upstream)?;
+        stream.flush().await.map_err(Lost::Upstream)?;
+        if self.scratch.capacity() > SCRATCH_BYTES_MAX {
+            self.scratch = BytesMut::new();
+        }
+        Ok(())
+    }
+
+    /// Passes the answer to `command` on.
+    pub(crate) async fn relay(&mut self, command: Command, capture: Option<Capture>) -> Result<Relayed, Lost> {
+        let filter = Filter { capabilities: self.capabilities(), tells_all: self.state.tells_all };
+        let Some(upstream) = &mut self.admitted.upstream else {
+            return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
+        };
+        Relay::new(upstream, Some(&mut self.wire), &filter, command).capturing(capture).run().await
+    }
+
+    /// What the answer means for the session and for others.
+    fn conclude(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed, in_flight: Option<InFlight>) {
+        if let Some(status) = relayed.status {
+            self.state.status = status;
+        }
+        if relayed.error.is_none() {
+            self.state.succeeded(effects);
+        }
+        if effects.session || relayed.session_changed {
+            let plain = relayed.error.is_none() && is_plain_set(text);
+            self.state.environment.changed_by(text, plain);
+        }
+        self.state.one_shot = effects.session && is_set_transaction(text) || self.state.one_shot && effects.session;
+        let shared = &self.shared;
+        if self.environment().is_none_or(|known| known.unlogged)
+            && let Some(in_flight) = &in_flight
+        {
+            fences::stamp_unlogged(&in_flight.deps(), shared.freshness());
+        }
+        let flavor = self.flavor();
+        fences::settle(&mut self.state.pending, in_flight, effects, relayed, (&shared.upstream, flavor));
+        self.refresh_key();
+    }
+
+    /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
+    /// and warnings of an earlier statement there.
+    async fn replay_last_hit(&mut self) -> Result<(), Lost> {
+        if self.state.last_hit.is_empty() {
+            return Ok(());
+        }
+        let mut payload = query_prefix(self.upstream_has_attributes());
+        payload.extend_from_slice(&self.state.last_hit);
+        self.send(&payload).await?;
+        self.skip_answer(Command::Query).await
+    }
+
+    /// Reads an answer that the client is not to see.
+    async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
+        let filter = Filter { capabilities: self.capabilities(), tells_all: false };
+        let Some(upstream) = &mut self.admitted.upstream else {
+            return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
+        };
+        Relay::new(upstream, None, &filter, command).run().await.map(|_| ())
+    }
+
+    fn upstream_has_attributes(&self) -> bool {
+        let capabilities = self.admitted.upstream.as_ref().map(freshet_upstream::Connection::capabilities);
+        capabilities.is_some_and(|them| them.contains(freshet_protocol::Capabilities::QUERY_ATTRIBUTES))
+    }
+
+    /// Keeps the server's connection alive while its client is answered from memory.
+    pub(crate) async fn keep_alive(&mut self) -> Result<(), Lost> {
+        if self.needs_keepalive() {
+            self.send(&[Command::Ping.byte()]).await?;
+            self.skip_answer(Command::Ping).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What the buffer for outgoing commands may keep, in bytes.
+const SCRATCH_BYTES_MAX: usize = 64 * 1024;
+
+/// The start of a COM_QUERY packet: the command and, where agreed on, no attributes.
+fn query_prefix(attributes: bool) -> Vec<u8> {
+    if attributes { vec![Command::Query.byte(), 0, 1] } else { vec![Command::Query.byte()] }
+}
+
+/// `SET TRANSACTION …` without a scope holds for one transaction, and no variable shows it.
+fn is_set_transaction(text: &[u8]) -> bool {
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set"))
+        && words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"transaction"))
+}

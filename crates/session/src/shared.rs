@@ -1,0 +1,149 @@
+//! What all sessions share.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use ahash::HashMap;
+use freshet_cache::{Cache, Freshness};
+use freshet_upstream::upstream::Upstream;
+use tokio::sync::watch;
+
+use crate::auth::Gate;
+use crate::environment::{Environments, VectorQuery};
+use crate::registry::Registry;
+use crate::template::Templates;
+use crate::variables::Globals;
+
+/// What may be set for sessions.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How many clients there may be at once; the next gets error 1040.
+    pub clients_max: usize,
+    /// How long a client may be silent outside of a transaction or within; then it is disconnected.
+    pub idle_max: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { clients_max: 10_000, idle_max: Duration::from_secs(28_800) }
+    }
+}
+
+/// What all sessions share.
+pub struct Shared {
+    /// Logins.
+    pub gate: Gate,
+    /// The server behind us.
+    pub upstream: Upstream,
+    /// The results.
+    pub cache: Arc<Cache>,
+    /// The variables' global values.
+    pub globals: Globals,
+    /// Limits.
+    pub options: Options,
+    pub(crate) templates: Templates,
+    pub(crate) environments: Environments,
+    pub(crate) registry: Registry,
+    pub(crate) counters: Counters,
+    pub(crate) resizing: Mutex<()>,
+    clients: AtomicUsize,
+    draining: watch::Sender<bool>,
+    vectors: RwLock<HashMap<Vec<u8>, Arc<VectorQuery>>>,
+}
+
+/// What sessions count beside the cache.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    /// Commands that went to the server.
+    pub(crate) forwarded: AtomicU64,
+    /// Clients let in since the start.
+    pub(crate) connections: AtomicU64,
+    /// Misses whose tables changed after what is known to be visible: answered, not stored.
+    pub(crate) unsettled: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn add(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Puts together what was made elsewhere.
+    pub fn new(gate: Gate, upstream: Upstream, cache: Arc<Cache>, options: Options) -> Self {
+        Self {
+            gate,
+            upstream,
+            cache,
+            globals: Globals::default(),
+            options,
+            templates: Templates::default(),
+            environments: Environments::default(),
+            registry: Registry::default(),
+            counters: Counters::default(),
+            resizing: Mutex::new(()),
+            clients: AtomicUsize::new(0),
+            draining: watch::Sender::new(false),
+            vectors: RwLock::default(),
+        }
+    }
+
+    /// How many clients are connected.
+    pub fn clients(&self) -> usize {
+        self.clients.load(Ordering::Relaxed)
+    }
+
+    /// Asks every session to end as soon as it is between two transactions.
+    pub fn drain(&self) {
+        self.draining.send_replace(true);
+    }
+
+    /// Disconnects clients that have been silent for longer than they may. To be called about once a second.
+    pub fn end_idle(&self) {
+        let idle_max_ms = u64::try_from(self.options.idle_max.as_millis()).unwrap_or(u64::MAX);
+        self.registry.end_idle(freshet_upstream::follow::now_ms().saturating_sub(idle_max_ms));
+    }
+
+    pub(crate) fn freshness(&self) -> &Arc<Freshness> {
+        self.cache.freshness()
+    }
+
+    pub(crate) fn draining(&self) -> watch::Receiver<bool> {
+        self.draining.subscribe()
+    }
+
+    /// A place for one more client, unless all are taken.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<Place> {
+        let taken = self.clients.fetch_add(1, Ordering::Relaxed);
+        let place = Place(Arc::clone(self));
+        (taken < self.options.clients_max).then_some(place)
+    }
+
+    /// The query for environments of a server of this version.
+    pub(crate) fn vector(&self, version: &[u8]) -> Option<Arc<VectorQuery>> {
+        self.vectors.read().unwrap_or_else(PoisonError::into_inner).get(version).cloned()
+    }
+
+    pub(crate) fn remember_vector(&self, version: &[u8], query: VectorQuery) -> Arc<VectorQuery> {
+        let query = Arc::new(query);
+        let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
+        if vectors.len() >= VERSIONS_MAX {
+            vectors.clear();
+        }
+        vectors.insert(version.to_vec(), Arc::clone(&query));
+        query
+    }
+}
+
+/// How many server versions are remembered: one, and a few more across upgrades.
+const VERSIONS_MAX: usize = 16;
+
+/// A client's place; free again when it is dropped.
+pub(crate) struct Place(Arc<Shared>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,134 @@
+//! The status values that are ours, as one static table.
+
+use std::sync::atomic::Ordering;
+
+use freshet_upstream::follow::{FollowState, FollowStatus, now_ms};
+
+use crate::shared::Shared;
+
+/// One status value.
+pub(crate) struct Status {
+    pub(crate) name: &'static str,
+    pub(crate) doc: &'static str,
+    pub(crate) read: fn(&Shared) -> String,
+}
+
+/// Every status value that is ours, by name. The first eight are the native query cache's.
+pub(crate) static STATUS: &[Status] = &[
+    Status {
+        name: "Freshet_applied",
+        doc: "The position up to which every change of the binlog has invalidated what it concerns.",
+        read: |shared| shared.freshness().applied().get().to_string(),
+    },
+    Status {
+        name: "Freshet_clients",
+        doc: "Clients connected now.",
+        read: |shared| shared.clients().to_string(),
+    },
+    Status {
+        name: "Freshet_connections",
+        doc: "Clients let in since the start.",
+        read: |shared| shared.counters.connections.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
+        name: "Freshet_fenced",
+        doc: "Lookups refused because a write under way may change the result.",
+        read: |shared| shared.cache.statistics().fenced.to_string(),
+    },
+    Status {
+        name: "Freshet_forwarded",
+        doc: "Commands sent to the server.",
+        read: |shared| shared.counters.forwarded.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
+        name: "Freshet_live",
+        doc: "Whether the binlog stream is proven live: without it nothing is answered from memory.",
+        read: |shared| if shared.freshness().is_live(now_ms()) { "ON" } else { "OFF" }.to_owned(),
+    },
+    Status {
+        name: "Freshet_not_live",
+        doc: "Lookups refused because the stream was not proven live.",
+        read: |shared| shared.cache.statistics().not_live.to_string(),
+    },
+    Status {
+        name: "Freshet_stale",
+        doc: "Lookups that found a result which a change had invalidated.",
+        read: |shared| shared.cache.statistics().stale.to_string(),
+    },
+    Status {
+        name: "Freshet_stream",
+        doc: "The state of the binlog stream, and why it is off where it is.",
+        read: |shared| stream(&shared.upstream.follow_status()),
+    },
+    Status {
+        name: "Freshet_unsettled",
+        doc: "Answers not stored because a change of their tables was not yet known to be visible.",
+        read: |shared| shared.counters.unsettled.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
+        name: "Freshet_visible",
+        doc: "The position up to which every transaction is known to be seen by a query sent now.",
+        read: |shared| shared.freshness().visible().get().to_string(),
+    },
+    Status {
+        name: "Qcache_free_blocks",
+        doc: "Kept for those who read it: there are no blocks here, and so one free one.",
+        read: |_| "1".to_owned(),
+    },
+    Status {
+        name: "Qcache_free_memory",
+        doc: "Bytes of query_cache_size that are not in use.",
+        read: |shared| shared.cache.statistics().free_memory.to_string(),
+    },
+    Status {
+        name: "Qcache_hits",
+        doc: "Statements answered from memory.",
+        read: |shared| shared.cache.statistics().hits.to_string(),
+    },
+    Status {
+        name: "Qcache_inserts",
+        doc: "Results stored.",
+        read: |shared| shared.cache.statistics().inserts.to_string(),
+    },
+    Status {
+        name: "Qcache_lowmem_prunes",
+        doc: "Results evicted because their memory was needed.",
+        read: |shared| shared.cache.statistics().lowmem_prunes.to_string(),
+    },
+    Status {
+        name: "Qcache_not_cached",
+        doc: "SELECTs that were not, or could not be, stored.",
+        read: |shared| shared.cache.statistics().not_cached.to_string(),
+    },
+    Status {
+        name: "Qcache_queries_in_cache",
+        doc: "Results stored now.",
+        read: |shared| shared.cache.statistics().queries_in_cache.to_string(),
+    },
+    Status {
+        name: "Qcache_total_blocks",
+        doc: "Kept for those who read it: results stored now, and the free block.",
+        read: |shared| (shared.cache.statistics().queries_in_cache + 1).to_string(),
+    },
+];
+
+fn stream(status: &FollowStatus) -> String {
+    match &status.state {
+        FollowState::Connecting { why } if why.is_empty() => "connecting".to_owned(),
+        FollowState::Connecting { why } => format!("connecting: {why}"),
+        FollowState::Off { why, remedy } => format!("off: {why}; {remedy}"),
+        FollowState::Following { visible_by } if status.live => format!("following; visible by {visible_by}"),
+        FollowState::Following { .. } => "silent".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STATUS;
+
+    #[test]
+    fn names_are_sorted_and_documented() {
+        assert!(STATUS.is_sorted_by_key(|value| value.name));
+        assert!(STATUS.iter().all(|value| value.doc.ends_with('.')));
+    }
+}

@@ -1,0 +1,149 @@
+//! What is known of a statement's form: whether it may be cached and what its answers depend on, decided once for all
+//! statements that differ in their literals alone.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ahash::HashMap;
+use freshet_cache::{Dep, Freshness};
+use freshet_sql::{Analysis, Effects, Hint, Modes, Shape, TableName};
+use freshet_upstream::upstream::Upstream;
+
+/// How many templates are kept in each shard. An application has hundreds; one that writes its literals in forms that
+/// the tokeniser does not take out starts the shard anew at the bound.
+const TEMPLATES_MAX: usize = 4096;
+/// Templates are looked up on misses only; a few shards keep the event loops out of each other's way.
+const SHARDS: usize = 16;
+/// The longest digest text that is kept, in bytes; longer statements are analysed each time.
+const TEXT_MAX: usize = 64 * 1024;
+
+/// A statement's form.
+#[derive(Debug)]
+pub(crate) struct Template {
+    /// The catalog's version that the verdict rests on.
+    pub(crate) catalog_version: u64,
+    /// Whether answers may be cached.
+    pub(crate) verdict: Verdict,
+    /// What it may do to the session and to data.
+    pub(crate) effects: Effects,
+    /// Every table it names, with its schema: a session's temporary tables may stand in their place.
+    pub(crate) tables: Vec<(String, String)>,
+}
+
+/// Whether a template's answers may be cached.
+#[derive(Debug, Clone)]
+pub(crate) enum Verdict {
+    /// They depend on these.
+    Cache { deps: Vec<Dep>, hint: Option<Hint> },
+    /// Never, and why.
+    Never(String),
+    /// Not now: a definition is just changing, or the catalog cannot be read.
+    NotNow(String),
+}
+
+/// What a template is found by.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Form {
+    schema: Option<String>,
+    modes: Modes,
+    text: Vec<u8>,
+}
+
+/// All templates.
+#[derive(Debug, Default)]
+pub(crate) struct Templates {
+    shards: [Mutex<HashMap<Form, Arc<Template>>>; SHARDS],
+}
+
+impl Templates {
+    /// The template of `text` as read in `modes` with the default schema `schema`, analysed now if it is new or if
+    /// a definition has changed since.
+    pub(crate) async fn of(
+        &self,
+        text: &[u8],
+        schema: Option<&str>,
+        modes: Modes,
+        behind: (&Freshness, &Upstream),
+    ) -> Arc<Template> {
+        let upstream = behind.1;
+        let Shape { hash, text: digest } = freshet_sql::shape(text, modes);
+        let form = Form { schema: schema.map(str::to_owned), modes, text: digest };
+        let shard = (hash % SHARDS as u128) as usize;
+        let version = upstream.catalog_version();
+        if let Some(known) = self.shard(shard).get(&form)
+            && known.catalog_version == version
+        {
+            return Arc::clone(known);
+        }
+        let template = Arc::new(analyse(text, schema, modes, behind).await);
+        if !matches!(template.verdict, Verdict::NotNow(_)) && form.text.len() <= TEXT_MAX {
+            let mut known = self.shard(shard);
+            if known.len() >= TEMPLATES_MAX {
+                known.clear();
+            }
+            known.insert(form, Arc::clone(&template));
+        }
+        template
+    }
+
+    fn shard(&self, at: usize) -> MutexGuard<'_, HashMap<Form, Arc<Template>>> {
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn analyse(
+    text: &[u8],
+    schema: Option<&str>,
+    modes: Modes,
+    behind: (&Freshness, &Upstream),
+) -> Template {
+    let catalog_version = behind.1.catalog_version();
+    let effects = freshet_sql::effects(text, modes);
+    let mut tables = Vec::new();
+    let verdict = match freshet_sql::analyse(text, modes) {
+        Analysis::Not(reason) => Verdict::Never(reason.text()),
+        Analysis::Cacheable { tables: named, hint } => match resolve(named, schema) {
+            None => Verdict::Never("no default schema".to_owned()),
+            Some(named) => {
+                let verdict = depend(&named, hint, behind).await;
+                tables = named;
+                verdict
+            }
+        },
+    };
+    Template { catalog_version, verdict, effects, tables }
+}
+
+/// Each name with its schema; `None` if one has none.
+fn resolve(named: Vec<TableName>, schema: Option<&str>) -> Option<Vec<(String, String)>> {
+    named
+        .into_iter()
+        .map(|table| Some((table.schema.or_else(|| schema.map(str::to_owned))?, table.name)))
+        .collect()
+}
+
+/// What answers over `tables` depend on, or why they are not cached.
+async fn depend(tables: &[(String, String)], hint: Option<Hint>, behind: (&Freshness, &Upstream)) -> Verdict {
+    let (freshness, upstream) = behind;
+    let mut deps = Vec::new();
+    for (schema, name) in tables {
+        let info = match upstream.table(schema, name).await {
+            Ok(info) => info,
+            Err(error) => return Verdict::NotNow(format!("`{schema}`.`{name}`: {error}")),
+        };
+        if let Err(why) = &info.cacheable {
+            return Verdict::Never(format!("`{schema}`.`{name}`: {why}"));
+        }
+        add_table(&mut deps, freshness, schema, name);
+        for (schema, name) in info.base_tables.iter() {
+            add_table(&mut deps, freshness, schema, name);
+        }
+    }
+    deps.sort_unstable();
+    deps.dedup();
+    Verdict::Cache { deps, hint }
+}
+
+fn add_table(deps: &mut Vec<Dep>, freshness: &Freshness, schema: &str, name: &str) {
+    let table = freshness.table(schema, name);
+    deps.extend([freshness.schema(schema), table.definition, table.rows]);
+}

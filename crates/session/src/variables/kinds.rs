@@ -1,0 +1,68 @@
+//! The kinds of values, each with the server's own errors and warnings for a bad one.
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::Value;
+
+use super::Warning;
+
+fn wrong_value(name: &str, value: &str) -> ErrPacket {
+    ErrPacket::new(1231, "42000", &format!("Variable '{name}' can't be set to the value of '{value}'"))
+}
+
+fn wrong_type(name: &str) -> ErrPacket {
+    ErrPacket::new(1232, "42000", &format!("Incorrect argument type to variable '{name}'"))
+}
+
+/// Refuses to set a variable that is read only.
+pub(super) fn read_only(name: &str) -> Result<Option<Warning>, ErrPacket> {
+    Err(ErrPacket::new(1238, "HY000", &format!("Variable '{name}' is a read only variable")))
+}
+
+/// A number of bytes: clamped to `max` and rounded down to `step`, each with the server's warning 1292.
+/// `DEFAULT` is `default`.
+pub(super) fn size(
+    name: &'static str,
+    value: &Value,
+    max: u64,
+    step: u64,
+    default: u64,
+) -> Result<(u64, Option<Warning>), ErrPacket> {
+    let given = match value {
+        Value::Default => return Ok((default, None)),
+        Value::Int(given) => *given,
+        Value::Text(_) | Value::Other(_) => return Err(wrong_type(name)),
+    };
+    let clamped = u64::try_from(given.clamp(0, i128::from(max))).unwrap_or(max);
+    let taken = clamped - clamped % step;
+    let warning = (i128::from(taken) != given)
+        .then(|| Warning { code: 1292, message: format!("Truncated incorrect {name} value: '{given}'") });
+    Ok((taken, warning))
+}
+
+/// One of `names`, by name in any case or by its number; `None` is `DEFAULT`.
+pub(super) fn one_of(name: &str, value: &Value, names: &[&str]) -> Result<Option<usize>, ErrPacket> {
+    match value {
+        Value::Default => Ok(None),
+        Value::Int(number) => usize::try_from(*number)
+            .ok()
+            .filter(|at| *at < names.len())
+            .map(Some)
+            .ok_or_else(|| wrong_value(name, &number.to_string())),
+        Value::Text(text) => names
+            .iter()
+            .position(|known| known.eq_ignore_ascii_case(text))
+            .map(Some)
+            .ok_or_else(|| wrong_value(name, text)),
+        Value::Other(text) => Err(wrong_value(name, text)),
+    }
+}
+
+/// `OFF`, `ON`, `FALSE`, `TRUE`, 0 or 1; `None` is `DEFAULT`.
+pub(super) fn boolean(name: &str, value: &Value) -> Result<Option<bool>, ErrPacket> {
+    let value = match value {
+        Value::Text(text) if text.eq_ignore_ascii_case("true") => &Value::Int(1),
+        Value::Text(text) if text.eq_ignore_ascii_case("false") => &Value::Int(0),
+        value => value,
+    };
+    Ok(one_of(name, value, &["OFF", "ON"])?.map(|at| at == 1))
+}
