@@ -11,7 +11,6 @@ use tokio::task::{LocalSet, spawn_local};
 
 use super::*;
 
-const USER: &str = "freshet_gate";
 const PASSWORD: &str = "a long passphrase with blanks in it";
 const SCHEMA: &str = "freshet_gate";
 
@@ -30,7 +29,7 @@ impl Door {
     async fn before(server: Config) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = Address::Tcp { host: "127.0.0.1".into(), port: listener.local_addr().unwrap().port() };
-        let mut client = Config::new(address, USER, Secret::default());
+        let mut client = Config::new(address, "", Secret::default());
         client.tls = TlsMode::Disabled;
         let outcomes = Outcomes::default();
         let door = Self { server: server.clone(), client, outcomes: Rc::clone(&outcomes) };
@@ -78,9 +77,9 @@ fn code(outcome: Result<Connection, Error>) -> u16 {
     }
 }
 
-/// Runs a test in front of each server that the environment names.
+/// Runs a test in front of each server that the environment names. Each test has a user of its own.
 #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
-fn with_each(test: impl AsyncFn(Door)) {
+fn with_each(user: &str, test: impl AsyncFn(Door)) {
     for variable in ["FRESHET_TEST_MARIADB", "FRESHET_TEST_MYSQL"] {
         let Ok(url) = std::env::var(variable) else {
             assert_ne!(
@@ -94,7 +93,7 @@ fn with_each(test: impl AsyncFn(Door)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let server = Config::from_url(&url).unwrap();
         runtime.block_on(LocalSet::new().run_until(async {
-            prepare(&server).await;
+            prepare(&server, user).await;
             test(Door::before(server).await).await;
         }));
     }
@@ -107,13 +106,13 @@ async fn administrator(server: &Config) -> Connection {
     dialled.login(login, &mut Password::new(server.password.clone())).await.unwrap().0
 }
 
-async fn prepare(server: &Config) {
+async fn prepare(server: &Config, user: &str) {
     let mut administrator = administrator(server).await;
     for statement in [
         format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"),
-        format!("DROP USER IF EXISTS {USER}@'%'"),
-        format!("CREATE USER {USER}@'%' IDENTIFIED BY '{PASSWORD}'"),
-        format!("GRANT SELECT ON {SCHEMA}.* TO {USER}@'%'"),
+        format!("DROP USER IF EXISTS {user}@'%'"),
+        format!("CREATE USER {user}@'%' IDENTIFIED BY '{PASSWORD}'"),
+        format!("GRANT SELECT ON {SCHEMA}.* TO {user}@'%'"),
     ] {
         administrator.query(&statement).await.unwrap();
     }
@@ -121,12 +120,14 @@ async fn prepare(server: &Config) {
 
 #[test]
 fn the_server_judges_and_its_words_reach_the_client() {
-    with_each(async |door| {
+    const USER: &str = "freshet_judged";
+    with_each(USER, async |door| {
         door.login(USER, PASSWORD, None).await.unwrap();
         assert_eq!(door.last(), Some(true));
         door.login(USER, PASSWORD, Some(SCHEMA)).await.unwrap();
         assert_eq!(code(door.login(USER, "wrong", None).await), 1045);
-        assert_eq!(code(door.login("freshet_nobody", "x", None).await), 1045);
+        // MariaDB has another number for users that do not exist, if it has asked them for no password.
+        assert!(matches!(code(door.login("freshet_nobody", "x", None).await), 1045 | 1698));
         assert_eq!(code(door.login(USER, PASSWORD, Some("mysql")).await), 1044);
         assert_eq!(door.last(), None);
     });
@@ -134,7 +135,8 @@ fn the_server_judges_and_its_words_reach_the_client() {
 
 #[test]
 fn a_login_is_repeated_from_memory_where_the_password_was_learned() {
-    with_each(async |door| {
+    const USER: &str = "freshet_repeated";
+    with_each(USER, async |door| {
         let mut administrator = administrator(&door.server).await;
         door.login(USER, PASSWORD, None).await.unwrap();
         let learns =
@@ -151,7 +153,8 @@ fn a_login_is_repeated_from_memory_where_the_password_was_learned() {
 
 #[test]
 fn change_user_is_a_login_of_its_own() {
-    with_each(async |door| {
+    const USER: &str = "freshet_changed";
+    with_each(USER, async |door| {
         let mut connection = door.login(USER, PASSWORD, None).await.unwrap();
         let change = |schema: &str| ChangeUser {
             user: USER.into(),
