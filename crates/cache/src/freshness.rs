@@ -53,13 +53,13 @@
 //!   they are stamped only when they are. So the bound holds once `applied` has passed whatever the snapshot
 //!   saw, for instance the answer of a probe that was asked after the result was complete.
 //!
-//! # What it rests on
+//! # What it does not cover
 //!
-//! Commits become visible in the order of the binlog (`binlog_order_commits`, MySQL's default; MariaDB always). Without that,
-//! `visible` is still a true prefix, and a result that names its tables directly is still right. But a snapshot could show
-//! a view's new definition without an older change of the table that it now reads, whose stamp the dependencies
-//! resolved by the old definition do not include, until the definition's own stamp is set. There, results that rest on
-//! views must not be stored.
+//! Someone who goes around us redefines a view; a fill under way resolves its dependencies by the old definition, and its
+//! snapshot answers by the new one. Until the redefinition is applied, its result does not depend on the tables that
+//! it was read from, and may be served after a write to them, even one through us. It is bounded by the
+//! stream's lag, as all that outsiders do; redefinitions through us are fenced. To close it, store what rests on a view only
+//! after `applied` has passed the answer of a probe that was asked after the result was complete.
 //!
 //! # Fences: the `strict` level
 //!

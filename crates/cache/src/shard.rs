@@ -271,6 +271,3 @@ pub(crate) const FIRST_INDEX_BYTES: usize = bytes_for(CAPACITY_MIN);
 const fn fingerprint(hash: u64) -> u32 {
     (hash >> 24) as u32 | 1
 }
-
-#[cfg(test)]
-mod tests;

@@ -278,6 +278,3 @@ impl Slab {
         *link = to;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,7 +12,7 @@ mod world;
 use world::{ALL_BROKEN, Broken, run};
 
 const STEPS: u64 = 5_000;
-const RARE_SEED: u64 = 1022;
+const RARE_SEED: u64 = 201;
 
 #[test]
 fn every_promise_is_kept() {
