@@ -144,7 +144,7 @@ fn recorded_answers_are_what_they_are() {
         ("mariadb 401800080 bulk_insert", "O"),
         ("mariadb 401800080 bulk_insert_duplicate", "E"),
         ("mariadb 401800080 bulk_returning", "Ncrrr."),
-        ("mariadb 101000000 progress", "%%%O"),
+        ("mariadb 101000000 progress", "%%O"),
         ("mariadb 0 binlog_dump", "rr."),
     ];
     let all = recorded();

@@ -59,7 +59,8 @@ fn parse_one(kind: u8, data: &[u8], changes: &mut Vec<StateChange>) -> Result<()
     changes.push(match kind {
         SYSTEM_VARIABLES => return parse_variables(reader, changes),
         SCHEMA => StateChange::Schema(reader.lenenc_bytes()?.to_vec()),
-        SESSION_STATE => StateChange::SessionState(reader.lenenc_bytes()?.to_vec()),
+        // The one kind whose text has no length of its own.
+        SESSION_STATE => StateChange::SessionState(data.to_vec()),
         GTIDS if reader.peek() == Some(GTIDS_AS_TEXT) => {
             reader.u8()?;
             StateChange::Gtids(reader.lenenc_bytes()?.to_vec())
@@ -102,7 +103,10 @@ fn put_one(block: &mut Vec<u8>, change: &StateChange) -> u8 {
             (SYSTEM_VARIABLES, value)
         }
         StateChange::Schema(name) => (SCHEMA, name),
-        StateChange::SessionState(state) => (SESSION_STATE, state),
+        StateChange::SessionState(state) => {
+            block.put_slice(state);
+            return SESSION_STATE;
+        }
         StateChange::Gtids(gtids) => {
             block.put_u8(GTIDS_AS_TEXT);
             (GTIDS, gtids)
