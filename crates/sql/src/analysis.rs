@@ -1,9 +1,36 @@
 //! Whether a statement's result depends on nothing but the rows of tables it names.
+//!
+//! Three passes, each of which may refuse. `gate` reads the tokens and refuses what shows in a single word: variables,
+//! the time, locks. `feed` rewrites the tokens for the parser: the structure of a query is kept (its SELECTs, its FROMs,
+//! its calls), and what cannot name a table is made uniform, so that MySQL's many spellings need no support there.
+//! `walk` goes over the parsed tree and collects tables; a node that it does not know refuses, none is skipped.
+
+mod feed;
+mod frame;
+mod gate;
+#[cfg(test)]
+mod tests;
+mod vocabulary;
+mod walk;
+
+use sqlparser::dialect::MySqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token as SqlToken;
 
 use crate::TableName;
+use crate::hint::Hints;
+use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reason::Reason;
 use crate::request::Hint;
+use crate::token::{Kind, Token};
+
+/// The longest text that is analysed, in bytes.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+/// The most tokens that are analysed. Lists of literals count only once when they are fed to the parser.
+const TOKENS_MAX: usize = 200_000;
+/// How deep the parser may recurse.
+const RECURSION_MAX: usize = 64;
 
 /// What `analyse` found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,16 +47,105 @@ pub enum Analysis {
 }
 
 /// Analyses one statement with a full parser.
-pub fn analyse(_text: &[u8], _modes: Modes) -> Analysis {
-    unimplemented!()
+pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
+    match read(text, modes) {
+        Ok((tables, _)) if tables.is_empty() => Analysis::Not(Reason::NoTable),
+        Ok((tables, hint)) => Analysis::Cacheable { tables, hint },
+        Err(reason) => Analysis::Not(reason),
+    }
 }
 
 /// The tables that a view's SELECT reads, or why the view cannot be depended on.
-pub fn view_tables(_definition: &[u8], _modes: Modes) -> Result<Vec<TableName>, Reason> {
-    unimplemented!()
+///
+/// A view may read no table at all.
+pub fn view_tables(definition: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
+    read(definition, modes).map(|(tables, _)| tables)
 }
 
-/// Whether the expression of a generated column is deterministic.
-pub fn pure_expression(_text: &[u8], _modes: Modes) -> bool {
-    unimplemented!()
+/// Whether an expression without subqueries, such as a generated column's, is deterministic.
+pub fn pure_expression(text: &[u8], modes: Modes) -> bool {
+    expression(text, modes).is_ok_and(|tables| tables.is_empty())
+}
+
+fn read(text: &[u8], modes: Modes) -> Result<(Vec<TableName>, Option<Hint>), Reason> {
+    let tokens = cut(text, modes)?;
+    gate::check_select(text, &tokens)?;
+    gate::check_words(text, modes, &tokens)?;
+    let mut hints = Hints::default();
+    for &token in &tokens {
+        hints.see(text, token);
+    }
+    if !hints.is_select() {
+        return Err(Reason::NotSelect);
+    }
+    let fed = feed::feed(text, modes, &tokens)?;
+    let mut parser = parser(fed);
+    let query = parser.parse_query().map_err(reason)?;
+    at_end(&parser)?;
+    Ok((walk::tables(&query, modes)?, hints.hint()))
+}
+
+fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
+    let tokens = cut(text, modes)?;
+    gate::check_words(text, modes, &tokens)?;
+    let mut parser = parser(feed::feed(text, modes, &tokens)?);
+    let expression = parser.parse_expr().map_err(reason)?;
+    at_end(&parser)?;
+    walk::expression_tables(&expression, modes)
+}
+
+const DIALECT: MySqlDialect = MySqlDialect {};
+
+fn parser(tokens: Vec<SqlToken>) -> Parser<'static> {
+    Parser::new(&DIALECT).with_recursion_limit(RECURSION_MAX).with_tokens(tokens)
+}
+
+fn reason(error: ParserError) -> Reason {
+    match error {
+        ParserError::RecursionLimitExceeded => Reason::TooLarge,
+        ParserError::ParserError(what) | ParserError::TokenizerError(what) => Reason::NotParsed(what),
+    }
+}
+
+fn at_end(parser: &Parser<'_>) -> Result<(), Reason> {
+    match &parser.peek_token_ref().token {
+        SqlToken::EOF => Ok(()),
+        token => Err(Reason::NotParsed(format!("{token} is not expected there"))),
+    }
+}
+
+/// All tokens of a text of one statement, without a `;` at its end.
+fn cut(text: &[u8], modes: Modes) -> Result<Vec<Token>, Reason> {
+    if modes.other_syntax {
+        return Err(Reason::OtherSyntax);
+    }
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(Reason::TooLarge);
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let mut tokens: Vec<Token> = lexer.by_ref().take(TOKENS_MAX + 1).collect();
+    if tokens.len() > TOKENS_MAX {
+        return Err(Reason::TooLarge);
+    }
+    if tokens.last().is_some_and(|token| token.kind == Kind::Unknown) {
+        return Err(Reason::NotReadable);
+    }
+    if lexer.hint_sets_variable() {
+        return Err(Reason::HintSetsVariable);
+    }
+    while tokens.last().is_some_and(|token| token.is(b';')) {
+        tokens.pop();
+    }
+    if tokens.iter().any(|token| token.is(b';')) {
+        return Err(Reason::SeveralStatements);
+    }
+    Ok(tokens)
+}
+
+/// Whether a word is a keyword that cannot be a name without quotes.
+pub(crate) fn is_reserved(word: &[u8]) -> bool {
+    use vocabulary::Use;
+    let upper = crate::words::Upper::of(word);
+    let usage = upper.as_ref().and_then(|upper| vocabulary::usage(upper.as_str()));
+    matches!(usage, Some(Use::Structure(_) | Use::Operator | Use::Nothing | Use::Refused))
 }

@@ -1,6 +1,15 @@
 //! What the text of a Query event in the binlog means.
 
-use crate::modes::Flavor;
+#[cfg(test)]
+mod tests;
+mod xid;
+
+use crate::TableName;
+use crate::ddl::{self, Touched};
+use crate::lex::Lexer;
+use crate::modes::{Flavor, Modes};
+use crate::statement::Cursor;
+use crate::token::{Kind, Token};
 
 /// What a Query event does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +48,7 @@ pub enum BinlogEffect {
         /// The tables and views.
         tables: Vec<(String, String)>,
     },
-    /// These tables were emptied.
+    /// These tables were emptied; their definitions are what they were.
     Truncate {
         /// The tables.
         tables: Vec<(String, String)>,
@@ -77,11 +86,115 @@ pub struct Xid {
 impl Xid {
     /// One string of bytes for a map's key: format id (8 bytes, little-endian), length of gtrid (1), of bqual (1), both.
     pub fn bytes(&self) -> Vec<u8> {
-        unimplemented!()
+        let mut bytes = self.format_id.to_le_bytes().to_vec();
+        for part in [&self.gtrid, &self.bqual] {
+            bytes.push(u8::try_from(part.len()).unwrap_or(u8::MAX));
+        }
+        bytes.extend_from_slice(&self.gtrid);
+        bytes.extend_from_slice(&self.bqual);
+        bytes
     }
 }
 
+/// The most tokens of an event's text that are looked at.
+const TOKENS_MAX: usize = 100_000;
+
 /// What a Query event's text, run with `schema` as the current one, means to whoever caches the server's tables.
-pub fn binlog_effect(_text: &[u8], _schema: &str, _flavor: Flavor) -> BinlogEffect {
-    unimplemented!()
+///
+/// The session's modes are in the event but not handed in: where they could matter, the text is read in all of them, and
+/// means everything unless they agree.
+pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor) -> BinlogEffect {
+    let plain = Modes::new(flavor);
+    let effect = read(text, schema, plain);
+    let ambiguous = text.iter().any(|&byte| byte == b'"' || byte == b'\\');
+    let others = [(true, false), (false, true), (true, true)];
+    let agree = others.iter().all(|&(ansi_quotes, no_backslash_escapes)| {
+        read(text, schema, Modes { ansi_quotes, no_backslash_escapes, ..plain }) == effect
+    });
+    if ambiguous && !agree { BinlogEffect::Everything } else { effect }
+}
+
+fn read(text: &[u8], schema: &str, modes: Modes) -> BinlogEffect {
+    let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
+    let lost = tokens.last().is_some_and(|token| token.kind == Kind::Unknown);
+    if lost || tokens.len() > TOKENS_MAX || !schema.is_ascii() {
+        return BinlogEffect::Everything;
+    }
+    statement(Cursor::new(text, modes, &tokens), schema).unwrap_or(BinlogEffect::Everything)
+}
+
+/// None for what is not understood.
+fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
+    if cursor.at_end() {
+        return Some(BinlogEffect::Nothing); // Nothing but a comment.
+    }
+    if cursor.at_any(ddl::FIRST_WORDS) {
+        return definition(ddl::touched(cursor), schema);
+    }
+    if cursor.word("XA") {
+        return xid::effect(cursor);
+    }
+    if cursor.any(&["ANALYZE", "CHECK", "OPTIMIZE", "REPAIR"]) {
+        cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
+        let named = cursor.any(&["TABLE", "TABLES", "VIEW", "VIEWS"]);
+        let names = ddl::names(&mut cursor).filter(|_| named)?;
+        return Some(BinlogEffect::Definition { tables: resolve(names, schema) });
+    }
+    if cursor.words(&["SET", "PASSWORD"]) || cursor.words(&["SET", "DEFAULT", "ROLE"]) {
+        return Some(BinlogEffect::Accounts);
+    }
+    if cursor.word("FLUSH") {
+        let privileges = cursor.rest().iter().any(|token| token.is_word(cursor.text, "PRIVILEGES"));
+        return Some(if privileges { BinlogEffect::Accounts } else { BinlogEffect::Nothing });
+    }
+    boundary(cursor)
+}
+
+/// Transactions. Rows that are changed by a statement's text are not in the binlog: neither are those that its triggers
+/// change, so such a text, like anything else, may have changed everything.
+fn boundary(mut cursor: Cursor<'_>) -> Option<BinlogEffect> {
+    let found = if cursor.words(&["START", "TRANSACTION"]) {
+        return Some(BinlogEffect::Transaction(Boundary::Begin));
+    } else if cursor.word("BEGIN") {
+        Boundary::Begin
+    } else if cursor.word("COMMIT") {
+        Boundary::Commit
+    } else if cursor.word("ROLLBACK") {
+        cursor.word("WORK");
+        if cursor.word("TO") {
+            return Some(BinlogEffect::Nothing);
+        }
+        Boundary::Rollback
+    } else if cursor.any(&["SAVEPOINT", "RELEASE"]) {
+        return Some(BinlogEffect::Nothing);
+    } else {
+        return None;
+    };
+    cursor.word("WORK");
+    cursor.at_end().then_some(BinlogEffect::Transaction(found))
+}
+
+fn definition(touched: Touched, schema: &str) -> Option<BinlogEffect> {
+    Some(match touched {
+        Touched::Tables(names) => BinlogEffect::Definition { tables: resolve(names, schema) },
+        Touched::Emptied(names) => BinlogEffect::Truncate { tables: resolve(names, schema) },
+        Touched::TemporaryCreated(_) | Touched::TemporaryDropped(_) | Touched::Nothing => {
+            BinlogEffect::Nothing
+        }
+        Touched::Schema(name) => BinlogEffect::Schema(name.unwrap_or_else(|| schema.to_owned())),
+        Touched::Trigger { on: Some(table), schema: of_trigger } => {
+            let home = of_trigger.as_deref().unwrap_or(schema);
+            BinlogEffect::Definition { tables: resolve(vec![table], home) }
+        }
+        Touched::Trigger { on: None, schema: of_trigger } => {
+            BinlogEffect::Schema(of_trigger.unwrap_or_else(|| schema.to_owned()))
+        }
+        Touched::Accounts => BinlogEffect::Accounts,
+        Touched::Everything => return None,
+    })
+}
+
+/// Gives each name its schema.
+fn resolve(names: Vec<TableName>, current: &str) -> Vec<(String, String)> {
+    names.into_iter().map(|table| (table.schema.unwrap_or_else(|| current.to_owned()), table.name)).collect()
 }

@@ -72,3 +72,8 @@ pub(crate) fn needs_argument(name: &[u8]) -> bool {
 fn has(list: &[&str], name: &str) -> bool {
     list.binary_search(&name).is_ok()
 }
+
+/// Whether a blank between this name and its parenthesis makes the call a stored function's.
+pub(crate) fn needs_adjacent(name: &[u8], modes: Modes) -> bool {
+    !modes.ignore_space && crate::words::is_in(name, lists::NEED_ADJACENT_PARENTHESIS)
+}

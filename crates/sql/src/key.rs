@@ -1,20 +1,92 @@
 //! What of a text is compared when an entry is looked up, and what of it is sent on.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 
+use crate::hint::Hints;
+use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
+use crate::token::Kind;
 
 /// The part of `text` that is compared: without blanks and `;` at both ends, and without comments if asked.
-pub fn key_text(_text: &[u8], _modes: Modes, _strip_comments: bool) -> Cow<'_, [u8]> {
-    unimplemented!()
+///
+/// Where comments are taken out, what stood between two tokens becomes one blank, or none at the ends. A text that
+/// cannot be cut into tokens keeps its comments.
+pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]> {
+    let trimmed = trim(text);
+    if !strip_comments || !may_have_comment(trimmed) {
+        return Cow::Borrowed(trimmed);
+    }
+    let mut lexer = Lexer::new(trimmed, modes);
+    let mut out = Vec::with_capacity(trimmed.len());
+    let mut last_end = 0;
+    while let Some(token) = lexer.next() {
+        if token.kind == Kind::Unknown {
+            return Cow::Borrowed(trimmed);
+        }
+        if !out.is_empty() && token.start > last_end {
+            out.push(b' ');
+        }
+        out.extend_from_slice(token.of(trimmed));
+        last_end = token.end;
+    }
+    if !lexer.passed_comment() {
+        return Cow::Borrowed(trimmed);
+    }
+    let end = trim(&out).len();
+    out.truncate(end);
+    Cow::Owned(out)
+}
+
+fn may_have_comment(text: &[u8]) -> bool {
+    text.contains(&b'#') || text.windows(2).any(|pair| pair == b"/*" || pair == b"--")
+}
+
+fn trim(mut text: &[u8]) -> &[u8] {
+    let droppable = |byte: &u8| is_blank(*byte) || *byte == b';';
+    while let Some((_, rest)) = text.split_first().filter(|(first, _)| droppable(first)) {
+        text = rest;
+    }
+    while let Some((_, rest)) = text.split_last().filter(|(last, _)| droppable(last)) {
+        text = rest;
+    }
+    text
 }
 
 /// `text` without SQL_CACHE and SQL_NO_CACHE, or None if it has neither.
-pub fn strip_hint(_text: &[u8], _modes: Modes) -> Option<Vec<u8>> {
-    unimplemented!()
+pub fn strip_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
+    let hints = hints(text, modes)?;
+    if hints.spans.is_empty() {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for span in &hints.spans {
+        out.extend_from_slice(text.get(from..span.start)?);
+        from = span.end;
+        if out.last().copied().is_some_and(is_blank) && text.get(from).copied().is_some_and(is_blank) {
+            from += 1;
+        }
+    }
+    out.extend_from_slice(text.get(from..)?);
+    Some(out)
 }
 
 /// The error that a misuse of the hints gives: code, SQLSTATE, message.
-pub fn hint_error(_text: &[u8], _modes: Modes) -> Option<(u16, &'static str, String)> {
-    unimplemented!()
+pub fn hint_error(text: &[u8], modes: Modes) -> Option<(u16, &'static str, String)> {
+    hints(text, modes)?.error()
+}
+
+/// The hints of a text that has any.
+fn hints(text: &[u8], modes: Modes) -> Option<Hints> {
+    if !crate::lex::contains_ignoring_case(text, b"_cache") {
+        return None;
+    }
+    let mut hints = Hints::default();
+    for token in Lexer::new(text, modes) {
+        hints.see(text, token);
+    }
+    Some(hints)
 }

@@ -14,6 +14,7 @@ mod binlog;
 mod ddl;
 mod effects;
 mod functions;
+mod hint;
 mod key;
 mod lex;
 mod modes;
@@ -23,6 +24,7 @@ mod request;
 mod scan;
 mod shape;
 mod statement;
+mod string;
 mod token;
 mod words;
 

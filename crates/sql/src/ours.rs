@@ -1,5 +1,14 @@
 //! Statements that we answer ourselves: our variables, our status, our cache.
 
+mod select;
+mod set;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use crate::statement::{Cursor, Statement};
+use crate::words::is_in;
+
 /// A statement of ours.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ours {
@@ -91,7 +100,65 @@ pub enum LikeFilter {
 
 impl LikeFilter {
     /// Whether a variable's name passes.
-    pub fn matches(&self, _name: &str) -> bool {
-        unimplemented!()
+    pub fn matches(&self, name: &str) -> bool {
+        match self {
+            LikeFilter::Like(pattern) => show::like(pattern.as_bytes(), name.as_bytes()),
+            LikeFilter::Names(names) => names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name)),
+        }
     }
+}
+
+/// The statement as one of ours; None if it is not.
+pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
+    if statement.facts.lost || statement.cut_short {
+        return None;
+    }
+    let mut cursor = statement.cursor();
+    if cursor.word("SET") {
+        set::read(cursor)
+    } else if cursor.word("SHOW") {
+        show::read(cursor)
+    } else if cursor.word("SELECT") {
+        select::read(cursor)
+    } else if cursor.word("FLUSH") {
+        cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
+        whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::FlushQueryCache)
+    } else if cursor.word("RESET") {
+        whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::ResetQueryCache)
+    } else {
+        None
+    }
+}
+
+/// Whether these words are all that is left.
+fn whole(mut cursor: Cursor<'_>, words: &[&str]) -> bool {
+    cursor.words(words) && cursor.at_end()
+}
+
+/// Whether a variable is ours.
+fn is_ours(name: &[u8]) -> bool {
+    const HEAD: &[u8] = b"query_cache_";
+    name.get(..HEAD.len()).is_some_and(|head| head.eq_ignore_ascii_case(HEAD))
+        || is_in(name, &["FRESHNESS", "HAVE_QUERY_CACHE"])
+}
+
+/// GLOBAL, SESSION or LOCAL, as a word of its own.
+fn scope(cursor: &mut Cursor<'_>) -> Scope {
+    if cursor.any(&["GLOBAL", "PERSIST", "PERSIST_ONLY"]) {
+        Scope::Global
+    } else if cursor.any(&["SESSION", "LOCAL"]) {
+        Scope::Session
+    } else {
+        Scope::Unspecified
+    }
+}
+
+/// The rest of `@@name`, `@@global.name`, `@@session.name` behind the two marks: scope and name in lower case.
+fn system_variable(cursor: &mut Cursor<'_>) -> Option<(Scope, String)> {
+    let dotted = cursor.peek_at(1).is_some_and(|token| token.is(b'.'));
+    let scope = if dotted { scope(cursor) } else { Scope::Unspecified };
+    if scope != Scope::Unspecified {
+        cursor.punct(b'.');
+    }
+    Some((scope, cursor.identifier()?.to_ascii_lowercase()))
 }

@@ -1,10 +1,17 @@
 //! The first look at a text: what kind of request it is, from its tokens alone.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
-use crate::effects::Effects;
+use crate::effects::{Effects, effects};
+use crate::hint::Hints;
+use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::ours::Ours;
+use crate::ours::{self, Ours};
+use crate::statement::Statement;
+use crate::token::Kind;
 
 /// What a text of COM_QUERY asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +46,63 @@ pub enum Hint {
 }
 
 /// Says what `text` is. Total: what is not understood is `Other` with the worst effects.
-pub fn read(_text: &[u8], _modes: Modes) -> Request {
-    unimplemented!()
+pub fn read(text: &[u8], modes: Modes) -> Request {
+    let mut lexer = Lexer::new(text, modes);
+    let mut first = lexer.next();
+    while first.is_some_and(|token| token.is(b'(')) {
+        first = lexer.next();
+    }
+    let Some(first) = first else {
+        return Request::Other(effects(text, modes));
+    };
+    let with = first.is_word(text, "WITH");
+    let select = first.is_word(text, "SELECT");
+    if (with || select) && !lexer.clone().next().is_some_and(|token| token.kind == Kind::AtAt) {
+        return read_select(text, modes).unwrap_or_else(|| Request::Other(effects(text, modes)));
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let alone = Statement::next(&mut lexer, text, modes).filter(|_| lexer.all(|token| token.is(b';')));
+    let Some(statement) = alone else {
+        return Request::Other(effects(text, modes));
+    };
+    if let Some(ours) = ours::read(&statement) {
+        return Request::Ours(ours);
+    }
+    if let Some(kill) = kill(&statement) {
+        return kill;
+    }
+    if select { Request::Select { hint: None } } else { Request::Other(effects(text, modes)) }
+}
+
+/// One pass over the tokens of what starts with SELECT or WITH; None if it is not one SELECT to its end.
+fn read_select(text: &[u8], modes: Modes) -> Option<Request> {
+    let mut hints = Hints::default();
+    let mut ended = false;
+    for token in Lexer::new(text, modes) {
+        if token.is(b';') {
+            ended = true;
+            continue;
+        }
+        if ended || token.kind == Kind::Unknown {
+            return None;
+        }
+        hints.see(text, token);
+    }
+    hints.is_select().then_some(Request::Select { hint: hints.hint() })
+}
+
+/// KILL [HARD | SOFT] [CONNECTION | QUERY] n.
+fn kill(statement: &Statement<'_>) -> Option<Request> {
+    let mut cursor = statement.cursor();
+    if !cursor.word("KILL") {
+        return None;
+    }
+    cursor.any(&["HARD", "SOFT"]);
+    let query_only = cursor.word("QUERY");
+    if !query_only {
+        cursor.word("CONNECTION");
+    }
+    let number = cursor.next().filter(|token| token.kind == Kind::Int && cursor.at_end())?;
+    let id = std::str::from_utf8(cursor.bytes(number)).ok()?.parse().ok()?;
+    Some(Request::Kill { query_only, id, id_at: number.start..number.end })
 }

@@ -1,0 +1,378 @@
+//! Rewrites a statement's tokens for the parser.
+//!
+//! What is kept exactly: names, dots, parentheses, commas, the words that structure a query, and every call. What is
+//! made uniform: all literals are one number, all operators one operator, joins of all kinds one join. What is left out
+//! holds no name of a table and no call: types, units, character sets, collations, index hints, directions.
+
+mod special;
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token as SqlToken, Word};
+
+use super::frame::Frame;
+use super::vocabulary::{UNITS, Use, usage};
+use crate::hint;
+use crate::modes::Modes;
+use crate::reason::Reason;
+use crate::statement::unquote_name;
+use crate::token::{Kind, Token};
+use crate::words::{Upper, is_in};
+
+/// The most operators, set operations included, that the parser is given: each nests the tree by one.
+const OPERATORS_MAX: usize = 1000;
+/// The most tokens that the parser is given.
+const FED_MAX: usize = 20_000;
+
+/// The tokens for the parser.
+pub(super) fn feed(text: &[u8], modes: Modes, tokens: &[Token]) -> Result<Vec<SqlToken>, Reason> {
+    let mut feeder = Feeder {
+        text,
+        tokens,
+        at: 0,
+        out: Vec::with_capacity(tokens.len().min(FED_MAX)),
+        frames: Vec::new(),
+        operators: 0,
+        cases: 0,
+        interval: None,
+        modifiers: false,
+    };
+    let _ = modes;
+    while let Some(token) = feeder.next() {
+        feeder.one(token)?;
+        if feeder.operators > OPERATORS_MAX || feeder.out.len() > FED_MAX {
+            return Err(Reason::TooLarge);
+        }
+    }
+    Ok(feeder.out)
+}
+
+struct Feeder<'a> {
+    text: &'a [u8],
+    tokens: &'a [Token],
+    at: usize,
+    out: Vec<SqlToken>,
+    frames: Vec<Frame>,
+    operators: usize,
+    /// CASEs that are open: only there is END a keyword.
+    cases: usize,
+    /// An INTERVAL waits for its unit: the depth it stands at, and the token its value starts with.
+    interval: Option<(usize, usize)>,
+    /// Between SELECT and its first column.
+    modifiers: bool,
+}
+
+impl<'a> Feeder<'a> {
+    fn next(&mut self) -> Option<Token> {
+        let token = self.tokens.get(self.at).copied();
+        self.at += usize::from(token.is_some());
+        token
+    }
+
+    fn peek(&self, ahead: usize) -> Option<Token> {
+        self.tokens.get(self.at + ahead).copied()
+    }
+
+    fn then(&self, ahead: usize, word: &str) -> bool {
+        self.peek(ahead).is_some_and(|token| token.is_word(self.text, word))
+    }
+
+    fn then_punct(&self, ahead: usize, punct: u8) -> bool {
+        self.peek(ahead).is_some_and(|token| token.is(punct))
+    }
+
+    fn frame(&self) -> Frame {
+        self.frames.last().copied().unwrap_or(Frame::Plain)
+    }
+
+    fn one(&mut self, token: Token) -> Result<(), Reason> {
+        match token.kind {
+            Kind::Word => self.word(token),
+            Kind::Name => self.name(token),
+            Kind::Str => self.string(),
+            Kind::Int | Kind::Real | Kind::Literal | Kind::Param => {
+                self.value();
+                Ok(())
+            }
+            Kind::Op => {
+                self.operator();
+                Ok(())
+            }
+            Kind::Punct(punct) => self.punct(punct, token),
+            Kind::At | Kind::AtAt => Err(Reason::Variable),
+            Kind::Unknown => Err(Reason::NotReadable),
+        }
+    }
+
+    /// Whether the last token fed ends an operand, so that an operator can follow.
+    fn after_operand(&self) -> bool {
+        match self.out.last() {
+            Some(SqlToken::Word(word)) => matches!(word.keyword, Keyword::NoKeyword | Keyword::END),
+            Some(SqlToken::Number(..) | SqlToken::RParen) => true,
+            _ => false,
+        }
+    }
+
+    /// A literal. A list of them is one of them, and one of two strings in a row is the other's continuation or alias.
+    fn value(&mut self) {
+        let mut last = self.out.iter().rev();
+        let in_list =
+            matches!((last.next(), last.next()), (Some(SqlToken::Comma), Some(SqlToken::Number(..))));
+        if in_list {
+            self.out.pop();
+        } else {
+            self.out.push(SqlToken::Number("1".to_owned(), false));
+        }
+    }
+
+    fn string(&mut self) -> Result<(), Reason> {
+        let last_is_as = matches!(self.out.last(), Some(SqlToken::Word(word)) if word.keyword == Keyword::AS);
+        if last_is_as {
+            self.identifier("alias".to_owned(), None);
+        } else if !self.after_operand() {
+            self.value();
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, token: Token) -> Result<(), Reason> {
+        self.modifiers = false;
+        let name = unquote_name(token.kind, token.of(self.text)).ok_or(Reason::NotReadable)?;
+        let quote = (token.kind == Kind::Name).then_some('`');
+        self.identifier(name, quote);
+        Ok(())
+    }
+
+    fn identifier(&mut self, value: String, quote_style: Option<char>) {
+        self.out.push(SqlToken::Word(Word { value, quote_style, keyword: Keyword::NoKeyword }));
+    }
+
+    fn keyword(&mut self, keyword: Keyword, value: &str) {
+        self.out.push(SqlToken::Word(Word { value: value.to_owned(), quote_style: None, keyword }));
+    }
+
+    /// An operator between two operands; one in front of an operand is left out.
+    fn operator(&mut self) {
+        self.modifiers = false;
+        if self.after_operand() {
+            self.operators += 1;
+            self.out.push(SqlToken::Plus);
+        }
+    }
+
+    fn punct(&mut self, punct: u8, token: Token) -> Result<(), Reason> {
+        let modifiers = std::mem::take(&mut self.modifiers);
+        match punct {
+            b'(' => self.open(token),
+            b')' => self.close(),
+            b',' => self.comma(),
+            b'.' => self.out.push(SqlToken::Period),
+            b'*' if !self.after_operand() => self.out.push(SqlToken::Mul),
+            b'*' | b'+' | b'-' | b'/' | b'%' | b'&' | b'|' | b'^' | b'=' | b'<' | b'>' | b'~' | b'!' => {
+                self.operator();
+                self.modifiers = modifiers && punct != b'*';
+            }
+            // An ODBC escape: { fn f(x) }, { d '2020-02-02' }, { oj a LEFT JOIN b … }.
+            b'{' if self.peek(0).is_some_and(|next| next.kind == Kind::Word) => self.at += 1,
+            b'}' => {}
+            _ => return Err(Reason::NotParsed(format!("{} is not expected", char::from(punct)))),
+        }
+        Ok(())
+    }
+
+    fn comma(&mut self) {
+        if self.interval.is_some_and(|(depth, _)| depth >= self.frames.len()) {
+            self.interval = None;
+        }
+        match self.frame() {
+            Frame::Convert => self.skip_rest_of_frame(),
+            Frame::Tables => self.keyword(Keyword::JOIN, "JOIN"),
+            _ => self.out.push(SqlToken::Comma),
+        }
+    }
+
+    fn open(&mut self, token: Token) {
+        let frame = self.frame_opened_by(token);
+        self.frames.push(frame);
+        self.out.push(SqlToken::LParen);
+        match frame {
+            Frame::JsonTable => self.keyword(Keyword::SELECT, "SELECT"),
+            Frame::Extract => self.at += 1, // The unit.
+            _ => {}
+        }
+    }
+
+    fn frame_opened_by(&self, token: Token) -> Frame {
+        let before = self.at.checked_sub(2).and_then(|at| self.tokens.get(at));
+        let query_follows = ["SELECT", "WITH", "VALUES", "TABLE"].iter().any(|word| self.then(0, word));
+        let Some(before) = before.filter(|_| !query_follows) else {
+            return Frame::Plain;
+        };
+        let behind_dot = self.at.checked_sub(3).and_then(|at| self.tokens.get(at));
+        let qualified = behind_dot.is_some_and(|dot| dot.is(b'.'));
+        let in_tables = before.is(b'(') && self.frame() == Frame::Tables;
+        if before.kind == Kind::Word && !qualified {
+            let word = before.of(self.text);
+            if is_in(word, &["FROM", "JOIN", "STRAIGHT_JOIN"]) && self.frame() != Frame::Trim {
+                return Frame::Tables;
+            }
+            if is_in(word, &["AS"]) && self.in_window_clause() {
+                return Frame::Window;
+            }
+            return Frame::behind(word);
+        }
+        let _ = token;
+        if in_tables { Frame::Tables } else { Frame::Plain }
+    }
+
+    /// Whether the AS before this parenthesis is that of `WINDOW w AS (`, or of a further window.
+    fn in_window_clause(&self) -> bool {
+        self.out
+            .iter()
+            .rev()
+            .any(|token| matches!(token, SqlToken::Word(word) if word.keyword == Keyword::WINDOW))
+    }
+
+    fn close(&mut self) {
+        self.frames.pop();
+        if self.interval.is_some_and(|(depth, _)| depth > self.frames.len()) {
+            self.interval = None;
+        }
+        self.out.push(SqlToken::RParen);
+    }
+
+    /// Leaves out what is left of this parenthesis; its end is next.
+    fn skip_rest_of_frame(&mut self) {
+        let mut depth = 0usize;
+        while let Some(token) = self.peek(0) {
+            match token.kind {
+                Kind::Punct(b'(') => depth += 1,
+                Kind::Punct(b')') if depth == 0 => return,
+                Kind::Punct(b')') => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn word(&mut self, token: Token) -> Result<(), Reason> {
+        let bytes = token.of(self.text);
+        let before = self.at.checked_sub(2).and_then(|at| self.tokens.get(at));
+        if before.is_some_and(|before| before.is(b'.')) || self.then_punct(0, b'.') {
+            return self.name(token);
+        }
+        if bytes.first() == Some(&b'_')
+            && self.peek(0).is_some_and(|next| matches!(next.kind, Kind::Str | Kind::Literal))
+        {
+            return Ok(()); // A character set in front of its literal.
+        }
+        if self.modifiers && is_in(bytes, hint::MODIFIERS) {
+            return Ok(());
+        }
+        if self.takes_unit(bytes) {
+            self.interval = None;
+            return Ok(());
+        }
+        let upper = Upper::of(bytes);
+        let usage = upper.as_ref().and_then(|upper| usage(upper.as_str()));
+        if self.then_punct(0, b'(') && usage != Some(Use::Refused) && self.is_call(bytes, usage) {
+            return self.name(token);
+        }
+        self.modifiers = false;
+        match usage {
+            None => self.name(token),
+            Some(Use::Structure(keyword)) => {
+                self.structure(keyword, upper.as_ref().map_or("", |upper| upper.as_str()));
+                Ok(())
+            }
+            Some(Use::Operator) => self.word_operator(bytes),
+            Some(Use::Nothing) => Ok(()),
+            Some(Use::Value) => {
+                self.value();
+                Ok(())
+            }
+            Some(Use::Special) => self.special(token, upper.as_ref().map_or("", |upper| upper.as_str())),
+            Some(Use::Refused) => Err(refused(bytes)),
+        }
+    }
+
+    /// Whether a word before a parenthesis is a function's name rather than grammar.
+    fn is_call(&self, word: &[u8], usage: Option<Use>) -> bool {
+        match usage {
+            None => true,
+            Some(Use::Special) => is_in(
+                word,
+                &[
+                    "CHAR",
+                    "CONVERT",
+                    "DATABASE",
+                    "DATE",
+                    "DEFAULT",
+                    "IF",
+                    "INSERT",
+                    "LEFT",
+                    "MATCH",
+                    "MOD",
+                    "REPEAT",
+                    "REPLACE",
+                    "RIGHT",
+                    "SCHEMA",
+                    "TIME",
+                    "TIMESTAMP",
+                ],
+            ),
+            Some(_) => false,
+        }
+    }
+
+    /// Whether this word is the unit that an INTERVAL waits for.
+    fn takes_unit(&self, word: &[u8]) -> bool {
+        self.interval.is_some_and(|(depth, from)| {
+            depth == self.frames.len() && self.at > from + 1 && is_in(word, UNITS)
+        })
+    }
+
+    fn structure(&mut self, keyword: Keyword, word: &str) {
+        match (self.frame(), keyword) {
+            (Frame::Cast, Keyword::AS) | (Frame::Convert | Frame::Char, Keyword::USING) => {
+                return self.skip_rest_of_frame();
+            }
+            (Frame::Extract, Keyword::FROM) => return,
+            (Frame::Trim | Frame::Substring, Keyword::FROM) => return self.separate(),
+            (Frame::Concatenation, Keyword::ORDER) => {
+                self.at += usize::from(self.then(0, "BY"));
+                return self.separate();
+            }
+            (Frame::Concatenation, Keyword::LIMIT) => return self.separate(),
+            _ => {}
+        }
+        match keyword {
+            Keyword::SELECT => self.modifiers = true,
+            Keyword::CASE => self.cases += 1,
+            Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::JOIN => self.operators += 1,
+            _ => {}
+        }
+        self.interval = None;
+        self.keyword(keyword, word);
+    }
+
+    /// A comma, where one operand has been given already.
+    fn separate(&mut self) {
+        if self.after_operand() || matches!(self.out.last(), Some(SqlToken::Mul)) {
+            self.out.push(SqlToken::Comma);
+        }
+    }
+
+    fn word_operator(&mut self, word: &[u8]) -> Result<(), Reason> {
+        let is_in_word = is_in(word, &["IN"]);
+        match self.frame() {
+            Frame::Position if is_in_word => self.separate(),
+            Frame::Against if is_in_word && !self.then_punct(0, b'(') => self.skip_rest_of_frame(),
+            _ => self.operator(),
+        }
+        Ok(())
+    }
+}
+
+fn refused(word: &[u8]) -> Reason {
+    Reason::NotParsed(format!("{} is not expected", String::from_utf8_lossy(word)))
+}

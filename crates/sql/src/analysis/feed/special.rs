@@ -1,0 +1,92 @@
+//! Words whose place decides what they are.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::Token as SqlToken;
+
+use super::{Feeder, refused};
+use crate::analysis::frame::Frame;
+use crate::reason::Reason;
+use crate::token::{Kind, Token};
+
+impl Feeder<'_> {
+    /// Feeds what the word means here; as a name if it means nothing special.
+    pub(super) fn special(&mut self, token: Token, upper: &str) -> Result<(), Reason> {
+        match upper {
+            "WITH" => self.with(),
+            "LEFT" | "RIGHT" if self.then(0, "JOIN") || self.then(0, "OUTER") => {}
+            "STRAIGHT_JOIN" => self.structure(Keyword::JOIN, "JOIN"),
+            "INTERVAL" => self.interval = Some((self.frames.len(), self.at)),
+            "COLLATE" | "ESCAPE" | "SEPARATOR" if self.after_operand() => self.at += 1,
+            "MOD" => self.operator(),
+            "USE" | "FORCE" | "IGNORE" if self.then(0, "INDEX") || self.then(0, "KEY") => self.skip_list(),
+            "PARTITION" if self.then_punct(0, b'(') => self.skip_list(),
+            "PARTITION" if self.then(0, "BY") => self.keyword(Keyword::PARTITION, upper),
+            "LATERAL" if self.then_punct(0, b'(') => self.keyword(Keyword::LATERAL, upper),
+            "OVER" if matches!(self.out.last(), Some(SqlToken::RParen)) => self.keyword(Keyword::OVER, upper),
+            "WINDOW" if self.then(1, "AS") && self.then_punct(2, b'(') => {
+                self.keyword(Keyword::WINDOW, upper);
+            }
+            "END" if self.cases > 0 => {
+                self.cases -= 1;
+                self.keyword(Keyword::END, upper);
+            }
+            "OFFSET" if self.limit_precedes() => self.keyword(Keyword::OFFSET, upper),
+            "ANY" | "SOME" | "ROW" if self.then_punct(0, b'(') => {}
+            "MEMBER" if self.then(0, "OF") && self.then_punct(1, b'(') => {
+                self.at += 1;
+                self.operator();
+            }
+            "SOUNDS" if self.then(0, "LIKE") => {}
+            "AGAINST" if self.then_punct(0, b'(') => self.operator(),
+            "ROWS" | "RANGE" | "GROUPS" if self.frame() == Frame::Window => return self.skip_window_frame(),
+            "COLUMNS" if self.frame() == Frame::JsonTable => self.skip_rest_of_frame(),
+            "DATE" | "TIME" | "TIMESTAMP" if self.peek(0).is_some_and(|next| next.kind == Kind::Str) => {}
+            "UNKNOWN" if matches!(self.out.last(), Some(SqlToken::Plus)) => self.value(),
+            "FOR" if self.frame() == Frame::Substring => self.separate(),
+            "BOTH" | "LEADING" | "TRAILING" if self.frame() == Frame::Trim => {}
+            "JSON_TABLE" if self.then_punct(0, b'(') => {}
+            "DEFAULT" | "FOR" | "WITHIN" | "INSERT" | "REPLACE" | "IF" => {
+                return Err(refused(token.of(self.text)));
+            }
+            _ => return self.name(token),
+        }
+        Ok(())
+    }
+
+    /// WITH opens common table expressions, or ends a GROUP BY or a search.
+    fn with(&mut self) {
+        if self.frame() == Frame::Against {
+            self.skip_rest_of_frame();
+        } else if self.then(0, "ROLLUP") {
+            self.at += 1;
+        } else {
+            self.keyword(Keyword::WITH, "WITH");
+        }
+    }
+
+    fn limit_precedes(&self) -> bool {
+        let mut last = self.out.iter().rev();
+        matches!(last.next(), Some(SqlToken::Number(..)))
+            && matches!(last.next(), Some(SqlToken::Word(word)) if word.keyword == Keyword::LIMIT)
+    }
+
+    /// Leaves out words up to and with the next list in parentheses, which can hold names only.
+    fn skip_list(&mut self) {
+        while let Some(token) = self.next() {
+            if token.is(b')') {
+                return;
+            }
+        }
+    }
+
+    /// Leaves out the frame of a window, if nothing in it could be a call or a query.
+    fn skip_window_frame(&mut self) -> Result<(), Reason> {
+        while let Some(token) = self.peek(0).filter(|token| !token.is(b')')) {
+            if token.is(b'(') {
+                return Err(Reason::NotParsed("an expression in a window's frame".to_owned()));
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! The parentheses that a token stands in, as far as their content has a grammar of its own.
+
+use crate::words::is_in;
+
+/// What a parenthesis holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// An expression, a list, or a query.
+    Plain,
+    /// CAST(e AS type), WEIGHT_STRING(e AS type).
+    Cast,
+    /// CONVERT(e USING charset), CONVERT(e, type).
+    Convert,
+    /// CHAR(e USING charset).
+    Char,
+    /// EXTRACT(unit FROM e).
+    Extract,
+    /// TRIM(BOTH e FROM e).
+    Trim,
+    /// SUBSTRING(e FROM e FOR e).
+    Substring,
+    /// POSITION(e IN e).
+    Position,
+    /// GROUP_CONCAT(e ORDER BY e SEPARATOR 's').
+    Concatenation,
+    /// AGAINST(e IN BOOLEAN MODE).
+    Against,
+    /// JSON_TABLE(e, path COLUMNS (…)).
+    JsonTable,
+    /// OVER (…), WINDOW w AS (…).
+    Window,
+    /// `FROM (a, b)`: commas join.
+    Tables,
+}
+
+impl Frame {
+    /// The frame that a parenthesis opens behind this word.
+    pub fn behind(word: &[u8]) -> Frame {
+        const NAMES: &[(&str, Frame)] = &[
+            ("AGAINST", Frame::Against),
+            ("CAST", Frame::Cast),
+            ("CHAR", Frame::Char),
+            ("CONVERT", Frame::Convert),
+            ("EXTRACT", Frame::Extract),
+            ("GROUP_CONCAT", Frame::Concatenation),
+            ("JSON_ARRAYAGG", Frame::Concatenation),
+            ("JSON_OBJECTAGG", Frame::Concatenation),
+            ("JSON_TABLE", Frame::JsonTable),
+            ("MID", Frame::Substring),
+            ("OVER", Frame::Window),
+            ("POSITION", Frame::Position),
+            ("SUBSTR", Frame::Substring),
+            ("SUBSTRING", Frame::Substring),
+            ("TRIM", Frame::Trim),
+            ("WEIGHT_STRING", Frame::Cast),
+        ];
+        NAMES.iter().find(|(name, _)| is_in(word, &[name])).map_or(Frame::Plain, |&(_, frame)| frame)
+    }
+}

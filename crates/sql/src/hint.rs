@@ -1,0 +1,146 @@
+//! SQL_CACHE and SQL_NO_CACHE: where they stand, which one counts, and what is wrong with them.
+
+use std::ops::Range;
+
+use crate::request::Hint;
+use crate::token::{Kind, Token};
+use crate::words::is_in;
+
+/// What may stand between SELECT and its first column, in order.
+pub(crate) const MODIFIERS: &[&str] = &[
+    "ALL",
+    "DISTINCT",
+    "DISTINCTROW",
+    "HIGH_PRIORITY",
+    "SQL_BIG_RESULT",
+    "SQL_BUFFER_RESULT",
+    "SQL_CACHE",
+    "SQL_CALC_FOUND_ROWS",
+    "SQL_NO_CACHE",
+    "SQL_SMALL_RESULT",
+    "STRAIGHT_JOIN",
+];
+
+/// Follows the tokens of one statement and notes its hints.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hints {
+    depth: usize,
+    /// The statement starts with WITH, so that only a SELECT outside of parentheses is its first.
+    with: Option<bool>,
+    main_seen: bool,
+    /// Between a SELECT and its first column; true for the first SELECT.
+    modifiers_of_main: Option<bool>,
+    pending: Option<(Token, Hint, bool)>,
+    cache: bool,
+    no_cache: bool,
+    twice: Option<Hint>,
+    misplaced: Option<Hint>,
+    /// UPDATE, DELETE or INSERT stands outside of parentheses.
+    changes_rows: bool,
+    /// Where hints stand in the text.
+    pub spans: Vec<Range<usize>>,
+}
+
+impl Hints {
+    /// Takes the next token.
+    pub fn see(&mut self, text: &[u8], token: Token) {
+        if let Some((word, hint, main)) = self.pending.take()
+            && starts_column(text, token)
+        {
+            self.note(word, hint, main);
+        }
+        match token.kind {
+            Kind::Punct(b'(') => self.depth += 1,
+            Kind::Punct(b')') => self.depth = self.depth.saturating_sub(1),
+            Kind::Word => return self.word(text, token),
+            _ => {}
+        }
+        if !matches!(token.kind, Kind::Punct(b'(')) {
+            self.with.get_or_insert(false);
+        }
+        self.modifiers_of_main = None;
+    }
+
+    fn word(&mut self, text: &[u8], token: Token) {
+        let word = token.of(text);
+        let with = *self.with.get_or_insert(is_in(word, &["WITH"]));
+        if is_in(word, &["SELECT"]) {
+            let main = !self.main_seen && (!with || self.depth == 0);
+            self.main_seen |= main;
+            self.modifiers_of_main = Some(main);
+            return;
+        }
+        if self.depth == 0 && !self.main_seen {
+            self.changes_rows |= is_in(word, &["DELETE", "INSERT", "REPLACE", "UPDATE"]);
+        }
+        let Some(main) = self.modifiers_of_main else {
+            return;
+        };
+        if is_in(word, &["SQL_CACHE"]) {
+            self.pending = Some((token, Hint::Cache, main));
+        } else if is_in(word, &["SQL_NO_CACHE"]) {
+            self.pending = Some((token, Hint::NoCache, main));
+        } else if !is_in(word, MODIFIERS) {
+            self.modifiers_of_main = None;
+        }
+    }
+
+    fn note(&mut self, word: Token, hint: Hint, main: bool) {
+        self.spans.push(word.start..word.end);
+        if !main {
+            self.misplaced.get_or_insert(hint);
+            return;
+        }
+        let seen = match hint {
+            Hint::Cache => &mut self.cache,
+            Hint::NoCache => &mut self.no_cache,
+        };
+        if *seen {
+            self.twice.get_or_insert(hint);
+        }
+        *seen = true;
+    }
+
+    /// Whether the statement is a SELECT, and not rows changed behind a WITH.
+    pub fn is_select(&self) -> bool {
+        !self.changes_rows
+    }
+
+    /// The hint of the first SELECT. With both, the careful one counts until the error is reported.
+    pub fn hint(&self) -> Option<Hint> {
+        match (self.cache, self.no_cache) {
+            (_, true) => Some(Hint::NoCache),
+            (true, false) => Some(Hint::Cache),
+            (false, false) => None,
+        }
+    }
+
+    /// The error that MariaDB would give.
+    pub fn error(&self) -> Option<(u16, &'static str, String)> {
+        if self.cache && self.no_cache {
+            return Some((1221, "HY000", "Incorrect usage of SQL_NO_CACHE and SQL_CACHE".to_owned()));
+        }
+        if let Some(hint) = self.twice {
+            return Some((1225, "HY000", format!("Option '{}' used twice in statement", name(hint))));
+        }
+        let hint = self.misplaced?;
+        Some((1234, "42000", format!("Incorrect usage/placement of '{}'", name(hint))))
+    }
+}
+
+fn name(hint: Hint) -> &'static str {
+    match hint {
+        Hint::Cache => "SQL_CACHE",
+        Hint::NoCache => "SQL_NO_CACHE",
+    }
+}
+
+/// Whether a column can start here: if none does, the word before was itself a column of that name.
+fn starts_column(text: &[u8], token: Token) -> bool {
+    match token.kind {
+        Kind::Word => !is_in(token.of(text), &["AS", "FROM", "INTO", "LIMIT", "UNION", "WHERE"]),
+        Kind::Punct(punct) => b"(*@-+~!{".contains(&punct),
+        Kind::Op | Kind::Unknown => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,51 @@
+//! SELECT of our system variables and nothing else.
+
+use super::{Ours, SelectedVariable, is_ours, system_variable};
+use crate::statement::Cursor;
+use crate::string::unquote_string;
+use crate::token::Kind;
+
+/// Behind SELECT.
+pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
+    let mut all = vec![selected(&mut cursor)?];
+    while cursor.punct(b',') {
+        all.push(selected(&mut cursor)?);
+    }
+    if cursor.word("LIMIT") && cursor.peek()?.kind == Kind::Int && cursor.bytes(cursor.peek()?) != b"0" {
+        cursor.next();
+    }
+    cursor.at_end().then_some(Ours::SelectVariables(all))
+}
+
+fn selected(cursor: &mut Cursor<'_>) -> Option<SelectedVariable> {
+    let mark = cursor.next().filter(|token| token.kind == Kind::AtAt)?;
+    let before = *cursor;
+    let (scope, name) = system_variable(cursor)?;
+    if !is_ours(name.as_bytes()) {
+        return None;
+    }
+    let passed = before.rest().len() - cursor.rest().len();
+    let last = before.rest().get(passed.checked_sub(1)?)?;
+    let written = cursor.range_text(mark.start..last.end);
+    let title = match alias(cursor)? {
+        Some(alias) => alias,
+        None => String::from_utf8(written.to_vec()).ok()?,
+    };
+    Some(SelectedVariable { scope, name, title })
+}
+
+/// The alias, if there is one; None if what stands here is none that can be read.
+fn alias(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
+    let explicit = cursor.word("AS");
+    match cursor.peek() {
+        Some(token) if token.kind == Kind::Str => {
+            cursor.next();
+            unquote_string(cursor.bytes(token), cursor.modes).map(Some)
+        }
+        Some(token) if token.is_name() && !cursor.at_any(&["FROM", "LIMIT", "WHERE"]) => {
+            cursor.identifier().map(Some)
+        }
+        _ if explicit => None,
+        _ => Some(None),
+    }
+}

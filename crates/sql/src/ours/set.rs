@@ -1,0 +1,100 @@
+//! SET of our variables, alone or among the server's.
+
+use super::{Assignment, Ours, Value, is_ours, scope, system_variable};
+use crate::statement::Cursor;
+use crate::string::unquote_string;
+use crate::token::{Kind, Token};
+
+/// Behind SET.
+pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
+    if !names_ours(&cursor) {
+        return None;
+    }
+    let mut ours = Vec::new();
+    let mut rest: Vec<String> = Vec::new();
+    loop {
+        let part = until_comma(&mut cursor);
+        let part_cursor = Cursor::new(cursor.text, cursor.modes, part);
+        match assignment(part_cursor) {
+            Some(assignment) => ours.push(assignment),
+            None => rest.push(String::from_utf8(part_cursor.rest_text().to_vec()).ok()?),
+        }
+        if !cursor.punct(b',') {
+            break;
+        }
+    }
+    if ours.is_empty() {
+        return None;
+    }
+    if rest.is_empty() {
+        return Some(Ours::SetVariables(ours));
+    }
+    Some(Ours::SetMixed { ours, rest: format!("SET {}", rest.join(", ")) })
+}
+
+/// Most SETs have nothing of ours, which is quickly seen; and `SET STATEMENT … FOR` is a statement of its own.
+fn names_ours(cursor: &Cursor<'_>) -> bool {
+    let any = cursor.rest().iter().any(|&token| token.is_name() && is_ours(cursor.bytes(token)));
+    any && !cursor.at_word("STATEMENT")
+}
+
+/// The tokens up to the next comma outside of parentheses.
+fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
+    let all = cursor.rest();
+    let mut depth = 0usize;
+    let mut count = 0usize;
+    while let Some(token) = cursor.peek() {
+        match token.kind {
+            Kind::Punct(b',') if depth == 0 => break,
+            Kind::Punct(b'(') => depth += 1,
+            Kind::Punct(b')') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        cursor.next();
+        count += 1;
+    }
+    all.get(..count).unwrap_or_default()
+}
+
+/// One assignment, if it is of ours.
+fn assignment(mut cursor: Cursor<'_>) -> Option<Assignment> {
+    let (scope, name) = if cursor.peek()?.kind == Kind::AtAt {
+        cursor.next();
+        system_variable(&mut cursor)?
+    } else {
+        let scope = scope(&mut cursor);
+        (scope, cursor.identifier()?.to_ascii_lowercase())
+    };
+    let sign = cursor.next()?;
+    let assigns = sign.is(b'=') || cursor.bytes(sign) == b":=";
+    if !is_ours(name.as_bytes()) || !assigns || cursor.at_end() {
+        return None;
+    }
+    Some(Assignment { scope, name, value: value(cursor) })
+}
+
+fn value(mut cursor: Cursor<'_>) -> Value {
+    let written = String::from_utf8_lossy(cursor.rest_text()).into_owned();
+    let negative = cursor.punct(b'-');
+    if !negative {
+        cursor.punct(b'+');
+    }
+    let (Some(token), true) = (cursor.next(), cursor.at_end()) else {
+        return Value::Other(written);
+    };
+    let bytes = cursor.bytes(token);
+    match token.kind {
+        Kind::Int => match String::from_utf8_lossy(bytes).parse::<i128>() {
+            Ok(number) => Value::Int(if negative { -number } else { number }),
+            Err(_) => Value::Other(written),
+        },
+        Kind::Str => match unquote_string(bytes, cursor.modes) {
+            Some(text) if !negative => Value::Text(text),
+            _ => Value::Other(written),
+        },
+        Kind::Word if bytes.eq_ignore_ascii_case(b"DEFAULT") => Value::Default,
+        Kind::Word if bytes.eq_ignore_ascii_case(b"NULL") => Value::Other(written),
+        Kind::Word => Value::Text(written),
+        _ => Value::Other(written),
+    }
+}

@@ -1,0 +1,117 @@
+//! SHOW VARIABLES and SHOW STATUS that can only match ours.
+
+use super::{LikeFilter, Ours, scope};
+use crate::statement::Cursor;
+use crate::string::unquote_string;
+use crate::token::Kind;
+
+/// What a pattern has to start with so that it can match no variable of the server's. `_` is taken literally: no server
+/// has a variable that differs from ours only there.
+const VARIABLES: &[&str] = &["query_cache", "have_query_cache", "freshness"];
+/// The same for status variables.
+const STATUS: &[&str] = &["qcache", "freshet"];
+
+/// Behind SHOW.
+pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
+    let scope = scope(&mut cursor);
+    let variables = cursor.word("VARIABLES");
+    if !variables && !cursor.word("STATUS") {
+        return None;
+    }
+    let like = filter(&mut cursor).filter(|_| cursor.at_end())?;
+    let heads = if variables { VARIABLES } else { STATUS };
+    let only_ours = match &like {
+        LikeFilter::Like(pattern) => starts_with_any(&literal_head(pattern), heads),
+        LikeFilter::Names(names) => {
+            names.iter().all(|name| starts_with_any(&name.to_ascii_lowercase(), heads))
+        }
+    };
+    match (only_ours, variables) {
+        (false, _) => None,
+        (true, true) => Some(Ours::ShowVariables { scope, like }),
+        (true, false) => Some(Ours::ShowStatus { scope, like }),
+    }
+}
+
+fn starts_with_any(text: &str, heads: &[&str]) -> bool {
+    heads.iter().any(|head| text.starts_with(head))
+}
+
+/// LIKE 'p', or WHERE Variable_name LIKE 'p', = 'a', IN ('a', 'b').
+fn filter(cursor: &mut Cursor<'_>) -> Option<LikeFilter> {
+    if cursor.word("LIKE") {
+        return Some(LikeFilter::Like(string(cursor)?));
+    }
+    if !cursor.word("WHERE") || !cursor.identifier()?.eq_ignore_ascii_case("variable_name") {
+        return None;
+    }
+    if cursor.word("LIKE") {
+        return Some(LikeFilter::Like(string(cursor)?));
+    }
+    if cursor.punct(b'=') {
+        return Some(LikeFilter::Names(vec![string(cursor)?]));
+    }
+    if !cursor.word("IN") || !cursor.punct(b'(') {
+        return None;
+    }
+    let mut names = vec![string(cursor)?];
+    while cursor.punct(b',') {
+        names.push(string(cursor)?);
+    }
+    cursor.punct(b')').then_some(LikeFilter::Names(names))
+}
+
+fn string(cursor: &mut Cursor<'_>) -> Option<String> {
+    let token = cursor.peek().filter(|token| token.kind == Kind::Str)?;
+    cursor.next();
+    unquote_string(cursor.bytes(token), cursor.modes)
+}
+
+/// What every match of the pattern starts with, in lower case.
+fn literal_head(pattern: &str) -> String {
+    let mut head = String::new();
+    let mut chars = pattern.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '%' => break,
+            '\\' => head.extend(chars.next().map(|escaped| escaped.to_ascii_lowercase())),
+            _ => head.push(char.to_ascii_lowercase()),
+        }
+    }
+    head
+}
+
+/// LIKE over bytes, without regard to ASCII case. Goes back only to the last `%`, so it takes at most |p| × |t| steps.
+pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while t < text.len() || p < pattern.len() {
+        if pattern.get(p) == Some(&b'%') {
+            retry = Some((p + 1, t));
+            p += 1;
+            continue;
+        }
+        if let Some(len) = text.get(t).and_then(|&byte| one_matches(pattern.get(p..)?, byte)) {
+            (p, t) = (p + len, t + 1);
+            continue;
+        }
+        match retry {
+            Some((behind, from)) if from < text.len() => {
+                retry = Some((behind, from + 1));
+                (p, t) = (behind, from + 1);
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// How many bytes of the pattern the byte uses up; None if it does not match.
+fn one_matches(pattern: &[u8], byte: u8) -> Option<usize> {
+    match pattern {
+        [b'\\', escaped, ..] => escaped.eq_ignore_ascii_case(&byte).then_some(2),
+        [b'_', ..] => Some(1),
+        [plain, ..] => plain.eq_ignore_ascii_case(&byte).then_some(1),
+        [] => None,
+    }
+}
