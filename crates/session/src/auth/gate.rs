@@ -28,6 +28,7 @@ const REFUSAL_MAX: Duration = Duration::from_secs(1);
 const NEVER_OFFERED: Capabilities = Capabilities::COMPRESS
     .union(Capabilities::ZSTD_COMPRESSION_ALGORITHM)
     .union(Capabilities::MULTI_FACTOR_AUTHENTICATION)
+    .union(Capabilities::CAPABILITY_EXTENSION)
     .union(Capabilities::SSL);
 
 /// What a connection to the server always has, whatever the client has: the relay rests on it.
@@ -180,6 +181,12 @@ impl Gate {
         let want = client.difference(NEVER_OFFERED).union(ALWAYS_UPSTREAM);
         let dialled = Connection::dial(&self.config, want, collation).await?;
         self.remember_greeting(dialled.greeting());
+        // The client was greeted for another server than the one that is there now: it has to begin again.
+        if !dialled.capabilities().contains(client.difference(NEVER_OFFERED)) {
+            return Err(Error::Unexpected {
+                question: "the handshake: the server offers less than it did before",
+            });
+        }
         Ok(dialled)
     }
 
