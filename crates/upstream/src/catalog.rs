@@ -36,6 +36,7 @@ use crate::server::ServerInfo;
 use closure::Reach;
 
 pub use foreign_keys::{ForeignKey, ForeignKeys};
+pub(crate) use rules::table_refusal;
 pub use table_info::{Name, TableInfo, TableKind};
 
 /// More tables than this are not remembered at once: then all are forgotten and read anew when

@@ -1,8 +1,17 @@
 //! Whether the server is set up so that it can be followed, and what mends it if not.
-#![allow(clippy::unimplemented)]
+//!
+//! What can be said from [`ServerInfo`] alone is a pure function of it, [`settings`] and
+//! [`privileges`], so that the follower can ask the same question at every start; only the
+//! inventory of tables asks the server.
 
+mod inventory;
+mod privileges;
+mod settings;
+
+use crate::catalog::ForeignKeys;
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::server::ServerInfo;
 
 /// How well a precondition is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +33,26 @@ pub struct Finding {
     pub state: State,
     /// What was found, in words for users.
     pub found: String,
-    /// The exact statement, or setting, that mends it.
+    /// The exact statement, or the setting and a restart, that mends it.
     pub remedy: Option<String>,
+}
+
+impl Finding {
+    fn fine(subject: &'static str, found: impl Into<String>) -> Self {
+        Self { subject, state: State::Fine, found: found.into(), remedy: None }
+    }
+
+    fn degraded(subject: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { subject, state: State::Degraded, found: found.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn missing(subject: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { subject, state: State::Missing, found: found.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn without_remedy(self) -> Self {
+        Self { remedy: None, ..self }
+    }
 }
 
 /// Looks at everything. Works with any privileges, and says which ones it lacked.
@@ -33,6 +60,31 @@ pub struct Finding {
 /// # Errors
 /// Only if the connection breaks.
 pub async fn examine(connection: &mut Connection) -> Result<Vec<Finding>, Error> {
-    let _ = connection;
-    unimplemented!()
+    let server = ServerInfo::read(connection).await?;
+    let mut findings = settings(&server);
+    findings.extend(privileges(&server));
+    findings.push(inventory::engines(connection).await?);
+    findings.push(match ForeignKeys::read(connection, &server).await {
+        Ok(keys) => inventory::cascades(&server, &keys),
+        Err(error) => inventory::unread("foreign keys", error)?,
+    });
+    Ok(findings)
 }
+
+/// What the server's version and settings say.
+pub fn settings(server: &ServerInfo) -> Vec<Finding> {
+    settings::all(server)
+}
+
+/// What our account may do.
+pub fn privileges(server: &ServerInfo) -> Vec<Finding> {
+    privileges::all(server)
+}
+
+/// The first thing without which the server cannot be followed, if there is one.
+pub fn obstacle(server: &ServerInfo) -> Option<Finding> {
+    settings(server).into_iter().chain(privileges(server)).find(|finding| finding.state == State::Missing)
+}
+
+#[cfg(test)]
+mod tests;

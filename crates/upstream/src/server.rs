@@ -82,9 +82,7 @@ impl ServerInfo {
             filters: first_allowed(connection, binlog_status_questions(flavor))
                 .await?
                 .map(|rows| filters(&rows)),
-            is_replica: first_allowed(connection, replica_status_questions(flavor))
-                .await?
-                .map(|rows| !rows.rows.is_empty()),
+            is_replica: is_replica(connection, flavor).await?,
             privileges: Privileges::read(connection, flavor).await?,
         })
     }
@@ -203,6 +201,16 @@ async fn first_allowed(connection: &mut Connection, questions: &[&str]) -> Resul
         }
     }
     Ok(None)
+}
+
+/// Whether the server replicates, from the list of its sources or, for MariaDB, from a status that
+/// everybody may see and that counts the sources from which it is replicating just now.
+async fn is_replica(connection: &mut Connection, flavor: Flavor) -> Result<Option<bool>, Error> {
+    if let Some(sources) = first_allowed(connection, replica_status_questions(flavor)).await? {
+        return Ok(Some(!sources.rows.is_empty()));
+    }
+    let running = first_allowed(connection, &["SHOW GLOBAL STATUS LIKE 'Slaves_running'"]).await?;
+    Ok(running.and_then(|rows| rows.text(0, 1)?.parse::<u64>().ok()).map(|sources| sources > 0))
 }
 
 fn filters(status: &Rows) -> Filters {

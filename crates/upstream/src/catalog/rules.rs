@@ -17,6 +17,9 @@ pub(super) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String
     if SYSTEM_SCHEMAS.iter().any(|system| system.eq_ignore_ascii_case(schema)) {
         return Some(format!("{schema} is a schema of the server's own"));
     }
+    if misses_replicated(server) {
+        return Some("what the server replicates from others is, or may be, missing in its binlog".into());
+    }
     let Some(filters) = &server.filters else {
         return Some(
             "our account may not see whether the binlog leaves schemas out (it needs REPLICATION CLIENT)"
@@ -34,8 +37,13 @@ pub(super) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String
     )
 }
 
+/// Whether writes may reach the server by replication and stay out of its binlog.
+fn misses_replicated(server: &ServerInfo) -> bool {
+    !server.logs_replicated() && (server.is_galera() || server.is_replica != Some(false))
+}
+
 /// Why a table of this type and engine may not be cached, if that is so.
-pub(super) fn table_refusal(kind: &str, engine: &str, options: &str) -> Option<String> {
+pub(crate) fn table_refusal(kind: &str, engine: &str, options: &str) -> Option<String> {
     match kind {
         "BASE TABLE" => {}
         // Its current rows are logged like any others. But with one and the same text a query can ask
@@ -50,8 +58,9 @@ pub(super) fn table_refusal(kind: &str, engine: &str, options: &str) -> Option<S
             _ => format!("tables of engine {engine} change without the binlog saying so"),
         });
     }
-    let options = options.to_ascii_lowercase();
-    if options.contains("secondary_engine") {
+    // Its rows are copied to another engine some time after their change, and a query may be
+    // answered from there.
+    if options.to_ascii_lowercase().contains("secondary_engine") {
         return Some("it has a secondary engine".into());
     }
     None

@@ -35,12 +35,17 @@ const ALIASES: &[&[&str]] = &[
 ];
 
 impl Privileges {
+    /// An account, written as in a grant, that may do nothing.
+    pub fn none(account: impl Into<String>) -> Self {
+        Self { account: account.into(), ..Self::default() }
+    }
+
     /// Reads the grants of our account and of its active roles.
     ///
     /// # Errors
     /// If the connection breaks.
     pub async fn read(connection: &mut Connection, flavor: Flavor) -> Result<Self, Error> {
-        let mut privileges = Self { account: account(connection).await?, ..Self::default() };
+        let mut privileges = Self::none(account(connection).await?);
         let roles = match ask(connection, "SELECT CURRENT_ROLE()").await? {
             Some(rows) => rows.text(0, 0).unwrap_or("NONE").to_owned(),
             None => "NONE".to_owned(),

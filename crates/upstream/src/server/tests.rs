@@ -12,7 +12,7 @@ pub(crate) fn imagined(version: &str, variables: &[(&str, &str)]) -> ServerInfo 
         ("lower_case_table_names", "0"),
         ("server_id", "1"),
     ];
-    let mut privileges = Privileges { account: "`f`@`%`".into(), ..Privileges::default() };
+    let mut privileges = Privileges::none("`f`@`%`");
     privileges.add("GRANT ALL PRIVILEGES ON *.* TO `f`@`%`");
     ServerInfo {
         version_text: version.into(),

@@ -44,3 +44,13 @@ fn system_schemas_and_filtered_binlogs_are_refused() {
     server.filters = None;
     assert!(schema_refusal(&server, "shop").unwrap().contains("REPLICATION CLIENT"));
 }
+
+#[test]
+fn replicated_writes_must_be_in_the_binlog() {
+    let mut server = imagined("10.11.19-MariaDB", &[("log_replica_updates", "OFF")]);
+    assert_eq!(schema_refusal(&server, "shop"), None);
+    for replica in [Some(true), None] {
+        server.is_replica = replica;
+        assert!(schema_refusal(&server, "shop").is_some());
+    }
+}
