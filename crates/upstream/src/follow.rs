@@ -18,9 +18,9 @@ mod asks;
 mod globals;
 mod open;
 mod prober;
-mod settings;
 mod stream;
 pub(crate) mod thread;
+mod usable;
 
 pub use clock::now_ms;
 pub use status::{FollowState, FollowStatus};

@@ -1,5 +1,6 @@
 //! The control connection: questions of sessions, definitions, and global variables.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_cache::Position;
@@ -8,9 +9,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::globals::Globals;
 use super::open::ask_end;
-use super::settings::{Settings, end_coordinate};
 use super::shared::{Ask, Shared};
 use super::stream::{Generation, Over};
+use super::usable::usable;
 use crate::catalog::{CatalogError, ForeignKeys};
 use crate::connection::{Connection, within};
 use crate::error::Error;
@@ -38,7 +39,6 @@ pub(crate) fn refuse(ask: Ask) {
 pub(crate) struct Control<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) server: &'a ServerInfo,
-    pub(crate) settings: &'a Settings,
     pub(crate) connection: &'a mut Connection,
     pub(crate) asks: &'a mut mpsc::Receiver<Ask>,
     pub(crate) globals: &'a mut Globals,
@@ -93,9 +93,8 @@ impl Control<'_> {
         let Some(ticket) = self.shared.catalog.foreign_keys_wanted() else { return Ok(()) };
         let reading = ForeignKeys::read(self.connection, self.server);
         let keys = within(QUESTION_LIMIT, "reading foreign keys", reading).await?;
-        let asking = ask_end(self.settings, self.connection);
-        let (file, offset) =
-            end_coordinate(&within(QUESTION_LIMIT, "reading the binlog's end", asking).await?)?;
+        let asking = ask_end(self.server, self.connection);
+        let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
         let end = generation.locate(&file, offset)?.unwrap_or(Position::ZERO);
         self.shared.catalog.accept_foreign_keys(ticket, keys, end);
         Ok(())
@@ -107,13 +106,12 @@ impl Control<'_> {
             return Ok(());
         }
         self.shared.globals_changed();
-        let settings =
-            within(QUESTION_LIMIT, "reading the settings", Settings::read(self.connection)).await?;
-        if settings == *self.settings {
-            Ok(())
-        } else {
-            Err(Over::Changed("the server's settings have changed"))
-        }
+        // Some of them decide how the server is followed: it is looked at from the start.
+        let reading = ServerInfo::read(self.connection);
+        let server = Arc::new(within(QUESTION_LIMIT, "reading what the server is", reading).await?);
+        let is_same = server.has_gtids() == self.server.has_gtids() && usable(&server).is_ok();
+        self.shared.set_server(server);
+        if is_same { Ok(()) } else { Err(Over::Changed("the server's settings have changed")) }
     }
 }
 

@@ -20,13 +20,14 @@ use freshet_protocol::{ErrPacket, random_scramble};
 use freshet_sql::Flavor;
 
 use super::clock::now_ms;
-use super::settings::{Refusal, Settings, end_coordinate};
+
 use crate::applier::Reading;
 use crate::config::Config;
 use crate::connection::{Connection, HANDSHAKE_PACKET_BYTES_MAX, within};
 use crate::control;
 use crate::error::Error;
 use crate::probe::{GtidQueue, Visible, snapshot_coordinate};
+use crate::server::ServerInfo;
 use crate::settle::Executed;
 use crate::timeline::Timeline;
 
@@ -79,31 +80,29 @@ struct Start {
 pub(crate) async fn open(
     config: &Config,
     identity: &Identity,
-    settings: &Settings,
+    server: &ServerInfo,
     prober: &mut Connection,
     timeline: Timeline,
-) -> Result<Opened, Refusal> {
-    settings.usable()?;
+) -> Result<Opened, Error> {
     let mut connection = control::connect(config).await?;
-    let found = within(QUESTION_LIMIT, "reading the settings", Settings::read(&mut connection)).await?;
-    if found != *settings {
-        // A name or an address that stands for several servers would mix up their binlogs.
-        return Err(Refusal::Failed(Error::Unexpected { question: "the same settings on two connections" }));
+    let same = async { Ok(who(prober).await? == who(&mut connection).await?) };
+    if !within(QUESTION_LIMIT, "comparing two connections", same).await? {
+        // An address that stands for several servers would mix up their binlogs.
+        return Err(Error::Unexpected { question: "which server two connections have reached" });
     }
-    prepare(&mut connection, config, identity, settings.flavor).await?;
-    let start =
-        within(QUESTION_LIMIT, "reading the binlog's position", start(settings, prober, timeline, identity));
-    let start = start.await?;
+    prepare(&mut connection, config, identity, server.flavor).await?;
+    let starting = start(server, prober, timeline, identity);
+    let start = within(QUESTION_LIMIT, "reading the binlog's position", starting).await?;
     connection.send_command(&start.dump).await?;
-    let wire = if settings.flavor == Flavor::MariaDb { WireFlavor::MariaDb } else { WireFlavor::MySql };
+    let wire = if server.flavor == Flavor::MariaDb { WireFlavor::MariaDb } else { WireFlavor::MySql };
     Ok(Opened {
         connection,
         decoder: Decoder::new(wire),
         timeline: start.timeline,
         reading: Reading {
-            flavor: settings.flavor,
-            needs_gtids: settings.has_gtids(),
-            folds_names: settings.folds_names(),
+            flavor: server.flavor,
+            needs_gtids: starts_at_gtids(server),
+            folds_names: server.folds_names(),
         },
         visible: start.visible,
         executed: start.executed,
@@ -144,13 +143,25 @@ async fn prepare(
     within(QUESTION_LIMIT, "registering as a replica", registered).await
 }
 
+/// MySQL has a set of GTIDs that tells what is visible. MariaDB has one too, but it runs ahead.
+fn starts_at_gtids(server: &ServerInfo) -> bool {
+    !server.is_mariadb() && server.has_gtids()
+}
+
+/// What tells one server from another, and from itself with another binlog.
+async fn who(connection: &mut Connection) -> Result<Vec<Vec<Option<Vec<u8>>>>, Error> {
+    const QUESTION: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', \
+         'hostname', 'port', 'datadir', 'log_bin_basename')";
+    Ok(connection.query(QUESTION).await?.rows)
+}
+
 async fn start(
-    settings: &Settings,
+    server: &ServerInfo,
     prober: &mut Connection,
     mut timeline: Timeline,
     identity: &Identity,
 ) -> Result<Start, Error> {
-    if settings.has_gtids() {
+    if starts_at_gtids(server) {
         let rows = prober.query("SELECT @@GLOBAL.gtid_executed").await?;
         let text = rows.text(0, 0).ok_or(Error::Unexpected { question: "gtid_executed" })?;
         let executed =
@@ -165,12 +176,12 @@ async fn start(
             dump,
         });
     }
-    let is_mariadb = settings.flavor == Flavor::MariaDb;
+    let is_mariadb = server.is_mariadb();
     let (file, offset) = if is_mariadb {
         let rows = prober.query("SHOW STATUS LIKE 'binlog_snapshot_%'").await?;
         snapshot_coordinate(&rows.rows).ok_or(Error::Unexpected { question: "binlog_snapshot_position" })?
     } else {
-        end_coordinate(&ask_end(settings, prober).await?)?
+        ask_end(server, prober).await?
     };
     let unusable = |_| Error::Unexpected { question: "the binlog's position" };
     timeline.rotate(&file, offset).map_err(unusable)?;
@@ -190,15 +201,24 @@ async fn start(
 /// ER_PARSE_ERROR: the server does not know the statement.
 const PARSE_ERROR: u16 = 1064;
 
-/// Reads the end of the binlog, in the words that the server knows.
+/// The file and the offset at which the binlog ends, asked for in the words that the server knows.
 pub(crate) async fn ask_end(
-    settings: &Settings,
+    server: &ServerInfo,
     connection: &mut Connection,
-) -> Result<crate::connection::Rows, Error> {
-    match connection.query(settings.end_question(true)).await {
-        Err(Error::Server(packet)) if packet.code == PARSE_ERROR => {
-            connection.query(settings.end_question(false)).await
+) -> Result<(Vec<u8>, u64), Error> {
+    const OLD_WORDS: &str = "SHOW MASTER STATUS";
+    let rows = if server.is_mariadb() {
+        connection.query(OLD_WORDS).await?
+    } else {
+        match connection.query("SHOW BINARY LOG STATUS").await {
+            Err(Error::Server(packet)) if packet.code == PARSE_ERROR => connection.query(OLD_WORDS).await?,
+            answer => answer?,
         }
-        answer => answer,
+    };
+    let unexpected = Error::Unexpected { question: "the binlog's end" };
+    let offset = rows.first("Position").and_then(|text| text.parse().ok());
+    match (rows.first("File"), offset) {
+        (Some(file), Some(offset)) => Ok((file.as_bytes().to_vec(), offset)),
+        _ => Err(unexpected),
     }
 }

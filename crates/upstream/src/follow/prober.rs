@@ -10,10 +10,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::clock::now_ms;
 use super::open::ask_end;
-use super::settings::{Settings, end_coordinate};
 use super::shared::Counters;
 use super::stream::{Generation, Over};
 use crate::connection::{Connection, within};
+use crate::server::ServerInfo;
 
 /// The least time between two probes that sessions ask for.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
@@ -37,9 +37,7 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) struct Prober<'a> {
     generation: &'a Generation,
     connection: &'a mut Connection,
-    settings: &'a Settings,
-    /// Whether the list of processes shows us those of others.
-    sees_threads: bool,
+    server: &'a ServerInfo,
     probed_at: Instant,
     listed_at: Instant,
     unasked_every: Duration,
@@ -49,19 +47,10 @@ impl<'a> Prober<'a> {
     pub(crate) fn new(
         generation: &'a Generation,
         connection: &'a mut Connection,
-        settings: &'a Settings,
-        sees_threads: bool,
+        server: &'a ServerInfo,
     ) -> Self {
         let now = Instant::now();
-        Self {
-            generation,
-            connection,
-            settings,
-            sees_threads,
-            probed_at: now,
-            listed_at: now,
-            unasked_every: UNASKED_EVERY,
-        }
+        Self { generation, connection, server, probed_at: now, listed_at: now, unasked_every: UNASKED_EVERY }
     }
 
     /// Asks whatever there is to be asked, until the connection breaks.
@@ -133,9 +122,8 @@ impl<'a> Prober<'a> {
         if !settling.begin_bound() {
             return Ok(());
         }
-        let asked = ask_end(self.settings, self.connection);
-        let answer = within(QUESTION_LIMIT, "reading the binlog's end", asked).await?;
-        let (file, offset) = end_coordinate(&answer)?;
+        let asking = ask_end(self.server, self.connection);
+        let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
         settling.bound(self.generation.locate(&file, offset)?);
         Ok(())
     }
@@ -145,7 +133,9 @@ impl<'a> Prober<'a> {
         if settling.is_overdue(now_ms()) {
             return Err(Over::Changed("the fate of a write on a broken connection could not be learned"));
         }
-        if !self.sees_threads || self.listed_at.elapsed() < LIST_EVERY || !settling.begin_list() {
+        // Without this privilege the list has our own threads only, and absence from it proves nothing.
+        let sees_all = self.server.privileges.has("PROCESS");
+        if !sees_all || self.listed_at.elapsed() < LIST_EVERY || !settling.begin_list() {
             return Ok(());
         }
         let answer =

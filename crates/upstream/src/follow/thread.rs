@@ -15,10 +15,10 @@ use super::clock::now_ms;
 use super::globals::Globals;
 use super::open::{Identity, Opened, open};
 use super::prober::Prober;
-use super::settings::{Refusal, Settings, sees_threads};
 use super::shared::{Ask, Counters, Shared};
 use super::status::FollowState;
 use super::stream::{Generation, Over};
+use super::usable::{Refusal, refusal, usable};
 use crate::applier::Applier;
 use crate::connection::{Connection, within};
 use crate::control::connect;
@@ -57,10 +57,7 @@ struct Reached {
     control: Connection,
     prober: Connection,
     server: Arc<ServerInfo>,
-    settings: Settings,
     globals: Globals,
-    /// Whether the list of processes shows us those of other accounts.
-    sees_threads: bool,
 }
 
 impl Follower {
@@ -110,15 +107,19 @@ impl Follower {
     async fn serve(&mut self, mut reached: Reached) -> Result<Over, Over> {
         self.got_to_know(&mut reached);
         loop {
-            let timeline = self.next_timeline();
-            let config = &self.shared.config;
-            let opening = open(config, &self.identity, &reached.settings, &mut reached.prober, timeline);
-            match opening.await {
+            match self.open(&mut reached).await {
                 Ok(opened) => return self.follow(reached, opened).await,
                 Err(Refusal::Failed(error)) => return Err(error.into()),
                 Err(Refusal::Off { why, remedy }) => self.be_off(&mut reached, why, remedy).await?,
             }
         }
+    }
+
+    async fn open(&self, reached: &mut Reached) -> Result<Opened, Refusal> {
+        usable(&reached.server)?;
+        let (config, timeline) = (&self.shared.config, self.next_timeline());
+        let opening = open(config, &self.identity, &reached.server, &mut reached.prober, timeline);
+        opening.await.map_err(|error| refusal(error, &reached.server))
     }
 
     fn got_to_know(&mut self, reached: &mut Reached) {
@@ -128,7 +129,7 @@ impl Follower {
         }
         self.thread_id = reached.control.thread_id().max(reached.prober.thread_id());
         self.shared.set_server(Arc::clone(&reached.server));
-        if self.globals.as_ref().is_some_and(|before| before.differs_from(&reached.globals)) {
+        if self.globals.as_ref().is_some_and(|before| *before != reached.globals) {
             self.shared.globals_changed();
         }
     }
@@ -150,7 +151,6 @@ impl Follower {
         let control = Control {
             shared: &self.shared,
             server: &reached.server,
-            settings: &reached.settings,
             connection: &mut reached.control,
             asks: &mut self.asks,
             globals: &mut reached.globals,
@@ -160,8 +160,9 @@ impl Follower {
             Ok(Err(over)) => return Err(over),
             Ok(Ok(())) => {}
         }
-        reached.settings =
-            within(DESCRIPTION_LIMIT, "reading the settings", Settings::read(&mut reached.prober)).await?;
+        let reading = ServerInfo::read(&mut reached.prober);
+        reached.server = Arc::new(within(DESCRIPTION_LIMIT, "reading what the server is", reading).await?);
+        self.shared.set_server(Arc::clone(&reached.server));
         Ok(())
     }
 
@@ -182,6 +183,7 @@ impl Follower {
             visible: RefCell::new(visible),
             shared: Arc::clone(&shared),
         };
+        shared.catalog.begin(&reached.server);
         self.begin(start, starts_visible);
         shared.settling.started(executed, start);
         shared.set_state(FollowState::Following { visible_by });
@@ -190,12 +192,11 @@ impl Follower {
         let control = Control {
             shared: &shared,
             server: &reached.server,
-            settings: &reached.settings,
             connection: &mut reached.control,
             asks: &mut self.asks,
             globals: &mut reached.globals,
         };
-        let prober = Prober::new(&generation, &mut reached.prober, &reached.settings, reached.sees_threads);
+        let prober = Prober::new(&generation, &mut reached.prober, &reached.server);
         let over = tokio::select! {
             over = generation.read(&mut connection, decoder) => over,
             over = prober.run() => over,
@@ -240,17 +241,14 @@ impl Follower {
 async fn reach(shared: &Shared) -> Result<Reached, Error> {
     let config = &shared.config;
     let mut control = connect(config).await?;
-    let mut prober = connect(config).await?;
+    let prober = connect(config).await?;
     let describing = async {
         let server = Arc::new(ServerInfo::read(&mut control).await?);
-        let globals = Globals::read(&mut control).await?;
-        let settings = Settings::read(&mut prober).await?;
-        let sees_threads = sees_threads(&prober.query("SHOW GRANTS").await?);
-        Ok((server, globals, settings, sees_threads))
+        let globals = Globals::read(&mut control, &server).await?;
+        Ok((server, globals))
     };
-    let (server, globals, settings, sees_threads) =
-        within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
-    Ok(Reached { control, prober, server, settings, globals, sees_threads })
+    let (server, globals) = within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
+    Ok(Reached { control, prober, server, globals })
 }
 
 /// Answers questions with the news that there is no connection; ends when nobody can ask any more.

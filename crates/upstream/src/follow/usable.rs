@@ -1,0 +1,69 @@
+//! What a server has to be like, so that it can be followed.
+
+use freshet_protocol::ErrPacket;
+
+use crate::error::Error;
+use crate::server::ServerInfo;
+
+/// Why there is no stream.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The server is not configured for it.
+    Off {
+        /// What is missing.
+        why: String,
+        /// What mends it.
+        remedy: String,
+    },
+    /// It failed, and may succeed the next time.
+    Failed(Error),
+}
+
+const LOG_BIN: &str = "log_bin in the server's configuration, then a restart of it";
+const ROW_FORMAT: &str = "SET GLOBAL binlog_format = 'ROW', and in the server's configuration";
+const LOG_REPLICATED: &str =
+    "log_replica_updates (log_slave_updates) in the server's configuration, then a restart of it";
+
+/// ER_ACCESS_DENIED_ERROR and ER_SPECIFIC_ACCESS_DENIED_ERROR, as answers of a server that has let us log in.
+const ACCESS_DENIED: [u16; 2] = [1045, 1227];
+
+/// ER_NO_BINARY_LOGGING.
+const NO_BINLOG: u16 = 1381;
+
+/// Whether a server that describes itself so can be followed.
+pub(crate) fn usable(server: &ServerInfo) -> Result<(), Refusal> {
+    let off = |why: &str, remedy: &str| Err(Refusal::Off { why: why.to_owned(), remedy: remedy.to_owned() });
+    if !server.has_binlog() {
+        return off("the binlog is off", LOG_BIN);
+    }
+    if !server.logs_rows() {
+        return off("binlog_format is not ROW", ROW_FORMAT);
+    }
+    // A server of which we may not know whether it replicates is taken to do so.
+    let receives = server.is_galera() || server.is_replica.unwrap_or(true);
+    if receives && !server.logs_replicated() {
+        return off("what the server replicates from others is not in its own binlog", LOG_REPLICATED);
+    }
+    Ok(())
+}
+
+/// What a refusal of the server means, once we are logged in.
+pub(crate) fn refusal(error: Error, server: &ServerInfo) -> Refusal {
+    match &error {
+        Error::Server(packet) if is_privilege_missing(packet) => Refusal::Off {
+            why: String::from_utf8_lossy(&packet.message).into_owned(),
+            remedy: format!(
+                "GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO {}",
+                server.privileges.account
+            ),
+        },
+        Error::Server(packet) if packet.code == NO_BINLOG => {
+            Refusal::Off { why: "the binlog is off".to_owned(), remedy: LOG_BIN.to_owned() }
+        }
+        _ => Refusal::Failed(error),
+    }
+}
+
+fn is_privilege_missing(packet: &ErrPacket) -> bool {
+    ACCESS_DENIED.contains(&packet.code)
+}
