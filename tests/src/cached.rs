@@ -1,0 +1,152 @@
+//! Answers as values that can be compared, and the counters that say where an answer came from.
+
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error, Value};
+
+use crate::{Freshet, Server, Target};
+
+/// How long anything that should happen by itself may take.
+pub const SECONDS_MAX: u64 = 20;
+/// Between two looks at something that is waited for.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Rows as text, or the error's code.
+pub type Answer = Result<Vec<Vec<String>>, u16>;
+
+/// What a statement is answered.
+///
+/// # Panics
+/// If the connection is lost.
+pub fn answer(conn: &mut Conn, statement: &str) -> Answer {
+    try_answer(conn, statement).unwrap_or_else(|error| panic!("{statement}: {error}"))
+}
+
+/// The same, with a lost connection as an error.
+///
+/// # Errors
+/// Everything that is not an error packet.
+pub fn try_answer(conn: &mut Conn, statement: &str) -> Result<Answer, Error> {
+    match conn.query::<mysql::Row, _>(statement) {
+        Ok(rows) => Ok(Ok(rows.into_iter().map(|row| row.unwrap().iter().map(text).collect()).collect())),
+        Err(Error::MySqlError(error)) => Ok(Err(error.code)),
+        Err(other) => Err(other),
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::NULL => "NULL".to_owned(),
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => other.as_sql(true),
+    }
+}
+
+/// Runs statements, each of which must succeed.
+///
+/// # Panics
+/// With the statement that fails.
+pub fn run(conn: &mut Conn, statements: &[&str]) {
+    for statement in statements {
+        conn.query_drop(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+}
+
+/// A status value that is a number; 0 where there is none of that name.
+///
+/// # Panics
+/// If the status cannot be read.
+pub fn status(conn: &mut Conn, name: &str) -> u64 {
+    let row: Option<(String, String)> =
+        conn.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).expect("status is shown");
+    row.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+}
+
+/// The number of answers from memory.
+pub fn hits(conn: &mut Conn) -> u64 {
+    status(conn, "Qcache_hits")
+}
+
+/// Repeats until something is there.
+///
+/// # Panics
+/// With `what` if it does not come within [`SECONDS_MAX`].
+pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(SECONDS_MAX);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < until, "not within {SECONDS_MAX} s: {what}");
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// A Freshet or a server with somebody who asks it for its counters.
+#[derive(Debug)]
+pub struct Counted {
+    counter: Conn,
+    is_freshet: bool,
+}
+
+impl Counted {
+    /// Counts the hits of a Freshet; without one, nothing is counted and everything is believed.
+    pub fn of(freshet: &Freshet) -> Counted {
+        Counted { counter: freshet.target().connect(), is_freshet: freshet.is_there() }
+    }
+
+    /// The number of answers from memory.
+    pub fn hits(&mut self) -> u64 {
+        hits(&mut self.counter)
+    }
+
+    /// Asks until an answer has come from memory, and gives it.
+    ///
+    /// # Panics
+    /// If that does not happen within [`SECONDS_MAX`].
+    pub fn prime(&mut self, reader: &mut Conn, statement: &str) -> Answer {
+        if !self.is_freshet {
+            return answer(reader, statement);
+        }
+        eventually(&format!("a hit for {statement}"), || {
+            let before = self.hits();
+            let got = answer(reader, statement);
+            (self.hits() > before).then_some(got)
+        })
+    }
+
+    /// How many of some repetitions of a statement were answered from memory.
+    pub fn hits_of(&mut self, reader: &mut Conn, statement: &str, repetitions: u32) -> u64 {
+        let before = self.hits();
+        for _ in 0..repetitions {
+            let _ = answer(reader, statement);
+        }
+        self.hits() - before
+    }
+}
+
+/// Makes a schema anew, directly on the server, and gives a connection to it.
+///
+/// # Panics
+/// If the server does not do so.
+pub fn fresh_schema(server: &Server, schema: &str) -> Conn {
+    let mut conn = server.target.connect();
+    run(
+        &mut conn,
+        &[
+            &format!("DROP DATABASE IF EXISTS {schema}"),
+            &format!("CREATE DATABASE {schema}"),
+            &format!("USE {schema}"),
+        ],
+    );
+    conn
+}
+
+/// A connection to a schema.
+///
+/// # Panics
+/// If there is none to be had.
+pub fn connect(target: &Target, schema: &str) -> Conn {
+    target.try_connect(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
+}
