@@ -1,4 +1,6 @@
 use super::*;
+use crate::{FrameHeader, HEADER_LEN};
+use ::bytes::BytesMut;
 use proptest::prelude::*;
 
 /// One recorded answer; see `testdata/README.md`.
@@ -308,6 +310,46 @@ fn truncated_packets_are_malformed() {
     see(&mut answer, 1, &[1]).unwrap();
     see(&mut answer, 4, COLUMN.1).unwrap();
     assert!(see(&mut answer, 4, COLUMN.1).is_err(), "one column too many");
+}
+
+/// Follows a stream that arrives in pieces, taking each frame as soon as as
+/// much of it is there as the follower wants, as a relay does.
+fn spell_stream(recorded: &Recorded, pieces: &[usize]) -> String {
+    let mut wire = BytesMut::new();
+    for (at, payload) in recorded.frames.iter().flatten().enumerate() {
+        crate::put_packet(&mut wire, &mut (at as u8), payload);
+    }
+    let mut answer = Answer::to(recorded.command, recorded.caps);
+    let (mut word, mut at, mut there) = (String::new(), 0, 0);
+    for piece in pieces.iter().cycle() {
+        there = wire.len().min(there + piece);
+        while let Some(header) = FrameHeader::parse(&wire[at..there]) {
+            let body = &wire[at + HEADER_LEN..there];
+            let Some(&first) = body.first() else { break };
+            let wants = if answer.wants_whole(header.len, first) { header.len } else { 1 };
+            if body.len() < wants {
+                break;
+            }
+            answer.infile_done();
+            word.push(letter(answer.see(header.len, &body[..wants]).unwrap().part));
+            at += HEADER_LEN + header.len;
+            there = there.max(at);
+        }
+        if at == wire.len() {
+            break;
+        }
+    }
+    word
+}
+
+#[test]
+fn cutting_the_stream_at_every_byte_changes_nothing() {
+    for recorded in &recorded() {
+        let word = spell(recorded);
+        assert_eq!(spell_stream(recorded, &[1]), word, "{}", recorded.title);
+        assert_eq!(spell_stream(recorded, &[usize::MAX >> 1]), word, "{}", recorded.title);
+        assert_eq!(spell_stream(recorded, &[3, 1, 7]), word, "{}", recorded.title);
+    }
 }
 
 fn any_capabilities() -> impl Strategy<Value = Capabilities> {

@@ -28,7 +28,8 @@ impl OkPacket {
     /// The first byte of an OK packet in the place of an EOF packet.
     pub const HEADER_AS_EOF: u8 = 0xFE;
 
-    /// Reads an OK packet with either header.
+    /// Reads an OK packet with either header. A packet that ends before the
+    /// changes that its status announces has none; the status tells.
     ///
     /// # Errors
     /// If it is truncated or something else.

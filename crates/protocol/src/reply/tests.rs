@@ -100,7 +100,8 @@ fn changes_are_left_out_where_nobody_reads_them() {
 #[test]
 fn truncated_ok_packets_are_malformed() {
     let payload = bytes("0000000040000000080103027431020131");
-    for len in (0..7).chain(8..payload.len()) {
+    // Those of seven and eight bytes end before the changes, which is allowed.
+    for len in (0..7).chain(9..payload.len()) {
         assert!(OkPacket::parse(&payload[..len], TRACK).is_err(), "{len}");
     }
     assert!(OkPacket::parse(b"\x01\0\0\0\0\0\0", TRACK).is_err());
