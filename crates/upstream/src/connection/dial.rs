@@ -16,6 +16,7 @@ const NEEDED: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::SECUR
 /// Asked for whenever the server offers it, because the login is driven here.
 const FOR_LOGIN: Capabilities = Capabilities::PLUGIN_AUTH
     .union(Capabilities::PLUGIN_AUTH_LENENC_DATA)
+    .union(Capabilities::CONNECT_WITH_DB)
     .union(Capabilities::LONG_PASSWORD)
     .union(Capabilities::LONG_FLAG)
     .union(Capabilities::TRANSACTIONS);

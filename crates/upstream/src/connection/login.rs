@@ -42,12 +42,7 @@ impl Dialled {
         responder: &mut impl Responder,
     ) -> Result<(Connection, OkPacket), Error> {
         let mut connection = self.connection;
-        let offered = connection.greeting.capabilities;
-        if !offered.contains(Capabilities::CONNECT_ATTRS) {
-            login.attributes = None;
-        }
-        connection.capabilities.set(Capabilities::CONNECT_WITH_DB, login.database.is_some());
-        connection.capabilities.set(Capabilities::CONNECT_ATTRS, login.attributes.is_some());
+        connection.settle_optional_parts(&mut login);
         login.capabilities = connection.capabilities;
         login.collation = self.collation;
         let plugin = match &login.auth_plugin {
@@ -59,7 +54,7 @@ impl Dialled {
                 plugin
             }
         };
-        if !offered.contains(Capabilities::PLUGIN_AUTH) {
+        if !connection.capabilities.contains(Capabilities::PLUGIN_AUTH) {
             login.auth_plugin = None;
         }
         connection.write_packet(&login.encode()).await?;
@@ -92,6 +87,23 @@ impl Connection {
         };
         self.send_command(&to.encode(self.capabilities)).await?;
         self.authenticate(plugin, responder).await
+    }
+
+    /// Brings the parts that a login may lack and the capabilities that announce them together.
+    ///
+    /// MySQL reads the announcement from the request for TLS and does not look at the login's own
+    /// after that, so what was announced is then sent, if need be empty, which means the same.
+    fn settle_optional_parts(&mut self, login: &mut Login) {
+        if self.is_tls() && self.capabilities.contains(Capabilities::CONNECT_WITH_DB) {
+            login.database.get_or_insert_default();
+        }
+        if !self.capabilities.contains(Capabilities::CONNECT_ATTRS) {
+            login.attributes = None;
+        } else if self.is_tls() {
+            login.attributes.get_or_insert_default();
+        }
+        self.capabilities.set(Capabilities::CONNECT_WITH_DB, login.database.is_some());
+        self.capabilities.set(Capabilities::CONNECT_ATTRS, login.attributes.is_some());
     }
 
     /// The answer to the plugin that the greeting names. If the responder does not know that one,
