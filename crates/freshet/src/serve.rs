@@ -32,6 +32,9 @@ pub enum ServeError {
     /// The certificate for clients.
     #[error(transparent)]
     Tls(#[from] tls::TlsError),
+    /// The server's follower.
+    #[error(transparent)]
+    Upstream(#[from] freshet_upstream::Error),
 }
 
 fn system(what: &'static str) -> impl FnOnce(io::Error) -> ServeError {
@@ -52,11 +55,13 @@ pub fn run(config: Config) -> Result<(), ServeError> {
 async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     // Taken before anything is started, so that no signal finds a half-started program.
     let mut signals = Signals::take().map_err(system("cannot take signals"))?;
-    let _tls = tls::server_config(&config)?;
+    let tls = tls::server_config(&config)?;
+    let sessions = Sessions::new(&config, tls)?;
+    sessions.prepare().await;
     let listeners = bind(&config).await?;
     let (phase, watch) = watch::channel(Phase::Running);
     let workers = (0..config.threads)
-        .map(|number| Worker::start(number, Sessions::new(Arc::clone(&config)), watch.clone()))
+        .map(|number| Worker::start(number, sessions.clone(), watch.clone()))
         .collect::<io::Result<Vec<Worker>>>()
         .map_err(system("cannot start an event loop"))?;
     for listener in &listeners {
@@ -64,8 +69,10 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     }
     tokio::select! {
         () = accept_all(listeners, &workers, config.max_clients) => {}
+        () = sessions.keep_house() => {}
         signal = signals.next() => tracing::info!(signal, "shutting down"),
     }
+    sessions.drain();
     drain(&config, workers, phase, signals).await;
     Ok(())
 }

@@ -1,61 +1,102 @@
-//! Hands a client to the session room.
+//! Puts the rooms together, and hands clients to the session room.
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use freshet_cache::{Cache, Freshness};
+use freshet_session::auth::{Gate, Options as Logins};
+use freshet_session::{Options, Shared, serve};
+use freshet_upstream::net::Stream;
+use freshet_upstream::upstream::Upstream;
+use rustls::ServerConfig;
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::config::Config;
 use crate::listen::Incoming;
 use crate::shutdown::{Phase, Watch};
-use freshet_upstream::Address;
 
-/// What the sessions of one event loop share.
+/// How often idle clients are looked for, and results that no one can be given any more.
+const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
+
+/// How many entries one round of housekeeping looks at: a bounded share of a busy core.
+const SWEEP_ENTRIES_MAX: usize = 20_000;
+
+/// What the sessions of all event loops share.
 #[derive(Clone)]
 pub struct Sessions {
-    config: Arc<Config>,
+    shared: Arc<Shared>,
 }
 
 impl Sessions {
-    /// Shares a configuration.
-    pub fn new(config: Arc<Config>) -> Sessions {
-        Sessions { config }
+    /// Starts following the server, and makes an empty cache.
+    ///
+    /// # Errors
+    /// When the follower's thread cannot be started.
+    pub fn new(config: &Config, tls: Arc<ServerConfig>) -> Result<Sessions, freshet_upstream::Error> {
+        let freshness = Arc::new(Freshness::new());
+        let upstream = Upstream::start(config.upstream.clone(), Arc::clone(&freshness))?;
+        let size = usize::try_from(config.query_cache_size).unwrap_or(usize::MAX);
+        let limit = usize::try_from(config.query_cache_limit).unwrap_or(usize::MAX);
+        let cache = Arc::new(Cache::new(freshness, size, limit));
+        let logins = Logins {
+            login_timeout: config.login_timeout,
+            require_tls: config.require_secure_transport,
+            max_allowed_packet: config.max_allowed_packet,
+            ..Logins::default()
+        };
+        let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), Some(tls), logins);
+        let options = Options { clients_max: config.max_clients, idle_max: config.idle_timeout };
+        let shared = Shared::new(gate, upstream, cache, options);
+        let globals = &shared.globals;
+        globals.query_cache_type.store(config.query_cache_type, Ordering::Relaxed);
+        globals.strip_comments.store(config.query_cache_strip_comments, Ordering::Relaxed);
+        globals.wlock_invalidate.store(config.query_cache_wlock_invalidate, Ordering::Relaxed);
+        Ok(Sessions { shared: Arc::new(shared) })
     }
 
-    /// Serves one client until it is gone or the phase says so.
+    /// Serves one client until it is gone, or is cut off at the end.
     pub async fn serve(&self, incoming: Incoming, mut phase: Watch) {
-        let ended = async {
-            let _ = phase.wait_for(|phase| *phase >= Phase::Draining).await;
+        let stream = match stream(incoming) {
+            Ok(stream) => stream,
+            Err(error) => return tracing::debug!(%error, "a client was gone at once"),
         };
-        let outcome = tokio::select! {
-            outcome = self.relay(incoming) => outcome,
-            () = ended => return,
+        let cut_off = async {
+            let _ = phase.wait_for(|phase| *phase == Phase::Ended).await;
         };
-        if let Err(error) = outcome {
-            tracing::debug!(%error, "a session ended");
+        tokio::select! {
+            () = serve(stream, Arc::clone(&self.shared)) => {}
+            () = cut_off => {}
         }
     }
 
-    async fn relay(&self, incoming: Incoming) -> io::Result<()> {
-        match incoming {
-            Incoming::Tcp(stream) => self.relay_stream(TcpStream::from_std(stream)?).await,
-            Incoming::Unix(stream) => self.relay_stream(UnixStream::from_std(stream)?).await,
-        }
+    /// Lets every client finish what it is at, and then go.
+    pub fn drain(&self) {
+        self.shared.drain();
     }
 
-    async fn relay_stream<S: AsyncRead + AsyncWrite + Unpin>(&self, mut client: S) -> io::Result<()> {
-        match &self.config.upstream.address {
-            Address::Tcp { host, port } => {
-                let mut server = TcpStream::connect((host.as_str(), *port)).await?;
-                server.set_nodelay(true)?;
-                copy_bidirectional(&mut client, &mut server).await?;
-            }
-            Address::Unix(path) => {
-                let mut server = UnixStream::connect(path).await?;
-                copy_bidirectional(&mut client, &mut server).await?;
-            }
-        }
-        Ok(())
+    /// Makes what the first login would otherwise wait for.
+    pub async fn prepare(&self) {
+        let shared = Arc::clone(&self.shared);
+        // It can only fail by being cancelled, and then nobody logs in any more.
+        let _ = tokio::task::spawn_blocking(move || shared.gate.prepare()).await;
     }
+
+    /// Ends idle clients and reclaims dead results, for ever.
+    pub async fn keep_house(&self) {
+        let mut period = tokio::time::interval(HOUSEKEEPING_PERIOD);
+        loop {
+            period.tick().await;
+            self.shared.end_idle();
+            self.shared.cache.sweep(SWEEP_ENTRIES_MAX);
+        }
+    }
+}
+
+fn stream(incoming: Incoming) -> io::Result<Stream> {
+    Ok(match incoming {
+        Incoming::Tcp(stream) => Stream::Tcp(TcpStream::from_std(stream)?),
+        Incoming::Unix(stream) => Stream::Unix(UnixStream::from_std(stream)?),
+    })
 }
