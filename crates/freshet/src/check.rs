@@ -1,9 +1,73 @@
 //! `freshet check`: what the server lacks, and what mends it.
 
+use std::fmt::Write;
+
+use freshet_upstream::check::{Finding, State, examine};
+use freshet_upstream::{Error, control};
+
 use crate::config::Config;
 use crate::exit::Exit;
 
-/// Examines the server and prints a table.
-pub fn run(_config: &Config) -> Exit {
-    Exit::Failed
+/// Examines the server; gives what is to be printed, and how the program ends.
+pub fn run(config: &Config) -> (String, Exit) {
+    match look(config) {
+        Ok(findings) => (table(&findings), exit(&findings)),
+        Err(error) => {
+            let address = &config.upstream.address;
+            (format!("The server on {address} could not be examined: {error}\n"), Exit::Failed)
+        }
+    }
 }
+
+fn look(config: &Config) -> Result<Vec<Finding>, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut connection = control::connect(&config.upstream).await?;
+        let findings = examine(&mut connection).await;
+        connection.quit().await;
+        findings
+    })
+}
+
+fn exit(findings: &[Finding]) -> Exit {
+    match findings.iter().map(|finding| finding.state).max() {
+        Some(State::Missing) => Exit::Missing,
+        _ => Exit::Done,
+    }
+}
+
+/// One line for each finding, a second one where something mends it, and a last one that says what it all means.
+fn table(findings: &[Finding]) -> String {
+    let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for finding in findings {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:<8}  {:<width$}  {}", word(finding.state), finding.subject, finding.found);
+        if let Some(remedy) = &finding.remedy {
+            let _ = writeln!(text, "{:8}  {:width$}  -> {remedy}", "", "");
+        }
+    }
+    let _ = writeln!(text, "\n{}", verdict(findings.iter().map(|finding| finding.state).max()));
+    text
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Fine => "ok",
+        State::Degraded => "degraded",
+        State::Missing => "MISSING",
+    }
+}
+
+fn verdict(worst: Option<State>) -> &'static str {
+    match worst {
+        None | Some(State::Fine) => "Everything that Freshet needs is there.",
+        Some(State::Degraded) => "Freshet works, with the losses told above.",
+        Some(State::Missing) => {
+            "Until what is missing is mended, Freshet forwards everything and caches nothing."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

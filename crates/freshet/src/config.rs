@@ -45,8 +45,6 @@ pub struct Config {
     pub query_cache_strip_comments: bool,
     /// Whether a write lock bars cached results.
     pub query_cache_wlock_invalidate: bool,
-    /// The promise made to readers.
-    pub freshness: Freshness,
     /// Clients at once.
     pub max_clients: usize,
     /// Bytes.
@@ -74,17 +72,6 @@ pub enum Listen {
     Unix(PathBuf),
 }
 
-/// The promise made to readers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
-    /// No read is older than an acknowledged write.
-    Strict,
-    /// Each client reads its own writes.
-    Session,
-    /// Bounded by the stream's lag.
-    Eventual,
-}
-
 impl Config {
     /// Makes what was typed usable.
     ///
@@ -92,6 +79,7 @@ impl Config {
     /// The first setting that is missing or not allowed.
     pub fn new(typed: &Typed) -> Result<Config, Refusal> {
         use settings as s;
+        typed.read(&s::FRESHNESS, freshness)?;
         Ok(Config {
             upstream: upstream(typed)?,
             listen: typed.read(&s::LISTEN, listen)?,
@@ -102,7 +90,6 @@ impl Config {
             query_cache_limit: typed.read(&s::QUERY_CACHE_LIMIT, |t| bytes(t, 0, u64::from(u32::MAX)))?,
             query_cache_strip_comments: typed.read(&s::QUERY_CACHE_STRIP_COMMENTS, switch)?,
             query_cache_wlock_invalidate: typed.read(&s::QUERY_CACHE_WLOCK_INVALIDATE, switch)?,
-            freshness: typed.read(&s::FRESHNESS, freshness)?,
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,
@@ -198,13 +185,9 @@ fn cache_size(text: &str) -> Option<u64> {
     bytes(text, 0, QUERY_CACHE_SIZE_MAX).filter(|size| size % QUERY_CACHE_SIZE_STEP == 0)
 }
 
-fn freshness(text: &str) -> Option<Freshness> {
-    match text.to_ascii_lowercase().as_str() {
-        "strict" => Some(Freshness::Strict),
-        "session" => Some(Freshness::Session),
-        "eventual" => Some(Freshness::Eventual),
-        _ => None,
-    }
+/// There is one promise so far; whoever asks for another must not be given a start.
+fn freshness(text: &str) -> Option<()> {
+    text.eq_ignore_ascii_case("strict").then_some(())
 }
 
 fn threads(text: &str) -> Option<usize> {

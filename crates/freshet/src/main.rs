@@ -55,7 +55,7 @@ fn run(matches: &ArgMatches) -> Exit {
         return print(&cli::reference());
     }
     match configure(matches) {
-        Ok(config) if subcommand == "check" => check::run(&config),
+        Ok(config) if subcommand == "check" => check(&config),
         Ok(config) => serve(config),
         Err(refusal) => {
             let _ = writeln!(std::io::stderr(), "freshet: {refusal}");
@@ -66,6 +66,14 @@ fn run(matches: &ArgMatches) -> Exit {
 
 fn configure(matches: &ArgMatches) -> Result<Config, Refusal> {
     Config::new(&Typed::gather(matches)?)
+}
+
+fn check(config: &Config) -> Exit {
+    let (text, exit) = check::run(config);
+    match print(&text) {
+        Exit::Done => exit,
+        failed => failed,
+    }
 }
 
 fn serve(config: Config) -> Exit {

@@ -142,9 +142,9 @@ pub static FRESHNESS: Setting = setting(
     "freshness",
     "FRESHET_FRESHNESS",
     "strict",
-    "strict, session or eventual",
-    "strict: no read is older than an acknowledged write; session: each client reads its own writes; eventual: \
-     bounded by the lag of the binlog stream",
+    "strict",
+    "What readers are promised. strict: no read is older than an acknowledged write, nor than what an earlier read has \
+     shown anyone",
 );
 /// How many clients at once.
 pub static MAX_CLIENTS: Setting = setting(

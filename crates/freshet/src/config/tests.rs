@@ -24,7 +24,6 @@ fn every_default_is_allowed() {
     assert_eq!(config.query_cache_size, 256 << 20);
     assert_eq!(config.query_cache_limit, 1 << 20);
     assert_eq!(config.query_cache_type, 1);
-    assert_eq!(config.freshness, Freshness::Strict);
     assert_eq!(config.listen, [Listen::Tcp("127.0.0.1:3307".into())]);
     assert_eq!(config.upstream.server_id, 0);
     assert_eq!(config.upstream.heartbeat, Duration::from_millis(200));
@@ -64,6 +63,7 @@ fn bounds() {
         (&s::LISTEN, "unix:/run/f.sock", "localhost:70000"),
         (&s::UPSTREAM_TLS, "REQUIRED", "on"),
         (&s::QUERY_CACHE_TYPE, "DEMAND", "3"),
+        (&s::FRESHNESS, "STRICT", "eventual"),
     ] {
         assert!(Config::new(&typed(&[(setting, good)])).is_ok(), "{} = {good}", setting.name);
         assert!(refused(&[(setting, bad)]).contains(bad), "{} = {bad}", setting.name);
