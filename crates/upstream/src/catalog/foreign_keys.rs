@@ -1,6 +1,6 @@
 //! The foreign keys of a whole server through which a change of one table changes another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Name;
 use crate::connection::{Connection, Rows};
@@ -9,11 +9,14 @@ use crate::server::ServerInfo;
 
 /// InnoDB's own list names every foreign key on the server, whatever may be seen of the tables; it
 /// needs PROCESS. And it is quick where the standard view opens every table on the server.
-const INNODB_MARIADB: &str = "SELECT FOR_NAME, REF_NAME, TYPE FROM information_schema.INNODB_SYS_FOREIGN";
 const INNODB_MYSQL: &str = "SELECT FOR_NAME, REF_NAME, TYPE FROM information_schema.INNODB_FOREIGN";
 /// The standard view shows the foreign keys of the tables on which our account holds anything.
 const STANDARD: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
      UPDATE_RULE, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS";
+/// MariaDB hides from the standard view a key whose parent our account cannot see, but not from this
+/// one, which does not say what the key does.
+const STANDARD_COLUMNS: &str = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, \
+     REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL";
 /// The bits of InnoDB's TYPE that say NO ACTION, on delete and on update. RESTRICT is no bit at
 /// all, and all others change the child.
 const INNODB_PASSIVE: u64 = 16 | 32;
@@ -43,10 +46,10 @@ impl ForeignKeys {
     /// If the connection breaks or the server refuses.
     pub async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         if server.privileges.has("PROCESS") {
-            let question = if server.is_mariadb() { INNODB_MARIADB } else { INNODB_MYSQL };
-            match connection.query(question).await {
+            let question = if server.is_mariadb() { innodb_mariadb() } else { INNODB_MYSQL.to_owned() };
+            match connection.query(&question).await {
                 Ok(rows) => {
-                    if let Some(keys) = from_innodb(&rows, server.is_mariadb()) {
+                    if let Some(keys) = from_innodb(&rows) {
                         return Ok(keys);
                     }
                 }
@@ -55,7 +58,12 @@ impl ForeignKeys {
             }
         }
         let rows = connection.query(STANDARD).await?;
-        Ok(Self { is_complete: server.privileges.has("SELECT"), ..Self::from_keys(from_standard(&rows)) })
+        let mut keys: Vec<ForeignKey> = from_standard(&rows).collect();
+        let is_complete = server.privileges.has("SELECT");
+        if !is_complete {
+            keys.extend(unexplained(&rows, &connection.query(STANDARD_COLUMNS).await?));
+        }
+        Ok(Self { is_complete, ..Self::from_keys(keys) })
     }
 
     /// From a list of keys, taken to be complete.
@@ -91,18 +99,42 @@ impl ForeignKeys {
     }
 }
 
+/// InnoDB's own list in MariaDB: its names are those of files, in an encoding that the server itself can
+/// undo, but not across the slash.
+fn innodb_mariadb() -> String {
+    let part = |column: &str, index: i8| {
+        format!(
+            "CONVERT(CONVERT(CAST(SUBSTRING_INDEX({column}, '/', {index}) AS BINARY) USING filename) USING utf8mb4)"
+        )
+    };
+    let name = |column: &str| format!("CONCAT({}, '/', {})", part(column, 1), part(column, -1));
+    format!(
+        "SELECT {}, {}, TYPE FROM information_schema.INNODB_SYS_FOREIGN",
+        name("FOR_NAME"),
+        name("REF_NAME")
+    )
+}
+
 fn from_standard(rows: &Rows) -> impl Iterator<Item = ForeignKey> {
     rows.texts().filter_map(|row| match row[..] {
         [child_schema, child, parent_schema, parent, update, delete]
             if is_active(update) || is_active(delete) =>
         {
-            Some(ForeignKey {
-                parent: (parent_schema.into(), parent.into()),
-                child: (child_schema.into(), child.into()),
-            })
+            Some(key([child_schema, child, parent_schema, parent]))
         }
         _ => None,
     })
+}
+
+/// The keys whose columns are shown and whose rules are not: they may do anything.
+fn unexplained(rules: &Rows, columns: &Rows) -> Vec<ForeignKey> {
+    let ends = |row: Vec<&str>| row.first_chunk::<4>().map(|ends| key(*ends));
+    let explained: HashSet<ForeignKey> = rules.texts().filter_map(ends).collect();
+    columns.texts().filter_map(ends).filter(|key| !explained.contains(key)).collect()
+}
+
+fn key([child_schema, child, parent_schema, parent]: [&str; 4]) -> ForeignKey {
+    ForeignKey { parent: (parent_schema.into(), parent.into()), child: (child_schema.into(), child.into()) }
 }
 
 /// Whether a rule changes the child. What is not known to leave it alone counts as changing it.
@@ -111,41 +143,24 @@ fn is_active(rule: &str) -> bool {
 }
 
 /// `None` if a name cannot be read with certainty.
-fn from_innodb(rows: &Rows, encoded: bool) -> Option<ForeignKeys> {
+fn from_innodb(rows: &Rows) -> Option<ForeignKeys> {
     let mut keys = Vec::new();
     for row in rows.texts() {
         let [child, parent, kind] = row[..] else { return None };
         if kind.parse::<u64>().ok()? & !INNODB_PASSIVE == 0 {
             continue;
         }
-        keys.push(ForeignKey { parent: innodb_name(parent, encoded)?, child: innodb_name(child, encoded)? });
+        keys.push(ForeignKey { parent: innodb_name(parent)?, child: innodb_name(child)? });
     }
     Some(ForeignKeys::from_keys(keys))
 }
 
-fn innodb_name(text: &str, encoded: bool) -> Option<Name> {
+/// `schema/table`. A further slash belongs to either, and a question mark may stand for what could
+/// not be decoded: both are read from the standard view instead.
+fn innodb_name(text: &str) -> Option<Name> {
     let (schema, name) = text.split_once('/')?;
-    if name.contains('/') {
-        return None;
-    }
-    if encoded { Some((file_name(schema)?, file_name(name)?)) } else { Some((schema.into(), name.into())) }
-}
-
-/// Undoes the encoding of names in file names: `@` and four hexadecimal digits stand for a
-/// character. There is a shorter form for the letters of some alphabets, which is a long table;
-/// a name with such letters is read from the standard view instead.
-fn file_name(text: &str) -> Option<String> {
-    let mut parts = text.split('@');
-    let mut name = parts.next()?.to_owned();
-    for part in parts {
-        let digits = part.get(..4)?;
-        if !digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            return None;
-        }
-        name.push(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?);
-        name.push_str(&part[4..]);
-    }
-    Some(name)
+    let is_certain = !name.contains('/') && !text.contains('?');
+    is_certain.then(|| (schema.into(), name.into()))
 }
 
 #[cfg(test)]

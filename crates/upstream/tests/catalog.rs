@@ -1,0 +1,232 @@
+//! What the catalog says of real tables on real servers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{MARIADB, MYSQL, account, connect, run, with_server};
+use freshet_cache::{Freshness, Position};
+use freshet_upstream::catalog::{Changed, ForeignKeys, Name};
+use freshet_upstream::{Catalog, CatalogError, Config, Connection, ServerInfo, TableInfo, TableKind};
+
+struct Bench {
+    freshness: Arc<Freshness>,
+    catalog: Catalog,
+    connection: Connection,
+    server: ServerInfo,
+}
+
+impl Bench {
+    async fn new(config: &Config) -> Self {
+        let mut connection = connect(config).await;
+        let server = ServerInfo::read(&mut connection).await.unwrap();
+        let freshness = Arc::new(Freshness::new());
+        freshness.publish_applied(Position::new(10));
+        freshness.publish_visible(Position::new(10));
+        let catalog = Catalog::new(freshness.clone());
+        catalog.begin(&server);
+        let mut bench = Self { freshness, catalog, connection, server };
+        bench.read_foreign_keys().await;
+        bench
+    }
+
+    async fn read_foreign_keys(&mut self) {
+        let ticket = self.catalog.foreign_keys_wanted().unwrap();
+        let keys = ForeignKeys::read(&mut self.connection, &self.server).await.unwrap();
+        self.catalog.accept_foreign_keys(ticket, keys, self.freshness.applied());
+    }
+
+    async fn load(&mut self, schema: &str, name: &str) -> Result<Arc<TableInfo>, CatalogError> {
+        self.catalog.load(&mut self.connection, &self.server, schema, name).await
+    }
+
+    async fn table(&mut self, name: &str) -> Arc<TableInfo> {
+        self.load("up_cat", name).await.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    async fn refusal(&mut self, name: &str) -> String {
+        self.table(name).await.cacheable.clone().expect_err(name)
+    }
+}
+
+const SETUP: &[&str] = &[
+    "DROP DATABASE IF EXISTS up_cat2",
+    "DROP DATABASE IF EXISTS up_cat",
+    "CREATE DATABASE up_cat",
+    "CREATE DATABASE up_cat2",
+    "CREATE TABLE up_cat.p (id INT PRIMARY KEY, b VARCHAR(10))",
+    "CREATE TABLE up_cat.m (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES up_cat.p (id) ON DELETE CASCADE)",
+    "CREATE TABLE up_cat2.`c-\u{e9}` (id INT PRIMARY KEY, mid INT, FOREIGN KEY (mid) REFERENCES up_cat.m (id) ON UPDATE SET NULL)",
+    "CREATE TABLE up_cat.r (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES up_cat.p (id))",
+    "CREATE VIEW up_cat.v AS SELECT p.id, m.pid FROM up_cat.p JOIN up_cat.m ON m.pid = p.id WHERE p.b = 'it''s \"x\"'",
+    "CREATE VIEW up_cat.v2 AS SELECT * FROM up_cat.v WHERE id < 5",
+    "CREATE VIEW up_cat.v_now AS SELECT id, NOW() AS t FROM up_cat.p",
+    "CREATE VIEW up_cat.v_v_now AS SELECT id FROM up_cat.v_now",
+    "CREATE TABLE up_cat.mem (id INT) ENGINE = MEMORY",
+    "CREATE TABLE up_cat.isam (id INT) ENGINE = MyISAM",
+    "CREATE TABLE up_cat.g (id INT PRIMARY KEY, b VARCHAR(9), s VARCHAR(20) AS (CONCAT(b, 'a''b\\\\')) VIRTUAL, t VARCHAR(9) AS (UPPER(b)) STORED)",
+    "CREATE TABLE up_cat.trig (id INT)",
+    "CREATE TRIGGER up_cat.tr BEFORE INSERT ON up_cat.trig FOR EACH ROW SET NEW.id = 1",
+    "CREATE TABLE up_cat.`odd'na``me` (id INT)",
+];
+
+fn name(schema: &str, name: &str) -> Name {
+    (schema.into(), name.into())
+}
+
+async fn tables_and_views(config: Config) {
+    let mut admin = connect(&config).await;
+    run(&mut admin, SETUP).await;
+    let mut bench = Bench::new(&config).await;
+
+    let p = bench.table("p").await;
+    assert_eq!((&p.kind, p.engine.as_str(), &p.cacheable), (&TableKind::Base, "InnoDB", &Ok(())));
+    assert_eq!(p.base_tables, [name("up_cat", "p")]);
+    assert_eq!(p.reaches, [name("up_cat", "m"), name("up_cat2", "c-\u{e9}")]);
+    assert!(!p.has_triggers && bench.table("trig").await.has_triggers);
+    assert!(Arc::ptr_eq(&p, &bench.catalog.known("up_cat", "p").unwrap()));
+    assert!(bench.table("r").await.reaches.is_empty());
+
+    let v2 = bench.table("v2").await;
+    assert_eq!(v2.kind, TableKind::View { names: vec![name("up_cat", "v")] });
+    assert_eq!(v2.cacheable, Ok(()));
+    let mut below = v2.base_tables.clone();
+    below.sort();
+    assert_eq!(below, ["m", "p", "v", "v2"].map(|table| name("up_cat", table)));
+    assert_eq!(v2.base_tables[0], name("up_cat", "v2"));
+
+    assert!(bench.refusal("v_now").await.starts_with("up_cat.v_now: "));
+    assert!(bench.refusal("v_v_now").await.starts_with("up_cat.v_now: "));
+    assert!(bench.refusal("mem").await.contains("MEMORY"));
+    assert!(bench.refusal("nothing").await.contains("cannot see it"));
+    for fine in ["isam", "g", "odd'na`me", "trig"] {
+        assert_eq!(bench.table(fine).await.cacheable, Ok(()), "{fine}");
+    }
+    for system in ["mysql", "information_schema", "performance_schema", "sys"] {
+        let table = if system == "mysql" { "user" } else { "tables" };
+        assert!(bench.load(system, table).await.unwrap().cacheable.is_err(), "{system}");
+    }
+}
+
+#[test]
+fn mariadb_tables_and_views() {
+    with_server(MARIADB, async |config| {
+        tables_and_views(config.clone()).await;
+        let mut bench = Bench::new(&config).await;
+        run(
+            &mut bench.connection,
+            &[
+                "CREATE TABLE up_cat.sv (id INT) WITH SYSTEM VERSIONING",
+                "CREATE SEQUENCE up_cat.seq",
+                "CREATE TABLE up_cat.aria (id INT) ENGINE = Aria",
+                "CREATE TABLE up_cat.merged (id INT) ENGINE = MERGE UNION = (up_cat.isam)",
+                "CREATE TABLE up_cat.vol (id INT, t DATETIME AS (NOW()) VIRTUAL)",
+            ],
+        )
+        .await;
+        assert!(bench.refusal("sv").await.contains("system-versioned"));
+        assert!(bench.refusal("seq").await.contains("sequence"));
+        assert!(bench.refusal("merged").await.contains("MRG_MyISAM"));
+        assert!(bench.refusal("vol").await.contains("virtual column t"));
+        assert_eq!(bench.table("aria").await.cacheable, Ok(()));
+        definitions_that_change(config).await;
+    });
+}
+
+#[test]
+fn mysql_tables_and_views() {
+    with_server(MYSQL, async |config| {
+        tables_and_views(config.clone()).await;
+        definitions_that_change(config).await;
+    });
+}
+
+async fn definitions_that_change(config: Config) {
+    let mut bench = Bench::new(&config).await;
+    let at = |position| Position::new(position);
+    let p = bench.freshness.table("up_cat", "p");
+
+    // A change that was stamped but is not known visible: the reading may be from before it.
+    bench.freshness.stamp(p.definition, at(11));
+    bench.freshness.publish_applied(at(11));
+    assert!(matches!(bench.load("up_cat", "p").await, Err(CatalogError::Unsettled)));
+    assert!(bench.catalog.known("up_cat", "p").is_none());
+    // A view over it is as unsettled.
+    assert!(matches!(bench.load("up_cat", "v2").await, Err(CatalogError::Unsettled)));
+    bench.freshness.publish_visible(at(11));
+    assert!(bench.load("up_cat", "p").await.is_ok() && bench.load("up_cat", "v2").await.is_ok());
+
+    // A change of rows does not matter.
+    bench.freshness.stamp(p.rows, at(12));
+    assert!(bench.load("up_cat", "p").await.is_ok());
+
+    // A definition that is being changed through us, and one that changes while it is read.
+    let fence = bench.freshness.fence(vec![p.definition]);
+    assert!(matches!(bench.load("up_cat", "p").await, Err(CatalogError::Unsettled)));
+    drop(fence);
+    let version = bench.catalog.version();
+    bench.catalog.changed(Changed::Tables(&[name("up_cat", "x")]));
+    assert!(bench.catalog.version() > version && bench.catalog.known("up_cat", "p").is_none());
+    // Until the foreign keys are read again, the changed table may be anyone's child.
+    assert_eq!(bench.table("r").await.reaches, [name("up_cat", "x")]);
+    bench.catalog.changed(Changed::Everything);
+    assert!(matches!(bench.load("up_cat", "r").await, Err(CatalogError::Unsettled)));
+    bench.read_foreign_keys().await;
+    assert!(bench.table("r").await.reaches.is_empty());
+}
+
+/// An account that sees little: what it cannot see is not cached.
+async fn few_privileges(config: Config) {
+    let mut admin = connect(&config).await;
+    let replication = "REPLICATION CLIENT, REPLICATION SLAVE";
+    run(
+        &mut admin,
+        &[
+            "DROP DATABASE IF EXISTS up_few",
+            "DROP DATABASE IF EXISTS up_hidden",
+            "CREATE DATABASE up_few",
+            "CREATE DATABASE up_hidden",
+            "CREATE TABLE up_hidden.top (id INT PRIMARY KEY)",
+            "CREATE TABLE up_few.below (id INT, FOREIGN KEY (id) REFERENCES up_hidden.top (id) ON DELETE CASCADE)",
+            "CREATE TABLE up_few.free (id INT, c INT)",
+            "CREATE VIEW up_few.v AS SELECT id FROM up_few.free",
+            "CREATE TABLE up_hidden.col (id INT, c INT)",
+            "CREATE TABLE up_hidden.tab (id INT, c INT)",
+            "DROP USER IF EXISTS up_few",
+            "CREATE USER up_few IDENTIFIED BY 'pw'",
+            "GRANT SELECT ON up_few.* TO up_few",
+            "GRANT SELECT (id) ON up_hidden.col TO up_few",
+            "GRANT SELECT ON up_hidden.tab TO up_few",
+            &format!("GRANT {replication} ON *.* TO up_few"),
+        ],
+    )
+    .await;
+    let mut bench = Bench::new(&account(&config, "up_few", "pw")).await;
+    let mut refusal =
+        async |schema: &str, name: &str| bench.load(schema, name).await.unwrap().cacheable.clone();
+    assert_eq!(refusal("up_few", "free").await, Ok(()));
+    assert_eq!(refusal("up_hidden", "tab").await, Ok(()));
+    assert!(refusal("up_few", "below").await.unwrap_err().contains("up_hidden.top"));
+    assert!(refusal("up_few", "v").await.unwrap_err().contains("SHOW VIEW"));
+    assert!(refusal("up_hidden", "top").await.unwrap_err().contains("cannot see it"));
+    assert!(refusal("up_hidden", "col").await.unwrap_err().contains("all its columns"));
+    // Without TRIGGER it cannot be seen that there are none.
+    assert!(bench.load("up_few", "free").await.unwrap().has_triggers);
+
+    run(&mut admin, &["GRANT PROCESS ON *.* TO up_few"]).await;
+    let mut bench = Bench::new(&account(&config, "up_few", "pw")).await;
+    assert_eq!(bench.load("up_few", "below").await.unwrap().cacheable, Ok(()));
+    let reached = bench.catalog.descendants("up_hidden", "top").unwrap();
+    assert_eq!(*reached, [name("up_few", "below")]);
+}
+
+#[test]
+fn mariadb_with_few_privileges() {
+    with_server(MARIADB, few_privileges);
+}
+
+#[test]
+fn mysql_with_few_privileges() {
+    with_server(MYSQL, few_privileges);
+}
