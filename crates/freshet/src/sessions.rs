@@ -88,6 +88,7 @@ impl Sessions {
         let mut period = tokio::time::interval(HOUSEKEEPING_PERIOD);
         loop {
             period.tick().await;
+            self.shared.greet_as_server();
             self.shared.end_idle();
             self.shared.cache.sweep(SWEEP_ENTRIES_MAX);
         }

@@ -99,7 +99,6 @@ async fn add_table(
         return false;
     }
     reach.at_once |= !TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
-    reach.deps.push(freshness.table(schema, name).definition);
     let reached = info.base_tables.iter().chain(info.reaches.iter());
     reach.deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
     true

@@ -29,8 +29,10 @@ mod privileges;
 pub mod status;
 pub mod variables;
 
+mod reference;
 mod registry;
 pub mod shared;
 
+pub use reference::reference;
 pub use session::serve;
 pub use shared::{Options, Shared};

@@ -10,8 +10,8 @@ mod filter;
 
 use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
-    Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, OkPacket, Part,
-    Seen, StateChange, StatusFlags, put_packet,
+    Answer, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, Seen, StateChange,
+    StatusFlags, put_packet,
 };
 use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -27,13 +27,16 @@ const FLUSH_AT_BYTES: usize = 32 * 1024;
 const READ_BYTES: usize = 32 * 1024;
 
 /// Which side went away in the middle of an exchange. Either way both connections are over.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Lost {
     /// The client, or what it sent was not to be understood.
+    #[error("the client's connection: {0}")]
     Client(WireError),
     /// The server.
+    #[error("the server's connection: {0}")]
     Upstream(std::io::Error),
     /// What the server sent was not to be understood.
+    #[error("the server's answer: {}", .0.what)]
     Malformed(Malformed),
 }
 
@@ -296,8 +299,3 @@ enum Step {
 
 // A packet that is looked at whole is one frame: nothing the server says about a session is larger.
 const _: () = assert!(FRAME_MAX > FLUSH_AT_BYTES);
-
-/// Reads the OK packet of a login or of a command that we sent ourselves.
-pub(crate) fn parse_ok(payload: &[u8], capabilities: Capabilities) -> Option<OkPacket> {
-    OkPacket::parse(payload, capabilities).ok()
-}

@@ -87,7 +87,7 @@ impl Session {
                     break;
                 }
                 Err(lost) => {
-                    debug!(?lost, "the server's connection was lost");
+                    debug!(%lost, "the session was lost");
                     break;
                 }
             }
@@ -141,9 +141,11 @@ impl Session {
         self.admitted.capabilities()
     }
 
-    /// How statements are read here. Before the server was asked: as it reads them unless told otherwise.
+    /// How statements are read here.
     pub(crate) fn modes(&self) -> Modes {
-        self.state.environment.modes().unwrap_or_else(|| Modes::new(self.flavor()))
+        // Where it is not known how a statement is read, the worst is assumed of it.
+        let unknown = || Modes { other_syntax: true, ..Modes::new(self.flavor()) };
+        self.state.environment.modes().unwrap_or_else(unknown)
     }
 
     /// Appends an ERR packet.

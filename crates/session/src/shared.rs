@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ahash::HashMap;
 use freshet_cache::{Cache, Freshness};
+use freshet_protocol::{Greeting, StatusFlags};
 use freshet_upstream::upstream::Upstream;
 use tokio::sync::watch;
 
@@ -103,6 +104,22 @@ impl Shared {
     pub fn end_idle(&self) {
         let idle_max_ms = u64::try_from(self.options.idle_max.as_millis()).unwrap_or(u64::MAX);
         self.registry.end_idle(freshet_upstream::follow::now_ms().saturating_sub(idle_max_ms));
+    }
+
+    /// Takes over how the server presents itself, once the follower has met it, so that the first client is greeted
+    /// without a connection of its own.
+    pub fn greet_as_server(&self) {
+        if let Some(server) = self.upstream.server() {
+            self.gate.remember_greeting(&Greeting {
+                server_version: server.version_text.clone(),
+                connection_id: 0,
+                scramble: [0; 20],
+                capabilities: server.capabilities,
+                collation: server.collation,
+                status: StatusFlags::AUTOCOMMIT,
+                auth_plugin: server.auth_plugin.clone(),
+            });
+        }
     }
 
     pub(crate) fn freshness(&self) -> &Arc<Freshness> {

@@ -1,12 +1,14 @@
 //! What is known of a statement's form: whether it may be cached and what its answers depend on, decided once for all
 //! statements that differ in their literals alone.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
 use freshet_cache::{Dep, Freshness};
-use freshet_sql::{Analysis, Effects, Hint, Modes, Shape, TableName};
+use freshet_sql::{Analysis, Effects, Modes, Shape, TableName};
 use freshet_upstream::upstream::Upstream;
+use tracing::debug;
 
 /// How many templates are kept in each shard. An application has hundreds; one that writes its literals in forms that
 /// the tokeniser does not take out starts the shard anew at the bound.
@@ -33,11 +35,21 @@ pub(crate) struct Template {
 #[derive(Debug, Clone)]
 pub(crate) enum Verdict {
     /// They depend on these.
-    Cache { deps: Vec<Dep>, hint: Option<Hint> },
+    Cache { deps: Vec<Dep> },
     /// Never, and why.
     Never(String),
     /// Not now: a definition is just changing, or the catalog cannot be read.
     NotNow(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cache { deps } => write!(f, "cacheable, {} dependencies", deps.len()),
+            Self::Never(why) => write!(f, "never cached: {why}"),
+            Self::NotNow(why) => write!(f, "not cached now: {why}"),
+        }
+    }
 }
 
 /// What a template is found by.
@@ -75,6 +87,7 @@ impl Templates {
             return Arc::clone(known);
         }
         let template = Arc::new(analyse(text, schema, modes, behind).await);
+        debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
         if !matches!(template.verdict, Verdict::NotNow(_)) && form.text.len() <= TEXT_MAX {
             let mut known = self.shard(shard);
             if known.len() >= TEMPLATES_MAX {
@@ -101,10 +114,10 @@ async fn analyse(
     let mut tables = Vec::new();
     let verdict = match freshet_sql::analyse(text, modes) {
         Analysis::Not(reason) => Verdict::Never(reason.text()),
-        Analysis::Cacheable { tables: named, hint } => match resolve(named, schema) {
+        Analysis::Cacheable { tables: named, .. } => match resolve(named, schema) {
             None => Verdict::Never("no default schema".to_owned()),
             Some(named) => {
-                let verdict = depend(&named, hint, behind).await;
+                let verdict = depend(&named, behind).await;
                 tables = named;
                 verdict
             }
@@ -122,7 +135,7 @@ fn resolve(named: Vec<TableName>, schema: Option<&str>) -> Option<Vec<(String, S
 }
 
 /// What answers over `tables` depend on, or why they are not cached.
-async fn depend(tables: &[(String, String)], hint: Option<Hint>, behind: (&Freshness, &Upstream)) -> Verdict {
+async fn depend(tables: &[(String, String)], behind: (&Freshness, &Upstream)) -> Verdict {
     let (freshness, upstream) = behind;
     let mut deps = Vec::new();
     for (schema, name) in tables {
@@ -133,14 +146,14 @@ async fn depend(tables: &[(String, String)], hint: Option<Hint>, behind: (&Fresh
         if let Err(why) = &info.cacheable {
             return Verdict::Never(format!("`{schema}`.`{name}`: {why}"));
         }
-        add_table(&mut deps, freshness, schema, name);
-        for (schema, name) in info.base_tables.iter() {
+        // The names as the server reports them, which is how the binlog has them too; the first is the table itself.
+        for (schema, name) in &info.base_tables {
             add_table(&mut deps, freshness, schema, name);
         }
     }
     deps.sort_unstable();
     deps.dedup();
-    Verdict::Cache { deps, hint }
+    Verdict::Cache { deps }
 }
 
 fn add_table(deps: &mut Vec<Dep>, freshness: &Freshness, schema: &str, name: &str) {

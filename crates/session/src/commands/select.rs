@@ -79,7 +79,7 @@ struct Plan {
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the verdict must
 /// have been reached at a version of the catalog that is still the current one *after* it.
 fn plan(session: &Session, template: &Template, key: u32) -> Option<Plan> {
-    let Verdict::Cache { deps, .. } = &template.verdict else { return None };
+    let Verdict::Cache { deps } = &template.verdict else { return None };
     let shared = &session.shared;
     let freshness = shared.freshness();
     let valid_from = freshness.valid_from();

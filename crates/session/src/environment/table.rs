@@ -53,6 +53,7 @@ static ITEMS: &[Item] = &[
     keyed("character_set_collations"),
     keyed("default_collation_for_utf8mb4"),
     keyed("windowing_use_high_precision"),
+    keyed("resultset_metadata"),
     keyed("sql_big_selects"),
     keyed("max_join_size"),
     keyed("sql_buffer_result"),

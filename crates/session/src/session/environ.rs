@@ -83,13 +83,18 @@ impl Session {
         Ok(())
     }
 
-    /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away).
+    /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
         let fixed = self.fixed();
         let flavor = self.flavor();
         let Some(upstream) = &mut self.admitted.upstream else { return Ok(None) };
         let query = vector(&self.shared, upstream).await?;
-        let rows = upstream.query(query.sql()).await?;
+        let rows = match upstream.query(query.sql()).await {
+            Ok(rows) => rows,
+            // An account whose password has expired may do nothing but change it, and gets nothing from memory.
+            Err(Error::Server(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let row = rows.rows.first().filter(|row| row.len() == query.width());
         Ok(row.map(|row| Environment::read(&query, &fixed, row, flavor)))
     }

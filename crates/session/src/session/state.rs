@@ -37,17 +37,20 @@ impl TemporaryTables {
         matches!(self, Self::Known(tables) if tables.is_empty())
     }
 
-    /// Whether a temporary table stands, or may stand, in the place of this one.
+    /// Whether a temporary table stands, or may stand, in the place of this one: whether the server tells names apart
+    /// by case is not known here.
     pub(crate) fn shadow(&self, schema: &str, name: &str) -> bool {
         match self {
-            Self::Known(tables) => !tables.is_empty() && tables.contains(&(schema.to_owned(), name.to_owned())),
+            Self::Known(tables) => {
+                tables.iter().any(|(s, n)| s.eq_ignore_ascii_case(schema) && n.eq_ignore_ascii_case(name))
+            }
             Self::Unknown => true,
         }
     }
 
     /// Whether a temporary table certainly stands in the place of this one.
     pub(crate) fn surely_shadow(&self, schema: &str, name: &str) -> bool {
-        matches!(self, Self::Known(_)) && self.shadow(schema, name)
+        matches!(self, Self::Known(tables) if tables.contains(&(schema.to_owned(), name.to_owned())))
     }
 
     fn note(&mut self, change: &Temporary, schema: Option<&str>) {

@@ -1,0 +1,42 @@
+//! The reference of what is ours, made of the tables that the program itself answers from.
+
+use std::fmt::Write as _;
+
+use crate::status::STATUS;
+use crate::variables::{Lives, VARIABLES};
+
+/// Variables and status values as Markdown: `docs/reference.md` is this, and a test keeps it so.
+pub fn reference() -> String {
+    let mut page = String::from(
+        "# Variables and status\n\nAnswered by Freshet itself, through any client, and never forwarded.\n\n\
+         ## Variables\n\n| variable | set with | meaning |\n|---|---|---|\n",
+    );
+    for variable in VARIABLES {
+        let scope = match variable.lives {
+            Lives::Everywhere => "SET [GLOBAL \\| SESSION]",
+            Lives::GlobalOnly => "SET GLOBAL",
+            Lives::ReadOnly => "read only",
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| `{}` | {scope} | {} |", variable.name, variable.doc);
+    }
+    page.push_str("\n## Status\n\n`SHOW STATUS LIKE 'Qcache%'`, `SHOW STATUS LIKE 'Freshet%'`.\n\n| value | meaning |\n|---|---|\n");
+    for value in STATUS {
+        let _ = writeln!(page, "| `{}` | {} |", value.name, value.doc);
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_is_what_the_tables_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference.md");
+        let page = super::reference();
+        if std::env::var_os("FRESHET_WRITE_DOCS").is_some() {
+            std::fs::write(path, &page).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert_eq!(written, page, "run FRESHET_WRITE_DOCS=1 cargo test -p freshet-session reference");
+    }
+}
