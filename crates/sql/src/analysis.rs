@@ -78,7 +78,7 @@ fn read(text: &[u8], modes: Modes) -> Result<(Vec<TableName>, Option<Hint>), Rea
     if !hints.is_select() {
         return Err(Reason::NotSelect);
     }
-    let fed = feed::feed(text, modes, &tokens)?;
+    let fed = feed::feed(text, &tokens)?;
     let mut parser = parser(fed);
     let query = parser.parse_query().map_err(reason)?;
     at_end(&parser)?;
@@ -88,7 +88,7 @@ fn read(text: &[u8], modes: Modes) -> Result<(Vec<TableName>, Option<Hint>), Rea
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
     let tokens = cut(text, modes)?;
     gate::check_words(text, modes, &tokens)?;
-    let mut parser = parser(feed::feed(text, modes, &tokens)?);
+    let mut parser = parser(feed::feed(text, &tokens)?);
     let expression = parser.parse_expr().map_err(reason)?;
     at_end(&parser)?;
     walk::expression_tables(&expression, modes)
@@ -147,5 +147,6 @@ pub(crate) fn is_reserved(word: &[u8]) -> bool {
     use vocabulary::Use;
     let upper = crate::words::Upper::of(word);
     let usage = upper.as_ref().and_then(|upper| vocabulary::usage(upper.as_str()));
-    matches!(usage, Some(Use::Structure(_) | Use::Operator | Use::Nothing | Use::Refused))
+    let modifier = crate::words::is_in(word, crate::hint::MODIFIERS);
+    modifier || matches!(usage, Some(Use::Structure(_) | Use::Operator | Use::Nothing | Use::Refused))
 }

@@ -178,7 +178,8 @@ impl Effects {
 
     /// Tables that are defined or emptied; a name may be a temporary table's as well.
     fn set_tables(&mut self, names: Vec<TableName>, cursor: Cursor<'_>) {
-        if cursor.at_word("DROP") {
+        let of_table = ["TABLE", "TABLES", "SEQUENCE"].iter().any(|word| cursor.at_word_ahead(1, word));
+        if of_table && cursor.at_word("DROP") {
             self.temporary = Temporary::Drops(names.clone());
         } else if cursor.at_word("ALTER") && names.len() > 1 {
             self.temporary = Temporary::Creates(names.clone());

@@ -64,9 +64,14 @@ pub(crate) fn is_grammar(word: &[u8]) -> bool {
     crate::words::is_in(word, lists::GRAMMAR)
 }
 
-/// Whether the function is pure only with an argument.
-pub(crate) fn needs_argument(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"UNIX_TIMESTAMP")
+/// Whether a pure function is pure, and itself, with so many arguments: UNIX_TIMESTAMP() is the time, and MariaDB looks
+/// for a stored function POINT unless there are two.
+pub(crate) fn is_pure_with(name: &[u8], arguments: usize) -> bool {
+    match name {
+        b"UNIX_TIMESTAMP" => arguments > 0,
+        b"POINT" => arguments == 2,
+        _ => true,
+    }
 }
 
 fn has(list: &[&str], name: &str) -> bool {

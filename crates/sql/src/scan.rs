@@ -10,7 +10,7 @@ use crate::words::is_in;
 pub(crate) struct Facts {
     /// A call of what may be a stored function.
     pub unknown_call: bool,
-    /// The same, behind the first SELECT, WITH, VALUES or TABLE: in a definition of columns, names before that are none.
+    /// The same, behind the first SELECT, WITH or VALUES: in a definition of columns, names before that are none.
     pub unknown_call_in_query: bool,
     /// It reads FOUND_ROWS() and the like.
     pub reads_last_statement: bool,
@@ -109,7 +109,7 @@ impl<'a> Scan<'a> {
         if sequence && token.is_word(self.text, "FOR") {
             self.unknown_call(); // NEXT VALUE FOR advances a sequence.
         }
-        self.in_query |= is_in(word, &["SELECT", "TABLE", "VALUES", "WITH"]) && self.before.is_some();
+        self.in_query |= is_in(word, &["SELECT", "VALUES", "WITH"]) && self.before.is_some();
         self.facts.references |= is_in(word, &["REFERENCES"]);
         self.variable(word);
     }

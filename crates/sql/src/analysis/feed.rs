@@ -12,7 +12,6 @@ use sqlparser::tokenizer::{Token as SqlToken, Word};
 use super::frame::Frame;
 use super::vocabulary::{UNITS, Use, usage};
 use crate::hint;
-use crate::modes::Modes;
 use crate::reason::Reason;
 use crate::statement::unquote_name;
 use crate::token::{Kind, Token};
@@ -23,8 +22,11 @@ const OPERATORS_MAX: usize = 1000;
 /// The most tokens that the parser is given.
 const FED_MAX: usize = 20_000;
 
+/// How many literals of a list the parser is given, so that it still counts the arguments of a call.
+const LITERALS_KEPT: usize = 4;
+
 /// The tokens for the parser.
-pub(super) fn feed(text: &[u8], modes: Modes, tokens: &[Token]) -> Result<Vec<SqlToken>, Reason> {
+pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reason> {
     let mut feeder = Feeder {
         text,
         tokens,
@@ -35,8 +37,8 @@ pub(super) fn feed(text: &[u8], modes: Modes, tokens: &[Token]) -> Result<Vec<Sq
         cases: 0,
         interval: None,
         modifiers: false,
+        json_table_has_columns: false,
     };
-    let _ = modes;
     while let Some(token) = feeder.next() {
         feeder.one(token)?;
         if feeder.operators > OPERATORS_MAX || feeder.out.len() > FED_MAX {
@@ -59,6 +61,8 @@ struct Feeder<'a> {
     interval: Option<(usize, usize)>,
     /// Between SELECT and its first column.
     modifiers: bool,
+    /// The JSON_TABLE that is open has had its COLUMNS.
+    json_table_has_columns: bool,
 }
 
 impl<'a> Feeder<'a> {
@@ -97,7 +101,7 @@ impl<'a> Feeder<'a> {
                 self.operator();
                 Ok(())
             }
-            Kind::Punct(punct) => self.punct(punct, token),
+            Kind::Punct(punct) => self.punct(punct),
             Kind::At | Kind::AtAt => Err(Reason::Variable),
             Kind::Unknown => Err(Reason::NotReadable),
         }
@@ -112,12 +116,13 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    /// A literal. A list of them is one of them, and one of two strings in a row is the other's continuation or alias.
+    /// A literal. What is beyond the first few of a list of them is left out.
     fn value(&mut self) {
         let mut last = self.out.iter().rev();
-        let in_list =
-            matches!((last.next(), last.next()), (Some(SqlToken::Comma), Some(SqlToken::Number(..))));
-        if in_list {
+        let long = (0..LITERALS_KEPT).all(|_| {
+            matches!((last.next(), last.next()), (Some(SqlToken::Comma), Some(SqlToken::Number(..))))
+        });
+        if long {
             self.out.pop();
         } else {
             self.out.push(SqlToken::Number("1".to_owned(), false));
@@ -159,11 +164,11 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    fn punct(&mut self, punct: u8, token: Token) -> Result<(), Reason> {
+    fn punct(&mut self, punct: u8) -> Result<(), Reason> {
         let modifiers = std::mem::take(&mut self.modifiers);
         match punct {
-            b'(' => self.open(token),
-            b')' => self.close(),
+            b'(' => self.open(),
+            b')' => self.close()?,
             b',' => self.comma(),
             b'.' => self.out.push(SqlToken::Period),
             b'*' if !self.after_operand() => self.out.push(SqlToken::Mul),
@@ -190,8 +195,8 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    fn open(&mut self, token: Token) {
-        let frame = self.frame_opened_by(token);
+    fn open(&mut self) {
+        let frame = self.frame_opened_by();
         self.frames.push(frame);
         self.out.push(SqlToken::LParen);
         match frame {
@@ -201,7 +206,7 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    fn frame_opened_by(&self, token: Token) -> Frame {
+    fn frame_opened_by(&self) -> Frame {
         let before = self.at.checked_sub(2).and_then(|at| self.tokens.get(at));
         let query_follows = ["SELECT", "WITH", "VALUES", "TABLE"].iter().any(|word| self.then(0, word));
         let Some(before) = before.filter(|_| !query_follows) else {
@@ -212,7 +217,8 @@ impl<'a> Feeder<'a> {
         let in_tables = before.is(b'(') && self.frame() == Frame::Tables;
         if before.kind == Kind::Word && !qualified {
             let word = before.of(self.text);
-            if is_in(word, &["FROM", "JOIN", "STRAIGHT_JOIN"]) && self.frame() != Frame::Trim {
+            let tables = matches!(self.frame(), Frame::Plain | Frame::Tables);
+            if tables && is_in(word, &["FROM", "JOIN", "STRAIGHT_JOIN"]) {
                 return Frame::Tables;
             }
             if is_in(word, &["AS"]) && self.in_window_clause() {
@@ -220,7 +226,6 @@ impl<'a> Feeder<'a> {
             }
             return Frame::behind(word);
         }
-        let _ = token;
         if in_tables { Frame::Tables } else { Frame::Plain }
     }
 
@@ -232,12 +237,16 @@ impl<'a> Feeder<'a> {
             .any(|token| matches!(token, SqlToken::Word(word) if word.keyword == Keyword::WINDOW))
     }
 
-    fn close(&mut self) {
-        self.frames.pop();
+    fn close(&mut self) -> Result<(), Reason> {
+        let closed = self.frames.pop();
+        if closed == Some(Frame::JsonTable) && !std::mem::take(&mut self.json_table_has_columns) {
+            return Err(Reason::UnknownFunction("JSON_TABLE".to_owned())); // Without COLUMNS it is a call.
+        }
         if self.interval.is_some_and(|(depth, _)| depth > self.frames.len()) {
             self.interval = None;
         }
         self.out.push(SqlToken::RParen);
+        Ok(())
     }
 
     /// Leaves out what is left of this parenthesis; its end is next.

@@ -67,9 +67,12 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
             return Some((tables, true));
         }
         if expect_table && token.is_name() && !cursor.at_any(NOT_TABLES) && !cursor.at_any(BEFORE_TABLE) {
-            tables.push(target(cursor)?);
-            if tables.len() > TABLES_MAX {
+            let table = target(cursor)?;
+            if tables.len() >= TABLES_MAX {
                 return None;
+            }
+            if !tables.contains(&table) {
+                tables.push(table);
             }
             expect_table = false;
             continue;

@@ -1,1 +1,232 @@
+use super::*;
+use crate::modes::Flavor;
 
+const MYSQL: Modes = Modes::new(Flavor::MySql);
+const MARIADB: Modes = Modes::new(Flavor::MariaDb);
+
+/// The effects in short: writes, transaction, temporary, and the flags that are set.
+fn short(text: &str, modes: Modes) -> String {
+    let effects = effects(text.as_bytes(), modes);
+    let list = |names: &[TableName]| {
+        let full = |table: &TableName| match &table.schema {
+            Some(schema) => format!("{schema}.{}", table.name),
+            None => table.name.clone(),
+        };
+        names.iter().map(full).collect::<Vec<_>>().join(",")
+    };
+    let mut parts = vec![match &effects.writes {
+        Writes::Nothing => "-".to_owned(),
+        Writes::Tables(names) => list(names),
+        Writes::Schema(schema) => format!("{schema}.*"),
+        Writes::Everything => "*".to_owned(),
+    }];
+    match effects.transaction {
+        TransactionEffect::None => {}
+        other => parts.push(format!("{other:?}")),
+    }
+    match &effects.temporary {
+        Temporary::None => {}
+        Temporary::Creates(names) => parts.push(format!("temp+{}", list(names))),
+        Temporary::Drops(names) => parts.push(format!("temp-{}", list(names))),
+        Temporary::Unknown => parts.push("temp?".to_owned()),
+    }
+    let flags = [
+        (effects.session, "session"),
+        (effects.locks_tables == Some(true), "lock"),
+        (effects.locks_tables == Some(false), "unlock"),
+        (effects.reads_last_statement, "last"),
+        (effects.sets_tracking, "tracking"),
+        (effects.unlogged, "unlogged"),
+    ];
+    parts.extend(flags.iter().filter(|(set, _)| *set).map(|(_, name)| (*name).to_owned()));
+    parts.join(" ")
+}
+
+const WORST: &str = "* MayCommit temp? session last";
+
+const BOTH: &[(&str, &str)] = &[
+    ("", "-"),
+    ("  -- nothing\n;;", "-"),
+    // Rows
+    ("SELECT 1", "-"),
+    ("(SELECT a FROM t)", "-"),
+    ("SELECT a FROM t FOR UPDATE", "-"),
+    ("SELECT my_f(a) FROM t", "*"),
+    ("SELECT db.f(1)", "*"),
+    ("SELECT count (1)", "*"),
+    (
+        "SELECT COUNT(*), NOW(), RAND(), CAST(a AS CHAR(10)) FROM t WHERE b IN (1) AND (c) AND EXISTS (SELECT 1)",
+        "-",
+    ),
+    ("SELECT SLEEP(1), UUID()", "-"),
+    ("SELECT FOUND_ROWS()", "- last"),
+    ("SELECT ROW_COUNT(), @@warning_count", "- last"),
+    ("SELECT @@session.error_count", "- last"),
+    ("SELECT LAST_INSERT_ID()", "- last"),
+    ("SELECT GET_LOCK('a', 1)", "- session"),
+    ("SELECT @a := 1", "- session"),
+    ("SELECT a INTO @x FROM t", "- session"),
+    ("SELECT a FROM t WHERE b = @x", "-"),
+    ("SELECT a INTO OUTFILE 'x' FROM t", "-"),
+    ("WITH c AS (SELECT 1) SELECT * FROM c", "-"),
+    ("WITH c AS (SELECT 1) UPDATE t JOIN c SET t.a = 1", "t,c"),
+    ("WITH c AS (SELECT 1) DELETE FROM t WHERE a IN (SELECT * FROM c)", "t"),
+    ("INSERT INTO t VALUES (1, 'a')", "t"),
+    ("INSERT INTO t(a, b) VALUES (1, NOW()), (2, f2)", "t"),
+    ("INSERT INTO db.t (a) SELECT b FROM u", "db.t"),
+    ("INSERT LOW_PRIORITY IGNORE t SET a = 1 ON DUPLICATE KEY UPDATE a = VALUES(a) + 1", "t"),
+    ("INSERT INTO t (a) VALUES (1) AS new(m) ON DUPLICATE KEY UPDATE a = m", "t"),
+    ("INSERT INTO t VALUES (f(1))", "*"),
+    ("INSERT INTO t VALUES (1) RETURNING id", "t"),
+    ("REPLACE DELAYED INTO `t` VALUES (1)", "t"),
+    ("INSERT INTO t PARTITION (p0) VALUES (1)", "t"),
+    ("INSERT INTO tä VALUES (1)", "*"),
+    ("UPDATE t SET a = 1 WHERE b = 2", "t"),
+    ("UPDATE IGNORE db.t AS x, u y JOIN (SELECT 1 FROM z) d ON x.a = d.b SET x.a = 1", "db.t,u,z"),
+    ("UPDATE t LEFT JOIN u USING (id) SET u.x = 1", "t,u,id"),
+    ("UPDATE t SET a = f(1)", "*"),
+    ("UPDATE t PARTITION (p1) SET a = 1 ORDER BY b LIMIT 3", "t,p1"),
+    ("DELETE FROM t WHERE a = 1", "t"),
+    ("DELETE FROM t", "t"),
+    ("DELETE a.*, db.b FROM t AS a JOIN db.b USING (x) WHERE a.y = 1", "a,db.b,t,x"),
+    ("DELETE FROM a USING t AS a, u WHERE a.x = u.x", "a,t,u"),
+    ("DELETE QUICK FROM t ORDER BY a LIMIT 1", "t"),
+    (
+        "LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE db.t FIELDS TERMINATED BY ',' (a, @b) SET c = UPPER(@b)",
+        "db.t",
+    ),
+    ("LOAD XML INFILE 'x' INTO TABLE t", "t"),
+    ("DO SLEEP(1)", "-"),
+    ("DO f(1)", "*"),
+    ("CALL p(1)", WORST),
+    ("HANDLER t OPEN", "- session"),
+    ("TABLE t", "-"),
+    // Definitions
+    ("CREATE TABLE t (id INT PRIMARY KEY, KEY k (id))", "t MayCommit"),
+    ("CREATE TABLE IF NOT EXISTS db.t LIKE u", "db.t MayCommit"),
+    ("CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u (a) ON DELETE CASCADE)", "* MayCommit"),
+    ("CREATE TABLE t AS SELECT f(1)", "* MayCommit"),
+    ("CREATE TABLE t SELECT a FROM u", "t MayCommit"),
+    ("CREATE TEMPORARY TABLE t (id VARCHAR(20), KEY k (id))", "- temp+t"),
+    ("CREATE TEMPORARY TABLE t SELECT f(a) FROM u", "* temp+t"),
+    ("DROP TEMPORARY TABLE IF EXISTS t, u", "- temp-t,u"),
+    ("DROP TABLE IF EXISTS t, db.u CASCADE", "t,db.u MayCommit temp-t,db.u"),
+    ("ALTER TABLE t ADD COLUMN x INT, RENAME TO db.u", "t,db.u MayCommit temp+t,db.u"),
+    ("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", "t,u MayCommit temp+t,u"),
+    ("ALTER TABLE t RENAME COLUMN a TO b, RENAME INDEX c TO d", "t MayCommit"),
+    ("TRUNCATE t", "t MayCommit"),
+    ("TRUNCATE TABLE db.t", "db.t MayCommit"),
+    ("RENAME TABLE a TO b, c TO d", "* MayCommit"),
+    ("CREATE UNIQUE INDEX i ON db.t (a)", "db.t MayCommit"),
+    ("DROP INDEX `PRIMARY` ON t", "t MayCommit"),
+    (
+        "CREATE OR REPLACE ALGORITHM=MERGE DEFINER=`root`@`%` SQL SECURITY DEFINER VIEW v AS SELECT 1",
+        "v MayCommit",
+    ),
+    ("ALTER VIEW db.v AS SELECT 1", "db.v MayCommit"),
+    ("DROP VIEW v, w", "v,w MayCommit"),
+    ("CREATE DATABASE IF NOT EXISTS d", "d.* MayCommit"),
+    ("DROP SCHEMA d", "d.* MayCommit"),
+    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", "* MayCommit"),
+    ("CREATE USER u", "* MayCommit"),
+    ("GRANT SELECT ON a.* TO u", "* MayCommit"),
+    ("REVOKE ALL ON a.* FROM u", "* MayCommit"),
+    ("SET PASSWORD FOR u = 'x'", "* MayCommit session"),
+    // Transactions
+    ("BEGIN", "- Begins"),
+    ("BEGIN WORK", "- Begins"),
+    ("START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT", "- Begins"),
+    ("COMMIT", "- Ends"),
+    ("COMMIT WORK AND NO CHAIN", "- Ends"),
+    ("COMMIT AND CHAIN", "- MayCommit"),
+    ("COMMIT RELEASE", "- MayCommit"),
+    ("ROLLBACK", "- RollsBack"),
+    ("ROLLBACK TO SAVEPOINT a", "-"),
+    ("ROLLBACK AND CHAIN", "- MayCommit"),
+    ("SAVEPOINT a", "-"),
+    ("XA START 'a'", "- MayCommit session"),
+    ("XA COMMIT 'a'", "* MayCommit session"),
+    ("XA RECOVER", "-"),
+    ("SET autocommit=0", "- MayCommit session"),
+    ("SET @@session.autocommit = 1", "- MayCommit session"),
+    ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "- session"),
+    ("BEGIN; UPDATE t SET a = 1; COMMIT", "t MayCommit"),
+    // The session
+    ("SET NAMES utf8mb4", "- session"),
+    ("SET @x = 1, @y = (SELECT f(1))", "* session"),
+    ("SET sql_log_bin = 0", "- session unlogged"),
+    ("SET SESSION session_track_gtids = OWN_GTID", "- session tracking"),
+    ("USE db", "- session"),
+    ("LOCK TABLES t READ", "- MayCommit session lock"),
+    ("UNLOCK TABLES", "- MayCommit session unlock"),
+    ("FLUSH TABLES WITH READ LOCK", "- MayCommit session lock"),
+    ("FLUSH TABLES", "- MayCommit"),
+    ("FLUSH PRIVILEGES", "* MayCommit"),
+    ("PREPARE s FROM 'DELETE FROM t'", "- session"),
+    ("EXECUTE s USING @a", WORST),
+    ("EXECUTE IMMEDIATE 'DROP TABLE t'", WORST),
+    ("DEALLOCATE PREPARE s", "- session"),
+    ("GET DIAGNOSTICS @n = NUMBER", "- session last"),
+    ("SHOW WARNINGS", "- last"),
+    ("SHOW COUNT(*) ERRORS", "- last"),
+    ("SHOW TABLES", "-"),
+    ("SHOW STATUS LIKE 'Last_query_cost'", "- last"),
+    ("EXPLAIN SELECT 1", "-"),
+    ("EXPLAIN DELETE FROM t", "-"),
+    ("DESC t", "-"),
+    ("EXPLAIN ANALYZE UPDATE t, u SET t.a = 1", "t,u"),
+    ("ANALYZE TABLE t, u", "t,u MayCommit"),
+    ("OPTIMIZE LOCAL TABLE t", "t MayCommit"),
+    ("CHECK TABLE t", "- MayCommit"),
+    ("KILL 3", "-"),
+    ("RESET MASTER", "* MayCommit"),
+    // What is not understood
+    ("FROB t", WORST),
+    ("SELECT 'open", WORST),
+    ("INSERT INTO t VALUES (1) /*!100500 x */", WORST),
+    ("BINLOG 'abc'", WORST),
+    ("SELECT 1; FROB", WORST),
+    ("INSERT INTO a VALUES (1); INSERT INTO b VALUES (2)", "a,b"),
+    ("/*!40000 INSERT INTO t VALUES (1) */", "t"),
+    ("INSERT /*+ SET_VAR(foreign_key_checks=OFF) */ INTO t VALUES (1)", "t"),
+];
+
+const MARIADB_ONLY: &[(&str, &str)] = &[
+    ("SET STATEMENT max_statement_time=1 FOR UPDATE t SET a = 1", "t session"),
+    ("SET STATEMENT sql_log_bin=0 FOR DELETE FROM t", "t session unlogged"),
+    ("BEGIN NOT ATOMIC DELETE FROM t; END", WORST),
+    ("ANALYZE FORMAT=JSON UPDATE t SET a = 1", "t"),
+    ("ANALYZE DELETE FROM t", "t"),
+    ("DELETE HISTORY FROM t", "t"),
+    ("SELECT NEXT VALUE FOR s", "*"),
+    ("SELECT NEXTVAL(s)", "*"),
+    ("CREATE SEQUENCE s", "s MayCommit"),
+    ("DROP SEQUENCE s", "s MayCommit temp-s"),
+    ("CREATE OR REPLACE TABLE t (a INT)", "t MayCommit"),
+    ("IF 1 THEN DELETE FROM t; END IF", WORST),
+    ("/*M! INSERT INTO t VALUES (1) */", "t"),
+    ("/*!50701 INSERT INTO t VALUES (1) */", "-"),
+    ("BACKUP STAGE START", "- MayCommit session"),
+];
+
+#[test]
+fn effects_of_statements() {
+    for (text, expected) in BOTH {
+        for modes in [MYSQL, MARIADB] {
+            assert_eq!(short(text, modes), *expected, "{text}");
+        }
+    }
+    for (text, expected) in MARIADB_ONLY {
+        assert_eq!(short(text, MARIADB), *expected, "{text}");
+    }
+    assert_eq!(short("/*M! INSERT INTO t VALUES (1) */", MYSQL), "-");
+    assert_eq!(short("SELECT 1", Modes { other_syntax: true, ..MYSQL }), WORST);
+}
+
+#[test]
+fn a_bulk_insert_is_read_to_its_end_without_being_kept() {
+    let rows = "(1, 'abc'), ".repeat(20_000);
+    assert_eq!(short(&format!("INSERT INTO t VALUES {rows}(1, 'x')"), MYSQL), "t");
+    assert_eq!(short(&format!("INSERT INTO t VALUES {rows}(1, f('x'))"), MYSQL), "*");
+    assert_eq!(short(&format!("UPDATE {}t SET a = 1", "t, ".repeat(5000)), MYSQL), "*");
+}

@@ -106,7 +106,6 @@ pub(super) const PURE: &[&str] = &[
     "JSON_REPLACE",
     "JSON_SEARCH",
     "JSON_SET",
-    "JSON_TABLE",
     "JSON_TYPE",
     "JSON_UNQUOTE",
     "JSON_VALID",
@@ -139,7 +138,6 @@ pub(super) const PURE: &[&str] = &[
     "MBROVERLAPS",
     "MBRTOUCHES",
     "MBRWITHIN",
-    "MD5",
     "MICROSECOND",
     "MID",
     "MIN",
@@ -183,8 +181,6 @@ pub(super) const PURE: &[&str] = &[
     "RTRIM",
     "SECOND",
     "SEC_TO_TIME",
-    "SHA",
-    "SHA1",
     "SHA2",
     "SIGN",
     "SIN",
@@ -253,7 +249,6 @@ pub(super) const PURE: &[&str] = &[
     "ST_POLYFROMWKB",
     "ST_POLYGONFROMTEXT",
     "ST_POLYGONFROMWKB",
-    "ST_SIMPLIFY",
     "ST_SRID",
     "ST_STARTPOINT",
     "ST_SYMDIFFERENCE",
@@ -301,7 +296,8 @@ pub(super) const PURE: &[&str] = &[
     "YEARWEEK",
 ];
 
-/// Pure, and only MySQL has them, from 8.0.11 on.
+/// Pure, and only MySQL has them, from 8.0.11 on. MD5, SHA and SHA1 are not here: from 9.6 on they come with a component, and
+/// without it their names are free.
 pub(super) const PURE_MYSQL: &[&str] = &[
     "ANY_VALUE",
     "BIN_TO_UUID",
@@ -311,6 +307,7 @@ pub(super) const PURE_MYSQL: &[&str] = &[
     "JSON_PRETTY",
     "JSON_STORAGE_FREE",
     "JSON_STORAGE_SIZE",
+    "JSON_TABLE",
     "MBRCOVEREDBY",
     "MBRCOVERS",
     "REGEXP_LIKE",
@@ -329,6 +326,7 @@ pub(super) const PURE_MYSQL: &[&str] = &[
     "ST_MULTIPOLYGONFROMTEXT",
     "ST_NUMINTERIORRING",
     "ST_POINTFROMGEOHASH",
+    "ST_SIMPLIFY",
     "ST_SWAPXY",
     "ST_VALIDATE",
     "UUID_TO_BIN",
@@ -368,6 +366,7 @@ pub(super) const PURE_MARIADB: &[&str] = &[
     "JSON_QUERY",
     "JSON_VALUE",
     "LENGTHB",
+    "MD5",
     "MEDIAN",
     "NUMPOINTS",
     "NVL",
@@ -376,6 +375,8 @@ pub(super) const PURE_MARIADB: &[&str] = &[
     "PASSWORD",
     "PERCENTILE_CONT",
     "PERCENTILE_DISC",
+    "SHA",
+    "SHA1",
     "SRID",
     "STARTPOINT",
     "ST_BOUNDARY",

@@ -1,1 +1,39 @@
+use super::*;
 
+#[test]
+fn lists_are_in_order_and_apart() {
+    let all = [
+        lists::PURE,
+        lists::PURE_MYSQL,
+        lists::PURE_MARIADB,
+        lists::VOLATILE,
+        lists::VOLATILE_WORDS,
+        lists::LAST_STATEMENT,
+        lists::SESSION,
+        lists::NEED_ADJACENT_PARENTHESIS,
+        lists::GRAMMAR,
+    ];
+    for list in all {
+        assert!(list.windows(2).all(|pair| pair[0] < pair[1]), "{list:?}");
+    }
+    for name in lists::VOLATILE.iter().chain(lists::LAST_STATEMENT).chain(lists::SESSION) {
+        let pure = [lists::PURE, lists::PURE_MYSQL, lists::PURE_MARIADB];
+        assert!(!pure.iter().any(|list| list.contains(name)), "{name}");
+    }
+}
+
+#[test]
+fn classes() {
+    let mysql = Modes::new(Flavor::MySql);
+    let mariadb = Modes::new(Flavor::MariaDb);
+    assert_eq!(class(b"concat", false, mysql), Class::Pure);
+    assert_eq!(class(b"Now", false, mysql), Class::Volatile);
+    assert_eq!(class(b"uuid_to_bin", false, mysql), Class::Pure);
+    assert_eq!(class(b"uuid_to_bin", false, mariadb), Class::Unknown);
+    assert_eq!(class(b"median", false, mysql), Class::Unknown);
+    assert_eq!(class(b"count", true, mysql), Class::Unknown);
+    assert_eq!(class(b"count", true, Modes { ignore_space: true, ..mysql }), Class::Pure);
+    assert_eq!(class(b"abs", true, mysql), Class::Pure);
+    assert_eq!(class(b"nextval", false, mariadb), Class::Unknown);
+    assert_eq!(class("é".as_bytes(), false, mysql), Class::Unknown);
+}

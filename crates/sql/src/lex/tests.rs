@@ -1,1 +1,65 @@
+use super::*;
+use crate::modes::Flavor;
 
+const MYSQL: Modes = Modes::new(Flavor::MySql);
+const MARIADB: Modes = Modes::new(Flavor::MariaDb);
+
+/// The tokens, joined by `|`; an unknown one as `<?>`.
+fn cut(text: &str, modes: Modes) -> String {
+    let show = |token: Token| match token.kind {
+        Kind::Unknown => "<?>".to_owned(),
+        _ => String::from_utf8_lossy(token.of(text.as_bytes())).into_owned(),
+    };
+    Lexer::new(text.as_bytes(), modes).map(show).collect::<Vec<_>>().join("|")
+}
+
+#[test]
+fn cuts_as_the_servers_do() {
+    for (text, expected) in [
+        ("a.b", "a|.|b"),
+        ("1a 1e5 1e5x 1ex .5 1. 1.5e-3 1.e2", "1a|1e5|1e5|x|1ex|.5|1.|1.5e-3|1.e2"),
+        ("t.1a t.5 t .5", "t|.|1a|t|.|5|t|.5"),
+        ("0x1F 0xG 0X1 0b01 0b2 x'1f' B'01' N'x' n'y'", "0x1F|0xG|0X1|0b01|0b2|x'1f'|B'01'|N'x'|n'y'"),
+        ("'a''b' 'a\\'b' \"c\"\"d\" `e``f`", "'a''b'|'a\\'b'|\"c\"\"d\"|`e``f`"),
+        ("a--b a-- b", "a|-|-|b|a"),
+        ("a -- b\nc # d\ne", "a|c|e"),
+        ("a/* b */c /**/d", "a|c|d"),
+        ("a/*/b*/c", "a|c"),
+        ("@a @@b :=<=>->>->", "@|a|@@|b|:=|<=>|->>|->"),
+        ("a<>b!=c<=d>=e||f&&g<<h>>i", "a|<>|b|!=|c|<=|d|>=|e||||f|&&|g|<<|h|>>|i"),
+        ("\\N ? $a", "\\N|?|$a"),
+        ("/*! a */ b /*!50110 c */ /*!40101*/", "a|b|c"),
+        ("/*!123 a */", "123|a"),
+        ("'open", "<?>"),
+        ("a `open", "a|<?>"),
+        ("a /* open", "a|<?>"),
+        ("/*! a", "a|<?>"),
+        ("/*! a /*! b */ */", "a|<?>"),
+        ("/*!150000 a */", "<?>"),
+        ("a \0 b", "a|<?>"),
+        ("$$ a", "<?>"),
+        ("é ü\u{a0}x", "é|<?>"),
+    ] {
+        for modes in [MYSQL, MARIADB] {
+            assert_eq!(cut(text, modes), expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn version_comments_follow_the_flavor() {
+    assert_eq!(cut("/*M! a */ b", MYSQL), "b");
+    assert_eq!(cut("/*M! a */ b /*M!100100 c */", MARIADB), "a|b|c");
+    assert_eq!(cut("/*!80000 a */ b", MYSQL), "<?>");
+    assert_eq!(cut("/*!80000 a */ b", MARIADB), "b");
+    assert_eq!(cut("/*!80000 a /* x */ */ b", MARIADB), "<?>");
+    assert_eq!(cut("/*M!110000 a */ b", MARIADB), "<?>");
+}
+
+#[test]
+fn quotes_follow_the_modes() {
+    let ansi = Modes { ansi_quotes: true, ..MYSQL };
+    assert_eq!(Lexer::new(b"\"a\\\"", ansi).next().map(|token| token.kind), Some(Kind::Name));
+    let plain = Modes { no_backslash_escapes: true, ..MYSQL };
+    assert_eq!(cut("'a\\' b", plain), "'a\\'|b");
+}

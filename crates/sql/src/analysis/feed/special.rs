@@ -39,12 +39,14 @@ impl Feeder<'_> {
             "SOUNDS" if self.then(0, "LIKE") => {}
             "AGAINST" if self.then_punct(0, b'(') => self.operator(),
             "ROWS" | "RANGE" | "GROUPS" if self.frame() == Frame::Window => return self.skip_window_frame(),
-            "COLUMNS" if self.frame() == Frame::JsonTable => self.skip_rest_of_frame(),
+            "COLUMNS" if self.frame() == Frame::JsonTable && self.then_punct(0, b'(') => {
+                self.json_columns()?
+            }
             "DATE" | "TIME" | "TIMESTAMP" if self.peek(0).is_some_and(|next| next.kind == Kind::Str) => {}
             "UNKNOWN" if matches!(self.out.last(), Some(SqlToken::Plus)) => self.value(),
             "FOR" if self.frame() == Frame::Substring => self.separate(),
             "BOTH" | "LEADING" | "TRAILING" if self.frame() == Frame::Trim => {}
-            "JSON_TABLE" if self.then_punct(0, b'(') => {}
+            "JSON_TABLE" if self.then_punct(0, b'(') && self.table_precedes() => {}
             "DEFAULT" | "FOR" | "WITHIN" | "INSERT" | "REPLACE" | "IF" => {
                 return Err(refused(token.of(self.text)));
             }
@@ -61,6 +63,25 @@ impl Feeder<'_> {
             self.at += 1;
         } else {
             self.keyword(Keyword::WITH, "WITH");
+        }
+    }
+
+    /// COLUMNS stands behind the path, which is a literal.
+    fn json_columns(&mut self) -> Result<(), Reason> {
+        if !matches!(self.out.last(), Some(SqlToken::Number(..))) {
+            return Err(Reason::NotParsed("JSON_TABLE with a computed path".to_owned()));
+        }
+        self.skip_rest_of_frame();
+        self.json_table_has_columns = true;
+        Ok(())
+    }
+
+    /// Whether a table can stand here. A comma may be one of a list of columns: then the parser finds no table in it.
+    fn table_precedes(&self) -> bool {
+        match self.out.last() {
+            Some(SqlToken::Word(word)) => matches!(word.keyword, Keyword::FROM | Keyword::JOIN),
+            Some(SqlToken::Comma | SqlToken::LParen) => true,
+            _ => false,
         }
     }
 

@@ -62,7 +62,7 @@ impl Walk {
         }
         let arguments = self.arguments(args)?;
         match functions::class(called.as_bytes(), false, self.modes) {
-            Class::Pure if arguments == 0 && functions::needs_argument(called.as_bytes()) => {
+            Class::Pure if !functions::is_pure_with(called.as_bytes(), arguments) => {
                 return Err(Reason::Volatile(called));
             }
             Class::Pure => {}
