@@ -27,8 +27,8 @@ use freshet_upstream::{Connection, Secret};
 use tokio::time::timeout;
 
 pub use self::error::AdmitError;
-pub use self::open::open;
 pub use self::gate::{CONNECTION_ID_MIN, Epoch, Gate, Knowledge, LOGIN_TIMEOUT, Options, refuse_too_many};
+pub use self::open::open;
 use crate::wire::Wire;
 
 /// What a packet may have, in bytes, before its sender has logged in: connection attributes are at most 64 KiB.
@@ -80,7 +80,9 @@ pub(crate) struct Scrambles {
 /// When the client is not let in. It has been told already, where it could be, and the connection is to be dropped.
 pub async fn admit(stream: Stream, gate: &Gate) -> Result<(Wire, Admitted), AdmitError> {
     let mut wire = Wire::new(stream, LOGIN_PACKET_BYTES_MAX);
-    let outcome = timeout(gate.options.login_timeout + FAREWELL_TO_SERVER_MAX, greet::greet_and_login(&mut wire, gate)).await;
+    let outcome =
+        timeout(gate.options.login_timeout + FAREWELL_TO_SERVER_MAX, greet::greet_and_login(&mut wire, gate))
+            .await;
     let admitted = told(&mut wire, outcome.unwrap_or(Err(AdmitError::TimedOut))).await?;
     wire.set_packet_bytes_max(gate.options.max_allowed_packet);
     Ok((wire, admitted))
@@ -97,7 +99,11 @@ pub async fn reauthenticate(
     change: ChangeUser,
     gate: &Gate,
 ) -> Result<Admitted, AdmitError> {
-    let outcome = timeout(gate.options.login_timeout + FAREWELL_TO_SERVER_MAX, login::change_user(wire, before, change, gate)).await;
+    let outcome = timeout(
+        gate.options.login_timeout + FAREWELL_TO_SERVER_MAX,
+        login::change_user(wire, before, change, gate),
+    )
+    .await;
     told(wire, outcome.unwrap_or(Err(AdmitError::TimedOut))).await
 }
 

@@ -57,7 +57,9 @@ async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result
         Command::CreateDb | Command::DropDb => Effects { writes: Writes::Everything, ..no_effects() },
         _ => no_effects(),
     };
-    session.forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None }).await?;
+    session
+        .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
+        .await?;
     Ok(Flow::Continue)
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Fence, Freshness, Position};
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, TableName, TransactionEffect, Writes};
-use freshet_upstream::upstream::Upstream;
 use freshet_upstream::settle::Outcome;
+use freshet_upstream::upstream::Upstream;
 
 use crate::relay::Relayed;
 
@@ -201,9 +201,8 @@ fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavo
             _ => false,
         };
     match relayed.gtids.as_slice() {
-        [gtid] if one_transaction => {
-            gtid::parse(gtid, flavor).map_or(Outcome::CommittedSomewhere, |gtid| Outcome::Committed(vec![gtid]))
-        }
+        [gtid] if one_transaction => gtid::parse(gtid, flavor)
+            .map_or(Outcome::CommittedSomewhere, |gtid| Outcome::Committed(vec![gtid])),
         _ => Outcome::CommittedSomewhere,
     }
 }
@@ -217,3 +216,6 @@ pub(crate) fn stamp_unlogged(deps: &[Dep], freshness: &Freshness) {
         freshness.stamp(*dep, at);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,10 @@ impl Privilege {
 ///
 /// # Errors
 /// The outer one if the server's connection is lost; the inner one is the client's to see.
-pub(crate) async fn require(session: &mut Session, privilege: Privilege) -> Result<Result<(), ErrPacket>, Lost> {
+pub(crate) async fn require(
+    session: &mut Session,
+    privilege: Privilege,
+) -> Result<Result<(), ErrPacket>, Lost> {
     if let Err(error) = session.ready().await {
         return Ok(Err(error.to_err_packet()));
     }
@@ -48,7 +51,10 @@ pub(crate) async fn require(session: &mut Session, privilege: Privilege) -> Resu
         Ok(_) => Ok(Err(ErrPacket::new(
             1227,
             "42000",
-            &format!("Access denied; you need (at least one of) the {} privilege(s) for this operation", privilege.shown()),
+            &format!(
+                "Access denied; you need (at least one of) the {} privilege(s) for this operation",
+                privilege.shown()
+            ),
         ))),
         Err(error) => Ok(Err(error.to_err_packet())),
     }
@@ -70,7 +76,10 @@ mod tests {
     use super::*;
 
     fn rows(lines: &[&str]) -> Rows {
-        Rows { rows: lines.iter().map(|line| vec![Some(line.as_bytes().to_vec())]).collect(), ..Rows::default() }
+        Rows {
+            rows: lines.iter().map(|line| vec![Some(line.as_bytes().to_vec())]).collect(),
+            ..Rows::default()
+        }
     }
 
     #[test]

@@ -10,8 +10,8 @@ mod filter;
 
 use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
-    Answer, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, Seen, StateChange,
-    StatusFlags, put_packet,
+    Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, Seen,
+    StateChange, StatusFlags, put_packet,
 };
 use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -71,6 +71,44 @@ pub(crate) struct Relayed {
     pub(crate) prepared: Option<u32>,
     /// The answer's bytes, if they were asked for and may be stored.
     pub(crate) captured: Option<Captured>,
+}
+
+impl Relayed {
+    /// Takes over what a packet says.
+    fn note(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
+        if let Some(status) = seen.status {
+            self.status = Some(status);
+        }
+        match seen.part {
+            Part::Err => self.error = Some(ErrPacket::parse(payload)?.code),
+            Part::PrepareOk => self.prepared = payload.get(1..5).map(|mut id| id.get_u32_le()),
+            Part::Ok | Part::RowsEnd => {
+                self.results += 1;
+                self.note_ok(seen, payload, capabilities)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn note_ok(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
+        let Some(ok) = filter::as_ok(seen, payload, capabilities)? else { return Ok(()) };
+        self.affected_rows += ok.affected_rows;
+        for change in &ok.changes {
+            match change {
+                StateChange::Gtids(gtids) => self.gtids.push(gtids.clone()),
+                StateChange::SystemVariable { name, value } if name == b"last_gtid" => {
+                    self.gtids.push(value.clone());
+                }
+                StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
+                StateChange::SystemVariable { .. } | StateChange::Schema(_) => {
+                    self.session_changed = true;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One answer on its way.
@@ -165,18 +203,20 @@ impl<'a> Relay<'a> {
         if body.len() < header.len {
             return Ok(Step::NeedMore);
         }
-        let payload = body[..header.len].to_vec();
-        self.whole(header, &payload)
+        self.whole(header)
     }
 
-    /// A packet that says something about the answer or the session.
-    fn whole(&mut self, header: FrameHeader, payload: &[u8]) -> Result<Step, Malformed> {
+    /// A packet that says something about the answer or the session, which is all here.
+    fn whole(&mut self, header: FrameHeader) -> Result<Step, Malformed> {
+        let capabilities = self.upstream.capabilities();
+        let start = self.checked + HEADER_LEN;
+        let payload = &self.upstream.parts().1[start..start + header.len];
         let seen = self.answer.see(header.len, payload)?;
         if let Some(capture) = &mut self.capture {
             capture.packet(&seen, self.checked);
         }
-        self.note(&seen, payload)?;
-        match self.filter.rewritten(&seen, payload, self.upstream.capabilities())? {
+        self.relayed.note(&seen, payload, capabilities)?;
+        match self.filter.rewritten(&seen, payload, capabilities)? {
             Some(payload) => self.replace(header, &payload),
             None => self.checked += HEADER_LEN + header.len,
         }
@@ -185,42 +225,6 @@ impl<'a> Relay<'a> {
             Seen { last: true, .. } => Step::Last,
             _ => Step::Frame,
         })
-    }
-
-    fn note(&mut self, seen: &Seen, payload: &[u8]) -> Result<(), Malformed> {
-        if let Some(status) = seen.status {
-            self.relayed.status = Some(status);
-        }
-        match seen.part {
-            Part::Err => self.relayed.error = Some(ErrPacket::parse(payload)?.code),
-            Part::PrepareOk => self.relayed.prepared = payload.get(1..5).map(|mut id| id.get_u32_le()),
-            Part::Ok | Part::RowsEnd => {
-                self.relayed.results += 1;
-                self.note_ok(seen, payload)?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn note_ok(&mut self, seen: &Seen, payload: &[u8]) -> Result<(), Malformed> {
-        let capabilities = self.upstream.capabilities();
-        let Some(ok) = filter::as_ok(seen, payload, capabilities)? else { return Ok(()) };
-        self.relayed.affected_rows += ok.affected_rows;
-        for change in &ok.changes {
-            match change {
-                StateChange::Gtids(gtids) => self.relayed.gtids.push(gtids.clone()),
-                StateChange::SystemVariable { name, value } if name == b"last_gtid" => {
-                    self.relayed.gtids.push(value.clone());
-                }
-                StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
-                StateChange::SystemVariable { .. } | StateChange::Schema(_) => {
-                    self.relayed.session_changed = true;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     /// Puts `payload` in the place of the frame at the front of what is not yet checked.
@@ -270,7 +274,9 @@ impl<'a> Relay<'a> {
     async fn infile(&mut self, seq: u8) -> Result<(), Lost> {
         self.release();
         self.capture = None;
-        let Some(wire) = &mut self.wire else { return Err(Malformed { what: "LOCAL INFILE without a client" }.into()) };
+        let Some(wire) = &mut self.wire else {
+            return Err(Malformed { what: "LOCAL INFILE without a client" }.into());
+        };
         wire.flush().await?;
         wire.set_seq(seq.wrapping_add(1));
         let mut frames = BytesMut::new();

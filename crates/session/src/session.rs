@@ -173,7 +173,8 @@ impl Session {
     pub(crate) async fn change_user(&mut self, change: ChangeUser) -> Result<(), AdmitError> {
         let before = self.admitted.hand_over();
         let id = before.connection_id;
-        *self.admitted = crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
+        *self.admitted =
+            crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
         self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
         self.shared.registry.add(id, &self.handle);

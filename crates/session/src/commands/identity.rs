@@ -51,4 +51,3 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     }
     Ok(Flow::Continue)
 }
-

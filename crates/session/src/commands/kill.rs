@@ -45,7 +45,8 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
         Target::Client(thread_id) => {
             let text = query.text();
             let replaced =
-                [&text[..kill.id_at.start], thread_id.to_string().as_bytes(), &text[kill.id_at.end..]].concat();
+                [&text[..kill.id_at.start], thread_id.to_string().as_bytes(), &text[kill.id_at.end..]]
+                    .concat();
             forward(session, &query.with_text(&replaced), &replaced, &no_effects()).await
         }
         Target::Idle { own } => Ok(end_idle(session, kill.id, own, kill.query_only)),
@@ -69,7 +70,9 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     payload.extend_from_slice(&id.to_le_bytes());
     let effects = no_effects();
     let command = Command::ProcessKill;
-    session.forward(Forward { payload: &payload, command, effects: &effects, text: &[], capture: None }).await?;
+    session
+        .forward(Forward { payload: &payload, command, effects: &effects, text: &[], capture: None })
+        .await?;
     Ok(Flow::Continue)
 }
 
@@ -79,7 +82,9 @@ fn end_idle(session: &mut Session, id: u64, own: bool, query_only: bool) -> Flow
         session.put_error(&ErrPacket::new(1095, "HY000", &format!("You are not owner of thread {id}")));
         return Flow::Continue;
     }
-    if !query_only && let Some(handle) = u32::try_from(id).ok().and_then(|id| session.shared.registry.find(id)) {
+    if !query_only
+        && let Some(handle) = u32::try_from(id).ok().and_then(|id| session.shared.registry.find(id))
+    {
         debug!(id, "killed");
         handle.end();
     }

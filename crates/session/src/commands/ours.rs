@@ -136,7 +136,8 @@ async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
 pub(super) fn shows_our_warnings(session: &mut Session, text: &[u8]) -> bool {
     let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
     let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let is = |word: Option<&[u8]>, text: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()));
+    let is =
+        |word: Option<&[u8]>, text: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()));
     let shows = is(words.next(), "show") && is(words.next(), "warnings") && words.next().is_none();
     if !shows || session.state.warnings.is_empty() {
         return false;
@@ -146,7 +147,11 @@ pub(super) fn shows_our_warnings(session: &mut Session, text: &[u8]) -> bool {
         .warnings
         .iter()
         .map(|warning| {
-            [Cell::text("Warning"), Cell::Number(warning.code.to_string()), Cell::text(warning.message.clone())]
+            [
+                Cell::text("Warning"),
+                Cell::Number(warning.code.to_string()),
+                Cell::text(warning.message.clone()),
+            ]
         })
         .collect();
     local::put_rows(session, &["Level", "Code", "Message"], &rows);

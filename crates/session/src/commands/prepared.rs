@@ -25,8 +25,9 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
     let prepared = Arc::new(Prepared { effects: freshet_sql::effects(text, session.modes()) });
     let effects = no_effects();
     let command = Command::StmtPrepare;
-    let relayed =
-        session.forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None }).await?;
+    let relayed = session
+        .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
+        .await?;
     if let Some(id) = relayed.prepared {
         session.state.prepared_last = Some(Arc::clone(&prepared));
         if session.state.prepared.len() < PREPARED_MAX {
@@ -42,7 +43,9 @@ pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Comma
         return unavailable(session, &error);
     }
     let effects = effects_of(session, statement_id(packet));
-    session.forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None }).await?;
+    session
+        .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
+        .await?;
     Ok(Flow::Continue)
 }
 

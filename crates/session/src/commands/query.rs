@@ -60,7 +60,9 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             forward(session, &payload, rest.as_bytes(), &effects).await
         }
         Request::Ours(statement) => ours::handle(session, statement).await,
-        Request::Kill { query_only, id, id_at } => kill::statement(session, query, kill::Kill { query_only, id, id_at }).await,
+        Request::Kill { query_only, id, id_at } => {
+            kill::statement(session, query, kill::Kill { query_only, id, id_at }).await
+        }
         Request::Other(effects) => {
             if ours::shows_our_warnings(session, query.text()) {
                 return Ok(Flow::Continue);

@@ -22,7 +22,11 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> bool 
     session.answer_from_memory(&text, key)
 }
 
-pub(super) async fn handle(session: &mut Session, query: Query<'_>, hint: Option<Hint>) -> Result<Flow, Lost> {
+pub(super) async fn handle(
+    session: &mut Session,
+    query: Query<'_>,
+    hint: Option<Hint>,
+) -> Result<Flow, Lost> {
     let modes = session.modes();
     let text = query.text();
     if let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, modes) {
@@ -31,7 +35,8 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, hint: Option
     session.refresh_key();
     let schema = session.schema();
     let shared = Arc::clone(&session.shared);
-    let template = shared.templates.of(text, schema.as_deref(), modes, (shared.freshness(), &shared.upstream)).await;
+    let template =
+        shared.templates.of(text, schema.as_deref(), modes, (shared.freshness(), &shared.upstream)).await;
     let key = key_for(session, &template, hint);
     // The first look was before the environment was known, or with a temporary table in the way.
     if let Some(key) = key
@@ -106,8 +111,7 @@ async fn fill(
     let started = Instant::now();
     let capture = Some(Capture::new(session.shared.cache.limit()));
     let text = query.text();
-    let forward =
-        Forward { payload, command: Command::Query, effects: &template.effects, text, capture };
+    let forward = Forward { payload, command: Command::Query, effects: &template.effects, text, capture };
     let relayed = session.forward(forward).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let stored = match relayed.captured {

@@ -31,14 +31,14 @@ fn what_is_keyed_makes_another_environment_and_what_is_not_does_not() {
     let query = query();
     let environments = Environments::default();
     let id = |values: &[(&str, &str)]| {
-        environments
-            .intern(Environment::read(&query, b"user", &row(&query, values), Flavor::MySql))
-            .id
+        environments.intern(Environment::read(&query, b"user", &row(&query, values), Flavor::MySql)).id
     };
     let plain = id(&[]);
     assert_ne!(plain, 0);
     assert_eq!(id(&[("wait_timeout", "5")]), plain);
-    for (name, value) in [("sql_mode", "ANSI_QUOTES"), ("time_zone", "+01:00"), ("schema", "other"), ("role", "r")] {
+    for (name, value) in
+        [("sql_mode", "ANSI_QUOTES"), ("time_zone", "+01:00"), ("schema", "other"), ("role", "r")]
+    {
         assert_ne!(id(&[(name, value)]), plain, "{name}");
     }
 }

@@ -13,6 +13,9 @@ pub(super) fn parse(text: &[u8], flavor: Flavor) -> Option<Gtid> {
 
 /// `uuid:number` or, since MySQL 8.3, `uuid:tag:number`.
 fn parse_mysql(text: &str) -> Option<Gtid> {
+    if text.contains(',') {
+        return None;
+    }
     let (source, number) = text.rsplit_once(':')?;
     let (uuid, tag) = source.split_once(':').unwrap_or((source, ""));
     let hex: String = uuid.chars().filter(|at| *at != '-').collect();

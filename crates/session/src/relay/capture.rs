@@ -96,3 +96,6 @@ impl Capture {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,3 +69,6 @@ fn is_default(change: &StateChange) -> bool {
         _ => true,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,8 @@ const FORM: Capabilities = Capabilities::DEPRECATE_EOF
 impl Session {
     /// Which kind of server is behind us.
     pub(crate) fn flavor(&self) -> Flavor {
-        let known = self.admitted.upstream.as_ref().map(|upstream| flavor_of(&upstream.greeting().server_version));
+        let known =
+            self.admitted.upstream.as_ref().map(|upstream| flavor_of(&upstream.greeting().server_version));
         known.unwrap_or_else(|| self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor))
     }
 
@@ -115,7 +116,8 @@ impl Session {
     /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.
     pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
         let kind = self.state.locals.effective_type(&self.shared.globals);
-        let free = self.state.autocommits() && !self.state.locked && !self.state.one_shot && !self.state.tells_all;
+        let free =
+            self.state.autocommits() && !self.state.locked && !self.state.one_shot && !self.state.tells_all;
         match &self.state.environment {
             Known::Read(environment) if free && kind != TYPE_OFF && environment.refused.is_none() => {
                 let strips = self.state.locals.strips_comments(&self.shared.globals);
@@ -141,23 +143,31 @@ impl Session {
 
 /// What a greeting says of the server's kind.
 fn flavor_of(version: &[u8]) -> Flavor {
-    if version.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb")) { Flavor::MariaDb } else { Flavor::MySql }
+    if version.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb")) {
+        Flavor::MariaDb
+    } else {
+        Flavor::MySql
+    }
 }
 
 /// Asks the server to report what we must know: under which GTID a commit went, and changes of variables that no
 /// statement names. A server that cannot is bounded by positions instead, and its procedures are re-read.
 async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<(), Error> {
-    let mut names: Vec<&str> =
-        vec!["autocommit", "character_set_client", "character_set_connection", "character_set_results", "time_zone"];
+    let mut names: Vec<&str> = vec![
+        "autocommit",
+        "character_set_client",
+        "character_set_connection",
+        "character_set_results",
+        "time_zone",
+    ];
     names.extend(query.variables().iter().filter(|name| !VOLATILE.contains(name)));
     names.sort_unstable();
     names.dedup();
     let assignments = match flavor_of(&upstream.greeting().server_version) {
         Flavor::MariaDb => format!("session_track_system_variables='{},last_gtid'", names.join(",")),
-        Flavor::MySql => format!(
-            "session_track_gtids=OWN_GTID, session_track_system_variables='{}'",
-            names.join(",")
-        ),
+        Flavor::MySql => {
+            format!("session_track_gtids=OWN_GTID, session_track_system_variables='{}'", names.join(","))
+        }
     };
     match upstream.query(&format!("SET SESSION {assignments}")).await {
         Err(error) if !error.leaves_connection_usable() => Err(error),

@@ -104,7 +104,11 @@ impl Session {
     }
 
     /// Passes the answer to `command` on.
-    pub(crate) async fn relay(&mut self, command: Command, capture: Option<Capture>) -> Result<Relayed, Lost> {
+    pub(crate) async fn relay(
+        &mut self,
+        command: Command,
+        capture: Option<Capture>,
+    ) -> Result<Relayed, Lost> {
         let filter = Filter { capabilities: self.capabilities(), tells_all: self.state.tells_all };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
@@ -124,7 +128,8 @@ impl Session {
             let plain = relayed.error.is_none() && is_plain_set(text);
             self.state.environment.changed_by(text, plain);
         }
-        self.state.one_shot = effects.session && is_set_transaction(text) || self.state.one_shot && effects.session;
+        self.state.one_shot =
+            effects.session && is_set_transaction(text) || self.state.one_shot && effects.session;
         let shared = &self.shared;
         if self.environment().is_none_or(|known| known.unlogged)
             && let Some(in_flight) = &in_flight

@@ -60,7 +60,9 @@ impl TemporaryTables {
             Temporary::Creates(made) => {
                 let Self::Known(tables) = self else { return };
                 for table in made {
-                    let Some(schema) = table.schema.as_deref().or(schema) else { return *self = Self::Unknown };
+                    let Some(schema) = table.schema.as_deref().or(schema) else {
+                        return *self = Self::Unknown;
+                    };
                     tables.insert((schema.to_owned(), table.name.clone()));
                 }
                 if tables.len() > TEMPORARY_TABLES_MAX {
@@ -171,3 +173,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+use super::*;
+use crate::commands::no_effects;
+
+fn write() -> Effects {
+    Effects { writes: Writes::Tables(vec![TableName::of("d", "t")]), ..no_effects() }
+}
+
+fn relayed(gtids: &[&str]) -> Relayed {
+    Relayed {
+        status: Some(StatusFlags::AUTOCOMMIT),
+        results: 1,
+        gtids: gtids.iter().map(|gtid| gtid.as_bytes().to_vec()).collect(),
+        ..Relayed::default()
+    }
+}
+
+fn is_exact(effects: &Effects, relayed: &Relayed) -> bool {
+    matches!(outcome(effects, relayed, false, Flavor::MariaDb), Outcome::Committed(_))
+}
+
+#[test]
+fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
+    assert!(is_exact(&write(), &relayed(&["0-1-7"])));
+    let commit = Effects { transaction: TransactionEffect::Ends, ..no_effects() };
+    assert!(is_exact(&commit, &relayed(&["0-1-7"])));
+
+    assert!(!is_exact(&write(), &relayed(&[])), "no GTID was reported");
+    assert!(!is_exact(&write(), &relayed(&["0-1-7", "0-1-8"])), "two commits");
+    assert!(!is_exact(&write(), &relayed(&["garbage"])));
+    let call = Effects { writes: Writes::Everything, ..no_effects() };
+    assert!(!is_exact(&call, &relayed(&["0-1-7"])), "a procedure commits as often as it likes");
+    let ddl = Effects { transaction: TransactionEffect::MayCommit, ..write() };
+    assert!(!is_exact(&ddl, &relayed(&["0-1-7"])), "a definition may take several");
+    let failed = Relayed { error: Some(1062), ..relayed(&["0-1-7"]) };
+    assert!(!is_exact(&write(), &failed), "part of it may have stayed");
+    let several = Relayed { results: 2, ..relayed(&["0-1-7"]) };
+    assert!(!is_exact(&write(), &several));
+    assert!(matches!(
+        outcome(&write(), &relayed(&["0-1-7"]), true, Flavor::MariaDb),
+        Outcome::CommittedSomewhere
+    ));
+}
+
+#[test]
+fn unlogged_writes_are_stamped_above_all_that_answers_may_rest_on() {
+    let freshness = Freshness::new();
+    freshness.publish_applied(Position::new(10));
+    freshness.publish_visible(Position::new(12));
+    let dep = freshness.table("d", "t").definition;
+    stamp_unlogged(&[dep], &freshness);
+    assert_eq!(freshness.stamp_of(dep), Position::new(13));
+}

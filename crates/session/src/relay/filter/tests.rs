@@ -1,0 +1,60 @@
+use super::*;
+
+const BASE: Capabilities = Capabilities::PROTOCOL_41;
+
+fn ok(changes: Vec<StateChange>) -> OkPacket {
+    let mut status = StatusFlags::AUTOCOMMIT;
+    status.set(StatusFlags::SESSION_STATE_CHANGED, !changes.is_empty());
+    OkPacket { affected_rows: 3, status, info: b"Rows matched: 3".to_vec(), changes, ..OkPacket::default() }
+}
+
+fn variable(name: &str, value: &str) -> StateChange {
+    StateChange::SystemVariable { name: name.into(), value: value.into() }
+}
+
+/// What a client with `client` gets of `packet`, which came over a connection that tracks sessions.
+fn passed(packet: &OkPacket, client: Capabilities, tells_all: bool) -> OkPacket {
+    let upstream = BASE | Capabilities::SESSION_TRACK;
+    let payload = packet.encode(upstream, 0);
+    let seen =
+        Seen { part: Part::Ok, last: true, status: Some(packet.status), status_at: None, warnings: None };
+    let filter = Filter { capabilities: client, tells_all };
+    let rewritten = filter.rewritten(&seen, &payload, upstream).unwrap();
+    OkPacket::parse(rewritten.as_deref().unwrap_or(&payload), client).unwrap()
+}
+
+#[test]
+fn a_client_without_session_tracking_gets_the_older_form() {
+    let given = ok(vec![StateChange::Gtids(b"u:1".to_vec()), variable("time_zone", "UTC")]);
+    assert_eq!(passed(&given, BASE, false), ok(vec![]));
+}
+
+#[test]
+fn only_what_we_asked_for_is_taken_out() {
+    let tracks = BASE | Capabilities::SESSION_TRACK;
+    let schema = StateChange::Schema(b"test".to_vec());
+    let given = ok(vec![
+        StateChange::Gtids(b"u:1".to_vec()),
+        variable("last_gtid", "0-1-7"),
+        variable("sql_mode", ""),
+        variable("time_zone", "UTC"),
+        schema.clone(),
+    ]);
+    assert_eq!(passed(&given, tracks, false), ok(vec![variable("time_zone", "UTC"), schema]));
+    assert_eq!(passed(&given, tracks, true), given);
+    // Nothing is left: the flag that announces something goes too.
+    let ours = ok(vec![StateChange::Gtids(b"u:1".to_vec())]);
+    assert_eq!(passed(&ours, tracks, false), ok(vec![]));
+}
+
+#[test]
+fn an_eof_packet_is_no_ok_packet() {
+    let seen = Seen {
+        part: Part::RowsEnd,
+        last: true,
+        status: Some(StatusFlags::AUTOCOMMIT),
+        status_at: Some(3),
+        warnings: Some(0),
+    };
+    assert!(as_ok(&seen, &[0xfe, 0, 0, 2, 0], BASE).unwrap().is_none());
+}

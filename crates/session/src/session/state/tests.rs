@@ -1,0 +1,56 @@
+use freshet_sql::TableName;
+
+use super::*;
+use crate::commands::no_effects;
+
+fn state() -> State {
+    State::new(StatusFlags::AUTOCOMMIT)
+}
+
+fn creates(name: TableName) -> Effects {
+    Effects { temporary: Temporary::Creates(vec![name]), ..no_effects() }
+}
+
+#[test]
+fn a_temporary_table_counts_from_before_its_statement_until_after_its_drop() {
+    let mut state = state();
+    state.about_to(&creates(TableName::of("d", "t")));
+    assert!(state.temporary.shadow("d", "t"));
+    assert!(state.temporary.shadow("D", "T"), "the server may not tell them apart");
+    assert!(!state.temporary.surely_shadow("D", "T"));
+    assert!(!state.temporary.shadow("d", "u"));
+    let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..no_effects() };
+    state.about_to(&drops);
+    assert!(state.temporary.shadow("d", "t"), "the drop may fail");
+    state.succeeded(&drops);
+    assert!(state.temporary.is_empty());
+}
+
+#[test]
+fn a_procedure_or_a_name_without_a_schema_may_hide_any_table() {
+    let mut state = state();
+    state.about_to(&creates(TableName::bare("t")));
+    assert!(matches!(state.temporary, TemporaryTables::Unknown));
+    assert!(state.temporary.shadow("any", "table"));
+    assert!(!state.temporary.surely_shadow("any", "table"));
+}
+
+#[test]
+fn locks_are_in_force_from_before_lock_tables_until_unlock_succeeds() {
+    let mut state = state();
+    state.about_to(&Effects { locks_tables: Some(true), ..no_effects() });
+    assert!(state.locked);
+    let unlock = Effects { locks_tables: Some(false), ..no_effects() };
+    state.about_to(&unlock);
+    assert!(state.locked);
+    state.succeeded(&unlock);
+    assert!(!state.locked);
+}
+
+#[test]
+fn only_the_sessions_own_flags_are_put_into_answers_from_memory() {
+    let mut state = state();
+    state.status |= StatusFlags::NO_INDEX | StatusFlags::MORE_RESULTS | StatusFlags::IN_TRANS;
+    assert_eq!(state.status_for_answers(), StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANS);
+    assert!(!state.autocommits());
+}
