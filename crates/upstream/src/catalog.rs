@@ -52,7 +52,16 @@ pub enum CatalogError {
     Unsettled,
     /// It could not be read.
     #[error(transparent)]
-    Failed(#[from] Error),
+    Failed(Error),
+}
+
+impl From<Error> for CatalogError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unsettled => Self::Unsettled,
+            other => Self::Failed(other),
+        }
+    }
 }
 
 /// What a definition change may have concerned.

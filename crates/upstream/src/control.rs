@@ -3,7 +3,7 @@
 use freshet_protocol::{Capabilities, Login};
 
 use crate::config::Config;
-use crate::connection::Connection;
+use crate::connection::{Connection, Rows};
 use crate::error::Error;
 use crate::password::Password;
 
@@ -16,9 +16,14 @@ const WANT: Capabilities = Capabilities::DEPRECATE_EOF
     .union(Capabilities::PLUGIN_AUTH);
 /// The session that our questions are written for. The modes decide how the server quotes what it
 /// shows us; the long wait lets a connection on which little is asked live on; the isolation makes
-/// each question see what is committed when it is asked.
+/// each question see what is committed when it is asked; and a definition that is being changed is
+/// not waited for, because others wait behind us.
 const SESSION: &str = "SET SESSION sql_mode = '', autocommit = 1, wait_timeout = 86400, \
-     sql_select_limit = DEFAULT, max_join_size = DEFAULT";
+     lock_wait_timeout = 1, sql_select_limit = DEFAULT, max_join_size = DEFAULT";
+/// So that no warning is lost. MySQL lets only some accounts set this; the others do with fewer.
+const ALL_WARNINGS: &str = "SET SESSION max_error_count = 65535";
+/// ER_WARN_I_S_SKIPPED_TABLE: information_schema leaves a table out that is being changed.
+const SKIPPED_TABLE: &str = "1684";
 /// Both servers take this form, and neither the other's name of the variable.
 const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 /// Connection attributes by which an operator recognises us in the process list.
@@ -35,7 +40,29 @@ pub async fn connect(config: &Config) -> Result<Connection, Error> {
     let (mut connection, _) = dialled.login(login(config), &mut password).await?;
     connection.query(SESSION).await?;
     connection.query(ISOLATION).await?;
-    Ok(connection)
+    match connection.query(ALL_WARNINGS).await {
+        Ok(_) | Err(Error::Server(_)) => Ok(connection),
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks information_schema about definitions, and takes no answer that leaves something out.
+///
+/// MariaDB opens each table to describe it. One that is locked for a change it leaves out, whole or
+/// in part, with a warning; and if that change fails, the stream never tells of it.
+///
+/// # Errors
+/// [`Error::Unsettled`] if something was left out; asked again later, it will not be.
+pub async fn query_definitions(connection: &mut Connection, sql: &str) -> Result<Rows, Error> {
+    let rows = connection.query(sql).await?;
+    if rows.warnings > 0 {
+        let warnings = connection.query("SHOW WARNINGS").await?;
+        let all_shown = warnings.rows.len() >= usize::from(rows.warnings);
+        if !all_shown || warnings.texts().any(|warning| warning.get(1) == Some(&SKIPPED_TABLE)) {
+            return Err(Error::Unsettled);
+        }
+    }
+    Ok(rows)
 }
 
 /// A login with our own account, the answer still open.

@@ -56,6 +56,9 @@ pub enum Error {
         /// The bound, in bytes.
         max: usize,
     },
+    /// The server left out of its answer a definition that is being changed just now.
+    #[error("a definition is being changed")]
+    Unsettled,
     /// The server's answer to one of our own questions was not of the form expected.
     #[error("unexpected answer to {question}")]
     Unexpected {
@@ -96,19 +99,21 @@ impl Error {
         let (code, state) = match self {
             Self::Server(packet) => return packet.clone(),
             Self::Connect { .. } => (code::CANNOT_CONNECT, "HY000"),
-            Self::TimedOut { .. } | Self::Io(_) | Self::Closed => (code::SERVER_LOST, "08S01"),
+            Self::TimedOut { .. } | Self::Io(_) | Self::Closed | Self::Unsettled => {
+                (code::SERVER_LOST, "08S01")
+            }
             Self::Tls(_) => (code::TLS, "HY000"),
             Self::Authentication { .. } => (code::PLUGIN, "HY000"),
             Self::Protocol(_) | Self::Frame(_) | Self::TooLarge { .. } | Self::Unexpected { .. } => {
                 (code::MALFORMED, "08S01")
             }
         };
-        ErrPacket::new(code, state, &self.to_string())
+        ErrPacket::new(code, state, self.to_string())
     }
 
     /// Whether the connection can still be used after this failure: only when the server answered
     /// in good order.
     pub fn leaves_connection_usable(&self) -> bool {
-        matches!(self, Self::Server(_))
+        matches!(self, Self::Server(_) | Self::Unsettled)
     }
 }

@@ -33,6 +33,12 @@ impl Secret {
     }
 }
 
+impl From<Vec<u8>> for Secret {
+    fn from(password: Vec<u8>) -> Self {
+        Self::new(password)
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")

@@ -1,5 +1,5 @@
 //! What the catalog says of real tables on real servers.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod common;
 
@@ -174,6 +174,48 @@ async fn definitions_that_change(config: Config) {
     assert!(matches!(bench.load("up_cat", "r").await, Err(CatalogError::Unsettled)));
     bench.read_foreign_keys().await;
     assert!(bench.table("r").await.reaches.is_empty());
+}
+
+/// A table that is locked for a change is not described by halves. LOCK TABLES does not go as far as
+/// a change does, so the change is held up by a transaction that reads the table.
+async fn while_it_changes(config: Config) {
+    let mut admin = connect(&config).await;
+    let (mut reader, mut changer) = (connect(&config).await, connect(&config).await);
+    run(
+        &mut admin,
+        &[
+            "DROP DATABASE IF EXISTS up_lock",
+            "CREATE DATABASE up_lock",
+            "CREATE TABLE up_lock.t (id INT, v DATETIME AS (NULL) VIRTUAL)",
+        ],
+    )
+    .await;
+    let mut bench = Bench::new(&config).await;
+    run(&mut reader, &["BEGIN", "SELECT * FROM up_lock.t"]).await;
+    run(&mut changer, &["SET SESSION lock_wait_timeout = 2"]).await;
+    let changing = async { changer.query("ALTER TABLE up_lock.t ADD COLUMN c INT").await };
+    let loading = async {
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        let begun = std::time::Instant::now();
+        let loaded = bench.load("up_lock", "t").await;
+        assert!(begun.elapsed().as_millis() < 1500, "nobody may be kept waiting");
+        match loaded {
+            Ok(table) => assert_eq!((table.engine.as_str(), &table.cacheable), ("InnoDB", &Ok(()))),
+            Err(error) => assert!(matches!(error, CatalogError::Unsettled), "{error}"),
+        }
+    };
+    let (changed, ()) = tokio::join!(changing, loading);
+    println!("the change: {:?}", changed.map(|_| ()).map_err(|error| error.to_string()));
+}
+
+#[test]
+fn mariadb_while_it_changes() {
+    with_server(MARIADB, while_it_changes);
+}
+
+#[test]
+fn mysql_while_it_changes() {
+    with_server(MYSQL, while_it_changes);
 }
 
 /// An account that sees little: what it cannot see is not cached.

@@ -1,5 +1,5 @@
 //! What the check says of real servers, to accounts with all privileges and with none.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod common;
 

@@ -1,9 +1,11 @@
 //! The foreign keys of a whole server through which a change of one table changes another.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use super::Name;
 use crate::connection::{Connection, Rows};
+use crate::control::query_definitions;
 use crate::error::Error;
 use crate::server::ServerInfo;
 
@@ -20,6 +22,10 @@ const STANDARD_COLUMNS: &str = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERE
 /// The bits of InnoDB's TYPE that say NO ACTION, on delete and on update. RESTRICT is no bit at
 /// all, and all others change the child.
 const INNODB_PASSIVE: u64 = 16 | 32;
+
+/// How often, and how long after one another, the list is read while a table in it is being changed.
+const READINGS_MAX: usize = 10;
+const READING_PAUSE: Duration = Duration::from_millis(100);
 
 /// One foreign key that makes a change of the parent change the child.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,11 +46,22 @@ pub struct ForeignKeys {
 }
 
 impl ForeignKeys {
-    /// Reads them.
+    /// Reads them, again for a moment if a table is just being changed.
     ///
     /// # Errors
-    /// If the connection breaks or the server refuses.
+    /// If the connection breaks or the server refuses; [`Error::Unsettled`] if a table is being
+    /// changed for longer.
     pub async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
+        for _ in 1..READINGS_MAX {
+            match Self::read_once(connection, server).await {
+                Err(Error::Unsettled) => tokio::time::sleep(READING_PAUSE).await,
+                other => return other,
+            }
+        }
+        Self::read_once(connection, server).await
+    }
+
+    async fn read_once(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         if server.privileges.has("PROCESS") {
             let question = if server.is_mariadb() { innodb_mariadb() } else { INNODB_MYSQL.to_owned() };
             match connection.query(&question).await {
@@ -57,11 +74,11 @@ impl ForeignKeys {
                 Err(error) => return Err(error),
             }
         }
-        let rows = connection.query(STANDARD).await?;
+        let rows = query_definitions(connection, STANDARD).await?;
         let mut keys: Vec<ForeignKey> = from_standard(&rows).collect();
         let is_complete = server.privileges.has("SELECT");
         if !is_complete {
-            keys.extend(unexplained(&rows, &connection.query(STANDARD_COLUMNS).await?));
+            keys.extend(unexplained(&rows, &query_definitions(connection, STANDARD_COLUMNS).await?));
         }
         Ok(Self { is_complete, ..Self::from_keys(keys) })
     }

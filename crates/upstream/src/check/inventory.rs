@@ -67,7 +67,7 @@ pub(super) fn cascades(server: &ServerInfo, keys: &ForeignKeys) -> Finding {
 /// What the server would not tell. A broken connection stays an error.
 pub(super) fn unread(subject: &'static str, error: Error) -> Result<Finding, Error> {
     match error {
-        Error::Server(_) => {
+        Error::Server(_) | Error::Unsettled => {
             Ok(Finding::degraded(subject, format!("could not be read: {error}"), "").without_remedy())
         }
         broken => Err(broken),

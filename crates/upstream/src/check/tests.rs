@@ -25,7 +25,8 @@ fn a_server_in_order_has_no_obstacle() {
 
 #[test]
 fn each_setting_has_its_state_and_its_remedy() {
-    let cases: &[(&str, (&str, &str), &str, State, &str)] = &[
+    type Case = (&'static str, (&'static str, &'static str), &'static str, State, &'static str);
+    let cases: &[Case] = &[
         (MYSQL, ("log_bin", "OFF"), "log_bin", State::Missing, "[mysqld]"),
         (MARIADB, ("log_bin", "OFF"), "log_bin", State::Missing, "[mariadbd]"),
         (

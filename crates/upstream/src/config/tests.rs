@@ -10,7 +10,8 @@ fn tcp(host: &str, port: u16) -> Address {
 
 #[test]
 fn urls_mean_what_they_say() {
-    let cases: &[(&str, Address, &str, &[u8], Option<&str>)] = &[
+    type Case = (&'static str, Address, &'static str, &'static [u8], Option<&'static str>);
+    let cases: &[Case] = &[
         ("mysql://root:pw@db.example:3307/shop", tcp("db.example", 3307), "root", b"pw", Some("shop")),
         ("mariadb://root@db", tcp("db", 3306), "root", b"", None),
         ("mysql://a%40b:p%3aw%2f%25@h/", tcp("h", 3306), "a@b", b"p:w/%", None),

@@ -1,6 +1,6 @@
 //! Questions whose answers are small: whole results of the text protocol in memory.
 
-use freshet_protocol::{Capabilities, Column, Command, ErrPacket, OkPacket, Reader, StatusFlags};
+use freshet_protocol::{Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, Reader, StatusFlags};
 
 use super::Connection;
 use crate::error::Error;
@@ -28,6 +28,8 @@ pub struct Rows {
     pub columns: Vec<Column>,
     /// The rows.
     pub rows: Vec<Row>,
+    /// How many warnings the server has to show for it.
+    pub warnings: u16,
 }
 
 impl Rows {
@@ -86,7 +88,7 @@ impl Connection {
         match head.first() {
             Some(&OK) => {
                 let ok = OkPacket::parse(&head, self.capabilities)?;
-                return Ok((Rows::default(), ok.status));
+                return Ok((Rows { warnings: ok.warnings, ..Rows::default() }, ok.status));
             }
             Some(&ERR) => return Err(Error::Server(ErrPacket::parse(&head)?)),
             None | Some(&LOCAL_INFILE) => return Err(Error::Unexpected { question: "a query" }),
@@ -114,8 +116,8 @@ impl Connection {
             match packet.first() {
                 Some(&ERR) => return Err(Error::Server(ErrPacket::parse(&packet)?)),
                 Some(&EOF) if ends_rows(packet.len(), self.capabilities) => {
-                    let status = end_status(&packet, self.capabilities)?;
-                    return Ok((Rows { columns, rows }, status));
+                    let (status, warnings) = end(&packet, self.capabilities)?;
+                    return Ok((Rows { columns, rows, warnings }, status));
                 }
                 _ => {}
             }
@@ -132,11 +134,13 @@ fn ends_rows(len: usize, capabilities: Capabilities) -> bool {
     len < if capabilities.deprecate_eof() { OK_AS_EOF_LEN_BELOW } else { EOF_LEN_BELOW }
 }
 
-fn end_status(packet: &[u8], capabilities: Capabilities) -> Result<StatusFlags, Error> {
+fn end(packet: &[u8], capabilities: Capabilities) -> Result<(StatusFlags, u16), Error> {
     if capabilities.deprecate_eof() {
-        return Ok(OkPacket::parse(packet, capabilities)?.status);
+        let ok = OkPacket::parse(packet, capabilities)?;
+        return Ok((ok.status, ok.warnings));
     }
-    Ok(freshet_protocol::EofPacket::parse(packet)?.status)
+    let eof = EofPacket::parse(packet)?;
+    Ok((eof.status, eof.warnings))
 }
 
 fn row(packet: &[u8], columns: usize) -> Result<Row, Error> {

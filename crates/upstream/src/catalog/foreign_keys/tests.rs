@@ -2,7 +2,7 @@ use super::*;
 
 fn rows(lines: &[&[&str]]) -> Rows {
     let row = |line: &&[&str]| line.iter().map(|text| Some(text.as_bytes().to_vec())).collect();
-    Rows { columns: Vec::new(), rows: lines.iter().map(row).collect() }
+    Rows { rows: lines.iter().map(row).collect(), ..Rows::default() }
 }
 
 fn name(schema: &str, name: &str) -> Name {

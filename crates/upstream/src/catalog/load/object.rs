@@ -4,7 +4,7 @@ use freshet_sql::view_tables;
 
 use crate::catalog::{Name, TableKind, generated, rules};
 use crate::connection::{Connection, Rows};
-use crate::control::quote;
+use crate::control::{query_definitions, quote};
 use crate::error::Error;
 use crate::server::ServerInfo;
 
@@ -61,7 +61,11 @@ pub(super) async fn is_seen(
 
 async fn tables(connection: &mut Connection, asked: &Name) -> Result<Rows, Error> {
     let what = "TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, CREATE_OPTIONS";
-    connection.query(&format!("SELECT {what} FROM information_schema.TABLES WHERE {}", of_table(asked))).await
+    query_definitions(
+        connection,
+        &format!("SELECT {what} FROM information_schema.TABLES WHERE {}", of_table(asked)),
+    )
+    .await
 }
 
 /// The row with exactly this name: the server compares more loosely than it names.
@@ -91,7 +95,7 @@ async fn read_view(
     view.kind = TableKind::View { names: Vec::new() };
     let question =
         format!("SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE {}", of_table(&view.name));
-    let rows = connection.query(&question).await?;
+    let rows = query_definitions(connection, &question).await?;
     let text = rows.text(0, 0).unwrap_or_default();
     if text.is_empty() {
         return Ok(Some("our account cannot see the view's text (it needs SELECT and SHOW VIEW)".into()));
@@ -124,7 +128,7 @@ async fn columns_refusal(
          WHERE EXTRA LIKE '%VIRTUAL%' AND {}",
         of_table(name)
     );
-    let rows = connection.query(&question).await?;
+    let rows = query_definitions(connection, &question).await?;
     let columns =
         rows.texts().filter_map(|row| <[&str; 2]>::try_from(row).ok()).map(|[name, text]| (name, text));
     let volatile = generated::volatile(server, columns);
@@ -145,7 +149,7 @@ async fn sees_all_columns(
         "SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE PRIVILEGE_TYPE = 'SELECT' AND {}",
         of_table(name)
     );
-    Ok(!connection.query(&question).await?.rows.is_empty())
+    Ok(!query_definitions(connection, &question).await?.rows.is_empty())
 }
 
 /// Whether changes of a table may run triggers; they do if our account cannot see that they do not.
@@ -157,7 +161,7 @@ async fn has_triggers(connection: &mut Connection, server: &ServerInfo, name: &N
         "SELECT 1 FROM information_schema.TRIGGERS WHERE {} LIMIT 1",
         these("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", name)
     );
-    Ok(!connection.query(&question).await?.rows.is_empty())
+    Ok(!query_definitions(connection, &question).await?.rows.is_empty())
 }
 
 fn of_table(name: &Name) -> String {
