@@ -135,7 +135,10 @@ pub fn fresh_schema(server: &Server, schema: &str) -> Conn {
     run(
         &mut conn,
         &[
+            // A table of another schema may refer to one of this.
+            "SET foreign_key_checks = 0",
             &format!("DROP DATABASE IF EXISTS {schema}"),
+            "SET foreign_key_checks = 1",
             &format!("CREATE DATABASE {schema}"),
             &format!("USE {schema}"),
         ],
