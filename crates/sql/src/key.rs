@@ -22,7 +22,7 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
     let mut lexer = Lexer::new(trimmed, modes);
     let mut out = Vec::with_capacity(trimmed.len());
     let mut last_end = 0;
-    while let Some(token) = lexer.next() {
+    for token in lexer.by_ref() {
         if token.kind == Kind::Unknown {
             return Cow::Borrowed(trimmed);
         }

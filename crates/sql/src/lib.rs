@@ -7,26 +7,41 @@
 //!
 //! Its shape: one lexer that cuts exactly as the servers do; quick answers from tokens for every request; and a full
 //! parser, asked once for each template, which is fed with our tokens, so that there is only one lexer to be right.
-#![allow(clippy::unimplemented, dead_code)]
+mod modes;
+
+mod token;
+
+mod words;
+
+mod string;
+
+mod lex;
+
+mod functions;
+
+mod scan;
+
+mod statement;
+
+mod ddl;
+
+mod hint;
+
+mod ours;
+
+mod effects;
+
+mod request;
+
+mod key;
+
+mod shape;
+
+mod reason;
 
 mod analysis;
+
 mod binlog;
-mod ddl;
-mod effects;
-mod functions;
-mod hint;
-mod key;
-mod lex;
-mod modes;
-mod ours;
-mod reason;
-mod request;
-mod scan;
-mod shape;
-mod statement;
-mod string;
-mod token;
-mod words;
 
 pub use analysis::{Analysis, analyse, pure_expression, view_tables};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};

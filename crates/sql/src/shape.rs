@@ -45,16 +45,15 @@ fn hash(text: &[u8]) -> u128 {
 /// None if the text has to stay as it is.
 fn digest_text(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
     let mut writer =
-        Writer { text, out: Vec::with_capacity(text.len().min(OUT_CAPACITY)), last: None, gap: false };
+        Writer { text, out: Vec::with_capacity(text.len().min(OUT_CAPACITY)), last: None, signs: Vec::new() };
     let mut lexer = Lexer::new(text, modes);
-    let mut next = lexer.next();
-    while let Some(token) = next {
-        next = lexer.next();
+    for token in lexer.by_ref() {
         if token.kind == Kind::Unknown {
             return None;
         }
-        writer.token(token, next);
+        writer.token(token);
     }
+    writer.flush_signs();
     if lexer.hint_sets_variable() {
         return None;
     }
@@ -77,8 +76,10 @@ enum Last {
     Keyword,
     /// `(` or `,`: no blank follows.
     Opens,
-    /// An arithmetic operator: no blank follows, but before another one.
+    /// An arithmetic operator between two operands: no blank on either side.
     Arithmetic,
+    /// A sign: no blank behind it.
+    Sign,
     /// Any other.
     Other,
 }
@@ -88,63 +89,67 @@ struct Writer<'a> {
     out: Vec<u8>,
     /// What was written last, and where its token ended.
     last: Option<(Last, usize)>,
-    /// A sign was left out, before which a blank stood.
-    gap: bool,
+    /// Signs that wait for what follows: before a literal they are left out.
+    signs: Vec<Token>,
 }
 
 impl Writer<'_> {
-    fn token(&mut self, token: Token, next: Option<Token>) {
-        let arithmetic = matches!(token.kind, Kind::Punct(b'+' | b'-' | b'*' | b'/' | b'%'));
-        let after_operand = self.last.is_some_and(|(last, _)| last == Last::Operand);
-        let sign = matches!(token.kind, Kind::Punct(b'+' | b'-')) && !after_operand;
-        let before_literal = next.is_some_and(|next| next.is_literal() || next.kind == Kind::Param);
-        if sign && before_literal {
-            self.gap |= self.stood_apart(token);
-            self.last = self.last.map(|(last, _)| (last, token.end));
-            if let Some(next) = next {
-                // What follows the sign counts as standing where the sign stood.
-                self.last = self.last.map(|(last, _)| (last, next.start));
-            }
-            return;
+    fn token(&mut self, token: Token) {
+        if matches!(token.kind, Kind::Punct(b'+' | b'-')) && !self.after_operand() {
+            return self.signs.push(token);
         }
-        let binary = arithmetic && after_operand;
-        if self.wants_blank(token, binary, arithmetic) {
+        if token.is_literal() || token.kind == Kind::Param {
+            // The literal stands where its first sign stood.
+            let start = self.signs.first().map_or(token.start, |sign| sign.start);
+            self.signs.clear();
+            return self.write(Token { start, ..token }, Last::Operand);
+        }
+        self.flush_signs();
+        let binary =
+            matches!(token.kind, Kind::Punct(b'+' | b'-' | b'*' | b'/' | b'%')) && self.after_operand();
+        let class = if binary { Last::Arithmetic } else { self.class(token) };
+        self.write(token, class);
+    }
+
+    fn flush_signs(&mut self) {
+        for sign in std::mem::take(&mut self.signs) {
+            self.write(sign, Last::Sign);
+        }
+    }
+
+    fn after_operand(&self) -> bool {
+        self.last.is_some_and(|(last, _)| last == Last::Operand)
+    }
+
+    fn write(&mut self, token: Token, class: Last) {
+        if self.wants_blank(token, class) {
             self.out.push(b' ');
         }
-        self.gap = false;
-        let literal = token.is_literal() || token.kind == Kind::Param;
-        if literal {
-            self.out.push(b'?')
+        if token.is_literal() || token.kind == Kind::Param {
+            self.out.push(b'?');
         } else {
-            self.out.extend_from_slice(token.of(self.text))
+            self.out.extend_from_slice(token.of(self.text));
         }
-        self.last = Some((self.class(token, literal, binary || sign), token.end));
+        self.last = Some((class, token.end));
     }
 
-    /// Whether anything stood between the last token and this one.
-    fn stood_apart(&self, token: Token) -> bool {
-        self.last.is_some_and(|(_, end)| token.start > end)
-    }
-
-    fn wants_blank(&self, token: Token, binary: bool, arithmetic: bool) -> bool {
-        let Some((last, _)) = self.last else {
+    fn wants_blank(&self, token: Token, class: Last) -> bool {
+        let Some((last, end)) = self.last else {
             return false;
         };
-        if !(self.gap || self.stood_apart(token)) {
-            return false;
-        }
         let glued = match last {
             Last::Opens => true,
-            Last::Arithmetic => !arithmetic,
-            _ => false,
+            // Two of them without a blank could be read as a comment.
+            Last::Arithmetic | Last::Sign => {
+                !matches!(class, Last::Sign) && !token.is(b'*') && !token.is(b'/')
+            }
+            _ => class == Last::Arithmetic || matches!(token.kind, Kind::Punct(b')' | b',')),
         };
-        !glued && !binary && !matches!(token.kind, Kind::Punct(b')' | b','))
+        token.start > end && !glued
     }
 
-    fn class(&self, token: Token, literal: bool, joins: bool) -> Last {
+    fn class(&self, token: Token) -> Last {
         match token.kind {
-            _ if literal => Last::Operand,
-            _ if joins => Last::Arithmetic,
             Kind::Punct(b'(' | b',') => Last::Opens,
             Kind::Punct(b')') | Kind::Name => Last::Operand,
             Kind::Word if is_reserved(token.of(self.text)) => Last::Keyword,

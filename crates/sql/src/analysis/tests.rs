@@ -459,7 +459,7 @@ fn all(text: &[u8], modes: Modes) {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn bears_any_soup(text in soup(), modes in all_modes()) {

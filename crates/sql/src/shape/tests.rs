@@ -37,10 +37,10 @@ fn digests_as_proxysql_writes_them() {
         assert_eq!(digest(text), expected, "{text}");
     }
     let many = |n: usize| vec!["(1,'a')"; n].join(", ");
-    let cut = format!("INSERT INTO t VALUES {},...", vec!["(?,?)"; 10].join(","));
+    let cut = format!("INSERT INTO t VALUES {},...", ["(?,?)"; 10].join(","));
     assert_eq!(digest(&format!("INSERT INTO t VALUES {}", many(5000))), cut);
     assert_eq!(digest(&format!("INSERT INTO t VALUES {}", many(12))), cut);
-    let whole = format!("INSERT INTO t VALUES {}", vec!["(?,?)"; 11].join(","));
+    let whole = format!("INSERT INTO t VALUES {}", ["(?,?)"; 11].join(","));
     assert_eq!(digest(&format!("INSERT INTO t VALUES {}", many(11))), whole);
 }
 
