@@ -51,7 +51,7 @@ pub(crate) async fn require(
         Ok(_) => Ok(Err(ErrPacket::new(
             1227,
             "42000",
-            &format!(
+            format!(
                 "Access denied; you need (at least one of) the {} privilege(s) for this operation",
                 privilege.shown()
             ),

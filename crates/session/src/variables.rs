@@ -287,7 +287,7 @@ impl Variable {
             (Lives::GlobalOnly, Scope::Session | Scope::Unspecified) => Err(ErrPacket::new(
                 1229,
                 "HY000",
-                &format!("Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL", self.name),
+                format!("Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL", self.name),
             )),
             (_, scope) => (self.set)(target, scope == Scope::Global, value),
         }

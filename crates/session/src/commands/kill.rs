@@ -79,7 +79,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
 /// Ends a client that the server does not know. Without asking the server for privileges, only the same user may.
 fn end_idle(session: &mut Session, id: u64, own: bool, query_only: bool) -> Flow {
     if !own {
-        session.put_error(&ErrPacket::new(1095, "HY000", &format!("You are not owner of thread {id}")));
+        session.put_error(&ErrPacket::new(1095, "HY000", format!("You are not owner of thread {id}")));
         return Flow::Continue;
     }
     if !query_only

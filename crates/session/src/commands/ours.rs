@@ -64,7 +64,7 @@ fn set(session: &mut Session, assignment: &Assignment) -> Result<Option<Warning>
 }
 
 fn unknown(name: &str) -> ErrPacket {
-    ErrPacket::new(1193, "HY000", &format!("Unknown system variable '{name}'"))
+    ErrPacket::new(1193, "HY000", format!("Unknown system variable '{name}'"))
 }
 
 fn target(session: &mut Session) -> Target<'_> {

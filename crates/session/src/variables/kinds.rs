@@ -6,16 +6,16 @@ use freshet_sql::Value;
 use super::Warning;
 
 fn wrong_value(name: &str, value: &str) -> ErrPacket {
-    ErrPacket::new(1231, "42000", &format!("Variable '{name}' can't be set to the value of '{value}'"))
+    ErrPacket::new(1231, "42000", format!("Variable '{name}' can't be set to the value of '{value}'"))
 }
 
 fn wrong_type(name: &str) -> ErrPacket {
-    ErrPacket::new(1232, "42000", &format!("Incorrect argument type to variable '{name}'"))
+    ErrPacket::new(1232, "42000", format!("Incorrect argument type to variable '{name}'"))
 }
 
 /// Refuses to set a variable that is read only.
 pub(super) fn read_only(name: &str) -> Result<Option<Warning>, ErrPacket> {
-    Err(ErrPacket::new(1238, "HY000", &format!("Variable '{name}' is a read only variable")))
+    Err(ErrPacket::new(1238, "HY000", format!("Variable '{name}' is a read only variable")))
 }
 
 /// A number of bytes: clamped to `max` and rounded down to `step`, each with the server's warning 1292.
