@@ -61,9 +61,8 @@ impl OkPacket {
         out.put_lenenc_int(self.last_insert_id);
         out.put_u16_le(status.bits());
         out.put_u16_le(self.warnings);
-        if !tracks {
-            out.put_slice(&self.info);
-        } else if changed || !self.info.is_empty() {
+        // The documentation has the text unframed for clients without session tracking; both servers frame it always.
+        if changed || !self.info.is_empty() {
             out.put_lenenc_bytes(&self.info);
         }
         if changed {
@@ -81,14 +80,12 @@ fn parse_tail(
     caps: Capabilities,
     status: StatusFlags,
 ) -> Result<(Vec<u8>, Vec<StateChange>), Malformed> {
-    if !caps.contains(Capabilities::SESSION_TRACK) {
-        return Ok((reader.rest().to_vec(), Vec::new()));
-    }
     if reader.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
     let info = reader.lenenc_bytes()?.to_vec();
-    if reader.is_empty() || !status.contains(StatusFlags::SESSION_STATE_CHANGED) {
+    let tracks = caps.contains(Capabilities::SESSION_TRACK);
+    if !tracks || reader.is_empty() || !status.contains(StatusFlags::SESSION_STATE_CHANGED) {
         return Ok((info, Vec::new()));
     }
     Ok((info, changes::parse(reader.lenenc_bytes()?)?))

@@ -75,10 +75,10 @@ fn the_same_bytes_come_back_from_mysqls_packets() {
 }
 
 #[test]
-fn text_is_prefixed_only_where_changes_are_tracked() {
+fn text_is_prefixed_whether_or_not_changes_are_tracked() {
     let ok = OkPacket { affected_rows: 3, info: b"Records: 3".to_vec(), ..OkPacket::default() };
     let plain = ok.encode(Capabilities::empty(), OkPacket::HEADER);
-    assert_eq!(plain, b"\0\x03\0\0\0\0\0Records: 3");
+    assert_eq!(plain, b"\0\x03\0\0\0\0\0\x0aRecords: 3");
     let tracked = ok.encode(TRACK, OkPacket::HEADER_AS_EOF);
     assert_eq!(tracked, b"\xfe\x03\0\0\0\0\0\x0aRecords: 3");
     assert_eq!(OkPacket::parse(&plain, Capabilities::empty()), Ok(ok.clone()));

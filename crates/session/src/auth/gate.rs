@@ -23,10 +23,12 @@ pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client that is one too many may take to read so.
 const REFUSAL_MAX: Duration = Duration::from_secs(1);
 
-/// What we never offer a client, whatever the server does: compression, because the relay reads packets, and further
-/// factors, because each needs a packet of its own kind. TLS is offered if we have a certificate, not if the server has.
+/// What we never offer a client, whatever the server does: compression, because the relay reads packets; result sets
+/// without column definitions, because our own questions on the same connection need them; and further factors, because
+/// each needs a packet of its own kind. TLS is offered if we have a certificate, not if the server has.
 const NEVER_OFFERED: Capabilities = Capabilities::COMPRESS
     .union(Capabilities::ZSTD_COMPRESSION_ALGORITHM)
+    .union(Capabilities::OPTIONAL_RESULTSET_METADATA)
     .union(Capabilities::MULTI_FACTOR_AUTHENTICATION)
     .union(Capabilities::CAPABILITY_EXTENSION)
     .union(Capabilities::SSL);

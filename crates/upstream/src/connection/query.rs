@@ -71,8 +71,12 @@ impl Connection {
     /// [`Error::Server`] if the server refuses, after which the connection goes on; any other
     /// error means that it is broken.
     pub async fn query(&mut self, sql: &str) -> Result<Rows, Error> {
-        let mut payload = Vec::with_capacity(sql.len() + 1);
+        let mut payload = Vec::with_capacity(sql.len() + 3);
         payload.push(Command::Query.byte());
+        if self.capabilities.contains(Capabilities::QUERY_ATTRIBUTES) {
+            // No attributes, in one set of values.
+            payload.extend_from_slice(&[0, 1]);
+        }
         payload.extend_from_slice(sql.as_bytes());
         self.send_command(&payload).await?;
         loop {
