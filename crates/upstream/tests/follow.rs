@@ -1,5 +1,6 @@
 //! Following real servers. Needs FRESHET_TEST_MARIADB and FRESHET_TEST_MYSQL, URLs of servers with an account that may do
 //! everything; a server that is not given is skipped, unless FRESHET_TEST_SERVERS is `required`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test")]
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use freshet_upstream::control::connect;
 use freshet_upstream::follow::{FollowState, FollowStatus, now_ms};
 use freshet_upstream::settle::Outcome;
 use freshet_upstream::upstream::Upstream;
-use freshet_upstream::{Config, Connection};
+use freshet_upstream::{Config, Connection, Secret};
 
 /// The tests of one server run one after another: some of them cut streams and change global variables.
 const SCHEMA: &str = "freshet_follow";
@@ -124,6 +125,59 @@ async fn writes_are_stamped_and_become_visible(mut bench: Bench) {
     bench.until("applied and visible", |status| status.applied >= stamp && status.visible >= stamp).await;
 }
 
+/// The rule itself: a snapshot that is opened after `valid_from` was read has every change that is stamped at or below it. The
+/// other writers make the server commit in groups, where the binlog's events run ahead of what is visible.
+async fn nothing_counts_as_visible_before_it_is(mut bench: Bench) {
+    bench.write("CREATE TABLE noise (id INT PRIMARY KEY, v INT)").await;
+    bench.write("INSERT INTO noise VALUES (0, 0), (1, 0), (2, 0), (3, 0)").await;
+    bench.write("REPLACE INTO t VALUES (1, 0)").await;
+    bench.settled().await;
+    let until = Instant::now() + Duration::from_secs(3);
+    let config = bench.config.clone();
+    let noise = async |id: u32| {
+        let mut writer = connect(&config).await.unwrap();
+        while Instant::now() < until {
+            writer.query(&format!("UPDATE {SCHEMA}.noise SET v = v + 1 WHERE id = {id}")).await.unwrap();
+        }
+    };
+    let (freshness, upstream) = (Arc::clone(&bench.freshness), bench.upstream.clone());
+    let rows = freshness.table(SCHEMA, "t").rows;
+    let writing = async {
+        let mut stamps = Vec::new();
+        for n in 1.. {
+            if Instant::now() > until {
+                break;
+            }
+            let before = freshness.stamp_of(rows);
+            bench.writer.query(&format!("UPDATE t SET v = {n} WHERE id = 1")).await.unwrap();
+            wait("the stamp", || freshness.stamp_of(rows) > before).await;
+            stamps.push((n, freshness.stamp_of(rows)));
+        }
+        stamps
+    };
+    let reading = async {
+        let mut reader = connect(&config).await.unwrap();
+        let mut seen = Vec::new();
+        while Instant::now() < until {
+            upstream.ask_probe();
+            let valid_from = freshness.valid_from();
+            let answer = reader.query(&format!("SELECT v FROM {SCHEMA}.t WHERE id = 1")).await.unwrap();
+            seen.push((valid_from, answer.text(0, 0).unwrap().parse::<u64>().unwrap()));
+        }
+        seen
+    };
+    let (stamps, seen, ..) = tokio::join!(writing, reading, noise(0), noise(1), noise(2), noise(3));
+    let mut tight = 0;
+    for (valid_from, value) in &seen {
+        let due = stamps.iter().take_while(|(_, stamp)| stamp <= valid_from).last().map_or(0, |(n, _)| *n);
+        assert!(*value >= due, "{value} was read where {due} was promised");
+        tight += u32::from(*value == due);
+    }
+    let status = bench.upstream.follow_status();
+    println!("{} writes, {} reads, {tight} of them of the last value promised", stamps.len(), seen.len());
+    println!("{} transactions, {} probes", status.transactions, status.probes);
+}
+
 async fn an_idle_server_is_not_probed(bench: Bench) {
     let status = bench.upstream.follow_status();
     bench.until("visible", |status| status.visible >= status.applied || status.probes > 0).await;
@@ -137,12 +191,13 @@ async fn an_idle_server_is_not_probed(bench: Bench) {
 async fn fences_are_lifted_by_gtid_position_and_process_list(mut bench: Bench) {
     let deps = bench.freshness.table(SCHEMA, "t");
     for round in 0..20 {
+        let before = bench.rows("t");
         let fence = bench.freshness.fence(vec![deps.rows]);
         bench.write(&format!("REPLACE INTO t VALUES (1, {round})")).await;
         let outcome = if round % 2 == 0 { bench.last_gtid().await } else { Outcome::CommittedSomewhere };
         bench.upstream.settle(fence, outcome);
         wait("the fence", || !bench.freshness.is_fenced(deps.rows)).await;
-        assert!(bench.rows("t") > Position::ZERO);
+        assert!(bench.rows("t") > before, "a fence is lifted after the stamp is set");
     }
     // A write whose connection breaks while it waits for a lock takes effect later or not at all.
     bench.write("BEGIN").await;
@@ -282,6 +337,55 @@ async fn a_server_that_cannot_be_followed_is_off_until_it_can(mut bench: Bench) 
     bench.until("on", |status| status.live).await;
 }
 
+async fn an_account_without_privileges_is_off_until_it_has_them(mut bench: Bench) {
+    let mut config = bench.config.clone();
+    config.user = "freshet_follow".to_owned();
+    config.database = None;
+    config.password = Secret::new("f");
+    bench.write("DROP USER IF EXISTS freshet_follow").await;
+    bench.write("CREATE USER freshet_follow IDENTIFIED BY 'f'").await;
+    let upstream = Upstream::start(config, Arc::new(Freshness::new())).unwrap();
+    for grant in ["REPLICATION SLAVE", "REPLICATION CLIENT"] {
+        let began = Instant::now();
+        // Long enough for it to look again several times: questions must keep getting their own answers.
+        while began.elapsed() < Duration::from_secs(6) {
+            let state = upstream.follow_status().state;
+            assert!(matches!(state, FollowState::Off { .. } | FollowState::Connecting { .. }), "{state:?}");
+            // Refused while it reconnects, but never somebody else's answer.
+            if let Ok(answer) = upstream.ask("SELECT 42").await {
+                assert_eq!(answer.text(0, 0), Some("42"));
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        bench.write(&format!("GRANT {grant} ON *.* TO freshet_follow")).await;
+    }
+    if bench.upstream.server().unwrap().is_mariadb() {
+        bench.write("GRANT SLAVE MONITOR ON *.* TO freshet_follow").await;
+    }
+    wait("on", || upstream.follow_status().live).await;
+    assert_eq!(upstream.follow_status().generations, 1);
+    bench.write("DROP USER freshet_follow").await;
+}
+
+async fn the_follower_ends_with_the_last_handle(bench: Bench) {
+    let Bench { upstream, freshness, mut writer, .. } = bench;
+    let other = upstream.clone();
+    drop(upstream);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(other.follow_status().live);
+    drop(other);
+    let began = Instant::now();
+    loop {
+        let rows = writer.query("SHOW PROCESSLIST").await.unwrap();
+        if !rows.texts().any(|row| row[4].starts_with("Binlog Dump")) {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "the stream is still open");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(!freshness.is_live(now_ms()), "nobody looks after it any more");
+}
+
 async fn with<F: Future<Output = ()>>(config: &Config, name: &str, test: impl FnOnce(Bench) -> F) {
     let began = Instant::now();
     test(Bench::new(config).await).await;
@@ -305,6 +409,7 @@ fn follow(variable: &str) {
         all!(
             &config,
             writes_are_stamped_and_become_visible,
+            nothing_counts_as_visible_before_it_is,
             an_idle_server_is_not_probed,
             fences_are_lifted_by_gtid_position_and_process_list,
             a_gtid_that_never_comes_is_settled_by_position,
@@ -314,6 +419,8 @@ fn follow(variable: &str) {
             xa_changes_at_its_commit,
             statements_in_the_binlog_are_noticed,
             a_server_that_cannot_be_followed_is_off_until_it_can,
+            an_account_without_privileges_is_off_until_it_has_them,
+            the_follower_ends_with_the_last_handle,
         );
     });
 }

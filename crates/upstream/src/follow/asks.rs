@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use freshet_cache::Position;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until};
 
 use super::globals::Globals;
 use super::open::ask_end;
@@ -45,8 +45,14 @@ pub(crate) struct Control<'a> {
 }
 
 impl Control<'_> {
-    /// Serves until the connection breaks. Without a stream only sessions' questions are served.
-    pub(crate) async fn run(mut self, generation: Option<&Generation>) -> Result<(), Over> {
+    /// Serves until the connection breaks, or until a time. Without a stream, only sessions' questions are served.
+    ///
+    /// Not to be cancelled if the connection is to be used again: a question would be left without its answer read.
+    pub(crate) async fn run(
+        &mut self,
+        generation: Option<&Generation>,
+        until: Option<Instant>,
+    ) -> Result<(), Over> {
         let mut globals = interval_at(Instant::now() + GLOBALS_EVERY, GLOBALS_EVERY);
         globals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -58,8 +64,9 @@ impl Control<'_> {
             tokio::select! {
                 ask = self.asks.recv() => self.serve(ask.ok_or(Over::Stopped)?).await?,
                 () = self.shared.definitions.notified() => {}
-                () = tokio::time::sleep(FOREIGN_KEYS_EVERY), if wants_foreign_keys => {}
+                () = sleep(FOREIGN_KEYS_EVERY), if wants_foreign_keys => {}
                 _ = globals.tick() => self.look_at_globals().await?,
+                () = at(until), if until.is_some() => return Ok(()),
             }
         }
     }
@@ -67,6 +74,11 @@ impl Control<'_> {
     async fn serve(&mut self, ask: Ask) -> Result<(), Over> {
         match ask {
             Ask::Table((schema, name), reply) => {
+                // Many sessions ask for the same table at once, and the first answer is enough.
+                if let Some(known) = self.shared.catalog.known(&schema, &name) {
+                    drop(reply.send(Ok(known)));
+                    return Ok(());
+                }
                 let loading = self.shared.catalog.load(self.connection, self.server, &schema, &name);
                 let answer =
                     tokio::time::timeout(QUESTION_LIMIT, loading).await.unwrap_or_else(|_| Err(too_long()));
@@ -112,6 +124,12 @@ impl Control<'_> {
         let is_same = server.has_gtids() == self.server.has_gtids() && usable(&server).is_ok();
         self.shared.set_server(server);
         if is_same { Ok(()) } else { Err(Over::Changed("the server's settings have changed")) }
+    }
+}
+
+async fn at(until: Option<Instant>) {
+    if let Some(until) = until {
+        sleep_until(until).await;
     }
 }
 

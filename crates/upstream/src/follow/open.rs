@@ -27,7 +27,7 @@ use crate::connection::{Connection, HANDSHAKE_PACKET_BYTES_MAX, within};
 use crate::control;
 use crate::error::Error;
 use crate::probe::{GtidQueue, Visible, snapshot_coordinate};
-use crate::server::ServerInfo;
+use crate::server::{ServerInfo, Version};
 use crate::settle::Executed;
 use crate::timeline::Timeline;
 
@@ -161,6 +161,8 @@ async fn start(
     mut timeline: Timeline,
     identity: &Identity,
 ) -> Result<Start, Error> {
+    // Asked for in any case: fences will need it, and a privilege that is missing has to show now.
+    let end = ask_end(server, prober).await?;
     if starts_at_gtids(server) {
         let rows = prober.query("SELECT @@GLOBAL.gtid_executed").await?;
         let text = rows.text(0, 0).ok_or(Error::Unexpected { question: "gtid_executed" })?;
@@ -181,7 +183,7 @@ async fn start(
         let rows = prober.query("SHOW STATUS LIKE 'binlog_snapshot_%'").await?;
         snapshot_coordinate(&rows.rows).ok_or(Error::Unexpected { question: "binlog_snapshot_position" })?
     } else {
-        ask_end(server, prober).await?
+        end
     };
     let unusable = |_| Error::Unexpected { question: "the binlog's position" };
     timeline.rotate(&file, offset).map_err(unusable)?;
@@ -198,27 +200,20 @@ async fn start(
     Ok(Start { timeline, visible, executed: Executed::Untold, starts_visible: false, dump })
 }
 
-/// ER_PARSE_ERROR: the server does not know the statement.
-const PARSE_ERROR: u16 = 1064;
+/// The first MySQL that knows the new words; 8.4 has forgotten the old ones.
+const NEW_WORDS_SINCE: (u8, u8, u8) = (8, 2, 0);
 
-/// The file and the offset at which the binlog ends, asked for in the words that the server knows.
+/// The file and the offset at which the binlog ends.
 pub(crate) async fn ask_end(
     server: &ServerInfo,
     connection: &mut Connection,
 ) -> Result<(Vec<u8>, u64), Error> {
-    const OLD_WORDS: &str = "SHOW MASTER STATUS";
-    let rows = if server.is_mariadb() {
-        connection.query(OLD_WORDS).await?
-    } else {
-        match connection.query("SHOW BINARY LOG STATUS").await {
-            Err(Error::Server(packet)) if packet.code == PARSE_ERROR => connection.query(OLD_WORDS).await?,
-            answer => answer?,
-        }
-    };
-    let unexpected = Error::Unexpected { question: "the binlog's end" };
+    let has_new_words = !server.is_mariadb() && server.version >= Version::from(NEW_WORDS_SINCE);
+    let question = if has_new_words { "SHOW BINARY LOG STATUS" } else { "SHOW MASTER STATUS" };
+    let rows = connection.query(question).await?;
     let offset = rows.first("Position").and_then(|text| text.parse().ok());
     match (rows.first("File"), offset) {
         (Some(file), Some(offset)) => Ok((file.as_bytes().to_vec(), offset)),
-        _ => Err(unexpected),
+        _ => Err(Error::Unexpected { question: "the binlog's end" }),
     }
 }

@@ -15,7 +15,7 @@ use super::stream::{Generation, Over};
 use crate::connection::{Connection, within};
 use crate::server::ServerInfo;
 
-/// The least time between two probes that sessions ask for.
+/// The least time between two questions that sessions wait for; those who come meanwhile share the next.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
 
 /// The time between two probes that nobody asks for, while something received is not known to be visible.
@@ -39,6 +39,8 @@ pub(crate) struct Prober<'a> {
     connection: &'a mut Connection,
     server: &'a ServerInfo,
     probed_at: Instant,
+    /// When the last question of any kind was answered.
+    answered_at: Instant,
     listed_at: Instant,
     unasked_every: Duration,
 }
@@ -50,7 +52,15 @@ impl<'a> Prober<'a> {
         server: &'a ServerInfo,
     ) -> Self {
         let now = Instant::now();
-        Self { generation, connection, server, probed_at: now, listed_at: now, unasked_every: UNASKED_EVERY }
+        Self {
+            generation,
+            connection,
+            server,
+            probed_at: now,
+            answered_at: now,
+            listed_at: now,
+            unasked_every: UNASKED_EVERY,
+        }
     }
 
     /// Asks whatever there is to be asked, until the connection breaks.
@@ -75,8 +85,7 @@ impl<'a> Prober<'a> {
         tokio::select! {
             () = sleep_until(until) => {}
             () = self.generation.shared.prober.notified() => {
-                // A burst of wake-ups is answered by one probe at its end.
-                sleep_until((self.probed_at + ASKED_EVERY).min(until)).await;
+                sleep_until((self.answered_at + ASKED_EVERY).min(until)).await;
             }
         }
     }
@@ -102,6 +111,7 @@ impl<'a> Prober<'a> {
         let answer =
             within(QUESTION_LIMIT, "probing what is visible", self.connection.query(question)).await?;
         self.probed_at = Instant::now();
+        self.answered_at = self.probed_at;
         let learned = {
             let applier = self.generation.applier.borrow();
             self.generation.visible.borrow_mut().learn(&answer.rows, applier.timeline())?
@@ -124,6 +134,7 @@ impl<'a> Prober<'a> {
         }
         let asking = ask_end(self.server, self.connection);
         let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
+        self.answered_at = Instant::now();
         settling.bound(self.generation.locate(&file, offset)?);
         Ok(())
     }

@@ -42,6 +42,10 @@ pub(crate) enum Over {
     /// Something that following rests on has changed.
     #[error("{0}")]
     Changed(&'static str),
+    /// There was no stream, and it is time to look again, on new connections: privileges are those that an account had when
+    /// it connected.
+    #[error("it is time to look again")]
+    Again,
     /// Nobody holds a handle any more.
     #[error("it is not needed any more")]
     Stopped,

@@ -73,10 +73,11 @@ impl Follower {
             let began = Instant::now();
             let over = self.connected().await;
             self.lose();
-            if matches!(over, Over::Stopped) {
-                return;
+            match over {
+                Over::Stopped => return,
+                Over::Again => continue,
+                over => self.report(&over),
             }
-            self.report(&over);
             if began.elapsed() > LASTED {
                 pause = PAUSE_MIN;
             }
@@ -103,15 +104,13 @@ impl Follower {
         }
     }
 
-    /// Follows if the server can be followed; otherwise serves sessions' questions until it can.
+    /// Follows if the server can be followed; otherwise serves sessions' questions until it is time to look again.
     async fn serve(&mut self, mut reached: Reached) -> Result<Over, Over> {
-        self.got_to_know(&mut reached);
-        loop {
-            match self.open(&mut reached).await {
-                Ok(opened) => return self.follow(reached, opened).await,
-                Err(Refusal::Failed(error)) => return Err(error.into()),
-                Err(Refusal::Off { why, remedy }) => self.be_off(&mut reached, why, remedy).await?,
-            }
+        self.got_to_know(&reached);
+        match self.open(&mut reached).await {
+            Ok(opened) => self.follow(reached, opened).await,
+            Err(Refusal::Failed(error)) => Err(error.into()),
+            Err(Refusal::Off { why, remedy }) => self.be_off(reached, why, remedy).await,
         }
     }
 
@@ -122,7 +121,7 @@ impl Follower {
         opening.await.map_err(|error| refusal(error, &reached.server))
     }
 
-    fn got_to_know(&mut self, reached: &mut Reached) {
+    fn got_to_know(&mut self, reached: &Reached) {
         let least = reached.control.thread_id().min(reached.prober.thread_id());
         if least <= self.thread_id {
             self.shared.settling.server_restarted();
@@ -140,30 +139,28 @@ impl Follower {
         Timeline::after(freshness.applied().max(freshness.visible()))
     }
 
-    /// Without a stream, everything but the stream. Returns when it is time to try again.
-    async fn be_off(&mut self, reached: &mut Reached, why: String, remedy: String) -> Result<(), Over> {
+    /// Without a stream, everything but the stream.
+    async fn be_off(&mut self, mut reached: Reached, why: String, remedy: String) -> Result<Over, Over> {
         let reason = format!("{why}; remedy: {remedy}");
         if self.logged != reason {
             warn!(%why, %remedy, "the server cannot be followed: everything is forwarded and nothing cached");
             self.logged = reason;
         }
         self.shared.set_state(FollowState::Off { why, remedy });
-        let control = Control {
+        let mut control = Control {
             shared: &self.shared,
             server: &reached.server,
             connection: &mut reached.control,
             asks: &mut self.asks,
             globals: &mut reached.globals,
         };
-        match timeout_at(Instant::now() + OFF_EVERY, control.run(None)).await {
-            Ok(Err(Over::Changed(_))) | Err(_) => {}
-            Ok(Err(over)) => return Err(over),
-            Ok(Ok(())) => {}
+        match control.run(None, Some(Instant::now() + OFF_EVERY)).await {
+            Ok(()) | Err(Over::Changed(_)) => {
+                self.globals = Some(reached.globals);
+                Ok(Over::Again)
+            }
+            Err(over) => Err(over),
         }
-        let reading = ServerInfo::read(&mut reached.prober);
-        reached.server = Arc::new(within(DESCRIPTION_LIMIT, "reading what the server is", reading).await?);
-        self.shared.set_server(Arc::clone(&reached.server));
-        Ok(())
     }
 
     /// One generation.
@@ -184,12 +181,13 @@ impl Follower {
             shared: Arc::clone(&shared),
         };
         shared.catalog.begin(&reached.server);
-        self.begin(start, starts_visible);
+        // Before the start is published: whoever fills from here on must find that commits are awaited.
         shared.settling.started(executed, start);
+        self.begin(start, starts_visible);
         shared.set_state(FollowState::Following { visible_by });
         self.logged.clear();
         info!(start = start.get(), visible_by, "following the binlog");
-        let control = Control {
+        let mut control = Control {
             shared: &shared,
             server: &reached.server,
             connection: &mut reached.control,
@@ -200,7 +198,7 @@ impl Follower {
         let over = tokio::select! {
             over = generation.read(&mut connection, decoder) => over,
             over = prober.run() => over,
-            over = control.run(Some(&generation)) => over,
+            over = control.run(Some(&generation), None) => over,
         };
         self.globals = Some(reached.globals);
         over.map(|()| Over::Stopped)

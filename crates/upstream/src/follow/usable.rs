@@ -3,7 +3,7 @@
 use freshet_protocol::ErrPacket;
 
 use crate::error::Error;
-use crate::server::ServerInfo;
+use crate::server::{ServerInfo, Version};
 
 /// Why there is no stream.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ const ROW_FORMAT: &str = "SET GLOBAL binlog_format = 'ROW', and in the server's 
 const LOG_REPLICATED: &str =
     "log_replica_updates (log_slave_updates) in the server's configuration, then a restart of it";
 
+const NOT_LOGGED: &str = "what the server replicates from others is not in its own binlog";
+
 /// ER_ACCESS_DENIED_ERROR and ER_SPECIFIC_ACCESS_DENIED_ERROR, as answers of a server that has let us log in.
 const ACCESS_DENIED: [u16; 2] = [1045, 1227];
 
@@ -39,19 +41,38 @@ pub(crate) fn usable(server: &ServerInfo) -> Result<(), Refusal> {
     if !server.logs_rows() {
         return off("binlog_format is not ROW", ROW_FORMAT);
     }
-    // A server of which we may not know whether it replicates is taken to do so.
-    let receives = server.is_galera() || server.is_replica.unwrap_or(true);
-    if receives && !server.logs_replicated() {
-        return off("what the server replicates from others is not in its own binlog", LOG_REPLICATED);
+    if server.logs_replicated() {
+        return Ok(());
     }
-    Ok(())
+    match server.is_replica {
+        _ if server.is_galera() => off(NOT_LOGGED, LOG_REPLICATED),
+        Some(false) => Ok(()),
+        Some(true) => off(NOT_LOGGED, LOG_REPLICATED),
+        None => off(
+            "the account may not see whether the server is a replica, and it would not log what it replicates",
+            &format!(
+                "GRANT {} ON *.* TO {}, or {LOG_REPLICATED}",
+                see_replica(server),
+                server.privileges.account
+            ),
+        ),
+    }
+}
+
+/// The privilege that shows whether a server is a replica. MariaDB 10.5 has split it off.
+fn see_replica(server: &ServerInfo) -> &'static str {
+    let is_split = server.is_mariadb() && server.version >= Version::from((10, 5, 0));
+    if is_split { "SLAVE MONITOR" } else { "REPLICATION CLIENT" }
 }
 
 /// What a refusal of the server means, once we are logged in.
 pub(crate) fn refusal(error: Error, server: &ServerInfo) -> Refusal {
     match &error {
         Error::Server(packet) if is_privilege_missing(packet) => Refusal::Off {
-            why: String::from_utf8_lossy(&packet.message).into_owned(),
+            why: format!(
+                "the account may not follow the binlog: {}",
+                String::from_utf8_lossy(&packet.message)
+            ),
             remedy: format!(
                 "GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO {}",
                 server.privileges.account

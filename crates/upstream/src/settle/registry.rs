@@ -103,7 +103,9 @@ impl<F> Registry<F> {
         drop(lifted);
     }
 
-    /// A generation starts: `executed` is what it began with, everything was stamped and `applied` is published.
+    /// A generation starts: `executed` is what it began with, and everything is stamped. To be called before `at` is
+    /// published as applied: a fill that begins after that may miss a commit that is acknowledged later, and such a
+    /// commit must find its fence kept.
     pub(crate) fn started(&self, executed: Executed, at: Position) {
         let mut inner = self.lock();
         inner.executed = Some(executed);
