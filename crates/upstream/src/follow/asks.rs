@@ -12,6 +12,8 @@ use super::open::ask_end;
 use super::shared::{Ask, Shared};
 use super::stream::{Generation, Over};
 use super::usable::usable;
+use tracing::debug;
+
 use crate::catalog::{CatalogError, ForeignKeys};
 use crate::connection::{Connection, within};
 use crate::error::Error;
@@ -104,7 +106,16 @@ impl Control<'_> {
     async fn read_foreign_keys(&mut self, generation: &Generation) -> Result<(), Over> {
         let Some(ticket) = self.shared.catalog.foreign_keys_wanted() else { return Ok(()) };
         let reading = ForeignKeys::read(self.connection, self.server);
-        let keys = within(QUESTION_LIMIT, "reading foreign keys", reading).await?;
+        let keys = match within(QUESTION_LIMIT, "reading foreign keys", reading).await {
+            Ok(keys) => keys,
+            // Most likely a definition is just being changed. They are wanted still, and until they are had every
+            // change is taken to reach everything.
+            Err(error) if error.leaves_connection_usable() => {
+                debug!(%error, "the foreign keys cannot be read now");
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         let asking = ask_end(self.server, self.connection);
         let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
         let end = generation.locate(&file, offset)?.unwrap_or(Position::ZERO);
