@@ -79,19 +79,22 @@ fn read(text: &[u8], modes: Modes) -> Result<(Vec<TableName>, Option<Hint>), Rea
         return Err(Reason::NotSelect);
     }
     let fed = feed::feed(text, &tokens)?;
+    let census = feed::census(&fed);
     let mut parser = parser(fed);
     let query = parser.parse_query().map_err(reason)?;
     at_end(&parser)?;
-    Ok((walk::tables(&query, modes)?, hints.hint()))
+    Ok((walk::tables(&query, modes, census)?, hints.hint()))
 }
 
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
     let tokens = cut(text, modes)?;
     gate::check_words(text, modes, &tokens)?;
-    let mut parser = parser(feed::feed(text, &tokens)?);
+    let fed = feed::feed(text, &tokens)?;
+    let census = feed::census(&fed);
+    let mut parser = parser(fed);
     let expression = parser.parse_expr().map_err(reason)?;
     at_end(&parser)?;
-    walk::expression_tables(&expression, modes)
+    walk::expression_tables(&expression, modes, census)
 }
 
 const DIALECT: MySqlDialect = MySqlDialect {};

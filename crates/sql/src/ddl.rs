@@ -136,9 +136,12 @@ fn alter_table(cursor: &mut Cursor<'_>) -> Option<Touched> {
             cursor.any(&["TO", "AS"]);
             cursor.punct(b'=');
             tables.push(cursor.table_name()?);
-        } else if is("TABLE") && tables.len() < TABLES_MAX {
+        } else if is("TABLE") {
             // EXCHANGE PARTITION … WITH TABLE, and MariaDB's CONVERT PARTITION … TO TABLE and CONVERT TABLE … TO.
-            tables.extend(cursor.table_name());
+            tables.push(cursor.table_name()?);
+        }
+        if tables.len() > TABLES_MAX {
+            return None;
         }
     }
     Some(Touched::Tables(tables))
@@ -215,7 +218,8 @@ pub(crate) fn names(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
         }
         names.push(cursor.table_name()?);
     }
-    Some(names)
+    let ends = cursor.peek().is_none_or(|token| token.kind == crate::token::Kind::Word);
+    ends.then_some(names)
 }
 
 fn named(cursor: &mut Cursor<'_>) -> Option<Touched> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::TableName;
+use crate::analysis::is_reserved;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::scan::{Facts, Scan};
@@ -193,8 +194,11 @@ impl<'a> Cursor<'a> {
         Some(name)
     }
 
-    /// `name` or `schema.name`.
+    /// `name` or `schema.name`; None if the first is a keyword.
     pub fn table_name(&mut self) -> Option<TableName> {
+        if self.peek().is_some_and(|token| token.kind == Kind::Word && is_reserved(self.bytes(token))) {
+            return None;
+        }
         let first = self.identifier()?;
         if !self.peek().is_some_and(|token| token.is(b'.')) {
             return Some(TableName { schema: None, name: first });

@@ -11,6 +11,7 @@ use sqlparser::tokenizer::{Token as SqlToken, Word};
 
 use super::frame::Frame;
 use super::vocabulary::{UNITS, Use, usage};
+use super::walk::Census;
 use crate::hint;
 use crate::reason::Reason;
 use crate::statement::unquote_name;
@@ -46,6 +47,20 @@ pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reaso
         }
     }
     Ok(feeder.out)
+}
+
+/// Counts the words among the parser's tokens that bring tables.
+pub(super) fn census(tokens: &[SqlToken]) -> Census {
+    let mut census = Census::default();
+    for token in tokens {
+        match token {
+            SqlToken::Word(word) if word.keyword == Keyword::SELECT => census.selects += 1,
+            SqlToken::Word(word) if word.keyword == Keyword::FROM => census.froms += 1,
+            SqlToken::Word(word) if word.keyword == Keyword::JOIN => census.joins += 1,
+            _ => {}
+        }
+    }
+    census
 }
 
 struct Feeder<'a> {
@@ -165,16 +180,15 @@ impl<'a> Feeder<'a> {
     }
 
     fn punct(&mut self, punct: u8) -> Result<(), Reason> {
-        let modifiers = std::mem::take(&mut self.modifiers);
+        self.modifiers = false;
         match punct {
             b'(' => self.open(),
             b')' => self.close()?,
-            b',' => self.comma(),
+            b',' => self.comma()?,
             b'.' => self.out.push(SqlToken::Period),
             b'*' if !self.after_operand() => self.out.push(SqlToken::Mul),
             b'*' | b'+' | b'-' | b'/' | b'%' | b'&' | b'|' | b'^' | b'=' | b'<' | b'>' | b'~' | b'!' => {
                 self.operator();
-                self.modifiers = modifiers && punct != b'*';
             }
             // An ODBC escape: { fn f(x) }, { d '2020-02-02' }, { oj a LEFT JOIN b … }.
             b'{' if self.peek(0).is_some_and(|next| next.kind == Kind::Word) => self.at += 1,
@@ -184,15 +198,16 @@ impl<'a> Feeder<'a> {
         Ok(())
     }
 
-    fn comma(&mut self) {
+    fn comma(&mut self) -> Result<(), Reason> {
         if self.interval.is_some_and(|(depth, _)| depth >= self.frames.len()) {
             self.interval = None;
         }
         match self.frame() {
-            Frame::Convert => self.skip_rest_of_frame(),
+            Frame::Convert => return self.skip_rest_of_frame(),
             Frame::Tables => self.keyword(Keyword::JOIN, "JOIN"),
             _ => self.out.push(SqlToken::Comma),
         }
+        Ok(())
     }
 
     fn open(&mut self) {
@@ -249,18 +264,29 @@ impl<'a> Feeder<'a> {
         Ok(())
     }
 
-    /// Leaves out what is left of this parenthesis; its end is next.
-    fn skip_rest_of_frame(&mut self) {
+    /// Leaves out what is left of this parenthesis; its end is next. No query can be in it.
+    fn skip_rest_of_frame(&mut self) -> Result<(), Reason> {
         let mut depth = 0usize;
         while let Some(token) = self.peek(0) {
             match token.kind {
                 Kind::Punct(b'(') => depth += 1,
-                Kind::Punct(b')') if depth == 0 => return,
+                Kind::Punct(b')') if depth == 0 => return Ok(()),
                 Kind::Punct(b')') => depth -= 1,
                 _ => {}
             }
-            self.at += 1;
+            self.leave_out(token)?;
         }
+        Ok(())
+    }
+
+    /// Leaves out the next token, which must not open a query.
+    fn leave_out(&mut self, token: Token) -> Result<(), Reason> {
+        let word = token.of(self.text);
+        if token.kind == Kind::Word && is_in(word, &["SELECT", "TABLE", "VALUES", "WITH"]) {
+            return Err(refused(word));
+        }
+        self.at += 1;
+        Ok(())
     }
 
     fn word(&mut self, token: Token) -> Result<(), Reason> {
@@ -290,8 +316,7 @@ impl<'a> Feeder<'a> {
         match usage {
             None => self.name(token),
             Some(Use::Structure(keyword)) => {
-                self.structure(keyword, upper.as_ref().map_or("", |upper| upper.as_str()));
-                Ok(())
+                self.structure(keyword, upper.as_ref().map_or("", |upper| upper.as_str()))
             }
             Some(Use::Operator) => self.word_operator(bytes),
             Some(Use::Nothing) => Ok(()),
@@ -340,18 +365,25 @@ impl<'a> Feeder<'a> {
         })
     }
 
-    fn structure(&mut self, keyword: Keyword, word: &str) {
+    fn structure(&mut self, keyword: Keyword, word: &str) -> Result<(), Reason> {
         match (self.frame(), keyword) {
             (Frame::Cast, Keyword::AS) | (Frame::Convert | Frame::Char, Keyword::USING) => {
                 return self.skip_rest_of_frame();
             }
-            (Frame::Extract, Keyword::FROM) => return,
-            (Frame::Trim | Frame::Substring, Keyword::FROM) => return self.separate(),
+            (Frame::Extract, Keyword::FROM) => return Ok(()),
+            (Frame::Trim | Frame::Substring, Keyword::FROM) => {
+                self.separate();
+                return Ok(());
+            }
             (Frame::Concatenation, Keyword::ORDER) => {
                 self.at += usize::from(self.then(0, "BY"));
-                return self.separate();
+                self.separate();
+                return Ok(());
             }
-            (Frame::Concatenation, Keyword::LIMIT) => return self.separate(),
+            (Frame::Concatenation, Keyword::LIMIT) => {
+                self.separate();
+                return Ok(());
+            }
             _ => {}
         }
         match keyword {
@@ -362,6 +394,7 @@ impl<'a> Feeder<'a> {
         }
         self.interval = None;
         self.keyword(keyword, word);
+        Ok(())
     }
 
     /// A comma, where one operand has been given already.
@@ -375,7 +408,7 @@ impl<'a> Feeder<'a> {
         let is_in_word = is_in(word, &["IN"]);
         match self.frame() {
             Frame::Position if is_in_word => self.separate(),
-            Frame::Against if is_in_word && !self.then_punct(0, b'(') => self.skip_rest_of_frame(),
+            Frame::Against if is_in_word && !self.then_punct(0, b'(') => return self.skip_rest_of_frame(),
             _ => self.operator(),
         }
         Ok(())

@@ -518,6 +518,76 @@ fn deep_and_long_texts_are_refused_in_time() {
     assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
+/// Whatever word stands anywhere, no table behind it may be lost.
+#[test]
+fn no_word_hides_a_table() {
+    let forms = [
+        "SELECT 1 FROM t #, u",
+        "SELECT 1 FROM t AS #, u",
+        "SELECT 1 FROM t #, u WHERE 1",
+        "SELECT 1 FROM # , t, u",
+        "SELECT 1 FROM # JOIN t JOIN u",
+        "SELECT 1 FROM t # JOIN u",
+        "SELECT 1 FROM t JOIN u #",
+        "SELECT 1 FROM (t #, u)",
+        "SELECT # FROM t, u",
+        "SELECT a # FROM t, u",
+        "SELECT a, # FROM t, u",
+        "SELECT # a FROM t, u",
+        "SELECT #(a) FROM t, u",
+        "SELECT #(a, b) FROM t, u",
+        "SELECT f.#, 1 FROM t, u",
+        "SELECT 1 FROM t WHERE # IN (SELECT 1 FROM u)",
+        "SELECT 1 FROM t WHERE a # (SELECT 1 FROM u)",
+        "SELECT 1 FROM t WHERE # (SELECT 1 FROM u)",
+        "SELECT #((SELECT 1 FROM u)) FROM t",
+        "SELECT #(1 FROM (SELECT 1 FROM u)) FROM t",
+        "SELECT #(1, (SELECT 1 FROM u)) FROM t",
+        "SELECT #(1 AS (SELECT 1 FROM u)) FROM t",
+        "SELECT #(1 USING (SELECT 1 FROM u)) FROM t",
+        "SELECT #(1 COLUMNS (SELECT 1 FROM u)) FROM t",
+        "SELECT #(1 IN (SELECT 1 FROM u)) FROM t",
+        "SELECT SUM(a) OVER (# (SELECT 1 FROM u)) FROM t",
+        "SELECT 1 FROM t ORDER BY # , (SELECT 1 FROM u)",
+        "SELECT 1 FROM t GROUP BY a # HAVING (SELECT 1 FROM u)",
+        "SELECT INTERVAL 1 # + (SELECT 1 FROM u) FROM t",
+        "SELECT INTERVAL a FROM # JOIN t, u",
+        "SELECT a COLLATE # , (SELECT 1 FROM u) FROM t",
+        "SELECT a # 'x' FROM t, u",
+        "SELECT 1 FROM t # (a) JOIN u",
+        "SELECT 1 FROM (SELECT 1 FROM u) # (a), t",
+        "SELECT 1 FROM t UNION # SELECT 1 FROM u",
+        "SELECT 1 FROM t # SELECT 1 FROM u",
+        "WITH # AS (SELECT 1 FROM u) SELECT 1 FROM t, #",
+        "WITH # (a) AS (SELECT 1 FROM u) SELECT 1 FROM t",
+        "SELECT 1 FROM t LIMIT 1 # 2 UNION SELECT 1 FROM u",
+    ];
+    let own = [
+        "ANY_VALUE",
+        "SOUNDS",
+        "MEMBER",
+        "REGEXP",
+        "RLIKE",
+        "SEPARATOR",
+        "DISTINCTROW",
+        "XOR",
+        "_utf8",
+        "_x",
+    ];
+    let mut cacheable = 0;
+    for word in sqlparser::keywords::ALL_KEYWORDS.iter().chain(&own) {
+        for (form, modes) in forms.iter().flat_map(|form| [(form, MYSQL), (form, MARIADB)]) {
+            let text = form.replace('#', word);
+            if let Analysis::Cacheable { tables, .. } = analyse(text.as_bytes(), modes) {
+                let named = |name: &str| tables.contains(&TableName::bare(name));
+                assert!(named("t") && named("u"), "{text}: {tables:?}");
+                cacheable += 1;
+            }
+        }
+    }
+    assert!(cacheable > 10_000, "{cacheable}");
+}
+
 #[test]
 fn quotes_follow_the_modes() {
     let ansi = Modes { ansi_quotes: true, ..MYSQL };

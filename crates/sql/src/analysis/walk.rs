@@ -5,8 +5,8 @@
 mod expression;
 
 use sqlparser::ast::{
-    Cte, Distinct, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, LimitClause, NamedWindowExpr,
-    ObjectName, ObjectNamePart, OrderBy, OrderByKind, Query, Select, SelectItem,
+    Cte, Distinct, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, LimitClause,
+    NamedWindowExpr, ObjectName, ObjectNamePart, OrderBy, OrderByKind, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, With,
 };
 
@@ -17,26 +17,37 @@ use crate::reason::Reason;
 /// Schemas that the server fills itself, or that tell about accounts.
 const SYSTEM_SCHEMAS: &[&str] = &["information_schema", "mysql", "performance_schema", "sys"];
 
+/// How often the words that bring tables occur: once among the tokens, once in the tree. They have to agree, or the parser
+/// has taken such a word for a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Census {
+    pub selects: usize,
+    pub froms: usize,
+    pub joins: usize,
+}
+
 /// The tables of a query.
-pub(super) fn tables(query: &Query, modes: Modes) -> Result<Vec<TableName>, Reason> {
-    let mut walk = Walk { modes, tables: Vec::new(), scope: Vec::new() };
+pub(super) fn tables(query: &Query, modes: Modes, census: Census) -> Result<Vec<TableName>, Reason> {
+    let mut walk = Walk { modes, tables: Vec::new(), scope: Vec::new(), census: Census::default() };
     walk.query(query)?;
-    Ok(walk.tables)
+    walk.found(census)
 }
 
 /// The tables of an expression's subqueries.
 pub(super) fn expression_tables(
-    expression: &sqlparser::ast::Expr,
+    expression: &Expr,
     modes: Modes,
+    census: Census,
 ) -> Result<Vec<TableName>, Reason> {
-    let mut walk = Walk { modes, tables: Vec::new(), scope: Vec::new() };
+    let mut walk = Walk { modes, tables: Vec::new(), scope: Vec::new(), census: Census::default() };
     walk.expression(expression)?;
-    Ok(walk.tables)
+    walk.found(census)
 }
 
 struct Walk {
     modes: Modes,
     tables: Vec<TableName>,
+    census: Census,
     /// The common table expressions that can be seen from here, innermost last.
     scope: Vec<String>,
 }
@@ -54,6 +65,10 @@ fn absent(absent: bool, what: &str) -> Done {
 }
 
 impl Walk {
+    fn found(self, census: Census) -> Result<Vec<TableName>, Reason> {
+        if self.census == census { Ok(self.tables) } else { Err(not("a keyword in the place of a name")) }
+    }
+
     fn query(&mut self, query: &Query) -> Done {
         let Query {
             with,
@@ -164,6 +179,8 @@ impl Walk {
         absent(lateral_views.is_empty() && connect_by.is_empty(), "LATERAL VIEW or CONNECT BY")?;
         absent(cluster_by.is_empty() && distribute_by.is_empty() && sort_by.is_empty(), "CLUSTER BY")?;
         absent(value_table_mode.is_none(), "AS STRUCT")?;
+        self.census.selects += 1;
+        self.census.froms += usize::from(!from.is_empty());
         for table in from {
             self.table_with_joins(table)?;
         }
@@ -209,16 +226,17 @@ impl Walk {
         }
     }
 
-    fn limit(&mut self, limit: &LimitClause) -> Done {
+    /// Literals and markers only, as the servers' grammars have it.
+    fn limit(&self, limit: &LimitClause) -> Done {
+        let is_value = |expression: &Expr| absent(matches!(expression, Expr::Value(_)), "this LIMIT");
         match limit {
             LimitClause::LimitOffset { limit, offset, limit_by } => {
-                self.expressions(limit_by)?;
-                limit.iter().try_for_each(|expression| self.expression(expression))?;
-                offset.iter().try_for_each(|offset| self.expression(&offset.value))
+                absent(limit_by.is_empty(), "LIMIT BY")?;
+                limit.iter().chain(offset.iter().map(|offset| &offset.value)).try_for_each(is_value)
             }
             LimitClause::OffsetCommaLimit { offset, limit } => {
-                self.expression(offset)?;
-                self.expression(limit)
+                is_value(offset)?;
+                is_value(limit)
             }
         }
     }
@@ -232,6 +250,7 @@ impl Walk {
     fn join(&mut self, join: &Join) -> Done {
         let Join { relation, global, join_operator } = join;
         absent(!global, "GLOBAL JOIN")?;
+        self.census.joins += 1;
         self.factor(relation)?;
         match join_operator {
             JoinOperator::Join(constraint) => match constraint {

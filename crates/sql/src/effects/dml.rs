@@ -2,8 +2,10 @@
 
 use super::{Effects, Writes};
 use crate::TableName;
+use crate::analysis::is_reserved;
+use crate::modes::Flavor;
 use crate::statement::{Cursor, Statement};
-use crate::token::Kind;
+use crate::token::{Kind, Token};
 
 /// The most tables that a statement is taken apart into; one that may write more counts as writing everything.
 const TABLES_MAX: usize = 256;
@@ -32,7 +34,8 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
     Some(Effects { writes, ..Effects::none() })
 }
 
-const MODIFIERS: &[&str] = &["CONCURRENT", "DELAYED", "HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY", "QUICK"];
+/// Words between the verb and the first table; none of them can be a table's name without quotes.
+const MODIFIERS: &[&str] = &["DELAYED", "HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY"];
 
 fn inserted(cursor: &mut Cursor<'_>) -> Option<Writes> {
     cursor.skip_all(MODIFIERS);
@@ -44,15 +47,19 @@ fn inserted(cursor: &mut Cursor<'_>) -> Option<Writes> {
 fn updated(cursor: &mut Cursor<'_>) -> Option<Writes> {
     cursor.skip_all(MODIFIERS);
     let (tables, ended) = table_positions(cursor, &["SET"])?;
-    ended.then_some(Writes::Tables(tables))
+    (ended && !tables.is_empty()).then_some(Writes::Tables(tables))
 }
 
 /// Any table or alias before WHERE may be the one: `DELETE a FROM t AS a`, `DELETE FROM a USING t AS a`.
 fn deleted(cursor: &mut Cursor<'_>, statement: &Statement<'_>) -> Option<Writes> {
-    cursor.skip_all(MODIFIERS);
-    cursor.word("HISTORY");
-    let (tables, ended) = table_positions(cursor, &["WHERE", "ORDER", "LIMIT", "RETURNING"])?;
-    (ended || !statement.cut_short).then_some(Writes::Tables(tables))
+    cursor.skip_all(&["HISTORY", "IGNORE", "LOW_PRIORITY", "QUICK"]);
+    let until: &[&str] = match cursor.modes.flavor {
+        Flavor::MariaDb => &["WHERE", "ORDER", "LIMIT", "RETURNING"],
+        Flavor::MySql => &["WHERE", "ORDER", "LIMIT"], // RETURNING may be an alias.
+    };
+    let (tables, ended) = table_positions(cursor, until)?;
+    let whole = ended || !statement.cut_short;
+    (whole && !tables.is_empty()).then_some(Writes::Tables(tables))
 }
 
 /// Collects every name that stands where a table can stand, up to one of the words outside of parentheses.
@@ -66,7 +73,7 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
         if depth == 0 && cursor.at_any(until) {
             return Some((tables, true));
         }
-        if expect_table && token.is_name() && !cursor.at_any(NOT_TABLES) && !cursor.at_any(BEFORE_TABLE) {
+        if expect_table && can_be_table(cursor, token) {
             let table = target(cursor)?;
             if tables.len() >= TABLES_MAX {
                 return None;
@@ -90,8 +97,10 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
     Some((tables, false))
 }
 
-/// Words that can stand where a table can, and are none.
-const NOT_TABLES: &[&str] = &["SELECT", "VALUES", "TABLE", "WITH"];
+/// A keyword is no table, but it may lead to one.
+fn can_be_table(cursor: &Cursor<'_>, token: Token) -> bool {
+    token.kind == Kind::Name || (token.kind == Kind::Word && !is_reserved(cursor.bytes(token)))
+}
 
 /// `t`, `s.t`, `t.*` or `s.t.*`.
 fn target(cursor: &mut Cursor<'_>) -> Option<TableName> {

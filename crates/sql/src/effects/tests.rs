@@ -230,3 +230,46 @@ fn a_bulk_insert_is_read_to_its_end_without_being_kept() {
     assert_eq!(short(&format!("INSERT INTO t VALUES {rows}(1, f('x'))"), MYSQL), "*");
     assert_eq!(short(&format!("UPDATE {}t SET a = 1", "t, ".repeat(5000)), MYSQL), "*");
 }
+
+/// Whatever word stands anywhere, no table that is written may be missed.
+#[test]
+fn no_word_hides_a_written_table() {
+    let forms = [
+        ("UPDATE t #, u SET u.a = 1", "u"),
+        ("UPDATE # JOIN u SET u.a = 1", "u"),
+        ("UPDATE t AS # JOIN u USING (a) SET u.a = 1", "u"),
+        ("DELETE x FROM t #, u AS x WHERE 1", "u"),
+        ("DELETE x FROM # JOIN u AS x", "u"),
+        ("DELETE #, x FROM t #, u x", "u"),
+        ("DELETE FROM x USING t #, u AS x", "u"),
+        ("DELETE FROM u # WHERE a = 1", "u"),
+        ("INSERT INTO u (#) VALUES (1)", "u"),
+        ("INSERT u SET # = 1", "u"),
+        ("REPLACE INTO u SELECT # FROM t", "u"),
+        ("WITH # AS (SELECT 1) UPDATE u SET a = 1", "u"),
+        ("WITH # (a) AS (SELECT 1) DELETE FROM u", "u"),
+        ("DROP TABLE IF EXISTS #, u", "u"),
+        ("ALTER TABLE t ADD COLUMN # INT, RENAME TO u", "u"),
+        ("TRUNCATE u", "u"),
+    ];
+    let free = |word: &&&str| !crate::analysis::is_reserved(word.as_bytes());
+    for word in sqlparser::keywords::ALL_KEYWORDS.iter().filter(free) {
+        let reserved_by_mariadb = *word == "RETURNING";
+        for (form, table) in forms {
+            for modes in [MYSQL, MARIADB] {
+                if reserved_by_mariadb && modes == MARIADB {
+                    continue;
+                }
+                let text = form.replace('#', word);
+                let found = effects(text.as_bytes(), modes).writes;
+                let named =
+                    matches!(&found, Writes::Tables(names) if names.contains(&TableName::bare(table)));
+                assert!(named || found == Writes::Everything, "{text}: {found:?}");
+            }
+        }
+    }
+    // A word that could be taken for a modifier is the table itself.
+    assert_eq!(short("INSERT quick VALUES (1)", MYSQL), "quick");
+    assert_eq!(short("INSERT INTO concurrent VALUES (1)", MYSQL), "concurrent");
+    assert_eq!(short("DELETE FROM quick", MYSQL), "quick");
+}

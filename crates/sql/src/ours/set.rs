@@ -12,12 +12,17 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     }
     let mut ours = Vec::new();
     let mut rest: Vec<String> = Vec::new();
+    // GLOBAL and its like hold for all that follow, up to the next of them; `@@global.` holds for its own variable alone.
+    let mut sticky: Option<Token> = None;
     loop {
         let part = until_comma(&mut cursor);
         let part_cursor = Cursor::new(cursor.text, cursor.modes, part);
-        match assignment(part_cursor) {
+        let keyword = part_cursor.peek().filter(|_| part_cursor.at_any(SCOPES));
+        sticky = keyword.or(sticky);
+        let inherited = sticky.filter(|_| keyword.is_none() && is_plain_assignment(&part_cursor));
+        match assignment(part_cursor, inherited) {
             Some(assignment) => ours.push(assignment),
-            None => rest.push(String::from_utf8(part_cursor.rest_text().to_vec()).ok()?),
+            None => rest.push(written(part_cursor, inherited)?),
         }
         if !cursor.punct(b',') {
             break;
@@ -30,6 +35,23 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
         return Some(Ours::SetVariables(ours));
     }
     Some(Ours::SetMixed { ours, rest: format!("SET {}", rest.join(", ")) })
+}
+
+const SCOPES: &[&str] = &["GLOBAL", "LOCAL", "PERSIST", "PERSIST_ONLY", "SESSION"];
+
+/// `name = …`, which takes the scope of the one before it.
+fn is_plain_assignment(cursor: &Cursor<'_>) -> bool {
+    let sign = cursor.peek_at(1).filter(|_| cursor.peek().is_some_and(|token| token.is_name()));
+    sign.is_some_and(|sign| sign.is(b'=') || sign.is(b'.') || cursor.bytes(sign) == b":=")
+}
+
+/// A part of the SET as it was written, with the scope that it inherits.
+fn written(cursor: Cursor<'_>, inherited: Option<Token>) -> Option<String> {
+    let part = std::str::from_utf8(cursor.rest_text()).ok()?;
+    match inherited {
+        None => Some(part.to_owned()),
+        Some(scope) => Some(format!("{} {part}", std::str::from_utf8(cursor.bytes(scope)).ok()?)),
+    }
 }
 
 /// Most SETs have nothing of ours, which is quickly seen; and `SET STATEMENT … FOR` is a statement of its own.
@@ -57,13 +79,16 @@ fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
 }
 
 /// One assignment, if it is of ours.
-fn assignment(mut cursor: Cursor<'_>) -> Option<Assignment> {
+fn assignment(mut cursor: Cursor<'_>, inherited: Option<Token>) -> Option<Assignment> {
     let (scope, name) = if cursor.peek()?.kind == Kind::AtAt {
         cursor.next();
         system_variable(&mut cursor)?
     } else {
-        let scope = scope(&mut cursor);
-        (scope, cursor.identifier()?.to_ascii_lowercase())
+        let own = match inherited {
+            Some(token) => scope(&mut Cursor::new(cursor.text, cursor.modes, &[token])),
+            None => scope(&mut cursor),
+        };
+        (own, cursor.identifier()?.to_ascii_lowercase())
     };
     let sign = cursor.next()?;
     let assigns = sign.is(b'=') || cursor.bytes(sign) == b":=";

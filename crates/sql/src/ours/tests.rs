@@ -56,6 +56,15 @@ fn sets_of_our_variables() {
         ours("SET NAMES utf8, query_cache_type=0, @x = f(1, 2), GLOBAL wait_timeout = 5"),
         Some(mixed)
     );
+    // Tried on both servers: the second is global as well.
+    let inherited = Ours::SetMixed {
+        ours: vec![set(Scope::Global, "query_cache_size", Value::Int(0))],
+        rest: "SET GLOBAL wait_timeout = 5, @@session.x = 1, GLOBAL y = 2".to_owned(),
+    };
+    assert_eq!(
+        ours("SET GLOBAL wait_timeout = 5, query_cache_size = 0, @@session.x = 1, y = 2"),
+        Some(inherited)
+    );
     for text in [
         "SET @query_cache_type = 1",
         "SET x = 1",

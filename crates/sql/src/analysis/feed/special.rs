@@ -12,14 +12,16 @@ impl Feeder<'_> {
     /// Feeds what the word means here; as a name if it means nothing special.
     pub(super) fn special(&mut self, token: Token, upper: &str) -> Result<(), Reason> {
         match upper {
-            "WITH" => self.with(),
+            "WITH" => self.with()?,
             "LEFT" | "RIGHT" if self.then(0, "JOIN") || self.then(0, "OUTER") => {}
-            "STRAIGHT_JOIN" => self.structure(Keyword::JOIN, "JOIN"),
+            "STRAIGHT_JOIN" => self.structure(Keyword::JOIN, "JOIN")?,
             "INTERVAL" => self.interval = Some((self.frames.len(), self.at)),
-            "COLLATE" | "ESCAPE" | "SEPARATOR" if self.after_operand() => self.at += 1,
+            "COLLATE" if self.after_operand() && self.collation_follows() => self.at += 1,
+            "COLLATE" => return Err(refused(token.of(self.text))),
+            "ESCAPE" | "SEPARATOR" if self.after_operand() && self.value_follows() => self.at += 1,
             "MOD" => self.operator(),
-            "USE" | "FORCE" | "IGNORE" if self.then(0, "INDEX") || self.then(0, "KEY") => self.skip_list(),
-            "PARTITION" if self.then_punct(0, b'(') => self.skip_list(),
+            "USE" | "FORCE" | "IGNORE" if self.then(0, "INDEX") || self.then(0, "KEY") => self.skip_list()?,
+            "PARTITION" if self.then_punct(0, b'(') => self.skip_list()?,
             "PARTITION" if self.then(0, "BY") => self.keyword(Keyword::PARTITION, upper),
             "LATERAL" if self.then_punct(0, b'(') => self.keyword(Keyword::LATERAL, upper),
             "OVER" if matches!(self.out.last(), Some(SqlToken::RParen)) => self.keyword(Keyword::OVER, upper),
@@ -56,14 +58,15 @@ impl Feeder<'_> {
     }
 
     /// WITH opens common table expressions, or ends a GROUP BY or a search.
-    fn with(&mut self) {
+    fn with(&mut self) -> Result<(), Reason> {
         if self.frame() == Frame::Against {
-            self.skip_rest_of_frame();
+            self.skip_rest_of_frame()?;
         } else if self.then(0, "ROLLUP") {
             self.at += 1;
         } else {
             self.keyword(Keyword::WITH, "WITH");
         }
+        Ok(())
     }
 
     /// COLUMNS stands behind the path, which is a literal.
@@ -71,7 +74,7 @@ impl Feeder<'_> {
         if !matches!(self.out.last(), Some(SqlToken::Number(..))) {
             return Err(Reason::NotParsed("JSON_TABLE with a computed path".to_owned()));
         }
-        self.skip_rest_of_frame();
+        self.skip_rest_of_frame()?;
         self.json_table_has_columns = true;
         Ok(())
     }
@@ -85,6 +88,20 @@ impl Feeder<'_> {
         }
     }
 
+    /// Whether a literal or a marker is next: only that is left out along with the word before it.
+    fn value_follows(&self) -> bool {
+        self.peek(0).is_some_and(|next| next.is_literal() || next.kind == Kind::Param)
+    }
+
+    fn collation_follows(&self) -> bool {
+        self.peek(0).is_some_and(|next| match next.kind {
+            Kind::Word => {
+                next.is_word(self.text, "BINARY") || !crate::analysis::is_reserved(next.of(self.text))
+            }
+            kind => matches!(kind, Kind::Name | Kind::Str),
+        })
+    }
+
     fn limit_precedes(&self) -> bool {
         let mut last = self.out.iter().rev();
         matches!(last.next(), Some(SqlToken::Number(..)))
@@ -92,12 +109,14 @@ impl Feeder<'_> {
     }
 
     /// Leaves out words up to and with the next list in parentheses, which can hold names only.
-    fn skip_list(&mut self) {
-        while let Some(token) = self.next() {
+    fn skip_list(&mut self) -> Result<(), Reason> {
+        while let Some(token) = self.peek(0) {
+            self.leave_out(token)?;
             if token.is(b')') {
-                return;
+                return Ok(());
             }
         }
+        Ok(())
     }
 
     /// Leaves out the frame of a window, if nothing in it could be a call or a query.
