@@ -58,6 +58,9 @@ fn help_and_reference_name_every_setting() {
             assert!(said.contains(flag), "{flag} is missing in:\n{said}");
         }
     }
+    let reference = String::from_utf8_lossy(&run(&["settings"], &[]).stdout).into_owned();
+    let page = include_str!("../../docs/settings.md");
+    assert!(page.ends_with(&reference), "docs/settings.md is not what `freshet settings` says");
     assert_eq!(run(&["--no-such-flag"], &[]).status.code(), Some(2));
 }
 
