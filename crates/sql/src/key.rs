@@ -13,7 +13,7 @@ use crate::token::Kind;
 /// The part of `text` that is compared: without blanks and `;` at both ends, and without comments if asked.
 ///
 /// Where comments are taken out, what stood between two tokens becomes one blank, or none at the ends. A text that
-/// cannot be cut into tokens keeps its comments.
+/// cannot be cut into tokens, or that sets a variable in a hint, keeps its comments.
 pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]> {
     let trimmed = trim(text);
     if !strip_comments || !may_have_comment(trimmed) {
@@ -32,7 +32,8 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
         out.extend_from_slice(token.of(trimmed));
         last_end = token.end;
     }
-    if !lexer.passed_comment() {
+    // A hint that sets a variable may change the result, so it stays part of what is compared.
+    if !lexer.passed_comment() || lexer.hint_sets_variable() {
         return Cow::Borrowed(trimmed);
     }
     let end = trim(&out).len();

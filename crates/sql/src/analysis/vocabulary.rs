@@ -304,3 +304,6 @@ const WORDS: &[(&str, Use)] = &[
     ("YEAR_MONTH", Use::Refused),
     ("ZEROFILL", Use::Refused),
 ];
+
+#[cfg(test)]
+mod tests;
