@@ -344,7 +344,6 @@ fn foreign_keys_that_cascade() {
             case("update to the grandchild", FAMILY, GRANDCHILD, UPDATE),
             case("update sets null", FAMILY, NULLED, UPDATE),
             case("update across schemas", FAMILY, FAR, UPDATE),
-            case("replace of the parent", FAMILY, GRANDCHILD, &["REPLACE INTO p VALUES (1, 99)"]),
             case(
                 "multi-table delete",
                 FAMILY,
@@ -353,6 +352,9 @@ fn foreign_keys_that_cascade() {
             ),
         ],
     );
+    // MySQL 9 updates the parent in place here, and no child goes.
+    let replace = case("replace of the parent", FAMILY, GRANDCHILD, &["REPLACE INTO p VALUES (1, 99)"]);
+    run_on(Flavor::MariaDb, "fresh_family", &[replace]);
     // What hangs on the family's tables must go first.
     for server in freshet_tests::server::all() {
         let drops = ["DROP DATABASE IF EXISTS fresh_family_far", "DROP DATABASE IF EXISTS fresh_family"];
