@@ -10,7 +10,8 @@ mod table;
 
 use std::sync::Arc;
 
-use freshet_sql::{Flavor, Modes};
+use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
+use freshet_upstream::server::Version;
 
 pub(crate) use interner::{Environments, Transition};
 pub(crate) use table::{VectorQuery, variable_names};
@@ -42,7 +43,7 @@ const CHARSETS_READ: [&str; 7] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii
 impl Environment {
     /// Makes one of the row that [`VectorQuery`] fetched. `fixed` is what does not change while the login lasts
     /// (user, capabilities). Without an identity yet: [`Environments::intern`] gives it.
-    pub(crate) fn read(query: &VectorQuery, fixed: &[u8], row: &[Option<Vec<u8>>], flavor: Flavor) -> Self {
+    pub(crate) fn read(query: &VectorQuery, fixed: &[u8], row: &[Option<Vec<u8>>], server: Server) -> Self {
         let text = |name: &str| -> &str {
             query.position(name).and_then(|at| row.get(at)).and_then(Option::as_deref).map_or("", as_text)
         };
@@ -52,11 +53,14 @@ impl Environment {
             canonical.extend_from_slice(value.as_deref().unwrap_or_default());
         }
         let isolation = text("isolation");
-        let refused = if !["character_set_client", "character_set_connection", "character_set_results"]
+        let readable = ["character_set_client", "character_set_connection", "character_set_results"]
             .iter()
-            .all(|name| CHARSETS_READ.contains(&text(name)))
-        {
+            .all(|name| CHARSETS_READ.contains(&text(name)));
+        let refused = if !readable {
             Some("the connection's character set")
+        } else if text("sql_auto_is_null") == "1" {
+            // `WHERE id IS NULL` then finds the row that this session inserted last.
+            Some("sql_auto_is_null")
         } else if isolation == "SERIALIZABLE" || isolation == "READ-UNCOMMITTED" {
             Some("the isolation level")
         } else {
@@ -65,7 +69,7 @@ impl Environment {
         let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
         Self {
             id: 0,
-            modes: modes(text("sql_mode"), flavor),
+            modes: modes(text("sql_mode"), server, readable),
             refused: if schema.as_deref().is_some_and(|s| std::str::from_utf8(s).is_err()) {
                 Some("the default schema's name")
             } else {
@@ -86,8 +90,30 @@ fn as_text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or("?")
 }
 
-/// What `sql_mode` says about how statements are read.
-fn modes(sql_mode: &str, flavor: Flavor) -> Modes {
+/// Which server it is whose environment is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Server {
+    pub(crate) flavor: Flavor,
+    /// Its functions may not be the ones that are known here.
+    pub(crate) is_old: bool,
+}
+
+impl Server {
+    /// As its greeting says.
+    pub(crate) fn of(version_text: &[u8]) -> Self {
+        let is_mariadb = version_text.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb"));
+        let (flavor, oldest) =
+            if is_mariadb { (Flavor::MariaDb, OLDEST_MARIADB) } else { (Flavor::MySql, OLDEST_MYSQL) };
+        Self {
+            flavor,
+            is_old: Version::parse(&String::from_utf8_lossy(version_text)) < Version::from(oldest),
+        }
+    }
+}
+
+/// What `sql_mode` says about how statements are read; `readable` says whether their character set is one that can be.
+fn modes(sql_mode: &str, server: Server, readable: bool) -> Modes {
+    let Server { flavor, is_old } = server;
     let has = |name: &str| sql_mode.split(',').any(|mode| mode == name);
     Modes {
         flavor,
@@ -95,9 +121,11 @@ fn modes(sql_mode: &str, flavor: Flavor) -> Modes {
         no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
         pipes_as_concat: has("PIPES_AS_CONCAT"),
         ignore_space: has("IGNORE_SPACE"),
-        other_syntax: ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "HIGH_NOT_PRECEDENCE"]
-            .iter()
-            .any(|name| has(name)),
+        other_syntax: is_old
+            || !readable
+            || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "HIGH_NOT_PRECEDENCE"]
+                .iter()
+                .any(|name| has(name)),
     }
 }
 

@@ -46,6 +46,7 @@ static ITEMS: &[Item] = &[
     keyed("block_encryption_mode"),
     keyed("max_allowed_packet"),
     keyed("old"),
+    keyed("old_passwords"),
     keyed("old_mode"),
     keyed("default_regex_flags"),
     keyed("system_versioning_asof"),

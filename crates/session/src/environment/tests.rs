@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use freshet_sql::Flavor;
-
 use super::*;
+
+const MYSQL: Server = Server { flavor: Flavor::MySql, is_old: false };
 
 fn query() -> VectorQuery {
     VectorQuery::new(|name| name != "tx_isolation" && name != "old")
@@ -31,7 +31,7 @@ fn what_is_keyed_makes_another_environment_and_what_is_not_does_not() {
     let query = query();
     let environments = Environments::default();
     let id = |values: &[(&str, &str)]| {
-        environments.intern(Environment::read(&query, b"user", &row(&query, values), Flavor::MySql)).id
+        environments.intern(Environment::read(&query, b"user", &row(&query, values), MYSQL)).id
     };
     let plain = id(&[]);
     assert_ne!(plain, 0);
@@ -47,28 +47,31 @@ fn what_is_keyed_makes_another_environment_and_what_is_not_does_not() {
 fn a_null_and_an_empty_value_differ() {
     let query = query();
     let mut null = row(&query, &[("schema", "")]);
-    let empty = Environment::read(&query, b"", &null, Flavor::MySql);
+    let empty = Environment::read(&query, b"", &null, MYSQL);
     null[query.position("schema").unwrap()] = None;
-    assert_ne!(Environment::read(&query, b"", &null, Flavor::MySql).canonical, empty.canonical);
+    assert_ne!(Environment::read(&query, b"", &null, MYSQL).canonical, empty.canonical);
 }
 
 #[test]
 fn charsets_and_isolation_levels_refuse() {
     let query = query();
     let refused = |values: &[(&str, &str)]| {
-        Environment::read(&query, b"", &row(&query, values), Flavor::MariaDb).refused.is_some()
+        Environment::read(&query, b"", &row(&query, values), Server::of(b"10.11.19-MariaDB"))
+            .refused
+            .is_some()
     };
     assert!(!refused(&[]));
     assert!(refused(&[("character_set_client", "gbk")]));
     assert!(refused(&[("character_set_results", "sjis")]));
     assert!(refused(&[("isolation", "SERIALIZABLE")]));
+    assert!(refused(&[("sql_auto_is_null", "1")]));
     assert!(refused(&[("isolation", "READ-UNCOMMITTED")]));
 }
 
 #[test]
 fn only_one_plain_statement_after_a_known_environment_can_be_looked_up() {
     let query = query();
-    let before = Arc::new(Environment::read(&query, b"", &row(&query, &[]), Flavor::MySql));
+    let before = Arc::new(Environment::read(&query, b"", &row(&query, &[]), MYSQL));
     let mut known = Known::Read(before);
     known.changed_by(b"SET NAMES utf8mb4", true);
     assert!(matches!(known, Known::After(..)));
@@ -77,4 +80,17 @@ fn only_one_plain_statement_after_a_known_environment_can_be_looked_up() {
     let mut opaque = Known::Opaque;
     opaque.changed_by(b"SET NAMES utf8mb4", true);
     assert!(matches!(opaque, Known::Opaque));
+}
+
+#[test]
+fn what_cannot_be_read_for_certain_is_read_as_the_worst() {
+    let query = query();
+    let modes =
+        |values: &[(&str, &str)], server| Environment::read(&query, b"", &row(&query, values), server).modes;
+    assert!(!modes(&[], MYSQL).other_syntax);
+    assert!(modes(&[("character_set_client", "gbk")], MYSQL).other_syntax);
+    assert!(modes(&[("sql_mode", "PIPES_AS_CONCAT,ORACLE")], MYSQL).other_syntax);
+    assert!(modes(&[], Server::of(b"5.7.44-log")).other_syntax);
+    assert!(modes(&[], Server::of(b"10.3.39-MariaDB-log")).other_syntax);
+    assert!(!modes(&[], Server::of(b"5.5.5-10.11.19-MariaDB")).other_syntax);
 }

@@ -7,7 +7,7 @@ use freshet_sql::Flavor;
 use freshet_upstream::{Connection, Error};
 
 use super::Session;
-use crate::environment::{Environment, Known, Transition, VectorQuery, variable_names};
+use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
 use crate::shared::Shared;
 use crate::variables::TYPE_OFF;
 
@@ -24,8 +24,11 @@ const FORM: Capabilities = Capabilities::DEPRECATE_EOF
 impl Session {
     /// Which kind of server is behind us.
     pub(crate) fn flavor(&self) -> Flavor {
-        let known =
-            self.admitted.upstream.as_ref().map(|upstream| flavor_of(&upstream.greeting().server_version));
+        let known = self
+            .admitted
+            .upstream
+            .as_ref()
+            .map(|upstream| Server::of(&upstream.greeting().server_version).flavor);
         known.unwrap_or_else(|| self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor))
     }
 
@@ -87,8 +90,8 @@ impl Session {
     /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
         let fixed = self.fixed();
-        let flavor = self.flavor();
         let Some(upstream) = &mut self.admitted.upstream else { return Ok(None) };
+        let server = Server::of(&upstream.greeting().server_version);
         let query = vector(&self.shared, upstream).await?;
         let rows = match upstream.query(query.sql()).await {
             Ok(rows) => rows,
@@ -97,7 +100,7 @@ impl Session {
             Err(error) => return Err(error),
         };
         let row = rows.rows.first().filter(|row| row.len() == query.width());
-        Ok(row.map(|row| Environment::read(&query, &fixed, row, flavor)))
+        Ok(row.map(|row| Environment::read(&query, &fixed, row, server)))
     }
 
     /// What of the key does not change while the login lasts.
@@ -141,15 +144,6 @@ impl Session {
     }
 }
 
-/// What a greeting says of the server's kind.
-fn flavor_of(version: &[u8]) -> Flavor {
-    if version.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb")) {
-        Flavor::MariaDb
-    } else {
-        Flavor::MySql
-    }
-}
-
 /// Asks the server to report what we must know: under which GTID a commit went, and changes of variables that no
 /// statement names. A server that cannot is bounded by positions instead, and its procedures are re-read.
 async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<(), Error> {
@@ -163,7 +157,7 @@ async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<(), Err
     names.extend(query.variables().iter().filter(|name| !VOLATILE.contains(name)));
     names.sort_unstable();
     names.dedup();
-    let assignments = match flavor_of(&upstream.greeting().server_version) {
+    let assignments = match Server::of(&upstream.greeting().server_version).flavor {
         Flavor::MariaDb => format!("session_track_system_variables='{},last_gtid'", names.join(",")),
         Flavor::MySql => {
             format!("session_track_gtids=OWN_GTID, session_track_system_variables='{}'", names.join(","))

@@ -128,8 +128,7 @@ impl Session {
             let plain = relayed.error.is_none() && is_plain_set(text);
             self.state.environment.changed_by(text, plain);
         }
-        self.state.one_shot =
-            effects.session && (is_set_transaction(text) || self.state.one_shot);
+        self.state.one_shot = effects.session && (is_set_transaction(text) || self.state.one_shot);
         let shared = &self.shared;
         if self.environment().is_none_or(|known| known.unlogged)
             && let Some(in_flight) = &in_flight
