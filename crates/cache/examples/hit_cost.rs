@@ -63,7 +63,7 @@ fn text(n: u64) -> [u8; 40] {
 
 fn from_store(store: &Cache, n: u64, out: &mut Vec<u8>) {
     let key = Key { environment: 1, text: &text(n) };
-    store.get(key, 1, |entry| out.extend_from_slice(entry.body));
+    store.get(key, 1, |entry| entry.body.clone().for_each(|piece| out.extend_from_slice(piece)));
 }
 
 /// The same without rule, queues, bound or counters, on four ways to share a table.

@@ -2,7 +2,9 @@
 //!
 //! The bound is strict because of an order that everything here keeps: **reserve, then allocate; free, then
 //! release.** So at no moment, with any number of threads, do the store's allocations exceed the limit.
+//! A block is allocated when it is taken from its chunk (`arena` bounds what chunks hold besides).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What an allocation of `bytes` takes from the allocator.
@@ -74,6 +76,41 @@ impl Budget {
     /// Gives back what was reserved, after its memory was freed.
     pub(crate) fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::SeqCst);
+    }
+}
+
+/// Reserved bytes that are released when this is dropped.
+pub(crate) struct Charge {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Charge {
+    /// Takes over `bytes` that were reserved from `budget`.
+    pub(crate) const fn new(budget: Arc<Budget>, bytes: usize) -> Self {
+        Self { budget, bytes }
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The bytes are somebody else's to release.
+    pub(crate) fn hand_over(mut self) {
+        self.bytes = 0;
+    }
+
+    /// Splits `bytes` off, or all there are.
+    pub(crate) fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { budget: Arc::clone(&self.budget), bytes }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.budget.release(self.bytes);
     }
 }
 

@@ -40,11 +40,12 @@
 //! hit of which reading and writing the sockets takes some thousands, and needs reclamation by epochs, which frees late: the bound
 //! would no longer be strict. The price is that all hits of one key write one cache line.
 
-use crate::budget::Budget;
-use crate::shard::{FIRST_INDEX_BYTES, Inserted, Shard};
+use crate::budget::{Budget, Charge};
+use crate::large::Large;
+use crate::shard::{FIRST_INDEX_BYTES, Inserted, Left, New, Shard};
 use crate::statistics::{Count, Counters};
-use crate::stored::{Held, Stored};
-use crate::{Entry, Fill, Freshness, Key, Statistics, Verdict};
+use crate::stored::{self, Stored};
+use crate::{Body, Entry, Fill, Freshness, Key, Statistics, Verdict};
 use ahash::RandomState;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
@@ -52,9 +53,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Try
 /// A power of two. The top bits of the hash choose one.
 const SHARDS: usize = 1 << SHARDS_LOG2;
 const SHARDS_LOG2: u32 = 6;
-/// Bodies up to this many bytes are used under the shared lock: copying one takes about as long as counting a reference does
-/// when several cores want the same entry, and an insert need not wait longer than that.
-pub const COPIED_UNDER_LOCK_MAX: usize = 16 << 10;
 /// One insert evicts no more entries than this; a result that needs more is not stored.
 const EVICTIONS_PER_INSERT_MAX: usize = 1 << 16;
 /// How often an insert makes room for a shard's first index before it gives up, because others took the room.
@@ -194,11 +192,10 @@ impl Cache {
         }
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
-        let Some((slot, stored)) = shard.find(hash, key).and_then(|slot| Some((slot, slot.held().get()?)))
-        else {
+        let Some((slot, stored)) = shard.find(hash, key) else {
             return Lookup::Miss;
         };
-        match self.freshness.check(stored.deps(), stored.valid_from()) {
+        match self.freshness.check_each(stored.deps(), stored.header().valid_from) {
             Verdict::Servable => {}
             Verdict::Fenced => return Lookup::Fenced,
             Verdict::Stale => {
@@ -208,12 +205,12 @@ impl Cache {
             }
         }
         Shard::credit(slot);
-        if stored.body().len() <= COPIED_UNDER_LOCK_MAX {
-            return Lookup::Hit(f(&stored.view()));
-        }
-        let held = slot.held().share();
+        let Some(large) = shard.large(stored.header()) else {
+            return Lookup::Hit(f(&stored.header().view(stored.body())));
+        };
+        let header = *stored.header();
         drop(shard);
-        held.get().map_or(Lookup::Miss, |stored| Lookup::Hit(f(&stored.view())))
+        Lookup::Hit(f(&header.view(Body::apart(large.bytes()))))
     }
 
     /// Stores a result, evicting others for it. May be called at any time after the result was asked for, and needs
@@ -226,12 +223,18 @@ impl Cache {
 
     fn try_insert(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
         self.refuse(key, fill)?;
-        let charge = Stored::charge_for(key, fill);
-        if !self.make_room(charge) {
+        let (in_blocks, in_large) = stored::charge_for(key, fill);
+        if !self.make_room(in_blocks + in_large) {
             return Err(Insert::NoRoom);
         }
-        let held = Held::new(key, fill, charge, &self.budget);
-        let placed = self.place(key, held);
+        let mut charge = Charge::new(Arc::clone(&self.budget), in_blocks + in_large);
+        let large = match charge.split(in_large) {
+            _ if !stored::is_large(fill) => None,
+            charge => Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?)),
+        };
+        let new = New { hash: self.hash_of(key), key, fill, large, charge: in_blocks };
+        let placed = self.place(new, charge);
+        // No reference to a large body is left here, so all that an eviction takes out is freed.
         // If the limit went down since the room was made, either the resize has met this entry or this sees the limit.
         self.trim();
         placed
@@ -239,7 +242,8 @@ impl Cache {
 
     fn refuse(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
         let size = self.size();
-        let charge = Stored::charge_for(key, fill).saturating_add(FIRST_INDEX_BYTES);
+        let (in_blocks, in_large) = stored::charge_for(key, fill);
+        let charge = in_blocks.saturating_add(in_large).saturating_add(FIRST_INDEX_BYTES);
         if size == 0 {
             Err(Insert::Off)
         } else if fill.body.len() > self.limit() || charge > size || key.text.len() > u32::MAX as usize {
@@ -255,22 +259,12 @@ impl Cache {
 
     /// A full shard evicts one of its own for the slot if the budget has no room for a larger index; an empty one
     /// needs room made elsewhere.
-    fn place(&self, key: Key<'_>, mut held: Held) -> Result<(), Insert> {
-        let hash = self.hash_of(key);
-        let is_dead = |stored: &Stored| self.is_dead(stored);
+    fn place(&self, new: New<'_>, charge: Charge) -> Result<(), Insert> {
         for _ in 0..PLACINGS_MAX {
-            let placed = self.shard_of(hash).write().insert((hash, key), held, &self.budget, &is_dead);
-            match placed {
-                Ok(Inserted::Added) => return Ok(()),
-                Ok(Inserted::InPlaceOf(old)) => {
-                    drop(old);
-                    return Ok(());
-                }
-                Ok(Inserted::Evicting(victim)) => {
-                    self.count_removed(&victim);
-                    return Ok(());
-                }
-                Err(back) => held = back,
+            let placed = self.shard_of(new.hash).write().insert(&new, &self.budget, &self.is_dead());
+            if let Some(inserted) = placed {
+                self.settle(inserted, charge);
+                return Ok(());
             }
             if !self.make_room(FIRST_INDEX_BYTES) {
                 break;
@@ -278,6 +272,17 @@ impl Cache {
             self.budget.release(FIRST_INDEX_BYTES);
         }
         Err(Insert::NoRoom)
+    }
+
+    /// Drops what has left for an entry, and the charge if the shard has not taken it over.
+    fn settle(&self, inserted: Inserted, charge: Charge) {
+        match inserted {
+            Inserted::Outdated => return,
+            Inserted::Added => {}
+            Inserted::InPlaceOf(old) => drop(old),
+            Inserted::Evicting(victim) => self.count_removed(&victim),
+        }
+        charge.hand_over();
     }
 
     /// Reserves `bytes`, evicting from one shard after the other until they are there.
@@ -295,10 +300,9 @@ impl Cache {
 
     /// Evicts one entry of the next shard that has any. The victim is freed outside of the lock.
     fn evict_one(&self) -> bool {
-        let is_dead = |stored: &Stored| self.is_dead(stored);
         for _ in 0..SHARDS {
             let at = self.victims.fetch_add(1, Ordering::Relaxed) % SHARDS;
-            let victim = self.shards[at].write().evict(&self.budget, &is_dead);
+            let victim = self.shards[at].write().evict(&self.budget, &self.is_dead());
             if let Some(victim) = victim {
                 self.count_removed(&victim);
                 return true;
@@ -307,20 +311,19 @@ impl Cache {
         false
     }
 
-    fn count_removed(&self, removed: &Held) {
-        let is_dead = removed.get().is_some_and(|stored| self.is_dead(stored));
-        self.counters.add(if is_dead { Count::Invalidated } else { Count::LowmemPrunes });
+    fn count_removed(&self, removed: &Left) {
+        self.counters.add(if removed.was_dead { Count::Invalidated } else { Count::LowmemPrunes });
     }
 
-    fn is_dead(&self, stored: &Stored) -> bool {
-        self.freshness.is_dead(stored.deps(), stored.valid_from())
+    fn is_dead(&self) -> impl Fn(&Stored<'_>) -> bool {
+        |stored| self.freshness.is_any_dead(stored.deps(), stored.header().valid_from)
     }
 
     /// Removes the dead entry that a lookup has found. A lookup does not wait for this: if the shard is busy, the
     /// sweep or the eviction will do it.
     fn reclaim(&self, hash: u64, key: Key<'_>) {
         let Some(mut shard) = self.shard_of(hash).try_write() else { return };
-        let removed = shard.remove_dead_key((hash, key), &self.budget, &|stored| self.is_dead(stored));
+        let removed = shard.remove_dead_key((hash, key), &self.budget, &self.is_dead());
         drop(shard);
         if removed.is_some() {
             self.counters.add(Count::Invalidated);
@@ -348,17 +351,17 @@ impl Cache {
     /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
     /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
     fn sweep_shard(&self, locked: &Locked, from: u32, count: usize) -> (usize, bool) {
-        let is_dead = |stored: &Stored| self.is_dead(stored);
+        let is_dead = self.is_dead();
         let to = from.saturating_add(count as u32);
         let shard = locked.read();
-        let was_last = shard.get(to).is_none();
+        let was_last = !shard.has(to);
         let any = (from..to).any(|at| shard.is_dead_at(at, &is_dead));
         drop(shard);
         if !any {
             return (0, was_last);
         }
         let mut shard = locked.write();
-        let removed: Vec<Held> =
+        let removed: Vec<Left> =
             (from..to).rev().filter_map(|at| shard.remove_dead(at, &self.budget, &is_dead)).collect();
         drop(shard);
         removed.iter().for_each(|_| self.counters.add(Count::Invalidated));
@@ -385,9 +388,9 @@ impl Cache {
     pub fn clear(&self) {
         for locked in &self.shards {
             let old = std::mem::take(&mut *locked.write());
-            let index = old.index_bytes();
+            let charge = old.charge();
             drop(old);
-            self.budget.release(index);
+            self.budget.release(charge);
         }
     }
 

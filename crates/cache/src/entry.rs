@@ -1,5 +1,6 @@
 //! What is stored: one result under its full key.
 
+use crate::arena::Pieces;
 use crate::{Dep, Position};
 
 /// What a result is found by. Both parts are compared in full; the hash alone never decides.
@@ -31,14 +32,12 @@ pub struct Fill {
 }
 
 /// A stored result, as a hit sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry<'a> {
     /// See [`Fill::valid_from`].
     pub valid_from: Position,
-    /// See [`Fill::deps`].
-    pub deps: &'a [Dep],
     /// See [`Fill::body`].
-    pub body: &'a [u8],
+    pub body: Body<'a>,
     /// See [`Fill::status_at`].
     pub status_at: [u32; 2],
     /// See [`Fill::status`].
@@ -47,4 +46,63 @@ pub struct Entry<'a> {
     pub rows: u64,
     /// See [`Fill::cost_us`].
     pub cost_us: u32,
+}
+
+/// A stored body, in the slices in which it lies in memory, none of them empty. Going through them gives the body.
+#[derive(Clone)]
+pub struct Body<'a>(Parts<'a>);
+
+#[derive(Clone)]
+enum Parts<'a> {
+    Blocks(Pieces<'a>),
+    Apart(Option<&'a [u8]>),
+}
+
+impl<'a> Body<'a> {
+    pub(crate) const fn in_blocks(pieces: Pieces<'a>) -> Self {
+        Self(Parts::Blocks(pieces))
+    }
+
+    pub(crate) const fn apart(bytes: &'a [u8]) -> Self {
+        Self(Parts::Apart(Some(bytes)))
+    }
+
+    /// How many bytes are still to come.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Parts::Blocks(pieces) => pieces.len(),
+            Parts::Apart(bytes) => bytes.map_or(0, <[u8]>::len),
+        }
+    }
+
+    /// Whether nothing is still to come.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All bytes still to come in one piece, which takes an allocation: for tests and logs.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.clone().collect::<Vec<_>>().concat()
+    }
+}
+
+impl<'a> Iterator for Body<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        match &mut self.0 {
+            Parts::Blocks(pieces) => pieces.next(),
+            Parts::Apart(bytes) => bytes.take(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Body<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.len())
+    }
 }

@@ -254,8 +254,17 @@ impl Freshness {
     /// besides is stale: it need not wait for the fence to be reclaimed.
     #[must_use]
     pub fn check(&self, deps: &[Dep], valid_from: Position) -> Verdict {
-        let is_fenced = with_everything(deps).any(|dep| self.cells.is_fenced(dep));
-        if self.is_dead(deps, valid_from) {
+        self.check_each(deps.iter().copied(), valid_from)
+    }
+
+    /// [`Self::check`] of dependencies that do not lie in one slice.
+    pub(crate) fn check_each(
+        &self,
+        deps: impl Iterator<Item = Dep> + Clone,
+        valid_from: Position,
+    ) -> Verdict {
+        let is_fenced = with_everything(deps.clone()).any(|dep| self.cells.is_fenced(dep));
+        if self.is_any_dead(deps, valid_from) {
             Verdict::Stale
         } else if is_fenced {
             Verdict::Fenced
@@ -267,6 +276,11 @@ impl Freshness {
     /// Whether an entry can never be served again, fences aside.
     #[must_use]
     pub fn is_dead(&self, deps: &[Dep], valid_from: Position) -> bool {
+        self.is_any_dead(deps.iter().copied(), valid_from)
+    }
+
+    /// [`Self::is_dead`] of dependencies that do not lie in one slice.
+    pub(crate) fn is_any_dead(&self, deps: impl Iterator<Item = Dep>, valid_from: Position) -> bool {
         with_everything(deps).any(|dep| self.cells.stamp(dep) > valid_from)
     }
 
@@ -274,7 +288,7 @@ impl Freshness {
     /// since then, so a reader pinned to a snapshot at or after `P` may use it iff this, read after the check, is `<= P`.
     #[must_use]
     pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
-        with_everything(deps).map(|dep| self.cells.stamp(dep)).max().unwrap_or_default()
+        with_everything(deps.iter().copied()).map(|dep| self.cells.stamp(dep)).max().unwrap_or_default()
     }
 
     /// The last known change to this alone.
@@ -304,8 +318,8 @@ impl Freshness {
     }
 }
 
-fn with_everything(deps: &[Dep]) -> impl Iterator<Item = Dep> + '_ {
-    std::iter::once(Dep::EVERYTHING).chain(deps.iter().copied())
+fn with_everything(deps: impl Iterator<Item = Dep>) -> impl Iterator<Item = Dep> {
+    std::iter::once(Dep::EVERYTHING).chain(deps)
 }
 
 #[cfg(test)]

@@ -25,6 +25,12 @@ mod entry;
 
 mod budget;
 
+mod chunk;
+
+mod arena;
+
+mod large;
+
 mod stored;
 
 mod slab;
@@ -37,7 +43,7 @@ pub mod cache;
 
 pub use cache::{Cache, Insert, Lookup};
 pub use dep::{Dep, TableDeps};
-pub use entry::{Entry, Fill, Key};
+pub use entry::{Body, Entry, Fill, Key};
 pub use fence::Fence;
 pub use freshness::{Freshness, Verdict};
 pub use position::Position;

@@ -9,10 +9,15 @@
 //! for its bytes than its neighbours gets more credit for a hit. A hit moves nothing and takes no lock for it: at most one
 //! store of a byte, and none once the credit is full.
 
-use crate::Key;
+use crate::arena::{Arena, BLOCK_CHARGE};
 use crate::budget::{Budget, allocated};
-use crate::slab::{Queue, Slab, Slot};
-use crate::stored::{Held, Stored};
+use crate::chunk::Chunk;
+use crate::large::Large;
+use crate::slab::{Indexed, Queue, Slab, Slot};
+use crate::stored::{self, Header, Stored};
+use crate::{Fill, Key};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The capacity of the first index, in slots.
 const CAPACITY_MIN: usize = 4;
@@ -34,11 +39,59 @@ const LOG2_SCALE: u32 = 256;
 const MEAN_INERTIA: u32 = 16;
 
 /// Says of an entry that it can never be served again.
-pub(crate) type IsDead<'a> = &'a dyn Fn(&Stored) -> bool;
+pub(crate) type IsDead<'a> = &'a dyn Fn(&Stored<'_>) -> bool;
+
+/// A result on its way into a shard.
+pub(crate) struct New<'a> {
+    pub(crate) hash: u64,
+    pub(crate) key: Key<'a>,
+    pub(crate) fill: &'a Fill,
+    /// The body, if it is kept apart.
+    pub(crate) large: Option<Arc<Large>>,
+    /// What it takes in blocks, in bytes. The shard takes this over when it stores the entry.
+    pub(crate) charge: usize,
+}
+
+impl New<'_> {
+    fn blocks(&self) -> u32 {
+        let large = self.large.as_ref().map_or(0, |large| large.charge());
+        u32::try_from((self.charge + large).div_ceil(BLOCK_CHARGE)).unwrap_or(u32::MAX)
+    }
+}
+
+/// What became of an insert.
+pub(crate) enum Inserted {
+    Added,
+    InPlaceOf(Left),
+    Evicting(Left),
+    /// One of the same key that is at least as new was there: this one is not stored.
+    Outdated,
+}
+
+/// What has left a shard: to be dropped outside of its lock, because giving memory back to the system takes long.
+#[derive(Default)]
+pub(crate) struct Left {
+    /// The entry could never have been served again.
+    pub(crate) was_dead: bool,
+    memory: Memory,
+}
+
+/// What is held only to be dropped.
+#[derive(Default)]
+#[expect(dead_code, reason = "nobody reads what is to be dropped")]
+struct Memory {
+    large: Option<Arc<Large>>,
+    chunk: Option<Chunk>,
+    arena: Option<Arena>,
+}
 
 #[derive(Default)]
 pub(crate) struct Shard {
     slab: Slab,
+    arena: Arena,
+    /// Bodies that are kept apart, by the number in the header.
+    larges: BTreeMap<u32, Arc<Large>>,
+    large_last: u32,
     /// Fingerprints of hashes that have left, in a table that forgets by overwriting; as long as the slab's capacity.
     ghost: Box<[u32]>,
     mean_log2: u32,
@@ -49,13 +102,34 @@ impl Shard {
         self.slab.len()
     }
 
-    pub(crate) fn get(&self, at: u32) -> Option<&Slot> {
-        self.slab.get(at)
+    /// The entry under this key. The hit is credited by [`Self::credit`].
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(&Slot, Stored<'_>)> {
+        let slot = self.slab.get(self.find_slot(hash, key)?)?;
+        Some((slot, self.stored(slot)?))
     }
 
-    /// The entry under this key. The hit is credited by [`Self::credit`].
-    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<&Slot> {
-        self.slab.find(hash, key).and_then(|at| self.slab.get(at))
+    #[inline]
+    fn find_slot(&self, hash: u64, key: Key<'_>) -> Option<u32> {
+        self.slab.find(hash, |slot| self.stored(slot).is_some_and(|stored| stored.is_for(key)))
+    }
+
+    #[inline]
+    fn stored(&self, slot: &Slot) -> Option<Stored<'_>> {
+        Stored::at(&self.arena, slot.head())
+    }
+
+    fn stored_at(&self, at: u32) -> Option<Stored<'_>> {
+        self.slab.get(at).and_then(|slot| self.stored(slot))
+    }
+
+    /// The body of this entry, if it is kept apart.
+    pub(crate) fn large(&self, header: &Header) -> Option<Arc<Large>> {
+        if header.large == 0 { None } else { self.larges.get(&header.large).cloned() }
+    }
+
+    pub(crate) const fn has(&self, at: u32) -> bool {
+        (at as usize) < self.slab.len()
     }
 
     pub(crate) fn credit(slot: &Slot) {
@@ -66,67 +140,100 @@ impl Shard {
     }
 
     /// Stores an entry. What leaves for it (an older one of the same key, or one whose slot it needs) is handed
-    /// back in `Ok`, to be dropped outside of the lock; the new one in `Err`, if there is neither a slot nor the
-    /// budget for one.
-    pub(crate) fn insert(
-        &mut self,
-        (hash, key): (u64, Key<'_>),
-        held: Held,
-        budget: &Budget,
-        is_dead: IsDead<'_>,
-    ) -> Result<Inserted, Held> {
-        if let Some(at) = self.slab.find(hash, key) {
-            return Ok(Inserted::InPlaceOf(self.renew(at, held)));
+    /// back, to be dropped outside of the lock. `None` if there is neither a slot nor the budget for one, or if the
+    /// system has no memory.
+    pub(crate) fn insert(&mut self, new: &New<'_>, budget: &Budget, is_dead: IsDead<'_>) -> Option<Inserted> {
+        if let Some(at) = self.find_slot(new.hash, new.key) {
+            return self.renew(at, new, budget);
         }
         let mut evicted = None;
         if self.slab.len() == self.slab.capacity() && !self.grow(budget) {
-            evicted = self.evict(budget, is_dead);
-            if evicted.is_none() {
-                return Err(held);
-            }
+            evicted = Some(self.evict(budget, is_dead)?);
         }
         if self.slab.len() == self.slab.capacity() && !self.grow(budget) {
-            return Err(held);
+            return None;
         }
-        let queue = if self.recall(hash) { Queue::Main } else { Queue::Small };
-        let weight = self.weigh(&held);
-        self.slab.push(hash, held, queue, weight);
-        Ok(evicted.map_or(Inserted::Added, Inserted::Evicting))
+        let entry = self.write(self.slab.len() as u32, new)?;
+        let queue = if self.recall(new.hash) { Queue::Main } else { Queue::Small };
+        self.slab.push(new.hash, entry, queue);
+        Some(evicted.map_or(Inserted::Added, Inserted::Evicting))
     }
 
     /// Of two entries of the same key the one with the later `valid_from` is servable for longer.
-    fn renew(&mut self, at: u32, held: Held) -> Held {
-        let valid_from = |held: &Held| held.get().map(Stored::valid_from);
-        let is_older = self.slab.get(at).is_some_and(|old| valid_from(old.held()) >= valid_from(&held));
-        if is_older {
-            return held;
+    fn renew(&mut self, at: u32, new: &New<'_>, budget: &Budget) -> Option<Inserted> {
+        let old = *self.stored_at(at)?.header();
+        if old.valid_from >= new.fill.valid_from {
+            return Some(Inserted::Outdated);
         }
-        let weight = self.weigh(&held);
-        self.slab.replace(at, held, weight)
+        let entry = self.write(at, new)?;
+        let head = self.slab.replace(at, entry);
+        Some(Inserted::InPlaceOf(self.let_go(head, &old, budget)))
+    }
+
+    /// Writes an entry for this slot to the arena.
+    fn write(&mut self, slot: u32, new: &New<'_>) -> Option<Indexed> {
+        let number = new.large.as_ref().map_or(0, |_| self.next_large());
+        let front = stored::front(new.key, new.fill, number);
+        let body = if new.large.is_some() { &[][..] } else { &new.fill.body };
+        let head = self.arena.store(slot, &[&front, new.key.text, body])?;
+        if let Some(large) = &new.large {
+            self.larges.insert(number, Arc::clone(large));
+            self.large_last = number;
+        }
+        Some(Indexed { head, charge: new.blocks(), weight: self.weigh(new) })
+    }
+
+    /// A number that no body here has. There are fewer of them than numbers by far.
+    fn next_large(&self) -> u32 {
+        let mut number = self.large_last;
+        loop {
+            number = number.wrapping_add(1).max(1);
+            if !self.larges.contains_key(&number) {
+                return number;
+            }
+        }
+    }
+
+    /// Gives back the memory of an entry that is no longer in the index.
+    fn let_go(&mut self, head: u32, header: &Header, budget: &Budget) -> Left {
+        let blocks = self.arena.free(head);
+        budget.release(blocks * BLOCK_CHARGE);
+        let large = self.larges.remove(&header.large);
+        let slab = &mut self.slab;
+        let chunk = self.arena.compact(&mut |slot, head| slab.set_head(slot, head));
+        Left { was_dead: false, memory: Memory { large, chunk, arena: None } }
     }
 
     /// Takes out the entry that is worth least.
-    pub(crate) fn evict(&mut self, budget: &Budget, is_dead: IsDead<'_>) -> Option<Held> {
+    pub(crate) fn evict(&mut self, budget: &Budget, is_dead: IsDead<'_>) -> Option<Left> {
         let at = self.victim(is_dead)?;
         self.remember(at);
-        let held = self.slab.remove(at);
-        self.shrink(budget);
-        Some(held)
+        let was_dead = self.is_dead_at(at, is_dead);
+        Some(Left { was_dead, ..self.take_out(at, budget)? })
     }
 
     /// Takes out a dead entry. What has proven its worth is remembered: its next result goes to main again.
-    fn remove(&mut self, at: u32, budget: &Budget) -> Held {
+    fn remove(&mut self, at: u32, budget: &Budget) -> Option<Left> {
         if self.slab.get(at).is_some_and(|slot| slot.queue() == Queue::Main || slot.credit() > 0) {
             self.remember(at);
         }
-        let held = self.slab.remove(at);
-        self.shrink(budget);
-        held
+        Some(Left { was_dead: true, ..self.take_out(at, budget)? })
+    }
+
+    fn take_out(&mut self, at: u32, budget: &Budget) -> Option<Left> {
+        let header = *self.stored_at(at)?.header();
+        let head = self.slab.remove(at);
+        if let Some(moved) = self.slab.get(at) {
+            self.arena.set_slot(moved.head(), at);
+        }
+        let mut left = self.let_go(head, &header, budget);
+        left.memory.arena = self.shrink(budget);
+        Some(left)
     }
 
     /// Takes out what is in this slot if it is dead.
-    pub(crate) fn remove_dead(&mut self, at: u32, budget: &Budget, is_dead: IsDead<'_>) -> Option<Held> {
-        self.is_dead_at(at, is_dead).then(|| self.remove(at, budget))
+    pub(crate) fn remove_dead(&mut self, at: u32, budget: &Budget, is_dead: IsDead<'_>) -> Option<Left> {
+        if self.is_dead_at(at, is_dead) { self.remove(at, budget) } else { None }
     }
 
     /// Takes out what is under this key if it is dead.
@@ -135,24 +242,32 @@ impl Shard {
         (hash, key): (u64, Key<'_>),
         budget: &Budget,
         is_dead: IsDead<'_>,
-    ) -> Option<Held> {
-        self.slab.find(hash, key).and_then(|at| self.remove_dead(at, budget, is_dead))
+    ) -> Option<Left> {
+        self.find_slot(hash, key).and_then(|at| self.remove_dead(at, budget, is_dead))
     }
 
     pub(crate) fn is_dead_at(&self, at: u32, is_dead: IsDead<'_>) -> bool {
-        self.slab.get(at).and_then(|slot| slot.held().get()).is_some_and(is_dead)
+        self.stored_at(at).is_some_and(|stored| is_dead(&stored))
     }
 
-    /// The memory of the index.
-    pub(crate) const fn index_bytes(&self) -> usize {
-        bytes_for(self.slab.capacity())
+    /// Everything that is charged for this shard, bodies that are kept apart excepted.
+    pub(crate) const fn charge(&self) -> usize {
+        bytes_for(self.slab.capacity()) + self.arena.in_use() * BLOCK_CHARGE
     }
 
-    /// Everything that is charged for this shard; checks the index on the way.
+    /// Everything that is charged for this shard; checks the index and the arena on the way.
     #[cfg(test)]
     pub(crate) fn audit(&self) -> usize {
         assert_eq!(self.ghost.len(), self.slab.capacity());
-        self.index_bytes() + self.slab.audit()
+        self.slab.audit();
+        let slots = 0..self.len() as u32;
+        let heads: Vec<u32> = slots.clone().map(|at| self.slab.get(at).unwrap().head()).collect();
+        self.arena.audit(&heads);
+        let numbers =
+            slots.filter_map(|at| Some(self.stored_at(at).unwrap().header().large).filter(|n| *n != 0));
+        let numbers: std::collections::BTreeSet<u32> = numbers.collect();
+        assert!(numbers.iter().eq(self.larges.keys()), "each body apart has its entry");
+        self.charge() + self.larges.values().map(|large| large.charge()).sum::<usize>()
     }
 
     fn victim(&mut self, is_dead: IsDead<'_>) -> Option<u32> {
@@ -166,7 +281,7 @@ impl Shard {
     }
 
     fn next_to_leave(&self) -> Option<u32> {
-        let (small, main) = (self.slab.queue_bytes(Queue::Small), self.slab.queue_bytes(Queue::Main));
+        let (small, main) = (self.slab.queue_charge(Queue::Small), self.slab.queue_charge(Queue::Main));
         let small_first = small > (small + main) / SMALL_SHARE;
         let first = if small_first { Queue::Small } else { Queue::Main };
         let other = if small_first { Queue::Main } else { Queue::Small };
@@ -188,10 +303,10 @@ impl Shard {
 
     /// How much more than one credit a hit on this is worth. Compared in logarithms, because costs spread over
     /// orders of magnitude, and a few huge ones must not make all others look cheap.
-    fn weigh(&mut self, held: &Held) -> u8 {
+    fn weigh(&mut self, new: &New<'_>) -> u8 {
         const KIB: u64 = 1024;
-        let cost_us = held.get().map_or(0, |stored| u64::from(stored.cost_us()));
-        let density = 1 + cost_us * KIB / (held.charge() as u64).max(1);
+        let bytes = u64::from(new.blocks()) * BLOCK_CHARGE as u64;
+        let density = 1 + u64::from(new.fill.cost_us) * KIB / bytes.max(1);
         let log2 = density.ilog2() * LOG2_SCALE;
         let above = log2.saturating_sub(self.mean_log2) / LOG2_SCALE;
         self.mean_log2 = (self.mean_log2 * (MEAN_INERTIA - 1) + log2) / MEAN_INERTIA;
@@ -231,17 +346,21 @@ impl Shard {
         true
     }
 
-    /// Gives back the index of an empty shard, and three quarters of one that is seven eighths empty: what that needs
+    /// Gives back the index and the arena of an empty shard, and three quarters of one that is seven eighths empty: what that needs
     /// for the moment of moving is what it has just given up (`heads` and `ghost`), so it needs no reservation.
-    fn shrink(&mut self, budget: &Budget) {
+    fn shrink(&mut self, budget: &Budget) -> Option<Arena> {
         let old = self.slab.capacity();
         if self.slab.len() == 0 {
-            *self = Self { mean_log2: self.mean_log2, ..Self::default() };
+            let empty = Self { mean_log2: self.mean_log2, ..Self::default() };
+            let Self { arena, .. } = std::mem::replace(self, empty);
             budget.release(bytes_for(old));
-        } else if self.slab.len() <= old / 8 && old / 4 >= CAPACITY_MIN {
+            return Some(arena);
+        }
+        if self.slab.len() <= old / 8 && old / 4 >= CAPACITY_MIN {
             self.relayout(old / 4);
             budget.release(bytes_for(old) - bytes_for(old / 4));
         }
+        None
     }
 
     /// The ghost is a guess about the past; it may be lost with the layout.
@@ -250,13 +369,6 @@ impl Shard {
         self.slab.relayout(capacity);
         self.ghost = vec![0; capacity].into_boxed_slice();
     }
-}
-
-/// What became of an insert.
-pub(crate) enum Inserted {
-    Added,
-    InPlaceOf(Held),
-    Evicting(Held),
 }
 
 /// The memory of a shard's index with this capacity: slab and ghost.

@@ -3,9 +3,7 @@
 //! Everything is an index into one array, so its memory is known exactly, removal is O(1) in all three
 //! structures, there are no tombstones, and the array can always shrink, because the last slot moves into a hole.
 
-use crate::Key;
 use crate::budget::allocated;
-use crate::stored::Held;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// No slot.
@@ -20,8 +18,9 @@ pub(crate) enum Queue {
 
 /// 32 bytes: two of them to a cache line.
 pub(crate) struct Slot {
-    held: Held,
     hash: u64,
+    head: u32,
+    charge: u32,
     chain: u32,
     newer: u32,
     older: u32,
@@ -31,8 +30,9 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) const fn held(&self) -> &Held {
-        &self.held
+    /// The first block of the entry.
+    pub(crate) const fn head(&self) -> u32 {
+        self.head
     }
 
     pub(crate) const fn hash(&self) -> u64 {
@@ -57,17 +57,28 @@ impl Slot {
     }
 }
 
-/// Both ends of a queue, and the charge of what is in it.
+/// An entry, as the index needs to know it.
+#[derive(Clone, Copy)]
+pub(crate) struct Indexed {
+    /// See [`Slot::head`].
+    pub(crate) head: u32,
+    /// What the entry takes of the memory, in blocks, rounded up.
+    pub(crate) charge: u32,
+    /// What a hit is worth besides one credit.
+    pub(crate) weight: u8,
+}
+
+/// Both ends of a queue, and the charge of what is in it, in blocks.
 #[derive(Clone, Copy)]
 struct Ends {
     newest: u32,
     oldest: u32,
-    bytes: usize,
+    charge: usize,
 }
 
 impl Default for Ends {
     fn default() -> Self {
-        Self { newest: NONE, oldest: NONE, bytes: 0 }
+        Self { newest: NONE, oldest: NONE, charge: 0 }
     }
 }
 
@@ -94,18 +105,21 @@ impl Slab {
         self.slots.len()
     }
 
-    pub(crate) const fn queue_bytes(&self, queue: Queue) -> usize {
-        self.ends[queue as usize].bytes
+    /// What is in this queue, in blocks.
+    pub(crate) const fn queue_charge(&self, queue: Queue) -> usize {
+        self.ends[queue as usize].charge
     }
 
     pub(crate) fn get(&self, at: u32) -> Option<&Slot> {
         self.slots.get(at as usize)
     }
 
-    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<u32> {
+    /// The slot with this hash of whose entry `is_it` says so.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&Slot) -> bool) -> Option<u32> {
         let mut at = *self.heads.get(self.bucket(hash))?;
         while let Some(slot) = self.get(at) {
-            if slot.hash == hash && slot.held.is_for(key) {
+            if slot.hash == hash && is_it(slot) {
                 return Some(at);
             }
             at = slot.chain;
@@ -119,22 +133,30 @@ impl Slab {
     }
 
     /// Adds a slot at the newest end of its queue. There must be a free one.
-    pub(crate) fn push(&mut self, hash: u64, held: Held, queue: Queue, weight: u8) {
+    pub(crate) fn push(&mut self, hash: u64, entry: Indexed, queue: Queue) {
         debug_assert!(self.len() < self.capacity());
         let at = self.slots.len() as u32;
         let credit = AtomicU8::new(0);
-        self.slots.push(Slot { held, hash, chain: NONE, newer: NONE, older: NONE, credit, weight, queue });
+        let Indexed { head, charge, weight } = entry;
+        let (chain, newer, older) = (NONE, NONE, NONE);
+        self.slots.push(Slot { hash, head, charge, chain, newer, older, credit, weight, queue });
         self.link_chain(at);
         self.link_queue(at, queue);
     }
 
-    /// Puts another entry of the same key into a slot, which keeps its place and its credit.
-    pub(crate) fn replace(&mut self, at: u32, held: Held, weight: u8) -> Held {
+    /// Puts another entry of the same key into a slot, which keeps its place and its credit. Returns the first block of
+    /// the one that was there.
+    pub(crate) fn replace(&mut self, at: u32, entry: Indexed) -> u32 {
         let slot = &mut self.slots[at as usize];
         let ends = &mut self.ends[slot.queue as usize];
-        ends.bytes = ends.bytes + held.charge() - slot.held.charge();
-        slot.weight = weight;
-        std::mem::replace(&mut slot.held, held)
+        ends.charge = ends.charge + entry.charge as usize - slot.charge as usize;
+        (slot.charge, slot.weight) = (entry.charge, entry.weight);
+        std::mem::replace(&mut slot.head, entry.head)
+    }
+
+    /// The first block of an entry has moved.
+    pub(crate) fn set_head(&mut self, at: u32, head: u32) {
+        self.slots[at as usize].head = head;
     }
 
     /// Moves a slot to the newest end of a queue.
@@ -143,16 +165,16 @@ impl Slab {
         self.link_queue(at, queue);
     }
 
-    /// Takes a slot out; the last one moves into its place.
-    pub(crate) fn remove(&mut self, at: u32) -> Held {
+    /// Takes a slot out; the last one moves into its place. Returns the first block of its entry.
+    pub(crate) fn remove(&mut self, at: u32) -> u32 {
         self.unlink_queue(at);
         self.unlink_chain(at);
-        let held = self.slots.swap_remove(at as usize).held;
+        let head = self.slots.swap_remove(at as usize).head;
         let moved_from = self.slots.len() as u32;
         if at != moved_from {
             self.repoint(moved_from, at);
         }
-        held
+        head
     }
 
     /// Moves everything to a slab of another capacity, not below the length. When the capacity goes down by a
@@ -169,9 +191,9 @@ impl Slab {
         }
     }
 
-    /// The charge of all entries; checks that chains and queues hold each slot exactly once.
+    /// Checks that chains and queues hold each slot exactly once.
     #[cfg(test)]
-    pub(crate) fn audit(&self) -> usize {
+    pub(crate) fn audit(&self) {
         let mut chained = 0;
         for (bucket, head) in self.heads.iter().enumerate() {
             let mut at = *head;
@@ -186,21 +208,20 @@ impl Slab {
         let queued = self.audit_queue(Queue::Small) + self.audit_queue(Queue::Main);
         assert_eq!(queued, self.len());
         assert_eq!(self.slots.capacity(), self.capacity(), "the array is as large as is charged");
-        self.slots.iter().map(|slot| slot.held.charge()).sum()
     }
 
     #[cfg(test)]
     fn audit_queue(&self, queue: Queue) -> usize {
         let ends = self.ends[queue as usize];
-        let (mut newer, mut at, mut count, mut bytes) = (NONE, ends.newest, 0, 0);
+        let (mut newer, mut at, mut count, mut charge) = (NONE, ends.newest, 0, 0);
         while let Some(slot) = self.get(at) {
             assert_eq!((slot.newer, slot.queue), (newer, queue));
-            bytes += slot.held.charge();
+            charge += slot.charge as usize;
             count += 1;
             assert!(count <= self.len(), "a queue is a cycle");
             (newer, at) = (at, slot.older);
         }
-        assert_eq!((newer, bytes), (ends.oldest, ends.bytes));
+        assert_eq!((newer, charge), (ends.oldest, ends.charge));
         count
     }
 
@@ -235,7 +256,7 @@ impl Slab {
         let ends = &mut self.ends[queue as usize];
         let slot = &mut self.slots[at as usize];
         (slot.queue, slot.newer, slot.older) = (queue, NONE, ends.newest);
-        ends.bytes += slot.held.charge();
+        ends.charge += slot.charge as usize;
         let older = std::mem::replace(&mut ends.newest, at);
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = at,
@@ -245,9 +266,9 @@ impl Slab {
 
     fn unlink_queue(&mut self, at: u32) {
         let slot = &self.slots[at as usize];
-        let (newer, older, queue, charge) = (slot.newer, slot.older, slot.queue, slot.held.charge());
+        let (newer, older, queue, charge) = (slot.newer, slot.older, slot.queue, slot.charge);
         self.point_neighbours(newer, older, queue, (newer, older));
-        self.ends[queue as usize].bytes -= charge;
+        self.ends[queue as usize].charge -= charge as usize;
     }
 
     /// Makes the newer neighbour's `older` and the older neighbour's `newer`, or the ends where there is no

@@ -1,159 +1,192 @@
-//! An entry as it lies in memory, and the only way to let go of one.
+//! An entry as it lies in memory: header, dependencies, key text, body, one behind the other.
+//!
+//! Immutable from its birth. A header and a few dependencies and a key of usual length are in the first block, so that a
+//! hit finds all it needs to decide in one place.
 
-use crate::budget::{Budget, allocated};
-use crate::{Dep, Entry, Fill, Key, Position};
-use std::sync::Arc;
+use crate::arena::{Arena, BLOCK_CHARGE, Pieces, blocks_for};
+use crate::large::{self, LARGE_MIN};
+use crate::{Body, Dep, Entry, Fill, Key, Position};
+use std::slice;
 
-/// Dependencies are nearly always few; then a hit finds them without another cache miss.
-const INLINE_DEPS: usize = 6;
-
-enum Deps {
-    Few { len: u8, deps: [Dep; INLINE_DEPS] },
-    Many(Box<[Dep]>),
+/// What stands before everything else. Little endian, without gaps, a multiple of [`DEP_BYTES`] so that no dependency
+/// straddles two blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) valid_from: Position,
+    pub(crate) rows: u64,
+    pub(crate) environment: u32,
+    pub(crate) deps: u32,
+    pub(crate) text_len: u32,
+    /// 0 if the body is kept apart.
+    pub(crate) body_len: u32,
+    /// The number of the body that is kept apart; 0 if none is.
+    pub(crate) large: u32,
+    pub(crate) status_at: [u32; 2],
+    pub(crate) cost_us: u32,
+    pub(crate) status: u16,
 }
 
-impl Deps {
-    fn new(deps: &[Dep]) -> Self {
-        if deps.len() > INLINE_DEPS {
-            return Self::Many(deps.into());
+impl Header {
+    const BYTES: usize = 52;
+
+    /// How many bytes stand before the body.
+    const fn before_body(&self) -> usize {
+        self.before_text() + self.text_len as usize
+    }
+
+    const fn before_text(&self) -> usize {
+        Self::BYTES + self.deps as usize * DEP_BYTES
+    }
+
+    /// What a hit sees.
+    pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
+        let Self { valid_from, status_at, status, rows, cost_us, .. } = *self;
+        Entry { valid_from, body, status_at, status, rows, cost_us }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        for long in [self.valid_from.get(), self.rows] {
+            out.extend_from_slice(&long.to_le_bytes());
         }
-        let mut few = [Dep::EVERYTHING; INLINE_DEPS];
-        few[..deps.len()].copy_from_slice(deps);
-        Self::Few { len: deps.len() as u8, deps: few }
-    }
-
-    fn as_slice(&self) -> &[Dep] {
-        match self {
-            Self::Few { len, deps } => &deps[..usize::from(*len)],
-            Self::Many(deps) => deps,
+        let words = [self.environment, self.deps, self.text_len, self.body_len, self.large];
+        let more = [self.status_at[0], self.status_at[1], self.cost_us, u32::from(self.status)];
+        for word in words.into_iter().chain(more) {
+            out.extend_from_slice(&word.to_le_bytes());
         }
     }
 
-    const fn allocated(count: usize) -> usize {
-        if count > INLINE_DEPS { allocated(count * size_of::<Dep>()) } else { 0 }
-    }
-}
-
-/// One entry: immutable from its birth. Key text and body lie in one allocation.
-pub(crate) struct Stored {
-    bytes: Box<[u8]>,
-    deps: Deps,
-    valid_from: Position,
-    rows: u64,
-    environment: u32,
-    text_len: u32,
-    status_at: [u32; 2],
-    cost_us: u32,
-    status: u16,
-    charge: usize,
-    budget: Arc<Budget>,
-}
-
-/// The two counters that an `Arc` puts in front of its content.
-const ARC_HEADER: usize = 2 * size_of::<usize>();
-
-impl Stored {
-    /// All memory that an entry for this will take, in bytes, its slot in the index apart.
-    pub(crate) const fn charge_for(key: Key<'_>, fill: &Fill) -> usize {
-        allocated(ARC_HEADER + size_of::<Self>())
-            + allocated(key.text.len().saturating_add(fill.body.len()))
-            + Deps::allocated(fill.deps.len())
-    }
-
-    fn new(key: Key<'_>, fill: &Fill, charge: usize, budget: Arc<Budget>) -> Self {
-        let mut bytes = Vec::with_capacity(key.text.len() + fill.body.len());
-        bytes.extend_from_slice(key.text);
-        bytes.extend_from_slice(&fill.body);
+    #[inline]
+    fn decode(bytes: &[u8; Self::BYTES]) -> Self {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         Self {
-            bytes: bytes.into_boxed_slice(),
-            deps: Deps::new(&fill.deps),
-            valid_from: fill.valid_from,
-            rows: fill.rows,
-            environment: key.environment,
-            text_len: key.text.len() as u32,
-            status_at: fill.status_at,
-            cost_us: fill.cost_us,
-            status: fill.status,
-            charge,
-            budget,
-        }
-    }
-
-    pub(crate) fn is_for(&self, key: Key<'_>) -> bool {
-        self.environment == key.environment && self.text() == key.text
-    }
-
-    pub(crate) fn deps(&self) -> &[Dep] {
-        self.deps.as_slice()
-    }
-
-    pub(crate) const fn valid_from(&self) -> Position {
-        self.valid_from
-    }
-
-    pub(crate) const fn charge(&self) -> usize {
-        self.charge
-    }
-
-    pub(crate) const fn cost_us(&self) -> u32 {
-        self.cost_us
-    }
-
-    fn text(&self) -> &[u8] {
-        &self.bytes[..self.text_len as usize]
-    }
-
-    pub(crate) fn body(&self) -> &[u8] {
-        &self.bytes[self.text_len as usize..]
-    }
-
-    pub(crate) fn view(&self) -> Entry<'_> {
-        Entry {
-            valid_from: self.valid_from,
-            deps: self.deps(),
-            body: self.body(),
-            status_at: self.status_at,
-            status: self.status,
-            rows: self.rows,
-            cost_us: self.cost_us,
+            valid_from: Position::new(long(0)),
+            rows: long(8),
+            environment: word(16),
+            deps: word(20),
+            text_len: word(24),
+            body_len: word(28),
+            large: word(32),
+            status_at: [word(36), word(40)],
+            cost_us: word(44),
+            status: word(48) as u16,
         }
     }
 }
 
-/// A counted reference to an entry. The last one to go frees the memory and *then* releases its bytes, so an
-/// entry that was evicted while a hit copies it still counts.
-pub(crate) struct Held(Option<Arc<Stored>>);
+/// All memory that an entry for this will take, in bytes, its slot in the index apart: in blocks, and in a large body.
+pub(crate) const fn charge_for(key: Key<'_>, fill: &Fill) -> (usize, usize) {
+    let body = if is_large(fill) { 0 } else { fill.body.len() };
+    let bytes = Header::BYTES
+        .saturating_add(fill.deps.len().saturating_mul(DEP_BYTES))
+        .saturating_add(key.text.len())
+        .saturating_add(body);
+    (blocks_for(bytes).saturating_mul(BLOCK_CHARGE), large::charge_for(fill.body.len()))
+}
 
-impl Held {
-    /// Takes over `charge` bytes that were reserved from `budget`.
-    pub(crate) fn new(key: Key<'_>, fill: &Fill, charge: usize, budget: &Arc<Budget>) -> Self {
-        Self(Some(Arc::new(Stored::new(key, fill, charge, Arc::clone(budget)))))
+pub(crate) const fn is_large(fill: &Fill) -> bool {
+    fill.body.len() >= LARGE_MIN
+}
+
+/// Header and dependencies of a new entry, as they will lie in memory.
+pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32) -> Vec<u8> {
+    let header = Header {
+        valid_from: fill.valid_from,
+        rows: fill.rows,
+        environment: key.environment,
+        deps: fill.deps.len() as u32,
+        text_len: key.text.len() as u32,
+        body_len: if is_large(fill) { 0 } else { fill.body.len() as u32 },
+        large,
+        status_at: fill.status_at,
+        cost_us: fill.cost_us,
+        status: fill.status,
+    };
+    let mut front = Vec::with_capacity(Header::BYTES + fill.deps.len() * DEP_BYTES);
+    header.encode(&mut front);
+    for dep in &fill.deps {
+        front.extend_from_slice(&dep.index().to_le_bytes());
+    }
+    front
+}
+
+/// A stored entry.
+#[derive(Clone, Copy)]
+pub(crate) struct Stored<'a> {
+    arena: &'a Arena,
+    head: u32,
+    header: Header,
+}
+
+impl<'a> Stored<'a> {
+    /// The entry that begins with this block. `None` never, if there is one.
+    #[inline]
+    pub(crate) fn at(arena: &'a Arena, head: u32) -> Option<Self> {
+        let header = Header::decode(arena.head(head).first_chunk()?);
+        Some(Self { arena, head, header })
     }
 
-    pub(crate) fn share(&self) -> Self {
-        Self(self.0.clone())
-    }
-
-    /// `None` only while it is being dropped.
-    pub(crate) fn get(&self) -> Option<&Stored> {
-        self.0.as_deref()
-    }
-
-    pub(crate) fn charge(&self) -> usize {
-        self.get().map_or(0, Stored::charge)
+    pub(crate) const fn header(&self) -> &Header {
+        &self.header
     }
 
     pub(crate) fn is_for(&self, key: Key<'_>) -> bool {
-        self.get().is_some_and(|stored| stored.is_for(key))
+        self.header.environment == key.environment
+            && self.header.text_len as usize == key.text.len()
+            && is_equal(self.read(self.header.before_text(), key.text.len()), key.text)
+    }
+
+    pub(crate) fn deps(&self) -> Deps<'a> {
+        Deps::new(self.read(Header::BYTES, self.header.deps as usize * DEP_BYTES))
+    }
+
+    /// The body, if it is not kept apart.
+    pub(crate) fn body(&self) -> Body<'a> {
+        Body::in_blocks(self.read(self.header.before_body(), self.header.body_len as usize))
+    }
+
+    fn read(&self, from: usize, len: usize) -> Pieces<'a> {
+        self.arena.read(self.head, from, len)
     }
 }
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        if let Some(last) = self.0.take().and_then(Arc::into_inner) {
-            let (charge, budget) = (last.charge, Arc::clone(&last.budget));
-            drop(last);
-            budget.release(charge);
+fn is_equal(pieces: Pieces<'_>, mut bytes: &[u8]) -> bool {
+    for piece in pieces {
+        match bytes.split_at_checked(piece.len()) {
+            Some((same, rest)) if same == piece => bytes = rest,
+            _ => return false,
         }
+    }
+    bytes.is_empty()
+}
+
+/// The dependencies of an entry.
+#[derive(Clone)]
+pub(crate) struct Deps<'a> {
+    pieces: Pieces<'a>,
+    piece: slice::ChunksExact<'a, u8>,
+}
+
+/// How many bytes a stored dependency takes.
+const DEP_BYTES: usize = size_of::<u32>();
+
+impl<'a> Deps<'a> {
+    /// Each dependency must lie in one of the pieces as a whole.
+    fn new(mut pieces: Pieces<'a>) -> Self {
+        let piece = pieces.next().unwrap_or_default().chunks_exact(DEP_BYTES);
+        Self { pieces, piece }
+    }
+}
+
+impl Iterator for Deps<'_> {
+    type Item = Dep;
+
+    #[inline]
+    fn next(&mut self) -> Option<Dep> {
+        if self.piece.len() == 0 {
+            self.piece = self.pieces.next()?.chunks_exact(DEP_BYTES);
+        }
+        let bytes = self.piece.next()?.first_chunk()?;
+        Some(Dep(u32::from_le_bytes(*bytes)))
     }
 }

@@ -43,7 +43,7 @@ fn churn(cache: &Cache, len: usize, salt: u64) {
                     };
                     cache.insert(key, fill);
                     assert!(cache.used() <= SIZE);
-                    cache.get(key, 0, |entry| assert_eq!(entry.body[0], 1));
+                    cache.get(key, 0, |entry| assert_eq!(entry.body.to_vec()[0], 1));
                 }
             });
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::large::LARGE_MIN;
 use crate::{Dep, Position};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -28,28 +29,27 @@ fn body_of(cache: &Cache, key: Key<'_>) -> Lookup<Vec<u8>> {
 fn returns_what_was_stored() {
     let cache = live(MIB);
     assert_eq!(body_of(&cache, key(1, b"q")), Lookup::Miss);
-    let deps: Vec<Dep> = (0..20).map(|n| cache.freshness().table("s", &n.to_string()).rows).collect();
+    let deps: Vec<Dep> = (0..200).map(|n| cache.freshness().table("s", &n.to_string()).rows).collect();
     assert_eq!(cache.insert(key(1, b"q"), fill(5, &deps, b"body".to_vec())), Insert::Stored);
     let seen = cache.get(key(1, b"q"), 0, |e| {
-        (e.valid_from.get(), e.deps.to_vec(), e.body.to_vec(), e.status_at, e.status, e.rows, e.cost_us)
+        (e.valid_from.get(), e.body.to_vec(), e.status_at, e.status, e.rows, e.cost_us)
     });
-    assert_eq!(seen, Lookup::Hit((5, deps, b"body".to_vec(), [7, u32::MAX], 2, 3, 4)));
+    assert_eq!(seen, Lookup::Hit((5, b"body".to_vec(), [7, u32::MAX], 2, 3, 4)));
     assert_eq!(body_of(&cache, key(2, b"q")), Lookup::Miss, "another environment");
     assert_eq!(body_of(&cache, key(1, b"q ")), Lookup::Miss, "another text");
+    cache.freshness().stamp(deps[199], Position::new(6));
+    assert_eq!(body_of(&cache, key(1, b"q")), Lookup::Stale, "the last of many dependencies counts");
 }
 
 #[test]
 fn a_large_body_is_used_outside_of_the_lock() {
     let cache = live(8 * MIB);
-    let large = vec![9; COPIED_UNDER_LOCK_MAX + 1];
+    let large = vec![9; LARGE_MIN];
     cache.insert(key(1, b"q"), fill(5, &[], large.clone()));
     let seen = cache.get(key(1, b"q"), 0, |entry| {
         let used = cache.used();
         cache.clear();
-        assert!(
-            cache.used() > COPIED_UNDER_LOCK_MAX && cache.used() < used,
-            "what is being copied still counts"
-        );
+        assert!(cache.used() > LARGE_MIN && cache.used() < used, "what is being copied still counts");
         entry.body.to_vec()
     });
     assert_eq!(seen, Lookup::Hit(large));
@@ -172,13 +172,13 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let len = prop_oneof![4 => 0..300usize, 1 => 0..40_000usize];
+    let len = prop_oneof![4 => 0..300usize, 1 => 0..40_000usize, 1 => 250_000..300_000usize];
     prop_oneof![
         20 => (any::<u8>(), any::<u8>(), 0..6u8, len)
             .prop_map(|(key, valid_from, table, len)| Step::Insert { key, valid_from, table, len }),
         20 => any::<u8>().prop_map(|key| Step::Get { key }),
         2 => (0..6u8, any::<u8>()).prop_map(|(table, at)| Step::Stamp { table, at }),
-        1 => (0..200usize).prop_map(|kib| Step::Resize { kib }),
+        1 => (0..2000usize).prop_map(|kib| Step::Resize { kib }),
         1 => (0..300usize).prop_map(|budget| Step::Sweep { budget }),
         1 => Just(Step::Clear),
     ]
@@ -205,7 +205,7 @@ fn check_get(cache: &Cache, naive: &Naive, k: u8) {
 }
 
 fn run(steps: Vec<Step>) {
-    let cache = live(100 << 10);
+    let cache = live(1000 << 10);
     let freshness = Arc::clone(cache.freshness());
     let dep = |table: u8| freshness.table("s", &table.to_string()).rows;
     let mut naive = Naive { entries: HashMap::new(), stamps: [0; 6] };
@@ -277,7 +277,7 @@ fn act(cache: &Cache, thread: u64, n: u64) {
         20..30 => cache.freshness().stamp(Dep::EVERYTHING, Position::new(n)),
         30..4000 => drop(cache.insert(k, fill(n, &[], expected()))),
         _ => {
-            let right = cache.get(k, 0, |entry| entry.body == expected());
+            let right = cache.get(k, 0, |entry| entry.body.to_vec() == expected());
             assert!(!matches!(right, Lookup::Hit(false)), "the body of another key");
         }
     }

@@ -391,7 +391,7 @@ impl World {
         let query = self.pick_query();
         let at = self.invoke();
         let now_ms = if self.broken == Broken::LivenessIgnored { 0 } else { self.now_ms };
-        match self.cache.get(Self::key(&query.to_le_bytes()), now_ms, |entry| decode(entry.body)) {
+        match self.cache.get(Self::key(&query.to_le_bytes()), now_ms, |entry| decode(&entry.body.to_vec())) {
             Lookup::Hit(content) => {
                 self.summary.hits += 1;
                 return self.hit(at, &content);

@@ -21,7 +21,8 @@ impl Session {
         let (out, seq) = self.wire.out();
         let found = self.shared.cache.get(Key { environment, text }, now, |entry| {
             let start = out.len();
-            out.extend_from_slice(entry.body);
+            out.reserve(entry.body.len());
+            entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
             let own = StatusFlags::from_bits_retain(entry.status) & ENTRY_FLAGS;
             let flags = (own | status).bits().to_le_bytes();
             for at in entry.status_at {

@@ -1,0 +1,265 @@
+//! The memory of a shard's entries: chains of blocks of one size, in chunks.
+//!
+//! Any free block serves any entry, so it does not matter how the sizes of results change: there are no size classes, and
+//! nothing that a few entries of one size could pin. Blocks can move, because all that points to a block is known: the
+//! link of the one before it, or the slot of its entry. So when enough are free, the emptiest chunk is emptied into the
+//! others and goes back to the system.
+//!
+//! What is mapped and not in use is bounded: one chunk, and one in [`SLACK_SHARE`] of all blocks, for each shard. A block
+//! that was never written takes no memory, so an arena with little in it has little slack.
+//!
+//! An entry wastes half a block on average, and a body is copied in as many parts as it has runs of blocks. Measured
+//! (`examples/hit_cost.rs`): see the table in `cache`.
+
+use crate::chunk::{BLOCK_BYTES, BLOCKS_PER_CHUNK, BLOCKS_PER_CHUNK_LOG2, Before, Chunk, Link, NONE};
+
+/// What a block takes, its link included, in bytes.
+pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + size_of::<Link>();
+/// One in this many blocks may be free beside those of one chunk. Lower numbers move blocks less often: freeing one costs
+/// no more than moving this many in the long run, and mostly far less.
+pub(crate) const SLACK_SHARE: usize = 16;
+/// Stands for how many blocks are in use where there is no chunk.
+const NO_CHUNK: u16 = u16::MAX;
+
+/// How many blocks hold this many bytes.
+pub(crate) const fn blocks_for(bytes: usize) -> usize {
+    bytes.div_ceil(BLOCK_BYTES)
+}
+
+/// Invariants: `used` says of each chunk how many of its blocks are in use; `in_use` and `free` are the sums over all
+/// chunks; each block in use is in exactly one chain, and the link behind it points back to it.
+#[derive(Default)]
+pub(crate) struct Arena {
+    chunks: Vec<Chunk>,
+    used: Vec<u16>,
+    /// Where the next block is taken from if one is free there.
+    current: usize,
+    in_use: usize,
+    free: usize,
+}
+
+impl Arena {
+    /// Blocks that hold something.
+    pub(crate) const fn in_use(&self) -> usize {
+        self.in_use
+    }
+
+    /// Writes `parts`, one behind the other and not all empty, to a new chain for this slot, and returns its first block.
+    /// `None` if the system has no memory; then nothing has changed.
+    pub(crate) fn store(&mut self, slot: u32, parts: &[&[u8]]) -> Option<u32> {
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        while self.free < blocks_for(bytes) {
+            self.add_chunk()?;
+        }
+        let head = self.take(Before::Slot(slot))?;
+        let (mut block, mut at) = (head, 0);
+        for part in parts {
+            let mut rest = *part;
+            while !rest.is_empty() {
+                if at == BLOCK_BYTES {
+                    (block, at) = (self.take(Before::Block(block))?, 0);
+                }
+                let (now, later) = rest.split_at(rest.len().min(BLOCK_BYTES - at));
+                self.block_mut(block)[at..at + now.len()].copy_from_slice(now);
+                (rest, at) = (later, at + now.len());
+            }
+        }
+        Some(head)
+    }
+
+    /// Gives back all blocks of a chain, and says how many those were.
+    pub(crate) fn free(&mut self, head: u32) -> usize {
+        let (mut block, mut count) = (head, 0);
+        while block != NONE {
+            let next = self.link(block).next;
+            self.give_back(block);
+            (block, count) = (next, count + 1);
+        }
+        count
+    }
+
+    /// The entry that begins with this block is in another slot now.
+    pub(crate) fn set_slot(&mut self, head: u32, slot: u32) {
+        self.link_mut(head).set_before(Before::Slot(slot));
+    }
+
+    /// `len` bytes from offset `from` of a chain on.
+    pub(crate) fn read(&self, head: u32, from: usize, len: usize) -> Pieces<'_> {
+        let (mut block, mut at) = (head, from);
+        while at >= BLOCK_BYTES && len > 0 {
+            (block, at) = (self.link(block).next, at - BLOCK_BYTES);
+        }
+        Pieces { arena: self, block, at, left: len }
+    }
+
+    /// The bytes of the first block of a chain.
+    pub(crate) fn head(&self, head: u32) -> &[u8] {
+        let (chunk, at) = place(head);
+        self.chunks[chunk].read(at, 0, BLOCK_BYTES)
+    }
+
+    /// Empties a chunk if that many blocks are free, and hands it out to be unmapped outside of the lock. `moved` is told
+    /// the slot and the new first block of each entry whose first block has moved.
+    pub(crate) fn compact(&mut self, moved: &mut dyn FnMut(u32, u32)) -> Option<Chunk> {
+        if self.free <= BLOCKS_PER_CHUNK + (self.free + self.in_use) / SLACK_SHARE {
+            return None;
+        }
+        let used = |chunk: &usize| self.used[*chunk];
+        let chunk = (0..self.chunks.len()).min_by_key(used)?;
+        let used = std::mem::replace(&mut self.used[chunk], NO_CHUNK);
+        self.free -= BLOCKS_PER_CHUNK - usize::from(used);
+        for at in 0..BLOCKS_PER_CHUNK {
+            if !self.chunks[chunk].is_free(at) {
+                self.relocate(number(chunk, at), moved);
+            }
+        }
+        Some(std::mem::take(&mut self.chunks[chunk]))
+    }
+
+    /// Moves a block of a chunk that is no longer counted into one that is.
+    fn relocate(&mut self, from: u32, moved: &mut dyn FnMut(u32, u32)) {
+        let link = *self.link(from);
+        let Some(to) = self.take(link.before()) else { return };
+        self.in_use -= 1;
+        let (chunk, at) = place(from);
+        let mut bytes = [0; BLOCK_BYTES];
+        bytes.copy_from_slice(self.chunks[chunk].read(at, 0, BLOCK_BYTES));
+        self.block_mut(to).copy_from_slice(&bytes);
+        self.link_mut(to).next = link.next;
+        if link.next != NONE {
+            self.link_mut(link.next).set_before(Before::Block(to));
+        }
+        if let Before::Slot(slot) = link.before() {
+            moved(slot, to);
+        }
+    }
+
+    /// Checks that the chains with these first blocks, which are those of slots 0 and up, hold each block in use once.
+    #[cfg(test)]
+    pub(crate) fn audit(&self, heads: &[u32]) {
+        let mut chained = std::collections::HashSet::new();
+        for (slot, head) in heads.iter().enumerate() {
+            let (mut block, mut before) = (*head, Before::Slot(slot as u32));
+            while block != NONE {
+                let (chunk, at) = place(block);
+                assert!(!self.chunks[chunk].is_free(at) && chained.insert(block));
+                assert_eq!(self.link(block).before(), before);
+                (before, block) = (Before::Block(block), self.link(block).next);
+            }
+        }
+        let open = || self.used.iter().filter(|used| **used != NO_CHUNK);
+        assert_eq!(chained.len(), self.in_use);
+        assert_eq!(open().map(|used| usize::from(*used)).sum::<usize>(), self.in_use);
+        assert_eq!(open().count() * BLOCKS_PER_CHUNK, self.in_use + self.free);
+    }
+
+    fn add_chunk(&mut self) -> Option<()> {
+        let chunk = Chunk::map()?;
+        let hole = self.used.iter().position(|used| *used == NO_CHUNK);
+        if let Some(at) = hole {
+            (self.chunks[at], self.used[at]) = (chunk, 0);
+        } else {
+            self.chunks.push(chunk);
+            self.used.push(0);
+        }
+        self.free += BLOCKS_PER_CHUNK;
+        Some(())
+    }
+
+    /// Takes a free block, the last of its chain, and lets what stands before it point to it.
+    fn take(&mut self, before: Before) -> Option<u32> {
+        if self.used.get(self.current).is_none_or(|used| !has_free(*used)) {
+            self.current = self.fullest()?;
+        }
+        let at = self.chunks[self.current].take()?;
+        let block = number(self.current, at);
+        self.used[self.current] += 1;
+        (self.in_use, self.free) = (self.in_use + 1, self.free - 1);
+        *self.link_mut(block) = Link::new(before, NONE);
+        if let Before::Block(before) = before {
+            self.link_mut(before).next = block;
+        }
+        Some(block)
+    }
+
+    /// The fullest chunk that is not full, so that others become empty.
+    fn fullest(&self) -> Option<usize> {
+        (0..self.used.len()).filter(|chunk| has_free(self.used[*chunk])).max_by_key(|chunk| self.used[*chunk])
+    }
+
+    fn give_back(&mut self, block: u32) {
+        let (chunk, at) = place(block);
+        self.chunks[chunk].give_back(at);
+        self.used[chunk] -= 1;
+        (self.in_use, self.free) = (self.in_use - 1, self.free + 1);
+    }
+
+    fn link(&self, block: u32) -> &Link {
+        let (chunk, at) = place(block);
+        self.chunks[chunk].link(at)
+    }
+
+    fn link_mut(&mut self, block: u32) -> &mut Link {
+        let (chunk, at) = place(block);
+        self.chunks[chunk].link_mut(at)
+    }
+
+    fn block_mut(&mut self, block: u32) -> &mut [u8] {
+        let (chunk, at) = place(block);
+        self.chunks[chunk].block_mut(at)
+    }
+}
+
+const fn place(block: u32) -> (usize, usize) {
+    ((block >> BLOCKS_PER_CHUNK_LOG2) as usize, block as usize % BLOCKS_PER_CHUNK)
+}
+
+const fn number(chunk: usize, at: usize) -> u32 {
+    ((chunk << BLOCKS_PER_CHUNK_LOG2) + at) as u32
+}
+
+const fn has_free(used: u16) -> bool {
+    (used as usize) < BLOCKS_PER_CHUNK
+}
+
+/// Part of a chain, in slices: each as long as blocks of it lie side by side.
+#[derive(Clone)]
+pub(crate) struct Pieces<'a> {
+    arena: &'a Arena,
+    block: u32,
+    at: usize,
+    left: usize,
+}
+
+impl Pieces<'_> {
+    pub(crate) const fn len(&self) -> usize {
+        self.left
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.left == 0 {
+            return None;
+        }
+        let ((chunk, first), from) = (place(self.block), self.at);
+        let chunk = &self.arena.chunks[chunk];
+        let (mut last, mut len) = (first, BLOCK_BYTES - from);
+        let mut next = NONE;
+        while len < self.left {
+            next = chunk.link(last).next;
+            if next != self.block + 1 || last + 1 == BLOCKS_PER_CHUNK {
+                break;
+            }
+            (self.block, last, len) = (next, last + 1, len + BLOCK_BYTES);
+        }
+        let len = len.min(self.left);
+        (self.block, self.at, self.left) = (next, 0, self.left - len);
+        Some(chunk.read(first, from, len))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! Large bodies: each in memory of its own from the system, so that it can be filled before and copied after the lock.
+
+use crate::budget::Charge;
+use memmap2::MmapMut;
+
+/// Bodies from this many bytes on are kept apart. Not less, because a system keeps a bounded number of maps per process;
+/// see `chunk`.
+pub(crate) const LARGE_MIN: usize = 256 << 10;
+const PAGE: usize = 4096;
+/// What keeping one takes besides: the counters, this struct, its place in a tree of a shard.
+const OVERHEAD: usize = 160;
+
+/// The memory that a body takes if it is kept apart, in bytes.
+pub(crate) const fn charge_for(body_len: usize) -> usize {
+    if body_len < LARGE_MIN { 0 } else { body_len.next_multiple_of(PAGE) + OVERHEAD }
+}
+
+/// Whoever drops the last counted reference unmaps it; until then it is charged.
+pub(crate) struct Large {
+    bytes: MmapMut,
+    /// The order of the fields is the order in which they are dropped: first the memory, then its charge.
+    charge: Charge,
+}
+
+impl Large {
+    /// `None` if the system has no memory. `charge` is [`charge_for`] this body.
+    pub(crate) fn new(body: &[u8], charge: Charge) -> Option<Self> {
+        let mut bytes = MmapMut::map_anon(body.len()).ok()?;
+        bytes.copy_from_slice(body);
+        Some(Self { bytes, charge })
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) const fn charge(&self) -> usize {
+        self.charge.bytes()
+    }
+}
