@@ -1,0 +1,344 @@
+//! The query cache's variables, hints, counters and commands, as the native query cache has them, on every server.
+
+use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, hits, run, status};
+use freshet_tests::{Freshet, Server, Target, with_each};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+const READ: &str = "SELECT v FROM t WHERE id = 1";
+
+/// The server itself has another query cache or none, so that these are tests of Freshet alone.
+fn with_freshet(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
+    with_each(|server, freshet| {
+        if freshet.is_there() {
+            let mut direct = fresh_schema(server, schema);
+            run(
+                &mut direct,
+                &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
+            );
+            test(server, freshet, connect(freshet.target(), schema));
+        }
+    });
+}
+
+fn one(text: &str) -> Answer {
+    Ok(vec![vec![text.to_owned()]])
+}
+
+fn value(conn: &mut Conn, name: &str) -> String {
+    let shown = answer(conn, &format!("SHOW VARIABLES LIKE '{name}'")).expect("it is shown");
+    shown[0][1].clone()
+}
+
+/// How many of four readings hit, after what came before has settled.
+fn hits_of(conn: &mut Conn, statement: &str) -> u64 {
+    let _ = answer(conn, statement);
+    let before = hits(conn);
+    for _ in 0..4 {
+        let _ = answer(conn, statement);
+    }
+    hits(conn) - before
+}
+
+#[test]
+fn the_type_says_what_is_cached() {
+    with_freshet("vars_type", |_, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let _ = counted.prime(&mut conn, READ);
+        for (set, shown) in [
+            ("SET query_cache_type = 0", "OFF"),
+            ("SET SESSION query_cache_type = ON", "ON"),
+            ("SET @@query_cache_type = 2", "DEMAND"),
+            ("SET LOCAL query_cache_type = OFF", "OFF"),
+            ("SET @@session.query_cache_type = 'DEMAND'", "DEMAND"),
+            ("SET @@local.query_cache_type := 1", "ON"),
+            ("set Query_Cache_Type = default", "ON"),
+        ] {
+            run(&mut conn, &[set]);
+            assert_eq!(value(&mut conn, "query_cache_type"), shown, "{set}");
+            assert_eq!(answer(&mut conn, "SELECT @@query_cache_type"), one(shown), "{set}");
+            let hit = hits_of(&mut conn, READ);
+            assert_eq!(hit > 0, shown == "ON", "{set}: {hit} hits");
+        }
+        run(&mut conn, &["SET query_cache_type = DEMAND"]);
+        let _ = counted.prime(&mut conn, "SELECT SQL_CACHE v FROM t WHERE id = 2");
+        run(&mut conn, &["SET query_cache_type = ON"]);
+        assert_eq!(hits_of(&mut conn, "SELECT SQL_NO_CACHE v FROM t WHERE id = 2"), 0);
+    });
+}
+
+#[test]
+fn a_global_type_reaches_new_sessions_and_off_all() {
+    with_freshet("vars_global", |_, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let _ = counted.prime(&mut conn, READ);
+        run(&mut conn, &["SET GLOBAL query_cache_type = OFF"]);
+        assert_eq!(hits_of(&mut conn, READ), 0);
+        let mut other = connect(freshet.target(), "vars_global");
+        assert_eq!(value(&mut other, "query_cache_type"), "OFF");
+        let refused = answer(&mut other, "SET SESSION query_cache_type = ON");
+        assert!(matches!(refused, Err(1651 | 1925)), "{refused:?}");
+        run(&mut conn, &["SET GLOBAL query_cache_type = DEMAND"]);
+        let mut third = connect(freshet.target(), "vars_global");
+        assert_eq!(value(&mut third, "query_cache_type"), "DEMAND");
+        assert_eq!(hits_of(&mut third, READ), 0);
+        let _ = counted.prime(&mut third, "SELECT SQL_CACHE v FROM t WHERE id = 1");
+    });
+}
+
+#[test]
+fn hints_are_understood_before_every_server() {
+    with_freshet("vars_hints", |_, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        assert_eq!(counted.prime(&mut conn, "SELECT SQL_CACHE v FROM t WHERE id = 1"), one("10"));
+        assert_eq!(answer(&mut conn, "SELECT SQL_NO_CACHE v FROM t WHERE id = 2"), one("20"));
+        assert_eq!(answer(&mut conn, "SELECT SQL_CACHE SQL_NO_CACHE v FROM t"), Err(1221));
+        assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = (SELECT SQL_CACHE 1)"), Err(1234));
+        assert_eq!(answer(&mut conn, "SELECT 'SQL_CACHE' FROM t WHERE id = 1"), one("SQL_CACHE"));
+        let prepared = conn.prep("SELECT SQL_CACHE v FROM t WHERE id = ?").expect("it is prepared");
+        let got: Option<i32> = conn.exec_first(&prepared, (2,)).expect("it is executed");
+        assert_eq!(got, Some(20));
+    });
+}
+
+#[test]
+fn the_size_is_kept_in_steps_and_can_be_zero() {
+    with_freshet("vars_size", |_, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        for (set, kept, warned) in [
+            ("SET GLOBAL query_cache_size = 1048576", "1048576", false),
+            ("SET GLOBAL query_cache_size = 1048577", "1048576", true),
+            ("SET GLOBAL query_cache_size = 8*1024*1024", "8388608", false),
+            ("SET @@global.query_cache_size = 99999999999999", "10485760000", true),
+            ("SET GLOBAL query_cache_size = 0", "0", false),
+            ("SET GLOBAL query_cache_size = -1", "0", true),
+            ("SET GLOBAL query_cache_size = 16777216", "16777216", false),
+        ] {
+            let outcome = answer(&mut conn, set);
+            if set.contains('*') && outcome.is_err() {
+                println!("an expression is not understood: {set}");
+                continue;
+            }
+            assert_eq!(outcome, Ok(vec![]), "{set}");
+            let warnings = answer(&mut conn, "SHOW WARNINGS").expect("they are shown");
+            assert_eq!(warnings.first().map(|warning| warning[1] == "1292"), warned.then_some(true), "{set}");
+            assert_eq!(value(&mut conn, "query_cache_size"), kept, "{set}");
+            assert_eq!(answer(&mut conn, "SELECT @@query_cache_size"), one(kept), "{set}");
+            assert_eq!(answer(&mut conn, "SELECT @@global.query_cache_size"), one(kept), "{set}");
+        }
+        let _ = counted.prime(&mut conn, READ);
+        run(&mut conn, &["SET GLOBAL query_cache_size = 0"]);
+        assert_eq!(status(&mut conn, "Qcache_queries_in_cache"), 0);
+        assert_eq!(hits_of(&mut conn, READ), 0);
+        run(&mut conn, &["SET GLOBAL query_cache_size = 16777216"]);
+        let _ = counted.prime(&mut conn, READ);
+    });
+}
+
+#[test]
+fn a_limit_keeps_large_results_out() {
+    with_freshet("vars_limit", |_, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let large = "SELECT REPEAT('x', 5000) FROM t WHERE id = 1";
+        let _ = counted.prime(&mut conn, large);
+        run(&mut conn, &["SET GLOBAL query_cache_limit = 4096", "RESET QUERY CACHE"]);
+        assert_eq!(value(&mut conn, "query_cache_limit"), "4096");
+        let _ = counted.prime(&mut conn, READ);
+        assert_eq!(hits_of(&mut conn, large), 0);
+        run(&mut conn, &["SET GLOBAL query_cache_limit = DEFAULT"]);
+        assert_eq!(value(&mut conn, "query_cache_limit"), "1048576");
+        let _ = counted.prime(&mut conn, large);
+    });
+}
+
+#[test]
+fn bad_values_have_the_native_codes() {
+    with_freshet("vars_bad", |_, _, mut conn| {
+        for (set, code) in [
+            ("SET query_cache_type = 3", 1231),
+            ("SET query_cache_type = 'maybe'", 1231),
+            ("SET GLOBAL query_cache_type = -1", 1231),
+            ("SET query_cache_type = NULL", 1231),
+            ("SET SESSION query_cache_size = 1048576", 1229),
+            ("SET query_cache_size = 1048576", 1229),
+            ("SET GLOBAL query_cache_size = 'big'", 1232),
+            ("SET GLOBAL query_cache_size = 1.5", 1232),
+            ("SET SESSION query_cache_limit = 1", 1229),
+            ("SET GLOBAL query_cache_limit = 'x'", 1232),
+            ("SET query_cache_wlock_invalidate = 7", 1231),
+            ("SET query_cache_strip_comments = 'x'", 1231),
+            ("SET GLOBAL have_query_cache = 1", 1238),
+            ("SET query_cache_nonsense = 1", 1193),
+            ("SELECT @@query_cache_nonsense", 1193),
+            ("SELECT @@session.query_cache_size", 1238),
+        ] {
+            assert_eq!(answer(&mut conn, set), Err(code), "{set}");
+        }
+        // Nothing of a SET is done when a part of it is bad.
+        let sort = answer(&mut conn, "SELECT @@sort_buffer_size");
+        let _ = answer(&mut conn, "SET sort_buffer_size = 524288, query_cache_type = 'maybe'");
+        assert_eq!(answer(&mut conn, "SELECT @@sort_buffer_size"), sort);
+        let shown = value(&mut conn, "query_cache_type");
+        assert!(answer(&mut conn, "SET query_cache_type = OFF, no_such_variable = 1").is_err());
+        assert_eq!(value(&mut conn, "query_cache_type"), shown);
+    });
+}
+
+#[test]
+fn a_set_may_mix_our_variables_with_the_servers() {
+    with_freshet("vars_mixed", |_, _, mut conn| {
+        run(
+            &mut conn,
+            &["SET sort_buffer_size = 524288, query_cache_type = DEMAND, @x = 'a, query_cache_type = 1'"],
+        );
+        assert_eq!(value(&mut conn, "query_cache_type"), "DEMAND");
+        assert_eq!(
+            answer(&mut conn, "SELECT @@sort_buffer_size, @x"),
+            Ok(vec![vec!["524288".to_owned(), "a, query_cache_type = 1".to_owned(),]])
+        );
+        run(&mut conn, &["SET @@session.query_cache_type = 1, GLOBAL query_cache_limit = 2097152"]);
+        assert_eq!(value(&mut conn, "query_cache_type"), "ON");
+        assert_eq!(value(&mut conn, "query_cache_limit"), "2097152");
+    });
+}
+
+#[test]
+fn variables_and_status_are_shown_as_the_server_shows_its_own() {
+    with_freshet("vars_shown", |_, _, mut conn| {
+        for show in [
+            "SHOW VARIABLES LIKE 'query_cache%'",
+            "SHOW GLOBAL VARIABLES LIKE 'query_cache%'",
+            "SHOW SESSION VARIABLES LIKE 'QUERY_CACHE%'",
+            "SHOW VARIABLES WHERE Variable_name LIKE 'query_cache%'",
+        ] {
+            let shown = answer(&mut conn, show).expect("they are shown");
+            let names: Vec<&str> = shown.iter().map(|row| row[0].as_str()).collect();
+            assert!(names.is_sorted(), "{names:?}");
+            for name in ["limit", "min_res_unit", "size", "strip_comments", "type", "wlock_invalidate"] {
+                assert!(names.contains(&format!("query_cache_{name}").as_str()), "{show}: {names:?}");
+            }
+        }
+        assert_eq!(
+            answer(&mut conn, "SHOW VARIABLES LIKE 'have_query_cache'"),
+            Ok(vec![vec!["have_query_cache".to_owned(), "YES".to_owned(),]])
+        );
+        for show in ["SHOW STATUS LIKE 'Qcache%'", "SHOW GLOBAL STATUS LIKE 'qcache%'"] {
+            let shown = answer(&mut conn, show).expect("they are shown");
+            let names: Vec<&str> = shown.iter().map(|row| row[0].as_str()).collect();
+            let native = [
+                "Qcache_free_blocks",
+                "Qcache_free_memory",
+                "Qcache_hits",
+                "Qcache_inserts",
+                "Qcache_lowmem_prunes",
+                "Qcache_not_cached",
+                "Qcache_queries_in_cache",
+                "Qcache_total_blocks",
+            ];
+            assert_eq!(names, native, "{show}");
+        }
+        // The server's own are still its own.
+        let both = answer(&mut conn, "SHOW VARIABLES LIKE 'max_connections'").expect("it is shown");
+        assert_eq!(both.len(), 1);
+        let typed: Option<(u64, String)> =
+            conn.query_first("SELECT @@query_cache_size, @@query_cache_type AS kind").expect("selected");
+        assert_eq!(typed.map(|row| row.1).as_deref(), Some("ON"));
+    });
+}
+
+#[test]
+fn counters_count() {
+    with_freshet("vars_counters", |_, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let inserts = status(&mut conn, "Qcache_inserts");
+        let not_cached = status(&mut conn, "Qcache_not_cached");
+        let _ = counted.prime(&mut conn, READ);
+        assert!(status(&mut conn, "Qcache_inserts") > inserts);
+        assert!(status(&mut conn, "Qcache_queries_in_cache") >= 1);
+        let _ = answer(&mut conn, "SELECT RAND()");
+        let _ = answer(&mut conn, "SELECT SQL_NO_CACHE v FROM t");
+        assert!(status(&mut conn, "Qcache_not_cached") >= not_cached + 2);
+        run(&mut conn, &["FLUSH QUERY CACHE"]);
+        assert!(status(&mut conn, "Qcache_queries_in_cache") >= 1, "FLUSH only tidies up");
+        run(&mut conn, &["RESET QUERY CACHE"]);
+        assert_eq!(status(&mut conn, "Qcache_queries_in_cache"), 0);
+        let _ = counted.prime(&mut conn, READ);
+        assert!(status(&mut conn, "Qcache_free_memory") > 0);
+    });
+}
+
+#[test]
+fn privileges_are_asked_for() {
+    with_freshet("vars_rights", |server, freshet, mut conn| {
+        let mut direct = server.target.connect();
+        run(
+            &mut direct,
+            &[
+                "DROP USER IF EXISTS vars_plain",
+                "CREATE USER vars_plain IDENTIFIED BY 'pw'",
+                "GRANT SELECT ON vars_rights.* TO vars_plain",
+            ],
+        );
+        let plain = Target { user: "vars_plain".into(), password: "pw".into(), ..freshet.target().clone() };
+        let mut plain = connect(&plain, "vars_rights");
+        for statement in [
+            "FLUSH QUERY CACHE",
+            "RESET QUERY CACHE",
+            "SET GLOBAL query_cache_size = 0",
+            "SET GLOBAL query_cache_type = OFF",
+            "SET @@global.query_cache_limit = 0",
+        ] {
+            assert_eq!(answer(&mut plain, statement), Err(1227), "{statement}");
+        }
+        run(&mut plain, &["SET SESSION query_cache_type = OFF", "SET query_cache_type = DEFAULT"]);
+        assert_eq!(value(&mut conn, "query_cache_type"), "ON");
+        run(&mut direct, &["GRANT RELOAD ON *.* TO vars_plain"]);
+        eventually("RELOAD is enough", || answer(&mut plain, "FLUSH QUERY CACHE").ok());
+        run(&mut direct, &["DROP USER vars_plain"]);
+    });
+}
+
+#[test]
+fn after_a_hit_the_session_is_as_after_the_query() {
+    with_freshet("vars_after", |server, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let mut direct = connect(&server.target, "vars_after");
+        for read in [
+            "SELECT v FROM t",
+            "SELECT v FROM t WHERE id = 1",
+            "SELECT v FROM t WHERE id = 3",
+            "SELECT SQL_CALC_FOUND_ROWS v FROM t LIMIT 1",
+            "SELECT v FROM t LIMIT 1",
+        ] {
+            for asked in
+                ["SELECT FOUND_ROWS()", "SELECT ROW_COUNT()", "SHOW WARNINGS", "SHOW COUNT(*) WARNINGS"]
+            {
+                let _ = counted.prime(&mut conn, read);
+                // Something else before, which must not shine through.
+                let noise =
+                    "UPDATE t SET v = v WHERE id < 0; SELECT 1 UNION SELECT 2 UNION SELECT 3; SELECT 1/0";
+                let (_, _) = (answer(&mut conn, noise), answer(&mut direct, noise));
+                let (got, wanted) = (answer(&mut conn, read), answer(&mut direct, read));
+                assert_eq!(got, wanted, "{read}");
+                assert_eq!(answer(&mut conn, asked), answer(&mut direct, asked), "{asked} after {read}");
+            }
+        }
+        run(&mut conn, &["INSERT INTO t VALUES (NULL + 5, LAST_INSERT_ID(77))"]);
+        let _ = counted.prime(&mut conn, READ);
+        assert_eq!(answer(&mut conn, "SELECT LAST_INSERT_ID()"), one("77"));
+    });
+}
+
+#[test]
+fn comments_can_be_left_out_of_the_key() {
+    with_freshet("vars_comments", |_, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let _ = counted.prime(&mut conn, "SELECT v FROM t /* one */ WHERE id = 1");
+        run(&mut conn, &["SET query_cache_strip_comments = ON"]);
+        assert_eq!(value(&mut conn, "query_cache_strip_comments"), "ON");
+        let _ = counted.prime(&mut conn, "SELECT v FROM t /* two */ WHERE id = 1");
+        let before = counted.hits();
+        let _ = answer(&mut conn, "SELECT v FROM t /* three */ WHERE id = 1");
+        assert!(counted.hits() > before);
+    });
+}
