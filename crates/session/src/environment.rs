@@ -32,8 +32,10 @@ pub(crate) struct Environment {
     pub(crate) unlogged: bool,
     /// After how many idle seconds the server closes the session's connection.
     pub(crate) wait_timeout_s: u64,
-    /// The canonical bytes, to compare and to derive from.
-    pub(crate) canonical: Vec<u8>,
+    /// What of it can change a result, in canonical bytes: that alone makes two environments differ in their `id`.
+    pub(crate) keyed: Vec<u8>,
+    /// All of it, in canonical bytes.
+    pub(crate) whole: Vec<u8>,
 }
 
 /// The character sets in which bytes are text that the tokeniser reads as the server does (in GBK or SJIS, `0x5c`
@@ -47,11 +49,9 @@ impl Environment {
         let text = |name: &str| -> &str {
             query.position(name).and_then(|at| row.get(at)).and_then(Option::as_deref).map_or("", as_text)
         };
-        let mut canonical = fixed.to_vec();
-        for value in row.iter().take(query.keyed()) {
-            canonical.extend_from_slice(&(value.as_ref().map_or(u32::MAX, |v| v.len() as u32)).to_le_bytes());
-            canonical.extend_from_slice(value.as_deref().unwrap_or_default());
-        }
+        let (keyed, others) = row.split_at(query.keyed().min(row.len()));
+        let keyed = canonical(fixed.to_vec(), keyed);
+        let whole = canonical(keyed.clone(), others);
         let isolation = text("isolation");
         let readable = ["character_set_client", "character_set_connection", "character_set_results"]
             .iter()
@@ -78,9 +78,20 @@ impl Environment {
             schema: schema.and_then(|bytes| String::from_utf8(bytes).ok()),
             unlogged: text("sql_log_bin") == "0",
             wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
-            canonical,
+            keyed,
+            whole,
         }
     }
+}
+
+/// `bytes` and the values behind them, each with its length, so that no two rows look alike.
+fn canonical(mut bytes: Vec<u8>, values: &[Option<Vec<u8>>]) -> Vec<u8> {
+    for value in values {
+        let length = value.as_ref().map_or(u64::MAX, |value| value.len() as u64);
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(value.as_deref().unwrap_or_default());
+    }
+    bytes
 }
 
 /// Both servers' default of `wait_timeout`, in seconds.

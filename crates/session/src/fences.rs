@@ -62,7 +62,6 @@ impl Reach {
 /// bodies nothing is known here, everything. `shadowed` names temporary tables, which nobody else sees.
 pub(crate) async fn reach(
     writes: &Writes,
-    schema: Option<&str>,
     shadowed: impl Fn(&str, &str) -> bool,
     freshness: &Freshness,
     upstream: &Upstream,
@@ -74,7 +73,7 @@ pub(crate) async fn reach(
         Writes::Tables(tables) => {
             let mut reach = Reach::default();
             for TableName { schema: named, name } in tables {
-                let Some(schema) = named.as_deref().or(schema) else { return Reach::everything() };
+                let Some(schema) = named else { return Reach::everything() };
                 if shadowed(schema, name) {
                     continue;
                 }
@@ -209,11 +208,19 @@ fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavo
 
 /// For a session that keeps its writes out of the binlog: no event will tell of them, so what they reach is stamped
 /// here, above every position that an answer may already rest on.
+///
+/// No transaction ends at that position: it lies within the event that comes next. So where all that is applied is
+/// visible too, it can be given out at once as applied and visible, and answers are stored again; elsewhere the next
+/// commit passes it.
 pub(crate) fn stamp_unlogged(deps: &[Dep], freshness: &Freshness) {
-    let newest = freshness.visible().max(freshness.applied());
-    let at = Position::new(newest.get().saturating_add(1));
+    let (visible, applied) = (freshness.visible(), freshness.applied());
+    let at = Position::new(visible.max(applied).get().saturating_add(1));
     for dep in deps {
         freshness.stamp(*dep, at);
+    }
+    if visible >= applied {
+        freshness.publish_applied(at);
+        freshness.publish_visible(at);
     }
 }
 

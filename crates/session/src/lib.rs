@@ -22,6 +22,7 @@ mod environment;
 mod template;
 
 mod fences;
+mod qualify;
 mod relay;
 
 mod local;

@@ -67,6 +67,8 @@ pub(crate) struct Relayed {
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
     pub(crate) session_changed: bool,
+    /// Whether anything holds for the present or the next transaction alone, where the server said so.
+    pub(crate) characteristics: Option<bool>,
     /// A prepared statement's identity.
     pub(crate) prepared: Option<u32>,
     /// The answer's bytes, if they were asked for and may be stored.
@@ -99,6 +101,9 @@ impl Relayed {
                 StateChange::Gtids(gtids) => self.gtids.push(gtids.clone()),
                 StateChange::SystemVariable { name, value } if name == b"last_gtid" => {
                     self.gtids.push(value.clone());
+                }
+                StateChange::TransactionCharacteristics(text) => {
+                    self.characteristics = Some(!text.is_empty())
                 }
                 StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
                 StateChange::SystemVariable { .. } | StateChange::Schema(_) => {

@@ -6,6 +6,7 @@ use freshet_protocol::Command;
 use freshet_sql::Effects;
 
 use super::{no_effects, unavailable};
+use crate::qualify::qualify;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Prepared, Session};
 
@@ -22,7 +23,8 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
         return unavailable(session, &error);
     }
     let text = &packet[1..];
-    let prepared = Arc::new(Prepared { effects: freshet_sql::effects(text, session.modes()) });
+    let effects = freshet_sql::effects(text, session.modes());
+    let prepared = Arc::new(Prepared { effects: qualify(effects, session.schema().as_deref()) });
     let effects = no_effects();
     let command = Command::StmtPrepare;
     let relayed = session

@@ -4,6 +4,7 @@ use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Effects, Ours, Request};
 
 use super::{attributes, kill, malformed, ours, select, unavailable};
+use crate::qualify::qualify;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -55,7 +56,7 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             if let Err(error) = ours::assign(session, &assignments).await? {
                 return session.refuse(&error);
             }
-            let effects = freshet_sql::effects(rest.as_bytes(), modes);
+            let effects = qualify(freshet_sql::effects(rest.as_bytes(), modes), session.schema().as_deref());
             let payload = query.with_text(rest.as_bytes());
             forward(session, &payload, rest.as_bytes(), &effects).await
         }
@@ -67,6 +68,7 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             if ours::shows_our_warnings(session, query.text()) {
                 return Ok(Flow::Continue);
             }
+            let effects = qualify(effects, session.schema().as_deref());
             forward(session, query.packet, query.text(), &effects).await
         }
     }

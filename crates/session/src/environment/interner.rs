@@ -14,7 +14,8 @@ const TRANSITIONS_MAX: usize = 16_384;
 /// A plain statement in an environment.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Transition {
-    pub(crate) before: u32,
+    /// All that is known of the environment before it.
+    pub(crate) before: Vec<u8>,
     pub(crate) statement: Vec<u8>,
 }
 
@@ -26,7 +27,10 @@ pub(crate) struct Environments {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// By all that is known of them.
     known: HashMap<Vec<u8>, Arc<Environment>>,
+    /// The identities, by what can change a result.
+    ids: HashMap<Vec<u8>, u32>,
     after: HashMap<Transition, Arc<Environment>>,
 }
 
@@ -35,16 +39,17 @@ impl Environments {
     /// refuses to be cached.
     pub(crate) fn intern(&self, mut environment: Environment) -> Arc<Environment> {
         let mut inner = self.lock();
-        if let Some(known) = inner.known.get(&environment.canonical) {
+        if let Some(known) = inner.known.get(&environment.whole) {
             return Arc::clone(known);
         }
         if inner.known.len() >= ENVIRONMENTS_MAX {
             environment.refused = Some("more environments than are kept");
             return Arc::new(environment);
         }
-        environment.id = u32::try_from(inner.known.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let next = u32::try_from(inner.ids.len()).unwrap_or(u32::MAX).saturating_add(1);
+        environment.id = *inner.ids.entry(environment.keyed.clone()).or_insert(next);
         let environment = Arc::new(environment);
-        inner.known.insert(environment.canonical.clone(), Arc::clone(&environment));
+        inner.known.insert(environment.whole.clone(), Arc::clone(&environment));
         environment
     }
 

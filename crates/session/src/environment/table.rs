@@ -55,6 +55,8 @@ static ITEMS: &[Item] = &[
     keyed("default_collation_for_utf8mb4"),
     keyed("windowing_use_high_precision"),
     keyed("resultset_metadata"),
+    keyed("max_recursive_iterations"),
+    keyed("cte_max_recursion_depth"),
     keyed("sql_big_selects"),
     keyed("max_join_size"),
     keyed("sql_buffer_result"),

@@ -36,6 +36,7 @@ fn what_is_keyed_makes_another_environment_and_what_is_not_does_not() {
     let plain = id(&[]);
     assert_ne!(plain, 0);
     assert_eq!(id(&[("wait_timeout", "5")]), plain);
+    assert_eq!(id(&[("sql_log_bin", "0")]), plain);
     for (name, value) in
         [("sql_mode", "ANSI_QUOTES"), ("time_zone", "+01:00"), ("schema", "other"), ("role", "r")]
     {
@@ -49,7 +50,7 @@ fn a_null_and_an_empty_value_differ() {
     let mut null = row(&query, &[("schema", "")]);
     let empty = Environment::read(&query, b"", &null, MYSQL);
     null[query.position("schema").unwrap()] = None;
-    assert_ne!(Environment::read(&query, b"", &null, MYSQL).canonical, empty.canonical);
+    assert_ne!(Environment::read(&query, b"", &null, MYSQL).keyed, empty.keyed);
 }
 
 #[test]
@@ -93,4 +94,16 @@ fn what_cannot_be_read_for_certain_is_read_as_the_worst() {
     assert!(modes(&[], Server::of(b"5.7.44-log")).other_syntax);
     assert!(modes(&[], Server::of(b"10.3.39-MariaDB-log")).other_syntax);
     assert!(!modes(&[], Server::of(b"5.5.5-10.11.19-MariaDB")).other_syntax);
+}
+
+#[test]
+fn what_is_not_keyed_is_each_sessions_own_all_the_same() {
+    let query = query();
+    let environments = Environments::default();
+    let read = |values: &[(&str, &str)]| {
+        environments.intern(Environment::read(&query, b"user", &row(&query, values), MYSQL))
+    };
+    assert!(!read(&[("sql_log_bin", "1")]).unlogged);
+    assert!(read(&[("sql_log_bin", "0")]).unlogged);
+    assert_eq!(read(&[("wait_timeout", "7")]).wait_timeout_s, 7);
 }

@@ -46,7 +46,23 @@ fn unlogged_writes_are_stamped_above_all_that_answers_may_rest_on() {
     let freshness = Freshness::new();
     freshness.publish_applied(Position::new(10));
     freshness.publish_visible(Position::new(12));
+    let before = freshness.valid_from();
     let dep = freshness.table("d", "t").definition;
     stamp_unlogged(&[dep], &freshness);
     assert_eq!(freshness.stamp_of(dep), Position::new(13));
+    assert!(freshness.is_dead(&[dep], before) && freshness.is_dead(&[dep], Position::new(12)));
+}
+
+#[test]
+fn on_a_quiet_server_answers_are_stored_again_after_an_unlogged_write() {
+    let freshness = Freshness::new();
+    freshness.publish_applied(Position::new(10));
+    freshness.publish_visible(Position::new(10));
+    let dep = freshness.table("d", "t").definition;
+    stamp_unlogged(&[dep], &freshness);
+    assert_eq!(freshness.valid_from(), Position::new(11));
+    // With a transaction applied that may not be visible yet, nothing is claimed of it.
+    freshness.publish_applied(Position::new(50));
+    stamp_unlogged(&[dep], &freshness);
+    assert_eq!(freshness.visible(), Position::new(11));
 }

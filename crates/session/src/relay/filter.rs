@@ -65,7 +65,9 @@ impl Filter {
 fn is_default(change: &StateChange) -> bool {
     match change {
         StateChange::SystemVariable { name, .. } => TRACKED_BY_DEFAULT.contains(&name.as_slice()),
-        StateChange::Gtids(_) => false,
+        StateChange::Gtids(_)
+        | StateChange::TransactionState(_)
+        | StateChange::TransactionCharacteristics(_) => false,
         _ => true,
     }
 }

@@ -47,7 +47,9 @@ impl Session {
         {
             self.handle.set_thread_id(upstream.thread_id());
             let query = vector(&self.shared, upstream).await?;
-            track(upstream, &query).await?;
+            if !track(upstream, &query).await? {
+                self.state.environment = Known::Opaque;
+            }
         }
         self.learn().await
     }
@@ -63,9 +65,10 @@ impl Session {
     async fn learn(&mut self) -> Result<(), Error> {
         let (before, transition) = match &self.state.environment {
             Known::Read(_) | Known::Opaque => return Ok(()),
-            Known::After(before, statement) => {
-                (Some(before), Some(Transition { before: before.id, statement: statement.clone() }))
-            }
+            Known::After(before, statement) => (
+                Some(before),
+                Some(Transition { before: before.whole.clone(), statement: statement.clone() }),
+            ),
             Known::Unknown => (None, None),
         };
         if before.is_some()
@@ -144,9 +147,9 @@ impl Session {
     }
 }
 
-/// Asks the server to report what we must know: under which GTID a commit went, and changes of variables that no
-/// statement names. A server that cannot is bounded by positions instead, and its procedures are re-read.
-async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<(), Error> {
+/// Asks the server to report what we must know: under which GTID a commit went, changes of variables that no statement
+/// names, and what holds for the next transaction alone. `false` if it will not.
+async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<bool, Error> {
     let mut names: Vec<&str> = vec![
         "autocommit",
         "character_set_client",
@@ -157,15 +160,22 @@ async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<(), Err
     names.extend(query.variables().iter().filter(|name| !VOLATILE.contains(name)));
     names.sort_unstable();
     names.dedup();
-    let assignments = match Server::of(&upstream.greeting().server_version).flavor {
-        Flavor::MariaDb => format!("session_track_system_variables='{},last_gtid'", names.join(",")),
-        Flavor::MySql => {
-            format!("session_track_gtids=OWN_GTID, session_track_system_variables='{}'", names.join(","))
+    let gtids = match Server::of(&upstream.greeting().server_version).flavor {
+        Flavor::MariaDb => {
+            names.push("last_gtid");
+            ""
         }
+        Flavor::MySql => "SESSION session_track_gtids=OWN_GTID, ",
     };
-    match upstream.query(&format!("SET SESSION {assignments}")).await {
-        Err(error) if !error.leaves_connection_usable() => Err(error),
-        _ => Ok(()),
+    let sql = format!(
+        "SET {gtids}SESSION session_track_transaction_info=CHARACTERISTICS, \
+         SESSION session_track_system_variables='{}'",
+        names.join(",")
+    );
+    match upstream.query(&sql).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.leaves_connection_usable() => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

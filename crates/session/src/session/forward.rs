@@ -39,6 +39,7 @@ impl Session {
         self.state.warnings.clear();
         let in_flight = self.raise(effects).await;
         self.state.about_to(effects);
+        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         self.send(payload).await?;
         let relayed = self.relay(command, capture).await?;
         self.conclude(effects, text, &relayed, in_flight);
@@ -71,10 +72,8 @@ impl Session {
 
     async fn reach(&self, effects: &Effects) -> Reach {
         let temporary = &self.state.temporary;
-        let schema = self.schema();
         fences::reach(
             &effects.writes,
-            schema.as_deref(),
             |schema, name| temporary.surely_shadow(schema, name),
             self.shared.freshness(),
             &self.shared.upstream,
@@ -128,11 +127,9 @@ impl Session {
             let plain = relayed.error.is_none() && is_plain_set(text);
             self.state.environment.changed_by(text, plain);
         }
-        self.state.one_shot = effects.session && (is_set_transaction(text) || self.state.one_shot);
+        self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         let shared = &self.shared;
-        if self.environment().is_none_or(|known| known.unlogged)
-            && let Some(in_flight) = &in_flight
-        {
+        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
             fences::stamp_unlogged(&in_flight.deps(), shared.freshness());
         }
         let flavor = self.flavor();
@@ -182,11 +179,4 @@ const SCRATCH_BYTES_MAX: usize = 64 * 1024;
 /// The start of a COM_QUERY packet: the command and, where agreed on, no attributes.
 fn query_prefix(attributes: bool) -> Vec<u8> {
     if attributes { vec![Command::Query.byte(), 0, 1] } else { vec![Command::Query.byte()] }
-}
-
-/// `SET TRANSACTION …` without a scope holds for one transaction, and no variable shows it.
-fn is_set_transaction(text: &[u8]) -> bool {
-    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set"))
-        && words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"transaction"))
 }

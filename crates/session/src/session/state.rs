@@ -1,12 +1,11 @@
 //! What of a client's session is known here. The session itself lives in the server; this is what is needed to answer
 //! in its place, and to know when we must not.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use ahash::HashMap;
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, Temporary};
+use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
 
 use crate::environment::Known;
 use crate::fences::Pending;
@@ -26,10 +25,19 @@ const SESSION_FLAGS: StatusFlags = StatusFlags::AUTOCOMMIT
 /// The session's temporary tables, which hide permanent ones of the same name.
 #[derive(Debug)]
 pub(crate) enum TemporaryTables {
-    /// Exactly these, with their schemas.
-    Known(HashSet<(String, String)>),
-    /// A procedure may have made some.
+    /// No others than these, with their schemas.
+    Known(HashMap<(String, String), Existence>),
+    /// A procedure may have made some, or a definition may have renamed one.
     Unknown,
+}
+
+/// Whether a temporary table is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existence {
+    /// Its creation was sent and did not succeed, or it may be gone: the permanent table counts, and so may it.
+    Maybe,
+    /// Its creation succeeded, and nothing since could have taken it away.
+    Sure,
 }
 
 impl TemporaryTables {
@@ -42,7 +50,7 @@ impl TemporaryTables {
     pub(crate) fn shadow(&self, schema: &str, name: &str) -> bool {
         match self {
             Self::Known(tables) => {
-                tables.iter().any(|(s, n)| s.eq_ignore_ascii_case(schema) && n.eq_ignore_ascii_case(name))
+                tables.keys().any(|(s, n)| s.eq_ignore_ascii_case(schema) && n.eq_ignore_ascii_case(name))
             }
             Self::Unknown => true,
         }
@@ -50,37 +58,62 @@ impl TemporaryTables {
 
     /// Whether a temporary table certainly stands in the place of this one.
     pub(crate) fn surely_shadow(&self, schema: &str, name: &str) -> bool {
-        matches!(self, Self::Known(tables) if tables.contains(&(schema.to_owned(), name.to_owned())))
+        let Self::Known(tables) = self else { return false };
+        !tables.is_empty() && tables.get(&(schema.to_owned(), name.to_owned())) == Some(&Existence::Sure)
     }
 
-    fn note(&mut self, change: &Temporary, schema: Option<&str>) {
-        match change {
-            Temporary::None | Temporary::Drops(_) => {}
-            Temporary::Unknown => *self = Self::Unknown,
+    /// A statement with these effects is about to be sent.
+    fn before(&mut self, effects: &Effects) {
+        let Self::Known(tables) = &mut *self else { return };
+        match &effects.temporary {
+            Temporary::Unknown => return *self = Self::Unknown,
             Temporary::Creates(made) => {
-                let Self::Known(tables) = self else { return };
                 for table in made {
-                    let Some(schema) = table.schema.as_deref().or(schema) else {
-                        return *self = Self::Unknown;
-                    };
-                    tables.insert((schema.to_owned(), table.name.clone()));
-                }
-                if tables.len() > TEMPORARY_TABLES_MAX {
-                    *self = Self::Unknown;
+                    tables.entry(key(table)).or_insert(Existence::Maybe);
                 }
             }
+            Temporary::Drops(gone) => {
+                for table in gone {
+                    tables.entry(key(table)).and_modify(|it| *it = Existence::Maybe);
+                }
+            }
+            // A definition (RENAME, ALTER … RENAME) may give one another name.
+            Temporary::None if !tables.is_empty() && defines(effects) => return *self = Self::Unknown,
+            Temporary::None => {}
+        }
+        if tables.len() > TEMPORARY_TABLES_MAX {
+            *self = Self::Unknown;
         }
     }
 
-    fn drop_tables(&mut self, change: &Temporary, schema: Option<&str>) {
-        if let (Self::Known(tables), Temporary::Drops(gone)) = (&mut *self, change) {
-            for table in gone {
-                if let Some(schema) = table.schema.as_deref().or(schema) {
-                    tables.remove(&(schema.to_owned(), table.name.clone()));
+    /// It succeeded.
+    fn after(&mut self, effects: &Effects) {
+        let Self::Known(tables) = self else { return };
+        match &effects.temporary {
+            Temporary::Creates(made) => {
+                for table in made {
+                    tables.insert(key(table), Existence::Sure);
                 }
             }
+            Temporary::Drops(gone) => {
+                for table in gone {
+                    tables.remove(&key(table));
+                }
+            }
+            Temporary::None | Temporary::Unknown => {}
         }
     }
+}
+
+/// Effects reach this room with every table named in full.
+fn key(table: &TableName) -> (String, String) {
+    (table.schema.clone().unwrap_or_default(), table.name.clone())
+}
+
+/// Whether a statement may change definitions: those commit implicitly, and what is not understood may be one.
+fn defines(effects: &Effects) -> bool {
+    effects.writes == Writes::Everything
+        || effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing
 }
 
 /// A prepared statement.
@@ -99,10 +132,14 @@ pub(crate) struct State {
     pub(crate) temporary: TemporaryTables,
     /// LOCK TABLES is in force.
     pub(crate) locked: bool,
-    /// `SET TRANSACTION` holds for the next statement alone, which must therefore reach the server.
+    /// `SET TRANSACTION` holds for the next transaction alone, which must therefore reach the server: as the server itself
+    /// reports it, in whatever form it was said.
     pub(crate) one_shot: bool,
     /// The client has set session tracking up for itself.
     pub(crate) tells_all: bool,
+    /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
+    /// and transactions may have begun before it was turned on again.
+    pub(crate) unlogged: bool,
     pub(crate) pending: Pending,
     pub(crate) prepared: HashMap<u32, Arc<Prepared>>,
     /// The statement prepared last, which MariaDB's clients may execute as number −1.
@@ -125,10 +162,11 @@ impl State {
         Self {
             status,
             environment: Known::Unknown,
-            temporary: TemporaryTables::Known(HashSet::new()),
+            temporary: TemporaryTables::Known(HashMap::default()),
             locked: false,
             one_shot: false,
             tells_all: false,
+            unlogged: false,
             pending: Pending::default(),
             prepared: HashMap::default(),
             prepared_last: None,
@@ -158,16 +196,14 @@ impl State {
 
     /// Notes what a statement may do before it is sent: from then on it may have done it.
     pub(crate) fn about_to(&mut self, effects: &Effects) {
-        let schema = self.environment.schema().map(str::to_owned);
-        self.temporary.note(&effects.temporary, schema.as_deref());
+        self.temporary.before(effects);
         self.locked |= effects.locks_tables == Some(true);
         self.tells_all |= effects.sets_tracking;
     }
 
     /// Notes what a statement has done once it succeeded.
     pub(crate) fn succeeded(&mut self, effects: &Effects) {
-        let schema = self.environment.schema().map(str::to_owned);
-        self.temporary.drop_tables(&effects.temporary, schema.as_deref());
+        self.temporary.after(effects);
         if effects.locks_tables == Some(false) {
             self.locked = false;
         }

@@ -14,22 +14,27 @@ fn creates(name: TableName) -> Effects {
 #[test]
 fn a_temporary_table_counts_from_before_its_statement_until_after_its_drop() {
     let mut state = state();
-    state.about_to(&creates(TableName::of("d", "t")));
+    let creation = creates(TableName::of("d", "t"));
+    state.about_to(&creation);
     assert!(state.temporary.shadow("d", "t"));
     assert!(state.temporary.shadow("D", "T"), "the server may not tell them apart");
+    assert!(!state.temporary.surely_shadow("d", "t"), "the creation may fail");
+    state.succeeded(&creation);
+    assert!(state.temporary.surely_shadow("d", "t"));
     assert!(!state.temporary.surely_shadow("D", "T"));
     assert!(!state.temporary.shadow("d", "u"));
     let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..no_effects() };
     state.about_to(&drops);
     assert!(state.temporary.shadow("d", "t"), "the drop may fail");
+    assert!(!state.temporary.surely_shadow("d", "t"), "the drop may succeed");
     state.succeeded(&drops);
     assert!(state.temporary.is_empty());
 }
 
 #[test]
-fn a_procedure_or_a_name_without_a_schema_may_hide_any_table() {
+fn a_procedure_may_hide_any_table() {
     let mut state = state();
-    state.about_to(&creates(TableName::bare("t")));
+    state.about_to(&Effects { temporary: Temporary::Unknown, ..no_effects() });
     assert!(matches!(state.temporary, TemporaryTables::Unknown));
     assert!(state.temporary.shadow("any", "table"));
     assert!(!state.temporary.surely_shadow("any", "table"));
@@ -53,4 +58,20 @@ fn only_the_sessions_own_flags_are_put_into_answers_from_memory() {
     state.status |= StatusFlags::NO_INDEX | StatusFlags::MORE_RESULTS | StatusFlags::IN_TRANS;
     assert_eq!(state.status_for_answers(), StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANS);
     assert!(!state.autocommits());
+}
+
+#[test]
+fn a_definition_may_rename_a_temporary_table() {
+    let rename = Effects {
+        writes: Writes::Tables(vec![TableName::of("d", "t"), TableName::of("d", "u")]),
+        transaction: TransactionEffect::MayCommit,
+        ..no_effects()
+    };
+    let mut without = state();
+    without.about_to(&rename);
+    assert!(without.temporary.is_empty());
+    let mut with = state();
+    with.about_to(&creates(TableName::of("d", "t")));
+    with.about_to(&rename);
+    assert!(matches!(with.temporary, TemporaryTables::Unknown));
 }

@@ -1,0 +1,56 @@
+//! Gives the tables of a statement's effects their schema at the moment when the server does: when the text is read.
+//! A prepared statement keeps the schema that was the default then, whatever is the default when it is executed.
+
+use freshet_sql::{Effects, TableName, Temporary, Writes};
+
+/// `effects` with every table named in full. Where a name has no schema for certain (there is no default, or the text
+/// itself may change it between its statements) the worst is assumed.
+pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
+    let default = default.filter(|_| !effects.session);
+    if let Writes::Tables(tables) = &mut effects.writes
+        && !name_all(tables, default)
+    {
+        effects.writes = Writes::Everything;
+    }
+    if let Temporary::Creates(tables) | Temporary::Drops(tables) = &mut effects.temporary
+        && !name_all(tables, default)
+    {
+        effects.temporary = Temporary::Unknown;
+    }
+    effects
+}
+
+/// Gives names without a schema this one; `false` if there is none to give.
+fn name_all(tables: &mut [TableName], default: Option<&str>) -> bool {
+    for table in tables.iter_mut().filter(|table| table.schema.is_none()) {
+        let Some(default) = default else { return false };
+        table.schema = Some(default.to_owned());
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::no_effects;
+
+    #[test]
+    fn a_name_is_completed_only_where_its_schema_is_certain() {
+        let writes = |table| Effects { writes: Writes::Tables(vec![table]), ..no_effects() };
+        let named = qualify(writes(TableName::bare("t")), Some("a"));
+        assert_eq!(named.writes, Writes::Tables(vec![TableName::of("a", "t")]));
+        let full = qualify(writes(TableName::of("b", "t")), None);
+        assert_eq!(full.writes, Writes::Tables(vec![TableName::of("b", "t")]));
+        assert_eq!(qualify(writes(TableName::bare("t")), None).writes, Writes::Everything);
+        // `USE b; UPDATE t …` in one text.
+        let moves = Effects { session: true, ..writes(TableName::bare("t")) };
+        assert_eq!(qualify(moves, Some("a")).writes, Writes::Everything);
+    }
+
+    #[test]
+    fn a_temporary_table_in_an_uncertain_schema_may_be_anywhere() {
+        let temporary = Temporary::Drops(vec![TableName::bare("t")]);
+        let effects = Effects { temporary, session: true, ..no_effects() };
+        assert_eq!(qualify(effects, Some("a")).temporary, Temporary::Unknown);
+    }
+}
