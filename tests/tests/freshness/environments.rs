@@ -155,7 +155,12 @@ fn names_of_tables_and_schemas_are_told_apart_as_the_server_does() {
         let mut writer = connect(freshet.target(), "fresh_names");
         for name in ["Mixed", "mixed", "`odd ``name;--`", "`größe`", "fresh_names . Mixed"] {
             let read = format!("SELECT v FROM {name} WHERE id = 1");
-            let _ = counted.prime(&mut reader, &read);
+            // That a name is cached is not promised; that it is fresh is.
+            if name.is_ascii() {
+                let _ = counted.prime(&mut reader, &read);
+            } else {
+                let _ = counted.hits_of(&mut reader, &read, 3);
+            }
             writer.query_drop(format!("UPDATE {name} SET v = v + 10 WHERE id = 1")).expect("it is written");
             assert_eq!(answer(&mut reader, &read), answer(&mut direct, &read), "{name}");
         }

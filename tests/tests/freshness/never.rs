@@ -101,7 +101,6 @@ const ON_MYSQL: &[&str] = &[
     "SELECT v FROM t WHERE id = 1 FOR SHARE",
     "SELECT v FROM t WHERE id = 1 FOR UPDATE SKIP LOCKED",
     "SELECT /*+ SET_VAR(sort_buffer_size = 16M) */ CURRENT_ROLE(), v FROM t",
-    "SELECT STATEMENT_DIGEST('SELECT 1'), v FROM t",
     "TABLE t",
 ];
 

@@ -21,10 +21,10 @@ const OPERATIONS: u32 = 1200;
 const CLIENTS: [(Path, u32); 7] = [
     (Path::Through, 0),
     (Path::Through, 0),
+    (Path::Through, 0),
     (Path::Through, 1),
-    (Path::Through, 1),
-    (Path::Through, 4),
-    (Path::Through, 10),
+    (Path::Through, 2),
+    (Path::Through, 3),
     (Path::Around, 2),
 ];
 const SEED: u64 = 20_260_102;
@@ -106,7 +106,7 @@ fn no_read_is_stale_under_load() {
         run.judge(&history);
         if freshet.is_there() {
             let hit = hits(&mut freshet.target().connect());
-            assert!(hit * 20 > history.reads.len() as u64, "only {hit} hits: this proves little");
+            assert!(hit * 10 > history.reads.len() as u64, "only {hit} hits: this proves little");
         }
     });
 }

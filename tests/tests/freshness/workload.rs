@@ -14,6 +14,8 @@ pub const SINGLES: u32 = 12;
 /// Rows that are written in pairs by transactions: (101, 102), (103, 104)…
 pub const PAIRS: u32 = 4;
 const FIRST_PAIRED: u32 = 101;
+/// The longest pause before a write, in milliseconds.
+const PAUSE_MS_MAX: u32 = 40;
 /// How long a client may try to come back after it lost its connection.
 const RETURN_SECONDS_MAX: u64 = 90;
 
@@ -100,6 +102,8 @@ impl Client<'_> {
                 break;
             }
             let done = if self.dice.below(10) < writes_of_ten {
+                // Readers need a while without a write, or nothing would ever be answered from memory.
+                std::thread::sleep(Duration::from_millis(u64::from(self.dice.below(PAUSE_MS_MAX))));
                 self.write(&mut conn, &mut history)
             } else {
                 self.read(&mut conn, &reads, &mut history)
