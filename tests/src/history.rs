@@ -3,8 +3,11 @@
 //! Every row holds a version that only grows. A write says which version it left behind and when it was acknowledged; a
 //! read says when it was asked and answered, and which versions it saw. Freshness is then a floor for each row: what was
 //! acknowledged, or shown to anyone, before a read began must be seen by it.
+//!
+//! Rows that are written around Freshet are held to the lag alone: a miss may show such a write before the binlog stream
+//! has told of it, and an older answer may then still be given until it has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -150,10 +153,14 @@ impl<'a> Known<'a> {
             let lag = if write.path == Path::Around { rules.lag } else { Duration::ZERO };
             (write.acknowledged + lag, std::slice::from_ref(&write.row), write.version)
         });
-        let shown = history
-            .reads
-            .iter()
-            .flat_map(|read| read.seen.iter().map(|seen| (read.answered, seen.rows.as_slice(), seen.total)));
+        let around = |write: &&Write| write.path == Path::Around;
+        let late: HashSet<u32> = history.writes.iter().filter(around).map(|write| write.row).collect();
+        let shown = history.reads.iter().flat_map(|read| read.seen.iter().map(|seen| (read.answered, seen)));
+        let shown = shown.map(|(at, seen)| {
+            let is_late = seen.rows.iter().any(|row| late.contains(row));
+            let lag = if is_late { rules.lag } else { Duration::ZERO };
+            (at + lag, seen.rows.as_slice(), seen.total)
+        });
         let mut coming: Vec<_> = writes.chain(shown).collect();
         coming.sort_by_key(|&(at, ..)| std::cmp::Reverse(at));
         Known { coming, rows: HashMap::new(), totals: HashMap::new() }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, status, try_answer};
 use freshet_tests::raw::Raw;
-use freshet_tests::{Freshet, Server, with_each};
+use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
@@ -161,6 +161,18 @@ fn garbage_after_the_login_ends_that_client_alone() {
     });
 }
 
+/// Reads, and now and then writes.
+fn be_busy(target: &Target, client: u32) {
+    let mut conn = connect(target, "robust_crowd");
+    for round in 0..30 {
+        let id = 1 + (client + round) % 2;
+        assert!(answer(&mut conn, &format!("SELECT v FROM t WHERE id = {id}")).is_ok());
+        if round % 10 == 0 {
+            let _ = answer(&mut conn, &format!("UPDATE t SET v = v + 1 WHERE id = {id}"));
+        }
+    }
+}
+
 #[test]
 fn a_crowd_leaves_nothing_behind() {
     with_flags(&[], |server, freshet| {
@@ -179,18 +191,9 @@ fn a_crowd_leaves_nothing_behind() {
         let before = descriptors(pid);
         let idle: Vec<_> = (0..200).map(|_| freshet.target().connect()).collect();
         std::thread::scope(|scope| {
-            for client in 0..64u32 {
+            for client in 0..64 {
                 let target = freshet.target();
-                scope.spawn(move || {
-                    let mut conn = connect(target, "robust_crowd");
-                    for round in 0..30u32 {
-                        let id = 1 + (client + round) % 2;
-                        assert!(answer(&mut conn, &format!("SELECT v FROM t WHERE id = {id}")).is_ok());
-                        if round % 10 == 0 {
-                            let _ = answer(&mut conn, &format!("UPDATE t SET v = v + 1 WHERE id = {id}"));
-                        }
-                    }
-                });
+                scope.spawn(move || be_busy(target, client));
             }
         });
         assert!(status(&mut counter, "Freshet_clients") >= 200);

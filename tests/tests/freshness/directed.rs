@@ -15,202 +15,180 @@ const fn case<'a>(name: &'a str, setup: &'a [&'a str], read: &'a str, change: &'
     Case { name, setup, read, change }
 }
 
+const ROWS: &[Case<'static>] = &[
+    case("insert", TABLE, ALL, &["INSERT INTO t VALUES (3,30,'c')"]),
+    case(
+        "insert of a missing key",
+        TABLE,
+        "SELECT v FROM t WHERE id = 7",
+        &["INSERT INTO t VALUES (7,0,'')"],
+    ),
+    case(
+        "insert on duplicate",
+        TABLE,
+        ONE,
+        &["INSERT INTO t VALUES (1,0,'') ON DUPLICATE KEY UPDATE v = 11"],
+    ),
+    case("insert ignore", TABLE, ALL, &["INSERT IGNORE INTO t VALUES (1,0,''),(4,0,'')"]),
+    case("update", TABLE, ONE, &["UPDATE t SET v = v + 1 WHERE id = 1"]),
+    case("update by another column", TABLE, ONE, &["UPDATE t SET v = 12 WHERE w = 'a'"]),
+    case("update of the key", TABLE, ONE, &["UPDATE t SET id = 9 WHERE id = 1"]),
+    case("update with limit", TABLE, ALL, &["UPDATE t SET v = 0 ORDER BY id DESC LIMIT 1"]),
+    case("delete", TABLE, ONE, &["DELETE FROM t WHERE id = 1"]),
+    case("delete of all", TABLE, ALL, &["DELETE FROM t"]),
+    case("replace", TABLE, ONE, &["REPLACE INTO t VALUES (1,13,'z')"]),
+    case("replace select", TABLE, ONE, &["REPLACE INTO t SELECT 1, 14, 'y'"]),
+    case("truncate", TABLE, ALL, &["TRUNCATE TABLE t"]),
+    case(
+        "insert select",
+        &[TABLE[0], TABLE[1], "CREATE TABLE s SELECT 5 AS id, 50 AS v, 'e' AS w"],
+        ALL,
+        &["INSERT INTO t SELECT * FROM s"],
+    ),
+    case(
+        "multi-table update",
+        &[TABLE[0], TABLE[1], "CREATE TABLE s (id INT PRIMARY KEY, v INT)", "INSERT INTO s VALUES (1,99)"],
+        ONE,
+        &["UPDATE s JOIN t ON s.id = t.id SET t.v = s.v, s.v = 0"],
+    ),
+    case(
+        "multi-table delete",
+        &[TABLE[0], TABLE[1], "CREATE TABLE s (id INT PRIMARY KEY, v INT)", "INSERT INTO s VALUES (1,99)"],
+        ONE,
+        &["DELETE s, t FROM s JOIN t ON s.id = t.id"],
+    ),
+    case("several statements in one", TABLE, ONE, &["SELECT 1; UPDATE t SET v = 15 WHERE id = 1; SELECT 2"]),
+    case("a write behind a comment", TABLE, ONE, &["/* SELECT */ UPDATE t SET v = 16 WHERE id = 1"]),
+    case("an executable comment", TABLE, ONE, &["/*!50000 UPDATE t SET v = 17 WHERE id = 1 */"]),
+    case(
+        "a text-prepared write",
+        TABLE,
+        ONE,
+        &["PREPARE s FROM 'UPDATE t SET v = ? WHERE id = 1'", "SET @v = 18", "EXECUTE s USING @v"],
+    ),
+    case(
+        "another schema's name",
+        TABLE,
+        ONE,
+        &["USE mysql", "UPDATE fresh_rows.t SET v = 19 WHERE id = 1", "USE fresh_rows"],
+    ),
+    case(
+        "an index by a string",
+        TABLE,
+        "SELECT COUNT(*) FROM t WHERE w = 'A'",
+        &["UPDATE t SET w = 'á' WHERE id = 2"],
+    ),
+    case(
+        "a join",
+        TABLE,
+        "SELECT a.v + b.v FROM t a JOIN t b ON b.id = a.id + 1",
+        &["UPDATE t SET v = 5 WHERE id = 2"],
+    ),
+    case(
+        "an aggregate",
+        TABLE,
+        "SELECT COUNT(*), SUM(v) FROM t WHERE v BETWEEN 5 AND 25",
+        &["UPDATE t SET v = 30 WHERE id = 2"],
+    ),
+    case(
+        "a subquery",
+        TABLE,
+        "SELECT id FROM t WHERE v = (SELECT MAX(v) FROM t)",
+        &["UPDATE t SET v = 1 WHERE id = 2"],
+    ),
+    case(
+        "a common table expression",
+        TABLE,
+        "WITH c AS (SELECT SUM(v) s FROM t) SELECT s FROM c",
+        &["DELETE FROM t WHERE id = 2"],
+    ),
+    case(
+        "a union",
+        TABLE,
+        "SELECT v FROM t WHERE id = 1 UNION ALL SELECT v FROM t WHERE id = 2",
+        &["UPDATE t SET v = 0 WHERE id = 2"],
+    ),
+];
+
 #[test]
 fn statements_that_change_rows() {
-    run_all(
-        "fresh_rows",
-        &[
-            case("insert", TABLE, ALL, &["INSERT INTO t VALUES (3,30,'c')"]),
-            case(
-                "insert of a missing key",
-                TABLE,
-                "SELECT v FROM t WHERE id = 7",
-                &["INSERT INTO t VALUES (7,0,'')"],
-            ),
-            case(
-                "insert on duplicate",
-                TABLE,
-                ONE,
-                &["INSERT INTO t VALUES (1,0,'') ON DUPLICATE KEY UPDATE v = 11"],
-            ),
-            case("insert ignore", TABLE, ALL, &["INSERT IGNORE INTO t VALUES (1,0,''),(4,0,'')"]),
-            case("update", TABLE, ONE, &["UPDATE t SET v = v + 1 WHERE id = 1"]),
-            case("update by another column", TABLE, ONE, &["UPDATE t SET v = 12 WHERE w = 'a'"]),
-            case("update of the key", TABLE, ONE, &["UPDATE t SET id = 9 WHERE id = 1"]),
-            case("update with limit", TABLE, ALL, &["UPDATE t SET v = 0 ORDER BY id DESC LIMIT 1"]),
-            case("delete", TABLE, ONE, &["DELETE FROM t WHERE id = 1"]),
-            case("delete of all", TABLE, ALL, &["DELETE FROM t"]),
-            case("replace", TABLE, ONE, &["REPLACE INTO t VALUES (1,13,'z')"]),
-            case("replace select", TABLE, ONE, &["REPLACE INTO t SELECT 1, 14, 'y'"]),
-            case("truncate", TABLE, ALL, &["TRUNCATE TABLE t"]),
-            case(
-                "insert select",
-                &[TABLE[0], TABLE[1], "CREATE TABLE s SELECT 5 AS id, 50 AS v, 'e' AS w"],
-                ALL,
-                &["INSERT INTO t SELECT * FROM s"],
-            ),
-            case(
-                "multi-table update",
-                &[
-                    TABLE[0],
-                    TABLE[1],
-                    "CREATE TABLE s (id INT PRIMARY KEY, v INT)",
-                    "INSERT INTO s VALUES (1,99)",
-                ],
-                ONE,
-                &["UPDATE s JOIN t ON s.id = t.id SET t.v = s.v, s.v = 0"],
-            ),
-            case(
-                "multi-table delete",
-                &[
-                    TABLE[0],
-                    TABLE[1],
-                    "CREATE TABLE s (id INT PRIMARY KEY, v INT)",
-                    "INSERT INTO s VALUES (1,99)",
-                ],
-                ONE,
-                &["DELETE s, t FROM s JOIN t ON s.id = t.id"],
-            ),
-            case(
-                "several statements in one",
-                TABLE,
-                ONE,
-                &["SELECT 1; UPDATE t SET v = 15 WHERE id = 1; SELECT 2"],
-            ),
-            case("a write behind a comment", TABLE, ONE, &["/* SELECT */ UPDATE t SET v = 16 WHERE id = 1"]),
-            case("an executable comment", TABLE, ONE, &["/*!50000 UPDATE t SET v = 17 WHERE id = 1 */"]),
-            case(
-                "a text-prepared write",
-                TABLE,
-                ONE,
-                &["PREPARE s FROM 'UPDATE t SET v = ? WHERE id = 1'", "SET @v = 18", "EXECUTE s USING @v"],
-            ),
-            case(
-                "another schema's name",
-                TABLE,
-                ONE,
-                &["USE mysql", "UPDATE fresh_rows.t SET v = 19 WHERE id = 1", "USE fresh_rows"],
-            ),
-            case(
-                "an index by a string",
-                TABLE,
-                "SELECT COUNT(*) FROM t WHERE w = 'A'",
-                &["UPDATE t SET w = 'á' WHERE id = 2"],
-            ),
-            case(
-                "a join",
-                TABLE,
-                "SELECT a.v + b.v FROM t a JOIN t b ON b.id = a.id + 1",
-                &["UPDATE t SET v = 5 WHERE id = 2"],
-            ),
-            case(
-                "an aggregate",
-                TABLE,
-                "SELECT COUNT(*), SUM(v) FROM t WHERE v BETWEEN 5 AND 25",
-                &["UPDATE t SET v = 30 WHERE id = 2"],
-            ),
-            case(
-                "a subquery",
-                TABLE,
-                "SELECT id FROM t WHERE v = (SELECT MAX(v) FROM t)",
-                &["UPDATE t SET v = 1 WHERE id = 2"],
-            ),
-            case(
-                "a common table expression",
-                TABLE,
-                "WITH c AS (SELECT SUM(v) s FROM t) SELECT s FROM c",
-                &["DELETE FROM t WHERE id = 2"],
-            ),
-            case(
-                "a union",
-                TABLE,
-                "SELECT v FROM t WHERE id = 1 UNION ALL SELECT v FROM t WHERE id = 2",
-                &["UPDATE t SET v = 0 WHERE id = 2"],
-            ),
-        ],
-    );
+    run_all("fresh_rows", ROWS);
 }
+
+const DEFINITIONS: &[Case<'static>] = &[
+    case("add column", TABLE, "SELECT * FROM t WHERE id = 1", &["ALTER TABLE t ADD COLUMN x INT DEFAULT 7"]),
+    case("drop column", TABLE, "SELECT * FROM t WHERE id = 1", &["ALTER TABLE t DROP COLUMN w"]),
+    case("change type", TABLE, ONE, &["ALTER TABLE t MODIFY v DECIMAL(10,2)"]),
+    case(
+        "change default charset",
+        TABLE,
+        "SELECT COUNT(*) FROM t WHERE w = 'A'",
+        &["ALTER TABLE t MODIFY w VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"],
+    ),
+    case("drop table", TABLE, ONE, &["DROP TABLE t"]),
+    case(
+        "drop and create",
+        TABLE,
+        ONE,
+        &["DROP TABLE t", "CREATE TABLE t (id INT, v INT)", "INSERT INTO t VALUES (1, 77)"],
+    ),
+    case("rename away", TABLE, ONE, &["RENAME TABLE t TO u"]),
+    case("alter rename", TABLE, ONE, &["ALTER TABLE t RENAME TO u"]),
+    case(
+        "rename swap",
+        &[TABLE[0], TABLE[1], "CREATE TABLE u LIKE t", "INSERT INTO u VALUES (1,1000,'u')"],
+        ONE,
+        &["RENAME TABLE t TO x, u TO t"],
+    ),
+    case(
+        "drop database",
+        TABLE,
+        "SELECT v FROM fresh_ddl.t WHERE id = 1",
+        &["DROP DATABASE fresh_ddl", "CREATE DATABASE fresh_ddl"],
+    ),
+    case(
+        "partition exchange",
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (100))",
+            "INSERT INTO t VALUES (1, 10)",
+            "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
+            "INSERT INTO u VALUES (1, 1000)",
+        ],
+        ONE,
+        &["ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u"],
+    ),
+    case(
+        "partition truncate",
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (100))",
+            "INSERT INTO t VALUES (1, 10)",
+        ],
+        ONE,
+        &["ALTER TABLE t TRUNCATE PARTITION p"],
+    ),
+    case(
+        "a stored generated column",
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY, a INT, v INT AS (a * 2) STORED)",
+            "INSERT INTO t (id, a) VALUES (1, 5)",
+        ],
+        ONE,
+        &["UPDATE t SET a = 6 WHERE id = 1"],
+    ),
+    case(
+        "a virtual generated column",
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY, a INT, v INT AS (a * 2) VIRTUAL)",
+            "INSERT INTO t (id, a) VALUES (1, 5)",
+        ],
+        ONE,
+        &["UPDATE t SET a = 6 WHERE id = 1"],
+    ),
+];
 
 #[test]
 fn statements_that_change_definitions() {
-    run_all(
-        "fresh_ddl",
-        &[
-            case(
-                "add column",
-                TABLE,
-                "SELECT * FROM t WHERE id = 1",
-                &["ALTER TABLE t ADD COLUMN x INT DEFAULT 7"],
-            ),
-            case("drop column", TABLE, "SELECT * FROM t WHERE id = 1", &["ALTER TABLE t DROP COLUMN w"]),
-            case("change type", TABLE, ONE, &["ALTER TABLE t MODIFY v DECIMAL(10,2)"]),
-            case(
-                "change default charset",
-                TABLE,
-                "SELECT COUNT(*) FROM t WHERE w = 'A'",
-                &["ALTER TABLE t MODIFY w VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"],
-            ),
-            case("drop table", TABLE, ONE, &["DROP TABLE t"]),
-            case(
-                "drop and create",
-                TABLE,
-                ONE,
-                &["DROP TABLE t", "CREATE TABLE t (id INT, v INT)", "INSERT INTO t VALUES (1, 77)"],
-            ),
-            case("rename away", TABLE, ONE, &["RENAME TABLE t TO u"]),
-            case("alter rename", TABLE, ONE, &["ALTER TABLE t RENAME TO u"]),
-            case(
-                "rename swap",
-                &[TABLE[0], TABLE[1], "CREATE TABLE u LIKE t", "INSERT INTO u VALUES (1,1000,'u')"],
-                ONE,
-                &["RENAME TABLE t TO x, u TO t"],
-            ),
-            case(
-                "drop database",
-                TABLE,
-                "SELECT v FROM fresh_ddl.t WHERE id = 1",
-                &["DROP DATABASE fresh_ddl", "CREATE DATABASE fresh_ddl"],
-            ),
-            case(
-                "partition exchange",
-                &[
-                    "CREATE TABLE t (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (100))",
-                    "INSERT INTO t VALUES (1, 10)",
-                    "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
-                    "INSERT INTO u VALUES (1, 1000)",
-                ],
-                ONE,
-                &["ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u"],
-            ),
-            case(
-                "partition truncate",
-                &[
-                    "CREATE TABLE t (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (100))",
-                    "INSERT INTO t VALUES (1, 10)",
-                ],
-                ONE,
-                &["ALTER TABLE t TRUNCATE PARTITION p"],
-            ),
-            case(
-                "a stored generated column",
-                &[
-                    "CREATE TABLE t (id INT PRIMARY KEY, a INT, v INT AS (a * 2) STORED)",
-                    "INSERT INTO t (id, a) VALUES (1, 5)",
-                ],
-                ONE,
-                &["UPDATE t SET a = 6 WHERE id = 1"],
-            ),
-            case(
-                "a virtual generated column",
-                &[
-                    "CREATE TABLE t (id INT PRIMARY KEY, a INT, v INT AS (a * 2) VIRTUAL)",
-                    "INSERT INTO t (id, a) VALUES (1, 5)",
-                ],
-                ONE,
-                &["UPDATE t SET a = 6 WHERE id = 1"],
-            ),
-        ],
-    );
+    run_all("fresh_ddl", DEFINITIONS);
 }
 
 const VIEWS: &[&str] = &[
@@ -362,95 +340,85 @@ fn foreign_keys_that_cascade() {
     }
 }
 
+const LOGGED: &[Case<'static>] = &[
+    case(
+        "statement format",
+        TABLE,
+        ONE,
+        &["SET SESSION binlog_format = 'STATEMENT'", "UPDATE t SET v = 21 WHERE id = 1"],
+    ),
+    case(
+        "statement format, a procedure",
+        &[TABLE[0], TABLE[1], "CREATE PROCEDURE p() UPDATE t SET v = 22 WHERE id = 1"],
+        ONE,
+        &["SET SESSION binlog_format = 'STATEMENT'", "CALL p()"],
+    ),
+    case(
+        "mixed format",
+        TABLE,
+        ONE,
+        &["SET SESSION binlog_format = 'MIXED'", "UPDATE t SET v = 23 WHERE id = 1"],
+    ),
+    case(
+        "minimal images",
+        TABLE,
+        ONE,
+        &["SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE t SET v = 24 WHERE id = 1"],
+    ),
+    case(
+        "noblob images",
+        TABLE,
+        ALL,
+        &["SET SESSION binlog_row_image = 'NOBLOB'", "UPDATE t SET w = 'nb' WHERE id = 1"],
+    ),
+    case(
+        "a big transaction",
+        TABLE,
+        ALL,
+        &[
+            "INSERT INTO t SELECT a.id * 1000 + b.id * 100 + c.id * 10 + d.id, 1, REPEAT('x', 20) FROM t a, t b, t c, t d",
+        ],
+    ),
+];
+
+const LOGGED_BY_MYSQL: &[Case<'static>] = &[
+    case(
+        "a compressed transaction",
+        TABLE,
+        ONE,
+        &["SET SESSION binlog_transaction_compression = ON", "UPDATE t SET v = 25 WHERE id = 1"],
+    ),
+    case(
+        "partial JSON",
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY, v JSON)",
+            "INSERT INTO t VALUES (1, '{\"a\": 1, \"b\": \"long enough to be worth it\"}')",
+        ],
+        ONE,
+        &[
+            "SET SESSION binlog_row_value_options = 'PARTIAL_JSON'",
+            "UPDATE t SET v = JSON_SET(v, '$.a', 2) WHERE id = 1",
+        ],
+    ),
+];
+
+const LOGGED_BY_MARIADB: &[Case<'static>] = &[
+    case("insert returning", TABLE, ALL, &["INSERT INTO t VALUES (5, 5, 'e') RETURNING id"]),
+    case("delete returning", TABLE, ALL, &["DELETE FROM t WHERE id = 1 RETURNING v"]),
+    case("create or replace table", TABLE, ONE, &["CREATE OR REPLACE TABLE t (id INT, v INT)"]),
+    case("a compound statement", TABLE, ONE, &["BEGIN NOT ATOMIC UPDATE t SET v = 26 WHERE id = 1; END"]),
+    case("execute immediate", TABLE, ONE, &["EXECUTE IMMEDIATE 'UPDATE t SET v = 27 WHERE id = 1'"]),
+    case(
+        "set statement",
+        TABLE,
+        ONE,
+        &["SET STATEMENT max_statement_time = 10 FOR UPDATE t SET v = 28 WHERE id = 1"],
+    ),
+];
+
 #[test]
 fn writes_that_are_logged_in_other_forms() {
-    run_all(
-        "fresh_logged",
-        &[
-            case(
-                "statement format",
-                TABLE,
-                ONE,
-                &["SET SESSION binlog_format = 'STATEMENT'", "UPDATE t SET v = 21 WHERE id = 1"],
-            ),
-            case(
-                "statement format, a procedure",
-                &[TABLE[0], TABLE[1], "CREATE PROCEDURE p() UPDATE t SET v = 22 WHERE id = 1"],
-                ONE,
-                &["SET SESSION binlog_format = 'STATEMENT'", "CALL p()"],
-            ),
-            case(
-                "mixed format",
-                TABLE,
-                ONE,
-                &["SET SESSION binlog_format = 'MIXED'", "UPDATE t SET v = 23 WHERE id = 1"],
-            ),
-            case(
-                "minimal images",
-                TABLE,
-                ONE,
-                &["SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE t SET v = 24 WHERE id = 1"],
-            ),
-            case(
-                "noblob images",
-                TABLE,
-                ALL,
-                &["SET SESSION binlog_row_image = 'NOBLOB'", "UPDATE t SET w = 'nb' WHERE id = 1"],
-            ),
-            case(
-                "a big transaction",
-                TABLE,
-                ALL,
-                &[
-                    "INSERT INTO t SELECT a.id * 1000 + b.id * 100 + c.id * 10 + d.id, 1, REPEAT('x', 20) FROM t a, t b, t c, t d",
-                ],
-            ),
-        ],
-    );
-    run_on(
-        Flavor::MySql,
-        "fresh_logged_my",
-        &[
-            case(
-                "a compressed transaction",
-                TABLE,
-                ONE,
-                &["SET SESSION binlog_transaction_compression = ON", "UPDATE t SET v = 25 WHERE id = 1"],
-            ),
-            case(
-                "partial JSON",
-                &[
-                    "CREATE TABLE t (id INT PRIMARY KEY, v JSON)",
-                    "INSERT INTO t VALUES (1, '{\"a\": 1, \"b\": \"long enough to be worth it\"}')",
-                ],
-                ONE,
-                &[
-                    "SET SESSION binlog_row_value_options = 'PARTIAL_JSON'",
-                    "UPDATE t SET v = JSON_SET(v, '$.a', 2) WHERE id = 1",
-                ],
-            ),
-        ],
-    );
-    run_on(
-        Flavor::MariaDb,
-        "fresh_logged_ma",
-        &[
-            case("insert returning", TABLE, ALL, &["INSERT INTO t VALUES (5, 5, 'e') RETURNING id"]),
-            case("delete returning", TABLE, ALL, &["DELETE FROM t WHERE id = 1 RETURNING v"]),
-            case("create or replace table", TABLE, ONE, &["CREATE OR REPLACE TABLE t (id INT, v INT)"]),
-            case(
-                "a compound statement",
-                TABLE,
-                ONE,
-                &["BEGIN NOT ATOMIC UPDATE t SET v = 26 WHERE id = 1; END"],
-            ),
-            case("execute immediate", TABLE, ONE, &["EXECUTE IMMEDIATE 'UPDATE t SET v = 27 WHERE id = 1'"]),
-            case(
-                "set statement",
-                TABLE,
-                ONE,
-                &["SET STATEMENT max_statement_time = 10 FOR UPDATE t SET v = 28 WHERE id = 1"],
-            ),
-        ],
-    );
+    run_all("fresh_logged", LOGGED);
+    run_on(Flavor::MySql, "fresh_logged_my", LOGGED_BY_MYSQL);
+    run_on(Flavor::MariaDb, "fresh_logged_ma", LOGGED_BY_MARIADB);
 }

@@ -11,8 +11,12 @@ use mysql::{Conn, Error};
 
 /// Rows that are written one by one: 1..=SINGLES.
 pub const SINGLES: u32 = 12;
+/// Of these, those that are written through Freshet alone, so that nothing of them is ever late: 1..=STRICT.
+pub const STRICT: u32 = 8;
 /// Rows that are written in pairs by transactions: (101, 102), (103, 104)…
 pub const PAIRS: u32 = 4;
+/// Of these pairs, the first that are written through Freshet alone.
+const STRICT_PAIRS: u32 = 2;
 const FIRST_PAIRED: u32 = 101;
 /// The longest pause before a write, in milliseconds.
 const PAUSE_MS_MAX: u32 = 40;
@@ -45,7 +49,8 @@ pub fn reads() -> Vec<(String, usize)> {
         ("SELECT id, v FROM t WHERE id > 100".to_owned(), rows.len() - SINGLES as usize),
         ("SELECT id, v FROM t".to_owned(), rows.len()),
         ("SELECT a.id, b.v FROM t a JOIN t b ON a.id = b.id WHERE a.g = 1".to_owned(), grouped),
-        (format!("SELECT 'sum', SUM(v) FROM t WHERE id <= {SINGLES}"), 1),
+        (format!("SELECT {STRICT}, SUM(v) FROM t WHERE id <= {STRICT}"), 1),
+        (format!("SELECT {SINGLES}, SUM(v) FROM t WHERE id <= {SINGLES}"), 1),
     ]);
     reads.extend(
         pairs().iter().map(|(left, right)| (format!("SELECT id, v FROM t WHERE id IN ({left}, {right})"), 2)),
@@ -149,12 +154,12 @@ impl Client<'_> {
         let count = u32::try_from(reads.len()).expect("there are few");
         let (text, rows_due) = &reads[self.dice.below(count) as usize];
         let asked = self.now();
-        let rows: Vec<(String, u64)> = conn.query(text)?;
+        let rows: Vec<(u32, u64)> = conn.query(text)?;
         let answered = self.now();
         assert_eq!(rows.len(), *rows_due, "{text}: {rows:?}");
-        let seen = rows.into_iter().map(|(name, version)| match name.parse() {
-            Ok(row) => Seen::one(row, version),
-            Err(_) => Seen { rows: (1..=SINGLES).collect(), total: version },
+        let seen = rows.into_iter().map(|(row, version)| match text.contains("SUM") {
+            true => Seen { rows: (1..=row).collect(), total: version },
+            false => Seen::one(row, version),
         });
         history.reads.push(Read { text: text.clone(), asked, answered, seen: seen.collect() });
         Ok(())
@@ -165,13 +170,13 @@ impl Client<'_> {
             0 | 1 => self.write_pair(conn, history),
             2 => self.replace(conn, history),
             3 => {
-                let row = 1 + self.dice.below(SINGLES);
+                let row = self.single();
                 run_drop(conn, "BEGIN")?;
                 run_drop(conn, &format!("UPDATE t SET v = v + 1 WHERE id = {row}"))?;
                 run_drop(conn, "ROLLBACK")
             }
             _ => {
-                let row = 1 + self.dice.below(SINGLES);
+                let row = self.single();
                 run_drop(conn, &format!("UPDATE t SET v = LAST_INSERT_ID(v + 1) WHERE id = {row}"))?;
                 self.acknowledged(history, row, conn.last_insert_id());
                 Ok(())
@@ -179,9 +184,26 @@ impl Client<'_> {
         }
     }
 
+    /// A row to be written.
+    fn single(&mut self) -> u32 {
+        match self.path {
+            Path::Through => 1 + self.dice.below(SINGLES),
+            Path::Around => 1 + STRICT + self.dice.below(SINGLES - STRICT),
+        }
+    }
+
+    /// A pair to be written.
+    fn pair(&mut self) -> (u32, u32) {
+        let pair = match self.path {
+            Path::Through => self.dice.below(PAIRS),
+            Path::Around => STRICT_PAIRS + self.dice.below(PAIRS - STRICT_PAIRS),
+        };
+        pairs()[pair as usize]
+    }
+
     /// Both rows of a pair in one transaction, the left one first so that pairs do not deadlock.
     fn write_pair(&mut self, conn: &mut Conn, history: &mut History) -> Result<(), Error> {
-        let (left, right) = pairs()[self.dice.below(PAIRS) as usize];
+        let (left, right) = self.pair();
         run_drop(conn, "START TRANSACTION")?;
         run_drop(conn, &format!("UPDATE t SET v = LAST_INSERT_ID(v + 1) WHERE id = {left}"))?;
         let version = conn.last_insert_id();
@@ -194,7 +216,7 @@ impl Client<'_> {
 
     /// A row is deleted and inserted with the next version; nobody sees it missing.
     fn replace(&mut self, conn: &mut Conn, history: &mut History) -> Result<(), Error> {
-        let row = 1 + self.dice.below(SINGLES);
+        let row = self.single();
         run_drop(conn, "BEGIN")?;
         let version: Option<u64> =
             conn.query_first(format!("SELECT v FROM t WHERE id = {row} FOR UPDATE"))?;
