@@ -1,7 +1,7 @@
 //! The query cache's variables, hints, counters and commands, as the native query cache has them, on every server.
 
 use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, hits, run, status};
-use freshet_tests::{Freshet, Server, Target, with_each};
+use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -313,7 +313,10 @@ fn after_a_hit_the_session_is_as_after_the_query() {
             for asked in
                 ["SELECT FOUND_ROWS()", "SELECT ROW_COUNT()", "SHOW WARNINGS", "SHOW COUNT(*) WARNINGS"]
             {
-                let _ = counted.prime(&mut conn, read);
+                // MySQL warns of this form at each time, and what warns is not cached.
+                if server.flavor == Flavor::MariaDb || !read.contains("SQL_CALC_FOUND_ROWS") {
+                    let _ = counted.prime(&mut conn, read);
+                }
                 // Something else before, which must not shine through.
                 let noise =
                     "UPDATE t SET v = v WHERE id < 0; SELECT 1 UNION SELECT 2 UNION SELECT 3; SELECT 1/0";

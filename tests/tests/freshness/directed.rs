@@ -4,10 +4,9 @@ use freshet_tests::Flavor;
 
 use crate::cases::{Case, run_all, run_on};
 
-const TABLE: &[&str] = &[
-    "CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(20))",
-    "INSERT INTO t VALUES (1,10,'a'),(2,20,'b')",
-];
+const CREATE: &str = "CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(20))";
+const FILL: &str = "INSERT INTO t VALUES (1,10,'a'),(2,20,'b')";
+const TABLE: &[&str] = &[CREATE, FILL];
 const ALL: &str = "SELECT id, v, w FROM t ORDER BY id";
 const ONE: &str = "SELECT v FROM t WHERE id = 1";
 
@@ -41,19 +40,19 @@ const ROWS: &[Case<'static>] = &[
     case("truncate", TABLE, ALL, &["TRUNCATE TABLE t"]),
     case(
         "insert select",
-        &[TABLE[0], TABLE[1], "CREATE TABLE s SELECT 5 AS id, 50 AS v, 'e' AS w"],
+        &[CREATE, FILL, "CREATE TABLE s SELECT 5 AS id, 50 AS v, 'e' AS w"],
         ALL,
         &["INSERT INTO t SELECT * FROM s"],
     ),
     case(
         "multi-table update",
-        &[TABLE[0], TABLE[1], "CREATE TABLE s (id INT PRIMARY KEY, v INT)", "INSERT INTO s VALUES (1,99)"],
+        &[CREATE, FILL, "CREATE TABLE s (id INT PRIMARY KEY, v INT)", "INSERT INTO s VALUES (1,99)"],
         ONE,
         &["UPDATE s JOIN t ON s.id = t.id SET t.v = s.v, s.v = 0"],
     ),
     case(
         "multi-table delete",
-        &[TABLE[0], TABLE[1], "CREATE TABLE s (id INT PRIMARY KEY, v INT)", "INSERT INTO s VALUES (1,99)"],
+        &[CREATE, FILL, "CREATE TABLE s (id INT PRIMARY KEY, v INT)", "INSERT INTO s VALUES (1,99)"],
         ONE,
         &["DELETE s, t FROM s JOIN t ON s.id = t.id"],
     ),
@@ -136,7 +135,7 @@ const DEFINITIONS: &[Case<'static>] = &[
     case("alter rename", TABLE, ONE, &["ALTER TABLE t RENAME TO u"]),
     case(
         "rename swap",
-        &[TABLE[0], TABLE[1], "CREATE TABLE u LIKE t", "INSERT INTO u VALUES (1,1000,'u')"],
+        &[CREATE, FILL, "CREATE TABLE u LIKE t", "INSERT INTO u VALUES (1,1000,'u')"],
         ONE,
         &["RENAME TABLE t TO x, u TO t"],
     ),
@@ -253,8 +252,8 @@ fn views() {
 #[test]
 fn triggers_and_procedures() {
     let setup = &[
-        TABLE[0],
-        TABLE[1],
+        CREATE,
+        FILL,
         "CREATE TABLE src (id INT PRIMARY KEY)",
         "CREATE TRIGGER tr AFTER INSERT ON src FOR EACH ROW UPDATE t SET v = v + 100 WHERE id = 1",
         "CREATE PROCEDURE p() UPDATE t SET v = 55 WHERE id = 1",
@@ -349,7 +348,7 @@ const LOGGED: &[Case<'static>] = &[
     ),
     case(
         "statement format, a procedure",
-        &[TABLE[0], TABLE[1], "CREATE PROCEDURE p() UPDATE t SET v = 22 WHERE id = 1"],
+        &[CREATE, FILL, "CREATE PROCEDURE p() UPDATE t SET v = 22 WHERE id = 1"],
         ONE,
         &["SET SESSION binlog_format = 'STATEMENT'", "CALL p()"],
     ),

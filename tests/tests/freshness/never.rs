@@ -164,7 +164,6 @@ fn what_users_expect_to_be_cached_is() {
             "select V from T as t where ID = 1 and 1".to_lowercase().as_str(),
             "SELECT VERSION(), MD5(w), UPPER(w) FROM t",
             "SELECT DATE_FORMAT(d, '%Y') FROM t",
-            "SELECT SQL_CALC_FOUND_ROWS v FROM t LIMIT 1",
             "SELECT DISTINCT v FROM t ORDER BY v LIMIT 1 OFFSET 1",
             "SELECT v FROM w WHERE id = 1",
             "SELECT a.v FROM t a LEFT JOIN t b USING (id) WHERE b.w LIKE 'a%'",
