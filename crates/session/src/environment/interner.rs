@@ -1,15 +1,20 @@
 //! Identities for environments, and what plain statements made of them before.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
 
 use super::Environment;
 
-/// How many environments, and how many transitions between them, are kept. An application uses a handful; a client
-/// that makes up new ones by the thousand gets no cache beyond this, and harms nobody.
-const ENVIRONMENTS_MAX: usize = 65_536;
-const TRANSITIONS_MAX: usize = 16_384;
+/// How many environments of one user are kept, and how many transitions between them. An application uses a handful. A
+/// user who makes up more starts anew, with other identities: what was stored for the old ones is not found again, and
+/// nobody else notices.
+const ENVIRONMENTS_MAX: usize = 2048;
+const TRANSITIONS_MAX: usize = 2048;
+
+/// Identities are never given twice; there are as many as fit into a key beside the variables that belong to it.
+const IDENTITIES_MAX: u32 = 1 << 29;
 
 /// A plain statement in an environment.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -22,11 +27,13 @@ pub(crate) struct Transition {
 /// All environments that have been seen. A lock is taken when a session's environment changes, never for a hit.
 #[derive(Debug, Default)]
 pub(crate) struct Environments {
-    inner: Mutex<Inner>,
+    users: Mutex<HashMap<Vec<u8>, Share>>,
+    given: AtomicU32,
 }
 
+/// One user's environments. There are as many users as the server has let in.
 #[derive(Debug, Default)]
-struct Inner {
+struct Share {
     /// By all that is known of them.
     known: HashMap<Vec<u8>, Arc<Environment>>,
     /// The identities, by what can change a result.
@@ -35,39 +42,53 @@ struct Inner {
 }
 
 impl Environments {
-    /// The one environment equal to `environment`, with its identity. At the bound, one without an identity that
-    /// refuses to be cached.
-    pub(crate) fn intern(&self, mut environment: Environment) -> Arc<Environment> {
-        let mut inner = self.lock();
-        if let Some(known) = inner.known.get(&environment.whole) {
+    /// The one environment of `user` equal to `environment`, with its identity.
+    pub(crate) fn intern(&self, user: &[u8], mut environment: Environment) -> Arc<Environment> {
+        let mut users = self.lock();
+        let share = users.entry(user.to_vec()).or_default();
+        if let Some(known) = share.known.get(&environment.whole) {
             return Arc::clone(known);
         }
-        if inner.known.len() >= ENVIRONMENTS_MAX {
-            environment.refused = Some("more environments than are kept");
+        if share.known.len() >= ENVIRONMENTS_MAX {
+            *share = Share::default();
+        }
+        environment.id = match share.ids.get(&environment.keyed) {
+            Some(id) => *id,
+            None => self.next_id(),
+        };
+        if environment.id >= IDENTITIES_MAX {
+            environment.refused = Some("more environments than can be told apart");
             return Arc::new(environment);
         }
-        let next = u32::try_from(inner.ids.len()).unwrap_or(u32::MAX).saturating_add(1);
-        environment.id = *inner.ids.entry(environment.keyed.clone()).or_insert(next);
+        share.ids.insert(environment.keyed.clone(), environment.id);
         let environment = Arc::new(environment);
-        inner.known.insert(environment.whole.clone(), Arc::clone(&environment));
+        share.known.insert(environment.whole.clone(), Arc::clone(&environment));
         environment
     }
 
-    /// What `transition` led to before.
-    pub(crate) fn after(&self, transition: &Transition) -> Option<Arc<Environment>> {
-        self.lock().after.get(transition).cloned()
+    /// What `transition` led `user` to before.
+    pub(crate) fn after(&self, user: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
+        self.lock().get(user)?.after.get(transition).cloned()
     }
 
-    /// Notes what `transition` led to.
-    pub(crate) fn remember(&self, transition: Transition, after: &Arc<Environment>) {
-        let mut inner = self.lock();
-        if inner.after.len() >= TRANSITIONS_MAX {
-            inner.after.clear();
+    /// Notes what `transition` led `user` to.
+    pub(crate) fn remember(&self, user: &[u8], transition: Transition, after: &Arc<Environment>) {
+        let mut users = self.lock();
+        let share = users.entry(user.to_vec()).or_default();
+        if share.after.len() >= TRANSITIONS_MAX {
+            share.after.clear();
         }
-        inner.after.insert(transition, Arc::clone(after));
+        share.after.insert(transition, Arc::clone(after));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// From 1 on; at the bound it stays there.
+    fn next_id(&self) -> u32 {
+        let next = |given: u32| Some(given.saturating_add(1).min(IDENTITIES_MAX));
+        // Only uniqueness matters, which one atomic gives.
+        self.given.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(0).saturating_add(1)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Share>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -61,7 +61,6 @@ static ITEMS: &[Item] = &[
     keyed("max_join_size"),
     keyed("sql_buffer_result"),
     keyed("big_tables"),
-    keyed("optimizer_switch"),
     Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: true },
     Item { name: "isolation", expression: Variable("tx_isolation"), keyed: true },
     Item { name: "sql_log_bin", expression: Variable("sql_log_bin"), keyed: false },

@@ -72,7 +72,8 @@ impl Session {
             Known::Unknown => (None, None),
         };
         if before.is_some()
-            && let Some(after) = transition.as_ref().and_then(|it| self.shared.environments.after(it))
+            && let Some(after) =
+                transition.as_ref().and_then(|it| self.shared.environments.after(&self.admitted.user, it))
         {
             self.state.environment = Known::Read(after);
             return Ok(());
@@ -80,9 +81,9 @@ impl Session {
         self.state.environment = match self.read_environment().await? {
             None => Known::Opaque,
             Some(environment) => {
-                let environment = self.shared.environments.intern(environment);
+                let environment = self.shared.environments.intern(&self.admitted.user, environment);
                 if let Some(transition) = transition {
-                    self.shared.environments.remember(transition, &environment);
+                    self.shared.environments.remember(&self.admitted.user, transition, &environment);
                 }
                 Known::Read(environment)
             }

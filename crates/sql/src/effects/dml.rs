@@ -87,6 +87,8 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
         match token.kind {
             Kind::Punct(b'(') => depth += 1,
             Kind::Punct(b')') => depth = depth.saturating_sub(1),
+            // An ODBC escape: `{oj a LEFT JOIN b …}`.
+            Kind::Punct(b'{') => return None,
             _ => {}
         }
         expect_table = matches!(token.kind, Kind::Punct(b',' | b'('))

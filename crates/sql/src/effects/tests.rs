@@ -45,6 +45,7 @@ fn short(text: &str, modes: Modes) -> String {
 const WORST: &str = "* MayCommit temp? session last";
 
 const BOTH: &[(&str, &str)] = &[
+    ("UPDATE {oj w LEFT JOIN u ON w.id = u.id} SET w.a = 1", "*"),
     ("", "-"),
     ("  -- nothing\n;;", "-"),
     // Rows
