@@ -44,7 +44,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
 
 /// A command that is passed on as it is.
 async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     if !Answer::has_answer(command) {

@@ -61,6 +61,8 @@ impl Environment {
         } else if text("sql_auto_is_null") == "1" {
             // `WHERE id IS NULL` then finds the row that this session inserted last.
             Some("sql_auto_is_null")
+        } else if text("sql_mode").contains("HIGH_NOT_PRECEDENCE") {
+            Some("sql_mode HIGH_NOT_PRECEDENCE")
         } else if isolation == "SERIALIZABLE" || isolation == "READ-UNCOMMITTED" {
             Some("the isolation level")
         } else {
@@ -134,9 +136,7 @@ fn modes(sql_mode: &str, server: Server, readable: bool) -> Modes {
         ignore_space: has("IGNORE_SPACE"),
         other_syntax: is_old
             || !readable
-            || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "HIGH_NOT_PRECEDENCE"]
-                .iter()
-                .any(|name| has(name)),
+            || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB"].iter().any(|name| has(name)),
     }
 }
 
@@ -149,8 +149,6 @@ pub(crate) enum Known {
     Read(Arc<Environment>),
     /// One plain statement ran since: if it ran here before, the outcome is on record.
     After(Arc<Environment>, Vec<u8>),
-    /// It cannot be known any more (the client took the server's change tracking over): nothing is cached.
-    Opaque,
 }
 
 impl Known {
@@ -160,7 +158,6 @@ impl Known {
             Known::Read(before) if plain && statement.len() <= STATEMENT_REMEMBERED_MAX => {
                 Known::After(before, statement.to_vec())
             }
-            Known::Opaque => Known::Opaque,
             _ => Known::Unknown,
         };
     }
@@ -172,16 +169,11 @@ impl Known {
         self.environment().map(|environment| environment.modes)
     }
 
-    /// The default schema.
-    pub(crate) fn schema(&self) -> Option<&str> {
-        self.environment().and_then(|environment| environment.schema.as_deref())
-    }
-
     /// What was read last.
     fn environment(&self) -> Option<&Arc<Environment>> {
         match self {
             Known::Read(environment) | Known::After(environment, _) => Some(environment),
-            Known::Unknown | Known::Opaque => None,
+            Known::Unknown => None,
         }
     }
 }

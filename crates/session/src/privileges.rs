@@ -40,7 +40,7 @@ pub(crate) async fn require(
     session: &mut Session,
     privilege: Privilege,
 ) -> Result<Result<(), ErrPacket>, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return Ok(Err(error.to_err_packet()));
     }
     let Some(upstream) = &mut session.admitted.upstream else {

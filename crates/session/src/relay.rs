@@ -67,6 +67,8 @@ pub(crate) struct Relayed {
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
     pub(crate) session_changed: bool,
+    /// The default schema, where it was reported.
+    pub(crate) schema: Option<Vec<u8>>,
     /// Whether anything holds for the present or the next transaction alone, where the server said so.
     pub(crate) characteristics: Option<bool>,
     /// A prepared statement's identity.
@@ -106,8 +108,10 @@ impl Relayed {
                     self.characteristics = Some(!text.is_empty())
                 }
                 StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
-                StateChange::SystemVariable { .. } | StateChange::Schema(_) => {
+                StateChange::SystemVariable { .. } => self.session_changed = true,
+                StateChange::Schema(schema) => {
                     self.session_changed = true;
+                    self.schema = Some(schema.clone());
                 }
                 _ => {}
             }

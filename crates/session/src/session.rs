@@ -6,6 +6,7 @@ mod hit;
 mod state;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
@@ -26,6 +27,10 @@ use crate::wire::{Wire, WireError};
 
 pub(crate) use forward::Forward;
 pub(crate) use state::{Prepared, State};
+
+/// How long, and for how many bytes, a client that is sent away may go on sending.
+const FAREWELL_MAX: Duration = Duration::from_secs(2);
+const FAREWELL_BYTES_MAX: usize = 64 << 20;
 
 /// Whether a session goes on after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +69,8 @@ impl Session {
     fn new(shared: Arc<Shared>, wire: Wire, admitted: Admitted) -> Self {
         let handle = Arc::new(Handle::new(admitted.user.clone(), now_ms()));
         shared.registry.add(admitted.connection_id, &handle);
-        let state = State::new(admitted.ok.status);
+        let mut state = State::new(admitted.ok.status);
+        state.schema = schema_of(admitted.database.as_deref());
         let draining = shared.draining();
         Self { shared, wire, admitted: Box::new(admitted), state, handle, scratch: BytesMut::new(), draining }
     }
@@ -129,11 +135,24 @@ impl Session {
     }
 
     async fn farewell(&mut self, error: &WireError) {
-        if let Some(packet) = error.to_err_packet() {
-            self.put_error(&packet);
-            // The client may be gone; it is closed either way.
-            let _ = self.wire.flush().await;
+        let Some(packet) = error.to_err_packet() else { return };
+        self.put_error(&packet);
+        // The client may be gone, or say nothing more; it is closed either way.
+        let _ = tokio::time::timeout(FAREWELL_MAX, self.let_finish()).await;
+    }
+
+    /// Says what is to be said and hears a client out that is still sending: a connection that is closed over unread
+    /// bytes is reset, and what the client was told is lost on the way.
+    async fn let_finish(&mut self) -> Result<(), WireError> {
+        self.wire.flush().await?;
+        let mut heard = 0;
+        while heard < FAREWELL_BYTES_MAX {
+            self.wire.fill().await?;
+            let Some((_, read, _)) = self.wire.parts() else { break };
+            heard += read.len();
+            read.clear();
         }
+        Ok(())
     }
 
     /// What the client and we agreed on.
@@ -141,11 +160,9 @@ impl Session {
         self.admitted.capabilities()
     }
 
-    /// How statements are read here.
+    /// How statements are read here, as far as is known; see [`Session::certain`] for where it may have changed.
     pub(crate) fn modes(&self) -> Modes {
-        // Where it is not known how a statement is read, the worst is assumed of it.
-        let unknown = || Modes { other_syntax: true, ..Modes::new(self.flavor()) };
-        self.state.environment.modes().unwrap_or_else(unknown)
+        self.state.environment.modes().unwrap_or_else(|| Modes::new(self.flavor()))
     }
 
     /// Appends an ERR packet.
@@ -193,6 +210,11 @@ impl Drop for Session {
         let thread_id = self.handle.thread_id();
         self.state.pending.abandon(&self.shared.upstream, thread_id);
     }
+}
+
+/// A schema's name as it is compared here; one that is not UTF-8 is treated like none.
+pub(crate) fn schema_of(name: Option<&[u8]>) -> Option<String> {
+    name.filter(|name| !name.is_empty()).and_then(|name| std::str::from_utf8(name).ok()).map(str::to_owned)
 }
 
 /// Waits until the server says something that nobody asked for, or closes the connection.

@@ -10,8 +10,6 @@ use freshet_sql::{Analysis, Effects, Modes, Shape, TableName};
 use freshet_upstream::upstream::Upstream;
 use tracing::debug;
 
-use crate::qualify::qualify;
-
 /// How many templates are kept in each shard. An application has hundreds; one that writes its literals in forms that
 /// the tokeniser does not take out starts the shard anew at the bound.
 const TEMPLATES_MAX: usize = 4096;
@@ -112,7 +110,7 @@ async fn analyse(
     behind: (&Freshness, &Upstream),
 ) -> Template {
     let catalog_version = behind.1.catalog_version();
-    let effects = qualify(freshet_sql::effects(text, modes), schema);
+    let effects = freshet_sql::effects(text, modes);
     let mut tables = Vec::new();
     let verdict = match freshet_sql::analyse(text, modes) {
         Analysis::Not(reason) => Verdict::Never(reason.text()),

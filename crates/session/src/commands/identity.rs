@@ -5,7 +5,7 @@ use tracing::debug;
 
 use super::{malformed, no_effects, unavailable};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Session, State};
+use crate::session::{Flow, Forward, Session, State, schema_of};
 
 /// A new login on the same connection. Where it fails the connection ends, as with the server.
 pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Flow, Lost> {
@@ -19,6 +19,7 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
     match session.change_user(change).await {
         Ok(()) => {
             session.state = State::new(session.admitted.ok.status);
+            session.state.schema = schema_of(session.admitted.database.as_deref());
             session.starts_anew();
             Ok(Flow::Continue)
         }
@@ -36,7 +37,7 @@ async fn flush_and_close(session: &mut Session) -> Result<Flow, Lost> {
 
 /// Everything but the login is forgotten.
 pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     let effects = no_effects();
@@ -46,7 +47,9 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     if relayed.error.is_none() {
         let thread_id = session.handle.thread_id();
         session.state.pending.abandon(&session.shared.upstream, thread_id);
+        let schema = session.state.schema.take();
         session.state = State::new(session.state.status);
+        session.state.schema = schema;
         session.starts_anew();
     }
     Ok(Flow::Continue)

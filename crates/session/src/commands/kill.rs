@@ -58,7 +58,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     let Some(id) = packet.get(1..5).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes) else {
         return session.refuse(&malformed());
     };
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     let id = match target(session, u64::from(id)) {

@@ -9,7 +9,7 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::status;
-use crate::variables::{self, Target, VARIABLES, Warning};
+use crate::variables::{self, Lives, Target, VARIABLES, Warning};
 
 /// How many warnings are kept for SHOW WARNINGS: the server's default of `max_error_count`.
 const WARNINGS_MAX: usize = 64;
@@ -104,6 +104,10 @@ fn select_variables(session: &mut Session, selected: &[SelectedVariable]) {
         let Some(variable) = variables::find(&item.name) else {
             return session.put_error(&unknown(&item.name));
         };
+        if variable.lives == Lives::GlobalOnly && item.scope == Scope::Session {
+            let message = format!("Variable '{}' is a GLOBAL variable", item.name);
+            return session.put_error(&ErrPacket::new(1238, "HY000", message));
+        }
         let target = target(session);
         let shown = variable.shown(&target, item.scope);
         row.push(match (variable.number, shown.as_str()) {
@@ -119,7 +123,7 @@ fn select_variables(session: &mut Session, selected: &[SelectedVariable]) {
 
 /// FLUSH QUERY CACHE has nothing to defragment here; RESET QUERY CACHE empties the cache.
 async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     if let Err(error) = privileges::require(session, Privilege::Reload).await? {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use freshet_protocol::Command;
-use freshet_sql::Effects;
+use freshet_sql::{Effects, Flavor};
 
 use super::{no_effects, unavailable};
-use crate::qualify::qualify;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Prepared, Session};
 
@@ -19,17 +18,18 @@ const LAST_PREPARED: u32 = u32::MAX;
 
 /// COM_STMT_PREPARE.
 pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     let text = &packet[1..];
-    let effects = freshet_sql::effects(text, session.modes());
-    let prepared = Arc::new(Prepared { effects: qualify(effects, session.schema().as_deref()) });
+    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+    let prepared = Arc::new(Prepared { effects });
     let effects = no_effects();
     let command = Command::StmtPrepare;
-    let relayed = session
-        .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
-        .await?;
+    let stripped = without_hint(session, text);
+    let payload = stripped.as_deref().unwrap_or(packet);
+    let relayed =
+        session.forward(Forward { payload, command, effects: &effects, text: &[], capture: None }).await?;
     if let Some(id) = relayed.prepared {
         session.state.prepared_last = Some(Arc::clone(&prepared));
         if session.state.prepared.len() < PREPARED_MAX {
@@ -39,9 +39,18 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
     Ok(Flow::Continue)
 }
 
+/// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
+fn without_hint(session: &Session, text: &[u8]) -> Option<Vec<u8>> {
+    let text = match session.flavor() {
+        Flavor::MySql => freshet_sql::strip_hint(text, session.modes())?,
+        Flavor::MariaDb => return None,
+    };
+    Some([&[Command::StmtPrepare.byte()], text.as_slice()].concat())
+}
+
 /// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
 pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     let effects = effects_of(session, statement_id(packet));
@@ -73,5 +82,5 @@ fn effects_of(session: &Session, id: Option<u32>) -> Effects {
         Some(id) => session.state.prepared.get(&id),
         None => None,
     };
-    known.map_or_else(|| freshet_sql::effects(b"CALL unknown()", session.modes()), |it| it.effects.clone())
+    known.map_or_else(|| session.worst(), |it| it.effects.clone())
 }

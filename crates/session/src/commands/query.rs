@@ -4,7 +4,6 @@ use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Effects, Ours, Request};
 
 use super::{attributes, kill, malformed, ours, select, unavailable};
-use crate::qualify::qualify;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -46,7 +45,7 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
 
 /// Whatever is not answered from memory at once.
 async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     let modes = session.modes();
@@ -56,7 +55,7 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             if let Err(error) = ours::assign(session, &assignments).await? {
                 return session.refuse(&error);
             }
-            let effects = qualify(freshet_sql::effects(rest.as_bytes(), modes), session.schema().as_deref());
+            let effects = session.certain(rest.as_bytes(), freshet_sql::effects(rest.as_bytes(), modes));
             let payload = query.with_text(rest.as_bytes());
             forward(session, &payload, rest.as_bytes(), &effects).await
         }
@@ -68,7 +67,7 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             if ours::shows_our_warnings(session, query.text()) {
                 return Ok(Flow::Continue);
             }
-            let effects = qualify(effects, session.schema().as_deref());
+            let effects = session.certain(query.text(), effects);
             forward(session, query.packet, query.text(), &effects).await
         }
     }

@@ -8,7 +8,7 @@ use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
 pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
-    if let Err(error) = session.ready().await {
+    if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
     session.wire.flush().await?;

@@ -9,6 +9,7 @@ use freshet_sql::{Flavor, Hint};
 use freshet_upstream::follow::now_ms;
 
 use super::query::{Query, forward};
+use super::unavailable;
 use crate::relay::{Capture, Captured, Lost};
 use crate::session::{Flow, Forward, Session};
 use crate::shared::Counters;
@@ -27,13 +28,23 @@ pub(super) async fn handle(
     query: Query<'_>,
     hint: Option<Hint>,
 ) -> Result<Flow, Lost> {
-    let modes = session.modes();
     let text = query.text();
+    let effects = freshet_sql::effects(text, session.modes());
+    if effects.reads_last_statement {
+        // FOUND_ROWS() and its kin: nothing may come between it and the statement it asks about.
+        count_not_cached(session);
+        let effects = session.certain(text, effects);
+        return forward(session, query.packet, text, &effects).await;
+    }
+    if let Err(error) = session.learn().await {
+        return unavailable(session, &error);
+    }
+    let modes = session.modes();
     if let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, modes) {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
     session.refresh_key();
-    let schema = session.schema();
+    let schema = session.state.schema.clone();
     let shared = Arc::clone(&session.shared);
     let template =
         shared.templates.of(text, schema.as_deref(), modes, (shared.freshness(), &shared.upstream)).await;
@@ -53,11 +64,16 @@ pub(super) async fn handle(
     match key.and_then(|key| plan(session, &template, key)) {
         Some(plan) => fill(session, query, payload, &template, plan).await,
         None => {
-            if session.state.locals.effective_type(&shared.globals) != TYPE_OFF {
-                shared.cache.count_not_cached();
-            }
-            forward(session, payload, text, &template.effects).await
+            count_not_cached(session);
+            let effects = session.certain(text, template.effects.clone());
+            forward(session, payload, text, &effects).await
         }
+    }
+}
+
+fn count_not_cached(session: &Session) {
+    if session.state.locals.effective_type(&session.shared.globals) != TYPE_OFF {
+        session.shared.cache.count_not_cached();
     }
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use freshet_protocol::{Capabilities, Put as _};
-use freshet_sql::Flavor;
+use freshet_sql::{Effects, Flavor};
 use freshet_upstream::{Connection, Error};
 
 use super::Session;
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
+use crate::qualify::qualify;
 use crate::shared::Shared;
 use crate::variables::TYPE_OFF;
 
@@ -32,39 +33,46 @@ impl Session {
         known.unwrap_or_else(|| self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor))
     }
 
-    /// The server's connection, opened and set up if this is its first use, with the environment known.
+    /// The server's connection, opened and set up if this is its first use.
     ///
     /// # Errors
     /// The server cannot be reached, or refuses; the session can try again.
-    pub(crate) async fn ready(&mut self) -> Result<(), Error> {
+    pub(crate) async fn connect(&mut self) -> Result<(), Error> {
         if self.admitted.upstream.is_none() {
             let connection = crate::auth::open(&self.shared.gate, &self.admitted).await?;
             self.admitted.upstream = Some(connection);
-            self.state.environment = Known::Unknown;
+            self.starts_anew();
         }
-        if self.handle.thread_id() == 0
+        if !self.state.tracked
             && let Some(upstream) = &mut self.admitted.upstream
         {
             self.handle.set_thread_id(upstream.thread_id());
-            let query = vector(&self.shared, upstream).await?;
-            if !track(upstream, &query).await? {
-                self.state.environment = Known::Opaque;
-            }
+            // An account whose password has expired may do nothing but change it; once it has, this succeeds.
+            self.state.tracked = match vector(&self.shared, upstream).await {
+                Ok(query) => track(upstream, &query).await?,
+                Err(error) if error.leaves_connection_usable() => false,
+                Err(error) => return Err(error),
+            };
         }
-        self.learn().await
+        Ok(())
     }
 
     /// The connection is as after a login: it is set up again before its next use.
     pub(crate) fn starts_anew(&mut self) {
         self.handle.set_thread_id(0);
+        self.state.tracked = false;
         self.state.environment = Known::Unknown;
         self.state.key = None;
     }
 
-    /// Brings the environment up to date.
-    async fn learn(&mut self) -> Result<(), Error> {
+    /// Brings the environment up to date. This asks the server on the session's own connection and takes the row counts
+    /// and warnings of the statement before with it: only for a statement that leaves its own in their place.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn learn(&mut self) -> Result<(), Error> {
         let (before, transition) = match &self.state.environment {
-            Known::Read(_) | Known::Opaque => return Ok(()),
+            Known::Read(_) => return Ok(()),
             Known::After(before, statement) => (
                 Some(before),
                 Some(Transition { before: before.whole.clone(), statement: statement.clone() }),
@@ -75,16 +83,18 @@ impl Session {
             && let Some(after) =
                 transition.as_ref().and_then(|it| self.shared.environments.after(&self.admitted.user, it))
         {
+            self.state.schema.clone_from(&after.schema);
             self.state.environment = Known::Read(after);
             return Ok(());
         }
         self.state.environment = match self.read_environment().await? {
-            None => Known::Opaque,
+            None => Known::Unknown,
             Some(environment) => {
                 let environment = self.shared.environments.intern(&self.admitted.user, environment);
                 if let Some(transition) = transition {
                     self.shared.environments.remember(&self.admitted.user, transition, &environment);
                 }
+                self.state.schema.clone_from(&environment.schema);
                 Known::Read(environment)
             }
         };
@@ -99,7 +109,6 @@ impl Session {
         let query = vector(&self.shared, upstream).await?;
         let rows = match upstream.query(query.sql()).await {
             Ok(rows) => rows,
-            // An account whose password has expired may do nothing but change it, and gets nothing from memory.
             Err(Error::Server(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -123,8 +132,9 @@ impl Session {
     /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.
     pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
         let kind = self.state.locals.effective_type(&self.shared.globals);
+        let state = &self.state;
         let free =
-            self.state.autocommits() && !self.state.locked && !self.state.one_shot && !self.state.tells_all;
+            state.tracked && state.autocommits() && !state.locked && !state.one_shot && !state.tells_all;
         match &self.state.environment {
             Known::Read(environment) if free && kind != TYPE_OFF && environment.refused.is_none() => {
                 let strips = self.state.locals.strips_comments(&self.shared.globals);
@@ -134,9 +144,18 @@ impl Session {
         }
     }
 
-    /// The default schema, where it is known.
-    pub(crate) fn schema(&self) -> Option<String> {
-        self.state.environment.schema().map(str::to_owned)
+    /// What `effects` are where the text was read as `self.modes()` says, with every table named in full. Where a
+    /// statement since may have changed how quotes are read, a text with quotes may do anything.
+    pub(crate) fn certain(&self, text: &[u8], effects: Effects) -> Effects {
+        if self.environment().is_none() && text.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
+            return Effects { reads_last_statement: effects.reads_last_statement, ..self.worst() };
+        }
+        qualify(effects, self.state.schema.as_deref())
+    }
+
+    /// What a statement may do that is not understood.
+    pub(crate) fn worst(&self) -> Effects {
+        freshet_sql::effects(b"CALL unknown()", self.modes())
     }
 
     /// The environment, where it is known.

@@ -40,10 +40,27 @@ impl Session {
         let in_flight = self.raise(effects).await;
         self.state.about_to(effects);
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
-        self.send(payload).await?;
-        let relayed = self.relay(command, capture).await?;
+        let relayed = self.exchange(payload, command, capture).await?;
         self.conclude(effects, text, &relayed, in_flight);
         Ok(relayed)
+    }
+
+    /// Sends a command and passes its answer on. A server that refuses a large packet answers before it has read all of
+    /// it and closes: what it said is passed on all the same.
+    async fn exchange(
+        &mut self,
+        payload: &[u8],
+        command: Command,
+        capture: Option<Capture>,
+    ) -> Result<Relayed, Lost> {
+        match self.send(payload).await {
+            Ok(()) => self.relay(command, capture).await,
+            Err(lost) => {
+                let said = self.relay(command, None).await;
+                self.wire.flush().await?;
+                said.and(Err(lost))
+            }
+        }
     }
 
     /// Passes a command on that gets no answer.
@@ -122,6 +139,9 @@ impl Session {
         }
         if relayed.error.is_none() {
             self.state.succeeded(effects);
+        }
+        if let Some(schema) = &relayed.schema {
+            self.state.schema = super::schema_of(Some(schema));
         }
         if effects.session || relayed.session_changed {
             let plain = relayed.error.is_none() && is_plain_set(text);

@@ -129,6 +129,10 @@ pub(crate) struct State {
     /// The status flags of the server's last answer.
     pub(crate) status: StatusFlags,
     pub(crate) environment: Known,
+    /// The default schema, as the login named it and the server has reported it since.
+    pub(crate) schema: Option<String>,
+    /// The server reports what this room must know of the session; until it does nothing is answered from memory.
+    pub(crate) tracked: bool,
     pub(crate) temporary: TemporaryTables,
     /// LOCK TABLES is in force.
     pub(crate) locked: bool,
@@ -162,6 +166,8 @@ impl State {
         Self {
             status,
             environment: Known::Unknown,
+            schema: None,
+            tracked: false,
             temporary: TemporaryTables::Known(HashMap::default()),
             locked: false,
             one_shot: false,
