@@ -17,7 +17,7 @@ use crate::chunk::{BLOCK_BYTES, BLOCKS_PER_CHUNK, BLOCKS_PER_CHUNK_LOG2, Before,
 pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + size_of::<Link>();
 /// One in this many blocks may be free beside those of one chunk. Lower numbers move blocks less often: freeing one costs
 /// no more than moving this many in the long run, and mostly far less.
-pub(crate) const SLACK_SHARE: usize = 16;
+pub(crate) const SLACK_SHARE: usize = 32;
 /// Stands for how many blocks are in use where there is no chunk.
 const NO_CHUNK: u16 = u16::MAX;
 
@@ -84,6 +84,7 @@ impl Arena {
     }
 
     /// `len` bytes from offset `from` of a chain on.
+    #[inline]
     pub(crate) fn read(&self, head: u32, from: usize, len: usize) -> Pieces<'_> {
         let (mut block, mut at) = (head, from);
         while at >= BLOCK_BYTES && len > 0 {
@@ -93,6 +94,7 @@ impl Arena {
     }
 
     /// The bytes of the first block of a chain.
+    #[inline]
     pub(crate) fn head(&self, head: u32) -> &[u8] {
         let (chunk, at) = place(head);
         self.chunks[chunk].read(at, 0, BLOCK_BYTES)
@@ -194,6 +196,7 @@ impl Arena {
         (self.in_use, self.free) = (self.in_use - 1, self.free + 1);
     }
 
+    #[inline]
     fn link(&self, block: u32) -> &Link {
         let (chunk, at) = place(block);
         self.chunks[chunk].link(at)
@@ -210,6 +213,7 @@ impl Arena {
     }
 }
 
+#[inline]
 const fn place(block: u32) -> (usize, usize) {
     ((block >> BLOCKS_PER_CHUNK_LOG2) as usize, block as usize % BLOCKS_PER_CHUNK)
 }
@@ -240,6 +244,7 @@ impl Pieces<'_> {
 impl<'a> Iterator for Pieces<'a> {
     type Item = &'a [u8];
 
+    #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         if self.left == 0 {
             return None;

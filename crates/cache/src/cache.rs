@@ -99,6 +99,7 @@ struct Locked(RwLock<Shard>);
 
 /// A poisoned lock is taken all the same: an exclusive section runs no foreign code, so it cannot have panicked half-way.
 impl Locked {
+    #[inline]
     fn read(&self) -> RwLockReadGuard<'_, Shard> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -447,10 +448,12 @@ impl Cache {
         self.shards.iter().map(|locked| locked.read().audit()).sum()
     }
 
+    #[inline]
     fn hash_of(&self, key: Key<'_>) -> u64 {
         self.hash.hash_one((key.environment, key.text))
     }
 
+    #[inline]
     fn shard_of(&self, hash: u64) -> &Locked {
         &self.shards[(hash >> (u64::BITS - SHARDS_LOG2)) as usize]
     }

@@ -56,6 +56,7 @@ impl Cells {
     }
 
     /// Acquire: what the applier did before the stamp is seen by who has seen the stamp.
+    #[inline]
     pub(crate) fn stamp(&self, dep: Dep) -> Position {
         Position::new(self.cell(dep).stamp.load(Ordering::Acquire))
     }
@@ -67,6 +68,7 @@ impl Cells {
 
     /// Acquire: it keeps the loads of the stamps, which follow, behind it, and meets the Release of
     /// [`Self::lift_fence`].
+    #[inline]
     pub(crate) fn is_fenced(&self, dep: Dep) -> bool {
         self.cell(dep).fences.load(Ordering::Acquire) != 0
     }

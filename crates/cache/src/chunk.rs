@@ -9,7 +9,7 @@ use memmap2::MmapMut;
 pub(crate) const BLOCK_BYTES: usize = 256;
 /// A power of two, so that the number of a block says by two shifts where it lies. 256 KiB with the above.
 pub(crate) const BLOCKS_PER_CHUNK: usize = 1 << BLOCKS_PER_CHUNK_LOG2;
-pub(crate) const BLOCKS_PER_CHUNK_LOG2: u32 = 10;
+pub(crate) const BLOCKS_PER_CHUNK_LOG2: u32 = 9;
 const WORDS: usize = BLOCKS_PER_CHUNK / u64::BITS as usize;
 
 /// No block.
@@ -87,6 +87,7 @@ impl Chunk {
         self.free[at / u64::BITS as usize] >> (at % u64::BITS as usize) & 1 == 1
     }
 
+    #[inline]
     pub(crate) const fn link(&self, at: usize) -> &Link {
         &self.links[at]
     }
@@ -96,6 +97,7 @@ impl Chunk {
     }
 
     /// `len` bytes from offset `from` of a block on, which may reach into the blocks behind it.
+    #[inline]
     pub(crate) fn read(&self, at: usize, from: usize, len: usize) -> &[u8] {
         let start = at * BLOCK_BYTES + from;
         self.bytes.as_deref().and_then(|bytes| bytes.get(start..start + len)).unwrap_or_default()

@@ -59,6 +59,7 @@ enum Parts<'a> {
 }
 
 impl<'a> Body<'a> {
+    #[inline]
     pub(crate) const fn in_blocks(pieces: Pieces<'a>) -> Self {
         Self(Parts::Blocks(pieces))
     }

@@ -232,6 +232,7 @@ impl Freshness {
 
     /// Whether the stream is proven live at this millisecond.
     #[must_use]
+    #[inline]
     pub fn is_live(&self, now_ms: u64) -> bool {
         now_ms < self.lives_until_ms.load()
     }
@@ -258,6 +259,7 @@ impl Freshness {
     }
 
     /// [`Self::check`] of dependencies that do not lie in one slice.
+    #[inline]
     pub(crate) fn check_each(
         &self,
         deps: impl Iterator<Item = Dep> + Clone,
@@ -280,6 +282,7 @@ impl Freshness {
     }
 
     /// [`Self::is_dead`] of dependencies that do not lie in one slice.
+    #[inline]
     pub(crate) fn is_any_dead(&self, deps: impl Iterator<Item = Dep>, valid_from: Position) -> bool {
         with_everything(deps).any(|dep| self.cells.stamp(dep) > valid_from)
     }
@@ -318,6 +321,7 @@ impl Freshness {
     }
 }
 
+#[inline]
 fn with_everything(deps: impl Iterator<Item = Dep>) -> impl Iterator<Item = Dep> {
     std::iter::once(Dep::EVERYTHING).chain(deps)
 }

@@ -124,6 +124,7 @@ impl Shard {
     }
 
     /// The body of this entry, if it is kept apart.
+    #[inline]
     pub(crate) fn large(&self, header: &Header) -> Option<Arc<Large>> {
         if header.large == 0 { None } else { self.larges.get(&header.large).cloned() }
     }
@@ -132,6 +133,7 @@ impl Shard {
         (at as usize) < self.slab.len()
     }
 
+    #[inline]
     pub(crate) fn credit(slot: &Slot) {
         let credit = slot.credit();
         if credit < CREDIT_MAX {

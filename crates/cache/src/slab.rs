@@ -31,6 +31,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// The first block of the entry.
+    #[inline]
     pub(crate) const fn head(&self) -> u32 {
         self.head
     }
@@ -39,15 +40,18 @@ impl Slot {
         self.hash
     }
 
+    #[inline]
     pub(crate) fn credit(&self) -> u8 {
         self.credit.load(Ordering::Relaxed)
     }
 
     /// Relaxed and not atomic as a whole: a credit lost to a race is no harm.
+    #[inline]
     pub(crate) fn set_credit(&self, credit: u8) {
         self.credit.store(credit, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(crate) const fn weight(&self) -> u8 {
         self.weight
     }
@@ -110,6 +114,7 @@ impl Slab {
         self.ends[queue as usize].charge
     }
 
+    #[inline]
     pub(crate) fn get(&self, at: u32) -> Option<&Slot> {
         self.slots.get(at as usize)
     }
@@ -226,6 +231,7 @@ impl Slab {
     }
 
     /// The capacity is a power of two. A shard is chosen by the high bits of the hash, a bucket by the low ones.
+    #[inline]
     const fn bucket(&self, hash: u64) -> usize {
         hash as usize & self.heads.len().wrapping_sub(1)
     }

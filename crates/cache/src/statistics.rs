@@ -61,6 +61,7 @@ struct Stripe([AtomicU64; COUNTS]);
 pub(crate) struct Counters([Stripe; STRIPES]);
 
 impl Counters {
+    #[inline]
     pub(crate) fn add(&self, count: Count) {
         let stripe = STRIPE.with(|stripe| *stripe);
         self.0[stripe].0[count as usize].fetch_add(1, Ordering::Relaxed);

@@ -30,15 +30,18 @@ impl Header {
     const BYTES: usize = 52;
 
     /// How many bytes stand before the body.
+    #[inline]
     const fn before_body(&self) -> usize {
         self.before_text() + self.text_len as usize
     }
 
+    #[inline]
     const fn before_text(&self) -> usize {
         Self::BYTES + self.deps as usize * DEP_BYTES
     }
 
     /// What a hit sees.
+    #[inline]
     pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
         let Self { valid_from, status_at, status, rows, cost_us, .. } = *self;
         Entry { valid_from, body, status_at, status, rows, cost_us }
@@ -115,6 +118,8 @@ pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32) -> Vec<u8> {
 pub(crate) struct Stored<'a> {
     arena: &'a Arena,
     head: u32,
+    /// The first block.
+    front: &'a [u8],
     header: Header,
 }
 
@@ -122,29 +127,42 @@ impl<'a> Stored<'a> {
     /// The entry that begins with this block. `None` never, if there is one.
     #[inline]
     pub(crate) fn at(arena: &'a Arena, head: u32) -> Option<Self> {
-        let header = Header::decode(arena.head(head).first_chunk()?);
-        Some(Self { arena, head, header })
+        let front = arena.head(head);
+        Some(Self { arena, head, front, header: Header::decode(front.first_chunk()?) })
     }
 
+    #[inline]
     pub(crate) const fn header(&self) -> &Header {
         &self.header
     }
 
+    #[inline]
     pub(crate) fn is_for(&self, key: Key<'_>) -> bool {
+        let (from, len) = (self.header.before_text(), key.text.len());
         self.header.environment == key.environment
-            && self.header.text_len as usize == key.text.len()
-            && is_equal(self.read(self.header.before_text(), key.text.len()), key.text)
+            && self.header.text_len as usize == len
+            && self
+                .front
+                .get(from..from + len)
+                .map_or_else(|| is_equal(self.read(from, len), key.text), |text| text == key.text)
     }
 
+    #[inline]
     pub(crate) fn deps(&self) -> Deps<'a> {
-        Deps::new(self.read(Header::BYTES, self.header.deps as usize * DEP_BYTES))
+        let (from, len) = (Header::BYTES, self.header.deps as usize * DEP_BYTES);
+        match self.front.get(from..from + len) {
+            Some(deps) => Deps::new(deps, self.read(0, 0)),
+            None => Deps::new(&[], self.read(from, len)),
+        }
     }
 
     /// The body, if it is not kept apart.
+    #[inline]
     pub(crate) fn body(&self) -> Body<'a> {
         Body::in_blocks(self.read(self.header.before_body(), self.header.body_len as usize))
     }
 
+    #[inline]
     fn read(&self, from: usize, len: usize) -> Pieces<'a> {
         self.arena.read(self.head, from, len)
     }
@@ -171,10 +189,10 @@ pub(crate) struct Deps<'a> {
 const DEP_BYTES: usize = size_of::<u32>();
 
 impl<'a> Deps<'a> {
-    /// Each dependency must lie in one of the pieces as a whole.
-    fn new(mut pieces: Pieces<'a>) -> Self {
-        let piece = pieces.next().unwrap_or_default().chunks_exact(DEP_BYTES);
-        Self { pieces, piece }
+    /// Those in `piece`, then those in `pieces`. Each must lie in one of them as a whole.
+    #[inline]
+    fn new(piece: &'a [u8], pieces: Pieces<'a>) -> Self {
+        Self { pieces, piece: piece.chunks_exact(DEP_BYTES) }
     }
 }
 

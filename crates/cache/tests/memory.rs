@@ -1,18 +1,24 @@
-//! The bound, as the system sees it: the resident memory of the process, with the allocator of the program.
+//! The bound, as the system sees it: the resident memory of the process, with the allocator of the program, while the sizes
+//! of results change and the threads that store them do.
 //!
 //! One test alone in its process, so that nothing else takes memory.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use freshet_cache::{Cache, Fill, Freshness, Key};
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SIZE: usize = 96 << 20;
-/// What a process may take besides: threads' heaps and stacks, the allocator's own tables.
+/// What a process may take besides: chunks that are partly free, threads' heaps and stacks, the allocator's own tables.
 const SMALL: usize = 12 << 20;
+/// How long the allocator may keep what was freed.
+const PURGED_WITHIN: Duration = Duration::from_secs(10);
 
 fn resident_bytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -20,58 +26,153 @@ fn resident_bytes() -> usize {
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// Inserts twice the size of the cache in bodies of lengths around `len` and a few much larger, from two threads.
-fn churn(cache: &Cache, len: usize, salt: u64) {
-    let count = (2 * SIZE / (len + 300)) as u64;
-    std::thread::scope(|scope| {
-        for thread in 0..2 {
-            scope.spawn(move || {
-                for n in (thread..count).step_by(2) {
-                    let random = (n ^ salt << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-                    let text = random.to_le_bytes();
-                    let key = Key { environment: len as u32, text: &text };
-                    let factor = if n % 100 == 0 { 20 } else { 1 };
-                    let body = vec![1; (len / 2 + random as usize % len) * factor];
-                    let fill = Fill {
-                        valid_from: cache.freshness().valid_from(),
-                        deps: Vec::new(),
-                        body,
-                        status_at: [u32::MAX; 2],
-                        status: 0,
-                        rows: 0,
-                        cost_us: 100,
-                    };
-                    cache.insert(key, fill);
-                    assert!(cache.used() <= SIZE);
-                    cache.get(key, 0, |entry| assert_eq!(entry.body.to_vec()[0], 1));
-                }
-            });
+const LEN_MAX: usize = 900_000;
+
+/// Results to store: the size of the cache, of these lengths, by each thread.
+#[derive(Clone)]
+struct Load {
+    name: &'static str,
+    lens: &'static [Range<usize>],
+    salt: u64,
+}
+
+impl Load {
+    fn run(&self, cache: &Cache) {
+        let (mut random, mut stored) = (self.salt, 0);
+        while stored < SIZE {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let lens = &self.lens[(random >> 60) as usize % self.lens.len()];
+            let len = lens.start + (random >> 33) as usize % lens.len();
+            let text = format!("SELECT * FROM t WHERE id = {random}");
+            let key = Key { environment: 1, text: text.as_bytes() };
+            cache.insert(key, fill(cache, len));
+            assert!(cache.used() <= cache.size());
+            cache.get(key, 0, |entry| assert_eq!(entry.body.len(), len));
+            stored += len + 500;
         }
-    });
+    }
+}
+
+/// All bodies have the capacity of the largest, so that what the allocator keeps of them after they were handed in is one
+/// size class, and does not hide what the store keeps.
+fn fill(cache: &Cache, len: usize) -> Fill {
+    let mut body = Vec::with_capacity(LEN_MAX);
+    body.resize(len, 1);
+    Fill {
+        valid_from: cache.freshness().valid_from(),
+        deps: Vec::new(),
+        body,
+        status_at: [u32::MAX; 2],
+        status: 0,
+        rows: 0,
+        cost_us: 100,
+    }
+}
+
+/// A thread that stores what it is told to, and keeps its heap while it is idle.
+struct Worker {
+    loads: Sender<Load>,
+    done: Receiver<()>,
+}
+
+impl Worker {
+    fn start(cache: &Arc<Cache>) -> Self {
+        let (loads, todo) = channel::<Load>();
+        let (finished, done) = channel();
+        let cache = Arc::clone(cache);
+        std::thread::spawn(move || {
+            for load in todo {
+                load.run(&cache);
+                finished.send(()).unwrap();
+            }
+        });
+        Self { loads, done }
+    }
+}
+
+struct Observed {
+    cache: Arc<Cache>,
+    before: usize,
+}
+
+impl Observed {
+    fn grown(&self) -> usize {
+        resident_bytes().saturating_sub(self.before)
+    }
+
+    fn print(&self, name: &str) {
+        let percent = |bytes: usize| 100.0 * bytes as f64 / SIZE as f64;
+        let (used, resident) = (percent(self.cache.used()), percent(self.grown()));
+        println!(
+            "{name:<36} {used:>5.1} % used, {resident:>5.1} % resident, {} entries",
+            self.cache.entries()
+        );
+    }
+
+    /// Runs a load on these threads, and watches the process meanwhile.
+    fn run(&self, workers: &[Worker], load: &Load) {
+        let (bound, mut most) = (SIZE + SIZE * 15 / 100 + SMALL, 0);
+        for (salt, worker) in workers.iter().enumerate() {
+            let load = Load { salt: load.salt * 16 + salt as u64, ..load.clone() };
+            worker.loads.send(load).unwrap();
+        }
+        for worker in workers {
+            while worker.done.recv_timeout(Duration::from_millis(5)).is_err() {
+                most = most.max(self.grown());
+            }
+        }
+        most = most.max(self.grown());
+        self.print(load.name);
+        println!("{:>36} {:>5.1} % resident at most", "", 100.0 * most as f64 / SIZE as f64);
+        assert!(most <= bound, "{}: {} KiB over", load.name, (most - bound) >> 10);
+        let used = self.cache.used();
+        assert!(used > SIZE / 10 * 8, "{}: the memory is used: {used}", load.name);
+    }
+
+    /// Fails if the process does not go back to this soon.
+    fn shrinks_to(&self, bound: usize, name: &str) {
+        let start = Instant::now();
+        while self.grown() > bound && start.elapsed() < PURGED_WITHIN {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.print(name);
+        assert!(self.grown() <= bound, "{name}: {} KiB over", (self.grown() - bound) >> 10);
+    }
 }
 
 #[test]
 fn resident_memory_stays_within_the_bound_and_is_given_back() {
+    const SMALL_ONES: &[Range<usize>] = &[100..900];
+    const LARGE_ONES: &[Range<usize>] = &[20_000..60_000];
+    const MIXED: &[Range<usize>] =
+        &[50..400, 50..400, 50..400, 400..5000, 400..5000, 5000..50_000, 100_000..LEN_MAX];
     let freshness = Arc::new(Freshness::new());
     freshness.lives_until(u64::MAX);
     let before = resident_bytes();
-    let cache = Cache::new(freshness, SIZE, 4 << 20);
+    let cache = Arc::new(Cache::new(freshness, SIZE, 4 << 20));
     assert!(resident_bytes() < before + (1 << 20), "nothing is preallocated");
-    let bound = before + SIZE + SIZE * 15 / 100 + SMALL;
-    for (round, len) in [300, 300, 300, 300].into_iter().enumerate() {
-        churn(&cache, len, round as u64);
-        let resident = resident_bytes();
-        println!(
-            "bodies around {len:>6}: {:>5.1} % used, {:>5.1} % resident, {} entries",
-            100.0 * cache.used() as f64 / SIZE as f64,
-            100.0 * (resident - before) as f64 / SIZE as f64,
-            cache.entries()
-        );
-        assert!(resident <= bound, "{} MiB over", (resident - bound) >> 20);
-        assert!(cache.used() > SIZE / 10 * 8, "the memory is used: {}", cache.used());
+    let workers: Vec<Worker> = (0..4).map(|_| Worker::start(&cache)).collect();
+    let (some, others) = workers.split_at(2);
+    let observed = Observed { cache: Arc::clone(&cache), before };
+    let phases = [
+        (some, "hundreds of bytes", SMALL_ONES),
+        (others, "hundreds of bytes, other threads", SMALL_ONES),
+        (some, "tens of thousands", LARGE_ONES),
+        (others, "hundreds again", SMALL_ONES),
+        (some, "mixed", MIXED),
+        (others, "tens of thousands again", LARGE_ONES),
+        (&workers, "mixed, all threads", MIXED),
+        (others, "hundreds at last", SMALL_ONES),
+    ];
+    for (salt, (threads, name, lens)) in phases.into_iter().enumerate() {
+        observed.run(threads, &Load { name, lens, salt: salt as u64 + 1 });
     }
     cache.resize(SIZE / 8);
     assert!(cache.used() <= SIZE / 8);
-    cache.resize(0);
+    observed.shrinks_to(SIZE / 8 * 115 / 100 + SMALL, "an eighth of the size");
+    cache.resize(SIZE);
+    observed.run(&workers, &Load { name: "the size as before", lens: MIXED, salt: 99 });
+    cache.clear();
     assert_eq!(cache.used(), 0);
+    observed.shrinks_to(SMALL, "cleared");
 }
