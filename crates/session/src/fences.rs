@@ -17,6 +17,22 @@ use crate::relay::Relayed;
 /// by others as soon as it has run.
 const TRANSACTIONAL_ENGINES: [&str; 3] = ["InnoDB", "ROCKSDB", "TokuDB"];
 
+/// A session's connection to the server, as it is told apart from others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Thread {
+    /// The server's number of it.
+    pub(crate) id: u32,
+    /// When it was opened, in monotonic milliseconds.
+    pub(crate) opened_ms: u64,
+}
+
+impl Thread {
+    /// What is known of a write when its connection broke.
+    fn unknown(self) -> Outcome {
+        Outcome::Unknown { thread_id: self.id, opened_ms: self.opened_ms }
+    }
+}
+
 /// What a session's open transaction may have changed, and the fences that already stand for it.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
@@ -30,9 +46,9 @@ impl Pending {
     }
 
     /// The session ends: the server rolls its transaction back, but what a table without transactions was told stays.
-    pub(crate) fn abandon(&mut self, upstream: &Upstream, thread_id: u32) {
+    pub(crate) fn abandon(&mut self, upstream: &Upstream, thread: Thread) {
         for fence in self.raised.drain(..) {
-            upstream.settle(fence, Outcome::Unknown { thread_id });
+            upstream.settle(fence, thread.unknown());
         }
     }
 
@@ -108,7 +124,7 @@ async fn add_table(
 pub(crate) struct InFlight {
     fences: Vec<Fence>,
     upstream: Upstream,
-    thread_id: u32,
+    thread: Thread,
 }
 
 impl InFlight {
@@ -127,7 +143,7 @@ impl InFlight {
 impl Drop for InFlight {
     fn drop(&mut self) {
         for fence in self.fences.drain(..) {
-            self.upstream.settle(fence, Outcome::Unknown { thread_id: self.thread_id });
+            self.upstream.settle(fence, self.thread.unknown());
         }
     }
 }
@@ -136,8 +152,8 @@ impl Drop for InFlight {
 pub(crate) struct Behind<'a> {
     pub(crate) freshness: &'a Arc<Freshness>,
     pub(crate) upstream: &'a Upstream,
-    /// The server's number of the session's connection.
-    pub(crate) thread_id: u32,
+    /// The session's connection there.
+    pub(crate) thread: Thread,
 }
 
 /// Notes what a statement reaches and raises what must stand before it is sent. `in_transaction` is the state before.
@@ -164,7 +180,7 @@ pub(crate) fn raise(
         return None;
     }
     let fences = vec![freshness.fence(pending.deps.clone())];
-    Some(InFlight { fences, upstream: behind.upstream.clone(), thread_id: behind.thread_id })
+    Some(InFlight { fences, upstream: behind.upstream.clone(), thread: behind.thread })
 }
 
 /// Hands the fences over when the answer is in.

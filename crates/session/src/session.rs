@@ -20,6 +20,7 @@ use tracing::debug;
 
 use crate::auth::{AdmitError, Admitted};
 use crate::commands;
+use crate::fences::Thread;
 use crate::registry::Handle;
 use crate::relay::Lost;
 use crate::shared::{Counters, Shared};
@@ -49,6 +50,8 @@ pub(crate) struct Session {
     /// What a command is put together in before it is sent.
     scratch: BytesMut,
     draining: watch::Receiver<bool>,
+    /// When the server's connection was opened at the latest, in monotonic milliseconds.
+    opened_ms: u64,
 }
 
 /// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
@@ -72,7 +75,7 @@ impl Session {
         let mut state = State::new(admitted.ok.status);
         state.schema = schema_of(admitted.database.as_deref());
         let draining = shared.draining();
-        Self { shared, wire, admitted: Box::new(admitted), state, handle, scratch: BytesMut::new(), draining }
+        Self { shared, wire, admitted: Box::new(admitted), state, handle, scratch: BytesMut::new(), draining, opened_ms: 0 }
     }
 
     async fn run(mut self) {
@@ -198,6 +201,17 @@ impl Session {
         Ok(())
     }
 
+    /// The server's connection.
+    pub(crate) fn thread(&self) -> Thread {
+        Thread { id: self.handle.thread_id(), opened_ms: self.opened_ms }
+    }
+
+    /// Hands over the fences of a transaction that nobody will end any more.
+    pub(crate) fn abandon(&mut self) {
+        let thread = self.thread();
+        self.state.pending.abandon(&self.shared.upstream, thread);
+    }
+
     /// Notes that the client is alive.
     pub(crate) fn active(&self, now_ms: u64) {
         self.handle.active(now_ms);
@@ -207,8 +221,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.shared.registry.remove(self.admitted.connection_id);
-        let thread_id = self.handle.thread_id();
-        self.state.pending.abandon(&self.shared.upstream, thread_id);
+        self.abandon();
     }
 }
 

@@ -39,6 +39,9 @@ pub enum Outcome {
     CommittedSomewhere,
     /// The connection broke after it was sent: it may be committed, now or later, or not at all.
     Unknown {
+        /// When the connection was opened, in milliseconds of [`crate::follow::now_ms`]: a server that was started later
+        /// has no thread of it.
+        opened_ms: u64,
         /// The server's number of the broken connection.
         thread_id: u32,
     },

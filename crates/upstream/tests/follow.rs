@@ -209,7 +209,7 @@ async fn fences_are_lifted_by_gtid_position_and_process_list(mut bench: Bench) {
     doomed.send_command(sql.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     drop(doomed);
-    bench.upstream.settle(fence, Outcome::Unknown { thread_id });
+    bench.upstream.settle(fence, Outcome::Unknown { thread_id, opened_ms: now_ms() });
     tokio::time::sleep(Duration::from_millis(300)).await;
     bench.write("COMMIT").await;
     wait("the fence of the unknown", || !bench.freshness.is_fenced(deps.rows)).await;

@@ -14,8 +14,7 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
         // What follows cannot be trusted either.
         return flush_and_close(session).await;
     };
-    let thread_id = session.handle.thread_id();
-    session.state.pending.abandon(&session.shared.upstream, thread_id);
+    session.abandon();
     match session.change_user(change).await {
         Ok(()) => {
             session.state = State::new(session.admitted.ok.status);
@@ -45,8 +44,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     let forward = Forward { payload: packet, command, effects: &effects, text: &[], capture: None };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        let thread_id = session.handle.thread_id();
-        session.state.pending.abandon(&session.shared.upstream, thread_id);
+        session.abandon();
         let schema = session.state.schema.take();
         session.state = State::new(session.state.status);
         session.state.schema = schema;

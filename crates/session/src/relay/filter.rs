@@ -47,7 +47,7 @@ impl Filter {
         payload: &[u8],
         capabilities: Capabilities,
     ) -> Result<Option<Vec<u8>>, Malformed> {
-        let Some(mut ok) = as_ok(seen, payload, capabilities)? else { return Ok(None) };
+        let Some(mut ok) = as_ok(seen, payload, capabilities)? else { return Ok(self.quiet(seen, payload)) };
         let tracks = self.capabilities.contains(Capabilities::SESSION_TRACK);
         if tracks && (self.tells_all || !ok.status.contains(StatusFlags::SESSION_STATE_CHANGED)) {
             return Ok(None);
@@ -60,7 +60,22 @@ impl Filter {
         let encoded = ok.encode(self.capabilities, header);
         Ok((encoded != payload).then_some(encoded))
     }
+
+    /// An EOF packet that announces changes, without the announcement: it has no room for them, and they are ours.
+    fn quiet(&self, seen: &Seen, payload: &[u8]) -> Option<Vec<u8>> {
+        let announces = seen.status.is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED));
+        let high = seen.status_at? + 1;
+        if !announces || self.tells_all || high >= payload.len() {
+            return None;
+        }
+        let mut payload = payload.to_vec();
+        payload[high] &= !STATE_CHANGED_HIGH;
+        Some(payload)
+    }
 }
+
+/// The high byte of SESSION_STATE_CHANGED.
+const STATE_CHANGED_HIGH: u8 = (StatusFlags::SESSION_STATE_CHANGED.bits() >> 8) as u8;
 
 fn is_default(change: &StateChange) -> bool {
     match change {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use freshet_protocol::{Capabilities, Put as _};
 use freshet_sql::{Effects, Flavor};
+use freshet_upstream::follow::now_ms;
 use freshet_upstream::{Connection, Error};
 
 use super::Session;
@@ -47,6 +48,8 @@ impl Session {
             && let Some(upstream) = &mut self.admitted.upstream
         {
             self.handle.set_thread_id(upstream.thread_id());
+            // Later than it was opened: a restart of the server since then is not taken for one that ended it.
+            self.opened_ms = now_ms();
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
             self.state.tracked = match vector(&self.shared, upstream).await {
                 Ok(query) => track(upstream, &query).await?,

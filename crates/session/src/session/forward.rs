@@ -76,14 +76,14 @@ impl Session {
         }
         let reach = self.reach(effects).await;
         let transacting = !self.state.autocommits();
-        let thread_id = self.handle.thread_id();
+        let thread = self.thread();
         let shared = &self.shared;
         fences::raise(
             &mut self.state.pending,
             effects,
             reach,
             transacting,
-            &fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread_id },
+            &fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread },
         )
     }
 

@@ -58,6 +58,8 @@ struct Reached {
     prober: Connection,
     server: Arc<ServerInfo>,
     globals: Globals,
+    /// The server was started at this moment or later, in milliseconds of our clock.
+    started_ms: u64,
 }
 
 impl Follower {
@@ -126,6 +128,7 @@ impl Follower {
         if least <= self.thread_id {
             self.shared.settling.server_restarted();
         }
+        self.shared.settling.server_started(reached.started_ms);
         self.thread_id = reached.control.thread_id().max(reached.prober.thread_id());
         self.shared.set_server(Arc::clone(&reached.server));
         if self.globals.as_ref().is_some_and(|before| *before != reached.globals) {
@@ -243,10 +246,19 @@ async fn reach(shared: &Shared) -> Result<Reached, Error> {
     let describing = async {
         let server = Arc::new(ServerInfo::read(&mut control).await?);
         let globals = Globals::read(&mut control, &server).await?;
-        Ok((server, globals))
+        let started_ms = started_ms(&mut control).await?;
+        Ok((server, globals, started_ms))
     };
-    let (server, globals) = within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
-    Ok(Reached { control, prober, server, globals })
+    let (server, globals, started_ms) = within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
+    Ok(Reached { control, prober, server, globals, started_ms })
+}
+
+/// The earliest moment at which the server can have been started. It counts whole seconds.
+async fn started_ms(control: &mut Connection) -> Result<u64, Error> {
+    let asked_ms = now_ms();
+    let rows = control.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
+    let uptime: Option<u64> = rows.text(0, 1).and_then(|seconds| seconds.parse().ok());
+    Ok(uptime.map_or(0, |seconds| asked_ms.saturating_sub(seconds.saturating_add(1).saturating_mul(1000))))
 }
 
 /// Answers questions with the news that there is no connection; ends when nobody can ask any more.

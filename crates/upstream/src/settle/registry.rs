@@ -47,6 +47,8 @@ struct Inner<F> {
     /// The fences in `bound`.
     bound_len: usize,
     unknown: Vec<Unknown<F>>,
+    /// The server that is followed was started at this moment or later.
+    server_started_ms: u64,
 }
 
 struct Waiting<F> {
@@ -58,6 +60,7 @@ struct Waiting<F> {
 struct Unknown<F> {
     fence: F,
     thread_id: u32,
+    opened_ms: u64,
     since_ms: u64,
     /// The list of processes that is under way was asked for after this one arrived.
     listed: bool,
@@ -78,6 +81,7 @@ impl<F> Registry<F> {
             bound: BTreeMap::new(),
             bound_len: 0,
             unknown: Vec::new(),
+            server_started_ms: 0,
         };
         Self { inner: Mutex::new(inner), on_everything: Box::new(on_everything) }
     }
@@ -183,6 +187,16 @@ impl<F> Registry<F> {
         drop(gone);
     }
 
+    /// The server that is followed next was started at `at_ms` or later, which ends every thread on a connection that was
+    /// opened before. To be called where [`Self::server_restarted`] may be.
+    pub(crate) fn server_started(&self, at_ms: u64) {
+        let mut inner = self.lock();
+        inner.server_started_ms = inner.server_started_ms.max(at_ms);
+        let gone = inner.take_unknown(|unknown| unknown.opened_ms < at_ms);
+        drop(inner);
+        drop(gone);
+    }
+
     /// Fences that wait.
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
@@ -207,8 +221,12 @@ impl<F> Inner<F> {
             Outcome::Unknown { .. } if !is_followed && self.unknown.len() >= UNKNOWN_MAX => {
                 return Some(fence);
             }
-            Outcome::Unknown { thread_id } => {
-                self.unknown.push(Unknown { fence, thread_id, since_ms: now_ms, listed: false });
+            // Its thread came to its end with the server that it was in: what it did is in the binlog by now, or nowhere.
+            Outcome::Unknown { opened_ms, .. } if is_followed && opened_ms < self.server_started_ms => {
+                self.unbound.push(fence);
+            }
+            Outcome::Unknown { thread_id, opened_ms } => {
+                self.unknown.push(Unknown { fence, thread_id, opened_ms, since_ms: now_ms, listed: false });
             }
             // Nothing that was stored can be served, and what will be stored is read after this commit.
             _ if !is_followed => return Some(fence),

@@ -58,3 +58,14 @@ fn an_eof_packet_is_no_ok_packet() {
     };
     assert!(as_ok(&seen, &[0xfe, 0, 0, 2, 0], BASE).unwrap().is_none());
 }
+
+#[test]
+fn an_eof_packet_announces_no_changes() {
+    let status = StatusFlags::IN_TRANS | StatusFlags::SESSION_STATE_CHANGED;
+    let seen =
+        Seen { part: Part::ColumnsEnd, last: false, status: Some(status), status_at: Some(3), warnings: Some(0) };
+    let filter = Filter { capabilities: BASE, tells_all: false };
+    let rewritten = filter.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE).unwrap();
+    assert_eq!(rewritten, Some(vec![0xfe, 0, 0, 1, 0]));
+    assert_eq!(Filter { tells_all: true, ..filter }.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE), Ok(None));
+}

@@ -110,9 +110,9 @@ fn a_gtid_that_does_not_come_is_settled_by_position() {
 #[test]
 fn an_unknown_outcome_waits_for_the_thread_to_go_then_for_a_position() {
     let bench = bench(Some(Executed::mariadb()));
-    let early = bench.settle(Outcome::Unknown { thread_id: 5 }, 0);
+    let early = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     assert!(bench.registry.begin_list());
-    let late = bench.settle(Outcome::Unknown { thread_id: 6 }, 0);
+    let late = bench.settle(Outcome::Unknown { thread_id: 6, opened_ms: 0 }, 0);
     bench.registry.listed(&HashSet::from([5]));
     assert!(is_up(&early) && !bench.registry.begin_bound());
     bench.registry.listed(&HashSet::new());
@@ -128,7 +128,7 @@ fn the_end_of_a_generation_lifts_what_is_known_and_keeps_what_is_not() {
     let bench = bench(Some(Executed::mariadb()));
     let known = bench.settle(committed(&[7]), 0);
     let somewhere = bench.settle(Outcome::CommittedSomewhere, 0);
-    let unknown = bench.settle(Outcome::Unknown { thread_id: 5 }, 0);
+    let unknown = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     bench.registry.ended(1_000);
     assert!(!is_up(&known) && !is_up(&somewhere) && is_up(&unknown));
     assert!(!is_up(&bench.settle(committed(&[8]), 0)), "nothing is served between generations");
@@ -141,7 +141,7 @@ fn the_end_of_a_generation_lifts_what_is_known_and_keeps_what_is_not() {
 #[test]
 fn an_unknown_outcome_is_bounded_in_time() {
     let bench = bench(Some(Executed::mariadb()));
-    let unknown = bench.settle(Outcome::Unknown { thread_id: 5 }, 0);
+    let unknown = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     assert!(!bench.registry.is_overdue(UNKNOWN_MS_MAX - 1));
     assert!(bench.registry.is_overdue(UNKNOWN_MS_MAX));
     bench.registry.ended(UNKNOWN_MS_MAX);
