@@ -33,23 +33,15 @@ impl Thread {
     }
 }
 
-/// What a session's open transaction may have changed, and the fences that already stand for it.
+/// What a session's open transaction may have changed.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     deps: Vec<Dep>,
-    raised: Vec<Fence>,
 }
 
 impl Pending {
     pub(crate) fn is_empty(&self) -> bool {
-        self.deps.is_empty() && self.raised.is_empty()
-    }
-
-    /// The session ends: the server rolls its transaction back, but what a table without transactions was told stays.
-    pub(crate) fn abandon(&mut self, upstream: &Upstream, thread: Thread) {
-        for fence in self.raised.drain(..) {
-            upstream.settle(fence, thread.unknown());
-        }
+        self.deps.is_empty()
     }
 
     fn add(&mut self, deps: &[Dep]) {
@@ -110,7 +102,8 @@ async fn add_table(
     upstream: &Upstream,
 ) -> bool {
     let Ok(info) = upstream.table(schema, name).await else { return false };
-    if info.has_triggers {
+    // Triggers, and functions in a view, do what nobody here knows.
+    if info.has_triggers || info.runs_unknown_code {
         return false;
     }
     reach.at_once |= !TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
@@ -122,27 +115,27 @@ async fn add_table(
 /// A statement under way whose effects may become visible. Dropped before it is settled (the connection broke), its
 /// fence stays until the stream has provably passed whatever was committed.
 pub(crate) struct InFlight {
-    fences: Vec<Fence>,
+    fence: Option<Fence>,
     upstream: Upstream,
     thread: Thread,
 }
 
 impl InFlight {
-    pub(crate) fn settle(mut self, outcome: &Outcome) {
-        for fence in self.fences.drain(..) {
-            self.upstream.settle(fence, outcome.clone());
+    pub(crate) fn settle(mut self, outcome: Outcome) {
+        if let Some(fence) = self.fence.take() {
+            self.upstream.settle(fence, outcome);
         }
     }
 
     /// The dependencies that are fenced.
     pub(crate) fn deps(&self) -> Vec<Dep> {
-        self.fences.iter().flat_map(|fence| fence.deps().iter().copied()).collect()
+        self.fence.iter().flat_map(|fence| fence.deps().iter().copied()).collect()
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        for fence in self.fences.drain(..) {
+        if let Some(fence) = self.fence.take() {
             self.upstream.settle(fence, self.thread.unknown());
         }
     }
@@ -157,6 +150,9 @@ pub(crate) struct Behind<'a> {
 }
 
 /// Notes what a statement reaches and raises what must stand before it is sent. `in_transaction` is the state before.
+///
+/// What others may see before the commit is fenced for the statement alone: a table without transactions is logged when
+/// its statement ends, whatever becomes of the transaction around it.
 pub(crate) fn raise(
     pending: &mut Pending,
     effects: &Effects,
@@ -170,17 +166,17 @@ pub(crate) fn raise(
         TransactionEffect::RollsBack => false,
         TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
     };
-    if !reach.deps.is_empty() {
-        pending.add(&reach.deps);
-        if in_transaction && !commits && reach.at_once {
-            pending.raised.push(freshness.fence(reach.deps));
-        }
-    }
-    if !commits || pending.deps.is_empty() {
+    pending.add(&reach.deps);
+    let deps = match (commits, reach.at_once) {
+        (true, _) => pending.deps.clone(),
+        (false, true) => reach.deps,
+        (false, false) => Vec::new(),
+    };
+    if deps.is_empty() {
         return None;
     }
-    let fences = vec![freshness.fence(pending.deps.clone())];
-    Some(InFlight { fences, upstream: behind.upstream.clone(), thread: behind.thread })
+    let fence = Some(freshness.fence(deps));
+    Some(InFlight { fence, upstream: behind.upstream.clone(), thread: behind.thread })
 }
 
 /// Hands the fences over when the answer is in.
@@ -189,24 +185,23 @@ pub(crate) fn settle(
     in_flight: Option<InFlight>,
     effects: &Effects,
     relayed: &Relayed,
-    (upstream, flavor): (&Upstream, Flavor),
+    flavor: Flavor,
 ) {
     let still_open = relayed.status.is_some_and(|status| status.contains(StatusFlags::IN_TRANS));
-    let outcome = outcome(effects, relayed, still_open, flavor);
     if !still_open {
-        let ended = std::mem::take(pending);
-        for fence in ended.raised {
-            upstream.settle(fence, outcome.clone());
-        }
+        pending.deps.clear();
     }
     if let Some(in_flight) = in_flight {
-        in_flight.settle(&outcome);
+        in_flight.settle(outcome(effects, relayed, still_open, flavor));
     }
 }
 
 /// What became of a commit, as exactly as the answer says. GTIDs are taken at their word where the statement commits
 /// one transaction; everything else is bounded by a position that is read afterwards.
 fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavor) -> Outcome {
+    if relayed.ran_nothing() {
+        return Outcome::Nothing;
+    }
     let one_transaction = relayed.error.is_none()
         && relayed.results == 1
         && !still_open

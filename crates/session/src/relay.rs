@@ -67,6 +67,8 @@ pub(crate) struct Relayed {
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
     pub(crate) session_changed: bool,
+    /// Session state of any kind has changed: also by a trigger or a function, of which no statement tells.
+    pub(crate) state_changed: bool,
     /// The default schema, where it was reported.
     pub(crate) schema: Option<Vec<u8>>,
     /// Whether anything holds for the present or the next transaction alone, where the server said so.
@@ -77,7 +79,15 @@ pub(crate) struct Relayed {
     pub(crate) captured: Option<Captured>,
 }
 
+/// ER_PARSE_ERROR.
+const PARSE_ERROR: u16 = 1064;
+
 impl Relayed {
+    /// Whether the server did not understand the (first) statement, so that nothing ran.
+    pub(crate) fn ran_nothing(&self) -> bool {
+        self.error == Some(PARSE_ERROR) && self.results == 0
+    }
+
     /// Takes over what a packet says.
     fn note(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
         if let Some(status) = seen.status {
@@ -104,6 +114,7 @@ impl Relayed {
                 StateChange::SystemVariable { name, value } if name == b"last_gtid" => {
                     self.gtids.push(value.clone());
                 }
+                StateChange::SessionState(_) => self.state_changed = true,
                 StateChange::TransactionCharacteristics(text) => {
                     self.characteristics = Some(!text.is_empty())
                 }

@@ -75,7 +75,16 @@ impl Session {
         let mut state = State::new(admitted.ok.status);
         state.schema = schema_of(admitted.database.as_deref());
         let draining = shared.draining();
-        Self { shared, wire, admitted: Box::new(admitted), state, handle, scratch: BytesMut::new(), draining, opened_ms: 0 }
+        Self {
+            shared,
+            wire,
+            admitted: Box::new(admitted),
+            state,
+            handle,
+            scratch: BytesMut::new(),
+            draining,
+            opened_ms: 0,
+        }
     }
 
     async fn run(mut self) {
@@ -206,12 +215,6 @@ impl Session {
         Thread { id: self.handle.thread_id(), opened_ms: self.opened_ms }
     }
 
-    /// Hands over the fences of a transaction that nobody will end any more.
-    pub(crate) fn abandon(&mut self) {
-        let thread = self.thread();
-        self.state.pending.abandon(&self.shared.upstream, thread);
-    }
-
     /// Notes that the client is alive.
     pub(crate) fn active(&self, now_ms: u64) {
         self.handle.active(now_ms);
@@ -221,7 +224,6 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.shared.registry.remove(self.admitted.connection_id);
-        self.abandon();
     }
 }
 

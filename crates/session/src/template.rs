@@ -6,17 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
 use freshet_cache::{Dep, Freshness};
-use freshet_sql::{Analysis, Effects, Modes, Shape, TableName};
+use freshet_sql::{Analysis, Effects, Modes, Shape, TableName, Writes};
 use freshet_upstream::upstream::Upstream;
 use tracing::debug;
 
-/// How many templates are kept in each shard. An application has hundreds; one that writes its literals in forms that
-/// the tokeniser does not take out starts the shard anew at the bound.
-const TEMPLATES_MAX: usize = 4096;
+/// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates; one that
+/// writes its literals in forms that the tokeniser does not take out starts the shard anew at the bound.
+const SHARD_BYTES_MAX: usize = 1 << 20;
+/// What a template takes beside its text, about, in bytes.
+const TEMPLATE_BYTES: usize = 512;
 /// Templates are looked up on misses only; a few shards keep the event loops out of each other's way.
 const SHARDS: usize = 16;
 /// The longest digest text that is kept, in bytes; longer statements are analysed each time.
-const TEXT_MAX: usize = 64 * 1024;
+const TEXT_MAX: usize = 16 * 1024;
 
 /// A statement's form.
 #[derive(Debug)]
@@ -60,10 +62,16 @@ struct Form {
     text: Vec<u8>,
 }
 
+#[derive(Debug, Default)]
+struct Shard {
+    known: HashMap<Form, Arc<Template>>,
+    bytes: usize,
+}
+
 /// All templates.
 #[derive(Debug, Default)]
 pub(crate) struct Templates {
-    shards: [Mutex<HashMap<Form, Arc<Template>>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
 }
 
 impl Templates {
@@ -81,7 +89,7 @@ impl Templates {
         let form = Form { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
         let version = upstream.catalog_version();
-        if let Some(known) = self.shard(shard).get(&form)
+        if let Some(known) = self.shard(shard).known.get(&form)
             && known.catalog_version == version
         {
             return Arc::clone(known);
@@ -89,16 +97,19 @@ impl Templates {
         let template = Arc::new(analyse(text, schema, modes, behind).await);
         debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
         if !matches!(template.verdict, Verdict::NotNow(_)) && form.text.len() <= TEXT_MAX {
-            let mut known = self.shard(shard);
-            if known.len() >= TEMPLATES_MAX {
-                known.clear();
+            let bytes = form.text.len() + TEMPLATE_BYTES;
+            let mut shard = self.shard(shard);
+            if shard.bytes + bytes > SHARD_BYTES_MAX {
+                *shard = Shard::default();
             }
-            known.insert(form, Arc::clone(&template));
+            if shard.known.insert(form, Arc::clone(&template)).is_none() {
+                shard.bytes += bytes;
+            }
         }
         template
     }
 
-    fn shard(&self, at: usize) -> MutexGuard<'_, HashMap<Form, Arc<Template>>> {
+    fn shard(&self, at: usize) -> MutexGuard<'_, Shard> {
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,14 +121,17 @@ async fn analyse(
     behind: (&Freshness, &Upstream),
 ) -> Template {
     let catalog_version = behind.1.catalog_version();
-    let effects = freshet_sql::effects(text, modes);
+    let mut effects = freshet_sql::effects(text, modes);
     let mut tables = Vec::new();
     let verdict = match freshet_sql::analyse(text, modes) {
         Analysis::Not(reason) => Verdict::Never(reason.text()),
         Analysis::Cacheable { tables: named, .. } => match resolve(named, schema) {
             None => Verdict::Never("no default schema".to_owned()),
             Some(named) => {
-                let verdict = depend(&named, behind).await;
+                let (verdict, runs_unknown_code) = depend(&named, behind).await;
+                if runs_unknown_code {
+                    effects.writes = Writes::Everything;
+                }
                 tables = named;
                 verdict
             }
@@ -134,17 +148,21 @@ fn resolve(named: Vec<TableName>, schema: Option<&str>) -> Option<Vec<(String, S
         .collect()
 }
 
-/// What answers over `tables` depend on, or why they are not cached.
-async fn depend(tables: &[(String, String)], behind: (&Freshness, &Upstream)) -> Verdict {
+/// What answers over `tables` depend on, or why they are not cached; and whether reading them runs functions of which
+/// nothing is known here, as a view may.
+async fn depend(tables: &[(String, String)], behind: (&Freshness, &Upstream)) -> (Verdict, bool) {
     let (freshness, upstream) = behind;
     let mut deps = Vec::new();
+    let mut refusal = None;
+    let mut runs_unknown_code = false;
     for (schema, name) in tables {
         let info = match upstream.table(schema, name).await {
             Ok(info) => info,
-            Err(error) => return Verdict::NotNow(format!("`{schema}`.`{name}`: {error}")),
+            Err(error) => return (Verdict::NotNow(format!("`{schema}`.`{name}`: {error}")), false),
         };
+        runs_unknown_code |= info.runs_unknown_code;
         if let Err(why) = &info.cacheable {
-            return Verdict::Never(format!("`{schema}`.`{name}`: {why}"));
+            refusal.get_or_insert_with(|| format!("`{schema}`.`{name}`: {why}"));
         }
         // The names as the server reports them, which is how the binlog has them too; the first is the table itself.
         for (schema, name) in &info.base_tables {
@@ -153,7 +171,7 @@ async fn depend(tables: &[(String, String)], behind: (&Freshness, &Upstream)) ->
     }
     deps.sort_unstable();
     deps.dedup();
-    Verdict::Cache { deps }
+    (refusal.map_or(Verdict::Cache { deps }, Verdict::Never), runs_unknown_code)
 }
 
 fn add_table(deps: &mut Vec<Dep>, freshness: &Freshness, schema: &str, name: &str) {

@@ -207,7 +207,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "query_cache_wlock_invalidate",
-        doc: "Whether LOCK TABLES … WRITE stops hits on the table: OFF or ON.",
+        doc: "Whether nobody is answered from memory while a client holds LOCK TABLES: OFF or ON.",
         lives: Lives::Everywhere,
         number: true,
         show: |target, global| {

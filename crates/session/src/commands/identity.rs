@@ -14,7 +14,6 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
         // What follows cannot be trusted either.
         return flush_and_close(session).await;
     };
-    session.abandon();
     match session.change_user(change).await {
         Ok(()) => {
             session.state = State::new(session.admitted.ok.status);
@@ -44,7 +43,6 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     let forward = Forward { payload: packet, command, effects: &effects, text: &[], capture: None };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        session.abandon();
         let schema = session.state.schema.take();
         session.state = State::new(session.state.status);
         session.state.schema = schema;

@@ -81,6 +81,7 @@ fn is_default(change: &StateChange) -> bool {
     match change {
         StateChange::SystemVariable { name, .. } => TRACKED_BY_DEFAULT.contains(&name.as_slice()),
         StateChange::Gtids(_)
+        | StateChange::SessionState(_)
         | StateChange::TransactionState(_)
         | StateChange::TransactionCharacteristics(_) => false,
         _ => true,

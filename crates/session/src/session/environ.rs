@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_protocol::{Capabilities, Put as _};
-use freshet_sql::{Effects, Flavor};
+use freshet_sql::{Effects, Flavor, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::{Connection, Error};
 
@@ -153,7 +153,16 @@ impl Session {
         if self.environment().is_none() && text.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
             return Effects { reads_last_statement: effects.reads_last_statement, ..self.worst() };
         }
-        qualify(effects, self.state.schema.as_deref())
+        let effects = qualify(effects, self.state.schema.as_deref());
+        if effects.writes != Writes::Everything {
+            return effects;
+        }
+        // A function that may write may as well set variables and make temporary tables.
+        let temporary = match effects.temporary {
+            Temporary::None => Temporary::Unknown,
+            known => known,
+        };
+        Effects { session: true, temporary, ..effects }
     }
 
     /// What a statement may do that is not understood.
@@ -191,7 +200,7 @@ async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<bool, E
         Flavor::MySql => "SESSION session_track_gtids=OWN_GTID, ",
     };
     let sql = format!(
-        "SET {gtids}SESSION session_track_transaction_info=CHARACTERISTICS, \
+        "SET {gtids}SESSION session_track_transaction_info=CHARACTERISTICS, SESSION session_track_state_change=1, \
          SESSION session_track_system_variables='{}'",
         names.join(",")
     );

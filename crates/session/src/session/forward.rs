@@ -1,13 +1,15 @@
 //! One command to the server and its answer back.
 
 use bytes::BytesMut;
+use freshet_cache::Dep;
 use freshet_protocol::{Command, put_packet};
-use freshet_sql::{Effects, Writes};
+use freshet_sql::{Effects, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use tokio::io::AsyncWriteExt as _;
 
+use super::state::TemporaryTables;
 use super::{Flow, Session};
-use crate::environment::is_plain_set;
+use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, InFlight, Reach};
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
 use crate::shared::Counters;
@@ -38,7 +40,10 @@ impl Session {
         self.state.last_hit.clear();
         self.state.warnings.clear();
         let in_flight = self.raise(effects).await;
-        self.state.about_to(effects);
+        if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
+            // Which tables, and whether for writing, is not read out of the text: all of them are taken.
+            self.state.wlock = Some(self.shared.freshness().fence([Dep::EVERYTHING]));
+        }
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         let relayed = self.exchange(payload, command, capture).await?;
         self.conclude(effects, text, &relayed, in_flight);
@@ -137,8 +142,27 @@ impl Session {
         if let Some(status) = relayed.status {
             self.state.status = status;
         }
-        if relayed.error.is_none() {
-            self.state.succeeded(effects);
+        if !relayed.ran_nothing() {
+            self.changed(effects, text, relayed);
+        }
+        self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
+        let shared = &self.shared;
+        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
+            fences::stamp_unlogged(&in_flight.deps(), shared.freshness());
+        }
+        let flavor = self.flavor();
+        fences::settle(&mut self.state.pending, in_flight, effects, relayed, flavor);
+        self.refresh_key();
+    }
+
+    /// What a statement that ran may have changed of the session.
+    fn changed(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed) {
+        self.state.ran(effects, relayed.error.is_none());
+        let explained = effects.session || effects.temporary != Temporary::None;
+        if relayed.state_changed && !explained {
+            // A trigger, most likely: it may have made a temporary table, or set a variable.
+            self.state.temporary = TemporaryTables::Unknown;
+            self.state.environment = Known::Unknown;
         }
         if let Some(schema) = &relayed.schema {
             self.state.schema = super::schema_of(Some(schema));
@@ -147,14 +171,6 @@ impl Session {
             let plain = relayed.error.is_none() && is_plain_set(text);
             self.state.environment.changed_by(text, plain);
         }
-        self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
-        let shared = &self.shared;
-        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
-            fences::stamp_unlogged(&in_flight.deps(), shared.freshness());
-        }
-        let flavor = self.flavor();
-        fences::settle(&mut self.state.pending, in_flight, effects, relayed, (&shared.upstream, flavor));
-        self.refresh_key();
     }
 
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts

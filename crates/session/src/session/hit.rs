@@ -9,6 +9,9 @@ use super::Session;
 /// The flags of a stored answer that stay its own; the others are those of the session that reads it.
 const ENTRY_FLAGS: StatusFlags = StatusFlags::NO_GOOD_INDEX.union(StatusFlags::NO_INDEX);
 
+/// What the buffer for the last statement keeps of itself, in bytes.
+const LAST_HIT_BYTES_KEPT: usize = 16 * 1024;
+
 /// How long the server's connection may lie unused while its client is answered from memory, at most, in
 /// milliseconds, before it is pinged so that the server does not take the client for gone.
 const KEEPALIVE_MS_MAX: u64 = 60_000;
@@ -37,6 +40,9 @@ impl Session {
         // The client's next command starts the numbering anew.
         *seq = 0;
         self.active(now);
+        if self.state.last_hit.capacity() > LAST_HIT_BYTES_KEPT {
+            self.state.last_hit = Vec::new();
+        }
         self.state.last_hit.clear();
         self.state.last_hit.extend_from_slice(text);
         self.state.warnings.clear();

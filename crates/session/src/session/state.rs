@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
+use freshet_cache::Fence;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
 
@@ -62,8 +63,8 @@ impl TemporaryTables {
         !tables.is_empty() && tables.get(&(schema.to_owned(), name.to_owned())) == Some(&Existence::Sure)
     }
 
-    /// A statement with these effects is about to be sent.
-    fn before(&mut self, effects: &Effects) {
+    /// A statement with these effects ran, as far as it came.
+    fn ran(&mut self, effects: &Effects) {
         let Self::Known(tables) = &mut *self else { return };
         match &effects.temporary {
             Temporary::Unknown => return *self = Self::Unknown,
@@ -86,8 +87,8 @@ impl TemporaryTables {
         }
     }
 
-    /// It succeeded.
-    fn after(&mut self, effects: &Effects) {
+    /// It came to its end.
+    fn succeeded(&mut self, effects: &Effects) {
         let Self::Known(tables) = self else { return };
         match &effects.temporary {
             Temporary::Creates(made) => {
@@ -136,6 +137,8 @@ pub(crate) struct State {
     pub(crate) temporary: TemporaryTables,
     /// LOCK TABLES is in force.
     pub(crate) locked: bool,
+    /// While it is, and `query_cache_wlock_invalidate` says so: nobody is answered from memory.
+    pub(crate) wlock: Option<Fence>,
     /// `SET TRANSACTION` holds for the next transaction alone, which must therefore reach the server: as the server itself
     /// reports it, in whatever form it was said.
     pub(crate) one_shot: bool,
@@ -170,6 +173,7 @@ impl State {
             tracked: false,
             temporary: TemporaryTables::Known(HashMap::default()),
             locked: false,
+            wlock: None,
             one_shot: false,
             tells_all: false,
             unlogged: false,
@@ -200,18 +204,17 @@ impl State {
         self.status & SESSION_FLAGS
     }
 
-    /// Notes what a statement may do before it is sent: from then on it may have done it.
-    pub(crate) fn about_to(&mut self, effects: &Effects) {
-        self.temporary.before(effects);
+    /// Notes what a statement may have done that ran, whether or not it succeeded.
+    pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
+        self.temporary.ran(effects);
         self.locked |= effects.locks_tables == Some(true);
         self.tells_all |= effects.sets_tracking;
-    }
-
-    /// Notes what a statement has done once it succeeded.
-    pub(crate) fn succeeded(&mut self, effects: &Effects) {
-        self.temporary.after(effects);
-        if effects.locks_tables == Some(false) {
-            self.locked = false;
+        if succeeded {
+            self.temporary.succeeded(effects);
+            self.locked &= effects.locks_tables != Some(false);
+        }
+        if !self.locked {
+            self.wlock = None;
         }
     }
 }

@@ -5,7 +5,7 @@ mod object;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use freshet_cache::{Dep, Freshness, Position, Verdict};
+use freshet_cache::{Dep, Freshness, Position};
 
 use super::{Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind};
 use crate::connection::Connection;
@@ -131,7 +131,8 @@ fn is_settled(freshness: &Freshness, asked: &Name, info: &TableInfo, valid_from:
         .chain(&info.base_tables)
         .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
         .collect();
-    freshness.check(&deps, valid_from) == Verdict::Servable
+    // A fence says only that something is being written; what counts is whether a change is known.
+    !freshness.is_dead(&deps, valid_from)
 }
 
 /// One description from those of a view and everything below it; the first is the view's own.
@@ -150,6 +151,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         cacheable: too_many.or(refusal).map_or(Ok(()), Err),
         base_tables: objects.iter().map(|object| object.name.clone()).collect(),
         reaches: Vec::new(),
+        runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
     }
 }

@@ -249,7 +249,8 @@ async fn reach(shared: &Shared) -> Result<Reached, Error> {
         let started_ms = started_ms(&mut control).await?;
         Ok((server, globals, started_ms))
     };
-    let (server, globals, started_ms) = within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
+    let (server, globals, started_ms) =
+        within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
     Ok(Reached { control, prober, server, globals, started_ms })
 }
 

@@ -62,8 +62,13 @@ fn an_eof_packet_is_no_ok_packet() {
 #[test]
 fn an_eof_packet_announces_no_changes() {
     let status = StatusFlags::IN_TRANS | StatusFlags::SESSION_STATE_CHANGED;
-    let seen =
-        Seen { part: Part::ColumnsEnd, last: false, status: Some(status), status_at: Some(3), warnings: Some(0) };
+    let seen = Seen {
+        part: Part::ColumnsEnd,
+        last: false,
+        status: Some(status),
+        status_at: Some(3),
+        warnings: Some(0),
+    };
     let filter = Filter { capabilities: BASE, tells_all: false };
     let rewritten = filter.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE).unwrap();
     assert_eq!(rewritten, Some(vec![0xfe, 0, 0, 1, 0]));

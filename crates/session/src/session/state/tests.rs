@@ -12,43 +12,43 @@ fn creates(name: TableName) -> Effects {
 }
 
 #[test]
-fn a_temporary_table_counts_from_before_its_statement_until_after_its_drop() {
+fn a_temporary_table_counts_from_its_creations_attempt_until_its_drops_success() {
     let mut state = state();
     let creation = creates(TableName::of("d", "t"));
-    state.about_to(&creation);
+    state.ran(&creation, false);
     assert!(state.temporary.shadow("d", "t"));
     assert!(state.temporary.shadow("D", "T"), "the server may not tell them apart");
     assert!(!state.temporary.surely_shadow("d", "t"), "the creation may fail");
-    state.succeeded(&creation);
+    state.ran(&creation, true);
     assert!(state.temporary.surely_shadow("d", "t"));
     assert!(!state.temporary.surely_shadow("D", "T"));
     assert!(!state.temporary.shadow("d", "u"));
     let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..no_effects() };
-    state.about_to(&drops);
+    state.ran(&drops, false);
     assert!(state.temporary.shadow("d", "t"), "the drop may fail");
     assert!(!state.temporary.surely_shadow("d", "t"), "the drop may succeed");
-    state.succeeded(&drops);
+    state.ran(&drops, true);
     assert!(state.temporary.is_empty());
 }
 
 #[test]
 fn a_procedure_may_hide_any_table() {
     let mut state = state();
-    state.about_to(&Effects { temporary: Temporary::Unknown, ..no_effects() });
+    state.ran(&Effects { temporary: Temporary::Unknown, ..no_effects() }, false);
     assert!(matches!(state.temporary, TemporaryTables::Unknown));
     assert!(state.temporary.shadow("any", "table"));
     assert!(!state.temporary.surely_shadow("any", "table"));
 }
 
 #[test]
-fn locks_are_in_force_from_before_lock_tables_until_unlock_succeeds() {
+fn locks_are_in_force_from_the_attempt_until_unlock_succeeds() {
     let mut state = state();
-    state.about_to(&Effects { locks_tables: Some(true), ..no_effects() });
+    state.ran(&Effects { locks_tables: Some(true), ..no_effects() }, false);
     assert!(state.locked);
     let unlock = Effects { locks_tables: Some(false), ..no_effects() };
-    state.about_to(&unlock);
+    state.ran(&unlock, false);
     assert!(state.locked);
-    state.succeeded(&unlock);
+    state.ran(&unlock, true);
     assert!(!state.locked);
 }
 
@@ -68,10 +68,10 @@ fn a_definition_may_rename_a_temporary_table() {
         ..no_effects()
     };
     let mut without = state();
-    without.about_to(&rename);
+    without.ran(&rename, true);
     assert!(without.temporary.is_empty());
     let mut with = state();
-    with.about_to(&creates(TableName::of("d", "t")));
-    with.about_to(&rename);
+    with.ran(&creates(TableName::of("d", "t")), true);
+    with.ran(&rename, true);
     assert!(matches!(with.temporary, TemporaryTables::Unknown));
 }

@@ -1,6 +1,6 @@
 //! One table or view as information_schema shows it.
 
-use freshet_sql::view_tables;
+use freshet_sql::{Writes, effects, view_tables};
 
 use crate::catalog::{Name, TableKind, generated, rules};
 use crate::connection::{Connection, Rows};
@@ -15,6 +15,8 @@ pub(super) struct Object {
     pub(super) engine: String,
     /// Why no result that reads it may be cached.
     pub(super) refusal: Option<String>,
+    /// Reading it may run code that is not known here.
+    pub(super) runs_unknown_code: bool,
     pub(super) has_triggers: bool,
 }
 
@@ -33,6 +35,7 @@ pub(super) async fn read(
         refusal: rules::schema_refusal(server, schema),
         kind: TableKind::Base,
         engine: engine.into(),
+        runs_unknown_code: false,
         has_triggers: false,
         name,
     };
@@ -82,6 +85,7 @@ fn unseen(asked: &Name) -> Object {
         kind: TableKind::Unseen,
         engine: String::new(),
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
+        runs_unknown_code: false,
         has_triggers: true,
     }
 }
@@ -98,8 +102,10 @@ async fn read_view(
     let rows = query_definitions(connection, &question).await?;
     let text = rows.text(0, 0).unwrap_or_default();
     if text.is_empty() {
+        view.runs_unknown_code = true;
         return Ok(Some("our account cannot see the view's text (it needs SELECT and SHOW VIEW)".into()));
     }
+    view.runs_unknown_code = effects(text.as_bytes(), server.modes()).writes != Writes::Nothing;
     match view_tables(text.as_bytes(), server.modes()) {
         Ok(tables) => {
             let schema = &view.name.0;
