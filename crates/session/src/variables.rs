@@ -50,6 +50,28 @@ impl Default for Globals {
     }
 }
 
+/// The global values at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GlobalValues(u8, u64, bool, bool);
+
+impl Globals {
+    pub(crate) fn values(&self) -> GlobalValues {
+        GlobalValues(
+            self.query_cache_type.load(Ordering::Relaxed),
+            self.min_res_unit.load(Ordering::Relaxed),
+            self.strip_comments.load(Ordering::Relaxed),
+            self.wlock_invalidate.load(Ordering::Relaxed),
+        )
+    }
+
+    pub(crate) fn set(&self, values: GlobalValues) {
+        self.query_cache_type.store(values.0, Ordering::Relaxed);
+        self.min_res_unit.store(values.1, Ordering::Relaxed);
+        self.strip_comments.store(values.2, Ordering::Relaxed);
+        self.wlock_invalidate.store(values.3, Ordering::Relaxed);
+    }
+}
+
 /// A session's own values; `None` follows the global one.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Locals {

@@ -402,8 +402,6 @@ fn prepared_statements_write_and_read_afresh() {
         let mut reader = connect(freshet.target(), "fresh_prepared");
         let update = writer.prep("UPDATE t SET v = ? WHERE id = ?").expect("prepared");
         let select = reader.prep("SELECT v FROM t WHERE id = ?").expect("prepared");
-        let mut counted = Counted::of(freshet);
-        let start = counted.hits();
         for version in 100..160 {
             for _ in 0..3 {
                 let _: Option<i32> = reader.exec_first(&select, (1,)).expect("read");
@@ -418,12 +416,6 @@ fn prepared_statements_write_and_read_afresh() {
         writer.query_drop("ALTER TABLE t MODIFY v VARCHAR(20)").expect("altered");
         let seen: Option<String> = reader.exec_first(&select, (1,)).expect("read");
         assert_eq!(seen.as_deref(), Some("159"));
-        if freshet.is_there() {
-            eventually("a hit of the prepared statement", || {
-                let _: Option<String> = reader.exec_first(&select, (1,)).expect("read");
-                (counted.hits() > start).then_some(())
-            });
-        }
     });
 }
 

@@ -9,7 +9,7 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::status;
-use crate::variables::{self, Lives, Target, VARIABLES, Warning};
+use crate::variables::{self, GlobalValues, Lives, Locals, Target, VARIABLES, Warning};
 
 /// How many warnings are kept for SHOW WARNINGS: the server's default of `max_error_count`.
 const WARNINGS_MAX: usize = 64;
@@ -17,9 +17,13 @@ const WARNINGS_MAX: usize = 64;
 pub(super) async fn handle(session: &mut Session, statement: Ours) -> Result<Flow, Lost> {
     match statement {
         Ours::SetVariables(assignments) | Ours::SetMixed { ours: assignments, .. } => {
+            let before = Snapshot::of(session);
             match assign(session, &assignments).await? {
                 Ok(()) => session.put_ok(u16::try_from(session.state.warnings.len()).unwrap_or(u16::MAX)),
-                Err(error) => session.put_error(&error),
+                Err(error) => {
+                    before.restore(session);
+                    session.put_error(&error);
+                }
             }
         }
         Ours::ShowVariables { scope, like } => show_variables(session, scope, &like),
@@ -31,7 +35,38 @@ pub(super) async fn handle(session: &mut Session, statement: Ours) -> Result<Flo
     Ok(Flow::Continue)
 }
 
-/// Carries assignments out in order; the first that fails ends it, as with the server.
+/// Our variables before a SET, for one that is not carried out to its end.
+pub(super) struct Snapshot {
+    locals: Locals,
+    globals: GlobalValues,
+    size: usize,
+    limit: usize,
+}
+
+impl Snapshot {
+    pub(super) fn of(session: &Session) -> Self {
+        let shared = &session.shared;
+        Self {
+            locals: session.state.locals.clone(),
+            globals: shared.globals.values(),
+            size: shared.cache.size(),
+            limit: shared.cache.limit(),
+        }
+    }
+
+    pub(super) fn restore(self, session: &mut Session) {
+        let shared = &session.shared;
+        session.state.locals = self.locals;
+        shared.globals.set(self.globals);
+        if shared.cache.size() != self.size {
+            shared.cache.resize(self.size);
+        }
+        shared.cache.set_limit(self.limit);
+        session.refresh_key();
+    }
+}
+
+/// Carries assignments out in order; the first that fails ends it, and what came before it is taken back by the caller.
 pub(super) async fn assign(
     session: &mut Session,
     assignments: &[Assignment],

@@ -1,7 +1,7 @@
 //! COM_QUERY: a statement as text.
 
 use freshet_protocol::{Capabilities, Command};
-use freshet_sql::{Effects, Ours, Request};
+use freshet_sql::{Assignment, Effects, Ours, Request};
 
 use super::{attributes, kill, malformed, ours, select, unavailable};
 use crate::relay::Lost;
@@ -52,12 +52,7 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     match freshet_sql::read(query.text(), modes) {
         Request::Select { hint } => select::handle(session, query, hint).await,
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
-            if let Err(error) = ours::assign(session, &assignments).await? {
-                return session.refuse(&error);
-            }
-            let effects = session.certain(rest.as_bytes(), freshet_sql::effects(rest.as_bytes(), modes));
-            let payload = query.with_text(rest.as_bytes());
-            forward(session, &payload, rest.as_bytes(), &effects).await
+            mixed(session, query, &assignments, rest.as_bytes()).await
         }
         Request::Ours(statement) => ours::handle(session, statement).await,
         Request::Kill { query_only, id, id_at } => {
@@ -71,6 +66,28 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             forward(session, query.packet, query.text(), &effects).await
         }
     }
+}
+
+/// A SET of our variables and of the server's: all of it is done, or nothing.
+async fn mixed(
+    session: &mut Session,
+    query: Query<'_>,
+    assignments: &[Assignment],
+    rest: &[u8],
+) -> Result<Flow, Lost> {
+    let before = ours::Snapshot::of(session);
+    if let Err(error) = ours::assign(session, assignments).await? {
+        before.restore(session);
+        return session.refuse(&error);
+    }
+    let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
+    let payload = query.with_text(rest);
+    let forward =
+        Forward { payload: &payload, command: Command::Query, effects: &effects, text: rest, capture: None };
+    if session.forward(forward).await?.error.is_some() {
+        before.restore(session);
+    }
+    Ok(Flow::Continue)
 }
 
 /// A statement that is the server's to answer.
