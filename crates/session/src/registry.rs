@@ -15,6 +15,8 @@ pub(crate) struct Handle {
     thread_id: AtomicU32,
     /// When it last sent a command, in monotonic milliseconds.
     active_ms: AtomicU64,
+    /// A command of its is with the server: however long that takes, it is not idle.
+    busy: AtomicBool,
     ended: AtomicBool,
     ends: Notify,
 }
@@ -25,6 +27,7 @@ impl Handle {
             user,
             thread_id: AtomicU32::new(0),
             active_ms: AtomicU64::new(now_ms),
+            busy: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             ends: Notify::new(),
         }
@@ -40,6 +43,23 @@ impl Handle {
 
     pub(crate) fn active(&self, now_ms: u64) {
         self.active_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// A command goes to the server.
+    pub(crate) fn begins(&self) {
+        self.busy.store(true, Ordering::Relaxed);
+    }
+
+    /// The session waits for its next command. The clock is read only where the last one may have taken long.
+    pub(crate) fn pauses(&self, now_ms: impl FnOnce() -> u64) {
+        if self.busy.load(Ordering::Relaxed) {
+            self.active(now_ms());
+            self.busy.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn is_idle(&self, since_ms: u64) -> bool {
+        !self.busy.load(Ordering::Relaxed) && self.active_ms.load(Ordering::Relaxed) < since_ms
     }
 
     /// Ends the session at its next pause.
@@ -76,7 +96,7 @@ impl Registry {
     /// Ends the sessions that were last active before `since_ms`.
     pub(crate) fn end_idle(&self, since_ms: u64) {
         for handle in self.lock().values() {
-            if handle.active_ms.load(Ordering::Relaxed) < since_ms {
+            if handle.is_idle(since_ms) {
                 handle.end();
             }
         }
@@ -84,5 +104,21 @@ impl Registry {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u32, Arc<Handle>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_idle_only_between_commands() {
+        let handle = Handle::new(b"u".to_vec(), 100);
+        assert!(handle.is_idle(101) && !handle.is_idle(100));
+        handle.begins();
+        assert!(!handle.is_idle(1_000));
+        handle.pauses(|| 900);
+        assert!(handle.is_idle(1_000) && !handle.is_idle(900));
+        handle.pauses(|| unreachable!("it was not with the server"));
     }
 }

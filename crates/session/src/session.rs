@@ -119,7 +119,7 @@ impl Session {
     /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that
     /// it killed or timed this connection out) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
-        self.state.commands += 1;
+        self.handle.pauses(now_ms);
         if self.state.in_transaction() || !*self.draining.borrow_and_update() {
             let upstream = &mut self.admitted.upstream;
             let idle = !self.state.in_transaction();

@@ -107,7 +107,7 @@ impl Session {
     pub(crate) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
         Counters::add(&self.shared.counters.forwarded);
         let now = now_ms();
-        self.active(now);
+        self.handle.begins();
         self.state.upstream_used_ms = now;
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));

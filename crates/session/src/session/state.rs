@@ -160,8 +160,6 @@ pub(crate) struct State {
     pub(crate) key: Option<u32>,
     /// When the server's connection was last used, in monotonic milliseconds.
     pub(crate) upstream_used_ms: u64,
-    /// Commands so far.
-    pub(crate) commands: u64,
 }
 
 impl State {
@@ -185,7 +183,6 @@ impl State {
             last_hit: Vec::new(),
             key: None,
             upstream_used_ms: 0,
-            commands: 0,
         }
     }
 
