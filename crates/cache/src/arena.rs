@@ -14,7 +14,7 @@
 use crate::chunk::{BLOCK_BYTES, BLOCKS_PER_CHUNK, BLOCKS_PER_CHUNK_LOG2, Before, Chunk, Link, NONE};
 
 /// What a block takes, its link included, in bytes.
-pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + size_of::<Link>();
+pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + Link::BYTES;
 /// One in this many blocks may be free beside those of one chunk. Lower numbers move blocks less often: freeing one costs
 /// no more than moving this many in the long run, and mostly far less.
 pub(crate) const SLACK_SHARE: usize = 32;
@@ -80,7 +80,7 @@ impl Arena {
 
     /// The entry that begins with this block is in another slot now.
     pub(crate) fn set_slot(&mut self, head: u32, slot: u32) {
-        self.link_mut(head).set_before(Before::Slot(slot));
+        self.set_before(head, Before::Slot(slot));
     }
 
     /// `len` bytes from offset `from` of a chain on.
@@ -120,18 +120,18 @@ impl Arena {
 
     /// Moves a block of a chunk that is no longer counted into one that is.
     fn relocate(&mut self, from: u32, moved: &mut dyn FnMut(u32, u32)) {
-        let link = *self.link(from);
-        let Some(to) = self.take(link.before()) else { return };
+        let link = self.link(from);
+        let Some(to) = self.take(link.before) else { return };
         self.in_use -= 1;
         let (chunk, at) = place(from);
         let mut bytes = [0; BLOCK_BYTES];
         bytes.copy_from_slice(self.chunks[chunk].read(at, 0, BLOCK_BYTES));
         self.block_mut(to).copy_from_slice(&bytes);
-        self.link_mut(to).next = link.next;
+        self.set_link(to, link);
         if link.next != NONE {
-            self.link_mut(link.next).set_before(Before::Block(to));
+            self.set_before(link.next, Before::Block(to));
         }
-        if let Before::Slot(slot) = link.before() {
+        if let Before::Slot(slot) = link.before {
             moved(slot, to);
         }
     }
@@ -145,7 +145,7 @@ impl Arena {
             while block != NONE {
                 let (chunk, at) = place(block);
                 assert!(!self.chunks[chunk].is_free(at) && chained.insert(block));
-                assert_eq!(self.link(block).before(), before);
+                assert_eq!(self.link(block).before, before);
                 (before, block) = (Before::Block(block), self.link(block).next);
             }
         }
@@ -177,9 +177,9 @@ impl Arena {
         let block = number(self.current, at);
         self.used[self.current] += 1;
         (self.in_use, self.free) = (self.in_use + 1, self.free - 1);
-        *self.link_mut(block) = Link::new(before, NONE);
+        self.set_link(block, Link { before, next: NONE });
         if let Before::Block(before) = before {
-            self.link_mut(before).next = block;
+            self.set_link(before, Link { next: block, ..self.link(before) });
         }
         Some(block)
     }
@@ -197,14 +197,18 @@ impl Arena {
     }
 
     #[inline]
-    fn link(&self, block: u32) -> &Link {
+    fn link(&self, block: u32) -> Link {
         let (chunk, at) = place(block);
         self.chunks[chunk].link(at)
     }
 
-    fn link_mut(&mut self, block: u32) -> &mut Link {
+    fn set_link(&mut self, block: u32, link: Link) {
         let (chunk, at) = place(block);
-        self.chunks[chunk].link_mut(at)
+        self.chunks[chunk].set_link(at, link);
+    }
+
+    fn set_before(&mut self, block: u32, before: Before) {
+        self.set_link(block, Link { before, ..self.link(block) });
     }
 
     fn block_mut(&mut self, block: u32) -> &mut [u8] {

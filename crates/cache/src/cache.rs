@@ -193,7 +193,7 @@ impl Cache {
         }
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
-        let Some((slot, stored)) = shard.find(hash, key) else {
+        let Some((at, slot, stored)) = shard.find(hash, key) else {
             return Lookup::Miss;
         };
         match self.freshness.check_each(stored.deps(), stored.header().valid_from) {
@@ -205,7 +205,7 @@ impl Cache {
                 return Lookup::Stale;
             }
         }
-        Shard::credit(slot);
+        shard.credit_hit(at, &slot);
         let Some(large) = shard.large(stored.header()) else {
             return Lookup::Hit(f(&stored.header().view(stored.body())));
         };

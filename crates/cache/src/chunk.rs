@@ -1,13 +1,13 @@
 //! A piece of memory from the system, cut into blocks of one size.
 //!
-//! It is mapped and unmapped, not allocated: what is freed is the system's at once, whichever thread frees it. A chunk is
-//! large, because a system keeps a bounded number of maps per process (65,530 as Linux comes): 40,000 hold 10 GiB.
+//! It is large, because a system keeps a bounded number of maps per process (65,530 as Linux comes): 80,000 chunks hold
+//! 10 GiB, and the system makes one map of those that lie side by side, which leaves 40,000 in the worst case.
 
-use memmap2::MmapMut;
+use crate::memory::Memory;
 
 /// The unit in which results are stored, in bytes; `arena` says how it was chosen.
 pub(crate) const BLOCK_BYTES: usize = 256;
-/// A power of two, so that the number of a block says by two shifts where it lies. 256 KiB with the above.
+/// A power of two, so that the number of a block says by two shifts where it lies. 128 KiB with the above.
 pub(crate) const BLOCKS_PER_CHUNK: usize = 1 << BLOCKS_PER_CHUNK_LOG2;
 pub(crate) const BLOCKS_PER_CHUNK_LOG2: u32 = 9;
 const WORDS: usize = BLOCKS_PER_CHUNK / u64::BITS as usize;
@@ -23,52 +23,51 @@ pub(crate) enum Before {
     Slot(u32),
 }
 
-/// The neighbours of a block, in 8 bytes: numbers of blocks and slots stay below [`Link::SLOT`], 512 GiB a shard.
+/// The neighbours of a block. Numbers of blocks and slots stay below [`Link::SLOT`], 512 GiB a shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
+    pub(crate) before: Before,
     pub(crate) next: u32,
-    before: u32,
 }
 
 impl Link {
+    pub(crate) const BYTES: usize = 8;
     const SLOT: u32 = 1 << 31;
 
-    pub(crate) const fn new(before: Before, next: u32) -> Self {
-        let mut link = Self { next, before: 0 };
-        link.set_before(before);
-        link
+    #[inline]
+    fn decode(bytes: [u8; Self::BYTES]) -> Self {
+        let both = u64::from_le_bytes(bytes);
+        let (next, before) = (both as u32, (both >> u32::BITS) as u32);
+        let before =
+            if before & Self::SLOT == 0 { Before::Block(before) } else { Before::Slot(before & !Self::SLOT) };
+        Self { before, next }
     }
 
-    pub(crate) const fn before(self) -> Before {
-        if self.before & Self::SLOT == 0 {
-            Before::Block(self.before)
-        } else {
-            Before::Slot(self.before & !Self::SLOT)
-        }
-    }
-
-    pub(crate) const fn set_before(&mut self, before: Before) {
-        self.before = match before {
+    fn encode(self) -> [u8; Self::BYTES] {
+        let before = match self.before {
             Before::Block(block) => block,
             Before::Slot(slot) => slot | Self::SLOT,
         };
+        (u64::from(before) << u32::BITS | u64::from(self.next)).to_le_bytes()
     }
 }
 
-/// Blocks here are numbered from 0. Invariant: a block is free iff its bit in `free` is set.
+/// Blocks here are numbered from 0; behind all of them lie their links. Invariant: a block is free iff its bit in `free` is
+/// set.
 #[derive(Default)]
 pub(crate) struct Chunk {
-    bytes: Option<MmapMut>,
-    links: Box<[Link]>,
+    /// None where a chunk was taken out.
+    memory: Memory,
     free: [u64; WORDS],
 }
 
 impl Chunk {
+    const LINKS_AT: usize = BLOCKS_PER_CHUNK * BLOCK_BYTES;
+
     /// All blocks are free, and take no memory until they are written. `None` if the system has none.
     pub(crate) fn map() -> Option<Self> {
-        let bytes = MmapMut::map_anon(BLOCKS_PER_CHUNK * BLOCK_BYTES).ok()?;
-        let links = vec![Link { next: NONE, before: 0 }; BLOCKS_PER_CHUNK].into_boxed_slice();
-        Some(Self { bytes: Some(bytes), links, free: [u64::MAX; WORDS] })
+        let memory = Memory::map(BLOCKS_PER_CHUNK * (BLOCK_BYTES + Link::BYTES))?;
+        Some(Self { memory, free: [u64::MAX; WORDS] })
     }
 
     /// Takes the first free block, so that blocks taken one after the other lie side by side where they can.
@@ -87,28 +86,26 @@ impl Chunk {
         self.free[at / u64::BITS as usize] >> (at % u64::BITS as usize) & 1 == 1
     }
 
+    /// What was set last.
     #[inline]
-    pub(crate) const fn link(&self, at: usize) -> &Link {
-        &self.links[at]
+    pub(crate) fn link(&self, at: usize) -> Link {
+        Link::decode(self.memory.get(Self::LINKS_AT + at * Link::BYTES).unwrap_or([u8::MAX; Link::BYTES]))
     }
 
-    pub(crate) const fn link_mut(&mut self, at: usize) -> &mut Link {
-        &mut self.links[at]
+    pub(crate) fn set_link(&mut self, at: usize, link: Link) {
+        self.memory.set(Self::LINKS_AT + at * Link::BYTES, link.encode());
     }
 
     /// `len` bytes from offset `from` of a block on, which may reach into the blocks behind it.
     #[inline]
     pub(crate) fn read(&self, at: usize, from: usize, len: usize) -> &[u8] {
         let start = at * BLOCK_BYTES + from;
-        self.bytes.as_deref().and_then(|bytes| bytes.get(start..start + len)).unwrap_or_default()
+        self.memory.bytes().get(start..start + len).unwrap_or_default()
     }
 
     /// The bytes of a block.
     pub(crate) fn block_mut(&mut self, at: usize) -> &mut [u8] {
         let start = at * BLOCK_BYTES;
-        self.bytes
-            .as_deref_mut()
-            .and_then(|bytes| bytes.get_mut(start..start + BLOCK_BYTES))
-            .unwrap_or_default()
+        self.memory.bytes_mut().get_mut(start..start + BLOCK_BYTES).unwrap_or_default()
     }
 }

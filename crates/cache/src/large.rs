@@ -1,7 +1,7 @@
 //! Large bodies: each in memory of its own from the system, so that it can be filled before and copied after the lock.
 
 use crate::budget::Charge;
-use memmap2::MmapMut;
+use crate::memory::Memory;
 
 /// Bodies from this many bytes on are kept apart. Not less, because a system keeps a bounded number of maps per process;
 /// see `chunk`.
@@ -17,7 +17,7 @@ pub(crate) const fn charge_for(body_len: usize) -> usize {
 
 /// Whoever drops the last counted reference unmaps it; until then it is charged.
 pub(crate) struct Large {
-    bytes: MmapMut,
+    memory: Memory,
     /// The order of the fields is the order in which they are dropped: first the memory, then its charge.
     charge: Charge,
 }
@@ -25,13 +25,13 @@ pub(crate) struct Large {
 impl Large {
     /// `None` if the system has no memory. `charge` is [`charge_for`] this body.
     pub(crate) fn new(body: &[u8], charge: Charge) -> Option<Self> {
-        let mut bytes = MmapMut::map_anon(body.len()).ok()?;
-        bytes.copy_from_slice(body);
-        Some(Self { bytes, charge })
+        let mut memory = Memory::map(body.len())?;
+        memory.bytes_mut().copy_from_slice(body);
+        Some(Self { memory, charge })
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.memory.bytes()
     }
 
     pub(crate) const fn charge(&self) -> usize {

@@ -25,6 +25,8 @@ mod entry;
 
 mod budget;
 
+mod memory;
+
 mod chunk;
 
 mod arena;

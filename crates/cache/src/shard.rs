@@ -10,9 +10,10 @@
 //! store of a byte, and none once the credit is full.
 
 use crate::arena::{Arena, BLOCK_CHARGE};
-use crate::budget::{Budget, allocated};
+use crate::budget::Budget;
 use crate::chunk::Chunk;
 use crate::large::Large;
+use crate::memory::Words;
 use crate::slab::{Indexed, Queue, Slab, Slot};
 use crate::stored::{self, Header, Stored};
 use crate::{Fill, Key};
@@ -93,7 +94,7 @@ pub(crate) struct Shard {
     larges: BTreeMap<u32, Arc<Large>>,
     large_last: u32,
     /// Fingerprints of hashes that have left, in a table that forgets by overwriting; as long as the slab's capacity.
-    ghost: Box<[u32]>,
+    ghost: Words,
     mean_log2: u32,
 }
 
@@ -102,15 +103,15 @@ impl Shard {
         self.slab.len()
     }
 
-    /// The entry under this key. The hit is credited by [`Self::credit`].
+    /// The entry under this key. The hit is credited by [`Self::credit_hit`].
     #[inline]
-    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(&Slot, Stored<'_>)> {
-        let slot = self.slab.get(self.find_slot(hash, key)?)?;
-        Some((slot, self.stored(slot)?))
+    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, Slot, Stored<'_>)> {
+        let (at, slot) = self.find_slot(hash, key)?;
+        Some((at, slot, self.stored(&slot)?))
     }
 
     #[inline]
-    fn find_slot(&self, hash: u64, key: Key<'_>) -> Option<u32> {
+    fn find_slot(&self, hash: u64, key: Key<'_>) -> Option<(u32, Slot)> {
         self.slab.find(hash, |slot| self.stored(slot).is_some_and(|stored| stored.is_for(key)))
     }
 
@@ -120,7 +121,7 @@ impl Shard {
     }
 
     fn stored_at(&self, at: u32) -> Option<Stored<'_>> {
-        self.slab.get(at).and_then(|slot| self.stored(slot))
+        self.slab.get(at).and_then(|slot| self.stored(&slot))
     }
 
     /// The body of this entry, if it is kept apart.
@@ -134,10 +135,10 @@ impl Shard {
     }
 
     #[inline]
-    pub(crate) fn credit(slot: &Slot) {
-        let credit = slot.credit();
+    pub(crate) fn credit_hit(&self, at: u32, slot: &Slot) {
+        let credit = self.slab.credit(at);
         if credit < CREDIT_MAX {
-            slot.set_credit((credit + 1 + slot.weight()).min(CREDIT_MAX));
+            self.slab.set_credit(at, (credit + 1 + slot.weight()).min(CREDIT_MAX));
         }
     }
 
@@ -145,7 +146,7 @@ impl Shard {
     /// back, to be dropped outside of the lock. `None` if there is neither a slot nor the budget for one, or if the
     /// system has no memory.
     pub(crate) fn insert(&mut self, new: &New<'_>, budget: &Budget, is_dead: IsDead<'_>) -> Option<Inserted> {
-        if let Some(at) = self.find_slot(new.hash, new.key) {
+        if let Some((at, _)) = self.find_slot(new.hash, new.key) {
             return self.renew(at, new, budget);
         }
         let mut evicted = None;
@@ -168,7 +169,7 @@ impl Shard {
             return Some(Inserted::Outdated);
         }
         let entry = self.write(at, new)?;
-        let head = self.slab.replace(at, entry);
+        let head = self.slab.replace(at, entry)?;
         Some(Inserted::InPlaceOf(self.let_go(head, &old, budget)))
     }
 
@@ -216,15 +217,16 @@ impl Shard {
 
     /// Takes out a dead entry. What has proven its worth is remembered: its next result goes to main again.
     fn remove(&mut self, at: u32, budget: &Budget) -> Option<Left> {
-        if self.slab.get(at).is_some_and(|slot| slot.queue() == Queue::Main || slot.credit() > 0) {
+        if self.slab.get(at).is_some_and(|slot| slot.queue() == Queue::Main || self.slab.credit(at) > 0) {
             self.remember(at);
         }
         Some(Left { was_dead: true, ..self.take_out(at, budget)? })
     }
 
     fn take_out(&mut self, at: u32, budget: &Budget) -> Option<Left> {
+        let head = self.slab.get(at)?.head();
         let header = *self.stored_at(at)?.header();
-        let head = self.slab.remove(at);
+        self.slab.remove(at);
         if let Some(moved) = self.slab.get(at) {
             self.arena.set_slot(moved.head(), at);
         }
@@ -245,7 +247,7 @@ impl Shard {
         budget: &Budget,
         is_dead: IsDead<'_>,
     ) -> Option<Left> {
-        self.find_slot(hash, key).and_then(|at| self.remove_dead(at, budget, is_dead))
+        self.find_slot(hash, key).and_then(|(at, _)| self.remove_dead(at, budget, is_dead))
     }
 
     pub(crate) fn is_dead_at(&self, at: u32, is_dead: IsDead<'_>) -> bool {
@@ -253,7 +255,7 @@ impl Shard {
     }
 
     /// Everything that is charged for this shard, bodies that are kept apart excepted.
-    pub(crate) const fn charge(&self) -> usize {
+    pub(crate) fn charge(&self) -> usize {
         bytes_for(self.slab.capacity()) + self.arena.in_use() * BLOCK_CHARGE
     }
 
@@ -293,12 +295,13 @@ impl Shard {
     /// Spends the credit of an entry at the end of its queue, if it has enough to stay.
     fn is_kept(&mut self, at: u32) -> bool {
         let Some(slot) = self.slab.get(at) else { return false };
+        let credit = self.slab.credit(at);
         let left = match slot.queue() {
-            Queue::Small if slot.credit() >= CREDIT_TO_STAY => 0,
-            Queue::Main if slot.credit() > 0 => slot.credit() - 1,
+            Queue::Small if credit >= CREDIT_TO_STAY => 0,
+            Queue::Main if credit > 0 => credit - 1,
             Queue::Small | Queue::Main => return false,
         };
-        slot.set_credit(left);
+        self.slab.set_credit(at, left);
         self.slab.requeue(at, Queue::Main);
         true
     }
@@ -316,24 +319,21 @@ impl Shard {
     }
 
     fn remember(&mut self, at: u32) {
-        let Some(hash) = self.slab.get(at).map(Slot::hash) else { return };
-        let place = self.ghost_place(hash);
-        if let Some(mark) = self.ghost.get_mut(place) {
-            *mark = fingerprint(hash);
-        }
+        let Some(hash) = self.slab.get(at).map(|slot| slot.hash()) else { return };
+        self.ghost.set(self.ghost_place(hash), fingerprint(hash));
     }
 
     fn recall(&mut self, hash: u64) -> bool {
         let place = self.ghost_place(hash);
-        self.ghost.get_mut(place).is_some_and(|mark| {
-            let known = *mark == fingerprint(hash);
-            *mark = if known { 0 } else { *mark };
-            known
-        })
+        let known = self.ghost.get(place) == Some(fingerprint(hash));
+        if known {
+            self.ghost.set(place, 0);
+        }
+        known
     }
 
-    const fn ghost_place(&self, hash: u64) -> usize {
-        hash as usize & self.ghost.len().wrapping_sub(1)
+    fn ghost_place(&self, hash: u64) -> usize {
+        hash as usize & self.ghost.len().saturating_sub(1)
     }
 
     /// Doubles the index, if the budget has the new one beside the old one.
@@ -343,9 +343,9 @@ impl Shard {
         if !budget.reserve(bytes_for(new)) {
             return false;
         }
-        self.relayout(new);
-        budget.release(bytes_for(old));
-        true
+        let has_grown = self.relayout(new, budget);
+        budget.release(if has_grown { bytes_for(old) } else { bytes_for(old) + bytes_for(new) });
+        has_grown
     }
 
     /// Gives back the index and the arena of an empty shard, and three quarters of one that is seven eighths empty: what that needs
@@ -359,23 +359,30 @@ impl Shard {
             return Some(arena);
         }
         if self.slab.len() <= old / 8 && old / 4 >= CAPACITY_MIN {
-            self.relayout(old / 4);
-            budget.release(bytes_for(old) - bytes_for(old / 4));
+            let left = if self.relayout(old / 4, budget) { bytes_for(old / 4) } else { 0 };
+            budget.release(bytes_for(old) - left);
         }
         None
     }
 
-    /// The ghost is a guess about the past; it may be lost with the layout.
-    fn relayout(&mut self, capacity: usize) {
-        self.ghost = Box::default();
-        self.slab.relayout(capacity);
-        self.ghost = vec![0; capacity].into_boxed_slice();
+    /// Moves the index to memory of another size, whose charge is the caller's to settle. The ghost is a guess about the
+    /// past; it may be lost with the layout. If the system has no memory, the shard forgets everything.
+    fn relayout(&mut self, capacity: usize, budget: &Budget) -> bool {
+        self.ghost = Words::default();
+        let has_moved = self.slab.relayout(capacity).is_some();
+        if has_moved {
+            self.ghost = Words::map(capacity).unwrap_or_default();
+        } else {
+            budget.release(self.arena.in_use() * BLOCK_CHARGE);
+            *self = Self::default();
+        }
+        has_moved
     }
 }
 
 /// The memory of a shard's index with this capacity: slab and ghost.
 pub(crate) const fn bytes_for(capacity: usize) -> usize {
-    Slab::bytes_for(capacity) + allocated(capacity * size_of::<u32>())
+    Slab::bytes_for(capacity) + capacity * Words::BYTES
 }
 
 /// The least that a shard needs to hold anything.

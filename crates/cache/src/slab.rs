@@ -4,6 +4,7 @@
 //! structures, there are no tombstones, and the array can always shrink, because the last slot moves into a hole.
 
 use crate::budget::allocated;
+use crate::memory::{Memory, Words};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// No slot.
@@ -16,48 +17,62 @@ pub(crate) enum Queue {
     Main,
 }
 
-/// 32 bytes: two of them to a cache line.
+/// What is in a slot but its credit.
+#[derive(Clone, Copy)]
 pub(crate) struct Slot {
     hash: u64,
-    head: u32,
-    charge: u32,
+    entry: Indexed,
     chain: u32,
     newer: u32,
     older: u32,
-    credit: AtomicU8,
-    weight: u8,
     queue: Queue,
 }
 
 impl Slot {
+    /// Two slots to a cache line.
+    const BYTES: usize = 32;
+
     /// The first block of the entry.
     #[inline]
     pub(crate) const fn head(&self) -> u32 {
-        self.head
+        self.entry.head
     }
 
     pub(crate) const fn hash(&self) -> u64 {
         self.hash
     }
 
-    #[inline]
-    pub(crate) fn credit(&self) -> u8 {
-        self.credit.load(Ordering::Relaxed)
-    }
-
-    /// Relaxed and not atomic as a whole: a credit lost to a race is no harm.
-    #[inline]
-    pub(crate) fn set_credit(&self, credit: u8) {
-        self.credit.store(credit, Ordering::Relaxed);
-    }
-
-    #[inline]
+    /// What a hit is worth besides one credit.
     pub(crate) const fn weight(&self) -> u8 {
-        self.weight
+        self.entry.weight
     }
 
     pub(crate) const fn queue(&self) -> Queue {
         self.queue
+    }
+
+    #[inline]
+    fn decode(bytes: &[u8; Self::BYTES]) -> Self {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        Self {
+            hash: u64::from(word(0)) | u64::from(word(4)) << u32::BITS,
+            entry: Indexed { head: word(8), charge: word(12), weight: bytes[28] },
+            chain: word(16),
+            newer: word(20),
+            older: word(24),
+            queue: if bytes[29] == Queue::Main as u8 { Queue::Main } else { Queue::Small },
+        }
+    }
+
+    fn encode(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        let words = [self.hash as u32, (self.hash >> u32::BITS) as u32, self.entry.head, self.entry.charge];
+        let more = [self.chain, self.newer, self.older];
+        for (place, word) in bytes.chunks_exact_mut(4).zip(words.into_iter().chain(more)) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes[28..30].copy_from_slice(&[self.entry.weight, self.queue as u8]);
+        bytes
     }
 }
 
@@ -68,7 +83,7 @@ pub(crate) struct Indexed {
     pub(crate) head: u32,
     /// What the entry takes of the memory, in blocks, rounded up.
     pub(crate) charge: u32,
-    /// What a hit is worth besides one credit.
+    /// See [`Slot::weight`].
     pub(crate) weight: u8,
 }
 
@@ -86,27 +101,30 @@ impl Default for Ends {
     }
 }
 
-/// Invariants: `slots.len() <= heads.len()`, which is the capacity, 0 or a power of two; each slot is in
+/// Invariants: `len <= heads.len()`, which is the capacity, 0 or a power of two; each slot is in
 /// exactly one chain, that of its hash, and in exactly one queue, its own.
 #[derive(Default)]
 pub(crate) struct Slab {
-    slots: Vec<Slot>,
-    heads: Box<[u32]>,
+    len: usize,
+    slots: Memory,
+    heads: Words,
+    /// Apart from the slots because hits write it under a shared lock.
+    credits: Box<[AtomicU8]>,
     ends: [Ends; 2],
 }
 
 impl Slab {
     /// The memory of a slab with this capacity.
     pub(crate) const fn bytes_for(capacity: usize) -> usize {
-        allocated(capacity * size_of::<Slot>()) + allocated(capacity * size_of::<u32>())
+        capacity * (Slot::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU8>())
     }
 
-    pub(crate) const fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.heads.len()
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.slots.len()
+        self.len
     }
 
     /// What is in this queue, in blocks.
@@ -115,17 +133,35 @@ impl Slab {
     }
 
     #[inline]
-    pub(crate) fn get(&self, at: u32) -> Option<&Slot> {
-        self.slots.get(at as usize)
+    pub(crate) fn get(&self, at: u32) -> Option<Slot> {
+        if (at as usize) < self.len {
+            self.slots.bytes().get(at as usize * Slot::BYTES..)?.first_chunk().map(Slot::decode)
+        } else {
+            None
+        }
+    }
+
+    /// What a slot has in store against eviction; 0 if there is no such slot.
+    #[inline]
+    pub(crate) fn credit(&self, at: u32) -> u8 {
+        self.credits.get(at as usize).map_or(0, |credit| credit.load(Ordering::Relaxed))
+    }
+
+    /// Relaxed and not atomic as a whole: a credit lost to a race is no harm.
+    #[inline]
+    pub(crate) fn set_credit(&self, at: u32, credit: u8) {
+        if let Some(place) = self.credits.get(at as usize) {
+            place.store(credit, Ordering::Relaxed);
+        }
     }
 
     /// The slot with this hash of whose entry `is_it` says so.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&Slot) -> bool) -> Option<u32> {
-        let mut at = *self.heads.get(self.bucket(hash))?;
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&Slot) -> bool) -> Option<(u32, Slot)> {
+        let mut at = self.heads.get(self.bucket(hash))?;
         while let Some(slot) = self.get(at) {
-            if slot.hash == hash && is_it(slot) {
-                return Some(at);
+            if slot.hash == hash && is_it(&slot) {
+                return Some((at, slot));
             }
             at = slot.chain;
         }
@@ -140,28 +176,27 @@ impl Slab {
     /// Adds a slot at the newest end of its queue. There must be a free one.
     pub(crate) fn push(&mut self, hash: u64, entry: Indexed, queue: Queue) {
         debug_assert!(self.len() < self.capacity());
-        let at = self.slots.len() as u32;
-        let credit = AtomicU8::new(0);
-        let Indexed { head, charge, weight } = entry;
-        let (chain, newer, older) = (NONE, NONE, NONE);
-        self.slots.push(Slot { hash, head, charge, chain, newer, older, credit, weight, queue });
+        let at = self.len as u32;
+        self.len += 1;
+        self.set(at, &Slot { hash, entry, chain: NONE, newer: NONE, older: NONE, queue });
+        self.set_credit(at, 0);
         self.link_chain(at);
         self.link_queue(at, queue);
     }
 
     /// Puts another entry of the same key into a slot, which keeps its place and its credit. Returns the first block of
     /// the one that was there.
-    pub(crate) fn replace(&mut self, at: u32, entry: Indexed) -> u32 {
-        let slot = &mut self.slots[at as usize];
-        let ends = &mut self.ends[slot.queue as usize];
-        ends.charge = ends.charge + entry.charge as usize - slot.charge as usize;
-        (slot.charge, slot.weight) = (entry.charge, entry.weight);
-        std::mem::replace(&mut slot.head, entry.head)
+    pub(crate) fn replace(&mut self, at: u32, entry: Indexed) -> Option<u32> {
+        let old = self.get(at)?;
+        let ends = &mut self.ends[old.queue as usize];
+        ends.charge = ends.charge + entry.charge as usize - old.entry.charge as usize;
+        self.set(at, &Slot { entry, ..old });
+        Some(old.head())
     }
 
     /// The first block of an entry has moved.
     pub(crate) fn set_head(&mut self, at: u32, head: u32) {
-        self.slots[at as usize].head = head;
+        self.change(at, |slot| slot.entry.head = head);
     }
 
     /// Moves a slot to the newest end of a queue.
@@ -170,38 +205,43 @@ impl Slab {
         self.link_queue(at, queue);
     }
 
-    /// Takes a slot out; the last one moves into its place. Returns the first block of its entry.
-    pub(crate) fn remove(&mut self, at: u32) -> u32 {
+    /// Takes a slot out; the last one moves into its place.
+    pub(crate) fn remove(&mut self, at: u32) {
         self.unlink_queue(at);
         self.unlink_chain(at);
-        let head = self.slots.swap_remove(at as usize).head;
-        let moved_from = self.slots.len() as u32;
-        if at != moved_from {
-            self.repoint(moved_from, at);
+        self.len -= 1;
+        let last = self.len as u32;
+        if at != last {
+            let moved = self.slots.get::<{ Slot::BYTES }>(last as usize * Slot::BYTES).unwrap_or_default();
+            self.slots.set(at as usize * Slot::BYTES, moved);
+            self.set_credit(at, self.credit(last));
+            self.repoint(last, at);
         }
-        head
     }
 
     /// Moves everything to a slab of another capacity, not below the length. When the capacity goes down by a
-    /// factor of eight or more, no more memory than before is in use at any moment.
-    pub(crate) fn relayout(&mut self, capacity: usize) {
+    /// factor of four or more, no more memory than before is in use at any moment, if the ghost has been given up. `None`
+    /// if the system has no memory: then the slab is of no use any more.
+    pub(crate) fn relayout(&mut self, capacity: usize) -> Option<()> {
         debug_assert!(self.len() <= capacity);
-        self.heads = Box::default();
-        let mut slots = Vec::with_capacity(capacity);
-        slots.append(&mut self.slots);
+        self.heads = Words::default();
+        let used = self.len * Slot::BYTES;
+        let mut slots = Memory::map(capacity * Slot::BYTES)?;
+        slots.bytes_mut()[..used].copy_from_slice(&self.slots.bytes()[..used]);
         self.slots = slots;
-        self.heads = vec![NONE; capacity].into_boxed_slice();
-        for at in 0..self.slots.len() as u32 {
-            self.link_chain(at);
-        }
+        self.credits = (0..capacity as u32).map(|at| AtomicU8::new(self.credit(at))).collect();
+        self.heads = Words::map(capacity)?;
+        (0..capacity).for_each(|bucket| self.heads.set(bucket, NONE));
+        (0..self.len as u32).for_each(|at| self.link_chain(at));
+        Some(())
     }
 
     /// Checks that chains and queues hold each slot exactly once.
     #[cfg(test)]
     pub(crate) fn audit(&self) {
         let mut chained = 0;
-        for (bucket, head) in self.heads.iter().enumerate() {
-            let mut at = *head;
+        for bucket in 0..self.capacity() {
+            let mut at = self.heads.get(bucket).unwrap();
             while let Some(slot) = self.get(at) {
                 assert_eq!(self.bucket(slot.hash), bucket);
                 chained += 1;
@@ -212,7 +252,8 @@ impl Slab {
         assert_eq!(chained, self.len());
         let queued = self.audit_queue(Queue::Small) + self.audit_queue(Queue::Main);
         assert_eq!(queued, self.len());
-        assert_eq!(self.slots.capacity(), self.capacity(), "the array is as large as is charged");
+        assert_eq!(self.slots.bytes().len(), self.capacity() * Slot::BYTES, "as large as is charged");
+        assert_eq!(self.credits.len(), self.capacity());
     }
 
     #[cfg(test)]
@@ -221,7 +262,7 @@ impl Slab {
         let (mut newer, mut at, mut count, mut charge) = (NONE, ends.newest, 0, 0);
         while let Some(slot) = self.get(at) {
             assert_eq!((slot.newer, slot.queue), (newer, queue));
-            charge += slot.charge as usize;
+            charge += slot.entry.charge as usize;
             count += 1;
             assert!(count <= self.len(), "a queue is a cycle");
             (newer, at) = (at, slot.older);
@@ -230,78 +271,91 @@ impl Slab {
         count
     }
 
+    fn set(&mut self, at: u32, slot: &Slot) {
+        self.slots.set(at as usize * Slot::BYTES, slot.encode());
+    }
+
+    fn change(&mut self, at: u32, change: impl FnOnce(&mut Slot)) {
+        if let Some(mut slot) = self.get(at) {
+            change(&mut slot);
+            self.set(at, &slot);
+        }
+    }
+
     /// The capacity is a power of two. A shard is chosen by the high bits of the hash, a bucket by the low ones.
     #[inline]
-    const fn bucket(&self, hash: u64) -> usize {
-        hash as usize & self.heads.len().wrapping_sub(1)
+    fn bucket(&self, hash: u64) -> usize {
+        hash as usize & self.heads.len().saturating_sub(1)
     }
 
     fn link_chain(&mut self, at: u32) {
-        let bucket = self.bucket(self.slots[at as usize].hash);
-        self.slots[at as usize].chain = std::mem::replace(&mut self.heads[bucket], at);
+        let Some(slot) = self.get(at) else { return };
+        let bucket = self.bucket(slot.hash);
+        let chain = self.heads.get(bucket).unwrap_or(NONE);
+        self.set(at, &Slot { chain, ..slot });
+        self.heads.set(bucket, at);
     }
 
     fn unlink_chain(&mut self, at: u32) {
-        let next = self.slots[at as usize].chain;
-        *self.chain_link_to(at) = next;
+        if let Some(slot) = self.get(at) {
+            self.point_chain(slot.hash, at, slot.chain);
+        }
     }
 
-    /// The head or the chain field that points to this slot.
-    fn chain_link_to(&mut self, target: u32) -> &mut u32 {
-        let bucket = self.bucket(self.slots[target as usize].hash);
-        let mut before = NONE;
-        let mut at = self.heads[bucket];
-        while at != target {
-            before = at;
-            at = self.slots[at as usize].chain;
+    /// Makes the head or the slot in this hash's chain that points to `from` point to `to`.
+    fn point_chain(&mut self, hash: u64, from: u32, to: u32) {
+        let bucket = self.bucket(hash);
+        let mut at = self.heads.get(bucket).unwrap_or(NONE);
+        if at == from {
+            self.heads.set(bucket, to);
+            return;
         }
-        if before == NONE { &mut self.heads[bucket] } else { &mut self.slots[before as usize].chain }
+        while let Some(slot) = self.get(at) {
+            if slot.chain == from {
+                self.set(at, &Slot { chain: to, ..slot });
+                return;
+            }
+            at = slot.chain;
+        }
     }
 
     fn link_queue(&mut self, at: u32, queue: Queue) {
+        let Some(slot) = self.get(at) else { return };
         let ends = &mut self.ends[queue as usize];
-        let slot = &mut self.slots[at as usize];
-        (slot.queue, slot.newer, slot.older) = (queue, NONE, ends.newest);
-        ends.charge += slot.charge as usize;
+        ends.charge += slot.entry.charge as usize;
         let older = std::mem::replace(&mut ends.newest, at);
-        match self.slots.get_mut(older as usize) {
-            Some(slot) => slot.newer = at,
-            None => ends.oldest = at,
+        if older == NONE {
+            ends.oldest = at;
         }
+        self.set(at, &Slot { queue, newer: NONE, older, ..slot });
+        self.change(older, |slot| slot.newer = at);
     }
 
     fn unlink_queue(&mut self, at: u32) {
-        let slot = &self.slots[at as usize];
-        let (newer, older, queue, charge) = (slot.newer, slot.older, slot.queue, slot.charge);
-        self.point_neighbours(newer, older, queue, (newer, older));
-        self.ends[queue as usize].charge -= charge as usize;
+        let Some(slot) = self.get(at) else { return };
+        self.point_neighbours(&slot, (slot.newer, slot.older));
+        self.ends[slot.queue as usize].charge -= slot.entry.charge as usize;
     }
 
     /// Makes the newer neighbour's `older` and the older neighbour's `newer`, or the ends where there is no
     /// neighbour, point to `to.1` and `to.0`.
-    fn point_neighbours(&mut self, newer: u32, older: u32, queue: Queue, to: (u32, u32)) {
-        let ends = &mut self.ends[queue as usize];
-        match self.slots.get_mut(newer as usize) {
-            Some(slot) => slot.older = to.1,
-            None => ends.newest = to.1,
+    fn point_neighbours(&mut self, slot: &Slot, to: (u32, u32)) {
+        let ends = &mut self.ends[slot.queue as usize];
+        if slot.newer == NONE {
+            ends.newest = to.1;
         }
-        match self.slots.get_mut(older as usize) {
-            Some(slot) => slot.newer = to.0,
-            None => ends.oldest = to.0,
+        if slot.older == NONE {
+            ends.oldest = to.0;
         }
+        self.change(slot.newer, |newer| newer.older = to.1);
+        self.change(slot.older, |older| older.newer = to.0);
     }
 
     /// The slot that was at `from` is at `to`: whatever pointed to it follows.
     fn repoint(&mut self, from: u32, to: u32) {
-        let moved = &self.slots[to as usize];
-        let (newer, older, queue) = (moved.newer, moved.older, moved.queue);
-        self.point_neighbours(newer, older, queue, (to, to));
-        let bucket = self.bucket(self.slots[to as usize].hash);
-        let mut link = &mut self.heads[bucket];
-        while *link != from {
-            let at = *link;
-            link = &mut self.slots[at as usize].chain;
+        if let Some(moved) = self.get(to) {
+            self.point_neighbours(&moved, (to, to));
+            self.point_chain(moved.hash, from, to);
         }
-        *link = to;
     }
 }
