@@ -11,7 +11,7 @@ mod select;
 
 use bytes::BytesMut;
 use freshet_protocol::{Answer, Command, ErrPacket};
-use freshet_sql::{Effects, Temporary, TransactionEffect, Writes};
+use freshet_sql::{Effects, Writes};
 
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, split};
@@ -52,10 +52,10 @@ async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result
     }
     let effects = match command {
         // The default schema changes, and with it the environment.
-        Command::InitDb => Effects { session: true, ..no_effects() },
+        Command::InitDb => Effects { session: true, ..Effects::none() },
         // Retired commands that name a schema; today's servers refuse them.
-        Command::CreateDb | Command::DropDb => Effects { writes: Writes::Everything, ..no_effects() },
-        _ => no_effects(),
+        Command::CreateDb | Command::DropDb => Effects { writes: Writes::Everything, ..Effects::none() },
+        _ => Effects::none(),
     };
     session
         .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
@@ -74,18 +74,4 @@ fn unavailable(session: &mut Session, error: &freshet_upstream::Error) -> Result
 /// A packet that cannot be read.
 fn malformed() -> ErrPacket {
     ErrPacket::new(1835, "HY000", "Malformed communication packet")
-}
-
-/// What a command does that touches neither data nor session.
-pub(crate) fn no_effects() -> Effects {
-    Effects {
-        writes: Writes::Nothing,
-        transaction: TransactionEffect::None,
-        temporary: Temporary::None,
-        session: false,
-        locks_tables: None,
-        reads_last_statement: false,
-        sets_tracking: false,
-        unlogged: false,
-    }
 }

@@ -32,11 +32,10 @@ fn name_all(tables: &mut [TableName], default: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::no_effects;
 
     #[test]
     fn a_name_is_completed_only_where_its_schema_is_certain() {
-        let writes = |table| Effects { writes: Writes::Tables(vec![table]), ..no_effects() };
+        let writes = |table| Effects { writes: Writes::Tables(vec![table]), ..Effects::none() };
         let named = qualify(writes(TableName::bare("t")), Some("a"));
         assert_eq!(named.writes, Writes::Tables(vec![TableName::of("a", "t")]));
         let full = qualify(writes(TableName::of("b", "t")), None);
@@ -50,7 +49,7 @@ mod tests {
     #[test]
     fn a_temporary_table_in_an_uncertain_schema_may_be_anywhere() {
         let temporary = Temporary::Drops(vec![TableName::bare("t")]);
-        let effects = Effects { temporary, session: true, ..no_effects() };
+        let effects = Effects { temporary, session: true, ..Effects::none() };
         assert_eq!(qualify(effects, Some("a")).temporary, Temporary::Unknown);
     }
 }

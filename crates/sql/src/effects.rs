@@ -146,7 +146,7 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 
 impl Effects {
     /// Of a statement that changes nothing.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         Effects {
             writes: Writes::Nothing,
             transaction: TransactionEffect::None,
@@ -163,7 +163,7 @@ impl Effects {
     ///
     /// `unlogged` and `sets_tracking` stay off: who sets them names them, and where the text is not readable at all the
     /// server's own tracking of variables still tells.
-    pub(crate) fn worst() -> Self {
+    pub fn worst() -> Self {
         Effects {
             writes: Writes::Everything,
             transaction: TransactionEffect::MayCommit,

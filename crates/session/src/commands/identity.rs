@@ -1,9 +1,10 @@
 //! COM_CHANGE_USER and COM_RESET_CONNECTION: the session starts anew.
 
 use freshet_protocol::{ChangeUser, Command};
+use freshet_sql::Effects;
 use tracing::debug;
 
-use super::{malformed, no_effects, unavailable};
+use super::{malformed, unavailable};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, State, schema_of};
 
@@ -38,7 +39,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let effects = no_effects();
+    let effects = Effects::none();
     let command = Command::ResetConnection;
     let forward = Forward { payload: packet, command, effects: &effects, text: &[], capture: None };
     let relayed = session.forward(forward).await?;

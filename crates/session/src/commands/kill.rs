@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use freshet_protocol::{Command, ErrPacket};
+use freshet_sql::Effects;
 use tracing::debug;
 
 use super::query::{Query, forward};
-use super::{malformed, no_effects, unavailable};
+use super::{malformed, unavailable};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -41,13 +42,13 @@ fn target(session: &Session, id: u64) -> Target {
 /// KILL [CONNECTION | QUERY] id.
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id) {
-        Target::Server => forward(session, query.packet, query.text(), &no_effects()).await,
+        Target::Server => forward(session, query.packet, query.text(), &Effects::none()).await,
         Target::Client(thread_id) => {
             let text = query.text();
             let replaced =
                 [&text[..kill.id_at.start], thread_id.to_string().as_bytes(), &text[kill.id_at.end..]]
                     .concat();
-            forward(session, &query.with_text(&replaced), &replaced, &no_effects()).await
+            forward(session, &query.with_text(&replaced), &replaced, &Effects::none()).await
         }
         Target::Idle { own } => Ok(end_idle(session, kill.id, own, kill.query_only)),
     }
@@ -68,7 +69,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     };
     let mut payload = vec![Command::ProcessKill.byte()];
     payload.extend_from_slice(&id.to_le_bytes());
-    let effects = no_effects();
+    let effects = Effects::none();
     let command = Command::ProcessKill;
     session
         .forward(Forward { payload: &payload, command, effects: &effects, text: &[], capture: None })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_protocol::Command;
 use freshet_sql::{Effects, Flavor};
 
-use super::{no_effects, unavailable};
+use super::unavailable;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Prepared, Session};
 
@@ -24,7 +24,7 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
     let text = &packet[1..];
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let prepared = Arc::new(Prepared { effects });
-    let effects = no_effects();
+    let effects = Effects::none();
     let command = Command::StmtPrepare;
     let stripped = without_hint(session, text);
     let payload = stripped.as_deref().unwrap_or(packet);
@@ -82,5 +82,5 @@ fn effects_of(session: &Session, id: Option<u32>) -> Effects {
         Some(id) => session.state.prepared.get(&id),
         None => None,
     };
-    known.map_or_else(|| session.worst(), |it| it.effects.clone())
+    known.map_or_else(Effects::worst, |it| it.effects.clone())
 }

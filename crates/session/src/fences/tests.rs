@@ -1,8 +1,7 @@
 use super::*;
-use crate::commands::no_effects;
 
 fn write() -> Effects {
-    Effects { writes: Writes::Tables(vec![TableName::of("d", "t")]), ..no_effects() }
+    Effects { writes: Writes::Tables(vec![TableName::of("d", "t")]), ..Effects::none() }
 }
 
 fn relayed(gtids: &[&str]) -> Relayed {
@@ -21,13 +20,13 @@ fn is_exact(effects: &Effects, relayed: &Relayed) -> bool {
 #[test]
 fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
     assert!(is_exact(&write(), &relayed(&["0-1-7"])));
-    let commit = Effects { transaction: TransactionEffect::Ends, ..no_effects() };
+    let commit = Effects { transaction: TransactionEffect::Ends, ..Effects::none() };
     assert!(is_exact(&commit, &relayed(&["0-1-7"])));
 
     assert!(!is_exact(&write(), &relayed(&[])), "no GTID was reported");
     assert!(!is_exact(&write(), &relayed(&["0-1-7", "0-1-8"])), "two commits");
     assert!(!is_exact(&write(), &relayed(&["garbage"])));
-    let call = Effects { writes: Writes::Everything, ..no_effects() };
+    let call = Effects { writes: Writes::Everything, ..Effects::none() };
     assert!(!is_exact(&call, &relayed(&["0-1-7"])), "a procedure commits as often as it likes");
     let ddl = Effects { transaction: TransactionEffect::MayCommit, ..write() };
     assert!(!is_exact(&ddl, &relayed(&["0-1-7"])), "a definition may take several");

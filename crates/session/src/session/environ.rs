@@ -151,7 +151,7 @@ impl Session {
     /// statement since may have changed how quotes are read, a text with quotes may do anything.
     pub(crate) fn certain(&self, text: &[u8], effects: Effects) -> Effects {
         if self.environment().is_none() && text.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
-            return Effects { reads_last_statement: effects.reads_last_statement, ..self.worst() };
+            return Effects { reads_last_statement: effects.reads_last_statement, ..Effects::worst() };
         }
         let effects = qualify(effects, self.state.schema.as_deref());
         if effects.writes != Writes::Everything {
@@ -163,11 +163,6 @@ impl Session {
             known => known,
         };
         Effects { session: true, temporary, ..effects }
-    }
-
-    /// What a statement may do that is not understood.
-    pub(crate) fn worst(&self) -> Effects {
-        freshet_sql::effects(b"CALL unknown()", self.modes())
     }
 
     /// The environment, where it is known.

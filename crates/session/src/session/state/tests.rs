@@ -1,14 +1,13 @@
 use freshet_sql::TableName;
 
 use super::*;
-use crate::commands::no_effects;
 
 fn state() -> State {
     State::new(StatusFlags::AUTOCOMMIT)
 }
 
 fn creates(name: TableName) -> Effects {
-    Effects { temporary: Temporary::Creates(vec![name]), ..no_effects() }
+    Effects { temporary: Temporary::Creates(vec![name]), ..Effects::none() }
 }
 
 #[test]
@@ -23,7 +22,7 @@ fn a_temporary_table_counts_from_its_creations_attempt_until_its_drops_success()
     assert!(state.temporary.surely_shadow("d", "t"));
     assert!(!state.temporary.surely_shadow("D", "T"));
     assert!(!state.temporary.shadow("d", "u"));
-    let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..no_effects() };
+    let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..Effects::none() };
     state.ran(&drops, false);
     assert!(state.temporary.shadow("d", "t"), "the drop may fail");
     assert!(!state.temporary.surely_shadow("d", "t"), "the drop may succeed");
@@ -34,7 +33,7 @@ fn a_temporary_table_counts_from_its_creations_attempt_until_its_drops_success()
 #[test]
 fn a_procedure_may_hide_any_table() {
     let mut state = state();
-    state.ran(&Effects { temporary: Temporary::Unknown, ..no_effects() }, false);
+    state.ran(&Effects { temporary: Temporary::Unknown, ..Effects::none() }, false);
     assert!(matches!(state.temporary, TemporaryTables::Unknown));
     assert!(state.temporary.shadow("any", "table"));
     assert!(!state.temporary.surely_shadow("any", "table"));
@@ -43,9 +42,9 @@ fn a_procedure_may_hide_any_table() {
 #[test]
 fn locks_are_in_force_from_the_attempt_until_unlock_succeeds() {
     let mut state = state();
-    state.ran(&Effects { locks_tables: Some(true), ..no_effects() }, false);
+    state.ran(&Effects { locks_tables: Some(true), ..Effects::none() }, false);
     assert!(state.locked);
-    let unlock = Effects { locks_tables: Some(false), ..no_effects() };
+    let unlock = Effects { locks_tables: Some(false), ..Effects::none() };
     state.ran(&unlock, false);
     assert!(state.locked);
     state.ran(&unlock, true);
@@ -65,7 +64,7 @@ fn a_definition_may_rename_a_temporary_table() {
     let rename = Effects {
         writes: Writes::Tables(vec![TableName::of("d", "t"), TableName::of("d", "u")]),
         transaction: TransactionEffect::MayCommit,
-        ..no_effects()
+        ..Effects::none()
     };
     let mut without = state();
     without.ran(&rename, true);
