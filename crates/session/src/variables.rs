@@ -37,6 +37,8 @@ pub struct Globals {
     pub strip_comments: AtomicBool,
     /// `query_cache_wlock_invalidate`: no hits on a table that somebody holds under LOCK TABLES … WRITE.
     pub wlock_invalidate: AtomicBool,
+    /// Grows with every change of the others, so that sessions notice.
+    pub(crate) version: AtomicU64,
 }
 
 impl Default for Globals {
@@ -46,6 +48,7 @@ impl Default for Globals {
             min_res_unit: AtomicU64::new(4096),
             strip_comments: AtomicBool::new(false),
             wlock_invalidate: AtomicBool::new(false),
+            version: AtomicU64::new(0),
         }
     }
 }
@@ -55,6 +58,11 @@ impl Default for Globals {
 pub(crate) struct GlobalValues(u8, u64, bool, bool);
 
 impl Globals {
+    /// To be called after a change: a session that sees the new version sees the change.
+    fn changed(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
     pub(crate) fn values(&self) -> GlobalValues {
         GlobalValues(
             self.query_cache_type.load(Ordering::Relaxed),
@@ -69,6 +77,7 @@ impl Globals {
         self.min_res_unit.store(values.1, Ordering::Relaxed);
         self.strip_comments.store(values.2, Ordering::Relaxed);
         self.wlock_invalidate.store(values.3, Ordering::Relaxed);
+        self.changed();
     }
 }
 
@@ -311,7 +320,12 @@ impl Variable {
                 "HY000",
                 format!("Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL", self.name),
             )),
-            (_, scope) => (self.set)(target, scope == Scope::Global, value),
+            (_, Scope::Global) => {
+                let set = (self.set)(target, true, value);
+                target.globals.changed();
+                set
+            }
+            (_, Scope::Session | Scope::Unspecified) => (self.set)(target, false, value),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
         Err(_) => return session.refuse(&malformed()),
     };
     let query = Query { packet, text_at };
-    if let Some(key) = session.state.key
+    if let Some(key) = session.current_key()
         && select::from_memory(session, query.text(), key)
     {
         session.keep_alive().await?;

@@ -1,6 +1,7 @@
 //! Knowing the session's environment: opening the server's connection, setting it up, and reading what it is like.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, Put as _};
 use freshet_sql::{Effects, Flavor, Temporary, Writes};
@@ -129,7 +130,16 @@ impl Session {
 
     /// Decides whether the next statements may be answered from memory without another look, and under which key.
     pub(crate) fn refresh_key(&mut self) {
+        self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
         self.state.key = self.key_but_for_temporary_tables().filter(|_| self.state.temporary.is_empty());
+    }
+
+    /// The key of lookups without another look, unless a global variable has changed what it was decided with.
+    pub(crate) fn current_key(&mut self) -> Option<u32> {
+        if self.state.key_version != self.shared.globals.version.load(Ordering::Acquire) {
+            self.refresh_key();
+        }
+        self.state.key
     }
 
     /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.

@@ -158,6 +158,8 @@ pub(crate) struct State {
     pub(crate) last_hit: Vec<u8>,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
     pub(crate) key: Option<u32>,
+    /// The version of the global variables that `key` was decided with.
+    pub(crate) key_version: u64,
     /// When the server's connection was last used, in monotonic milliseconds.
     pub(crate) upstream_used_ms: u64,
 }
@@ -182,6 +184,7 @@ impl State {
             warnings: Vec::new(),
             last_hit: Vec::new(),
             key: None,
+            key_version: 0,
             upstream_used_ms: 0,
         }
     }
