@@ -157,7 +157,7 @@ impl Session {
 
     /// What a statement that ran may have changed of the session.
     fn changed(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed) {
-        self.state.ran(effects, relayed.error.is_none());
+        self.state.ran(effects, relayed.error.is_none(), changed_nothing(text, relayed));
         let explained = effects.session || effects.temporary != Temporary::None;
         if relayed.state_changed && !explained {
             // A trigger, most likely: it may have made a temporary table, or set a variable.
@@ -207,6 +207,14 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Whether the server has said of a single statement that it changed nothing of the session, temporary tables included.
+/// Of several in one text it says so only for those that end with an OK packet.
+fn changed_nothing(text: &[u8], relayed: &Relayed) -> bool {
+    let text = text.trim_ascii_end();
+    let single = !text.strip_suffix(b";").unwrap_or(text).contains(&b';');
+    single && relayed.error.is_none() && relayed.tells_changes && !relayed.state_changed
 }
 
 /// What the buffer for outgoing commands may keep, in bytes.

@@ -204,9 +204,12 @@ impl State {
         self.status & SESSION_FLAGS
     }
 
-    /// Notes what a statement may have done that ran, whether or not it succeeded.
-    pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
-        self.temporary.ran(effects);
+    /// Notes what a statement may have done that ran, whether or not it succeeded. `changed_nothing`: the server has said
+    /// that it left the session as it was, whatever a procedure might have done.
+    pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool, changed_nothing: bool) {
+        if !(changed_nothing && effects.temporary == Temporary::Unknown) {
+            self.temporary.ran(effects);
+        }
         self.locked |= effects.locks_tables == Some(true);
         self.tells_all |= effects.sets_tracking;
         if succeeded {
