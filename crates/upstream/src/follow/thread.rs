@@ -124,6 +124,12 @@ impl Follower {
     }
 
     fn got_to_know(&mut self, reached: &Reached) {
+        if reached.server.has_native_cache() {
+            warn!(
+                "the server's own query cache is on: it costs every statement that reaches the server, and saves nothing \
+                 behind this one; SET GLOBAL query_cache_type = OFF on the server itself"
+            );
+        }
         let least = reached.control.thread_id().min(reached.prober.thread_id());
         if least <= self.thread_id {
             self.shared.settling.server_restarted();
