@@ -8,15 +8,16 @@
 //! What is mapped and not in use is bounded: one chunk, and one in [`SLACK_SHARE`] of all blocks, for each shard. A block
 //! that was never written takes no memory, so an arena with little in it has little slack.
 //!
-//! An entry wastes half a block on average, and a body is copied in as many parts as it has runs of blocks. Measured
-//! (`examples/hit_cost.rs`): see the table in `cache`.
+//! An entry wastes half a block on average, each block 8 bytes for its link, and a body is copied in as many parts as it
+//! has runs of blocks. With blocks of 128 bytes, a result of 300 to 600 takes a fifth more than its bytes; with 256, a third.
+//! A hit costs the same within what other load on the machine hides, up to 8 KiB in one piece: 161 to 201 ns against 128.
 
 use crate::chunk::{BLOCK_BYTES, BLOCKS_PER_CHUNK, BLOCKS_PER_CHUNK_LOG2, Before, Chunk, Link, NONE};
 
 /// What a block takes, its link included, in bytes.
 pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + Link::BYTES;
-/// One in this many blocks may be free beside those of one chunk. Lower numbers move blocks less often: freeing one costs
-/// no more than moving this many in the long run, and mostly far less.
+/// One in this many blocks may be free beside those of one chunk; so chunks to be emptied are not quite full. A chunk's worth
+/// of blocks must be freed from one emptying to the next, so in the long run no more blocks are moved than freed.
 pub(crate) const SLACK_SHARE: usize = 32;
 /// Stands for how many blocks are in use where there is no chunk.
 const NO_CHUNK: u16 = u16::MAX;
@@ -100,7 +101,7 @@ impl Arena {
         self.chunks[chunk].read(at, 0, BLOCK_BYTES)
     }
 
-    /// Empties a chunk if that many blocks are free, and hands it out to be unmapped outside of the lock. `moved` is told
+    /// Empties a chunk if too many blocks are free, to be asked again until they are not, and hands it out to be unmapped outside of the lock. `moved` is told
     /// the slot and the new first block of each entry whose first block has moved.
     pub(crate) fn compact(&mut self, moved: &mut dyn FnMut(u32, u32)) -> Option<Chunk> {
         if self.free <= BLOCKS_PER_CHUNK + (self.free + self.in_use) / SLACK_SHARE {

@@ -2,26 +2,31 @@
 //!
 //! # Shape
 //!
-//! 64 shards, each an index and two queues behind a lock of its own (`shard`), and one budget for all of them
-//! (`budget`). A hash with a seed of this process chooses the shard; the whole key is compared.
+//! 64 shards, each an index and two queues (`slab`, `shard`) and memory for its entries (`arena`) behind a lock of its own,
+//! and one budget for all of them (`budget`). A hash with a seed of this process chooses the shard; the whole key is
+//! compared. Entries lie in blocks of one size, so that a change in the sizes of results leaves no holes that only the old
+//! sizes fit; large bodies lie apart (`large`). All of it is memory straight from the system (`memory`).
 //!
 //! # Bound
 //!
-//! `used()` counts every allocation at what the allocator takes for it: keys, bodies, dependencies, slots, hash chains,
-//! ghosts, and entries that were evicted while a hit still copies them. It is reserved before it is allocated and released
-//! after it is freed, so it exceeds `size()` at no moment; only when the size goes down it takes [`Cache::resize`] the time
-//! to evict. Outside of it are the cells ([`Freshness::FIXED_BYTES`]), the empty shards and the counters (about 20 KiB).
+//! `used()` counts all blocks that hold something, with their links, large bodies in whole pages, slots, hash chains,
+//! ghosts, and large bodies that were evicted while a hit still copies them. It is reserved before it is taken and
+//! released after it is given back, so it exceeds `size()` at no moment; only when the size goes down it takes
+//! [`Cache::resize`] the time to evict. Outside of it are the cells ([`Freshness::FIXED_BYTES`]), the empty shards and the
+//! counters (about 20 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
+//! one chunk (136 KiB) per shard and one block in 32, and the rest of the last page of each shard's arrays (12 KiB).
 //!
-//! What a process holds is more than what is used, by what the allocator cannot give back. With one mix of sizes that was
-//! 12 to 25 % of a cache of 96 MiB (mimalloc with its purge delay of a second; `tests/memory.rs`). After the sizes of results change from hundreds of bytes to tens of
-//! thousands it was up to twice, until the small ones that stayed are evicted: each keeps a page of the allocator.
+//! So the process holds little more than that: after the sizes of results changed from hundreds of bytes to tens of
+//! thousands and back, mixed, on other threads, it was resident with 106 to 117 % of a cache of 96 MiB at any moment,
+//! and with 6 % when it was cleared (`tests/memory.rs`).
 //!
 //! # Locks
 //!
 //! A lookup takes its shard's lock *shared*; hits do not exclude each other. An insert, an eviction or a
-//! removal takes it exclusively, for some loads and stores: entries are built before and freed after, and there is never
-//! more than one shard locked by a thread. What a hit does with the entry (copy it) is done under the
-//! shared lock for small bodies, and for bodies above [`COPIED_UNDER_LOCK_MAX`] after it, on a counted reference.
+//! removal takes it exclusively, for a copy of what is stored and some loads and stores; memory goes back to the system
+//! outside of it, and there is never more than one shard locked by a thread. What a hit does with the entry (copy it) is
+//! done under the shared lock, and for large bodies, of 256 KiB and more, after it, on a counted reference. Those are also
+//! written before the lock is taken.
 //!
 //! Measured with `examples/hit_cost.rs` on two cores that others used too, 200 bytes copied, 20,000 keys where spread;
 //! nanoseconds from one hit of a thread to its next:
@@ -32,7 +37,7 @@
 //! | shared lock | 21 to 24 | 47 to 158 | 56 to 66 | 90 to 136 |
 //! | shared lock and a counted reference | 32 to 36 | 87 to 278 | 58 to 61 | 113 to 122 |
 //! | mutex | 21 to 33 | 43 to 198 | 57 to 61 | 107 to 143 |
-//! | **this store**: the first, with rule, queues, bound, counters | 46 to 49 | 172 to 248 | 150 to 165 | 211 to 284 |
+//! | **this store**: the first, with rule, queues, bound, counters | 47 to 57 | 91 to 260 | 131 to 176 | 195 to 342 |
 //! | the rule alone | 6 to 11 | 6 to 14 | 6 to 9 | 6 to 13 |
 //!
 //! A mutex costs the same until a body is large or its holder is descheduled; then all who want the shard sleep. At 64 KiB
@@ -53,6 +58,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Try
 /// A power of two. The top bits of the hash choose one.
 const SHARDS: usize = 1 << SHARDS_LOG2;
 const SHARDS_LOG2: u32 = 6;
+/// Keys are copied and compared under the lock, so a longer one is refused. In bytes.
+const TEXT_MAX: usize = 256 << 10;
 /// One insert evicts no more entries than this; a result that needs more is not stored.
 const EVICTIONS_PER_INSERT_MAX: usize = 1 << 16;
 /// How often an insert makes room for a shard's first index before it gives up, because others took the room.
@@ -80,7 +87,7 @@ pub enum Lookup<R> {
 pub enum Insert {
     /// It is stored, or one of the same key that is at least as new is.
     Stored,
-    /// Larger than the limit for one result, or than the whole cache.
+    /// Larger than the limit for one result, or than the whole cache; or under a key of more than 256 KiB.
     TooLarge,
     /// No room could be made for it now.
     NoRoom,
@@ -247,7 +254,7 @@ impl Cache {
         let charge = in_blocks.saturating_add(in_large).saturating_add(FIRST_INDEX_BYTES);
         if size == 0 {
             Err(Insert::Off)
-        } else if fill.body.len() > self.limit() || charge > size || key.text.len() > u32::MAX as usize {
+        } else if fill.body.len() > self.limit() || charge > size || key.text.len() > TEXT_MAX {
             Err(Insert::TooLarge)
         } else if !self.freshness.is_followed() {
             Err(Insert::NotLive)
@@ -299,17 +306,30 @@ impl Cache {
         self.budget.reserve(bytes)
     }
 
-    /// Evicts one entry of the next shard that has any. The victim is freed outside of the lock.
+    /// Evicts one entry of the next shard that holds its share or more, so that chance does not fill some and empty others.
+    /// The victim is freed outside of the lock.
     fn evict_one(&self) -> bool {
-        for _ in 0..SHARDS {
-            let at = self.victims.fetch_add(1, Ordering::Relaxed) % SHARDS;
-            let victim = self.shards[at].write().evict(&self.budget, &self.is_dead());
-            if let Some(victim) = victim {
-                self.count_removed(&victim);
-                return true;
+        let share = self.used() / SHARDS;
+        // In the second round any shard will do: what is used may be indexes, and others insert and evict meanwhile.
+        for least in [share, 0] {
+            for _ in 0..SHARDS {
+                if self.evict_from_next(least) {
+                    return true;
+                }
             }
         }
         false
+    }
+
+    fn evict_from_next(&self, least: usize) -> bool {
+        let at = self.victims.fetch_add(1, Ordering::Relaxed) % SHARDS;
+        let mut shard = self.shards[at].write();
+        let victim = if shard.holds(least) { shard.evict(&self.budget, &self.is_dead()) } else { None };
+        drop(shard);
+        if let Some(victim) = &victim {
+            self.count_removed(victim);
+        }
+        victim.is_some()
     }
 
     fn count_removed(&self, removed: &Left) {

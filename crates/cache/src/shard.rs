@@ -82,7 +82,7 @@ pub(crate) struct Left {
 #[expect(dead_code, reason = "nobody reads what is to be dropped")]
 struct Memory {
     large: Option<Arc<Large>>,
-    chunk: Option<Chunk>,
+    chunks: Vec<Chunk>,
     arena: Option<Arena>,
 }
 
@@ -203,8 +203,9 @@ impl Shard {
         budget.release(blocks * BLOCK_CHARGE);
         let large = self.larges.remove(&header.large);
         let slab = &mut self.slab;
-        let chunk = self.arena.compact(&mut |slot, head| slab.set_head(slot, head));
-        Left { was_dead: false, memory: Memory { large, chunk, arena: None } }
+        let compact = || self.arena.compact(&mut |slot, head| slab.set_head(slot, head));
+        let chunks = std::iter::from_fn(compact).collect();
+        Left { was_dead: false, memory: Memory { large, chunks, arena: None } }
     }
 
     /// Takes out the entry that is worth least.
@@ -257,6 +258,12 @@ impl Shard {
     /// Everything that is charged for this shard, bodies that are kept apart excepted.
     pub(crate) fn charge(&self) -> usize {
         bytes_for(self.slab.capacity()) + self.arena.in_use() * BLOCK_CHARGE
+    }
+
+    /// Whether index and entries, large bodies included, take so many bytes.
+    pub(crate) fn holds(&self, bytes: usize) -> bool {
+        let entries = self.slab.queue_charge(Queue::Small) + self.slab.queue_charge(Queue::Main);
+        bytes_for(self.slab.capacity()) + entries * BLOCK_CHARGE >= bytes
     }
 
     /// Everything that is charged for this shard; checks the index and the arena on the way.

@@ -3,7 +3,7 @@
 //!
 //! One test alone in its process, so that nothing else takes memory.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::single_range_in_vec_init)]
 
 use freshet_cache::{Cache, Fill, Freshness, Key};
 use std::ops::Range;

@@ -66,6 +66,11 @@ fn every_refusal_has_its_reason() {
     assert_eq!(cache.insert(q, fill(1, &[], vec![0; 101])), Insert::TooLarge);
     cache.set_limit(MIB);
     assert_eq!(cache.insert(q, fill(1, &[], vec![0; 64 << 10])), Insert::TooLarge);
+    cache.resize(MIB);
+    assert_eq!(cache.insert(key(1, &[b' '; TEXT_MAX + 1]), fill(1, &[], vec![])), Insert::TooLarge);
+    assert_eq!(cache.insert(key(1, &[b' '; TEXT_MAX]), fill(1, &[], vec![1])), Insert::Stored);
+    assert_eq!(body_of(&cache, key(1, &[b' '; TEXT_MAX])), Lookup::Hit(vec![1]), "a key in many pieces");
+    cache.clear();
     freshness.stamp(deps.rows, Position::new(2));
     assert_eq!(cache.insert(q, fill(1, &[deps.rows], vec![])), Insert::Stale);
     assert_eq!(cache.insert(q, fill(2, &[deps.rows], vec![])), Insert::Stored);
@@ -282,4 +287,17 @@ fn act(cache: &Cache, thread: u64, n: u64) {
         }
     }
     assert!(cache.used() <= MIB, "the bound holds at every moment");
+}
+
+/// Each shard lives from its share of the memory, however long results come and go by chance.
+#[test]
+fn shards_stay_alike() {
+    let cache = live(4 * MIB);
+    for n in 0..400_000u32 {
+        cache.insert(key(n, b"q"), fill(1, &[], vec![1; 300]));
+    }
+    let mut lens: Vec<usize> = cache.shards.iter().map(|locked| locked.read().len()).collect();
+    lens.sort_unstable();
+    let mean = cache.entries() / SHARDS;
+    assert!(lens[0] > mean / 2 && lens[SHARDS - 1] < mean * 2, "mean {mean}, all {lens:?}");
 }
