@@ -161,7 +161,7 @@ fn what_users_expect_to_be_cached_is() {
             "/* hello */ SELECT v FROM t",
             "SELECT v /* in the middle */ FROM t -- and at the end",
             "select V from T as t where ID = 1 and 1".to_lowercase().as_str(),
-            "SELECT VERSION(), MD5(w), UPPER(w) FROM t",
+            "SELECT VERSION(), SHA2(w, 256), UPPER(w) FROM t",
             "SELECT DATE_FORMAT(d, '%Y') FROM t",
             "SELECT DISTINCT v FROM t ORDER BY v LIMIT 1 OFFSET 1",
             "SELECT v FROM w WHERE id = 1",
