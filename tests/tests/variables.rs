@@ -76,7 +76,11 @@ fn a_global_type_reaches_new_sessions_and_off_all() {
         let _ = counted.prime(&mut earlier, READ);
         run(&mut conn, &["SET GLOBAL query_cache_type = OFF"]);
         assert_eq!(hits_of(&mut conn, READ), 0);
-        assert_eq!(counted.hits_of(&mut earlier, READ, 3), 0, "a session that was already reading from memory");
+        assert_eq!(
+            counted.hits_of(&mut earlier, READ, 3),
+            0,
+            "a session that was already reading from memory"
+        );
         let mut other = connect(freshet.target(), "vars_global");
         assert_eq!(value(&mut other, "query_cache_type"), "OFF");
         let refused = answer(&mut other, "SET SESSION query_cache_type = ON");
