@@ -187,21 +187,19 @@ pub(crate) fn settle(
     relayed: &Relayed,
     flavor: Flavor,
 ) {
-    let still_open = relayed.status.is_some_and(|status| status.contains(StatusFlags::IN_TRANS));
-    if !still_open {
+    let is_open = relayed.status.map(|status| status.contains(StatusFlags::IN_TRANS));
+    // An error says nothing of the transaction, which goes on after most of them.
+    if is_open == Some(false) {
         pending.deps.clear();
     }
     if let Some(in_flight) = in_flight {
-        in_flight.settle(outcome(effects, relayed, still_open, flavor));
+        in_flight.settle(outcome(effects, relayed, is_open != Some(false), flavor));
     }
 }
 
 /// What became of a commit, as exactly as the answer says. GTIDs are taken at their word where the statement commits
 /// one transaction; everything else is bounded by a position that is read afterwards.
 fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavor) -> Outcome {
-    if relayed.ran_nothing() {
-        return Outcome::Nothing;
-    }
     let one_transaction = relayed.error.is_none()
         && relayed.results == 1
         && !still_open
@@ -220,18 +218,14 @@ fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavo
 /// For a session that keeps its writes out of the binlog: no event will tell of them, so what they reach is stamped
 /// here, above every position that an answer may already rest on.
 ///
-/// No transaction ends at that position: it lies within the event that comes next. So where all that is applied is
-/// visible too, it can be given out at once as applied and visible, and answers are stored again; elsewhere the next
-/// commit passes it.
+/// No transaction ends at that position, which lies within the event that comes next, and nothing gives it out: what is
+/// stamped is stored again after the next commit that is logged. To give it out would move on by one with each unlogged
+/// write, and at last past real transactions.
 pub(crate) fn stamp_unlogged(deps: &[Dep], freshness: &Freshness) {
     let (visible, applied) = (freshness.visible(), freshness.applied());
     let at = Position::new(visible.max(applied).get().saturating_add(1));
     for dep in deps {
         freshness.stamp(*dep, at);
-    }
-    if visible >= applied {
-        freshness.publish_applied(at);
-        freshness.publish_visible(at);
     }
 }
 

@@ -81,15 +81,7 @@ pub(crate) struct Relayed {
     pub(crate) captured: Option<Captured>,
 }
 
-/// ER_PARSE_ERROR.
-const PARSE_ERROR: u16 = 1064;
-
 impl Relayed {
-    /// Whether the server did not understand the (first) statement, so that nothing ran.
-    pub(crate) fn ran_nothing(&self) -> bool {
-        self.error == Some(PARSE_ERROR) && self.results == 0
-    }
-
     /// Takes over what a packet says.
     fn note(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
         if let Some(status) = seen.status {

@@ -53,15 +53,27 @@ fn unlogged_writes_are_stamped_above_all_that_answers_may_rest_on() {
 }
 
 #[test]
-fn on_a_quiet_server_answers_are_stored_again_after_an_unlogged_write() {
+fn unlogged_writes_never_move_past_a_transaction_that_is_still_to_come() {
     let freshness = Freshness::new();
     freshness.publish_applied(Position::new(10));
     freshness.publish_visible(Position::new(10));
     let dep = freshness.table("d", "t").definition;
-    stamp_unlogged(&[dep], &freshness);
-    assert_eq!(freshness.valid_from(), Position::new(11));
-    // With a transaction applied that may not be visible yet, nothing is claimed of it.
-    freshness.publish_applied(Position::new(50));
-    stamp_unlogged(&[dep], &freshness);
-    assert_eq!(freshness.visible(), Position::new(11));
+    for _ in 0..1000 {
+        stamp_unlogged(&[dep], &freshness);
+    }
+    assert_eq!((freshness.applied(), freshness.visible()), (Position::new(10), Position::new(10)));
+    assert_eq!(freshness.stamp_of(dep), Position::new(11));
+}
+
+#[test]
+fn an_error_leaves_the_transaction_with_what_it_wrote() {
+    let mut pending = Pending { deps: vec![Dep::EVERYTHING] };
+    let failed = Relayed { error: Some(1062), ..Relayed::default() };
+    settle(&mut pending, None, &write(), &failed, Flavor::MySql);
+    assert!(!pending.is_empty());
+    let open = Relayed { status: Some(StatusFlags::IN_TRANS), ..Relayed::default() };
+    settle(&mut pending, None, &write(), &open, Flavor::MySql);
+    assert!(!pending.is_empty());
+    settle(&mut pending, None, &write(), &relayed(&[]), Flavor::MySql);
+    assert!(pending.is_empty());
 }

@@ -16,6 +16,8 @@ const TRACKED_BY_DEFAULT: [&[u8]; 5] = [
 pub(crate) struct Filter {
     /// What the client and we agreed on.
     pub(crate) capabilities: Capabilities,
+    /// The server reports the state of transactions of its own accord, as MySQL does.
+    pub(crate) tells_transactions: bool,
     /// The client has set the tracking up for itself: it is told everything.
     pub(crate) tells_all: bool,
 }
@@ -52,7 +54,7 @@ impl Filter {
         if tracks && (self.tells_all || !ok.status.contains(StatusFlags::SESSION_STATE_CHANGED)) {
             return Ok(None);
         }
-        ok.changes.retain(|change| tracks && is_default(change));
+        ok.changes.retain(|change| tracks && self.is_default(change));
         if ok.changes.is_empty() {
             ok.status.remove(StatusFlags::SESSION_STATE_CHANGED);
         }
@@ -72,21 +74,22 @@ impl Filter {
         payload[high] &= !STATE_CHANGED_HIGH;
         Some(payload)
     }
+
+    /// What a client is told without our asking.
+    fn is_default(&self, change: &StateChange) -> bool {
+        match change {
+            StateChange::TransactionState(_) => self.tells_transactions,
+            StateChange::SystemVariable { name, .. } => TRACKED_BY_DEFAULT.contains(&name.as_slice()),
+            StateChange::Gtids(_)
+            | StateChange::SessionState(_)
+            | StateChange::TransactionCharacteristics(_) => false,
+            _ => true,
+        }
+    }
 }
 
 /// The high byte of SESSION_STATE_CHANGED.
 const STATE_CHANGED_HIGH: u8 = (StatusFlags::SESSION_STATE_CHANGED.bits() >> 8) as u8;
-
-fn is_default(change: &StateChange) -> bool {
-    match change {
-        StateChange::SystemVariable { name, .. } => TRACKED_BY_DEFAULT.contains(&name.as_slice()),
-        StateChange::Gtids(_)
-        | StateChange::SessionState(_)
-        | StateChange::TransactionState(_)
-        | StateChange::TransactionCharacteristics(_) => false,
-        _ => true,
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use freshet_cache::Dep;
 use freshet_protocol::{Command, put_packet};
-use freshet_sql::{Effects, Temporary, Writes};
+use freshet_sql::{Effects, Flavor, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use tokio::io::AsyncWriteExt as _;
 
@@ -130,7 +130,11 @@ impl Session {
         command: Command,
         capture: Option<Capture>,
     ) -> Result<Relayed, Lost> {
-        let filter = Filter { capabilities: self.capabilities(), tells_all: self.state.tells_all };
+        let filter = Filter {
+            capabilities: self.capabilities(),
+            tells_transactions: self.flavor() == Flavor::MySql,
+            tells_all: self.state.tells_all,
+        };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
@@ -142,7 +146,7 @@ impl Session {
         if let Some(status) = relayed.status {
             self.state.status = status;
         }
-        if !relayed.ran_nothing() {
+        if !ran_nothing(text, relayed) {
             self.changed(effects, text, relayed);
         }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
@@ -187,7 +191,8 @@ impl Session {
 
     /// Reads an answer that the client is not to see.
     async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
-        let filter = Filter { capabilities: self.capabilities(), tells_all: false };
+        let filter =
+            Filter { capabilities: self.capabilities(), tells_transactions: false, tells_all: false };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
@@ -207,6 +212,57 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// ER_PARSE_ERROR.
+const PARSE_ERROR: u16 = 1064;
+
+/// The words with which something can start that runs: a routine may raise the same error after anything it has done.
+const RUNS: [&[u8]; 34] = [
+    b"alter",
+    b"analyze",
+    b"begin",
+    b"binlog",
+    b"call",
+    b"case",
+    b"check",
+    b"create",
+    b"delete",
+    b"desc",
+    b"describe",
+    b"do",
+    b"drop",
+    b"execute",
+    b"explain",
+    b"for",
+    b"get",
+    b"handler",
+    b"if",
+    b"insert",
+    b"load",
+    b"loop",
+    b"prepare",
+    b"rename",
+    b"repeat",
+    b"replace",
+    b"select",
+    b"set",
+    b"show",
+    b"table",
+    b"update",
+    b"values",
+    b"while",
+    b"with",
+];
+
+/// Whether the server did not understand a text whose first word is none, so that nothing of it ran.
+fn ran_nothing(text: &[u8], relayed: &Relayed) -> bool {
+    let text = text.trim_ascii_start();
+    let word = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    relayed.error == Some(PARSE_ERROR)
+        && relayed.results == 0
+        && !word.is_empty()
+        && !RUNS.iter().any(|runs| word.eq_ignore_ascii_case(runs))
 }
 
 /// Whether the server has said of a single statement that it changed nothing of the session, temporary tables included.

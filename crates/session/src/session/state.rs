@@ -92,8 +92,10 @@ impl TemporaryTables {
         let Self::Known(tables) = self else { return };
         match &effects.temporary {
             Temporary::Creates(made) => {
+                // ALTER TABLE … RENAME names the old and the new one: which of them is there now is not certain.
+                let created = effects.writes == Writes::Nothing;
                 for table in made {
-                    tables.insert(key(table), Existence::Sure);
+                    tables.insert(key(table), if created { Existence::Sure } else { Existence::Maybe });
                 }
             }
             Temporary::Drops(gone) => {

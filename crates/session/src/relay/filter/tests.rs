@@ -18,7 +18,7 @@ fn passed(packet: &OkPacket, client: Capabilities, tells_all: bool) -> OkPacket 
     let payload = packet.encode(upstream, 0);
     let seen =
         Seen { part: Part::Ok, last: true, status: Some(packet.status), status_at: None, warnings: None };
-    let filter = Filter { capabilities: client, tells_all };
+    let filter = Filter { capabilities: client, tells_transactions: false, tells_all };
     let rewritten = filter.rewritten(&seen, &payload, upstream).unwrap();
     OkPacket::parse(rewritten.as_deref().unwrap_or(&payload), client).unwrap()
 }
@@ -69,7 +69,7 @@ fn an_eof_packet_announces_no_changes() {
         status_at: Some(3),
         warnings: Some(0),
     };
-    let filter = Filter { capabilities: BASE, tells_all: false };
+    let filter = Filter { capabilities: BASE, tells_transactions: false, tells_all: false };
     let rewritten = filter.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE).unwrap();
     assert_eq!(rewritten, Some(vec![0xfe, 0, 0, 1, 0]));
     assert_eq!(Filter { tells_all: true, ..filter }.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE), Ok(None));
