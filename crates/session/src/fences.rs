@@ -58,11 +58,13 @@ pub(crate) struct Reach {
     pub(crate) deps: Vec<Dep>,
     /// Others may see it before the commit.
     pub(crate) at_once: bool,
+    /// It runs triggers or functions, of which nothing is known here, or may do so.
+    pub(crate) runs_unknown_code: bool,
 }
 
 impl Reach {
     fn everything() -> Self {
-        Self { deps: vec![Dep::EVERYTHING], at_once: true }
+        Self { deps: vec![Dep::EVERYTHING], at_once: true, runs_unknown_code: true }
     }
 }
 
@@ -77,7 +79,9 @@ pub(crate) async fn reach(
     match writes {
         Writes::Nothing => Reach::default(),
         Writes::Everything => Reach::everything(),
-        Writes::Schema(schema) => Reach { deps: vec![freshness.schema(schema)], at_once: true },
+        Writes::Schema(schema) => {
+            Reach { deps: vec![freshness.schema(schema)], at_once: true, runs_unknown_code: false }
+        }
         Writes::Tables(tables) => {
             let mut reach = Reach::default();
             for TableName { schema: named, name } in tables {

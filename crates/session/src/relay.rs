@@ -69,8 +69,6 @@ pub(crate) struct Relayed {
     pub(crate) session_changed: bool,
     /// Session state of any kind has changed: also by a trigger or a function, of which no statement tells.
     pub(crate) state_changed: bool,
-    /// The last packet was one that tells of such changes.
-    pub(crate) tells_changes: bool,
     /// The default schema, where it was reported.
     pub(crate) schema: Option<Vec<u8>>,
     /// Whether anything holds for the present or the next transaction alone, where the server said so.
@@ -100,9 +98,7 @@ impl Relayed {
     }
 
     fn note_ok(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
-        let ok = filter::as_ok(seen, payload, capabilities)?;
-        self.tells_changes = ok.is_some();
-        let Some(ok) = ok else { return Ok(()) };
+        let Some(ok) = filter::as_ok(seen, payload, capabilities)? else { return Ok(()) };
         self.affected_rows += ok.affected_rows;
         for change in &ok.changes {
             match change {

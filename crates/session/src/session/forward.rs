@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use freshet_cache::Dep;
 use freshet_protocol::{Command, put_packet};
-use freshet_sql::{Effects, Flavor, Temporary, Writes};
+use freshet_sql::{Effects, Flavor, Temporary, TransactionEffect, Writes};
 use freshet_upstream::follow::now_ms;
 use tokio::io::AsyncWriteExt as _;
 
@@ -76,10 +76,14 @@ impl Session {
 
     /// Raises what must stand before the statement is sent.
     async fn raise(&mut self, effects: &Effects) -> Option<InFlight> {
+        self.state.runs_unknown_code = false;
         if effects.writes == Writes::Nothing && self.state.pending.is_empty() {
             return None;
         }
         let reach = self.reach(effects).await;
+        // A definition runs no trigger; the table that it makes is not known before.
+        self.state.runs_unknown_code =
+            reach.runs_unknown_code && effects.transaction == TransactionEffect::None;
         let transacting = !self.state.autocommits();
         let thread = self.thread();
         let shared = &self.shared;
@@ -161,10 +165,11 @@ impl Session {
 
     /// What a statement that ran may have changed of the session.
     fn changed(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed) {
-        self.state.ran(effects, relayed.error.is_none(), changed_nothing(text, relayed));
+        self.state.ran(effects, relayed.error.is_none());
         let explained = effects.session || effects.temporary != Temporary::None;
-        if relayed.state_changed && !explained {
-            // A trigger, most likely: it may have made a temporary table, or set a variable.
+        if self.state.runs_unknown_code || relayed.state_changed && !explained {
+            // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
+            // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
             self.state.temporary = TemporaryTables::Unknown;
             self.state.environment = Known::Unknown;
         }
@@ -263,14 +268,6 @@ fn ran_nothing(text: &[u8], relayed: &Relayed) -> bool {
         && relayed.results == 0
         && !word.is_empty()
         && !RUNS.iter().any(|runs| word.eq_ignore_ascii_case(runs))
-}
-
-/// Whether the server has said of a single statement that it changed nothing of the session, temporary tables included.
-/// Of several in one text it says so only for those that end with an OK packet.
-fn changed_nothing(text: &[u8], relayed: &Relayed) -> bool {
-    let text = text.trim_ascii_end();
-    let single = !text.strip_suffix(b";").unwrap_or(text).contains(&b';');
-    single && relayed.error.is_none() && relayed.tells_changes && !relayed.state_changed
 }
 
 /// What the buffer for outgoing commands may keep, in bytes.

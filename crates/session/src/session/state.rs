@@ -146,6 +146,8 @@ pub(crate) struct State {
     pub(crate) one_shot: bool,
     /// The client has set session tracking up for itself.
     pub(crate) tells_all: bool,
+    /// The statement under way runs code of which nothing is known here.
+    pub(crate) runs_unknown_code: bool,
     /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
@@ -178,6 +180,7 @@ impl State {
             wlock: None,
             one_shot: false,
             tells_all: false,
+            runs_unknown_code: false,
             unlogged: false,
             pending: Pending::default(),
             prepared: HashMap::default(),
@@ -206,12 +209,9 @@ impl State {
         self.status & SESSION_FLAGS
     }
 
-    /// Notes what a statement may have done that ran, whether or not it succeeded. `changed_nothing`: the server has said
-    /// that it left the session as it was, whatever a procedure might have done.
-    pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool, changed_nothing: bool) {
-        if !(changed_nothing && effects.temporary == Temporary::Unknown) {
-            self.temporary.ran(effects);
-        }
+    /// Notes what a statement may have done that ran, whether or not it succeeded.
+    pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
+        self.temporary.ran(effects);
         self.locked |= effects.locks_tables == Some(true);
         self.tells_all |= effects.sets_tracking;
         if succeeded {

@@ -14,30 +14,27 @@ fn creates(name: TableName) -> Effects {
 fn a_temporary_table_counts_from_its_creations_attempt_until_its_drops_success() {
     let mut state = state();
     let creation = creates(TableName::of("d", "t"));
-    state.ran(&creation, false, false);
+    state.ran(&creation, false);
     assert!(state.temporary.shadow("d", "t"));
     assert!(state.temporary.shadow("D", "T"), "the server may not tell them apart");
     assert!(!state.temporary.surely_shadow("d", "t"), "the creation may fail");
-    state.ran(&creation, true, false);
+    state.ran(&creation, true);
     assert!(state.temporary.surely_shadow("d", "t"));
     assert!(!state.temporary.surely_shadow("D", "T"));
     assert!(!state.temporary.shadow("d", "u"));
     let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..Effects::none() };
-    state.ran(&drops, false, false);
+    state.ran(&drops, false);
     assert!(state.temporary.shadow("d", "t"), "the drop may fail");
     assert!(!state.temporary.surely_shadow("d", "t"), "the drop may succeed");
-    state.ran(&drops, true, false);
+    state.ran(&drops, true);
     assert!(state.temporary.is_empty());
 }
 
 #[test]
 fn a_procedure_may_hide_any_table() {
     let mut state = state();
-    state.ran(&Effects { temporary: Temporary::Unknown, ..Effects::none() }, false, false);
+    state.ran(&Effects { temporary: Temporary::Unknown, ..Effects::none() }, false);
     assert!(matches!(state.temporary, TemporaryTables::Unknown));
-    let mut told = self::state();
-    told.ran(&Effects { temporary: Temporary::Unknown, ..Effects::none() }, true, true);
-    assert!(told.temporary.is_empty(), "the server has said that it made none");
     assert!(state.temporary.shadow("any", "table"));
     assert!(!state.temporary.surely_shadow("any", "table"));
 }
@@ -45,12 +42,12 @@ fn a_procedure_may_hide_any_table() {
 #[test]
 fn locks_are_in_force_from_the_attempt_until_unlock_succeeds() {
     let mut state = state();
-    state.ran(&Effects { locks_tables: Some(true), ..Effects::none() }, false, false);
+    state.ran(&Effects { locks_tables: Some(true), ..Effects::none() }, false);
     assert!(state.locked);
     let unlock = Effects { locks_tables: Some(false), ..Effects::none() };
-    state.ran(&unlock, false, false);
+    state.ran(&unlock, false);
     assert!(state.locked);
-    state.ran(&unlock, true, false);
+    state.ran(&unlock, true);
     assert!(!state.locked);
 }
 
@@ -70,10 +67,10 @@ fn a_definition_may_rename_a_temporary_table() {
         ..Effects::none()
     };
     let mut without = state();
-    without.ran(&rename, true, false);
+    without.ran(&rename, true);
     assert!(without.temporary.is_empty());
     let mut with = state();
-    with.ran(&creates(TableName::of("d", "t")), true, false);
-    with.ran(&rename, true, false);
+    with.ran(&creates(TableName::of("d", "t")), true);
+    with.ran(&rename, true);
     assert!(matches!(with.temporary, TemporaryTables::Unknown));
 }
