@@ -4,12 +4,14 @@
 mod gtid;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use freshet_cache::{Dep, Fence, Freshness, Position};
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, TableName, TransactionEffect, Writes};
 use freshet_upstream::settle::Outcome;
 use freshet_upstream::upstream::Upstream;
+use freshet_upstream::{CatalogError, TableInfo};
 
 use crate::relay::Relayed;
 
@@ -89,8 +91,10 @@ pub(crate) async fn reach(
                 if shadowed(schema, name) {
                     continue;
                 }
-                if !add_table(&mut reach, (schema, name), freshness, upstream).await {
-                    return Reach::everything();
+                match add_table(&mut reach, (schema, name), freshness, upstream).await {
+                    Added::Whole => {}
+                    Added::RunsUnknownCode => return Reach::everything(),
+                    Added::NotKnownNow => return Reach { runs_unknown_code: false, ..Reach::everything() },
                 }
             }
             reach
@@ -98,22 +102,48 @@ pub(crate) async fn reach(
     }
 }
 
-/// Adds one table; `false` if what it reaches is not known.
+/// What became of a table that was to be added.
+enum Added {
+    Whole,
+    /// Triggers, and functions in a view, do what nobody here knows.
+    RunsUnknownCode,
+    /// Its definition is being changed, or cannot be read.
+    NotKnownNow,
+}
+
+/// How often, and how long apart, a definition that is being changed is asked for again before a write goes out under a
+/// fence on everything.
+const SETTLING_TRIES: u32 = 4;
+const SETTLING_PAUSE: Duration = Duration::from_millis(5);
+
+/// Adds one table.
 async fn add_table(
     reach: &mut Reach,
     (schema, name): (&str, &str),
     freshness: &Freshness,
     upstream: &Upstream,
-) -> bool {
-    let Ok(info) = upstream.table(schema, name).await else { return false };
-    // Triggers, and functions in a view, do what nobody here knows.
+) -> Added {
+    let Some(info) = settled(schema, name, upstream).await else { return Added::NotKnownNow };
     if info.has_triggers || info.runs_unknown_code {
-        return false;
+        return Added::RunsUnknownCode;
     }
     reach.at_once |= !TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
     let reached = info.base_tables.iter().chain(info.reaches.iter());
     reach.deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
-    true
+    Added::Whole
+}
+
+/// What is known of a table, after a little patience if it is just being changed.
+async fn settled(schema: &str, name: &str, upstream: &Upstream) -> Option<Arc<TableInfo>> {
+    for _ in 0..SETTLING_TRIES {
+        match upstream.table(schema, name).await {
+            Ok(info) => return Some(info),
+            Err(CatalogError::Failed(_)) => return None,
+            Err(CatalogError::Unsettled) => upstream.ask_probe(),
+        }
+        tokio::time::sleep(SETTLING_PAUSE).await;
+    }
+    None
 }
 
 /// A statement under way whose effects may become visible. Dropped before it is settled (the connection broke), its
