@@ -1,6 +1,8 @@
 //! KILL and COM_PROCESS_KILL: clients know themselves by the ids that we gave them, the server by its own.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
 
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::Effects;
@@ -8,6 +10,8 @@ use tracing::debug;
 
 use super::query::{Query, forward};
 use super::{malformed, unavailable};
+use crate::auth::CONNECTION_ID_MIN;
+use crate::registry::Handle;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -28,9 +32,12 @@ enum Target {
     Idle { own: bool },
 }
 
-fn target(session: &Session, id: u64) -> Target {
-    let found = u32::try_from(id).ok().and_then(|id| session.shared.registry.find(id));
-    match found {
+/// How often, and how long apart, an id of ours is looked for: a client knows its own a moment before it is registered.
+const LOOKS: u32 = 5;
+const LOOKS_APART: Duration = Duration::from_millis(10);
+
+async fn target(session: &Session, id: u64) -> Target {
+    match find(session, id).await {
         None => Target::Server,
         Some(handle) => match handle.thread_id() {
             0 => Target::Idle { own: handle.user == session.admitted.user },
@@ -39,9 +46,20 @@ fn target(session: &Session, id: u64) -> Target {
     }
 }
 
+async fn find(session: &Session, id: u64) -> Option<Arc<Handle>> {
+    let id = u32::try_from(id).ok().filter(|id| *id >= CONNECTION_ID_MIN)?;
+    for _ in 1..LOOKS {
+        if let Some(handle) = session.shared.registry.find(id) {
+            return Some(handle);
+        }
+        tokio::time::sleep(LOOKS_APART).await;
+    }
+    session.shared.registry.find(id)
+}
+
 /// KILL [CONNECTION | QUERY] id.
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
-    match target(session, kill.id) {
+    match target(session, kill.id).await {
         Target::Server => forward(session, query.packet, query.text(), &Effects::none()).await,
         Target::Client(thread_id) => {
             let text = query.text();
@@ -62,7 +80,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let id = match target(session, u64::from(id)) {
+    let id = match target(session, u64::from(id)).await {
         Target::Server => id,
         Target::Client(thread_id) => thread_id,
         Target::Idle { own } => return Ok(end_idle(session, u64::from(id), own, false)),
