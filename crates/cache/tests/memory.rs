@@ -16,7 +16,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SIZE: usize = 96 << 20;
 /// What a process may take besides: chunks that are partly free, threads' heaps and stacks, the allocator's own tables.
-const SMALL: usize = 12 << 20;
+const SMALL: usize = 24 << 20;
 /// How long the allocator may keep what was freed.
 const PURGED_WITHIN: Duration = Duration::from_secs(10);
 
