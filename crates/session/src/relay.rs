@@ -61,8 +61,6 @@ pub(crate) struct Relayed {
     pub(crate) error: Option<u16>,
     /// OK packets and result sets in it.
     pub(crate) results: u32,
-    /// Rows that its OK packets say were changed.
-    pub(crate) affected_rows: u64,
     /// The GTIDs it was committed under, as the server wrote them.
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
@@ -99,7 +97,6 @@ impl Relayed {
 
     fn note_ok(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
         let Some(ok) = filter::as_ok(seen, payload, capabilities)? else { return Ok(()) };
-        self.affected_rows += ok.affected_rows;
         for change in &ok.changes {
             match change {
                 StateChange::Gtids(gtids) => self.gtids.push(gtids.clone()),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
-use freshet_sql::Modes;
+use freshet_sql::{Flavor, Modes};
 use freshet_upstream::Connection;
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
@@ -52,6 +52,8 @@ pub(crate) struct Session {
     draining: watch::Receiver<bool>,
     /// When the server's connection was opened at the latest, in monotonic milliseconds.
     opened_ms: u64,
+    /// Which kind of server that connection is to, read from its greeting once.
+    flavor: Option<Flavor>,
 }
 
 /// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
@@ -84,6 +86,7 @@ impl Session {
             scratch: BytesMut::new(),
             draining,
             opened_ms: 0,
+            flavor: None,
         }
     }
 

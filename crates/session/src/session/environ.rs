@@ -25,14 +25,10 @@ const FORM: Capabilities = Capabilities::DEPRECATE_EOF
     .union(Capabilities::IGNORE_SPACE);
 
 impl Session {
-    /// Which kind of server is behind us.
+    /// Which kind of server is behind us: as its greeting says once there is a connection, else as the follower met it.
     pub(crate) fn flavor(&self) -> Flavor {
-        let known = self
-            .admitted
-            .upstream
-            .as_ref()
-            .map(|upstream| Server::of(&upstream.greeting().server_version).flavor);
-        known.unwrap_or_else(|| self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor))
+        let met = || self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor);
+        self.flavor.unwrap_or_else(met)
     }
 
     /// The server's connection, opened and set up if this is its first use.
@@ -49,6 +45,7 @@ impl Session {
             && let Some(upstream) = &mut self.admitted.upstream
         {
             self.handle.set_thread_id(upstream.thread_id());
+            self.flavor = Some(Server::of(&upstream.greeting().server_version).flavor);
             // Later than it was opened: a restart of the server since then is not taken for one that ended it.
             self.opened_ms = now_ms();
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
