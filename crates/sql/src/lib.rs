@@ -43,6 +43,8 @@ mod analysis;
 
 mod binlog;
 
+mod rows;
+
 pub use analysis::{Analysis, analyse, pure_expression, view_tables};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use effects::{Effects, Temporary, TransactionEffect, Writes, effects};
@@ -51,4 +53,5 @@ pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
 pub use reason::Reason;
 pub use request::{Hint, Request, read};
+pub use rows::{ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, RowWrite, row_reads, row_write};
 pub use shape::{Shape, shape};
