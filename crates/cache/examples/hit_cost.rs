@@ -4,7 +4,7 @@
 //! on simpler structures, which is how its lock was chosen.
 #![allow(clippy::print_stdout, missing_docs)]
 
-use freshet_cache::{Cache, Fill, Freshness, Key};
+use freshet_cache::{Cache, Fences, Fill, Freshness, Key};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -29,7 +29,7 @@ fn main() {
         let deps = [freshness_only.definition, freshness_only.rows];
         row("the store", keys, hits, &|n, out| from_store(&store, n, out));
         row("the rule alone", keys, hits, &|_, _| {
-            black_box(store.freshness().check(&deps, store.freshness().valid_from()));
+            black_box(store.freshness().check(&deps, store.freshness().valid_from(), Fences::Refuse));
         });
         compare(keys, hits, body_len);
     }
@@ -63,7 +63,9 @@ fn text(n: u64) -> [u8; 40] {
 
 fn from_store(store: &Cache, n: u64, out: &mut Vec<u8>) {
     let key = Key { environment: 1, text: &text(n) };
-    store.get(key, 1, |entry| entry.body.clone().for_each(|piece| out.extend_from_slice(piece)));
+    store.get(key, 1, Fences::Refuse, |entry| {
+        entry.body.clone().for_each(|piece| out.extend_from_slice(piece))
+    });
 }
 
 /// The same without rule, queues, bound or counters, on four ways to share a table.

@@ -50,7 +50,7 @@ use crate::large::Large;
 use crate::shard::{FIRST_INDEX_BYTES, Inserted, Left, New, Shard};
 use crate::statistics::{Count, Counters};
 use crate::stored::{self, Stored};
-use crate::{Body, Entry, Fill, Freshness, Key, Statistics, Verdict};
+use crate::{Body, Entry, Fences, Fill, Freshness, Key, Statistics, Verdict};
 use ahash::RandomState;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
@@ -180,10 +180,16 @@ impl Cache {
         &self.freshness
     }
 
-    /// Looks up. `f` runs only on a hit; it may run under a lock, so it must not call the cache and should do no more
+    /// Looks up. What [`Fences::Ignore`] asks of the caller is said there. `f` runs only on a hit; it may run under a lock, so it must not call the cache and should do no more
     /// than copy. Allocates nothing.
-    pub fn get<R>(&self, key: Key<'_>, now_ms: u64, f: impl FnOnce(&Entry<'_>) -> R) -> Lookup<R> {
-        let found = self.look_up(key, now_ms, f);
+    pub fn get<R>(
+        &self,
+        key: Key<'_>,
+        now_ms: u64,
+        fences: Fences,
+        f: impl FnOnce(&Entry<'_>) -> R,
+    ) -> Lookup<R> {
+        let found = self.look_up(key, now_ms, fences, f);
         self.counters.add(match found {
             Lookup::Hit(_) => Count::Hits,
             Lookup::Miss => Count::Misses,
@@ -194,7 +200,13 @@ impl Cache {
         found
     }
 
-    fn look_up<R>(&self, key: Key<'_>, now_ms: u64, f: impl FnOnce(&Entry<'_>) -> R) -> Lookup<R> {
+    fn look_up<R>(
+        &self,
+        key: Key<'_>,
+        now_ms: u64,
+        fences: Fences,
+        f: impl FnOnce(&Entry<'_>) -> R,
+    ) -> Lookup<R> {
         if !self.freshness.is_live(now_ms) {
             return Lookup::NotLive;
         }
@@ -203,7 +215,7 @@ impl Cache {
         let Some((at, slot, stored)) = shard.find(hash, key) else {
             return Lookup::Miss;
         };
-        match self.freshness.check_each(stored.deps(), stored.header().valid_from) {
+        match self.freshness.check_each(stored.deps(), stored.header().valid_from, fences) {
             Verdict::Servable => {}
             Verdict::Fenced => return Lookup::Fenced,
             Verdict::Stale => {

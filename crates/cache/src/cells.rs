@@ -16,7 +16,10 @@ const SCHEMA_SLOTS: u32 = 1 << 12;
 const RESERVED: u32 = 4;
 const SCHEMAS_AT: u32 = RESERVED;
 const TABLES_AT: u32 = SCHEMAS_AT + SCHEMA_SLOTS;
-const CELLS: u32 = TABLES_AT + 2 * TABLE_SLOTS;
+/// Watches are spread over this many cells.
+const WATCH_SLOTS: u32 = 1 << 14;
+const WATCHES_AT: u32 = TABLES_AT + 2 * TABLE_SLOTS;
+const CELLS: u32 = WATCHES_AT + WATCH_SLOTS;
 
 /// What is known of one dependency. The orderings are argued in [`crate::freshness`].
 #[repr(C, align(16))]
@@ -32,7 +35,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// The memory that the cells take, about 2.1 MiB.
+    /// The memory that the cells take, about 2.3 MiB.
     pub(crate) const BYTES: usize = CELLS as usize * size_of::<Cell>();
 
     pub(crate) fn new(hash: RandomState) -> Self {
@@ -47,6 +50,14 @@ impl Cells {
 
     pub(crate) fn schema(&self, schema: &str) -> Dep {
         Dep(SCHEMAS_AT + slot(self.hash.hash_one(schema), SCHEMA_SLOTS))
+    }
+
+    pub(crate) fn row(&self, watch: u64, key: u64) -> Dep {
+        Dep(TABLES_AT + slot(self.hash.hash_one((watch, key)), TABLE_SLOTS))
+    }
+
+    pub(crate) fn any(&self, watch: u64) -> Dep {
+        Dep(WATCHES_AT + slot(self.hash.hash_one(watch), WATCH_SLOTS))
     }
 
     /// A [`Dep`] is made here alone and the cells never shrink, so there is always a cell; the cell of

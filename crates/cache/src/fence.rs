@@ -11,12 +11,21 @@ use std::sync::Arc;
 pub struct Fence {
     freshness: Arc<Freshness>,
     deps: Vec<Dep>,
+    /// See [`Freshness::fences_raised`].
+    number: u64,
+    held: Vec<Box<dyn Send + Sync>>,
 }
 
 impl Fence {
     /// For [`Freshness::fence`], which has raised them.
-    pub(crate) const fn raised(freshness: Arc<Freshness>, deps: Vec<Dep>) -> Self {
-        Self { freshness, deps }
+    pub(crate) const fn raised(freshness: Arc<Freshness>, deps: Vec<Dep>, number: u64) -> Self {
+        Self { freshness, deps, number, held: Vec::new() }
+    }
+
+    /// Keeps something until the fence has been lifted, and drops it then.
+    pub fn holding(mut self, held: impl Send + Sync + 'static) -> Self {
+        self.held.push(Box::new(held));
+        self
     }
 
     /// What it stands on.
@@ -28,9 +37,7 @@ impl Fence {
 
 impl Drop for Fence {
     fn drop(&mut self) {
-        for dep in &self.deps {
-            self.freshness.lift(*dep);
-        }
+        self.freshness.lift(&self.deps, self.number);
     }
 }
 

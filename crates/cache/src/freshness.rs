@@ -113,6 +113,7 @@
 //! needs to be flushed for a lapse: if no change was missed, the rule still holds.
 
 use crate::cells::Cells;
+use crate::raised::Raised;
 use crate::{Dep, Fence, Position, TableDeps};
 use ahash::RandomState;
 use std::sync::Arc;
@@ -127,6 +128,16 @@ pub enum Verdict {
     Stale,
     /// Not now: a write is under way that may change what it depends on.
     Fenced,
+}
+
+/// What a check does with fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fences {
+    /// What is fenced is refused: nobody reads what is older than anything that anyone was shown.
+    Refuse,
+    /// Stamps alone decide. For who has another reason to know that no write that it was shown is under a fence: see
+    /// [`Freshness::oldest_fence`].
+    Ignore,
 }
 
 /// A value that threads publish to each other, on a cache line of its own: the applier writes these often, and
@@ -148,6 +159,7 @@ impl Published {
 /// Stamps, fences, and how far the stream has come. Shared by all threads in an `Arc`.
 pub struct Freshness {
     cells: Cells,
+    raised: Raised,
     applied: Published,
     visible: Published,
     lives_until_ms: Published,
@@ -178,6 +190,7 @@ impl Freshness {
     fn with_hash(hash: RandomState) -> Self {
         Self {
             cells: Cells::new(hash),
+            raised: Raised::default(),
             applied: Published::default(),
             visible: Published::default(),
             lives_until_ms: Published::default(),
@@ -194,6 +207,26 @@ impl Freshness {
     #[must_use]
     pub fn schema(&self, schema: &str) -> Dep {
         self.cells.schema(schema)
+    }
+
+    /// The dependency on the rows of which a watch has this key, as a hash of both.
+    #[must_use]
+    pub fn row(&self, watch: u64, key: u64) -> Dep {
+        self.cells.row(watch, key)
+    }
+
+    /// The dependency that everything which depends on rows of this watch has besides: stamped by changes of which the key
+    /// is not known, and fenced by such writes.
+    #[must_use]
+    pub fn any(&self, watch: u64) -> Dep {
+        self.cells.any(watch)
+    }
+
+    /// Begins a new generation of the stream at `at`, which is above every position of the generations before: drops
+    /// all that is stored or on its way, and publishes `applied`. Liveness is for the caller, afterwards.
+    pub fn restart(&self, at: Position) {
+        self.stamp(Dep::EVERYTHING, at);
+        self.publish_applied(at);
     }
 
     /// Says that something at `at` changed `dep`. A stamp never goes back.
@@ -254,8 +287,8 @@ impl Freshness {
     /// The one rule: all fences, then all stamps. `EVERYTHING` is among the dependencies of all. What is fenced and stale
     /// besides is stale: it need not wait for the fence to be reclaimed.
     #[must_use]
-    pub fn check(&self, deps: &[Dep], valid_from: Position) -> Verdict {
-        self.check_each(deps.iter().copied(), valid_from)
+    pub fn check(&self, deps: &[Dep], valid_from: Position, fences: Fences) -> Verdict {
+        self.check_each(deps.iter().copied(), valid_from, fences)
     }
 
     /// [`Self::check`] of dependencies that do not lie in one slice.
@@ -264,8 +297,10 @@ impl Freshness {
         &self,
         deps: impl Iterator<Item = Dep> + Clone,
         valid_from: Position,
+        fences: Fences,
     ) -> Verdict {
-        let is_fenced = with_everything(deps.clone()).any(|dep| self.cells.is_fenced(dep));
+        let is_fenced =
+            fences == Fences::Refuse && with_everything(deps.clone()).any(|dep| self.cells.is_fenced(dep));
         if self.is_any_dead(deps, valid_from) {
             Verdict::Stale
         } else if is_fenced {
@@ -311,13 +346,29 @@ impl Freshness {
     #[must_use = "a fence that is dropped at once protects nothing"]
     pub fn fence(self: &Arc<Self>, deps: impl Into<Vec<Dep>>) -> Fence {
         let deps = deps.into();
+        let number = self.raised.raise();
         self.cells.raise_fences(&deps);
-        Fence::raised(Arc::clone(self), deps)
+        Fence::raised(Arc::clone(self), deps, number)
     }
 
-    /// Lifts one fence. Only [`Fence`] does this, once for each that was raised.
-    pub(crate) fn lift(&self, dep: Dep) {
-        self.cells.lift_fence(dep);
+    /// Lifts what was raised together. Only [`Fence`] does this, once.
+    pub(crate) fn lift(&self, deps: &[Dep], number: u64) {
+        deps.iter().for_each(|dep| self.cells.lift_fence(*dep));
+        self.raised.lift(number);
+    }
+
+    /// The number of the fence that was raised last; they count from 1. Whatever an answer that came before this was read
+    /// contains of writes through us is under a fence of this number or less, or applied.
+    #[must_use]
+    pub fn fences_raised(&self) -> u64 {
+        self.raised.last()
+    }
+
+    /// The least number of a fence that stands; `u64::MAX` if none does. To be read before a check: the writes of all
+    /// fences below it have been applied, and the check finds their stamps.
+    #[must_use]
+    pub fn oldest_fence(&self) -> u64 {
+        self.raised.oldest()
     }
 }
 

@@ -17,6 +17,8 @@ mod dep;
 
 mod cells;
 
+mod raised;
+
 pub mod freshness;
 
 mod fence;
@@ -47,6 +49,6 @@ pub use cache::{Cache, Insert, Lookup};
 pub use dep::{Dep, TableDeps};
 pub use entry::{Body, Entry, Fill, Key};
 pub use fence::Fence;
-pub use freshness::{Freshness, Verdict};
+pub use freshness::{Fences, Freshness, Verdict};
 pub use position::Position;
 pub use statistics::Statistics;

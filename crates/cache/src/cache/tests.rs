@@ -22,7 +22,7 @@ fn fill(valid_from: u64, deps: &[Dep], body: Vec<u8>) -> Fill {
 }
 
 fn body_of(cache: &Cache, key: Key<'_>) -> Lookup<Vec<u8>> {
-    cache.get(key, 0, |entry| entry.body.to_vec())
+    cache.get(key, 0, Fences::Refuse, |entry| entry.body.to_vec())
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn returns_what_was_stored() {
     assert_eq!(body_of(&cache, key(1, b"q")), Lookup::Miss);
     let deps: Vec<Dep> = (0..200).map(|n| cache.freshness().table("s", &n.to_string()).rows).collect();
     assert_eq!(cache.insert(key(1, b"q"), fill(5, &deps, b"body".to_vec())), Insert::Stored);
-    let seen = cache.get(key(1, b"q"), 0, |e| {
+    let seen = cache.get(key(1, b"q"), 0, Fences::Refuse, |e| {
         (e.valid_from.get(), e.body.to_vec(), e.status_at, e.status, e.rows, e.cost_us)
     });
     assert_eq!(seen, Lookup::Hit((5, b"body".to_vec(), [7, u32::MAX], 2, 3, 4)));
@@ -46,7 +46,7 @@ fn a_large_body_is_used_outside_of_the_lock() {
     let cache = live(8 * MIB);
     let large = vec![9; LARGE_MIN];
     cache.insert(key(1, b"q"), fill(5, &[], large.clone()));
-    let seen = cache.get(key(1, b"q"), 0, |entry| {
+    let seen = cache.get(key(1, b"q"), 0, Fences::Refuse, |entry| {
         let used = cache.used();
         cache.clear();
         assert!(cache.used() > LARGE_MIN && cache.used() < used, "what is being copied still counts");
@@ -83,8 +83,8 @@ fn every_refusal_has_its_reason() {
     freshness.stamp(deps.rows, Position::new(3));
     assert_eq!((body_of(&cache, q), cache.entries()), (Lookup::Stale, 0), "the dead are reclaimed");
     freshness.lives_until(10);
-    assert_eq!(cache.get(q, 10, |_| ()), Lookup::NotLive);
-    assert_eq!(cache.get(q, 9, |_| ()), Lookup::Miss);
+    assert_eq!(cache.get(q, 10, Fences::Refuse, |_| ()), Lookup::NotLive);
+    assert_eq!(cache.get(q, 9, Fences::Refuse, |_| ()), Lookup::Miss);
     freshness.lives_until(0);
     assert_eq!(cache.insert(q, fill(9, &[], vec![])), Insert::NotLive);
     cache.resize(0);
@@ -282,7 +282,7 @@ fn act(cache: &Cache, thread: u64, n: u64) {
         20..30 => cache.freshness().stamp(Dep::EVERYTHING, Position::new(n)),
         30..4000 => drop(cache.insert(k, fill(n, &[], expected()))),
         _ => {
-            let right = cache.get(k, 0, |entry| entry.body.to_vec() == expected());
+            let right = cache.get(k, 0, Fences::Refuse, |entry| entry.body.to_vec() == expected());
             assert!(!matches!(right, Lookup::Hit(false)), "the body of another key");
         }
     }

@@ -11,12 +11,12 @@ fn a_stamp_above_valid_from_kills_and_never_goes_back() {
     let table = freshness.table("s", "t");
     let deps = [table.definition, table.rows];
     freshness.stamp(table.rows, at(5));
-    assert_eq!(freshness.check(&deps, at(5)), Verdict::Servable);
-    assert_eq!(freshness.check(&deps, at(4)), Verdict::Stale);
+    assert_eq!(freshness.check(&deps, at(5), Fences::Refuse), Verdict::Servable);
+    assert_eq!(freshness.check(&deps, at(4), Fences::Refuse), Verdict::Stale);
     freshness.stamp(table.rows, at(3));
     assert_eq!((freshness.stamp_of(table.rows), freshness.newest_stamp(&deps)), (at(5), at(5)));
     freshness.stamp(Dep::EVERYTHING, at(9));
-    assert_eq!(freshness.check(&[], at(8)), Verdict::Stale, "all depend on everything");
+    assert_eq!(freshness.check(&[], at(8), Fences::Refuse), Verdict::Stale, "all depend on everything");
     assert_eq!(freshness.newest_stamp(&deps), at(9));
 }
 
@@ -27,13 +27,17 @@ fn fences_are_counted_and_go_with_their_owner() {
     let one = freshness.fence([rows, rows]);
     let two = freshness.fence(vec![rows]);
     drop(one);
-    assert_eq!(freshness.check(&[rows], at(1)), Verdict::Fenced);
+    assert_eq!(freshness.check(&[rows], at(1), Fences::Refuse), Verdict::Fenced);
     freshness.stamp(rows, at(2));
-    assert_eq!(freshness.check(&[rows], at(1)), Verdict::Stale, "need not wait for the fence");
+    assert_eq!(
+        freshness.check(&[rows], at(1), Fences::Refuse),
+        Verdict::Stale,
+        "need not wait for the fence"
+    );
     drop(two);
-    assert_eq!(freshness.check(&[rows], at(2)), Verdict::Servable);
+    assert_eq!(freshness.check(&[rows], at(2), Fences::Refuse), Verdict::Servable);
     let all = freshness.fence([Dep::EVERYTHING]);
-    assert_eq!(freshness.check(&[], at(2)), Verdict::Fenced);
+    assert_eq!(freshness.check(&[], at(2), Fences::Refuse), Verdict::Fenced);
     drop(all);
 }
 
@@ -107,9 +111,12 @@ fn no_check_passes_what_was_committed_before_it() {
             while !done.load(Ordering::Relaxed) {
                 let shown = committed.load(Ordering::Acquire);
                 let stale = at(shown.saturating_sub(1));
-                assert!(shown == 0 || freshness.check(&[rows], stale) != Verdict::Servable, "{shown}");
+                assert!(
+                    shown == 0 || freshness.check(&[rows], stale, Fences::Refuse) != Verdict::Servable,
+                    "{shown}"
+                );
             }
         });
     });
-    assert_eq!(freshness.check(&[rows], at(COMMITS)), Verdict::Servable);
+    assert_eq!(freshness.check(&[rows], at(COMMITS), Fences::Refuse), Verdict::Servable);
 }

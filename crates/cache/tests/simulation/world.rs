@@ -6,7 +6,7 @@
 use super::oracle::{Invocation, Oracle};
 use super::random::Random;
 use super::server::{Content, OBJECTS, Server, TABLES, VIEW, Version};
-use freshet_cache::{Cache, Dep, Fence, Fill, Freshness, Insert, Key, Lookup, Position, TableDeps};
+use freshet_cache::{Cache, Dep, Fence, Fences, Fill, Freshness, Insert, Key, Lookup, Position, TableDeps};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -391,7 +391,9 @@ impl World {
         let query = self.pick_query();
         let at = self.invoke();
         let now_ms = if self.broken == Broken::LivenessIgnored { 0 } else { self.now_ms };
-        match self.cache.get(Self::key(&query.to_le_bytes()), now_ms, |entry| decode(&entry.body.to_vec())) {
+        match self.cache.get(Self::key(&query.to_le_bytes()), now_ms, Fences::Refuse, |entry| {
+            decode(&entry.body.to_vec())
+        }) {
             Lookup::Hit(content) => {
                 self.summary.hits += 1;
                 return self.hit(at, &content);

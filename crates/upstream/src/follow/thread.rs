@@ -213,11 +213,10 @@ impl Follower {
         over.map(|()| Over::Stopped)
     }
 
-    /// Everything was stamped when the last generation was lost; what is stored from here on is read after the start.
+    /// What is stored from here on is read after the start.
     fn begin(&self, start: Position, starts_visible: bool) {
         let freshness = &self.shared.freshness;
-        freshness.stamp(Dep::EVERYTHING, start);
-        freshness.publish_applied(start);
+        freshness.restart(start);
         if starts_visible {
             freshness.publish_visible(start);
         }
