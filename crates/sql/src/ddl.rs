@@ -50,6 +50,14 @@ pub(crate) fn touched(mut cursor: Cursor<'_>) -> Touched {
     found.unwrap_or(Touched::Everything)
 }
 
+/// Whether a statement may give a view, or what a view runs, to a name.
+pub(crate) fn may_define_view(cursor: Cursor<'_>) -> bool {
+    const DEFINED: &[&str] = &["FUNCTION", "PACKAGE", "RENAME", "VIEW"];
+    cursor.at_word("RENAME")
+        || cursor.at_any(&["ALTER", "CREATE"])
+            && cursor.rest().iter().any(|token| DEFINED.iter().any(|word| token.is_word(cursor.text, word)))
+}
+
 fn create(cursor: &mut Cursor<'_>) -> Option<Touched> {
     cursor.words(&["OR", "REPLACE"]);
     skip_view_options(cursor);

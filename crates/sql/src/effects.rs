@@ -10,6 +10,7 @@ use crate::TableName;
 use crate::ddl::{self, Touched};
 use crate::lex::Lexer;
 use crate::modes::Modes;
+use crate::reads::Reads;
 use crate::statement::{Cursor, STATEMENTS_MAX, Statement};
 
 /// What a statement, or a text of several, may do. Where it cannot be told, the worse is assumed.
@@ -31,6 +32,10 @@ pub struct Effects {
     pub sets_tracking: bool,
     /// It turns the binlog off for the session or for itself.
     pub unlogged: bool,
+    /// It changes the default schema.
+    pub moves: bool,
+    /// What it may read. A view among these may run stored functions, which is for the caller to find out.
+    pub reads: Reads,
 }
 
 /// The tables a statement may write.
@@ -82,11 +87,16 @@ pub fn effects(text: &[u8], modes: Modes) -> Effects {
     }
     let mut lexer = Lexer::new(text, modes);
     let mut all = Effects::none();
+    let mut defines_views = false;
     for _ in 0..STATEMENTS_MAX {
-        match Statement::next(&mut lexer, text, modes) {
-            Some(statement) => all = all.and(of_statement(&statement)),
-            None => return all,
+        let Some(statement) = Statement::next(&mut lexer, text, modes) else { return all };
+        let next = of_statement(&statement);
+        // What a view is that came about in the same text cannot be found out before the text is sent.
+        if defines_views && !next.reads.is_nothing() {
+            all.reads = Reads::Unknown;
         }
+        defines_views |= ddl::may_define_view(statement.cursor());
+        all = all.and(next);
     }
     Effects::worst()
 }
@@ -100,6 +110,7 @@ fn of_statement(statement: &Statement<'_>) -> Effects {
     let mut effects = of_cursor(statement.cursor(), statement);
     effects.reads_last_statement |= facts.reads_last_statement;
     effects.session |= facts.changes_session;
+    effects.reads = effects.reads.and(statement.reads.clone());
     effects
 }
 
@@ -156,6 +167,8 @@ impl Effects {
             reads_last_statement: false,
             sets_tracking: false,
             unlogged: false,
+            moves: false,
+            reads: Reads::NOTHING,
         }
     }
 
@@ -173,6 +186,8 @@ impl Effects {
             reads_last_statement: true,
             sets_tracking: false,
             unlogged: false,
+            moves: true,
+            reads: Reads::Unknown,
         }
     }
 
@@ -198,6 +213,8 @@ impl Effects {
             reads_last_statement: self.reads_last_statement || next.reads_last_statement,
             sets_tracking: self.sets_tracking || next.sets_tracking,
             unlogged: self.unlogged || next.unlogged,
+            moves: self.moves || next.moves,
+            reads: self.reads.and(next.reads),
         }
     }
 }

@@ -21,6 +21,8 @@ mod functions;
 
 mod scan;
 
+mod reads;
+
 mod statement;
 
 mod ddl;
@@ -51,6 +53,7 @@ pub use effects::{Effects, Temporary, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
+pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Hint, Request, read};
 pub use rows::{ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, RowWrite, row_reads, row_write};

@@ -6,6 +6,7 @@ use crate::TableName;
 use crate::analysis::is_reserved;
 use crate::lex::Lexer;
 use crate::modes::Modes;
+use crate::reads::{ReadScan, Reads};
 use crate::scan::{Facts, Scan};
 use crate::token::{Kind, Token};
 
@@ -22,12 +23,15 @@ pub(crate) struct Statement<'a> {
     /// The head is not the whole statement.
     pub cut_short: bool,
     pub facts: Facts,
+    /// The tables and views that it may read, wherever they stand in it.
+    pub reads: Reads,
 }
 
 impl<'a> Statement<'a> {
     /// Reads the next statement; None at the end of the text. Empty statements are passed over.
     pub fn next(lexer: &mut Lexer<'a>, text: &'a [u8], modes: Modes) -> Option<Self> {
         let mut scan = Scan::new(text, modes);
+        let mut reads = ReadScan::new(text);
         let mut head = Vec::new();
         let mut cut_short = false;
         for token in lexer.by_ref() {
@@ -38,6 +42,7 @@ impl<'a> Statement<'a> {
                 break;
             }
             scan.see(token);
+            reads.see(token);
             if head.len() < HEAD_TOKENS_MAX {
                 head.push(token);
             } else {
@@ -47,7 +52,7 @@ impl<'a> Statement<'a> {
         if head.is_empty() {
             return None;
         }
-        Some(Statement { text, modes, head, cut_short, facts: scan.facts() })
+        Some(Statement { text, modes, head, cut_short, facts: scan.facts(), reads: reads.reads() })
     }
 
     pub fn cursor(&self) -> Cursor<'_> {

@@ -47,7 +47,7 @@ const STATEMENTS: &[(&str, Reader)] = &[
     ("STOP", commits),
     ("UNINSTALL", commits),
     ("UNLOCK", unlock),
-    ("USE", session),
+    ("USE", moves),
     ("XA", xa),
 ];
 
@@ -64,6 +64,10 @@ fn nothing(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
 
 fn session(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
     Effects { session: true, ..Effects::none() }
+}
+
+fn moves(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
+    Effects { session: true, moves: true, ..Effects::none() }
 }
 
 /// Administration that commits first and changes no data.

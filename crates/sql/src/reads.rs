@@ -1,0 +1,219 @@
+//! Which tables and views a statement may read, from its tokens as they pass.
+//!
+//! Wherever a table can stand, a name is taken for one. What is taken too much (an alias, a common table expression, a
+//! column that stands like a table) costs whoever looks the names up a look, and nothing else; so the rules below are few
+//! and wide, and work for statements of any length and kind, also those that no parser of ours reads.
+
+use crate::TableName;
+use crate::analysis::is_reserved;
+use crate::statement::unquote_name;
+use crate::token::{Kind, Token};
+use crate::words::is_in;
+
+/// The most names that a statement is taken apart into; one with more may read anything.
+const TABLES_MAX: usize = 256;
+/// How deep parentheses are followed; below that, a statement may read anything.
+const DEPTH_MAX: usize = 64;
+
+/// The tables and views that a statement may read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// These at most, among names that are no tables at all. Those that it only writes need not be among them.
+    Tables(Vec<TableName>),
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Reads {
+    /// No table.
+    pub const NOTHING: Self = Self::Tables(Vec::new());
+
+    /// Whether no table is read for certain.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self, Self::Tables(names) if names.is_empty())
+    }
+
+    pub(crate) fn and(self, next: Reads) -> Reads {
+        match (self, next) {
+            (Reads::Tables(mut all), Reads::Tables(more)) => {
+                for name in more {
+                    if !all.contains(&name) {
+                        all.push(name);
+                    }
+                }
+                Reads::Tables(all)
+            }
+            _ => Reads::Unknown,
+        }
+    }
+}
+
+/// What is known inside one pair of parentheses.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// A comma is followed by another table.
+    in_from: bool,
+    /// A SELECT or the like stands here, so that FROM is followed by tables and is not a part of EXTRACT or TRIM.
+    in_query: bool,
+}
+
+/// What the next token may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    /// Anything but a table.
+    Other,
+    /// A table.
+    Table,
+    /// A dot and then the table's name, if what has passed is a schema's.
+    Dot,
+    /// The name behind the dot.
+    Name,
+}
+
+/// The scan: a state for the next token, and one for each open parenthesis.
+pub(crate) struct ReadScan<'a> {
+    text: &'a [u8],
+    level: Level,
+    outer: Vec<Level>,
+    expect: Expect,
+    before: Option<Token>,
+    found: Vec<TableName>,
+    lost: bool,
+}
+
+/// Words that end a list of tables, none of which can be a name without quotes.
+const ENDS_FROM: &[&str] = &[
+    "GROUP", "HAVING", "INTO", "LIMIT", "ORDER", "SELECT", "SET", "UNION", "VALUES", "WHERE",
+];
+
+/// Words that stand where a table can stand and are none, nor can be without quotes.
+const NO_TABLE: &[&str] = &["DUAL", "IGNORE", "LOW_PRIORITY"];
+
+/// Words in front of TABLE with which it is no query's.
+const DEFINES_TABLE: &[&str] = &["ALTER", "CREATE", "DROP", "RENAME", "REPLACE", "TEMPORARY", "TRUNCATE"];
+
+/// Words in front of UPDATE with which it is no statement's.
+const NO_UPDATE: &[&str] = &["FOR", "KEY", "ON"];
+
+impl<'a> ReadScan<'a> {
+    pub fn new(text: &'a [u8]) -> Self {
+        ReadScan {
+            text,
+            level: Level::default(),
+            outer: Vec::new(),
+            expect: Expect::Other,
+            before: None,
+            found: Vec::new(),
+            lost: false,
+        }
+    }
+
+    pub fn reads(self) -> Reads {
+        if self.lost { Reads::Unknown } else { Reads::NOTHING.and(Reads::Tables(self.found)) }
+    }
+
+    /// Takes the next token.
+    pub fn see(&mut self, token: Token) {
+        match token.kind {
+            Kind::Word | Kind::Name if self.expect == Expect::Name => self.behind_dot(token),
+            Kind::Word => self.word(token),
+            Kind::Name if self.expect == Expect::Table => self.table(token),
+            Kind::Punct(b'(') => self.open(),
+            Kind::Punct(b')') => {
+                self.level = self.outer.pop().unwrap_or_default();
+                self.expect = Expect::Other;
+            }
+            Kind::Punct(b',') => self.expect_table_if(self.level.in_from),
+            Kind::Punct(b'.') if self.expect == Expect::Dot => self.expect = Expect::Name,
+            // An ODBC escape, or a name that starts with a dot.
+            Kind::Punct(b'{' | b'.') if self.expect == Expect::Table => self.lost = true,
+            Kind::Unknown => self.lost = true,
+            _ => self.expect = Expect::Other,
+        }
+        self.before = Some(token);
+    }
+
+    fn expect_table_if(&mut self, expected: bool) {
+        self.expect = if expected { Expect::Table } else { Expect::Other };
+    }
+
+    fn is_before(&self, words: &[&str]) -> bool {
+        self.before.is_some_and(|token| token.kind == Kind::Word && is_in(token.of(self.text), words))
+    }
+
+    fn open(&mut self) {
+        if self.outer.len() >= DEPTH_MAX {
+            self.lost = true;
+            return;
+        }
+        self.outer.push(self.level);
+        // `FROM (a, b)`, but not `USING (a, b)` nor `f(a, b)`.
+        let tables = self.expect == Expect::Table && !self.is_before(&["USING"]);
+        self.level = Level { in_from: tables, in_query: tables };
+        self.expect_table_if(tables);
+    }
+
+    fn word(&mut self, token: Token) {
+        let after_dot = self.before.is_some_and(|token| token.is(b'.'));
+        if after_dot || self.before.is_some_and(|token| matches!(token.kind, Kind::At | Kind::AtAt)) {
+            self.expect = Expect::Other;
+            return;
+        }
+        let word = token.of(self.text);
+        if is_in(word, ENDS_FROM) || is_in(word, &["UPDATE"]) && self.is_before(NO_UPDATE) {
+            self.level = Level { in_from: false, in_query: true };
+            self.expect = Expect::Other;
+        } else if self.leads_to_table(word) {
+            self.level.in_from = true;
+            self.expect = Expect::Table;
+        } else if self.expect == Expect::Table && !is_in(word, NO_TABLE) {
+            self.table(token);
+            // A keyword that may lead on to the table: `FROM LATERAL (…)`.
+            if is_reserved(word) {
+                self.expect = Expect::Table;
+            }
+        } else if self.expect != Expect::Table {
+            self.expect = Expect::Other;
+        }
+    }
+
+    fn leads_to_table(&self, word: &[u8]) -> bool {
+        let at_top = self.outer.is_empty();
+        if is_in(word, &["FROM"]) {
+            return at_top || self.level.in_query;
+        }
+        is_in(word, &["JOIN", "STRAIGHT_JOIN"])
+            || is_in(word, &["TABLE"]) && !self.is_before(DEFINES_TABLE)
+            || is_in(word, &["UPDATE"])
+            // `DELETE … USING t`; within parentheses it is CONVERT's.
+            || at_top && is_in(word, &["USING"])
+    }
+
+    /// A table, or the schema of one.
+    fn table(&mut self, token: Token) {
+        self.expect = Expect::Dot;
+        match self.name(token) {
+            Some(name) if self.found.len() < TABLES_MAX => self.found.push(TableName::bare(name)),
+            _ => self.lost = true,
+        }
+    }
+
+    /// The name behind the schema that was taken for a table.
+    fn behind_dot(&mut self, token: Token) {
+        self.expect = Expect::Other;
+        match (self.found.pop(), self.name(token)) {
+            (Some(TableName { schema: None, name: schema }), Some(name)) => {
+                self.found.push(TableName::of(schema, name));
+            }
+            _ => self.lost = true,
+        }
+    }
+
+    /// What characters the bytes are depends on the client's character set, which is not known here.
+    fn name(&self, token: Token) -> Option<String> {
+        unquote_name(token.kind, token.of(self.text)).filter(|name| name.is_ascii())
+    }
+}
+
+#[cfg(test)]
+mod tests;
