@@ -2,22 +2,19 @@
 //! the stream has passed the commit.
 
 mod gtid;
+mod reach;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use freshet_cache::{Dep, Fence, Freshness, Position};
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, Flavor, TableName, TransactionEffect, Writes};
+use freshet_sql::{Effects, Flavor, TransactionEffect, Writes};
 use freshet_upstream::settle::Outcome;
 use freshet_upstream::upstream::Upstream;
-use freshet_upstream::{CatalogError, TableInfo};
 
 use crate::relay::Relayed;
 
-/// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
-/// by others as soon as it has run.
-const TRANSACTIONAL_ENGINES: [&str; 3] = ["InnoDB", "ROCKSDB", "TokuDB"];
+pub(crate) use reach::{Reach, Reading, Sources, reach, reading, settled};
 
 /// A session's connection to the server, as it is told apart from others.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,99 +50,6 @@ impl Pending {
     }
 }
 
-/// What a statement reaches.
-#[derive(Debug, Default)]
-pub(crate) struct Reach {
-    /// What to fence for it.
-    pub(crate) deps: Vec<Dep>,
-    /// Others may see it before the commit.
-    pub(crate) at_once: bool,
-    /// It runs triggers or functions, of which nothing is known here, or may do so.
-    pub(crate) runs_unknown_code: bool,
-}
-
-impl Reach {
-    fn everything() -> Self {
-        Self { deps: vec![Dep::EVERYTHING], at_once: true, runs_unknown_code: true }
-    }
-}
-
-/// What `writes` may change: the tables themselves, what hangs on them by foreign keys, and with triggers, of whose
-/// bodies nothing is known here, everything. `shadowed` names temporary tables, which nobody else sees.
-pub(crate) async fn reach(
-    writes: &Writes,
-    shadowed: impl Fn(&str, &str) -> bool,
-    freshness: &Freshness,
-    upstream: &Upstream,
-) -> Reach {
-    match writes {
-        Writes::Nothing => Reach::default(),
-        Writes::Everything => Reach::everything(),
-        Writes::Schema(schema) => {
-            Reach { deps: vec![freshness.schema(schema)], at_once: true, runs_unknown_code: false }
-        }
-        Writes::Tables(tables) => {
-            let mut reach = Reach::default();
-            for TableName { schema: named, name } in tables {
-                let Some(schema) = named else { return Reach::everything() };
-                if shadowed(schema, name) {
-                    continue;
-                }
-                match add_table(&mut reach, (schema, name), freshness, upstream).await {
-                    Added::Whole => {}
-                    Added::RunsUnknownCode => return Reach::everything(),
-                    Added::NotKnownNow => return Reach { runs_unknown_code: false, ..Reach::everything() },
-                }
-            }
-            reach
-        }
-    }
-}
-
-/// What became of a table that was to be added.
-enum Added {
-    Whole,
-    /// Triggers, and functions in a view, do what nobody here knows.
-    RunsUnknownCode,
-    /// Its definition is being changed, or cannot be read.
-    NotKnownNow,
-}
-
-/// How often, and how long apart, a definition that is being changed is asked for again before a write goes out under a
-/// fence on everything.
-const SETTLING_TRIES: u32 = 4;
-const SETTLING_PAUSE: Duration = Duration::from_millis(5);
-
-/// Adds one table.
-async fn add_table(
-    reach: &mut Reach,
-    (schema, name): (&str, &str),
-    freshness: &Freshness,
-    upstream: &Upstream,
-) -> Added {
-    let Some(info) = settled(schema, name, upstream).await else { return Added::NotKnownNow };
-    if info.has_triggers || info.runs_unknown_code {
-        return Added::RunsUnknownCode;
-    }
-    reach.at_once |= !TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
-    let reached = info.base_tables.iter().chain(info.reaches.iter());
-    reach.deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
-    Added::Whole
-}
-
-/// What is known of a table, after a little patience if it is just being changed.
-async fn settled(schema: &str, name: &str, upstream: &Upstream) -> Option<Arc<TableInfo>> {
-    for _ in 0..SETTLING_TRIES {
-        match upstream.table(schema, name).await {
-            Ok(info) => return Some(info),
-            Err(CatalogError::Failed(_)) => return None,
-            Err(CatalogError::Unsettled) => upstream.ask_probe(),
-        }
-        tokio::time::sleep(SETTLING_PAUSE).await;
-    }
-    None
-}
-
 /// A statement under way whose effects may become visible. Dropped before it is settled (the connection broke), its
 /// fence stays until the stream has provably passed whatever was committed.
 pub(crate) struct InFlight {
@@ -159,6 +63,10 @@ impl InFlight {
         if let Some(fence) = self.fence.take() {
             self.upstream.settle(fence, outcome);
         }
+    }
+
+    fn is_everything(&self) -> bool {
+        self.fence.as_ref().is_some_and(|fence| fence.deps().contains(&Dep::EVERYTHING))
     }
 
     /// The dependencies that are fenced.
@@ -227,7 +135,12 @@ pub(crate) fn settle(
         pending.deps.clear();
     }
     if let Some(in_flight) = in_flight {
-        in_flight.settle(outcome(effects, relayed, is_open != Some(false), flavor));
+        let outcome = match outcome(effects, relayed, is_open != Some(false), flavor) {
+            // Functions and triggers may commit on their own what is without transactions.
+            Outcome::Committed(_) if in_flight.is_everything() => Outcome::CommittedSomewhere,
+            outcome => outcome,
+        };
+        in_flight.settle(outcome);
     }
 }
 

@@ -1,12 +1,12 @@
 //! Gives the tables of a statement's effects their schema at the moment when the server does: when the text is read.
 //! A prepared statement keeps the schema that was the default then, whatever is the default when it is executed.
 
-use freshet_sql::{Effects, TableName, Temporary, Writes};
+use freshet_sql::{Effects, Reads, TableName, Temporary, Writes};
 
 /// `effects` with every table named in full. Where a name has no schema for certain (there is no default, or the text
 /// itself may change it between its statements) the worst is assumed.
 pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
-    let default = default.filter(|_| !effects.session);
+    let default = default.filter(|_| !effects.moves);
     if let Writes::Tables(tables) = &mut effects.writes
         && !name_all(tables, default)
     {
@@ -17,7 +17,20 @@ pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
     {
         effects.temporary = Temporary::Unknown;
     }
+    if let Reads::Tables(tables) = &mut effects.reads
+        && !name_all(tables, default)
+    {
+        effects.reads = Reads::Unknown;
+    }
+    leave_out_what_is_written(&mut effects);
     effects
+}
+
+/// A table that is written is looked at for that already.
+fn leave_out_what_is_written(effects: &mut Effects) {
+    if let (Reads::Tables(read), Writes::Tables(written)) = (&mut effects.reads, &effects.writes) {
+        read.retain(|table| !written.contains(table));
+    }
 }
 
 /// Gives names without a schema this one; `false` if there is none to give.
@@ -42,14 +55,27 @@ mod tests {
         assert_eq!(full.writes, Writes::Tables(vec![TableName::of("b", "t")]));
         assert_eq!(qualify(writes(TableName::bare("t")), None).writes, Writes::Everything);
         // `USE b; UPDATE t …` in one text.
-        let moves = Effects { session: true, ..writes(TableName::bare("t")) };
+        let moves = Effects { moves: true, ..writes(TableName::bare("t")) };
         assert_eq!(qualify(moves, Some("a")).writes, Writes::Everything);
+    }
+
+    #[test]
+    fn what_is_read_is_completed_too() {
+        let names = vec![TableName::bare("t"), TableName::bare("v"), TableName::of("b", "w")];
+        let reads = Effects {
+            reads: Reads::Tables(names),
+            writes: Writes::Tables(vec![TableName::bare("t")]),
+            ..Effects::none()
+        };
+        let whole = qualify(reads.clone(), Some("a"));
+        assert_eq!(whole.reads, Reads::Tables(vec![TableName::of("a", "v"), TableName::of("b", "w")]));
+        assert_eq!(qualify(reads, None).reads, Reads::Unknown);
     }
 
     #[test]
     fn a_temporary_table_in_an_uncertain_schema_may_be_anywhere() {
         let temporary = Temporary::Drops(vec![TableName::bare("t")]);
-        let effects = Effects { temporary, session: true, ..Effects::none() };
+        let effects = Effects { temporary, moves: true, ..Effects::none() };
         assert_eq!(qualify(effects, Some("a")).temporary, Temporary::Unknown);
     }
 }

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
 use freshet_cache::{Dep, Freshness};
-use freshet_sql::{Analysis, Effects, Modes, Shape, TableName, Writes};
+use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
 use freshet_upstream::upstream::Upstream;
 use tracing::debug;
+
+use crate::fences::{Reading, Sources, reading};
+use crate::qualify::qualify;
 
 /// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates; one that
 /// writes its literals in forms that the tokeniser does not take out starts the shard anew at the bound.
@@ -124,13 +127,18 @@ async fn analyse(
     let mut effects = freshet_sql::effects(text, modes);
     let mut tables = Vec::new();
     let verdict = match freshet_sql::analyse(text, modes) {
-        Analysis::Not(reason) => Verdict::Never(reason.text()),
+        Analysis::Not(reason) => {
+            effects = look_up_reads(effects, schema, behind).await;
+            Verdict::Never(reason.text())
+        }
         Analysis::Cacheable { tables: named, .. } => match resolve(named, schema) {
             None => Verdict::Never("no default schema".to_owned()),
             Some(named) => {
                 let (verdict, runs_unknown_code) = depend(&named, behind).await;
                 if runs_unknown_code {
-                    effects.writes = Writes::Everything;
+                    effects = effects.running_unknown_code();
+                } else if !matches!(verdict, Verdict::NotNow(_)) {
+                    effects.reads = Reads::NOTHING;
                 }
                 tables = named;
                 verdict
@@ -138,6 +146,19 @@ async fn analyse(
         },
     };
     Template { catalog_version, verdict, effects, tables }
+}
+
+/// `effects` with what it reads looked up, so that it need not be done with each statement of this form; unchanged where
+/// that cannot be told now.
+async fn look_up_reads(effects: Effects, schema: Option<&str>, behind: (&Freshness, &Upstream)) -> Effects {
+    let (freshness, upstream) = behind;
+    let named = qualify(effects.clone(), schema).reads;
+    match reading(&named, Sources { freshness, upstream }).await {
+        Reading::Plain => Effects { reads: Reads::NOTHING, ..effects },
+        Reading::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),
+        // Without a schema, most likely the server refuses it.
+        Reading::RunsUnknownCode | Reading::NotKnownNow(_) => effects,
+    }
 }
 
 /// Each name with its schema; `None` if one has none.

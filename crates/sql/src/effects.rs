@@ -34,6 +34,8 @@ pub struct Effects {
     pub unlogged: bool,
     /// It changes the default schema.
     pub moves: bool,
+    /// It changes rows of tables in a way that runs their triggers, which a definition does not.
+    pub fires: bool,
     /// What it may read. A view among these may run stored functions, which is for the caller to find out.
     pub reads: Reads,
 }
@@ -152,6 +154,8 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     if statement.cut_short || statement.facts.unknown_call_in_query {
         effects.writes = Writes::Everything;
     }
+    // `CREATE TABLE … SELECT` fills a table.
+    effects.fires = !statement.reads.is_nothing();
     effects
 }
 
@@ -168,6 +172,7 @@ impl Effects {
             sets_tracking: false,
             unlogged: false,
             moves: false,
+            fires: false,
             reads: Reads::NOTHING,
         }
     }
@@ -187,7 +192,22 @@ impl Effects {
             sets_tracking: false,
             unlogged: false,
             moves: true,
+            fires: true,
             reads: Reads::Unknown,
+        }
+    }
+
+    /// Of the same statement if what it reads or writes runs code of which nothing is known: a stored function behind a
+    /// view, or a trigger. That may do anything but end the transaction.
+    #[must_use]
+    pub fn running_unknown_code(&self) -> Self {
+        Effects {
+            writes: Writes::Everything,
+            temporary: Temporary::Unknown,
+            session: true,
+            fires: true,
+            reads: Reads::NOTHING,
+            ..self.clone()
         }
     }
 
@@ -214,6 +234,7 @@ impl Effects {
             sets_tracking: self.sets_tracking || next.sets_tracking,
             unlogged: self.unlogged || next.unlogged,
             moves: self.moves || next.moves,
+            fires: self.fires || next.fires,
             reads: self.reads.and(next.reads),
         }
     }

@@ -78,13 +78,14 @@ pub(crate) struct ReadScan<'a> {
     expect: Expect,
     before: Option<Token>,
     found: Vec<TableName>,
+    /// What the last of them may be read as, in so many entries of `found`.
+    readings: Vec<String>,
     lost: bool,
 }
 
 /// Words that end a list of tables, none of which can be a name without quotes.
-const ENDS_FROM: &[&str] = &[
-    "GROUP", "HAVING", "INTO", "LIMIT", "ORDER", "SELECT", "SET", "UNION", "VALUES", "WHERE",
-];
+const ENDS_FROM: &[&str] =
+    &["GROUP", "HAVING", "INTO", "LIMIT", "ORDER", "SELECT", "SET", "UNION", "VALUES", "WHERE"];
 
 /// Words that stand where a table can stand and are none, nor can be without quotes.
 const NO_TABLE: &[&str] = &["DUAL", "IGNORE", "LOW_PRIORITY"];
@@ -104,6 +105,7 @@ impl<'a> ReadScan<'a> {
             expect: Expect::Other,
             before: None,
             found: Vec::new(),
+            readings: Vec::new(),
             lost: false,
         }
     }
@@ -192,27 +194,50 @@ impl<'a> ReadScan<'a> {
     /// A table, or the schema of one.
     fn table(&mut self, token: Token) {
         self.expect = Expect::Dot;
-        match self.name(token) {
-            Some(name) if self.found.len() < TABLES_MAX => self.found.push(TableName::bare(name)),
-            _ => self.lost = true,
+        self.readings = names(token.kind, token.of(self.text));
+        if self.readings.is_empty() || self.found.len() >= TABLES_MAX {
+            self.lost = true;
         }
+        self.found.extend(self.readings.iter().map(TableName::bare));
     }
 
     /// The name behind the schema that was taken for a table.
     fn behind_dot(&mut self, token: Token) {
         self.expect = Expect::Other;
-        match (self.found.pop(), self.name(token)) {
-            (Some(TableName { schema: None, name: schema }), Some(name)) => {
-                self.found.push(TableName::of(schema, name));
-            }
-            _ => self.lost = true,
+        let names = names(token.kind, token.of(self.text));
+        self.lost |= names.is_empty();
+        self.found.truncate(self.found.len().saturating_sub(self.readings.len()));
+        for schema in &self.readings {
+            self.found.extend(names.iter().map(|name| TableName::of(schema, name)));
         }
     }
+}
 
-    /// What characters the bytes are depends on the client's character set, which is not known here.
-    fn name(&self, token: Token) -> Option<String> {
-        unquote_name(token.kind, token.of(self.text)).filter(|name| name.is_ascii())
+/// What a name may stand for: beyond ASCII that depends on the client's character set, which is not known here. In UTF-8
+/// and binary it is itself, in latin1 each byte is a character, in ASCII a question mark. None if it is not UTF-8.
+fn names(kind: Kind, bytes: &[u8]) -> Vec<String> {
+    let Some(name) = unquote_name(kind, bytes) else { return Vec::new() };
+    if name.is_ascii() {
+        return vec![name];
     }
+    let by_byte = |beyond: fn(u8) -> char| {
+        name.bytes().map(|byte| if byte.is_ascii() { char::from(byte) } else { beyond(byte) }).collect()
+    };
+    let readings = [by_byte(latin1), by_byte(|_| '?')];
+    [name].into_iter().chain(readings).collect()
+}
+
+/// The characters that the servers' latin1, which is Windows' code page 1252, has in the place of control characters.
+const LATIN1_0X80: [char; 32] = [
+    '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2c6}',
+    '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}', '\u{90}', '\u{2018}',
+    '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2dc}', '\u{2122}', '\u{161}',
+    '\u{203a}', '\u{153}', '\u{9d}', '\u{17e}', '\u{178}',
+];
+
+fn latin1(byte: u8) -> char {
+    let special = byte.checked_sub(0x80).and_then(|at| LATIN1_0X80.get(usize::from(at)));
+    special.copied().unwrap_or(char::from(byte))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod directed;
 mod environments;
 mod never;
 mod rights;
+mod stored_code;
 mod storm;
 mod transactions;
 mod workload;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use freshet_protocol::Command;
-use freshet_sql::{Effects, Flavor};
+use freshet_sql::{Effects, Flavor, Reads};
 
 use super::unavailable;
+use crate::fences::{Reading, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Prepared, Session};
 
@@ -23,7 +24,7 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
     }
     let text = &packet[1..];
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let prepared = Arc::new(Prepared { effects });
+    let prepared = Arc::new(Prepared::new(effects));
     let effects = Effects::none();
     let command = Command::StmtPrepare;
     let stripped = without_hint(session, text);
@@ -53,7 +54,7 @@ pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Comma
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let effects = effects_of(session, statement_id(packet));
+    let effects = effects_of(session, statement_id(packet)).await;
     session
         .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
         .await?;
@@ -76,11 +77,26 @@ fn statement_id(packet: &[u8]) -> Option<u32> {
 }
 
 /// What executing statement `id` may do. One that is not known here may do anything.
-fn effects_of(session: &Session, id: Option<u32>) -> Effects {
+async fn effects_of(session: &Session, id: Option<u32>) -> Effects {
     let known = match id {
-        Some(LAST_PREPARED) => session.state.prepared_last.as_ref(),
-        Some(id) => session.state.prepared.get(&id),
+        Some(LAST_PREPARED) => session.state.prepared_last.clone(),
+        Some(id) => session.state.prepared.get(&id).cloned(),
         None => None,
     };
-    known.map_or_else(Effects::worst, |it| it.effects.clone())
+    let Some(prepared) = known else { return Effects::worst() };
+    if prepared.effects.reads.is_nothing() {
+        return prepared.effects.clone();
+    }
+    let upstream = &session.shared.upstream;
+    // Read before the look: what changes meanwhile makes the next execution look again.
+    let version = upstream.catalog_version();
+    let reads_plainly = prepared.reads_plainly_at(version) || {
+        let sources = Sources { freshness: session.shared.freshness(), upstream };
+        reading(&prepared.effects.reads, sources).await == Reading::Plain
+    };
+    if !reads_plainly {
+        return prepared.effects.clone(); // It is looked at again, and acted on, when it is sent.
+    }
+    prepared.set_reads_plainly_at(version);
+    Effects { reads: Reads::NOTHING, ..prepared.effects.clone() }
 }

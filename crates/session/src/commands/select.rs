@@ -36,6 +36,7 @@ pub(super) async fn handle(
         let effects = session.certain(text, effects);
         return forward(session, query.packet, text, &effects).await;
     }
+    session.resolve_doubts().await;
     if let Err(error) = session.learn().await {
         return unavailable(session, &error);
     }
@@ -87,7 +88,8 @@ fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option
     };
     let temporary = &session.state.temporary;
     let hidden = template.tables.iter().any(|(schema, name)| temporary.shadow(schema, name));
-    session.key_but_for_temporary_tables().filter(|_| wanted && !hidden)
+    let proven = session.state.unproven.is_empty();
+    session.key_but_for_temporary_tables().filter(|_| wanted && !hidden && proven)
 }
 
 /// What is needed to store an answer.

@@ -1,3 +1,5 @@
+use freshet_sql::TableName;
+
 use super::*;
 
 fn write() -> Effects {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, Put as _};
-use freshet_sql::{Effects, Flavor, Temporary, Writes};
+use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::{Connection, Error};
 
@@ -128,7 +128,9 @@ impl Session {
     /// Decides whether the next statements may be answered from memory without another look, and under which key.
     pub(crate) fn refresh_key(&mut self) {
         self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
-        self.state.key = self.key_but_for_temporary_tables().filter(|_| self.state.temporary.is_empty());
+        self.state.key = self
+            .key_but_for_temporary_tables()
+            .filter(|_| self.state.temporary.is_empty() && self.state.unproven.is_empty());
     }
 
     /// The key of lookups without another look, unless a global variable has changed what it was decided with.
@@ -160,7 +162,8 @@ impl Session {
         if self.environment().is_none() && text.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
             return Effects { reads_last_statement: effects.reads_last_statement, ..Effects::worst() };
         }
-        let effects = qualify(effects, self.state.schema.as_deref());
+        let effects = self.without_foreign_names(effects);
+        let effects = qualify(self.without_nameless(effects), self.state.schema.as_deref());
         if effects.writes != Writes::Everything {
             return effects;
         }
@@ -170,6 +173,30 @@ impl Session {
             known => known,
         };
         Effects { session: true, temporary, ..effects }
+    }
+
+    /// A name beyond ASCII is one that can be looked up only where the client's character set is among those that are
+    /// read here.
+    fn without_foreign_names(&self, effects: Effects) -> Effects {
+        let is_ascii = |table: &TableName| table.name.is_ascii() && table.schema.iter().all(|s| s.is_ascii());
+        match &effects.reads {
+            Reads::Tables(tables) if self.environment().is_none() && !tables.iter().all(is_ascii) => {
+                Effects { reads: Reads::Unknown, ..effects }
+            }
+            _ => effects,
+        }
+    }
+
+    /// Without a default schema, the server refuses a table that is named without one. What is left of such names are
+    /// those of common table expressions.
+    fn without_nameless(&self, mut effects: Effects) -> Effects {
+        let has_none = self.state.schema.is_none() && self.environment().is_some() && !effects.moves;
+        if let Reads::Tables(tables) = &mut effects.reads
+            && has_none
+        {
+            tables.retain(|table| table.schema.is_some());
+        }
+        effects
     }
 
     /// The environment, where it is known.

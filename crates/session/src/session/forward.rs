@@ -3,14 +3,14 @@
 use bytes::BytesMut;
 use freshet_cache::Dep;
 use freshet_protocol::{Command, put_packet};
-use freshet_sql::{Effects, Flavor, Temporary, TransactionEffect, Writes};
+use freshet_sql::{Effects, Flavor, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use tokio::io::AsyncWriteExt as _;
 
 use super::state::TemporaryTables;
 use super::{Flow, Session};
 use crate::environment::{Known, is_plain_set};
-use crate::fences::{self, InFlight, Reach};
+use crate::fences::{self, InFlight, Reach, Sources};
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
 use crate::shared::Counters;
 
@@ -77,13 +77,13 @@ impl Session {
     /// Raises what must stand before the statement is sent.
     async fn raise(&mut self, effects: &Effects) -> Option<InFlight> {
         self.state.runs_unknown_code = false;
-        if effects.writes == Writes::Nothing && self.state.pending.is_empty() {
+        let touches_nothing = effects.writes == Writes::Nothing && effects.reads.is_nothing();
+        if touches_nothing && self.state.pending.is_empty() {
             return None;
         }
-        let reach = self.reach(effects).await;
-        // A definition runs no trigger; the table that it makes is not known before.
-        self.state.runs_unknown_code =
-            reach.runs_unknown_code && effects.transaction == TransactionEffect::None;
+        let mut reach = self.reach(effects).await;
+        self.state.runs_unknown_code = reach.runs_unknown_code;
+        self.state.doubts(std::mem::take(&mut reach.unproven));
         let transacting = !self.state.autocommits();
         let thread = self.thread();
         let shared = &self.shared;
@@ -98,13 +98,24 @@ impl Session {
 
     async fn reach(&self, effects: &Effects) -> Reach {
         let temporary = &self.state.temporary;
-        fences::reach(
-            &effects.writes,
-            |schema, name| temporary.surely_shadow(schema, name),
-            self.shared.freshness(),
-            &self.shared.upstream,
-        )
-        .await
+        let sources = Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream };
+        fences::reach(effects, |schema, name| temporary.surely_shadow(schema, name), sources).await
+    }
+
+    /// Looks again at tables whose definitions could not be told when a statement used them: if one of them runs code,
+    /// that statement may have made temporary tables.
+    pub(crate) async fn resolve_doubts(&mut self) {
+        for table in std::mem::take(&mut self.state.unproven) {
+            let sources = Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream };
+            let schema = table.schema.as_deref().unwrap_or_default();
+            match fences::settled(schema, &table.name, sources).await {
+                Some(info) if info.runs_unknown_code || info.has_triggers => {
+                    self.state.temporary = TemporaryTables::Unknown;
+                }
+                Some(_) => {}
+                None => self.state.unproven.push(table),
+            }
+        }
     }
 
     /// Sends one packet to the server.
@@ -166,6 +177,9 @@ impl Session {
     /// What a statement that ran may have changed of the session.
     fn changed(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed) {
         self.state.ran(effects, relayed.error.is_none());
+        if !self.state.unproven.is_empty() {
+            self.state.environment = Known::Unknown;
+        }
         let explained = effects.session || effects.temporary != Temporary::None;
         if self.state.runs_unknown_code || relayed.state_changed && !explained {
             // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone

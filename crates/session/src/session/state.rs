@@ -2,6 +2,7 @@
 //! in its place, and to know when we must not.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ahash::HashMap;
 use freshet_cache::Fence;
@@ -14,6 +15,9 @@ use crate::variables::{Locals, Warning};
 
 /// How many temporary tables are told apart by name; a session with more counts as one whose tables are not known.
 const TEMPORARY_TABLES_MAX: usize = 256;
+
+/// How many tables wait to be told of; a session with more counts as one whose temporary tables are not known.
+const UNPROVEN_MAX: usize = 64;
 
 /// The flags of an answer that are the session's own; all others are the query's.
 const SESSION_FLAGS: StatusFlags = StatusFlags::AUTOCOMMIT
@@ -124,6 +128,27 @@ fn defines(effects: &Effects) -> bool {
 pub(crate) struct Prepared {
     /// What executing it may do.
     pub(crate) effects: Effects,
+    /// The version of the catalog by which nothing that it reads runs any code; [`NEVER`] if there is none.
+    plain_at: AtomicU64,
+}
+
+/// No version of the catalog.
+const NEVER: u64 = u64::MAX;
+
+impl Prepared {
+    pub(crate) fn new(effects: Effects) -> Self {
+        Self { effects, plain_at: AtomicU64::new(NEVER) }
+    }
+
+    /// Whether what it reads is known to run no code, by this version of the catalog.
+    pub(crate) fn reads_plainly_at(&self, version: u64) -> bool {
+        // One session's own; atomic only because sessions may move between threads.
+        self.plain_at.load(Ordering::Relaxed) == version
+    }
+
+    pub(crate) fn set_reads_plainly_at(&self, version: u64) {
+        self.plain_at.store(version, Ordering::Relaxed);
+    }
 }
 
 /// What is known of one session.
@@ -148,6 +173,9 @@ pub(crate) struct State {
     pub(crate) tells_all: bool,
     /// The statement under way runs code of which nothing is known here.
     pub(crate) runs_unknown_code: bool,
+    /// Tables and views that statements have used, and of which it could not be told whether they run code: if they do,
+    /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
+    pub(crate) unproven: Vec<TableName>,
     /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
@@ -181,6 +209,7 @@ impl State {
             one_shot: false,
             tells_all: false,
             runs_unknown_code: false,
+            unproven: Vec::new(),
             unlogged: false,
             pending: Pending::default(),
             prepared: HashMap::default(),
@@ -207,6 +236,19 @@ impl State {
     /// The flags of an answer of ours.
     pub(crate) fn status_for_answers(&self) -> StatusFlags {
         self.status & SESSION_FLAGS
+    }
+
+    /// Notes tables of which it cannot be told now whether they run code.
+    pub(crate) fn doubts(&mut self, tables: Vec<TableName>) {
+        for table in tables {
+            if !self.unproven.contains(&table) {
+                self.unproven.push(table);
+            }
+        }
+        if self.unproven.len() > UNPROVEN_MAX {
+            self.unproven.clear();
+            self.temporary = TemporaryTables::Unknown;
+        }
     }
 
     /// Notes what a statement may have done that ran, whether or not it succeeded.

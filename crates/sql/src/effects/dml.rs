@@ -31,7 +31,8 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
         Some(writes) if !statement.facts.unknown_call => writes,
         _ => Writes::Everything,
     };
-    Some(Effects { writes, ..Effects::none() })
+    let fires = writes != Writes::Nothing;
+    Some(Effects { writes, fires, ..Effects::none() })
 }
 
 /// Words between the verb and the first table; none of them can be a table's name without quotes.

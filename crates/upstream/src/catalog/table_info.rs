@@ -33,9 +33,10 @@ pub struct TableInfo {
     pub base_tables: Vec<Name>,
     /// Everything that a change of its rows can change through foreign keys.
     pub reaches: Vec<Name>,
-    /// It is a view, and reading it may run stored functions, or whatever else is not understood of it.
+    /// It is a view, and reading it may run stored functions, or whatever else is not understood of it; or our account
+    /// would not see it if it were one.
     pub runs_unknown_code: bool,
     /// Whether a change of its rows may run triggers. True as well if our account cannot see
-    /// whether it has any, and for what our account cannot see at all.
+    /// whether it has any, and for what others may see and our account cannot.
     pub has_triggers: bool,
 }

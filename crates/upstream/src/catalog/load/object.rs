@@ -28,7 +28,7 @@ pub(super) async fn read(
 ) -> Result<Object, Error> {
     let rows = tables(connection, asked).await?;
     let Some([schema, name, kind, engine, options]) = exact(&rows, server, asked) else {
-        return Ok(unseen(asked));
+        return Ok(unseen(asked, server));
     };
     let name: Name = (schema.into(), name.into());
     let mut object = Object {
@@ -79,14 +79,18 @@ fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Opti
         .find(|row| same(row[0], schema) && same(row[1], name))
 }
 
-fn unseen(asked: &Name) -> Object {
+/// A name under which our account sees nothing. Where it would see whatever there is, there is nothing, and nothing is run;
+/// else it may be a view that only others see.
+fn unseen(asked: &Name, server: &ServerInfo) -> Object {
+    let privileges = &server.privileges;
+    let is_nothing = privileges.has_in("SELECT", &asked.0);
     Object {
         name: asked.clone(),
         kind: TableKind::Unseen,
         engine: String::new(),
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
-        runs_unknown_code: false,
-        has_triggers: true,
+        runs_unknown_code: !is_nothing,
+        has_triggers: !is_nothing || !privileges.has_in("TRIGGER", &asked.0),
     }
 }
 

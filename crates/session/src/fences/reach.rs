@@ -1,0 +1,161 @@
+//! What a statement may change: the tables it names, what hangs on them, and what runs because of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use freshet_cache::{Dep, Freshness};
+use freshet_sql::{Effects, Reads, TableName, Writes};
+use freshet_upstream::follow::now_ms;
+use freshet_upstream::upstream::Upstream;
+use freshet_upstream::{CatalogError, TableInfo};
+
+/// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
+/// by others as soon as it has run.
+const TRANSACTIONAL_ENGINES: [&str; 3] = ["InnoDB", "ROCKSDB", "TokuDB"];
+
+/// The schemas in which nobody can define a view.
+const VIEWLESS: [&str; 2] = ["information_schema", "performance_schema"];
+
+/// What a statement reaches.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    /// What to fence for it.
+    pub(crate) deps: Vec<Dep>,
+    /// Others may see it before the commit.
+    pub(crate) at_once: bool,
+    /// It runs triggers or functions, of which nothing is known here, or may do so.
+    pub(crate) runs_unknown_code: bool,
+    /// It runs such if one of these does, which cannot be told now.
+    pub(crate) unproven: Vec<TableName>,
+}
+
+impl Reach {
+    /// Adds everything.
+    fn widen(&mut self) {
+        self.deps = vec![Dep::EVERYTHING];
+        self.at_once = true;
+    }
+
+    fn run_unknown_code(&mut self) {
+        self.widen();
+        self.runs_unknown_code = true;
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub(crate) freshness: &'a Freshness,
+    pub(crate) upstream: &'a Upstream,
+}
+
+/// What a statement with these effects may change: the tables themselves, what hangs on them by foreign keys, and
+/// everything where triggers run, or functions behind a view, of whose bodies nothing is known here. `shadowed` names
+/// temporary tables, which nobody else sees.
+pub(crate) async fn reach(
+    effects: &Effects,
+    shadowed: impl Fn(&str, &str) -> bool,
+    sources: Sources<'_>,
+) -> Reach {
+    let mut reach = Reach::default();
+    match &effects.writes {
+        Writes::Nothing => {}
+        Writes::Everything => reach.run_unknown_code(),
+        Writes::Schema(schema) => {
+            reach.deps.push(sources.freshness.schema(schema));
+            reach.at_once = true;
+        }
+        Writes::Tables(tables) => {
+            for table in tables {
+                let is_hidden = table.schema.as_deref().is_some_and(|schema| shadowed(schema, &table.name));
+                if !is_hidden && !reach.runs_unknown_code {
+                    add_written(&mut reach, table, effects.fires, sources).await;
+                }
+            }
+        }
+    }
+    add_read(&mut reach, &effects.reads, sources).await;
+    reach
+}
+
+/// How often, and how long apart, a definition that is being changed is asked for again before a statement goes out
+/// under a fence on everything.
+const SETTLING_TRIES: u32 = 4;
+const SETTLING_PAUSE: Duration = Duration::from_millis(5);
+
+/// Adds one table.
+async fn add_written(reach: &mut Reach, table: &TableName, fires: bool, sources: Sources<'_>) {
+    let Some(schema) = &table.schema else { return reach.run_unknown_code() };
+    let Some(info) = settled(schema, &table.name, sources).await else {
+        reach.unproven.push(table.clone());
+        return reach.widen();
+    };
+    if fires && info.has_triggers || info.runs_unknown_code {
+        return reach.run_unknown_code();
+    }
+    let is_transactional =
+        TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
+    reach.at_once |= !is_transactional;
+    let reached = info.base_tables.iter().chain(info.reaches.iter());
+    reach.deps.extend(reached.map(|(schema, name)| sources.freshness.table(schema, name).definition));
+}
+
+/// Adds what reading does: a view may call stored functions, and nothing in the statement's own text says so.
+async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
+    match reading(reads, sources).await {
+        Reading::Plain => {}
+        Reading::RunsUnknownCode => reach.run_unknown_code(),
+        Reading::NotKnownNow(tables) => {
+            reach.unproven.extend(tables);
+            reach.widen();
+        }
+    }
+}
+
+/// What reading some tables and views does.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// It reads.
+    Plain,
+    /// It runs code of which nothing is known here, or may do so.
+    RunsUnknownCode,
+    /// It does so if one of these does, which cannot be told now: their definitions are being changed, or there is
+    /// nobody to ask.
+    NotKnownNow(Vec<TableName>),
+}
+
+/// What it does to read these, which are named in full.
+pub(crate) async fn reading(reads: &Reads, sources: Sources<'_>) -> Reading {
+    let Reads::Tables(tables) = reads else { return Reading::RunsUnknownCode };
+    let mut not_known = Vec::new();
+    for table in tables {
+        let Some(schema) = &table.schema else { return Reading::RunsUnknownCode };
+        if VIEWLESS.iter().any(|viewless| viewless.eq_ignore_ascii_case(schema)) {
+            continue;
+        }
+        match settled(schema, &table.name, sources).await {
+            Some(info) if info.runs_unknown_code => return Reading::RunsUnknownCode,
+            Some(_) => {}
+            None => not_known.push(table.clone()),
+        }
+    }
+    if not_known.is_empty() { Reading::Plain } else { Reading::NotKnownNow(not_known) }
+}
+
+/// What is known of a table, after a little patience if it is just being changed. While the stream is not live nothing is
+/// answered from memory, and nobody is kept waiting.
+pub(crate) async fn settled(schema: &str, name: &str, sources: Sources<'_>) -> Option<Arc<TableInfo>> {
+    let Sources { freshness, upstream } = sources;
+    if !freshness.is_live(now_ms()) {
+        return upstream.known_table(schema, name);
+    }
+    for _ in 0..SETTLING_TRIES {
+        match upstream.table(schema, name).await {
+            Ok(info) => return Some(info),
+            Err(CatalogError::Failed(_)) => return None,
+            Err(CatalogError::Unsettled) => upstream.ask_probe(),
+        }
+        tokio::time::sleep(SETTLING_PAUSE).await;
+    }
+    None
+}
