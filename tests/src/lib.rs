@@ -11,6 +11,7 @@
 pub mod cached;
 pub mod freshet;
 pub mod history;
+pub mod lag;
 pub mod raw;
 pub mod server;
 

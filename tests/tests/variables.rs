@@ -352,3 +352,37 @@ fn comments_can_be_left_out_of_the_key() {
         assert!(counted.hits() > before);
     });
 }
+
+#[test]
+fn a_comment_that_means_something_is_never_left_out_of_the_key() {
+    const ALL: &str = "SELECT v FROM t";
+    with_freshet("vars_meaning", |server, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let mut direct = connect(&server.target, "vars_meaning");
+        run(&mut conn, &["SET query_cache_strip_comments = ON"]);
+        let _ = counted.prime(&mut conn, ALL);
+        for text in [
+            "SELECT /*+ SET_VAR(sql_select_limit=1) */ v FROM t",
+            "SELECT /*! 1, */ v FROM t",
+            "SELECT /*!50000 1, */ v FROM t",
+            "SELECT /*M! 1, */ v FROM t",
+            "SELECT /*M!100000 1, */ v FROM t",
+            "SELECT /*!99999 1, */ v FROM t",
+            "SELECT v FROM t /*! LIMIT 1 */",
+            "SELECT v FROM t -- LIMIT 1",
+            "SELECT v FROM t --LIMIT 1",
+            "SELECT v FROM t # LIMIT 1",
+            "SELECT v FROM t WHERE '/* x */' <> '/* y */'",
+            "SELECT v FROM t WHERE '/* x */' <> '/* x */'",
+            "SELECT v FROM t WHERE \"-- \" = '# '",
+            "SELECT '-- ', v FROM t",
+            "SELECT '# ', v FROM t",
+        ] {
+            let wanted = answer(&mut direct, text);
+            for time in 0..3 {
+                assert_eq!(answer(&mut conn, text), wanted, "{text} (time {time})");
+            }
+        }
+        assert_eq!(answer(&mut conn, ALL), answer(&mut direct, ALL));
+    });
+}

@@ -3,9 +3,15 @@
 mod cases;
 mod directed;
 mod environments;
+mod fenced;
+mod isolation;
+mod neighbours;
 mod never;
 mod rights;
+mod shadows;
+mod steps;
 mod stored_code;
 mod storm;
 mod transactions;
+mod unlogged;
 mod workload;

@@ -1,0 +1,210 @@
+//! What a session can ask about the statement before: counts, warnings, errors, the last id. Freshet asks questions of
+//! its own on the client's connection and answers from memory; neither may show.
+
+use freshet_tests::cached::{Answer, Counted, answer, connect, fresh_schema, run};
+use freshet_tests::{Target, with_each};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+const SCHEMA: &str = "diagnostics";
+const HIT: &str = "SELECT v FROM t WHERE id = 1";
+const SETUP: &[&str] = &[
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO t VALUES (1,10),(2,20),(3,30)",
+    "CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(3))",
+    "CREATE TABLE tr (a INT)",
+    "CREATE TRIGGER trg BEFORE INSERT ON tr FOR EACH ROW SET @x = 1",
+    "CREATE PROCEDURE pw() INSERT INTO n (a) VALUES ('abcdef')",
+    "CREATE PROCEDURE pu() UPDATE t SET v = v + 1",
+    "CREATE PROCEDURE ps() SELECT id FROM t",
+    "CREATE PROCEDURE pe() SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'told'",
+    "CREATE PROCEDURE pwarn() SIGNAL SQLSTATE '01000' SET MESSAGE_TEXT = 'warned'",
+    "CREATE FUNCTION fn() RETURNS INT BEGIN INSERT INTO n (a) VALUES ('x'); RETURN LAST_INSERT_ID(); END",
+];
+
+/// What is done, one after the other; the last is what is asked about.
+const DONE: &[&[&str]] = &[
+    &["SET @a = 1"],
+    &["SET NAMES utf8"],
+    &["SET NAMES utf8mb4"],
+    &["SET sql_mode = 'PAD_CHAR_TO_FULL_LENGTH'"],
+    &["SET max_sort_length = 1"],
+    &["SET sql_mode = ''", "CALL pw()"],
+    &["CALL pw()"],
+    &["CALL pu()"],
+    &["CALL ps()"],
+    &["CALL pe()"],
+    &["CALL pwarn()"],
+    &["CALL nothing()"],
+    &["PREPARE s FROM 'INSERT INTO n (a) VALUES (1),(2),(3)'", "EXECUTE s"],
+    &["EXECUTE nothing"],
+    &["SET @b = 2", "INSERT INTO n (a) VALUES ('a'), ('b')"],
+    &["INSERT INTO n (a) VALUES ('a'), ('b')"],
+    &["INSERT INTO n (id, a) VALUES (LAST_INSERT_ID(77), 'z') ON DUPLICATE KEY UPDATE a = 'y'"],
+    &["INSERT INTO tr VALUES (1), (2)"],
+    &["SELECT fn()"],
+    &["UPDATE t SET v = v + 1"],
+    &["UPDATE t SET v = v"],
+    &["DELETE FROM t WHERE id = -1"],
+    &["SET @a = 1", "SELECT SQL_CALC_FOUND_ROWS id FROM t LIMIT 1"],
+    &["SELECT SQL_CALC_FOUND_ROWS id FROM t LIMIT 1"],
+    &["SET @a = 1; SELECT SQL_CALC_FOUND_ROWS id FROM t LIMIT 1"],
+    &["SELECT id FROM t"],
+    &["SELECT id FROM t LIMIT 2"],
+    &["SELECT id FROM t WHERE id > 100"],
+    &["SET @c = 1", "SELECT id FROM t"],
+    &["CALL ps()", "SELECT id FROM t"],
+    &["SELECT 1/0, CAST('x' AS SIGNED)"],
+    &["SELECT CAST('x' AS SIGNED) FROM t"],
+    &["SET @d = 1", "SELECT CAST('x' AS SIGNED) FROM t"],
+    &["SELECT nothing FROM t"],
+    &["selec"],
+    &["INSERT INTO t VALUES (1, 1)"],
+    &["INSERT IGNORE INTO t VALUES (1, 1), (2, 2)"],
+    &["DROP TABLE IF EXISTS nothing"],
+    &["USE diagnostics; DROP TABLE IF EXISTS nothing"],
+    &["DROP TEMPORARY TABLE IF EXISTS nothing"],
+    &["CREATE TABLE IF NOT EXISTS t (id INT)"],
+    &["CREATE TEMPORARY TABLE tt SELECT id FROM t"],
+    &["USE diagnostics"],
+    &["BEGIN", "UPDATE t SET v = v + 1", "COMMIT"],
+    &["BEGIN", "UPDATE t SET v = v + 1 WHERE id = 2", "ROLLBACK"],
+    &["SET autocommit = 0", "UPDATE t SET v = v + 1", "SET autocommit = 1"],
+    &["SET TRANSACTION ISOLATION LEVEL READ COMMITTED"],
+    &["DO 1/0"],
+    &["ANALYZE TABLE n"],
+    &["SHOW TABLES"],
+    &["EXPLAIN SELECT * FROM t"],
+    // What is remembered, after each kind of thing.
+    &[HIT],
+    &[HIT, HIT],
+    &["SELECT 1/0", HIT],
+    &["UPDATE t SET v = v WHERE id < 0", HIT],
+    &["INSERT INTO n (a) VALUES ('a')", HIT],
+    &["CALL pw()", HIT],
+    &["SET @e = 1", HIT, HIT],
+    &["SELECT nothing", HIT],
+    &[HIT, "SET @f = 1"],
+    &[HIT, "SELECT id FROM t"],
+    &[HIT, "UPDATE t SET v = v + 1 WHERE id > 1"],
+    &[HIT, "SELECT 1/0"],
+    &[HIT, "CALL pe()"],
+];
+
+/// Each on a run of its own, because asking changes what can be asked next.
+const ASKED: &[&str] = &[
+    "SELECT ROW_COUNT()",
+    "SELECT FOUND_ROWS()",
+    "SELECT LAST_INSERT_ID()",
+    "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()",
+    "SHOW WARNINGS",
+    "SHOW COUNT(*) WARNINGS",
+    "SHOW ERRORS",
+    "SHOW COUNT(*) ERRORS",
+    "SELECT @@warning_count",
+    "SELECT @@error_count, @@warning_count",
+    "GET DIAGNOSTICS @g = NUMBER, @r = ROW_COUNT; SELECT @g, @r",
+    "SET @r = ROW_COUNT(), @f = FOUND_ROWS()",
+    "INSERT INTO n (a) VALUES (ROW_COUNT())",
+];
+/// Those that are asked after something that is no statement, too.
+const BETWEEN: &[&str] = &["SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()", "SHOW WARNINGS"];
+/// What shows the answers of the last two.
+const SHOWN: &str = "SELECT @g, @r, @f, (SELECT a FROM n ORDER BY id DESC LIMIT 1)";
+
+fn transcript(target: &Target, direct: &mut Conn, done: &[&str], asked: &str, way: Way) -> Vec<Answer> {
+    // A remembered answer is what is forwarded to next; the tables are as they were each time.
+    run(direct, &["DELETE FROM n", "ALTER TABLE n AUTO_INCREMENT = 1", "DELETE FROM tr"]);
+    run(direct, &["REPLACE INTO t VALUES (1,10),(2,20),(3,30)"]);
+    let mut conn = connect(target, SCHEMA);
+    // The session is known, and has asked for something.
+    let _ = answer(&mut conn, "SELECT id FROM t WHERE id = 2");
+    let mut told: Vec<Answer> = done.iter().map(|statement| answer(&mut conn, statement)).collect();
+    told.push(ask(&mut conn, asked, way));
+    told.push(answer(&mut conn, asked));
+    told.push(answer(&mut conn, SHOWN));
+    told
+}
+
+/// How it is asked, or what that asks nothing comes in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Said,
+    Prepared,
+    AfterPing,
+    AfterPrepare,
+}
+
+fn ask(conn: &mut Conn, asked: &str, way: Way) -> Answer {
+    match way {
+        Way::Said => {}
+        Way::Prepared => return execute(conn, asked),
+        Way::AfterPing => conn.ping().expect("it answers"),
+        Way::AfterPrepare => drop(conn.prep("SELECT id FROM t WHERE v = 1").expect("it is prepared")),
+    }
+    answer(conn, asked)
+}
+
+fn execute(conn: &mut Conn, statement: &str) -> Answer {
+    let rows = conn.prep(statement).and_then(|statement| conn.exec::<mysql::Row, _, _>(statement, ()));
+    match rows {
+        Ok(rows) => {
+            Ok(rows.into_iter().map(|row| row.unwrap().iter().map(|v| v.as_sql(true)).collect()).collect())
+        }
+        Err(mysql::Error::MySqlError(error)) => Err(error.code),
+        Err(other) => panic!("{statement}: {other}"),
+    }
+}
+
+#[test]
+fn what_is_asked_about_the_statement_before_is_answered_as_directly() {
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, SCHEMA);
+        run(&mut direct, &["SET GLOBAL log_bin_trust_function_creators = 1"]);
+        run(&mut direct, SETUP);
+        let mut counted = Counted::of(freshet);
+        let mut reader = connect(freshet.target(), SCHEMA);
+        let mut wrong = Vec::new();
+        for done in DONE {
+            if done.contains(&HIT) {
+                let _ = counted.prime(&mut reader, HIT);
+            }
+            for asked in ASKED {
+                for way in [Way::Said, Way::Prepared, Way::AfterPing, Way::AfterPrepare] {
+                    // The servers prepare no multi-statement; what comes in between, one question shows.
+                    let left_out = match way {
+                        Way::Said => false,
+                        Way::Prepared => asked.contains(';'),
+                        Way::AfterPing | Way::AfterPrepare => !BETWEEN.contains(asked),
+                    };
+                    if left_out {
+                        continue;
+                    }
+                    let wanted = transcript(&server.target, &mut direct, done, asked, way);
+                    let got = transcript(freshet.target(), &mut direct, done, asked, way);
+                    if got != wanted {
+                        wrong.push(format!("{done:?} {asked} {way:?}: {got:?} instead of {wanted:?}"));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{:?}: {}\n{}", server.flavor, wrong.len(), wrong.join("\n"));
+    });
+}
+
+/// The client's own message, and nothing of how Freshet is made.
+#[test]
+fn a_killed_connection_is_told_of_in_the_clients_words() {
+    with_each(|server, freshet| {
+        let mut direct = server.target.connect();
+        for _ in 0..5 {
+            let mut client = freshet.target().connect();
+            let id: Option<u64> = client.query_first("SELECT CONNECTION_ID()").expect("it has one");
+            run(&mut direct, &[&format!("KILL {}", id.expect("it has one"))]);
+            let error = client.query_drop("SELECT 1 FROM mysql.user").expect_err("it was killed").to_string();
+            for inside in ["rustls", "docs.rs", "tokio", "TLS", "panicked", "Custom {"] {
+                assert!(!error.contains(inside), "{:?}: {error}", server.flavor);
+            }
+        }
+    });
+}

@@ -1,0 +1,243 @@
+//! Who reads after a write was acknowledged reads what it wrote, though the binlog says so later: the write was fenced,
+//! in whatever form it came and whatever went wrong beside it.
+//!
+//! The binlog stream is held up here, so that nothing but the fence can be the reason.
+
+use freshet_tests::cached::{Counted, answer, connect, fresh_schema, run};
+use freshet_tests::lag::with_each_late;
+use freshet_tests::{Flavor, Freshet, Server};
+use mysql::Conn;
+
+use crate::steps::{ChangeUser, Execute, InitDb, Ping, Prepare, Run, Say, Step, walk};
+
+const OWN: &str = "fresh_fenced";
+const OTHER: &str = "fresh_fenced_other";
+const READS: [&str; 4] = [
+    "SELECT id, v FROM fresh_fenced.w ORDER BY id",
+    "SELECT v FROM fresh_fenced.w WHERE id = 1",
+    "SELECT v FROM fresh_fenced_other.w WHERE id = 1",
+    "SELECT id, v FROM fresh_fenced.my ORDER BY id",
+];
+
+const SETUP: &[&str] = &[
+    "CREATE TABLE w (id INT PRIMARY KEY, v INT)",
+    "CREATE TABLE my (id INT PRIMARY KEY, v INT) ENGINE=MyISAM",
+    "CREATE TABLE k (id INT PRIMARY KEY)",
+    "INSERT INTO k VALUES (1)",
+    "CREATE TABLE src (id INT)",
+    "CREATE TRIGGER t1 AFTER INSERT ON src FOR EACH ROW UPDATE w SET v = v + 1 WHERE id = 1",
+    "CREATE TABLE src_fails (id INT)",
+    "CREATE TRIGGER t2 BEFORE INSERT ON src_fails FOR EACH ROW BEGIN UPDATE my SET v = v + 1; SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1064; END",
+    "CREATE PROCEDURE pw() UPDATE w SET v = v + 1 WHERE id = 1",
+    "CREATE PROCEDURE pw_1064() BEGIN UPDATE w SET v = v + 1; SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1064; END",
+    "CREATE PROCEDURE pw_parse() BEGIN UPDATE w SET v = v + 1; PREPARE z FROM 'selec'; END",
+    "CREATE PROCEDURE pw_45000() BEGIN UPDATE w SET v = v + 1; SIGNAL SQLSTATE '45000'; END",
+    "CREATE PROCEDURE pw_commits() BEGIN START TRANSACTION; UPDATE w SET v = v + 1; COMMIT; SELECT 1; END",
+    "CREATE FUNCTION fw() RETURNS INT BEGIN UPDATE w SET v = v + 1; RETURN 1; END",
+    "CREATE FUNCTION fmy() RETURNS INT BEGIN UPDATE my SET v = v + 1; SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1064; RETURN 1; END",
+    "CREATE VIEW vw AS SELECT id, v FROM w",
+];
+
+const W: &str = "UPDATE w SET v = v + 1 WHERE id = 1";
+const ERRORS: &[&[Step<'static>]] = &[
+    &[Say("selec")],
+    &[Say("SELECT nothing FROM w")],
+    &[Say("SELECT * FROM nothing")],
+    &[Say("INSERT INTO k VALUES (1)")],
+    &[Say("INSERT INTO w VALUES (1, 0)")],
+    &[Execute("INSERT INTO k VALUES (1)")],
+    &[Say("CALL nothing()")],
+    &[Say("CALL pw_45000()")],
+    &[Say("CALL pw_1064()")],
+    &[Say("SELECT nothing()")],
+    &[Say("SET nothing = 1")],
+    &[Say("SIGNAL SQLSTATE '45000'")],
+    &[Say("EXECUTE nothing")],
+    &[Say("PREPARE s FROM 'selec'")],
+    &[Say("USE nothing")],
+    &[InitDb("nothing")],
+    &[Say("SELECT 1; selec")],
+    &[Say("SAVEPOINT a"), Say("INSERT INTO k VALUES (1)"), Say("ROLLBACK TO a")],
+    &[Say("ROLLBACK TO nothing")],
+    &[Say("selec"), Ping, Say("SELECT 1"), Say("SHOW WARNINGS")],
+    &[Say("START TRANSACTION READ nothing")],
+];
+
+const WRITES: &[&[Step<'static>]] = &[
+    &[Say(W)],
+    &[Execute(W)],
+    &[Say("UPDATE { oj w LEFT JOIN (SELECT 1 AS one) k2 ON w.id = k2.one } SET w.v = w.v + 1")],
+    &[Say("UPDATE vw SET v = v + 1")],
+    &[Say("INSERT INTO src VALUES (1)")],
+    &[Execute("INSERT INTO src VALUES (1)")],
+    // The schema is that of the time when the text was read.
+    &[Prepare(W), Say("USE fresh_fenced_other"), Run],
+    &[Prepare(W), InitDb(OTHER), Run],
+    &[Prepare(W), InitDb(OTHER), Run, InitDb(OWN), Run],
+    &[InitDb(OTHER), Prepare(W), InitDb(OWN), Run],
+    &[InitDb(OTHER), Say(W)],
+    &[Say("USE fresh_fenced_other; UPDATE w SET v = v + 1; USE fresh_fenced")],
+    &[Say("USE fresh_fenced_other; UPDATE w SET v = v + 1")],
+    &[ChangeUser(OTHER), Say(W)],
+    &[ChangeUser(OTHER), Execute(W), ChangeUser(OWN), Say(W)],
+    &[Say("USE fresh_fenced_other"), Say("BEGIN"), Say(W), Say("USE fresh_fenced"), Say("COMMIT")],
+    &[Prepare("USE fresh_fenced_other"), Say(W)],
+    // A temporary table that is not there, or no more, takes no write away.
+    &[Say("CREATE TEMPORARY TABLE w (id INT, nonsense nonsense)"), Say(W)],
+    &[Say("CREATE TEMPORARY TABLE w (id INT PRIMARY KEY) SELECT 1 AS id UNION ALL SELECT 1"), Say(W)],
+    &[Say("CREATE TEMPORARY TABLE w (id INT, v INT)"), Say("ALTER TABLE w RENAME TO els"), Say(W)],
+    &[Say("CREATE TEMPORARY TABLE w (id INT, v INT)"), Say("DROP TEMPORARY TABLE w"), Say(W)],
+    &[Say("CREATE TEMPORARY TABLE w (id INT, v INT)"), Say("DROP TEMPORARY TABLE w, nothing"), Say(W)],
+    &[
+        Say("CREATE TEMPORARY TABLE w (id INT, v INT)"),
+        Prepare("DROP TEMPORARY TABLE w"),
+        Say("USE fresh_fenced_other"),
+        Run,
+        Say("USE fresh_fenced"),
+        Say(W),
+    ],
+    &[Prepare("CREATE TEMPORARY TABLE w (id INT, v INT)"), InitDb(OTHER), Run, Say(W)],
+    // An error raised while something ran.
+    &[Say("CALL pw()")],
+    &[Execute("CALL pw()")],
+    &[Say("CALL pw_1064()")],
+    &[Execute("CALL pw_1064()")],
+    &[Say("CALL pw_parse()")],
+    &[Say("CALL pw_45000()")],
+    &[Say("/* selec */ CALL pw_1064()")],
+    &[Say("(SELECT 1); CALL pw_1064()")],
+    &[Say("PREPARE s FROM 'CALL pw_1064()'"), Say("EXECUTE s")],
+    &[Say("UPDATE w SET v = v + 1; selec")],
+    &[Execute("SELECT fw()")],
+    &[Say("SELECT fmy()")],
+    &[Say("DO fmy()")],
+    &[Say("SET @x = fmy()")],
+    &[Say("INSERT INTO src_fails VALUES (1)")],
+    &[Say("INSERT INTO my VALUES (100, 1), (1, 1)")],
+    &[Say("BEGIN"), Say("INSERT INTO my VALUES (101, 1), (1, 1)")],
+    &[Say("BEGIN"), Say("UPDATE my SET v = v + 1")],
+    &[Say("BEGIN"), Say("UPDATE my SET v = v + 1"), Say("ROLLBACK")],
+    // Commits in other words.
+    &[Say("BEGIN"), Say(W), Say("CALL pw_commits()")],
+    &[Say("CALL pw_commits()")],
+    &[Say("BEGIN"), Say(W), Say("COMMIT AND CHAIN"), Say("ROLLBACK")],
+    &[Say("BEGIN"), Say(W), Say("ROLLBACK AND CHAIN"), Say(W), Say("COMMIT AND CHAIN")],
+    &[Say("BEGIN"), Say(W), Say("START TRANSACTION")],
+    &[Say("BEGIN"), Say(W), Say("SET autocommit = 1"), Say("COMMIT")],
+    &[Say("SET autocommit = 0"), Say(W), Say("SET @@session.autocommit = on")],
+    &[Say("SET autocommit = 0"), Execute(W), Execute("COMMIT")],
+    &[Say("BEGIN"), Say(W), Say("LOCK TABLES k READ")],
+    &[Say("BEGIN"), Say(W), Say("CREATE TABLE IF NOT EXISTS k (id INT)")],
+    &[Say("BEGIN"), Say(W), Say("ANALYZE TABLE k")],
+    &[Say("BEGIN; UPDATE w SET v = v + 1; COMMIT")],
+    &[Say("BEGIN; UPDATE w SET v = v + 1"), Say("COMMIT; selec")],
+    &[Say("PREPARE c FROM 'COMMIT'"), Say("BEGIN"), Say(W), Say("EXECUTE c")],
+    &[Say("XA START 'fenced1'"), Say(W), Say("XA END 'fenced1'"), Say("XA COMMIT 'fenced1' ONE PHASE")],
+    &[
+        Say("XA START 'fenced2'"),
+        Say(W),
+        Say("XA END 'fenced2'"),
+        Say("XA PREPARE 'fenced2'"),
+        Say("XA COMMIT 'fenced2'"),
+    ],
+    &[
+        Say("XA START 'fenced3'"),
+        Say(W),
+        Say("selec"),
+        Say("XA END 'fenced3'"),
+        Say("XA PREPARE 'fenced3'"),
+        Say("selec"),
+        Say("XA COMMIT 'fenced3'"),
+    ],
+    // Texts that must be read as the session's settings say.
+    &[Say("SET sql_mode = 'ANSI_QUOTES'"), Say("UPDATE \"w\" SET v = v + 1")],
+    &[Say("SET sql_mode = 'NO_BACKSLASH_ESCAPES'"), Say("UPDATE w SET v = v + 1 WHERE '\\' <> ' OR 1 = 1'")],
+    &[Say("SET NAMES latin1"), Say("UPDATE `w` SET v = v + 1 WHERE 'é' <> \"\\\"\"")],
+];
+
+const ON_MARIADB: &[&[Step<'static>]] = &[
+    // MySQL renames no temporary table in this way.
+    &[Say("CREATE TEMPORARY TABLE w (id INT, v INT)"), Say("RENAME TABLE w TO els"), Say(W)],
+    &[Say("SET STATEMENT max_statement_time = 10 FOR UPDATE w SET v = v + 1")],
+    &[Say("BEGIN NOT ATOMIC UPDATE w SET v = v + 1; SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1064; END")],
+    &[Say("EXECUTE IMMEDIATE 'UPDATE w SET v = v + 1'")],
+    &[Say("ANALYZE UPDATE w SET v = v + 1")],
+    &[Say("DELETE FROM w WHERE id = 1 RETURNING v")],
+];
+const ON_MYSQL: &[&[Step<'static>]] = &[
+    &[Say("WITH c AS (SELECT 1) UPDATE w SET v = v + 1")],
+    &[Say("EXPLAIN ANALYZE SELECT fw()")],
+    &[Say("UPDATE /*+ SET_VAR(sort_buffer_size = 16M) */ w SET v = v + 1")],
+];
+
+struct Stage<'a> {
+    server: &'a Server,
+    freshet: &'a Freshet,
+    direct: Conn,
+    reader: Conn,
+    counted: Counted,
+    wrong: Vec<String>,
+    changed: usize,
+}
+
+impl<'a> Stage<'a> {
+    fn before(server: &'a Server, freshet: &'a Freshet) -> Stage<'a> {
+        let mut direct = fresh_schema(server, OTHER);
+        for xid in ["fenced1", "fenced2", "fenced3"] {
+            let _ = answer(&mut direct, &format!("XA ROLLBACK '{xid}'"));
+        }
+        run(
+            &mut direct,
+            &["CREATE TABLE w (id INT PRIMARY KEY, v INT)", "SET GLOBAL log_bin_trust_function_creators = 1"],
+        );
+        run(&mut fresh_schema(server, OWN), SETUP);
+        let reader = connect(freshet.target(), OWN);
+        let counted = Counted::of(freshet);
+        Stage { server, freshet, direct, reader, counted, wrong: Vec::new(), changed: 0 }
+    }
+
+    fn try_case(&mut self, steps: &[Step<'_>]) {
+        run(
+            &mut self.direct,
+            &[
+                "REPLACE INTO fresh_fenced.w VALUES (1, 1000), (2, 2000)",
+                "REPLACE INTO fresh_fenced_other.w VALUES (1, 3000)",
+                "DELETE FROM fresh_fenced.my",
+                "REPLACE INTO fresh_fenced.my VALUES (1, 4000)",
+            ],
+        );
+        let truth = READS.map(|read| answer(&mut self.direct, read));
+        // The writes around it have been seen, and all is answered from memory.
+        for (read, truth) in READS.iter().zip(&truth) {
+            crate::cases::seen_in_time(&mut self.reader, read, truth).expect("in time");
+            let _ = self.counted.prime(&mut self.reader, read);
+        }
+        let mut writer = connect(self.freshet.target(), OWN);
+        let answers = walk(&mut writer, steps);
+        let seen = READS.map(|read| answer(&mut self.reader, read));
+        let wanted = READS.map(|read| answer(&mut self.direct, read));
+        if seen != wanted {
+            self.wrong.push(format!("{steps:?}: {seen:?} instead of {wanted:?} (it was told {answers:?})"));
+        }
+        self.changed += usize::from(wanted != truth);
+    }
+}
+
+#[test]
+fn a_write_that_was_acknowledged_is_seen_though_its_event_is_late() {
+    with_each_late(|server, freshet| {
+        let mut stage = Stage::before(server, freshet);
+        let mut cases: Vec<Vec<Step<'_>>> = WRITES.iter().map(|steps| steps.to_vec()).collect();
+        for error in ERRORS {
+            cases.push([&[Say("BEGIN"), Say(W)], *error, &[Say("COMMIT")]].concat());
+            cases.push([&[Say("SET autocommit = 0"), Execute(W)], *error, &[Execute("COMMIT")]].concat());
+        }
+        let own = if stage.server.flavor == Flavor::MariaDb { ON_MARIADB } else { ON_MYSQL };
+        cases.extend(own.iter().map(|steps| steps.to_vec()));
+        for steps in &cases {
+            stage.try_case(steps);
+        }
+        assert!(stage.wrong.is_empty(), "{:?}:\n{}", server.flavor, stage.wrong.join("\n"));
+        assert!(stage.changed * 10 >= cases.len() * 9, "only {} of {} wrote", stage.changed, cases.len());
+    });
+}
