@@ -34,11 +34,16 @@ impl Session {
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         let Forward { payload, command, effects, text, capture } = forward;
-        if effects.reads_last_statement {
+        // Preparing leaves row counts as they were, and may prepare what asks for them.
+        if effects.reads_last_statement || command == Command::StmtPrepare {
             self.replay_last_hit().await?;
         }
-        self.state.last_hit.clear();
-        self.state.warnings.clear();
+        // After a ping nearly all of it can still be asked for.
+        self.state.pinged = command == Command::Ping;
+        if !self.state.pinged {
+            self.state.last_hit.clear();
+            self.state.warnings.clear();
+        }
         let in_flight = self.raise(effects).await;
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
             // Which tables, and whether for writing, is not read out of the text: all of them are taken.
@@ -197,7 +202,7 @@ impl Session {
     }
 
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
-    /// and warnings of an earlier statement there.
+    /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
     async fn replay_last_hit(&mut self) -> Result<(), Lost> {
         if self.state.last_hit.is_empty() {
             return Ok(());
@@ -205,7 +210,12 @@ impl Session {
         let mut payload = query_prefix(self.upstream_has_attributes());
         payload.extend_from_slice(&self.state.last_hit);
         self.send(&payload).await?;
-        self.skip_answer(Command::Query).await
+        self.skip_answer(Command::Query).await?;
+        if self.state.pinged {
+            self.send(&[Command::Ping.byte()]).await?;
+            self.skip_answer(Command::Ping).await?;
+        }
+        Ok(())
     }
 
     /// Reads an answer that the client is not to see.

@@ -43,6 +43,7 @@ impl Session {
         if self.state.last_hit.capacity() > LAST_HIT_BYTES_KEPT {
             self.state.last_hit = Vec::new();
         }
+        self.state.pinged = false;
         self.state.last_hit.clear();
         self.state.last_hit.extend_from_slice(text);
         self.state.warnings.clear();

@@ -188,6 +188,8 @@ pub(crate) struct State {
     pub(crate) warnings: Vec<Warning>,
     /// The statement of the last answer from memory, while no other has reached the server since: empty otherwise.
     pub(crate) last_hit: Vec<u8>,
+    /// A ping is the last that the server was sent since.
+    pub(crate) pinged: bool,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
@@ -217,6 +219,7 @@ impl State {
             locals: Locals::default(),
             warnings: Vec::new(),
             last_hit: Vec::new(),
+            pinged: false,
             key: None,
             key_version: 0,
             upstream_used_ms: 0,
