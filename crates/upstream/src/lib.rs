@@ -33,12 +33,13 @@ pub mod server;
 pub mod applier;
 pub mod follow;
 pub mod probe;
+pub mod rows;
 pub mod settle;
 pub mod timeline;
 pub mod upstream;
 
 pub use address::Address;
-pub use catalog::{Catalog, CatalogError, TableInfo, TableKind};
+pub use catalog::{Catalog, CatalogError, ColumnInfo, TableInfo, TableKind};
 pub use config::{Config, ConfigError, TlsMode};
 pub use connection::{Connection, Dialled, Rows};
 pub use error::Error;

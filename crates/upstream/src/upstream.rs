@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::follow::FollowStatus;
 use crate::follow::shared::{ASKS_MAX, Ask, Shared};
 use crate::follow::thread::Follower;
+use crate::rows::Watches;
 use crate::server::ServerInfo;
 use crate::settle::Outcome;
 
@@ -94,6 +95,12 @@ impl Upstream {
     #[must_use]
     pub fn known_table(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
         self.shared.catalog.known(schema, name)
+    }
+
+    /// The watches on rows.
+    #[must_use]
+    pub fn watches(&self) -> &Watches {
+        &self.shared.watches
     }
 
     /// Changes whenever an account or a privilege may have changed.

@@ -153,5 +153,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
+        columns: Arc::new([]),
+        settled_by: Position::new(u64::MAX),
     }
 }

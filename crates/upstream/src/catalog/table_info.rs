@@ -1,5 +1,11 @@
 //! What is known of one table or view.
 
+use std::sync::Arc;
+
+use freshet_cache::Position;
+
+use crate::rows::KeyType;
+
 /// A schema and a name in it.
 pub type Name = (String, String);
 
@@ -15,6 +21,24 @@ pub enum TableKind {
     },
     /// Nothing that our account can see: it does not exist, or nothing is granted on it.
     Unseen,
+}
+
+/// One column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts of a column")]
+pub struct ColumnInfo {
+    /// Its name, lower case.
+    pub name: String,
+    /// How its values become keys.
+    pub key: KeyType,
+    /// It is computed from others.
+    pub generated: bool,
+    /// The server changes it by itself whenever the row changes.
+    pub on_update: bool,
+    /// The server makes up its value when none is given.
+    pub auto_increment: bool,
+    /// It can be NULL.
+    pub nullable: bool,
 }
 
 /// What is known of one table or view.
@@ -39,4 +63,10 @@ pub struct TableInfo {
     /// Whether a change of its rows may run triggers. True as well if our account cannot see
     /// whether it has any, and for what others may see and our account cannot.
     pub has_triggers: bool,
+    /// Its columns in their order, which is that of the binlog's row images; empty for a view, for what cannot be seen, and
+    /// where the row images have another order.
+    pub columns: Arc<[ColumnInfo]>,
+    /// The end of the binlog, asked for after the definition was read: what follows has this layout, until the definition
+    /// changes again. The greatest position if that is not known.
+    pub settled_by: Position,
 }

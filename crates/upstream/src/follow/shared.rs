@@ -13,6 +13,7 @@ use crate::catalog::{Catalog, CatalogError, Changed, Name, TableInfo};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
+use crate::rows::Watches;
 use crate::server::ServerInfo;
 use crate::settle::{Outcome, Registry};
 
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) freshness: Arc<Freshness>,
     pub(crate) catalog: Catalog,
+    pub(crate) watches: Watches,
     pub(crate) settling: Registry<Fence>,
     pub(crate) counters: Counters,
     server: RwLock<Option<Arc<ServerInfo>>>,
@@ -74,6 +76,7 @@ impl Shared {
         Self {
             config: Arc::new(config),
             catalog: Catalog::new(Arc::clone(&freshness)),
+            watches: Watches::new(Arc::clone(&freshness)),
             settling: Registry::new(move || fencing.fence(vec![Dep::EVERYTHING])),
             freshness,
             counters: Counters::default(),

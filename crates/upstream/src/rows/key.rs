@@ -1,0 +1,228 @@
+//! Keys: what the servers compare equal is equal here.
+//!
+//! There are three sources of a key, and each has its own function, because each is right about another thing. A literal
+//! that is *compared* with a column ([`key_of_datum`]) may be of any form that the server converts on the way; one that is
+//! *assigned* to it ([`key_of_assigned`]) may be changed on the way, cut or rounded; a field of a row image
+//! ([`key_of_field`]) is what the column holds. All of them answer `None` where the servers' conversions are not followed.
+//! `tests/keys.rs` asks real servers whether this is so.
+
+mod number;
+mod temporal;
+mod text;
+
+use std::sync::Arc;
+
+use freshet_protocol::binlog::{Field, Value};
+use freshet_sql::Datum;
+
+pub(crate) use text::is_plain_collation;
+
+/// The precision up to which a DECIMAL's digits, without point, fit a signed 64-bit integer.
+const ORDERED_DIGITS_MAX: u8 = 18;
+
+/// How values of a column become keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeyType {
+    /// Never: the servers' idea of equality is not followed here.
+    None,
+    /// TINYINT to BIGINT.
+    Integer {
+        /// Declared so; the binlog does not always say.
+        unsigned: bool,
+        /// Bytes that a value takes, 1 to 8.
+        bytes: u8,
+    },
+    /// DECIMAL.
+    Decimal {
+        /// Digits in all, 1 to 65.
+        precision: u8,
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// Characters in a collation that tells printable ASCII apart but for case and trailing blanks.
+    Text {
+        /// Its name, lower case.
+        collation: Arc<str>,
+        /// The most characters that the column takes.
+        chars: u64,
+    },
+    /// BINARY, VARBINARY and BLOB.
+    Bytes {
+        /// The most bytes that the column takes.
+        len: u64,
+    },
+    /// DATE.
+    Date,
+    /// DATETIME.
+    DateTime {
+        /// Fractional digits, 0 to 6.
+        decimals: u8,
+    },
+}
+
+/// The canonical form of a column's value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// NULL.
+    Null,
+    /// A value whose number sorts as the values do.
+    Ordered(u64),
+    /// Any other value.
+    Text(Vec<u8>),
+}
+
+impl KeyType {
+    /// Whether keys of it are numbers that sort as the values do, so that a range of values is a range of keys.
+    #[must_use]
+    pub const fn is_ordered(&self) -> bool {
+        match self {
+            Self::Integer { .. } | Self::Date | Self::DateTime { .. } => true,
+            Self::Decimal { precision, .. } => *precision <= ORDERED_DIGITS_MAX,
+            Self::None | Self::Text { .. } | Self::Bytes { .. } => false,
+        }
+    }
+
+    /// Whether what its values start with can be told from their keys.
+    #[must_use]
+    pub const fn has_prefixes(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Bytes { .. })
+    }
+
+    /// Whether values of two columns that the servers find equal have the same key, so that a condition on one holds of the
+    /// other. Lengths do not matter.
+    #[must_use]
+    pub fn compares_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, _) => false,
+            (Self::Integer { unsigned: one, .. }, Self::Integer { unsigned: other, .. }) => one == other,
+            (Self::Text { collation: one, .. }, Self::Text { collation: other, .. }) => one == other,
+            (Self::Bytes { .. }, Self::Bytes { .. }) => true,
+            (one, other) => one == other,
+        }
+    }
+}
+
+/// The key that a value has which the server finds equal to this literal; any key, if no value is equal to it. `None`:
+/// undecided.
+#[must_use]
+pub fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
+    if *datum == Datum::Null {
+        return (*key_type != KeyType::None).then_some(Key::Null);
+    }
+    match key_type {
+        KeyType::None => None,
+        KeyType::Text { .. } => text::folded(text_of(datum)?).map(Key::Text),
+        KeyType::Bytes { .. } => Some(Key::Text(text::trimmed(text_of(datum)?).to_vec())),
+        KeyType::Decimal { precision, scale } if !key_type.is_ordered() => {
+            number::long_of_datum(*precision, *scale, datum).map(Key::Text)
+        }
+        // What lies between two values is equal to none; what lies outside of them neither.
+        _ => bounds_of_datum(key_type, datum).map(|(floor, _)| Key::Ordered(floor)),
+    }
+}
+
+/// The greatest key below, and the least above, which values can have that are not above, or not below, this literal: two
+/// that are equal if the literal is a value of the column. `None`: undecided, or keys of this type are not ordered.
+pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum) -> Option<(u64, u64)> {
+    match key_type {
+        KeyType::Integer { unsigned, bytes } => number::integer_bounds(*unsigned, *bytes, datum),
+        KeyType::Decimal { precision, scale } if key_type.is_ordered() => {
+            number::decimal_bounds(*precision, *scale, datum)
+        }
+        KeyType::Date => temporal::date_bounds(text_of(datum)?),
+        KeyType::DateTime { decimals } => {
+            temporal::datetime_of_text(*decimals, text_of(datum)?).map(|key| (key, key))
+        }
+        _ => None,
+    }
+}
+
+/// The least and the greatest key that a value of this type can have; `None` if they are not ordered.
+pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
+    match key_type {
+        KeyType::Integer { unsigned, bytes } => Some(number::integer_extent(*unsigned, *bytes)),
+        KeyType::Decimal { precision, .. } if key_type.is_ordered() => {
+            Some(number::decimal_extent(*precision))
+        }
+        KeyType::Date => Some((0, temporal::DAY_MAX)),
+        KeyType::DateTime { decimals } => Some((0, temporal::datetime_max(*decimals))),
+        _ => None,
+    }
+}
+
+/// The key that a column has after this literal was assigned to it. `None`: the server may change it on the way.
+#[must_use]
+pub fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
+    if *datum == Datum::Null {
+        return (*key_type != KeyType::None).then_some(Key::Null);
+    }
+    match key_type {
+        KeyType::None => None,
+        KeyType::Text { chars, .. } => {
+            text::folded(text_of(datum)?.get(..).filter(|text| fits(text, *chars))?).map(Key::Text)
+        }
+        KeyType::Bytes { len } => {
+            let text = Some(text_of(datum)?).filter(|text| fits(text, *len))?;
+            Some(Key::Text(text::trimmed(text).to_vec()))
+        }
+        KeyType::Integer { unsigned, bytes } => {
+            number::integer_assigned(*unsigned, *bytes, datum).map(Key::Ordered)
+        }
+        KeyType::Decimal { precision, scale } => number::is_exact(*precision, *scale, datum)
+            .then(|| key_of_datum(key_type, datum))
+            .flatten(),
+        // A time would be rounded away.
+        KeyType::Date => temporal::date_of_text(text_of(datum)?).map(Key::Ordered),
+        KeyType::DateTime { .. } => key_of_datum(key_type, datum),
+    }
+}
+
+/// The key of a column in a row image. `None`: undecided, and also if it is not in the image.
+#[must_use]
+pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
+    let value = match field {
+        Field::Absent => return None,
+        Field::Null => return Some(Key::Null),
+        Field::Value(value) => value,
+    };
+    match (key_type, value) {
+        (KeyType::Integer { unsigned, bytes }, Value::Int(_) | Value::UInt(_)) => {
+            number::integer_of_field(*unsigned, *bytes, value).map(Key::Ordered)
+        }
+        (KeyType::Decimal { precision, scale }, Value::Decimal(value)) if value.scale() == *scale => {
+            number::decimal_of_field(*precision, *scale, &value)
+        }
+        (KeyType::Text { .. }, Value::Bytes(bytes)) => text::folded(bytes).map(Key::Text),
+        (KeyType::Bytes { .. }, Value::Bytes(bytes)) => Some(Key::Text(text::trimmed(bytes).to_vec())),
+        (KeyType::Text { .. } | KeyType::Bytes { .. }, Value::Compressed(packed)) => {
+            let mut bytes = Vec::new();
+            packed.unpack(&mut bytes).ok()?;
+            key_of_field(key_type, Field::Value(Value::Bytes(&bytes)))
+        }
+        (KeyType::Date, Value::Date(date)) => temporal::date_of_field(date).map(Key::Ordered),
+        (KeyType::DateTime { decimals }, Value::DateTime(value)) if value.decimals == *decimals => {
+            temporal::datetime_of_field(value).map(Key::Ordered)
+        }
+        _ => None,
+    }
+}
+
+/// What a LIKE of this text and a `%` finds starts with, in the form that keys have; `None` if that cannot be told.
+pub(super) fn prefix_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Vec<u8>> {
+    match key_of_datum(key_type, datum)? {
+        Key::Text(text) if key_type.has_prefixes() => Some(text),
+        _ => None,
+    }
+}
+
+fn text_of(datum: &Datum) -> Option<&[u8]> {
+    match datum {
+        Datum::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn fits(text: &[u8], len_max: u64) -> bool {
+    u64::try_from(text.len()).is_ok_and(|len| len <= len_max)
+}
+

@@ -1,0 +1,191 @@
+//! Integers and decimals. Everything is a scaled integer of 128 bits, floor and ceiling, until it is a key.
+
+use freshet_protocol::binlog::{Decimal, Value};
+use freshet_sql::Datum;
+
+use super::{Key, ORDERED_DIGITS_MAX};
+
+/// What is added to a signed value so that its key sorts as it does.
+const BIAS: i128 = 1 << 63;
+
+/// Beyond every value of a column whose keys are ordered, on either side.
+const BEYOND: i128 = 1 << 100;
+
+/// A string and an integer are compared as doubles: below this bound every integer is one.
+const EXACT_IN_DOUBLE: u128 = 1 << 53;
+
+/// As many significant digits survive the way into a double and back.
+const DIGITS_IN_DOUBLE: usize = 15;
+
+/// Digits of a literal, before or after the point; a longer one is undecided.
+const DIGITS_MAX: usize = 100;
+
+/// A number as it is written: digits only.
+struct Number<'a> {
+    is_negative: bool,
+    /// Without leading zeros.
+    whole: &'a str,
+    fraction: &'a str,
+}
+
+impl<'a> Number<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+        let is_digits = |text: &str| text.len() <= DIGITS_MAX && text.bytes().all(|b| b.is_ascii_digit());
+        let is_number = is_digits(whole) && is_digits(fraction) && !(whole.is_empty() && fraction.is_empty());
+        is_number.then(|| Self {
+            is_negative: text.starts_with('-'),
+            whole: whole.trim_start_matches('0'),
+            fraction: fraction.trim_end_matches('0'),
+        })
+    }
+
+    /// The nearest values with so many digits after the point, not above and not below it, times ten to their number.
+    fn scaled(&self, scale: u8) -> (i128, i128) {
+        let scale = usize::from(scale);
+        let kept = &self.fraction[..self.fraction.len().min(scale)];
+        let rest = i128::from(self.fraction.len() > scale);
+        let magnitude = magnitude(self.whole, kept, scale).unwrap_or(BEYOND);
+        if self.is_negative { (-(magnitude + rest), -magnitude) } else { (magnitude, magnitude + rest) }
+    }
+}
+
+/// `None` if it is beyond what is told apart.
+fn magnitude(whole: &str, fraction: &str, scale: usize) -> Option<i128> {
+    let zeros = std::iter::repeat_n(b'0', scale - fraction.len());
+    let mut value = 0i128;
+    for digit in whole.bytes().chain(fraction.bytes()).chain(zeros) {
+        value = value * 10 + i128::from(digit - b'0');
+        if value > BEYOND {
+            return None;
+        }
+    }
+    Some(value)
+}
+
+/// Calls `with` on the number that a literal is compared as, if it is compared exactly.
+fn with_number<T>(datum: &Datum, in_text: fn(&Number<'_>) -> bool, with: impl Fn(&Number<'_>) -> T) -> Option<T> {
+    match datum {
+        Datum::Int(value) => Number::parse(&value.to_string()).as_ref().map(with),
+        Datum::Decimal(text) => Number::parse(text).as_ref().map(with),
+        Datum::Text(text) => {
+            let text = std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?;
+            Number::parse(text).filter(in_text).as_ref().map(with)
+        }
+        Datum::Null | Datum::Param(_) | Datum::Other => None,
+    }
+}
+
+/// Whether a string is an integer that is compared with integers as itself.
+fn is_small_integer(number: &Number<'_>) -> bool {
+    number.fraction.is_empty()
+        && (number.whole.is_empty() || number.whole.parse().is_ok_and(|value: u128| value < EXACT_IN_DOUBLE))
+}
+
+fn is_short(number: &Number<'_>) -> bool {
+    number.whole.len() + number.fraction.len() <= DIGITS_IN_DOUBLE
+}
+
+fn never(_: &Number<'_>) -> bool {
+    false
+}
+
+/// The least and the greatest value of an integer column.
+fn integer_range(unsigned: bool, bytes: u8) -> (i128, i128) {
+    let bits = 8 * u32::from(bytes.clamp(1, 8));
+    if unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+}
+
+fn integer_key(unsigned: bool, value: i128) -> u64 {
+    let biased = if unsigned { value } else { value + BIAS };
+    u64::try_from(biased.max(0)).unwrap_or(u64::MAX)
+}
+
+pub(super) fn integer_extent(unsigned: bool, bytes: u8) -> (u64, u64) {
+    let (least, greatest) = integer_range(unsigned, bytes);
+    (integer_key(unsigned, least), integer_key(unsigned, greatest))
+}
+
+pub(super) fn integer_bounds(unsigned: bool, bytes: u8, datum: &Datum) -> Option<(u64, u64)> {
+    let (floor, ceiling) = with_number(datum, is_small_integer, |number| number.scaled(0))?;
+    let (least, greatest) = integer_range(unsigned, bytes);
+    let key = |value: i128| integer_key(unsigned, value.clamp(least, greatest));
+    Some((key(floor), key(ceiling)))
+}
+
+/// Only what is stored as it is: no fraction, in range.
+pub(super) fn integer_assigned(unsigned: bool, bytes: u8, datum: &Datum) -> Option<u64> {
+    let (floor, ceiling) = with_number(datum, is_small_integer, |number| number.scaled(0))?;
+    let (least, greatest) = integer_range(unsigned, bytes);
+    (floor == ceiling && least <= floor && floor <= greatest).then(|| integer_key(unsigned, floor))
+}
+
+/// The sign is the catalog's: an event that does not tell it gives all integers as signed ones.
+pub(super) fn integer_of_field(unsigned: bool, bytes: u8, value: Value<'_>) -> Option<u64> {
+    let value = match value {
+        Value::Int(value) if unsigned && value < 0 => i128::from(value) + (1 << (8 * u32::from(bytes.clamp(1, 8)))),
+        Value::Int(value) => i128::from(value),
+        Value::UInt(value) if unsigned => i128::from(value),
+        _ => return None,
+    };
+    let (least, greatest) = integer_range(unsigned, bytes);
+    (least..=greatest).contains(&value).then(|| integer_key(unsigned, value))
+}
+
+fn decimal_greatest(precision: u8) -> i128 {
+    10i128.pow(u32::from(precision.min(ORDERED_DIGITS_MAX))) - 1
+}
+
+pub(super) fn decimal_extent(precision: u8) -> (u64, u64) {
+    let greatest = decimal_greatest(precision);
+    (integer_key(false, -greatest), integer_key(false, greatest))
+}
+
+/// Of a column whose keys are ordered. With a string it is compared as a double, which holds if neither has more digits than
+/// a double.
+pub(super) fn decimal_bounds(precision: u8, scale: u8, datum: &Datum) -> Option<(u64, u64)> {
+    let in_text = if usize::from(precision) <= DIGITS_IN_DOUBLE { is_short } else { never };
+    let (floor, ceiling) = with_number(datum, in_text, |number| number.scaled(scale))?;
+    let greatest = decimal_greatest(precision);
+    let key = |value: i128| integer_key(false, value.clamp(-greatest, greatest));
+    Some((key(floor), key(ceiling)))
+}
+
+/// Of a column with more digits: as text.
+pub(super) fn long_of_datum(precision: u8, scale: u8, datum: &Datum) -> Option<Vec<u8>> {
+    let (_, scale) = (precision, usize::from(scale));
+    with_number(datum, never, |number| {
+        let kept = &number.fraction[..number.fraction.len().min(scale)];
+        long_key(number.is_negative, number.whole, kept)
+    })
+}
+
+/// Zeros before and after do not count, and a zero has no sign.
+fn long_key(is_negative: bool, whole: &str, fraction: &str) -> Vec<u8> {
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    let sign = if is_negative && !(whole.is_empty() && fraction.is_empty()) { "-" } else { "" };
+    format!("{sign}{whole}.{fraction}").into_bytes()
+}
+
+/// Whether a literal is stored as it is.
+pub(super) fn is_exact(precision: u8, scale: u8, datum: &Datum) -> bool {
+    let whole_max = usize::from(precision.saturating_sub(scale));
+    let is_exact = with_number(datum, is_short, |number| {
+        number.whole.len() <= whole_max && number.fraction.len() <= usize::from(scale)
+    });
+    is_exact == Some(true)
+}
+
+pub(super) fn decimal_of_field(precision: u8, scale: u8, value: &Decimal<'_>) -> Option<Key> {
+    let all = value.digits();
+    let digits = all.get(..usize::from(precision))?;
+    if precision > ORDERED_DIGITS_MAX {
+        let text: String = digits.iter().map(|digit| char::from(b'0' + digit)).collect();
+        let (whole, fraction) = text.split_at_checked(text.len().checked_sub(usize::from(scale))?)?;
+        return Some(Key::Text(long_key(value.is_negative(), whole, fraction)));
+    }
+    let magnitude = digits.iter().fold(0i128, |value, digit| value * 10 + i128::from(*digit));
+    let signed = if value.is_negative() { -magnitude } else { magnitude };
+    Some(Key::Ordered(integer_key(false, signed)))
+}

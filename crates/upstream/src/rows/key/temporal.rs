@@ -1,0 +1,132 @@
+//! Dates, and dates with a time.
+//!
+//! Only the canonical forms are read, only dates that exist, and only years of the range that is documented as supported:
+//! the servers' ideas of the others differ. The keys count days, or units of the column's last fractional digit, from
+//! the first day of the year 0.
+
+use freshet_protocol::binlog::{Date, DateTime};
+
+/// The years that a literal may have.
+const LITERAL_YEAR_MIN: u16 = 1000;
+
+const SECONDS_A_DAY: u64 = 86_400;
+
+const MICROS_A_SECOND: u32 = 1_000_000;
+
+/// The last day of the year 9999, with room.
+pub(super) const DAY_MAX: u64 = 10_000 * 366;
+
+/// Fractional digits that can be told apart.
+const DECIMALS_MAX: u8 = 6;
+
+/// A literal in one of the two forms.
+struct Written {
+    day: u64,
+    second: u64,
+    micros: u32,
+}
+
+impl Written {
+    /// `YYYY-MM-DD` and, behind one blank, `HH:MM:SS` with up to six fractional digits.
+    fn parse(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
+        let (date, time) = match text.split_once(' ') {
+            Some((date, time)) => (date, Some(time)),
+            None => (text, None),
+        };
+        let [year, month, day] = parts(date, '-', [4, 2, 2])?;
+        let date = Date { year, month: u8::try_from(month).ok()?, day: u8::try_from(day).ok()? };
+        let day = (year >= LITERAL_YEAR_MIN).then(|| day_number(date)).flatten()?;
+        let Some(time) = time else { return Some(Self { day, second: 0, micros: 0 }) };
+        let (time, fraction) = match time.split_once('.') {
+            Some((_, "")) => return None,
+            Some((time, fraction)) => (time, fraction),
+            None => (time, ""),
+        };
+        let second = second_number(parts(time, ':', [2, 2, 2])?)?;
+        Some(Self { day, second, micros: micros(fraction)? })
+    }
+}
+
+/// Numbers of exactly so many digits.
+fn parts(text: &str, separator: char, lens: [usize; 3]) -> Option<[u16; 3]> {
+    let mut numbers = [0; 3];
+    let mut parts = text.split(separator);
+    for (number, len) in numbers.iter_mut().zip(lens) {
+        let part = parts.next()?;
+        let is_number = part.len() == len && part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = is_number.then(|| part.parse().ok()).flatten()?;
+    }
+    parts.next().is_none().then_some(numbers)
+}
+
+fn micros(fraction: &str) -> Option<u32> {
+    let is_fraction =
+        fraction.len() <= usize::from(DECIMALS_MAX) && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    is_fraction.then(|| format!("{fraction:0<6}").parse().ok()).flatten()
+}
+
+/// `None` if there is no such day.
+fn day_number(date: Date) -> Option<u64> {
+    let Date { year, month, day } = date;
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days_in_month = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        _ => return None,
+    };
+    if year == 0 || year > 9999 || day == 0 || day > days_in_month {
+        return None;
+    }
+    // Years that begin in March have the leap day at their end.
+    let (year, month) =
+        if month > 2 { (u64::from(year), u64::from(month) - 3) } else { (u64::from(year) - 1, u64::from(month) + 9) };
+    let days_before_month = (153 * month + 2) / 5;
+    Some(year * 365 + year / 4 - year / 100 + year / 400 + days_before_month + u64::from(day))
+}
+
+fn second_number([hour, minute, second]: [u16; 3]) -> Option<u64> {
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    is_time.then(|| (u64::from(hour) * 60 + u64::from(minute)) * 60 + u64::from(second))
+}
+
+/// `None` if the column cannot hold the fraction.
+fn datetime_number(day: u64, second: u64, micros: u32, decimals: u8) -> Option<u64> {
+    let unit = 10u32.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
+    let units = u64::from(MICROS_A_SECOND / unit);
+    (micros < MICROS_A_SECOND && micros % unit == 0)
+        .then(|| (day * SECONDS_A_DAY + second) * units + u64::from(micros / unit))
+}
+
+pub(super) fn datetime_max(decimals: u8) -> u64 {
+    datetime_number(DAY_MAX, 0, 0, decimals).unwrap_or(u64::MAX)
+}
+
+/// The day of a date without a time.
+pub(super) fn date_of_text(text: &[u8]) -> Option<u64> {
+    Written::parse(text).filter(|_| !text.contains(&b' ')).map(|written| written.day)
+}
+
+/// A DATE is compared with a date and time as if it were midnight. A fraction may be rounded up to the next day, so that
+/// it is undecided.
+pub(super) fn date_bounds(text: &[u8]) -> Option<(u64, u64)> {
+    let written = Written::parse(text).filter(|written| written.micros == 0)?;
+    Some((written.day, written.day + u64::from(written.second > 0)))
+}
+
+/// A DATETIME is compared with a date as with its midnight.
+pub(super) fn datetime_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
+    let written = Written::parse(text)?;
+    datetime_number(written.day, written.second, written.micros, decimals)
+}
+
+pub(super) fn date_of_field(date: Date) -> Option<u64> {
+    day_number(date)
+}
+
+pub(super) fn datetime_of_field(value: DateTime) -> Option<u64> {
+    let second = second_number([value.hour, value.minute, value.second].map(u16::from))?;
+    datetime_number(day_number(value.date)?, second, value.micros, value.decimals)
+}
