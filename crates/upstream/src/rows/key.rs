@@ -15,8 +15,6 @@ use std::sync::Arc;
 use freshet_protocol::binlog::{Field, Value};
 use freshet_sql::Datum;
 
-pub(crate) use text::is_plain_collation;
-
 /// The precision up to which a DECIMAL's digits, without point, fit a signed 64-bit integer.
 const ORDERED_DIGITS_MAX: u8 = 18;
 
@@ -168,9 +166,9 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
         KeyType::Integer { unsigned, bytes } => {
             number::integer_assigned(*unsigned, *bytes, datum).map(Key::Ordered)
         }
-        KeyType::Decimal { precision, scale } => number::is_exact(*precision, *scale, datum)
-            .then(|| key_of_datum(key_type, datum))
-            .flatten(),
+        KeyType::Decimal { precision, scale } => {
+            number::is_exact(*precision, *scale, datum).then(|| key_of_datum(key_type, datum)).flatten()
+        }
         // A time would be rounded away.
         KeyType::Date => temporal::date_of_text(text_of(datum)?).map(Key::Ordered),
         KeyType::DateTime { .. } => key_of_datum(key_type, datum),
@@ -225,4 +223,3 @@ fn text_of(datum: &Datum) -> Option<&[u8]> {
 fn fits(text: &[u8], len_max: u64) -> bool {
     u64::try_from(text.len()).is_ok_and(|len| len <= len_max)
 }
-

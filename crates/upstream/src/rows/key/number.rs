@@ -65,7 +65,11 @@ fn magnitude(whole: &str, fraction: &str, scale: usize) -> Option<i128> {
 }
 
 /// Calls `with` on the number that a literal is compared as, if it is compared exactly.
-fn with_number<T>(datum: &Datum, in_text: fn(&Number<'_>) -> bool, with: impl Fn(&Number<'_>) -> T) -> Option<T> {
+fn with_number<T>(
+    datum: &Datum,
+    in_text: fn(&Number<'_>) -> bool,
+    with: impl Fn(&Number<'_>) -> T,
+) -> Option<T> {
     match datum {
         Datum::Int(value) => Number::parse(&value.to_string()).as_ref().map(with),
         Datum::Decimal(text) => Number::parse(text).as_ref().map(with),
@@ -124,7 +128,9 @@ pub(super) fn integer_assigned(unsigned: bool, bytes: u8, datum: &Datum) -> Opti
 /// The sign is the catalog's: an event that does not tell it gives all integers as signed ones.
 pub(super) fn integer_of_field(unsigned: bool, bytes: u8, value: Value<'_>) -> Option<u64> {
     let value = match value {
-        Value::Int(value) if unsigned && value < 0 => i128::from(value) + (1 << (8 * u32::from(bytes.clamp(1, 8)))),
+        Value::Int(value) if unsigned && value < 0 => {
+            i128::from(value) + (1 << (8 * u32::from(bytes.clamp(1, 8))))
+        }
         Value::Int(value) => i128::from(value),
         Value::UInt(value) if unsigned => i128::from(value),
         _ => return None,

@@ -81,8 +81,11 @@ fn day_number(date: Date) -> Option<u64> {
         return None;
     }
     // Years that begin in March have the leap day at their end.
-    let (year, month) =
-        if month > 2 { (u64::from(year), u64::from(month) - 3) } else { (u64::from(year) - 1, u64::from(month) + 9) };
+    let (year, month) = if month > 2 {
+        (u64::from(year), u64::from(month) - 3)
+    } else {
+        (u64::from(year) - 1, u64::from(month) + 9)
+    };
     let days_before_month = (153 * month + 2) / 5;
     Some(year * 365 + year / 4 - year / 100 + year / 400 + days_before_month + u64::from(day))
 }
@@ -96,7 +99,7 @@ fn second_number([hour, minute, second]: [u16; 3]) -> Option<u64> {
 fn datetime_number(day: u64, second: u64, micros: u32, decimals: u8) -> Option<u64> {
     let unit = 10u32.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
     let units = u64::from(MICROS_A_SECOND / unit);
-    (micros < MICROS_A_SECOND && micros % unit == 0)
+    (micros < MICROS_A_SECOND && micros.is_multiple_of(unit))
         .then(|| (day * SECONDS_A_DAY + second) * units + u64::from(micros / unit))
 }
 
