@@ -16,6 +16,7 @@
 mod bytes;
 mod capabilities;
 mod command;
+mod execute;
 mod status;
 
 mod frame;
@@ -34,6 +35,7 @@ pub use auth::{caching_sha2, native, random_scramble, rsa};
 pub use bytes::{Malformed, Put, Reader};
 pub use capabilities::Capabilities;
 pub use command::Command;
+pub use execute::{Execution, PARAMETERS_MAX, Parameter, ParameterType};
 pub use frame::{FRAME_MAX, FrameError, FrameHeader, HEADER_LEN, Packet, put_packet, take_packet};
 pub use handshake::{
     AuthReply, CACHING_SHA2_PASSWORD, CLIENT_ED25519, ChangeUser, ClientHello, Greeting, Login,

@@ -31,6 +31,8 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
         }
         Command::StmtPrepare => prepared::prepare(session, &packet).await,
         Command::StmtExecute | Command::StmtBulkExecute => prepared::execute(session, &packet, command).await,
+        Command::StmtSendLongData => prepared::send_long_data(session, &packet).await,
+        Command::StmtReset => prepared::reset(session, &packet).await,
         Command::StmtClose => prepared::close(session, &packet).await,
         Command::ChangeUser => identity::change_user(session, body).await,
         Command::ResetConnection => identity::reset(session, &packet).await,
@@ -57,9 +59,7 @@ async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result
         Command::CreateDb | Command::DropDb => Effects { writes: Writes::Everything, ..Effects::none() },
         _ => Effects::none(),
     };
-    session
-        .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
-        .await?;
+    session.forward(Forward::new(packet, command, &effects)).await?;
     Ok(Flow::Continue)
 }
 

@@ -13,6 +13,7 @@ use freshet_upstream::settle::Outcome;
 use freshet_upstream::upstream::Upstream;
 
 use crate::relay::Relayed;
+use crate::rows::{Described, touched};
 
 pub(crate) use reach::{Reach, Reading, Sources, reach, reading, settled};
 
@@ -36,17 +37,34 @@ impl Thread {
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     deps: Vec<Dep>,
+    /// Which rows are named by it depends on the watches that there are when it is committed.
+    writes: Vec<Described>,
 }
+
+/// The writes of a transaction that are remembered by their rows; of further ones the tables are.
+const DESCRIBED_MAX: usize = 64;
 
 impl Pending {
     pub(crate) fn is_empty(&self) -> bool {
-        self.deps.is_empty()
+        self.deps.is_empty() && self.writes.is_empty()
     }
 
-    fn add(&mut self, deps: &[Dep]) {
-        self.deps.extend_from_slice(deps);
+    fn add(&mut self, reach: &Reach, freshness: &Freshness) {
+        self.deps.extend_from_slice(&reach.deps);
+        if let Some(write) = &reach.write {
+            if self.writes.len() < DESCRIBED_MAX {
+                self.writes.push(write.clone());
+            } else {
+                self.deps.extend(write.whole(freshness));
+            }
+        }
         self.deps.sort_unstable();
         self.deps.dedup();
+    }
+
+    fn clear(&mut self) {
+        self.deps.clear();
+        self.writes.clear();
     }
 }
 
@@ -108,17 +126,27 @@ pub(crate) fn raise(
         TransactionEffect::RollsBack => false,
         TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
     };
-    pending.add(&reach.deps);
-    let deps = match (commits, reach.at_once) {
-        (true, _) => pending.deps.clone(),
-        (false, true) => reach.deps,
-        (false, false) => Vec::new(),
-    };
-    if deps.is_empty() {
-        return None;
+    pending.add(&reach, freshness);
+    let fence = match (commits, reach.at_once) {
+        (true, _) => fence(&pending.deps, &pending.writes, behind),
+        (false, true) => fence(&reach.deps, reach.write.as_slice(), behind),
+        (false, false) => None,
+    }?;
+    Some(InFlight { fence: Some(fence), upstream: behind.upstream.clone(), thread: behind.thread })
+}
+
+/// Raises a fence on these dependencies and on what these writes touch; `None` if there is nothing to fence.
+fn fence(deps: &[Dep], writes: &[Described], behind: &Behind<'_>) -> Option<Fence> {
+    let mut deps = deps.to_vec();
+    let mut tickets = Vec::with_capacity(writes.len());
+    for write in writes {
+        let (of_write, ticket) = touched(write, behind.freshness, behind.upstream.watches());
+        deps.extend(of_write);
+        tickets.push(ticket);
     }
-    let fence = Some(freshness.fence(deps));
-    Some(InFlight { fence, upstream: behind.upstream.clone(), thread: behind.thread })
+    deps.sort_unstable();
+    deps.dedup();
+    (!deps.is_empty()).then(|| behind.freshness.fence(deps).holding(tickets))
 }
 
 /// Hands the fences over when the answer is in.
@@ -132,7 +160,7 @@ pub(crate) fn settle(
     let is_open = relayed.status.map(|status| status.contains(StatusFlags::IN_TRANS));
     // An error says nothing of the transaction, which goes on after most of them.
     if is_open == Some(false) {
-        pending.deps.clear();
+        pending.clear();
     }
     if let Some(in_flight) = in_flight {
         let outcome = match outcome(effects, relayed, is_open != Some(false), flavor) {

@@ -24,6 +24,7 @@ mod template;
 mod fences;
 mod qualify;
 mod relay;
+mod rows;
 
 mod local;
 mod privileges;

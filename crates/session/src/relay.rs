@@ -10,8 +10,8 @@ mod filter;
 
 use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
-    Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, Seen,
-    StateChange, StatusFlags, put_packet,
+    Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, PrepareOk,
+    Seen, StateChange, StatusFlags, put_packet,
 };
 use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -71,8 +71,8 @@ pub(crate) struct Relayed {
     pub(crate) schema: Option<Vec<u8>>,
     /// Whether anything holds for the present or the next transaction alone, where the server said so.
     pub(crate) characteristics: Option<bool>,
-    /// A prepared statement's identity.
-    pub(crate) prepared: Option<u32>,
+    /// What was prepared.
+    pub(crate) prepared: Option<PrepareOk>,
     /// The answer's bytes, if they were asked for and may be stored.
     pub(crate) captured: Option<Captured>,
 }
@@ -85,7 +85,7 @@ impl Relayed {
         }
         match seen.part {
             Part::Err => self.error = Some(ErrPacket::parse(payload)?.code),
-            Part::PrepareOk => self.prepared = payload.get(1..5).map(|mut id| id.get_u32_le()),
+            Part::PrepareOk => self.prepared = Some(PrepareOk::parse(payload, capabilities)?),
             Part::Ok | Part::RowsEnd => {
                 self.results += 1;
                 self.note_ok(seen, payload, capabilities)?;

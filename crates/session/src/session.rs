@@ -3,6 +3,7 @@
 mod environ;
 mod forward;
 mod hit;
+mod prepared;
 mod state;
 
 use std::sync::Arc;
@@ -27,7 +28,8 @@ use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
 pub(crate) use forward::Forward;
-pub(crate) use state::{Prepared, State};
+pub(crate) use prepared::Prepared;
+pub(crate) use state::State;
 
 /// How long, and for how many bytes, a client that is sent away may go on sending.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);

@@ -5,13 +5,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
-use freshet_cache::{Dep, Freshness};
+use freshet_cache::Freshness;
 use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
 use freshet_upstream::upstream::Upstream;
 use tracing::debug;
 
 use crate::fences::{Reading, Sources, reading};
 use crate::qualify::qualify;
+use crate::rows::Named;
 
 /// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates; one that
 /// writes its literals in forms that the tokeniser does not take out starts the shard anew at the bound.
@@ -32,15 +33,15 @@ pub(crate) struct Template {
     pub(crate) verdict: Verdict,
     /// What it may do to the session and to data.
     pub(crate) effects: Effects,
-    /// Every table it names, with its schema: a session's temporary tables may stand in their place.
-    pub(crate) tables: Vec<(String, String)>,
+    /// Every table it names, if its answers may be cached: a session's temporary tables may stand in their place.
+    pub(crate) tables: Vec<Named>,
 }
 
 /// Whether a template's answers may be cached.
 #[derive(Debug, Clone)]
 pub(crate) enum Verdict {
-    /// They depend on these.
-    Cache { deps: Vec<Dep> },
+    /// They depend on nothing but rows of the template's tables.
+    Cache,
     /// Never, and why.
     Never(String),
     /// Not now: a definition is just changing, or the catalog cannot be read.
@@ -50,7 +51,7 @@ pub(crate) enum Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cache { deps } => write!(f, "cacheable, {} dependencies", deps.len()),
+            Self::Cache => f.write_str("cacheable"),
             Self::Never(why) => write!(f, "never cached: {why}"),
             Self::NotNow(why) => write!(f, "not cached now: {why}"),
         }
@@ -134,14 +135,18 @@ async fn analyse(
         Analysis::Cacheable { tables: named, .. } => match resolve(named, schema) {
             None => Verdict::Never("no default schema".to_owned()),
             Some(named) => {
-                let (verdict, runs_unknown_code) = depend(&named, behind).await;
-                if runs_unknown_code {
+                match look_up(named, behind.1).await {
+                    Ok(known) => tables = known,
+                    Err(why) => {
+                        return Template { catalog_version, verdict: Verdict::NotNow(why), effects, tables };
+                    }
+                }
+                if tables.iter().any(|table| table.info.runs_unknown_code) {
                     effects = effects.running_unknown_code();
-                } else if !matches!(verdict, Verdict::NotNow(_)) {
+                } else {
                     effects.reads = Reads::NOTHING;
                 }
-                tables = named;
-                verdict
+                verdict_over(&tables)
             }
         },
     };
@@ -169,33 +174,23 @@ fn resolve(named: Vec<TableName>, schema: Option<&str>) -> Option<Vec<(String, S
         .collect()
 }
 
-/// What answers over `tables` depend on, or why they are not cached; and whether reading them runs functions of which
-/// nothing is known here, as a view may.
-async fn depend(tables: &[(String, String)], behind: (&Freshness, &Upstream)) -> (Verdict, bool) {
-    let (freshness, upstream) = behind;
-    let mut deps = Vec::new();
-    let mut refusal = None;
-    let mut runs_unknown_code = false;
-    for (schema, name) in tables {
-        let info = match upstream.table(schema, name).await {
-            Ok(info) => info,
-            Err(error) => return (Verdict::NotNow(format!("`{schema}`.`{name}`: {error}")), false),
-        };
-        runs_unknown_code |= info.runs_unknown_code;
-        if let Err(why) = &info.cacheable {
-            refusal.get_or_insert_with(|| format!("`{schema}`.`{name}`: {why}"));
-        }
-        // The names as the server reports them, which is how the binlog has them too; the first is the table itself.
-        for (schema, name) in &info.base_tables {
-            add_table(&mut deps, freshness, schema, name);
+/// What is known of each of these, or why that cannot be told now.
+async fn look_up(named: Vec<(String, String)>, upstream: &Upstream) -> Result<Vec<Named>, String> {
+    let mut tables = Vec::with_capacity(named.len());
+    for (schema, name) in named {
+        match upstream.table(&schema, &name).await {
+            Ok(info) => tables.push(Named::new(schema, name, info)),
+            Err(error) => return Err(format!("`{schema}`.`{name}`: {error}")),
         }
     }
-    deps.sort_unstable();
-    deps.dedup();
-    (refusal.map_or(Verdict::Cache { deps }, Verdict::Never), runs_unknown_code)
+    Ok(tables)
 }
 
-fn add_table(deps: &mut Vec<Dep>, freshness: &Freshness, schema: &str, name: &str) {
-    let table = freshness.table(schema, name);
-    deps.extend([freshness.schema(schema), table.definition, table.rows]);
+/// Whether answers over these may be cached.
+fn verdict_over(tables: &[Named]) -> Verdict {
+    let refusal = tables.iter().find_map(|table| {
+        let why = table.info.cacheable.as_ref().err()?;
+        Some(format!("`{}`.`{}`: {why}", table.schema, table.name))
+    });
+    refusal.map_or(Verdict::Cache, Verdict::Never)
 }

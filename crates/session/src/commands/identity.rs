@@ -41,7 +41,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     }
     let effects = Effects::none();
     let command = Command::ResetConnection;
-    let forward = Forward { payload: packet, command, effects: &effects, text: &[], capture: None };
+    let forward = Forward::new(packet, command, &effects);
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
         let schema = session.state.schema.take();

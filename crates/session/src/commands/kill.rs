@@ -89,9 +89,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     payload.extend_from_slice(&id.to_le_bytes());
     let effects = Effects::none();
     let command = Command::ProcessKill;
-    session
-        .forward(Forward { payload: &payload, command, effects: &effects, text: &[], capture: None })
-        .await?;
+    session.forward(Forward::new(&payload, command, &effects)).await?;
     Ok(Flow::Continue)
 }
 

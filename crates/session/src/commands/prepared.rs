@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_protocol::Command;
-use freshet_sql::{Effects, Flavor, Reads};
+use freshet_sql::{Effects, Flavor, Reads, Writes};
 
 use super::unavailable;
 use crate::fences::{Reading, Sources, reading};
@@ -24,17 +24,20 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
     }
     let text = &packet[1..];
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let prepared = Arc::new(Prepared::new(effects));
-    let effects = Effects::none();
+    let write = match &effects.writes {
+        Writes::Tables(tables) if tables.len() == 1 => freshet_sql::row_write(text, session.modes()),
+        _ => None,
+    };
+    let nothing = Effects::none();
     let command = Command::StmtPrepare;
     let stripped = without_hint(session, text);
     let payload = stripped.as_deref().unwrap_or(packet);
-    let relayed =
-        session.forward(Forward { payload, command, effects: &effects, text: &[], capture: None }).await?;
-    if let Some(id) = relayed.prepared {
+    let relayed = session.forward(Forward::new(payload, command, &nothing)).await?;
+    if let Some(ok) = relayed.prepared {
+        let prepared = Arc::new(Prepared::new(effects, write, ok.parameters.into()));
         session.state.prepared_last = Some(Arc::clone(&prepared));
         if session.state.prepared.len() < PREPARED_MAX {
-            session.state.prepared.insert(id, prepared);
+            session.state.prepared.insert(ok.statement_id, prepared);
         }
     }
     Ok(Flow::Continue)
@@ -54,11 +57,34 @@ pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Comma
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let effects = effects_of(session, statement_id(packet)).await;
-    session
-        .forward(Forward { payload: packet, command, effects: &effects, text: &[], capture: None })
-        .await?;
+    let prepared = known(session, packet);
+    let effects = effects_of(session, prepared.as_deref()).await;
+    let single = prepared.as_ref().filter(|_| command == Command::StmtExecute);
+    let write = single.and_then(|prepared| prepared.executed(packet, session.capabilities()));
+    let relayed = session.forward(Forward { write, ..Forward::new(packet, command, &effects) }).await?;
+    if let Some(prepared) = prepared {
+        prepared.ended(relayed.error);
+    }
     Ok(Flow::Continue)
+}
+
+/// COM_STMT_SEND_LONG_DATA, which has no answer: a part of a parameter's value, which the execution will not repeat.
+pub(super) async fn send_long_data(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    if let Some(prepared) = known(session, packet) {
+        prepared.has_long_data(true);
+    }
+    if session.admitted.upstream.is_none() {
+        return Ok(Flow::Continue);
+    }
+    session.forward_silently(packet).await
+}
+
+/// COM_STMT_RESET, which drops what was sent of parameters.
+pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    if let Some(prepared) = known(session, packet) {
+        prepared.has_long_data(false);
+    }
+    super::plain(session, packet, Command::StmtReset).await
 }
 
 /// COM_STMT_CLOSE, which has no answer.
@@ -76,14 +102,17 @@ fn statement_id(packet: &[u8]) -> Option<u32> {
     packet.get(1..5)?.try_into().ok().map(u32::from_le_bytes)
 }
 
-/// What executing statement `id` may do. One that is not known here may do anything.
-async fn effects_of(session: &Session, id: Option<u32>) -> Effects {
-    let known = match id {
-        Some(LAST_PREPARED) => session.state.prepared_last.clone(),
-        Some(id) => session.state.prepared.get(&id).cloned(),
-        None => None,
-    };
-    let Some(prepared) = known else { return Effects::worst() };
+/// The statement that a packet names.
+fn known(session: &Session, packet: &[u8]) -> Option<Arc<Prepared>> {
+    match statement_id(packet)? {
+        LAST_PREPARED => session.state.prepared_last.clone(),
+        id => session.state.prepared.get(&id).cloned(),
+    }
+}
+
+/// What executing a statement may do. One that is not known here may do anything.
+async fn effects_of(session: &Session, prepared: Option<&Prepared>) -> Effects {
+    let Some(prepared) = prepared else { return Effects::worst() };
     if prepared.effects.reads.is_nothing() {
         return prepared.effects.clone();
     }

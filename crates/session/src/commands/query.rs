@@ -82,8 +82,7 @@ async fn mixed(
     }
     let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
     let payload = query.with_text(rest);
-    let forward =
-        Forward { payload: &payload, command: Command::Query, effects: &effects, text: rest, capture: None };
+    let forward = Forward { text: rest, ..Forward::new(&payload, Command::Query, &effects) };
     if session.forward(forward).await?.error.is_some() {
         before.restore(session);
     }
@@ -97,6 +96,6 @@ pub(super) async fn forward(
     text: &[u8],
     effects: &Effects,
 ) -> Result<Flow, Lost> {
-    session.forward(Forward { payload, command: Command::Query, effects, text, capture: None }).await?;
+    session.forward(Forward { text, ..Forward::new(payload, Command::Query, effects) }).await?;
     Ok(Flow::Continue)
 }

@@ -11,6 +11,7 @@ use freshet_upstream::follow::now_ms;
 use super::query::{Query, forward};
 use super::unavailable;
 use crate::relay::{Capture, Captured, Lost};
+use crate::rows::{Statement, deps_of_reading};
 use crate::session::{Flow, Forward, Session};
 use crate::shared::Counters;
 use crate::template::{Template, Verdict};
@@ -62,7 +63,7 @@ pub(super) async fn handle(
         Flavor::MariaDb => None,
     };
     let payload = stripped.as_deref().unwrap_or(query.packet);
-    match key.and_then(|key| plan(session, &template, key)) {
+    match key.and_then(|key| plan(session, text, &template, key)) {
         Some(plan) => fill(session, query, payload, &template, plan).await,
         None => {
             count_not_cached(session);
@@ -80,14 +81,14 @@ fn count_not_cached(session: &Session) {
 
 /// The environment part of the key, if the session's state and the statement's form allow an answer from memory.
 fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option<u32> {
-    let Verdict::Cache { .. } = template.verdict else { return None };
+    let Verdict::Cache = template.verdict else { return None };
     let wanted = match session.state.locals.effective_type(&session.shared.globals) {
         TYPE_OFF => false,
         TYPE_DEMAND => hint == Some(Hint::Cache),
         _ => hint != Some(Hint::NoCache),
     };
     let temporary = &session.state.temporary;
-    let hidden = template.tables.iter().any(|(schema, name)| temporary.shadow(schema, name));
+    let hidden = template.tables.iter().any(|table| temporary.shadow(&table.schema, &table.name));
     let proven = session.state.unproven.is_empty();
     session.key_but_for_temporary_tables().filter(|_| wanted && !hidden && proven)
 }
@@ -101,21 +102,23 @@ struct Plan {
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the verdict must
 /// have been reached at a version of the catalog that is still the current one *after* it.
-fn plan(session: &Session, template: &Template, key: u32) -> Option<Plan> {
-    let Verdict::Cache { deps } = &template.verdict else { return None };
+fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option<Plan> {
     let shared = &session.shared;
     let freshness = shared.freshness();
     let valid_from = freshness.valid_from();
     if template.catalog_version != shared.upstream.catalog_version() || !freshness.is_live(now_ms()) {
         return None;
     }
-    if freshness.newest_stamp(deps) > valid_from {
+    let statement = Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() };
+    let behind = (freshness.as_ref(), shared.upstream.watches());
+    let deps = deps_of_reading(statement, &template.tables, valid_from, behind);
+    if freshness.newest_stamp(&deps) > valid_from {
         // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
         shared.upstream.ask_probe();
         Counters::add(&shared.counters.unsettled);
         return None;
     }
-    Some(Plan { key, deps: deps.clone(), valid_from })
+    Some(Plan { key, deps, valid_from })
 }
 
 /// Asks the server and keeps a copy of its answer.
@@ -129,7 +132,7 @@ async fn fill(
     let started = Instant::now();
     let capture = Some(Capture::new(session.shared.cache.limit()));
     let text = query.text();
-    let forward = Forward { payload, command: Command::Query, effects: &template.effects, text, capture };
+    let forward = Forward { text, capture, ..Forward::new(payload, Command::Query, &template.effects) };
     let relayed = session.forward(forward).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let stored = match relayed.captured {

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use freshet_cache::{Dep, Freshness};
 use freshet_sql::{Effects, Reads, TableName, Writes};
+use freshet_upstream::catalog::TableKind;
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::upstream::Upstream;
 use freshet_upstream::{CatalogError, TableInfo};
+
+use crate::rows::{Described, Write};
 
 /// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
 /// by others as soon as it has run.
@@ -21,6 +24,8 @@ const VIEWLESS: [&str; 2] = ["information_schema", "performance_schema"];
 pub(crate) struct Reach {
     /// What to fence for it.
     pub(crate) deps: Vec<Dep>,
+    /// And what this touches, which is told when the fence is raised.
+    pub(crate) write: Option<Described>,
     /// Others may see it before the commit.
     pub(crate) at_once: bool,
     /// It runs triggers or functions, of which nothing is known here, or may do so.
@@ -51,9 +56,10 @@ pub(crate) struct Sources<'a> {
 
 /// What a statement with these effects may change: the tables themselves, what hangs on them by foreign keys, and
 /// everything where triggers run, or functions behind a view, of whose bodies nothing is known here. `shadowed` names
-/// temporary tables, which nobody else sees.
+/// temporary tables, which nobody else sees; `write` tells the rows of a write to one table.
 pub(crate) async fn reach(
     effects: &Effects,
+    write: Option<Write>,
     shadowed: impl Fn(&str, &str) -> bool,
     sources: Sources<'_>,
 ) -> Reach {
@@ -69,7 +75,8 @@ pub(crate) async fn reach(
             for table in tables {
                 let is_hidden = table.schema.as_deref().is_some_and(|schema| shadowed(schema, &table.name));
                 if !is_hidden && !reach.runs_unknown_code {
-                    add_written(&mut reach, table, effects.fires, sources).await;
+                    let write = write.clone().filter(|write| tables.len() == 1 && write.is_to(table));
+                    add_written(&mut reach, table, (effects.fires, write), sources).await;
                 }
             }
         }
@@ -83,8 +90,13 @@ pub(crate) async fn reach(
 const SETTLING_TRIES: u32 = 4;
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
 
-/// Adds one table.
-async fn add_written(reach: &mut Reach, table: &TableName, fires: bool, sources: Sources<'_>) {
+/// Adds one table, or the rows of it that `write` tells of. `fires`: triggers run.
+async fn add_written(
+    reach: &mut Reach,
+    table: &TableName,
+    (fires, write): (bool, Option<Write>),
+    sources: Sources<'_>,
+) {
     let Some(schema) = &table.schema else { return reach.run_unknown_code() };
     let Some(info) = settled(schema, &table.name, sources).await else {
         reach.unproven.push(table.clone());
@@ -96,6 +108,12 @@ async fn add_written(reach: &mut Reach, table: &TableName, fires: bool, sources:
     let is_transactional =
         TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
     reach.at_once |= !is_transactional;
+    if let Some(write) = write
+        && info.kind == TableKind::Base
+    {
+        reach.write = Some(Described::new(info, write));
+        return;
+    }
     let reached = info.base_tables.iter().chain(info.reaches.iter());
     reach.deps.extend(reached.map(|(schema, name)| sources.freshness.table(schema, name).definition));
 }

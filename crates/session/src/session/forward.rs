@@ -12,6 +12,7 @@ use super::{Flow, Session};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, InFlight, Reach, Sources};
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
+use crate::rows::Write;
 use crate::shared::Counters;
 
 /// What is sent, and what is known of it.
@@ -25,6 +26,15 @@ pub(crate) struct Forward<'a> {
     pub(crate) text: &'a [u8],
     /// Whether a copy of the answer is wanted.
     pub(crate) capture: Option<Capture>,
+    /// Which rows it writes, where that is not to be read from `text`.
+    pub(crate) write: Option<Write>,
+}
+
+impl<'a> Forward<'a> {
+    /// A command of which nothing more is known.
+    pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
+        Self { payload, command, effects, text: &[], capture: None, write: None }
+    }
 }
 
 impl Session {
@@ -33,7 +43,7 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        let Forward { payload, command, effects, text, capture } = forward;
+        let Forward { payload, command, effects, text, capture, write } = forward;
         // Preparing leaves row counts as they were, and may prepare what asks for them.
         if effects.reads_last_statement || command == Command::StmtPrepare {
             self.replay_last_hit().await?;
@@ -44,12 +54,13 @@ impl Session {
             self.state.last_hit.clear();
             self.state.warnings.clear();
         }
-        let in_flight = self.raise(effects).await;
+        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
+        let write = write.or_else(|| self.write_in(text, effects));
+        let in_flight = self.raise(effects, write).await;
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
             // Which tables, and whether for writing, is not read out of the text: all of them are taken.
             self.state.wlock = Some(self.shared.freshness().fence([Dep::EVERYTHING]));
         }
-        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         let relayed = self.exchange(payload, command, capture).await?;
         self.conclude(effects, text, &relayed, in_flight);
         Ok(relayed)
@@ -80,13 +91,15 @@ impl Session {
     }
 
     /// Raises what must stand before the statement is sent.
-    async fn raise(&mut self, effects: &Effects) -> Option<InFlight> {
+    async fn raise(&mut self, effects: &Effects, write: Option<Write>) -> Option<InFlight> {
         self.state.runs_unknown_code = false;
         let touches_nothing = effects.writes == Writes::Nothing && effects.reads.is_nothing();
         if touches_nothing && self.state.pending.is_empty() {
             return None;
         }
-        let mut reach = self.reach(effects).await;
+        // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
+        let write = write.filter(|_| !self.state.unlogged);
+        let mut reach = self.reach(effects, write).await;
         self.state.runs_unknown_code = reach.runs_unknown_code;
         self.state.doubts(std::mem::take(&mut reach.unproven));
         let transacting = !self.state.autocommits();
@@ -101,10 +114,21 @@ impl Session {
         )
     }
 
-    async fn reach(&self, effects: &Effects) -> Reach {
+    /// The rows that a text writes, if it is one write to one table.
+    fn write_in(&self, text: &[u8], effects: &Effects) -> Option<Write> {
+        match &effects.writes {
+            Writes::Tables(tables) if tables.len() == 1 => {
+                let what = freshet_sql::row_write(text, self.modes())?;
+                Some(Write { what, parameters: Vec::new() })
+            }
+            _ => None,
+        }
+    }
+
+    async fn reach(&self, effects: &Effects, write: Option<Write>) -> Reach {
         let temporary = &self.state.temporary;
         let sources = Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream };
-        fences::reach(effects, |schema, name| temporary.surely_shadow(schema, name), sources).await
+        fences::reach(effects, write, |schema, name| temporary.surely_shadow(schema, name), sources).await
     }
 
     /// Looks again at tables whose definitions could not be told when a statement used them: if one of them runs code,

@@ -2,13 +2,13 @@
 //! in its place, and to know when we must not.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ahash::HashMap;
 use freshet_cache::Fence;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
 
+use super::prepared::Prepared;
 use crate::environment::Known;
 use crate::fences::Pending;
 use crate::variables::{Locals, Warning};
@@ -121,34 +121,6 @@ fn key(table: &TableName) -> (String, String) {
 fn defines(effects: &Effects) -> bool {
     effects.writes == Writes::Everything
         || effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing
-}
-
-/// A prepared statement.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    /// What executing it may do.
-    pub(crate) effects: Effects,
-    /// The version of the catalog by which nothing that it reads runs any code; [`NEVER`] if there is none.
-    plain_at: AtomicU64,
-}
-
-/// No version of the catalog.
-const NEVER: u64 = u64::MAX;
-
-impl Prepared {
-    pub(crate) fn new(effects: Effects) -> Self {
-        Self { effects, plain_at: AtomicU64::new(NEVER) }
-    }
-
-    /// Whether what it reads is known to run no code, by this version of the catalog.
-    pub(crate) fn reads_plainly_at(&self, version: u64) -> bool {
-        // One session's own; atomic only because sessions may move between threads.
-        self.plain_at.load(Ordering::Relaxed) == version
-    }
-
-    pub(crate) fn set_reads_plainly_at(&self, version: u64) {
-        self.plain_at.store(version, Ordering::Relaxed);
-    }
 }
 
 /// What is known of one session.

@@ -1,0 +1,86 @@
+//! The values that a client gives to a statement's markers, in the form in which those written in a text are given.
+
+use freshet_protocol::Parameter;
+use freshet_sql::Datum;
+
+/// The values of `parameters`.
+pub(crate) fn bind(parameters: &[Parameter<'_>]) -> Vec<Datum> {
+    parameters.iter().map(datum).collect()
+}
+
+fn datum(parameter: &Parameter<'_>) -> Datum {
+    match *parameter {
+        Parameter::Null => Datum::Null,
+        Parameter::Int(value) => Datum::Int(i128::from(value)),
+        Parameter::UInt(value) => Datum::Int(i128::from(value)),
+        Parameter::Text(text) if is_plain(text) => Datum::Text(text.to_vec()),
+        Parameter::Decimal(digits) => decimal(digits).map_or(Datum::Other, Datum::Decimal),
+        Parameter::DateTime { is_date, year, parts, micros } => date_time(is_date, year, parts, micros),
+        Parameter::Text(_) | Parameter::Other => Datum::Other,
+    }
+}
+
+/// What a string may hold to be compared here: see [`Datum::Text`].
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\')
+}
+
+/// A number with a point and without an exponent: see [`Datum::Decimal`].
+fn decimal(digits: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(digits).ok()?;
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    let sign = if unsigned.len() < text.len() { "-" } else { "" };
+    Some(format!("{sign}{whole}.{fraction}"))
+}
+
+/// As a text in the canonical form, which is what the server makes of it too.
+fn date_time(is_date: bool, year: u16, parts: [u8; 5], micros: u32) -> Datum {
+    let [month, day, hour, minute, second] = parts;
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    Datum::Text(match (is_date, micros) {
+        (true, _) => date.into_bytes(),
+        (false, 0) => format!("{date} {hour:02}:{minute:02}:{second:02}").into_bytes(),
+        (false, _) => format!("{date} {hour:02}:{minute:02}:{second:02}.{micros:06}").into_bytes(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(parameter: Parameter<'_>) -> Datum {
+        bind(&[parameter]).remove(0)
+    }
+
+    #[test]
+    fn values_become_what_they_would_be_in_a_text() {
+        assert_eq!(one(Parameter::Null), Datum::Null);
+        assert_eq!(one(Parameter::Int(-1)), Datum::Int(-1));
+        assert_eq!(one(Parameter::UInt(u64::MAX)), Datum::Int(i128::from(u64::MAX)));
+        assert_eq!(one(Parameter::Text(b"a b")), Datum::Text(b"a b".to_vec()));
+        assert_eq!(one(Parameter::Decimal(b"-1.50")), Datum::Decimal("-1.50".to_owned()));
+        assert_eq!(one(Parameter::Decimal(b"7")), Datum::Decimal("7.0".to_owned()));
+        let date = |is_date, micros| {
+            one(Parameter::DateTime { is_date, year: 2024, parts: [2, 9, 1, 2, 3], micros })
+        };
+        assert_eq!(date(true, 0), Datum::Text(b"2024-02-09".to_vec()));
+        assert_eq!(date(false, 0), Datum::Text(b"2024-02-09 01:02:03".to_vec()));
+        assert_eq!(date(false, 50), Datum::Text(b"2024-02-09 01:02:03.000050".to_vec()));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_here_is_not() {
+        for text in [&b"\xc3\xa1"[..], b"a\\b", b"\0", b"\x7f"] {
+            assert_eq!(one(Parameter::Text(text)), Datum::Other, "{text:?}");
+        }
+        for digits in [&b""[..], b".", b"1e5", b"1.", b"- 1", b"1.5.2", b"--1", b"0x1"] {
+            assert_eq!(one(Parameter::Decimal(digits)), Datum::Other, "{digits:?}");
+        }
+        assert_eq!(one(Parameter::Other), Datum::Other);
+    }
+}
