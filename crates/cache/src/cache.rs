@@ -252,7 +252,8 @@ impl Cache {
             _ if !stored::is_large(fill) => None,
             charge => Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?)),
         };
-        let new = New { hash: self.hash_of(key), key, fill, large, charge: in_blocks };
+        let (hash, fences_raised) = (self.hash_of(key), self.freshness.fences_raised());
+        let new = New { hash, key, fill, large, charge: in_blocks, fences_raised };
         let placed = self.place(new, charge);
         // No reference to a large body is left here, so all that an eviction takes out is freed.
         // If the limit went down since the room was made, either the resize has met this entry or this sees the limit.

@@ -1,11 +1,11 @@
 //! The cells: one stamp and one count of fences for whatever hashes to the same place.
 //!
 //! A cell is 16 bytes and never crosses a cache line, so the two loads of a check cost one miss. The cells are
-//! the only memory of this crate that exists before there is anything to remember: [`Cells::BYTES`].
+//! the only memory of this crate that is taken before there is anything to remember: [`Cells::BYTES`]. Rows are too many
+//! for cells of their own: see `slots`.
 
 use crate::{Dep, Position, TableDeps};
-use ahash::RandomState;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Tables are spread over this many pairs of cells. Of 1,000 tables in use, about 8 pairs of tables share one.
 const TABLE_SLOTS: u32 = 1 << 16;
@@ -31,33 +31,28 @@ struct Cell {
 
 pub(crate) struct Cells {
     cells: Box<[Cell]>,
-    hash: RandomState,
 }
 
 impl Cells {
     /// The memory that the cells take, about 2.3 MiB.
     pub(crate) const BYTES: usize = CELLS as usize * size_of::<Cell>();
 
-    pub(crate) fn new(hash: RandomState) -> Self {
-        Self { cells: (0..CELLS).map(|_| Cell::default()).collect(), hash }
+    pub(crate) fn new() -> Self {
+        Self { cells: (0..CELLS).map(|_| Cell::default()).collect() }
     }
 
-    pub(crate) fn table(&self, schema: &str, name: &str) -> TableDeps {
-        let slot = slot(self.hash.hash_one((schema, name)), TABLE_SLOTS);
-        let definition = TABLES_AT + 2 * slot;
+    /// The cells of the table with this hash.
+    pub(crate) fn table(hash: u64) -> TableDeps {
+        let definition = TABLES_AT + 2 * slot(hash, TABLE_SLOTS);
         TableDeps { definition: Dep(definition), rows: Dep(definition + 1) }
     }
 
-    pub(crate) fn schema(&self, schema: &str) -> Dep {
-        Dep(SCHEMAS_AT + slot(self.hash.hash_one(schema), SCHEMA_SLOTS))
+    pub(crate) fn schema(hash: u64) -> Dep {
+        Dep(SCHEMAS_AT + slot(hash, SCHEMA_SLOTS))
     }
 
-    pub(crate) fn row(&self, watch: u64, key: u64) -> Dep {
-        Dep(TABLES_AT + slot(self.hash.hash_one((watch, key)), TABLE_SLOTS))
-    }
-
-    pub(crate) fn any(&self, watch: u64) -> Dep {
-        Dep(WATCHES_AT + slot(self.hash.hash_one(watch), WATCH_SLOTS))
+    pub(crate) fn any(hash: u64) -> Dep {
+        Dep(WATCHES_AT + slot(hash, WATCH_SLOTS))
     }
 
     /// A [`Dep`] is made here alone and the cells never shrink, so there is always a cell; the cell of
@@ -84,12 +79,8 @@ impl Cells {
         self.cell(dep).fences.load(Ordering::Acquire) != 0
     }
 
-    /// The full fence after the increments orders them before the system call that sends the write upstream.
-    pub(crate) fn raise_fences(&self, deps: &[Dep]) {
-        for dep in deps {
-            self.cell(*dep).fences.fetch_add(1, Ordering::SeqCst);
-        }
-        fence(Ordering::SeqCst);
+    pub(crate) fn raise_fence(&self, dep: Dep) {
+        self.cell(dep).fences.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Release: who sees the fence gone sees the stamps that the lifting thread has seen. Read-modify-writes

@@ -1,8 +1,15 @@
 //! What a result can depend on.
 
-/// A dependency: the index of a cell.
+/// Rows are spread over two to the power of this many buckets,
+pub(crate) const BUCKET_BITS: u32 = 18;
+/// and in a bucket told apart by this many bits.
+pub(crate) const TAG_BITS: u32 = 13;
+/// Set in the dependencies that are slots of rows; the others are indexes of cells.
+const ROW: u32 = 1 << (BUCKET_BITS + TAG_BITS);
+
+/// A dependency: the index of a cell, or a slot for a row.
 ///
-/// Different things may share a cell. Then a change of one invalidates what depends on the other too, which
+/// Different things may share one. Then a change of one invalidates what depends on the other too, which
 /// costs a miss and never an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dep(pub(crate) u32);
@@ -12,10 +19,44 @@ impl Dep {
     /// here stops all hits.
     pub const EVERYTHING: Self = Self(0);
 
-    /// The number of the cell, for logs and tests.
+    /// The number that it is, for logs and tests.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.0
+    }
+
+    /// The slot that this is; `None` if it is a cell.
+    #[inline]
+    pub(crate) const fn slot(self) -> Option<Slot> {
+        if self.0 & ROW == 0 {
+            return None;
+        }
+        let tag = self.0 as u16 & ((1 << TAG_BITS) - 1);
+        Some(Slot { bucket: (self.0 & !ROW) >> TAG_BITS, tag })
+    }
+}
+
+/// Where the stamp of a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// Below two to the power of [`BUCKET_BITS`].
+    pub(crate) bucket: u32,
+    /// Below two to the power of [`TAG_BITS`].
+    pub(crate) tag: u16,
+}
+
+impl Slot {
+    /// The slot of a hash, of which so many bits of each part are used; no more than there are.
+    pub(crate) fn of(hash: u64, (bucket_bits, tag_bits): (u32, u32)) -> Self {
+        let bits = |hash: u64, bits: u32| (hash & ((1 << bits) - 1)) as u32;
+        Self {
+            bucket: bits(hash >> 32, bucket_bits.min(BUCKET_BITS)),
+            tag: bits(hash, tag_bits.min(TAG_BITS)) as u16,
+        }
+    }
+
+    pub(crate) const fn dep(self) -> Dep {
+        Dep(ROW | self.bucket << TAG_BITS | self.tag as u32)
     }
 }
 

@@ -96,15 +96,53 @@
 //! | publish `applied` | Release `fetch_max`, after the stamps | who sees `applied >= p` sees every stamp up to `p` |
 //! | load `applied` | Acquire | meets it; this is how the lifter of a fence gets to see the stamps |
 //! | publish, load `visible` | Release, Acquire | whoever takes it as `valid_from` sends its statement after the probe was answered |
+//! | stamp and floor of a slot | Release store and RMW, in the order that `slots` argues; loaded with Acquire | as above |
+//! | move, load the base | Release, Acquire | whoever has a `valid_from` of the new generation sees it anyhow; who sees it sees the stamp on everything |
+//! | lift, load the oldest number | under a lock, SeqCst; Acquire | who sees that nothing older stands sees the stamps that all who lifted have seen |
 //! | publish, load liveness | Release, Acquire | who finds the stream live again, after a restart, sees the stamp on everything that the restart set before |
 //!
 //! On x86-64 every load above is a plain one; a check of three dependencies costs a handful of nanoseconds.
 //!
 //! # A new generation
 //!
-//! When the stream breaks, changes are missed. The next one begins at a position `G` above all that was: *everything* is
-//! stamped with `G`, then `applied = G` is published, then the stream is said to live. Every `valid_from` read before
+//! When the stream breaks, changes are missed. The next one begins at a position `G` above all that was
+//! ([`Freshness::restart`]): *everything* is stamped with `G`, then the base of the rows' stamps is moved to `G` and they are
+//! cleared, then `applied = G` is published, then the stream is said to live. Every `valid_from` read before
 //! `applied = G` is below `G`, so no earlier fill, stored or still under way, is ever served.
+//!
+//! # Rows
+//!
+//! A dependency on a row is a slot in buckets of its own (`slots`), which argues why a reader never misses a stamp of one
+//! generation. Over generations, a check loads **the base first, then all stamps, and that of everything last**:
+//!
+//! * An entry of this generation has `valid_from >= G`, which was read from `applied`, which was published after the base was
+//!   moved and the slots were cleared. So its check sees the new base and no stamp of before.
+//! * An entry of before has `valid_from < G`. Its check may see the base of before or the new one, and slots that
+//!   are of before, cleared, or stamped again relative to the new base, and may take any of these for another. If
+//!   none of what it sees is newer than the last generation's, it sees that generation as it was, and is right. If any
+//!   is, then it was written (Release) after everything was stamped with `G`; loading it (Acquire) lets the load of
+//!   everything's stamp, which comes later, find `G > valid_from`. Were that loaded first, or set last, the entry
+//!   would pass on a slot that was cleared of what killed it. (The simulation does both, to see them noticed.)
+//!
+//! A position at or below the base needs no stamp, for everything has a later one. One so far above it that a slot cannot tell it
+//! (2^51, which no stream reaches before it is begun anew) is stamped on everything, and so is a fence that a bucket cannot
+//! count. Among each other, the stamps of one check are loaded in any order.
+//!
+//! # Fences by number: the `session` level
+//!
+//! Each raising of a fence takes the next number, before the bytes of its write are sent. A session whose reads must
+//! not go back, and may otherwise be behind, need not be refused by every fence. Let `n` be such that all
+//! writes through us that it was shown have numbers up to `n`:
+//!
+//! * after an answer from the server, `n` is [`Freshness::fences_raised`]: what the answer contains was sent before, hence fenced before;
+//! * after a hit, `n` is the greater of what it was and [`crate::Entry::fences_raised`], for an entry contains what
+//!   *its* fill was shown, which may be under a fence still. (Without this, a hit that shows a write which is not applied can be
+//!   followed by one that lacks it; the simulation found it.)
+//!
+//! If [`Freshness::oldest_fence`]` > n`, read before the check, all of them have been lifted, so what the session was shown is
+//! applied, and the stamps that the check loads afterwards say so: it may pass [`Fences::Ignore`]. Otherwise
+//! [`Fences::Refuse`] is still right, since an entry of which nothing is fenced lacks nothing that anyone was shown. A session's
+//! own writes are among what it was shown.
 //!
 //! # Liveness
 //!
@@ -113,11 +151,13 @@
 //! needs to be flushed for a lapse: if no change was missed, the rule still holds.
 
 use crate::cells::Cells;
+use crate::dep::{BUCKET_BITS, Slot, TAG_BITS};
 use crate::raised::Raised;
+use crate::slots::{Slots, Widen};
 use crate::{Dep, Fence, Position, TableDeps};
 use ahash::RandomState;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// May an entry be served?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,8 +175,7 @@ pub enum Verdict {
 pub enum Fences {
     /// What is fenced is refused: nobody reads what is older than anything that anyone was shown.
     Refuse,
-    /// Stamps alone decide. For who has another reason to know that no write that it was shown is under a fence: see
-    /// [`Freshness::oldest_fence`].
+    /// Stamps alone decide. For who knows otherwise that no write that it was shown is under a fence, or may be behind.
     Ignore,
 }
 
@@ -158,7 +197,11 @@ impl Published {
 
 /// Stamps, fences, and how far the stream has come. Shared by all threads in an `Arc`.
 pub struct Freshness {
+    hash: RandomState,
+    /// How many bits of a hash choose the bucket of a row and its tag.
+    row_bits: (u32, u32),
     cells: Cells,
+    slots: Slots,
     raised: Raised,
     applied: Published,
     visible: Published,
@@ -172,24 +215,36 @@ impl Default for Freshness {
 }
 
 impl Freshness {
-    /// The memory that is taken at once and for good, in bytes: the cells.
-    pub const FIXED_BYTES: usize = Cells::BYTES;
+    /// The memory that is taken for good, whatever is stored, in bytes: 2.3 MiB of cells at once, and up to 16 MiB of
+    /// slots, in pages that are taken as rows in them change.
+    pub const FIXED_BYTES: usize = Cells::BYTES + Slots::BYTES;
 
     /// Nothing stamped, nothing applied, not live. Names are hashed with a seed of this process.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_hash(RandomState::new())
+        Self::with_hash(RandomState::new(), (BUCKET_BITS, TAG_BITS))
     }
 
     /// Like [`Self::new`], but names are hashed with this seed: the same seed gives the same run.
     #[must_use]
     pub fn with_hash_seed(seed: u64) -> Self {
-        Self::with_hash(RandomState::with_seeds(seed, !seed, seed.rotate_left(32), 1))
+        Self::with_row_bits(seed, BUCKET_BITS, TAG_BITS)
     }
 
-    fn with_hash(hash: RandomState) -> Self {
+    /// Like [`Self::with_hash_seed`], with two to the power of so many buckets for rows, and so many tags in each, up to the
+    /// usual ones: few, so that a test meets rows that collide and rows that are forgotten.
+    #[must_use]
+    pub fn with_row_bits(seed: u64, bucket_bits: u32, tag_bits: u32) -> Self {
+        let hash = RandomState::with_seeds(seed, !seed, seed.rotate_left(32), 1);
+        Self::with_hash(hash, (bucket_bits, tag_bits))
+    }
+
+    fn with_hash(hash: RandomState, row_bits: (u32, u32)) -> Self {
         Self {
-            cells: Cells::new(hash),
+            hash,
+            row_bits,
+            cells: Cells::new(),
+            slots: Slots::new(row_bits.0),
             raised: Raised::default(),
             applied: Published::default(),
             visible: Published::default(),
@@ -200,39 +255,43 @@ impl Freshness {
     /// The dependencies on a table, for names in the form that the catalog compares them in.
     #[must_use]
     pub fn table(&self, schema: &str, name: &str) -> TableDeps {
-        self.cells.table(schema, name)
+        Cells::table(self.hash.hash_one((schema, name)))
     }
 
     /// The dependency on a schema as a whole: stamped when it is dropped or altered.
     #[must_use]
     pub fn schema(&self, schema: &str) -> Dep {
-        self.cells.schema(schema)
+        Cells::schema(self.hash.hash_one(schema))
     }
 
     /// The dependency on the rows of which a watch has this key, as a hash of both.
     #[must_use]
     pub fn row(&self, watch: u64, key: u64) -> Dep {
-        self.cells.row(watch, key)
+        Slot::of(self.hash.hash_one((watch, key)), self.row_bits).dep()
     }
 
     /// The dependency that everything which depends on rows of this watch has besides: stamped by changes of which the key
     /// is not known, and fenced by such writes.
     #[must_use]
     pub fn any(&self, watch: u64) -> Dep {
-        self.cells.any(watch)
+        Cells::any(self.hash.hash_one(watch))
     }
 
     /// Begins a new generation of the stream at `at`, which is above every position of the generations before: drops
     /// all that is stored or on its way, and publishes `applied`. Liveness is for the caller, afterwards.
     pub fn restart(&self, at: Position) {
-        self.stamp(Dep::EVERYTHING, at);
+        self.slots.restart(at, || self.cells.raise_stamp(Dep::EVERYTHING, at));
         self.publish_applied(at);
     }
 
     /// Says that something at `at` changed `dep`. A stamp never goes back.
     /// To be called before [`Self::publish_applied`] with `at` or more.
     pub fn stamp(&self, dep: Dep, at: Position) {
-        self.cells.raise_stamp(dep, at);
+        match dep.slot().map(|slot| self.slots.raise_stamp(slot, at)) {
+            None => self.cells.raise_stamp(dep, at),
+            Some(Ok(())) => {}
+            Some(Err(Widen)) => self.cells.raise_stamp(Dep::EVERYTHING, at),
+        }
     }
 
     /// Says that every transaction up to `at` has set its stamps. Never goes back.
@@ -300,7 +359,7 @@ impl Freshness {
         fences: Fences,
     ) -> Verdict {
         let is_fenced =
-            fences == Fences::Refuse && with_everything(deps.clone()).any(|dep| self.cells.is_fenced(dep));
+            fences == Fences::Refuse && with_everything(deps.clone()).any(|dep| self.is_fenced(dep));
         if self.is_any_dead(deps, valid_from) {
             Verdict::Stale
         } else if is_fenced {
@@ -319,41 +378,77 @@ impl Freshness {
     /// [`Self::is_dead`] of dependencies that do not lie in one slice.
     #[inline]
     pub(crate) fn is_any_dead(&self, deps: impl Iterator<Item = Dep>, valid_from: Position) -> bool {
-        with_everything(deps).any(|dep| self.cells.stamp(dep) > valid_from)
+        let base = self.slots.base();
+        with_everything(deps).any(|dep| self.stamp_above(base, dep) > valid_from)
     }
 
     /// The last known change to any of these, or to everything. The content of a servable entry has been the same
     /// since then, so a reader pinned to a snapshot at or after `P` may use it iff this, read after the check, is `<= P`.
     #[must_use]
     pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
-        with_everything(deps.iter().copied()).map(|dep| self.cells.stamp(dep)).max().unwrap_or_default()
+        let base = self.slots.base();
+        let stamps = with_everything(deps.iter().copied()).map(|dep| self.stamp_above(base, dep));
+        stamps.max().unwrap_or_default()
     }
 
     /// The last known change to this alone.
     #[must_use]
     pub fn stamp_of(&self, dep: Dep) -> Position {
-        self.cells.stamp(dep)
+        self.stamp_above(self.slots.base(), dep)
+    }
+
+    /// The base was loaded before the stamps of all slots that are compared together.
+    #[inline]
+    fn stamp_above(&self, base: Position, dep: Dep) -> Position {
+        match dep.slot() {
+            Some(slot) => self.slots.stamp(slot, base),
+            None => self.cells.stamp(dep),
+        }
     }
 
     /// Whether a write is under way that may change this.
     #[must_use]
+    #[inline]
     pub fn is_fenced(&self, dep: Dep) -> bool {
-        self.cells.is_fenced(dep)
+        match dep.slot() {
+            Some(slot) => self.slots.is_fenced(slot),
+            None => self.cells.is_fenced(dep),
+        }
     }
 
     /// Raises a fence on each of these until it is dropped. To be called before the first byte of the write is sent, and
     /// to be dropped when `applied` has passed its commit, or when it is known that there was none.
     #[must_use = "a fence that is dropped at once protects nothing"]
     pub fn fence(self: &Arc<Self>, deps: impl Into<Vec<Dep>>) -> Fence {
-        let deps = deps.into();
         let number = self.raised.raise();
-        self.cells.raise_fences(&deps);
+        let mut deps = deps.into();
+        deps.iter_mut().for_each(|dep| *dep = self.raise_fence(*dep));
+        // Orders the increments before the system call that sends the write upstream.
+        fence(Ordering::SeqCst);
         Fence::raised(Arc::clone(self), deps, number)
+    }
+
+    /// Returns on what it was raised: on everything, where one more cannot be counted.
+    fn raise_fence(&self, dep: Dep) -> Dep {
+        let dep = match dep.slot().map(|slot| self.slots.raise_fence(slot)) {
+            Some(Ok(())) => return dep,
+            Some(Err(Widen)) => Dep::EVERYTHING,
+            None => dep,
+        };
+        self.cells.raise_fence(dep);
+        dep
+    }
+
+    fn lift_fence(&self, dep: Dep) {
+        match dep.slot() {
+            Some(slot) => self.slots.lift_fence(slot),
+            None => self.cells.lift_fence(dep),
+        }
     }
 
     /// Lifts what was raised together. Only [`Fence`] does this, once.
     pub(crate) fn lift(&self, deps: &[Dep], number: u64) {
-        deps.iter().for_each(|dep| self.cells.lift_fence(*dep));
+        deps.iter().for_each(|dep| self.lift_fence(*dep));
         self.raised.lift(number);
     }
 
@@ -372,9 +467,10 @@ impl Freshness {
     }
 }
 
+/// Everything comes last: who has seen a slot that a new generation has cleared sees its stamp on everything.
 #[inline]
 fn with_everything(deps: impl Iterator<Item = Dep>) -> impl Iterator<Item = Dep> {
-    std::iter::once(Dep::EVERYTHING).chain(deps)
+    deps.chain(std::iter::once(Dep::EVERYTHING))
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ mod dep;
 
 mod cells;
 
+mod slots;
+
 mod raised;
 
 pub mod freshness;

@@ -24,10 +24,11 @@ pub(crate) struct Header {
     pub(crate) status_at: [u32; 2],
     pub(crate) cost_us: u32,
     pub(crate) status: u16,
+    pub(crate) fences_raised: u64,
 }
 
 impl Header {
-    const BYTES: usize = 52;
+    const BYTES: usize = 60;
 
     /// How many bytes stand before the body.
     #[inline]
@@ -43,12 +44,12 @@ impl Header {
     /// What a hit sees.
     #[inline]
     pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
-        let Self { valid_from, status_at, status, rows, cost_us, .. } = *self;
-        Entry { valid_from, body, status_at, status, rows, cost_us }
+        let Self { valid_from, status_at, status, rows, cost_us, fences_raised, .. } = *self;
+        Entry { valid_from, body, status_at, status, rows, cost_us, fences_raised }
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        for long in [self.valid_from.get(), self.rows] {
+        for long in [self.valid_from.get(), self.rows, self.fences_raised] {
             out.extend_from_slice(&long.to_le_bytes());
         }
         let words = [self.environment, self.deps, self.text_len, self.body_len, self.large];
@@ -65,14 +66,15 @@ impl Header {
         Self {
             valid_from: Position::new(long(0)),
             rows: long(8),
-            environment: word(16),
-            deps: word(20),
-            text_len: word(24),
-            body_len: word(28),
-            large: word(32),
-            status_at: [word(36), word(40)],
-            cost_us: word(44),
-            status: word(48) as u16,
+            fences_raised: long(16),
+            environment: word(24),
+            deps: word(28),
+            text_len: word(32),
+            body_len: word(36),
+            large: word(40),
+            status_at: [word(44), word(48)],
+            cost_us: word(52),
+            status: word(56) as u16,
         }
     }
 }
@@ -92,7 +94,7 @@ pub(crate) const fn is_large(fill: &Fill) -> bool {
 }
 
 /// Header and dependencies of a new entry, as they will lie in memory.
-pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32) -> Vec<u8> {
+pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32, fences_raised: u64) -> Vec<u8> {
     let header = Header {
         valid_from: fill.valid_from,
         rows: fill.rows,
@@ -104,6 +106,7 @@ pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32) -> Vec<u8> {
         status_at: fill.status_at,
         cost_us: fill.cost_us,
         status: fill.status,
+        fences_raised,
     };
     let mut front = Vec::with_capacity(Header::BYTES + fill.deps.len() * DEP_BYTES);
     header.encode(&mut front);

@@ -4,7 +4,7 @@
 //! `base + (file's number - first file's number) * 2^36 + offset`. The base is fixed when a stream starts and lies above
 //! everything given out before, so that positions of two streams (two servers even) are never mixed up: all of the
 //! older ones are smaller. With 36 bits a file may have 64 GiB (the server starts a new one at 1 GiB, only a
-//! single transaction can make one longer) and 28 bits are left for files and restarts.
+//! single transaction can make one longer) and 28 bits are left for files and restarts, of which one stream uses 15.
 
 use freshet_cache::Position;
 
@@ -17,8 +17,9 @@ const OFFSET_MAX: u64 = (1 << OFFSET_BITS) - 1;
 /// The span of positions of one file, bytes.
 const FILE_SPAN: u64 = 1 << OFFSET_BITS;
 
-/// Files that one stream may pass before it is started anew; far beyond what a server writes in its life.
-const FILES_MAX: u64 = 1 << 24;
+/// Files that one stream may pass before it is started anew: 32 TiB of binlog at the server's default of 1 GiB a file. The
+/// cache tells the positions of single rows in 51 bits from the start of the stream; 15 are left for files.
+const FILES_MAX: u64 = (1 << 15) - 1;
 
 /// Why a coordinate has no place on this timeline. The stream cannot go on: it is started anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -29,12 +29,13 @@ fn body_of(cache: &Cache, key: Key<'_>) -> Lookup<Vec<u8>> {
 fn returns_what_was_stored() {
     let cache = live(MIB);
     assert_eq!(body_of(&cache, key(1, b"q")), Lookup::Miss);
+    drop((cache.freshness().fence([]), cache.freshness().fence([])));
     let deps: Vec<Dep> = (0..200).map(|n| cache.freshness().table("s", &n.to_string()).rows).collect();
     assert_eq!(cache.insert(key(1, b"q"), fill(5, &deps, b"body".to_vec())), Insert::Stored);
     let seen = cache.get(key(1, b"q"), 0, Fences::Refuse, |e| {
-        (e.valid_from.get(), e.body.to_vec(), e.status_at, e.status, e.rows, e.cost_us)
+        (e.valid_from.get(), e.body.to_vec(), e.status_at, e.status, e.rows, e.cost_us, e.fences_raised)
     });
-    assert_eq!(seen, Lookup::Hit((5, b"body".to_vec(), [7, u32::MAX], 2, 3, 4)));
+    assert_eq!(seen, Lookup::Hit((5, b"body".to_vec(), [7, u32::MAX], 2, 3, 4, 2)));
     assert_eq!(body_of(&cache, key(2, b"q")), Lookup::Miss, "another environment");
     assert_eq!(body_of(&cache, key(1, b"q ")), Lookup::Miss, "another text");
     cache.freshness().stamp(deps[199], Position::new(6));

@@ -78,6 +78,17 @@ fn going_back_and_odd_names_are_refused() {
     for name in [&b"binlog"[..], b"binlog.", b"binlog.12x", b"\xFF.1", b"a.99999999999999999999999"] {
         assert!(matches!(timeline.rotate(name, 4), Err(OffTimeline::Unnumbered(_))), "{name:?}");
     }
-    assert!(timeline.rotate(b"binlog.1000000", 1 << 40).is_err());
+    assert!(timeline.rotate(b"binlog.000008", 1 << 40).is_err());
+    let mut timeline = Timeline::after(Position::ZERO);
+    timeline.rotate(b"binlog.999999", 4).unwrap();
     assert!(timeline.rotate(b"binlog.1000000", 4).is_ok(), "seven digits");
+}
+
+#[test]
+fn a_stream_that_passes_more_files_than_the_cache_can_tell_is_begun_anew() {
+    let mut timeline = started();
+    timeline.rotate(b"binlog.32774", 4).unwrap();
+    assert!(timeline.here().get() - timeline.start().get() < 1 << 51);
+    assert!(matches!(timeline.rotate(b"binlog.32775", 4), Err(OffTimeline::OutOfRange { .. })));
+    assert!(matches!(timeline.locate(b"binlog.32775", 4), Err(OffTimeline::OutOfRange { .. })));
 }

@@ -1,0 +1,239 @@
+//! The slots: the stamps of single rows, for any number of rows in a table that does not grow.
+//!
+//! A row has a *bucket*, which is one cache line, and a *tag* in it. A bucket knows its last seven rows that changed
+//! exactly, and of all others only the *floor*: none of them changed later than that. So what changed of late is told
+//! apart exactly, and what is forgotten makes entries look changed that are not, never the other way round.
+//!
+//! ```text
+//! word 0      floor:51  fences:13
+//! words 1..8  tag:13    position:51     0: free
+//! ```
+//!
+//! Positions are relative to the *base*, the beginning of the present generation of the stream; before it, everything
+//! was stamped, so that nothing at or below it needs remembering.
+//!
+//! # Writing a stamp
+//!
+//! Under one lock, for the applier writes nearly all of them. A row that the bucket knows is raised in place. A new one
+//! takes a free word; if there is none, the least of all eight, the new one among them, goes to the floor: *first the
+//! floor is raised to it, then its word is overwritten*. A word never moves, and no word is ever below the floor, so
+//! one that is found needs no comparison with it. Two rows of one tag share a word, which has the later of them.
+//!
+//! # Why a reader never misses a stamp
+//!
+//! A reader loads the seven words, Acquire, and if none has its tag, the floor, Acquire. It takes no lock. Let the stamp of its
+//! row at `p` happen before the first load. Some word held it, or one above it, or the floor had passed it. If the
+//! floor had, it never sinks, and no word below it is written. If word `i` held it, then by coherence the load of word `i`
+//! finds that store or a later one:
+//!
+//! * a later one with this tag is one that was raised in place: above `p`;
+//! * one with another tag was written (Release) after the floor was raised to what had stood there, `>= p`, and loading it
+//!   (Acquire) lets the load of the floor, *which comes later*, find that. Were the floor loaded first, or written last, a
+//!   reader could find neither: `tests` runs every interleaving of these steps, in this order and in the others.
+//!
+//! The reader may miss stamps that are set while it looks. Those it need not find: the check is one point in
+//! time, its beginning ([`crate::freshness`]).
+//!
+//! # Fences
+//!
+//! A bucket has one count for all its rows: a fence refuses what shares the bucket, for as long as the write takes, which
+//! for one in 256 Ki buckets is seldom. The count and the floor share a word, and both are changed by read-modify-writes
+//! alone, so neither loses what the other does and the release sequences of both go on (`cells` says what for). The count
+//! has a bound, and who would pass it is told, to fence everything in its stead.
+//!
+//! # Size and precision
+//!
+//! 16 MiB of addresses, of which pages are taken only as stamps are set, 4 KiB for each 64 buckets: a thousand rows that change
+//! take 4 MiB at the most, and ten thousand nearly all of it. How many of the rows that did *not* change look changed
+//! to an entry that was stored before so many different others did, each once (`tests::precision`):
+//!
+//! | rows changed since | 100,000 | 500,000 | 1,000,000 | 1,500,000 | 2,000,000 | 4,000,000 |
+//! |---|---|---|---|---|---|---|
+//! | look changed | 0.01 % | 0.1 % | 4 % | 22 % | 50 % | 98 % |
+
+use crate::Position;
+use crate::dep::{BUCKET_BITS, Slot, TAG_BITS};
+use std::array;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use zerocopy::FromZeros;
+
+const POSITION_BITS: u32 = u64::BITS - TAG_BITS;
+/// The greatest position that can be told, relative to the base.
+const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
+const FENCE_BITS: u32 = u64::BITS - POSITION_BITS;
+/// How many fences stand on one bucket at the most, and the bits that they are counted in.
+const FENCES_MAX: u64 = (1 << FENCE_BITS) - 1;
+/// The words of a bucket: the floor with the fences, and what is known exactly.
+const WORDS: usize = 8;
+const LINE_BYTES: usize = WORDS * size_of::<u64>();
+
+type Bucket = [AtomicU64; WORDS];
+
+pub(crate) struct Slots {
+    /// Whole buckets from `start` on, which is where the first cache line begins.
+    words: Box<[AtomicU64]>,
+    start: usize,
+    buckets: usize,
+    base: AtomicU64,
+    writing: Mutex<()>,
+}
+
+/// A stamp could not be told, or a fence not be counted: it has to be put on everything.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Widen;
+
+impl Slots {
+    /// The addresses that all buckets take. Memory is taken as they are written.
+    pub(crate) const BYTES: usize = (1 << BUCKET_BITS) * LINE_BYTES;
+
+    /// A table of two to the power of so many buckets, up to what a [`Slot`] can name.
+    pub(crate) fn new(bucket_bits: u32) -> Self {
+        let buckets = 1 << bucket_bits.min(BUCKET_BITS);
+        let len = (buckets + 1) * WORDS;
+        // Fresh memory from the system is zero as it is. If there is none, this ends as every allocation does.
+        let zeros = <[AtomicU64]>::new_box_zeroed_with_elems(len);
+        let words: Box<[AtomicU64]> =
+            zeros.unwrap_or_else(|_| (0..len).map(|_| AtomicU64::default()).collect());
+        let start = words.as_ptr().align_offset(LINE_BYTES).min(WORDS);
+        Self { words, start, buckets, base: AtomicU64::new(0), writing: Mutex::default() }
+    }
+
+    /// There is a bucket for every slot: one that was made for a larger table shares with another.
+    #[inline]
+    fn bucket(&self, slot: Slot) -> &Bucket {
+        let (buckets, _) = self.words[self.start..].as_chunks();
+        &buckets[slot.bucket as usize & (self.buckets - 1)]
+    }
+
+    /// What positions are relative to. To be loaded before the stamps that it is given with.
+    #[inline]
+    pub(crate) fn base(&self) -> Position {
+        Position::new(self.base.load(Ordering::Acquire))
+    }
+
+    /// At least the last stamp of this slot, and at least the base.
+    #[inline]
+    pub(crate) fn stamp(&self, slot: Slot, base: Position) -> Position {
+        let bucket = self.bucket(slot);
+        let relative = newest(|word| bucket[word].load(Ordering::Acquire), slot.tag);
+        Position::new(base.get() + relative)
+    }
+
+    /// # Errors
+    /// When the position is too far above the base to be told here.
+    pub(crate) fn raise_stamp(&self, slot: Slot, at: Position) -> Result<(), Widen> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = self.base.load(Ordering::Relaxed);
+        let at = at.get().saturating_sub(base);
+        if at > POSITION_MAX {
+            return Err(Widen);
+        }
+        let bucket = self.bucket(slot);
+        let change = Change::plan(array::from_fn(|word| bucket[word].load(Ordering::Relaxed)), slot.tag, at);
+        if change.raise != 0 {
+            bucket[0].fetch_add(change.raise << FENCE_BITS, Ordering::Release);
+        }
+        if let Some((word, value)) = change.write {
+            bucket[word].store(value, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Moves the base and forgets all stamps, after `stamp_everything` has made up for it. The order is argued in
+    /// [`crate::freshness`].
+    pub(crate) fn restart(&self, at: Position, stamp_everything: impl FnOnce()) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        stamp_everything();
+        if at.get() <= self.base.load(Ordering::Relaxed) {
+            return;
+        }
+        self.base.store(at.get(), Ordering::Release);
+        let (buckets, _) = self.words[self.start..].as_chunks();
+        buckets.iter().for_each(clear);
+    }
+
+    /// Acquire, as for [`crate::cells`].
+    #[inline]
+    pub(crate) fn is_fenced(&self, slot: Slot) -> bool {
+        self.bucket(slot)[0].load(Ordering::Acquire) & FENCES_MAX != 0
+    }
+
+    /// # Errors
+    /// When the bucket has as many as it can count.
+    pub(crate) fn raise_fence(&self, slot: Slot) -> Result<(), Widen> {
+        let more = |word: u64| (word & FENCES_MAX < FENCES_MAX).then_some(word + 1);
+        let raised = self.bucket(slot)[0].fetch_update(Ordering::SeqCst, Ordering::Relaxed, more);
+        raised.map(|_| ()).map_err(|_| Widen)
+    }
+
+    /// Release, as for [`crate::cells`].
+    pub(crate) fn lift_fence(&self, slot: Slot) {
+        self.bucket(slot)[0].fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Fences stay. A bucket that was never written is only read, so that it still takes no memory.
+fn clear(bucket: &Bucket) {
+    for word in &bucket[1..] {
+        if word.load(Ordering::Relaxed) != 0 {
+            word.store(0, Ordering::Release);
+        }
+    }
+    if bucket[0].load(Ordering::Relaxed) > FENCES_MAX {
+        bucket[0].fetch_and(FENCES_MAX, Ordering::Release);
+    }
+}
+
+/// The reading half: the words and then, if it must be, the floor. All words, because seven comparisons cost less than
+/// not to know how many.
+#[inline]
+fn newest(load: impl Fn(usize) -> u64, tag: u16) -> u64 {
+    let mut found = 0;
+    for word in 1..WORDS {
+        found = found.max(position_of(load(word), tag));
+    }
+    if found == 0 { load(0) >> FENCE_BITS } else { found }
+}
+
+/// The position in this word; 0 if it is free or another's.
+#[inline]
+fn position_of(word: u64, tag: u16) -> u64 {
+    if word >> POSITION_BITS == u64::from(tag) { word & POSITION_MAX } else { 0 }
+}
+
+/// The writing half: what a stamp changes in a bucket, in the order in which it has to be done.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Change {
+    /// By how much the floor is raised.
+    raise: u64,
+    /// The word that is overwritten, and with what.
+    write: Option<(usize, u64)>,
+}
+
+impl Change {
+    /// For a stamp at this position, relative to the base.
+    fn plan(bucket: [u64; WORDS], tag: u16, at: u64) -> Self {
+        let floor = bucket[0] >> FENCE_BITS;
+        let known = (1..WORDS).find(|word| position_of(bucket[*word], tag) != 0);
+        // A free word is the least of all.
+        let least = (1..WORDS).min_by_key(|word| bucket[*word] & POSITION_MAX).unwrap_or(1);
+        let (word, position) = known.map_or_else(
+            || (least, bucket[least] & POSITION_MAX),
+            |word| (word, bucket[word] & POSITION_MAX),
+        );
+        let write = Some((word, u64::from(tag) << POSITION_BITS | at));
+        if at <= floor || (known.is_some() && at <= position) {
+            Self::default()
+        } else if known.is_some() || position == 0 {
+            Self { raise: 0, write }
+        } else if at <= position {
+            Self { raise: at - floor, write: None }
+        } else {
+            Self { raise: position - floor, write }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+use super::*;
+use proptest::prelude::*;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+const fn at(raw: u64) -> Position {
+    Position::new(raw)
+}
+
+const fn slot(tag: u16) -> Slot {
+    Slot { bucket: 0, tag }
+}
+
+fn stamp(slots: &Slots, tag: u16) -> u64 {
+    slots.stamp(slot(tag), slots.base()).get()
+}
+
+#[test]
+fn a_bucket_is_one_cache_line_and_buckets_do_not_overlap() {
+    let slots = Slots::new(BUCKET_BITS);
+    let last = (1 << BUCKET_BITS) - 1;
+    for bucket in [0, 1, last] {
+        assert_eq!(slots.bucket(Slot { bucket, tag: 0 }).as_ptr().align_offset(LINE_BYTES), 0);
+        slots.raise_stamp(Slot { bucket, tag: 0 }, at(u64::from(bucket) + 1)).unwrap();
+    }
+    for (bucket, newest) in [(0, 1), (1, 2), (2, 0), (last, u64::from(last) + 1)] {
+        assert_eq!(slots.stamp(Slot { bucket, tag: 0 }, at(0)), at(newest), "{bucket}");
+    }
+}
+
+#[test]
+fn the_last_seven_rows_are_known_exactly_and_the_others_by_the_floor() {
+    let slots = Slots::new(0);
+    for n in 1..=100 {
+        slots.raise_stamp(slot(n), at(u64::from(n) * 10)).unwrap();
+        for known in n.saturating_sub(6).max(1)..=n {
+            assert_eq!(stamp(&slots, known), u64::from(known) * 10);
+        }
+        let floor = u64::from(n.saturating_sub(7)) * 10;
+        assert_eq!((stamp(&slots, 0), stamp(&slots, 8000)), (floor, floor), "never stamped");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_or_counted_is_said() {
+    let slots = Slots::new(0);
+    assert_eq!(slots.raise_stamp(slot(1), at(POSITION_MAX)), Ok(()));
+    assert_eq!(slots.raise_stamp(slot(2), at(POSITION_MAX + 1)), Err(Widen));
+    slots.restart(at(10), || {});
+    assert_eq!(slots.raise_stamp(slot(2), at(POSITION_MAX + 10)), Ok(()));
+    for _ in 0..FENCES_MAX {
+        assert_eq!(slots.raise_fence(slot(1)), Ok(()));
+    }
+    assert_eq!(slots.raise_fence(slot(2)), Err(Widen), "all of a bucket are counted together");
+    assert_eq!(stamp(&slots, 3), 10, "and the floor is not touched");
+    for _ in 0..FENCES_MAX {
+        assert!(slots.is_fenced(slot(5)));
+        slots.lift_fence(slot(1));
+    }
+    assert!(!slots.is_fenced(slot(5)));
+}
+
+/// Were the stamp on everything set after this, a reader between the two would find neither.
+#[test]
+fn a_new_generation_stamps_everything_first_and_keeps_the_fences() {
+    let slots = Slots::new(0);
+    (1..=9).for_each(|tag| slots.raise_stamp(slot(tag), at(u64::from(tag))).unwrap());
+    slots.raise_fence(slot(1)).unwrap();
+    slots.restart(at(100), || assert_eq!((slots.base(), stamp(&slots, 9), stamp(&slots, 1)), (at(0), 9, 2)));
+    assert_eq!((stamp(&slots, 9), stamp(&slots, 1)), (100, 100), "everything has this stamp");
+    assert!(slots.is_fenced(slot(1)));
+    slots.raise_stamp(slot(3), at(99)).unwrap();
+    slots.raise_stamp(slot(4), at(101)).unwrap();
+    assert_eq!((stamp(&slots, 3), stamp(&slots, 4)), (100, 101));
+    slots.restart(at(50), || {});
+    assert_eq!((slots.base(), stamp(&slots, 4)), (at(100), 101), "never back");
+}
+
+/// What one bucket does, against a map that forgets nothing.
+#[derive(Clone, Debug)]
+enum Do {
+    Stamp(u16, u64),
+    Fence,
+    Lift,
+    Restart(u64),
+}
+
+fn something() -> impl Strategy<Value = Do> {
+    prop_oneof![
+        20 => (0..12_u16, 0..60_u64).prop_map(|(tag, back)| Do::Stamp(tag, back)),
+        2 => Just(Do::Fence),
+        2 => Just(Do::Lift),
+        1 => (0..40_u64).prop_map(Do::Restart),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_stamp_is_lost_and_the_latest_are_exact(done in prop::collection::vec(something(), 1..200)) {
+        let slots = Slots::new(0);
+        let (mut now, mut fences, mut base) = (100, 0, 0);
+        let mut stamps = BTreeMap::<u16, u64>::new();
+        for step in done {
+            now += 7;
+            match step {
+                // Some come late, as those of sessions do.
+                Do::Stamp(tag, back) => {
+                    let stamp = if back > 40 { now } else { now - back };
+                    slots.raise_stamp(slot(tag), at(stamp)).unwrap();
+                    let newest = stamps.entry(tag).or_default();
+                    *newest = stamp.max(*newest);
+                }
+                Do::Fence => fences += slots.raise_fence(slot(3)).map_or(0, |()| 1),
+                Do::Lift if fences > 0 => {
+                    slots.lift_fence(slot(4));
+                    fences -= 1;
+                }
+                Do::Lift => {}
+                Do::Restart(on) => {
+                    base = now + on;
+                    now = base;
+                    slots.restart(at(base), || {});
+                    stamps.clear();
+                }
+            }
+            prop_assert_eq!(slots.is_fenced(slot(0)), fences > 0);
+            let mut newest: Vec<u64> = stamps.values().copied().filter(|stamp| *stamp > base).collect();
+            newest.sort_unstable_by(|one, other| other.cmp(one));
+            let forgotten = newest.get(7).copied().unwrap_or(base);
+            for tag in 0..12 {
+                let truly = stamps.get(&tag).copied().unwrap_or(0).max(base);
+                let seen = stamp(&slots, tag);
+                prop_assert!(seen >= truly, "{} in place of {}", seen, truly);
+                prop_assert!(seen == truly || seen <= forgotten.max(truly), "{seen} but {truly}, {forgotten}");
+                prop_assert!(truly <= forgotten || seen == truly, "one of the last seven: {seen} {truly}");
+            }
+        }
+    }
+}
+
+/// One of the two steps that a stamp is made of.
+#[derive(Clone, Copy)]
+enum Step {
+    Plan(u16, u64),
+    Raise,
+    Write,
+}
+
+/// A bucket of which a writer changes one word at a time, while a reader looks at one word at a time.
+struct Interleaved {
+    bucket: [Cell<u64>; WORDS],
+    change: Cell<Change>,
+    steps: Vec<Step>,
+    /// How many steps the writer has done before each load.
+    schedule: [usize; WORDS],
+    done: Cell<usize>,
+    loads: Cell<usize>,
+}
+
+impl Interleaved {
+    fn write_until(&self, done: usize) {
+        for step in &self.steps[self.done.get()..done] {
+            let change = self.change.take();
+            match *step {
+                Step::Plan(tag, at) => {
+                    self.change.set(Change::plan(array::from_fn(|word| self.bucket[word].get()), tag, at));
+                    continue;
+                }
+                Step::Raise => self.bucket[0].set(self.bucket[0].get() + (change.raise << FENCE_BITS)),
+                Step::Write => {
+                    if let Some((word, value)) = change.write {
+                        self.bucket[word].set(value);
+                    }
+                }
+            }
+            self.change.set(change);
+        }
+        self.done.set(done);
+    }
+
+    fn load(&self, word: usize) -> u64 {
+        self.write_until(self.schedule[self.loads.get()]);
+        self.loads.set(self.loads.get() + 1);
+        self.bucket[word].get()
+    }
+}
+
+fn floor_first(load: impl Fn(usize) -> u64, tag: u16) -> u64 {
+    let floor = load(0) >> FENCE_BITS;
+    let found = (1..WORDS).map(|word| position_of(load(word), tag)).max().unwrap_or(0);
+    if found == 0 { floor } else { found }
+}
+
+/// Every way to spread `steps` over the loads.
+fn schedules(steps: usize) -> Vec<[usize; WORDS]> {
+    let mut all = vec![[0; WORDS]];
+    for load in 0..WORDS {
+        all = all
+            .into_iter()
+            .flat_map(|before| {
+                let from = if load == 0 { 0 } else { before[load - 1] };
+                (from..=steps).map(move |done| {
+                    let mut next = before;
+                    next[load] = done;
+                    next
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+/// How many interleavings of a reader with two stamps that evict, or raise what is read, let it miss an earlier stamp.
+fn missed(steps: [Step; 2], read: fn(&dyn Fn(usize) -> u64, u16) -> u64) -> usize {
+    let full = |word: usize| {
+        if word == 0 { 5 << FENCE_BITS } else { (word as u64) << POSITION_BITS | (10 + word as u64) }
+    };
+    let stamps = [[(8, 30), (9, 31)], [(8, 30), (1, 31)], [(1, 30), (8, 31)], [(8, 9), (9, 12)]];
+    let schedules = schedules(6);
+    let mut missed = 0;
+    for stamps in stamps {
+        let steps: Vec<Step> =
+            stamps.iter().flat_map(|(tag, at)| [Step::Plan(*tag, *at), steps[0], steps[1]]).collect();
+        for (schedule, tag) in schedules.iter().flat_map(|schedule| (1..=7).map(move |tag| (schedule, tag))) {
+            let world = Interleaved {
+                bucket: array::from_fn(|word| Cell::new(full(word))),
+                change: Cell::default(),
+                steps: steps.clone(),
+                schedule: *schedule,
+                done: Cell::new(0),
+                loads: Cell::new(0),
+            };
+            missed += usize::from(read(&|word| world.load(word), tag) < 10 + u64::from(tag));
+        }
+    }
+    missed
+}
+
+#[test]
+fn in_no_interleaving_does_a_reader_miss_what_was_stamped_before() {
+    assert_eq!(missed([Step::Raise, Step::Write], |load, tag| newest(load, tag)), 0);
+}
+
+/// The test's test.
+#[test]
+fn in_any_other_order_it_does() {
+    assert!(missed([Step::Write, Step::Raise], |load, tag| newest(load, tag)) > 0);
+    assert!(missed([Step::Raise, Step::Write], |load, tag| floor_first(load, tag)) > 0);
+}
+
+/// The table in the module's text.
+#[test]
+fn precision() {
+    /// After so many rows, at most this share of the others looks changed, in percent.
+    const SHARES: [(u64, f64); 6] = [
+        (100_000, 0.1),
+        (500_000, 0.5),
+        (1_000_000, 5.0),
+        (1_500_000, 25.0),
+        (2_000_000, 52.0),
+        (4_000_000, 100.0),
+    ];
+    const OTHERS: std::ops::Range<u64> = 1_000_000_000..1_000_200_000;
+    let slots = Slots::new(BUCKET_BITS);
+    let hash = ahash::RandomState::with_seeds(1, 2, 3, 4);
+    let of = |row: u64| Slot::of(hash.hash_one(row), (BUCKET_BITS, TAG_BITS));
+    let mut stamped = 0;
+    for (rows, most) in SHARES {
+        (stamped + 1..=rows).for_each(|row| slots.raise_stamp(of(row), at(row)).unwrap());
+        stamped = rows;
+        let changed = OTHERS.filter(|row| slots.stamp(of(*row), at(0)) > at(0)).count();
+        let share = 100.0 * changed as f64 / OTHERS.count() as f64;
+        println!("{rows} {share:.2} %");
+        assert!(share <= most, "{rows}: {share} %");
+    }
+}
