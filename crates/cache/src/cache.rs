@@ -75,7 +75,10 @@ pub enum Lookup<R> {
     /// Nothing under this key, or the cache is off.
     Miss,
     /// An entry that a change has killed.
-    Stale,
+    Stale {
+        /// [`Cache::fingerprint`] of its body: whether the change was for nothing shows when the result is stored anew.
+        body: u64,
+    },
     /// An entry that a write under way may change.
     Fenced,
     /// The stream is not proven live: nothing is served.
@@ -193,7 +196,7 @@ impl Cache {
         self.counters.add(match found {
             Lookup::Hit(_) => Count::Hits,
             Lookup::Miss => Count::Misses,
-            Lookup::Stale => Count::Stale,
+            Lookup::Stale { .. } => Count::Stale,
             Lookup::Fenced => Count::Fenced,
             Lookup::NotLive => Count::NotLive,
         });
@@ -219,9 +222,14 @@ impl Cache {
             Verdict::Servable => {}
             Verdict::Fenced => return Lookup::Fenced,
             Verdict::Stale => {
+                let large = shard.large(stored.header());
+                let body = match &large {
+                    None => self.fingerprint_of(stored.body()),
+                    Some(large) => self.fingerprint(large.bytes()),
+                };
                 drop(shard);
                 self.reclaim(hash, key);
-                return Lookup::Stale;
+                return Lookup::Stale { body };
             }
         }
         shard.credit_hit(at, &slot);
@@ -467,6 +475,28 @@ impl Cache {
             used,
             free_memory: size.saturating_sub(used),
             ..self.counters.read()
+        }
+    }
+
+    /// What tells bodies apart, in this process.
+    #[must_use]
+    pub fn fingerprint(&self, body: &[u8]) -> u64 {
+        self.fingerprint_of(Body::apart(body))
+    }
+
+    /// The same, however the body is cut into pieces.
+    fn fingerprint_of(&self, body: Body<'_>) -> u64 {
+        let mut sum = crc32fast::Hasher::new();
+        let len = body.len() as u64;
+        body.for_each(|piece| sum.update(piece));
+        len << 32 | u64::from(sum.finalize())
+    }
+
+    /// Counts a result that was stale and is stored anew; `is_same`: it had not changed at all.
+    pub fn count_refilled(&self, is_same: bool) {
+        self.counters.add(Count::Refilled);
+        if is_same {
+            self.counters.add(Count::Needless);
         }
     }
 

@@ -23,6 +23,10 @@ pub struct Statistics {
     pub lowmem_prunes: u64,
     /// Entries removed because a change had killed them.
     pub invalidated: u64,
+    /// Results that were stale when they were asked for, and were stored anew.
+    pub refilled: u64,
+    /// Those among them that had not changed at all: what killed them concerned something else.
+    pub needless: u64,
     /// Entries stored now, dead ones included.
     pub queries_in_cache: u64,
     /// Bytes that may be used, all overhead included.
@@ -48,9 +52,11 @@ pub(crate) enum Count {
     NotCached,
     LowmemPrunes,
     Invalidated,
+    Refilled,
+    Needless,
 }
 
-const COUNTS: usize = Count::Invalidated as usize + 1;
+const COUNTS: usize = Count::Needless as usize + 1;
 
 /// Two cache lines, because processors fetch them in pairs.
 #[repr(align(128))]
@@ -83,6 +89,8 @@ impl Counters {
             not_cached: self.sum(Count::NotCached),
             lowmem_prunes: self.sum(Count::LowmemPrunes),
             invalidated: self.sum(Count::Invalidated),
+            refilled: self.sum(Count::Refilled),
+            needless: self.sum(Count::Needless),
             ..Statistics::default()
         }
     }

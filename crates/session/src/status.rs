@@ -46,9 +46,19 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| if shared.freshness().is_live(now_ms()) { "ON" } else { "OFF" }.to_owned(),
     },
     Status {
+        name: "Freshet_needless",
+        doc: "Results that a change had made stale and that turned out the same when they were stored anew.",
+        read: |shared| shared.cache.statistics().needless.to_string(),
+    },
+    Status {
         name: "Freshet_not_live",
         doc: "Lookups refused because the stream was not proven live.",
         read: |shared| shared.cache.statistics().not_live.to_string(),
+    },
+    Status {
+        name: "Freshet_refilled",
+        doc: "Results that a change had made stale and that were asked for and stored anew.",
+        read: |shared| shared.cache.statistics().refilled.to_string(),
     },
     Status {
         name: "Freshet_stale",

@@ -25,6 +25,23 @@ fn body_of(cache: &Cache, key: Key<'_>) -> Lookup<Vec<u8>> {
     cache.get(key, 0, Fences::Refuse, |entry| entry.body.to_vec())
 }
 
+fn stale<R>(cache: &Cache, body: &[u8]) -> Lookup<R> {
+    Lookup::Stale { body: cache.fingerprint(body) }
+}
+
+#[test]
+fn a_fingerprint_does_not_depend_on_where_the_body_lies() {
+    let cache = live(8 * MIB);
+    let dep = cache.freshness().table("s", "t").rows;
+    for (at, len) in [0, 1, 127, 128, 5000, LARGE_MIN, LARGE_MIN + 1].into_iter().enumerate() {
+        let body: Vec<u8> = (0..len).map(|at| at as u8).collect();
+        let position = 2 * at as u64;
+        cache.insert(key(1, b"q"), fill(position, &[dep], body.clone()));
+        cache.freshness().stamp(dep, Position::new(position + 1));
+        assert_eq!(body_of(&cache, key(1, b"q")), stale(&cache, &body), "{len}");
+    }
+}
+
 #[test]
 fn returns_what_was_stored() {
     let cache = live(MIB);
@@ -39,7 +56,7 @@ fn returns_what_was_stored() {
     assert_eq!(body_of(&cache, key(2, b"q")), Lookup::Miss, "another environment");
     assert_eq!(body_of(&cache, key(1, b"q ")), Lookup::Miss, "another text");
     cache.freshness().stamp(deps[199], Position::new(6));
-    assert_eq!(body_of(&cache, key(1, b"q")), Lookup::Stale, "the last of many dependencies counts");
+    assert_eq!(body_of(&cache, key(1, b"q")), stale(&cache, b"body"), "the last of many dependencies counts");
 }
 
 #[test]
@@ -82,7 +99,7 @@ fn every_refusal_has_its_reason() {
     drop((fence, on_rows));
     assert_eq!(body_of(&cache, q), Lookup::Hit(vec![]));
     freshness.stamp(deps.rows, Position::new(3));
-    assert_eq!((body_of(&cache, q), cache.entries()), (Lookup::Stale, 0), "the dead are reclaimed");
+    assert_eq!((body_of(&cache, q), cache.entries()), (stale(&cache, b""), 0), "the dead are reclaimed");
     freshness.lives_until(10);
     assert_eq!(cache.get(q, 10, Fences::Refuse, |_| ()), Lookup::NotLive);
     assert_eq!(cache.get(q, 9, Fences::Refuse, |_| ()), Lookup::Miss);
@@ -202,7 +219,7 @@ fn check_get(cache: &Cache, naive: &Naive, k: u8) {
             assert_eq!(&body, expected);
             assert!(naive.stamps[usize::from(*table)] <= *valid_from);
         }
-        (Lookup::Stale, Some((valid_from, table, _))) => {
+        (Lookup::Stale { .. }, Some((valid_from, table, _))) => {
             assert!(naive.stamps[usize::from(*table)] > *valid_from);
         }
         (Lookup::Miss, _) => {}

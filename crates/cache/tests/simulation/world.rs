@@ -399,7 +399,7 @@ impl World {
                 return self.hit(at, &content);
             }
             Lookup::Fenced => self.summary.refused_by_fence += 1,
-            Lookup::Stale => self.summary.refused_by_stamp += 1,
+            Lookup::Stale { .. } => self.summary.refused_by_stamp += 1,
             Lookup::Miss | Lookup::NotLive => {}
         }
         if self.misses.len() < READERS_MAX {

@@ -34,6 +34,7 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
         Err(_) => return session.refuse(&malformed()),
     };
     let query = Query { packet, text_at };
+    session.state.stale_body = None;
     if let Some(key) = session.current_key()
         && select::from_memory(session, query.text(), key)
     {

@@ -149,6 +149,10 @@ fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captu
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let text = freshet_sql::key_text(text, session.modes(), strips);
     let Plan { key, deps, valid_from } = plan;
+    let cache = &session.shared.cache;
+    if let Some(before) = session.state.stale_body {
+        cache.count_refilled(cache.fingerprint(&captured.body) == before);
+    }
     let fill = Fill {
         valid_from,
         deps,
@@ -158,5 +162,5 @@ fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captu
         rows: captured.rows,
         cost_us,
     };
-    session.shared.cache.insert(Key { environment: key, text: &text }, fill)
+    cache.insert(Key { environment: key, text: &text }, fill)
 }

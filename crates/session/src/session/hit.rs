@@ -34,8 +34,13 @@ impl Session {
                 }
             }
         });
-        if !matches!(found, Lookup::Hit(())) {
-            return false;
+        match found {
+            Lookup::Hit(()) => {}
+            Lookup::Stale { body } => {
+                self.state.stale_body = Some(body);
+                return false;
+            }
+            _ => return false,
         }
         // The client's next command starts the numbering anew.
         *seq = 0;

@@ -162,6 +162,9 @@ pub(crate) struct State {
     pub(crate) last_hit: Vec<u8>,
     /// A ping is the last that the server was sent since.
     pub(crate) pinged: bool,
+    /// What the present statement found in memory and could not use, because a change had made it stale: its body's
+    /// fingerprint.
+    pub(crate) stale_body: Option<u64>,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
@@ -192,6 +195,7 @@ impl State {
             warnings: Vec::new(),
             last_hit: Vec::new(),
             pinged: false,
+            stale_body: None,
             key: None,
             key_version: 0,
             upstream_used_ms: 0,
