@@ -5,10 +5,12 @@ use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
 
+use crate::mix::Mix;
+
 /// Whatever ends a measurement early.
 pub type Failure = Box<dyn std::error::Error>;
 
-/// Measures point selects on a sysbench table, with a share of updates, over many connections.
+/// Measures reads and writes of sysbench tables over many connections.
 #[derive(Debug, Parser)]
 #[command(name = "freshet-bench")]
 pub struct Args {
@@ -26,9 +28,15 @@ pub struct Args {
     /// Schema
     #[arg(long, default_value = "sbtest")]
     pub database: String,
-    /// Table
+    /// Table, or with several tables what their names begin with
     #[arg(long, default_value = "sbtest1")]
     pub table: String,
+    /// How many tables, numbered from 1
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub tables: u32,
+    /// What is asked
+    #[arg(long, value_enum, default_value_t = Mix::Points)]
+    pub mix: Mix,
     /// Connections
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub clients: u32,
@@ -44,10 +52,10 @@ pub struct Args {
     /// Which of them how often
     #[arg(long, value_enum, default_value_t = Distribution::Uniform)]
     pub distribution: Distribution,
-    /// Percent of the statements that are updates
+    /// Percent of the statements that are updates, among points
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub writes: u8,
-    /// Makes the table first, through the first target
+    /// Makes the tables first, through the first target
     #[arg(long)]
     pub prepare: bool,
 }
@@ -59,6 +67,8 @@ pub enum Distribution {
     Uniform,
     /// The n-th key in proportion to 1/n, as most caches see it.
     Zipf,
+    /// Three quarters among the hundredth part in the middle, the others alike: sysbench's `special`.
+    Special,
 }
 
 /// One thing that is measured.

@@ -2,6 +2,10 @@
 
 use crate::args::Distribution;
 
+/// Of the keys, every so many are hot in the special distribution, and so many percent of all draws are of those.
+const HOT_PART: u32 = 100;
+const HOT_PERCENT: u8 = 75;
+
 /// A generator of keys from 1 to a maximum, the same for the same seed.
 #[derive(Debug, Clone)]
 pub struct Keys {
@@ -25,6 +29,11 @@ impl Keys {
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
+    /// A number in 1..=`count`.
+    pub fn one_of(&mut self, count: u32) -> u32 {
+        (((self.random() >> 32) * u64::from(count)) >> 32) as u32 + 1
+    }
+
     /// A number in 0..100.
     pub fn percent(&mut self) -> u8 {
         (((self.random() >> 32) * 100) >> 32) as u8
@@ -32,13 +41,20 @@ impl Keys {
 
     /// The next key.
     pub fn next_key(&mut self) -> u32 {
-        let random = self.random() >> 32;
         match self.distribution {
-            Distribution::Uniform => ((random * u64::from(self.keys)) >> 32) as u32 + 1,
+            Distribution::Uniform => self.one_of(self.keys),
             // The inverse of the continuous 1/x distribution over [1, keys + 1).
             Distribution::Zipf => {
-                let share = random as f64 / (1u64 << 32) as f64;
+                let share = (self.random() >> 32) as f64 / (1u64 << 32) as f64;
                 (f64::from(self.keys + 1).powf(share) as u32).clamp(1, self.keys)
+            }
+            Distribution::Special => {
+                let hot = (self.keys / HOT_PART).max(1);
+                if self.percent() < HOT_PERCENT {
+                    (self.keys - hot) / 2 + self.one_of(hot)
+                } else {
+                    self.one_of(self.keys)
+                }
             }
         }
     }

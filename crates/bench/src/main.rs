@@ -14,8 +14,10 @@ mod answer;
 mod login;
 mod wire;
 
+mod counters;
 mod keys;
 mod latency;
+mod mix;
 mod processor;
 
 mod report;

@@ -20,6 +20,11 @@ struct Line {
     p99_us: f64,
     server_us: f64,
     own_us: f64,
+    /// Percent of the reads that were answered from memory, and that were refused under a fence; of the stale results that
+    /// were asked for again, those that had not changed.
+    from_memory: f64,
+    fenced: f64,
+    needless: f64,
 }
 
 impl Line {
@@ -32,6 +37,9 @@ impl Line {
             p99_us: outcome.latency.quantile_us(0.99),
             server_us: outcome.server_us as f64 / count,
             own_us: outcome.own_us as f64 / count,
+            from_memory: percent(outcome.counters.hits, outcome.reads),
+            fenced: percent(outcome.counters.fenced, outcome.reads),
+            needless: percent(outcome.counters.needless, outcome.counters.refilled),
         }
     }
 }
@@ -48,10 +56,20 @@ impl<'a> Report<'a> {
         let mut out = stdout();
         writeln!(
             out,
-            "{} clients, {} keys {:?}, {} % writes, {} rounds of {} s",
-            a.clients, a.keys, a.distribution, a.writes, a.rounds, a.seconds
+            "{} clients, {:?}, {} tables of {} keys {:?}, {} % writes, {} rounds of {} s",
+            a.clients, a.mix, a.tables, a.keys, a.distribution, a.writes, a.rounds, a.seconds
         )?;
-        let titles = ["q/s", "ratio", "p50 us", "p99 us", "server us/q", "client us/q"];
+        let titles = [
+            "q/s",
+            "ratio",
+            "p50 us",
+            "p99 us",
+            "server us/q",
+            "client us/q",
+            "hits %",
+            "fenced %",
+            "needless %",
+        ];
         write!(out, "{:>6} {:<12}", "round", "target")?;
         for title in titles {
             write!(out, " {title:>12}")?;
@@ -82,6 +100,9 @@ impl<'a> Report<'a> {
                 p99_us: of(|line| line.p99_us),
                 server_us: of(|line| line.server_us),
                 own_us: of(|line| line.own_us),
+                from_memory: of(|line| line.from_memory),
+                fenced: of(|line| line.fenced),
+                needless: of(|line| line.needless),
             };
             print("median", &line, line.per_second / *first.get_or_insert(line.per_second))?;
         }
@@ -94,10 +115,14 @@ fn print(round: &str, line: &Line, ratio: f64) -> Result<(), Failure> {
     write!(out, "{round:>6} {:<12} {:>12.0} {ratio:>12.3}", line.target, line.per_second)?;
     writeln!(
         out,
-        " {:>12.1} {:>12.1} {:>12.2} {:>12.2}",
-        line.p50_us, line.p99_us, line.server_us, line.own_us
+        " {:>12.1} {:>12.1} {:>12.2} {:>12.2} {:>12.2} {:>12.2} {:>12.2}",
+        line.p50_us, line.p99_us, line.server_us, line.own_us, line.from_memory, line.fenced, line.needless
     )?;
     Ok(())
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -1,7 +1,5 @@
 //! One round against one target.
 
-use std::fmt::Write;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use freshet_protocol::{ErrPacket, HEADER_LEN};
@@ -9,10 +7,15 @@ use tokio::task::JoinSet;
 
 use crate::answer::{Step, Walk};
 use crate::args::{Args, Failure, Target};
+use crate::counters::Counters;
 use crate::keys::Keys;
 use crate::latency::Latency;
+use crate::mix::Statements;
 use crate::wire::Wire;
 use crate::{login, processor};
+
+/// What clients do to each other: two insert the same row, or wait for each other's locks.
+const EXPECTED_ERRORS: [u16; 3] = [1062, 1205, 1213];
 
 /// COM_QUERY.
 const QUERY: u8 = 3;
@@ -22,6 +25,10 @@ const QUERY: u8 = 3;
 pub struct Outcome {
     /// How long the answers took, reads and writes.
     pub latency: Latency,
+    /// How many of them were reads.
+    pub reads: u64,
+    /// What the target counted.
+    pub counters: Counters,
     /// How long the round was.
     pub elapsed: Duration,
     /// Processor time of the target's servers.
@@ -30,15 +37,9 @@ pub struct Outcome {
     pub own_us: u64,
 }
 
-/// What all clients of a round share.
-struct Plan {
-    table: String,
-    writes: u8,
-    until: Instant,
-}
-
 /// Drives the target for one round.
 pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
+    let before = Counters::read(args, target).await?;
     let mut wires = Vec::new();
     for _ in 0..args.clients {
         wires.push(login::open(args, target, &args.database).await?);
@@ -47,18 +48,23 @@ pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
     let (server_us, own_us) = (processor::used_us(&target.pids), processor::used_us(&own));
     let started = Instant::now();
     let until = started + Duration::from_secs(u64::from(args.seconds));
-    let plan = Rc::new(Plan { table: args.table.clone(), writes: args.writes, until });
     let mut clients = JoinSet::new();
     for (number, wire) in wires.into_iter().enumerate() {
         let keys = Keys::new(number as u64, args.keys, args.distribution);
-        clients.spawn_local(drive(wire, keys, Rc::clone(&plan)));
+        let statements = Statements::new(args.mix, &args.table, args.tables, args.writes, keys);
+        clients.spawn_local(drive(wire, statements, until));
     }
-    let mut latency = Latency::default();
+    let (mut latency, mut reads) = (Latency::default(), 0);
     while let Some(client) = clients.join_next().await {
-        latency.merge(&client??);
+        let (of_client, reads_of_client) = client??;
+        latency.merge(&of_client);
+        reads += reads_of_client;
     }
+    let counters = Counters::read(args, target).await?.since(before);
     Ok(Outcome {
         latency,
+        reads,
+        counters,
         elapsed: started.elapsed(),
         server_us: processor::used_us(&target.pids).saturating_sub(server_us),
         own_us: processor::used_us(&own).saturating_sub(own_us),
@@ -66,13 +72,13 @@ pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
 }
 
 /// One client: asks and reads until the round is over.
-async fn drive(mut wire: Wire, mut keys: Keys, plan: Rc<Plan>) -> Result<Latency, String> {
-    let mut latency = Latency::default();
+async fn drive(mut wire: Wire, mut statements: Statements, until: Instant) -> Result<(Latency, u64), String> {
+    let (mut latency, mut reads) = (Latency::default(), 0);
     let mut question = String::new();
     let mut packet = Vec::new();
     let mut now = Instant::now();
-    while now < plan.until {
-        ask(&mut question, &mut keys, &plan);
+    while now < until {
+        reads += u64::from(statements.next(&mut question));
         query_packet(&mut packet, &question);
         wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
         read_answer(&mut wire).await?;
@@ -80,19 +86,7 @@ async fn drive(mut wire: Wire, mut keys: Keys, plan: Rc<Plan>) -> Result<Latency
         latency.add(answered - now);
         now = answered;
     }
-    Ok(latency)
-}
-
-fn ask(question: &mut String, keys: &mut Keys, plan: &Plan) {
-    let key = keys.next_key();
-    let table = &plan.table;
-    question.clear();
-    // Writing to a string cannot fail.
-    let _ = if plan.writes > 0 && keys.percent() < plan.writes {
-        write!(question, "UPDATE {table} SET k=k+1 WHERE id={key}")
-    } else {
-        write!(question, "SELECT c FROM {table} WHERE id={key}")
-    };
+    Ok((latency, reads))
 }
 
 /// A COM_QUERY packet; questions here are far below the size that would split it.
@@ -115,14 +109,16 @@ pub async fn read_answer(wire: &mut Wire) -> Result<(), String> {
                 drop(wire.buffer().split_to(end));
                 return Ok(());
             }
-            Step::Err(at) => return Err(said(&wire.buffer()[at + HEADER_LEN..])),
+            Step::Err(at) => {
+                let error =
+                    ErrPacket::parse(&wire.buffer()[at + HEADER_LEN..]).map_err(|error| error.to_string())?;
+                if !EXPECTED_ERRORS.contains(&error.code) {
+                    let message = String::from_utf8_lossy(&error.message);
+                    return Err(format!("the server said {}: {message}", error.code));
+                }
+                wire.buffer().clear();
+                return Ok(());
+            }
         }
-    }
-}
-
-fn said(payload: &[u8]) -> String {
-    match ErrPacket::parse(payload) {
-        Ok(error) => format!("the server said {}: {}", error.code, String::from_utf8_lossy(&error.message)),
-        Err(error) => error.to_string(),
     }
 }

@@ -2,27 +2,35 @@
 
 use crate::args::{Args, Failure};
 use crate::login;
+use crate::mix;
 use crate::round::{query_packet, read_answer};
 use crate::wire::Wire;
 
 /// Rows for each INSERT.
 const BATCH_ROWS: u32 = 500;
 
-/// Makes schema and table anew through the first target.
+/// Makes schema and tables anew through the first target.
 pub async fn prepare(args: &Args) -> Result<(), Failure> {
     let target = args.targets.first().ok_or("there is no target")?;
     let mut wire = login::open(args, target, "").await?;
-    let table = format!("{}.{}", args.database, args.table);
     say(&mut wire, &format!("CREATE DATABASE IF NOT EXISTS {}", args.database)).await?;
-    say(&mut wire, &format!("DROP TABLE IF EXISTS {table}")).await?;
+    for number in 1..=args.tables {
+        let table = format!("{}.{}", args.database, mix::name(&args.table, args.tables, number));
+        make(&mut wire, &table, args.keys).await?;
+    }
+    Ok(())
+}
+
+async fn make(wire: &mut Wire, table: &str, keys: u32) -> Result<(), Failure> {
+    say(wire, &format!("DROP TABLE IF EXISTS {table}")).await?;
     let columns =
         "id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k_1 (k)";
-    say(&mut wire, &format!("CREATE TABLE {table} ({columns}) ENGINE=InnoDB")).await?;
+    say(wire, &format!("CREATE TABLE {table} ({columns}) ENGINE=InnoDB")).await?;
     let mut next = 1;
-    while next <= args.keys {
-        let end = args.keys.min(next + BATCH_ROWS - 1);
+    while next <= keys {
+        let end = keys.min(next + BATCH_ROWS - 1);
         let rows: Vec<String> = (next..=end).map(row).collect();
-        say(&mut wire, &format!("INSERT INTO {table} VALUES {}", rows.join(","))).await?;
+        say(wire, &format!("INSERT INTO {table} VALUES {}", rows.join(","))).await?;
         next = end + 1;
     }
     Ok(())

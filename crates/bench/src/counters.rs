@@ -1,0 +1,82 @@
+//! What a target says of itself: how many statements it answered from memory, and what invalidation cost.
+
+use freshet_protocol::{HEADER_LEN, Reader};
+
+use crate::answer::{Step, Walk};
+use crate::args::{Args, Failure, Target};
+use crate::login;
+use crate::round::query_packet;
+
+/// Counters since the target's start, or the difference of two readings. Zero where a target has no such counter.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counters {
+    /// Statements answered from memory.
+    pub hits: u64,
+    /// Results found stale and stored anew.
+    pub refilled: u64,
+    /// Those of them that had not changed.
+    pub needless: u64,
+    /// Lookups refused because a write was under way.
+    pub fenced: u64,
+}
+
+impl Counters {
+    /// Asks a target, over a connection of its own.
+    pub async fn read(args: &Args, target: &Target) -> Result<Counters, Failure> {
+        let mut wire = login::open(args, target, "").await?;
+        let mut counters = Counters::default();
+        for (name, counter) in [
+            ("Qcache_hits", &mut counters.hits),
+            ("Freshet_refilled", &mut counters.refilled),
+            ("Freshet_needless", &mut counters.needless),
+            ("Freshet_fenced", &mut counters.fenced),
+        ] {
+            let mut packet = Vec::new();
+            query_packet(&mut packet, &format!("SHOW GLOBAL STATUS LIKE '{name}'"));
+            wire.send_raw(&packet).await?;
+            let mut end = None;
+            while end.is_none() {
+                wire.fill().await?;
+                // From the front each time: these answers are a few packets.
+                match Walk::default().step(wire.buffer()) {
+                    Step::More(_) => {}
+                    Step::End(at) => end = Some(at),
+                    Step::Err(_) => return Err(format!("{} does not show its status", target.name).into()),
+                }
+            }
+            let answer = wire.buffer().split_to(end.unwrap_or_default());
+            *counter = value(&answer).unwrap_or_default();
+        }
+        Ok(counters)
+    }
+
+    /// What was counted since `before`.
+    pub fn since(self, before: Counters) -> Counters {
+        Counters {
+            hits: self.hits.saturating_sub(before.hits),
+            refilled: self.refilled.saturating_sub(before.refilled),
+            needless: self.needless.saturating_sub(before.needless),
+            fenced: self.fenced.saturating_sub(before.fenced),
+        }
+    }
+}
+
+/// The second column of the only row of an answer of two columns: count, two definitions, EOF, row, EOF.
+fn value(answer: &[u8]) -> Option<u64> {
+    const ROW: usize = 4;
+
+    let mut rest = answer;
+    for _ in 0..ROW {
+        rest = packet(rest)?.1;
+    }
+    let (row, after) = packet(rest)?;
+    packet(after)?;
+    let mut reader = Reader::new(row);
+    reader.lenenc_bytes().ok()?;
+    std::str::from_utf8(reader.lenenc_bytes().ok()?).ok()?.parse().ok()
+}
+
+fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let &[a, b, c, _] = bytes.first_chunk::<HEADER_LEN>()?;
+    bytes.get(HEADER_LEN..)?.split_at_checked(u32::from_le_bytes([a, b, c, 0]) as usize)
+}
