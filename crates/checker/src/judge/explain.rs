@@ -1,0 +1,204 @@
+//! Looking for a state that explains a read.
+
+use super::log::{Clocks, Log, Open};
+use super::{Level, Nanos, OPEN_MAX, Path, Read};
+use crate::model::Db;
+use crate::query::Query;
+
+/// What was found out about a read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Explained {
+    /// A state that the level allows gives the answer.
+    Yes(Explanation),
+    /// No such state does; an older one may.
+    No(Option<Explanation>),
+    /// Too much was under way at once, or it took too long.
+    Undecided,
+}
+
+/// The state that explains an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The moment of it.
+    pub at: Nanos,
+    /// The first transaction that it lacks although it was known before the read, if any.
+    pub missing: Option<u64>,
+    /// The transactions without which no state that the level allows explains the answer.
+    pub proven: Vec<u64>,
+}
+
+/// One read to be explained.
+pub struct Case<'a> {
+    pub log: &'a Log,
+    pub pool: &'a [Query],
+    pub read: &'a Read,
+    pub level: Level,
+    /// How far back the level lets readers look, nanoseconds.
+    pub lag: Nanos,
+    /// The moment of the state that the session was shown last.
+    pub floor: Nanos,
+}
+
+/// The earliest moments that the level allows.
+struct Bounds {
+    through: Nanos,
+    around: Nanos,
+}
+
+/// What has been found while moments are tried one by one.
+#[derive(Default)]
+struct Found {
+    first: Option<(Nanos, Vec<u64>)>,
+    /// The transactions that every explanation so far contains.
+    common: Option<Vec<u64>>,
+}
+
+/// More than this was under way.
+struct TooMany;
+
+impl Case<'_> {
+    /// Looks for an explanation.
+    #[must_use]
+    pub fn explain(&self) -> Explained {
+        let bounds = self.bounds();
+        let least = bounds.through.min(bounds.around).min(self.read.asked);
+        if self.log.begins() > 0 && least <= self.log.begins() {
+            return Explained::Undecided;
+        }
+        self.search(&bounds).unwrap_or(Explained::Undecided)
+    }
+
+    fn search(&self, bounds: &Bounds) -> Result<Explained, TooMany> {
+        // A session's floor is raised as little as its reads allow: the earliest state is looked for.
+        let is_greedy = self.level == Level::Session && self.read.path == Path::Through;
+        let from = if is_greedy { bounds.through } else { self.read.asked };
+        let mut found = Found::default();
+        for at in self.moments(from) {
+            self.try_at(at, bounds, &mut found)?;
+            if found.first.is_some() && is_greedy {
+                break;
+            }
+        }
+        for at in self.moments_before(bounds.through.min(bounds.around), from) {
+            if found.first.is_some() {
+                break;
+            }
+            self.try_at(at, bounds, &mut found)?;
+        }
+        if let Some((at, seen)) = found.first {
+            let proven = if at >= self.read.asked { found.common.unwrap_or_default() } else { Vec::new() };
+            return Ok(Explained::Yes(self.explanation(at.max(bounds.through), &seen, proven)));
+        }
+        Ok(Explained::No(self.older()?))
+    }
+
+    /// An older state, as far back as is known, for the report.
+    fn older(&self) -> Result<Option<Explanation>, TooMany> {
+        let free = Bounds { through: 0, around: 0 };
+        let mut found = Found::default();
+        for at in self.moments_before(self.log.begins() + 1, self.read.asked) {
+            self.try_at(at, &free, &mut found)?;
+            if let Some((at, seen)) = found.first {
+                return Ok(Some(self.explanation(at, &seen, Vec::new())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn bounds(&self) -> Bounds {
+        let asked = self.read.asked;
+        let late = asked.saturating_sub(self.lag);
+        let session = self.floor.max(self.read.own_known).min(asked);
+        match (self.read.path, self.level) {
+            (Path::Around, _) | (_, Level::Semisync) => Bounds { through: asked, around: asked },
+            (_, Level::Strict) => Bounds { through: asked, around: late },
+            (_, Level::Session) => Bounds { through: late.max(session), around: late },
+            (_, Level::Eventual) => Bounds { through: late, around: late },
+        }
+    }
+
+    /// The moments to be tried, from one on, in order.
+    fn moments(&self, from: Nanos) -> Vec<Nanos> {
+        let sent = self.log.between(from, self.read.answered, self.tables()).map(|(_, other)| other.sent);
+        let mut moments: Vec<Nanos> = sent.filter(|sent| *sent > from).collect();
+        moments.push(from);
+        moments.sort_unstable();
+        moments
+    }
+
+    /// The moments before one, the last first, down to another.
+    fn moments_before(&self, least: Nanos, from: Nanos) -> Vec<Nanos> {
+        if least >= from {
+            return Vec::new();
+        }
+        let between = self.log.between(least, from, self.tables());
+        let mut moments: Vec<Nanos> = between.map(|(_, other)| other.sent.max(least)).collect();
+        moments.push(least);
+        moments.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
+        moments.dedup();
+        moments
+    }
+
+    fn tables(&self) -> u8 {
+        self.read.tables(self.pool)
+    }
+
+    fn try_at(&self, at: Nanos, bounds: &Bounds, found: &mut Found) -> Result<(), TooMany> {
+        let clocks = Clocks { through: at.max(bounds.through), around: at.max(bounds.around) };
+        let open = self.log.open(clocks, self.tables());
+        if open.count > OPEN_MAX {
+            return Err(TooMany);
+        }
+        for chosen in 0..1_u32 << open.count {
+            let (db, seen) = self.after(&open, chosen);
+            if self.gives_the_answer(&db) {
+                found.add(at, seen);
+            }
+        }
+        Ok(())
+    }
+
+    /// The state after what is certain and the chosen ones of what is open, and what of the latter part is in it.
+    fn after(&self, open: &Open, chosen: u32) -> (Db, Vec<u64>) {
+        let (mut db, mut seen, mut bit) = (open.db, Vec::new(), 1);
+        for (number, is_open) in &open.rest {
+            let is_in = !is_open || chosen & bit != 0;
+            bit <<= u32::from(*is_open);
+            if let Some(transaction) = self.log.get(*number).filter(|_| is_in) {
+                transaction.changes.iter().for_each(|change| db.apply(change));
+                seen.push(*number);
+            }
+        }
+        (db, seen)
+    }
+
+    fn gives_the_answer(&self, db: &Db) -> bool {
+        let mut own = *db;
+        self.read.own.iter().for_each(|change| own.apply(change));
+        self.read.parts.iter().all(|(query, observed)| self.pool[*query].ask(&own) == *observed)
+    }
+
+    fn explanation(&self, at: Nanos, seen: &[u64], proven: Vec<u64>) -> Explanation {
+        let lacks = |number: &u64, known: Nanos, sent: Nanos| {
+            known < self.read.asked && !seen.contains(number) && (sent > at || known >= at)
+        };
+        let between = self.log.between(0, self.read.asked, self.tables());
+        let missing = between
+            .filter(|(number, other)| lacks(number, other.known, other.sent))
+            .min_by_key(|(_, other)| other.known)
+            .map(|(number, _)| number);
+        Explanation { at, missing, proven }
+    }
+}
+
+impl Found {
+    /// What is certain at a later moment and open at an earlier one is left out of `seen` only there, so that the
+    /// common ones are fewer than they could be: what is proven is proven.
+    fn add(&mut self, at: Nanos, seen: Vec<u64>) {
+        match &mut self.common {
+            None => self.common = Some(seen.clone()),
+            Some(common) => common.retain(|number| seen.contains(number)),
+        }
+        self.first.get_or_insert((at, seen));
+    }
+}

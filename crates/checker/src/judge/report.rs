@@ -1,0 +1,152 @@
+//! What the judge has found.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Nanos, Path, Read, Transaction};
+use crate::query::Query;
+
+/// Violations of which all is kept; further ones are only counted.
+const KEPT_MAX: usize = 20;
+/// Characters of a statement or an answer that are printed.
+const SHOWN_CHARS_MAX: usize = 400;
+
+/// How a promise was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The answer is that of an older state than the level allows.
+    Stale,
+    /// No state that the database was in of late gives this answer: torn, dirty, rolled back, or invented.
+    Impossible,
+}
+
+/// A read that broke the promise, and what it should have seen.
+#[derive(Debug)]
+pub struct Violation {
+    /// How.
+    pub kind: Kind,
+    /// The read.
+    pub read: Read,
+    /// The first write that it lacks, if that can be told.
+    pub write: Option<Transaction>,
+    /// The questions.
+    pub questions: Vec<String>,
+    /// What the newest state that the level allows would have answered.
+    pub expected: String,
+}
+
+/// All that was found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Reads that were judged, by shape.
+    pub shapes: BTreeMap<&'static str, u64>,
+    /// Reads through Freshet, and around it.
+    pub reads: [u64; 2],
+    /// Of these, how many were prepared, and how many were of several statements in one snapshot.
+    pub prepared: u64,
+    /// Snapshots of several SELECTs.
+    pub snapshots: u64,
+    /// Committed transactions through Freshet, and around it.
+    pub writes: [u64; 2],
+    /// Reads that could not be decided.
+    pub undecided: u64,
+    /// How late each answer was that lacked something known, nanoseconds.
+    pub late: Vec<Nanos>,
+    /// How many broke the promise.
+    pub broken: BTreeMap<Kind, u64>,
+    /// The first of them.
+    pub violations: Vec<Violation>,
+}
+
+/// Late answers that are kept for the distribution.
+const LATE_MAX: usize = 1 << 20;
+
+impl Report {
+    /// Counts a read.
+    pub fn count(&mut self, read: &Read, pool: &[Query]) {
+        self.reads[usize::from(read.path == Path::Around)] += 1;
+        self.prepared += u64::from(read.is_prepared);
+        self.snapshots += u64::from(read.parts.len() > 1);
+        for (query, _) in &read.parts {
+            *self.shapes.entry(pool[*query].shape()).or_default() += 1;
+        }
+    }
+
+    /// Notes an answer that was late, as the level allows.
+    pub fn was_late(&mut self, by: Nanos) {
+        if self.late.len() < LATE_MAX {
+            self.late.push(by);
+        }
+    }
+
+    /// Notes a broken promise.
+    pub fn broke(&mut self, violation: Violation) {
+        *self.broken.entry(violation.kind).or_default() += 1;
+        if self.violations.len() < KEPT_MAX {
+            self.violations.push(violation);
+        }
+    }
+
+    /// All broken promises.
+    #[must_use]
+    pub fn broken(&self) -> u64 {
+        self.broken.values().sum()
+    }
+}
+
+fn ms(nanos: Nanos) -> String {
+    format!("{}.{:03} ms", nanos / 1_000_000, nanos / 1_000 % 1_000)
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let read = &self.read;
+        let times = format!("asked {}, answered {}", ms(read.asked), ms(read.answered));
+        let form = if read.is_prepared { ", prepared" } else { "" };
+        writeln!(f, "{:?}: session {}, {:?}{form}: {times}", self.kind, read.session, read.path)?;
+        for (question, (_, observed)) in self.questions.iter().zip(&read.parts) {
+            writeln!(f, "  read   {}", cut(question))?;
+            writeln!(f, "  saw    {}", cut(&format!("{observed:?}")))?;
+        }
+        writeln!(f, "  due    {}", cut(&self.expected))?;
+        if !read.own.is_empty() {
+            writeln!(f, "  in a transaction that had done {}", cut(&format!("{:?}", read.own)))?;
+        }
+        match &self.write {
+            None => writeln!(f, "  no state of late explains it"),
+            Some(write) => {
+                writeln!(f, "  write  {} ({:?})", cut(&write.text), write.path)?;
+                writeln!(f, "         sent {}, known {}", ms(write.sent), ms(write.known))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [through, around] = self.reads;
+        writeln!(
+            f,
+            "reads: {through} through, {around} around; {} prepared, {} snapshots",
+            self.prepared, self.snapshots
+        )?;
+        writeln!(f, "writes: {} through, {} around", self.writes[0], self.writes[1])?;
+        let shapes: Vec<String> =
+            self.shapes.iter().map(|(shape, count)| format!("{shape} {count}")).collect();
+        writeln!(f, "shapes: {}", shapes.join(", "))?;
+        writeln!(f, "undecided: {}", self.undecided)?;
+        let mut late = self.late.clone();
+        late.sort_unstable();
+        if let (Some(most), Some(usual)) = (late.last(), late.get(late.len() * 99 / 100)) {
+            writeln!(f, "late, as the level allows: {}; p99 {}, most {}", late.len(), ms(*usual), ms(*most))?;
+        }
+        for violation in &self.violations {
+            writeln!(f, "{violation}")?;
+        }
+        writeln!(f, "violations: {} {:?}", self.broken(), self.broken)
+    }
+}

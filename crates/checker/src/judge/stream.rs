@@ -1,0 +1,243 @@
+//! Recording what clients do, and judging it while it goes on.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::explain::{Case, Explained, Explanation};
+use super::log::{Clocks, Log};
+use super::report::{Kind, Report, Violation};
+use super::{KEPT_MS, Level, Nanos, Path, Read, Transaction};
+use crate::model::{Change, Db};
+use crate::query::Query;
+
+/// Events that wait for the judge; at this bound the clients wait for it.
+const EVENTS_MAX: usize = 1 << 16;
+/// The judge looks at the clock at least this often.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const NANOS_OF_MS: u64 = 1_000_000;
+
+/// What a client tells the judge.
+#[derive(Debug)]
+pub enum Event {
+    /// A transaction was committed.
+    Committed(Transaction),
+    /// A read was answered.
+    Read(Read),
+}
+
+/// What is under way: the numbers that were given out, and when each was sent.
+#[derive(Debug, Default)]
+struct UnderWay {
+    next: u64,
+    sent: BTreeMap<u64, Nanos>,
+}
+
+/// Where clients record what they do. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    began: Instant,
+    events: SyncSender<Event>,
+    under_way: Arc<Mutex<UnderWay>>,
+}
+
+/// A transaction that was sent.
+#[derive(Debug)]
+#[must_use]
+pub struct Sent {
+    number: u64,
+    transaction: Transaction,
+}
+
+impl Recorder {
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// To be called before the first byte of a commit is sent.
+    pub fn sending(&self, text: &str, path: Path, changes: Vec<Change>) -> Sent {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock, so that whoever finds nothing under way knows that all to come is sent later.
+        let sent = self.now();
+        let number = under_way.next;
+        under_way.next += 1;
+        under_way.sent.insert(number, sent);
+        Sent {
+            number,
+            transaction: Transaction { text: text.into(), path, sent, known: Nanos::MAX, changes },
+        }
+    }
+
+    /// To be called after its outcome is known; gives the moment.
+    pub fn done(&self, sent: Sent, is_committed: bool) -> Nanos {
+        let known = self.now();
+        if is_committed && !sent.transaction.changes.is_empty() {
+            let _ = self.events.send(Event::Committed(Transaction { known, ..sent.transaction }));
+        }
+        // After it was told, so that what is not under way any more has been told.
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner).sent.remove(&sent.number);
+        known
+    }
+
+    /// To be called after a read was answered.
+    pub fn read(&self, read: Read) {
+        let _ = self.events.send(Event::Read(read));
+    }
+
+    /// Everything sent before this moment has been told.
+    fn settled(&self) -> Nanos {
+        let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.sent.values().min().copied().unwrap_or_else(|| self.now())
+    }
+}
+
+/// A read in the queue, ordered by its answer.
+struct Waiting(Read);
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ended == other.0.ended
+    }
+}
+impl Eq for Waiting {}
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.ended.cmp(&other.0.ended)
+    }
+}
+
+/// The judge, while clients are at work.
+pub struct Judge {
+    pool: Arc<[Query]>,
+    level: Level,
+    lag: Nanos,
+    log: Log,
+    /// Transactions that were told of and are not in the log yet, by when they were sent.
+    coming: Vec<Transaction>,
+    reads: BinaryHeap<Reverse<Waiting>>,
+    /// The moment of the state that each session was shown last.
+    floors: HashMap<usize, Nanos>,
+    report: Report,
+}
+
+impl Judge {
+    /// A judge of reads from this pool, over a database that begins in this state, and where its clients record. `lag` is
+    /// how late the level lets answers be, in milliseconds.
+    #[must_use]
+    pub fn new(pool: Arc<[Query]>, base: Db, level: Level, lag_ms: u64) -> (Self, Recorder, Receiver<Event>) {
+        let (events, told) = sync_channel(EVENTS_MAX);
+        let recorder = Recorder { began: Instant::now(), events, under_way: Arc::default() };
+        let judge = Self {
+            pool,
+            level,
+            lag: lag_ms * NANOS_OF_MS,
+            log: Log::new(base),
+            coming: Vec::new(),
+            reads: BinaryHeap::new(),
+            floors: HashMap::new(),
+            report: Report::default(),
+        };
+        (judge, recorder, told)
+    }
+
+    /// Judges until `is_over` says that no client works any more. `ends` is set with the first broken promise.
+    #[must_use]
+    pub fn run(
+        mut self,
+        recorder: &Recorder,
+        told: &Receiver<Event>,
+        is_over: impl Fn() -> bool,
+        ends: Option<&AtomicBool>,
+    ) -> Report {
+        loop {
+            let over = is_over();
+            // Before the events are taken: what is settled by then is among them.
+            let settled = recorder.settled();
+            let mut next = told.recv_timeout(LOOK_EVERY);
+            while let Ok(event) = next {
+                self.take(event);
+                next = told.try_recv().map_err(|_| RecvTimeoutError::Timeout);
+            }
+            self.judge_until(settled);
+            if let Some(ends) = ends.filter(|_| self.report.broken() > 0) {
+                ends.store(true, Ordering::Relaxed);
+            }
+            if over {
+                return self.report;
+            }
+        }
+    }
+
+    /// Takes what a client tells.
+    pub fn take(&mut self, event: Event) {
+        match event {
+            Event::Committed(transaction) => self.coming.push(transaction),
+            Event::Read(read) => self.reads.push(Reverse(Waiting(read))),
+        }
+    }
+
+    /// Judges all reads that ended before a moment, before which everything has been told.
+    pub fn judge_until(&mut self, settled: Nanos) {
+        self.coming.sort_by_key(|transaction| transaction.sent);
+        let ready = self.coming.partition_point(|transaction| transaction.sent < settled);
+        for transaction in self.coming.drain(..ready) {
+            self.report.writes[usize::from(transaction.path == Path::Around)] += 1;
+            self.log.add(transaction);
+        }
+        while self.reads.peek().is_some_and(|next| next.0.0.ended < settled) {
+            if let Some(Reverse(Waiting(read))) = self.reads.pop() {
+                self.judge(read);
+            }
+        }
+        self.log.forget(settled.saturating_sub(KEPT_MS * NANOS_OF_MS + self.lag));
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn into_report(self) -> Report {
+        self.report
+    }
+
+    fn judge(&mut self, read: Read) {
+        self.report.count(&read, &self.pool);
+        let floor = self.floors.get(&read.session).copied().unwrap_or(0);
+        let case =
+            Case { log: &self.log, pool: &self.pool, read: &read, level: self.level, lag: self.lag, floor };
+        match case.explain() {
+            Explained::Undecided => self.report.undecided += 1,
+            Explained::Yes(explanation) => self.believe(&read, &explanation),
+            Explained::No(older) => self.convict(read, older),
+        }
+    }
+
+    fn believe(&mut self, read: &Read, explanation: &Explanation) {
+        let floor = self.floors.entry(read.session).or_default();
+        *floor = explanation.at.min(read.answered).max(*floor);
+        if let Some(missing) = explanation.missing.and_then(|number| self.log.get(number)) {
+            self.report.was_late(read.asked.saturating_sub(missing.known));
+        }
+        for number in &explanation.proven {
+            self.log.shown(*number, read.ended);
+        }
+    }
+
+    fn convict(&mut self, read: Read, older: Option<Explanation>) {
+        let newest = self.log.open(Clocks { through: read.answered, around: read.answered }, u8::MAX);
+        let due = read.parts.iter().map(|(query, _)| format!("{:?}", self.pool[*query].ask(&newest.db)));
+        let expected = due.collect::<Vec<_>>().join("; ");
+        let questions = read.parts.iter().map(|(query, _)| self.pool[*query].text().to_owned()).collect();
+        let kind = if older.is_some() { Kind::Stale } else { Kind::Impossible };
+        let write = older.and_then(|older| older.missing).and_then(|number| self.log.get(number)).cloned();
+        self.report.broke(Violation { kind, read, write, questions, expected });
+    }
+}

@@ -1,0 +1,101 @@
+//! The questions of the workload: each is a text for the server and an evaluation in the model.
+
+mod filter;
+mod shape;
+
+use crate::dice::Dice;
+use crate::model::{Db, Table};
+use crate::sql::Sql;
+
+pub use filter::{Condition, Filter, On};
+pub use shape::Shape;
+
+/// Rows of numbers, in canonical order where the statement asks for none.
+pub type Answer = Vec<Vec<Option<i64>>>;
+
+/// What a question was answered: rows, or the code of an error.
+pub type Observed = Result<Answer, u16>;
+
+/// There is no such table.
+pub const NO_SUCH_TABLE: u16 = 1146;
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct Query {
+    shape: Shape,
+    text: String,
+    prepared: Sql,
+}
+
+impl Query {
+    /// A question of this shape.
+    #[must_use]
+    pub fn new(shape: Shape) -> Self {
+        let (mut plain, mut prepared) = (Sql::new(false), Sql::new(true));
+        shape.write(&mut plain);
+        shape.write(&mut prepared);
+        Self { shape, text: plain.text, prepared }
+    }
+
+    /// So many questions, all different.
+    #[must_use]
+    pub fn pool(dice: &mut Dice, count: usize) -> Vec<Self> {
+        let mut pool: Vec<Self> = Vec::with_capacity(count);
+        // Small columns make few questions of some shapes: what comes twice is drawn again, within reason.
+        for _ in 0..count * 20 {
+            if pool.len() == count {
+                break;
+            }
+            let query = Self::new(Shape::draw(dice));
+            if !pool.iter().any(|other| other.text == query.text) {
+                pool.push(query);
+            }
+        }
+        pool
+    }
+
+    /// With its literals.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// With placeholders and parameters.
+    #[must_use]
+    pub const fn prepared(&self) -> &Sql {
+        &self.prepared
+    }
+
+    /// The name of its shape.
+    #[must_use]
+    pub const fn shape(&self) -> &'static str {
+        self.shape.name()
+    }
+
+    /// The tables and definitions that its answer rests on, as bits.
+    #[must_use]
+    pub fn tables(&self) -> u8 {
+        self.shape.tables()
+    }
+
+    /// What it is answered in a state.
+    #[must_use]
+    pub fn ask(&self, db: &Db) -> Observed {
+        if db.is_away && self.tables() & Table::R.bit() != 0 {
+            return Err(NO_SUCH_TABLE);
+        }
+        Ok(self.canonical(self.shape.evaluate(db)))
+    }
+
+    /// Rows in the order in which they are compared.
+    #[must_use]
+    pub fn canonical(&self, mut rows: Answer) -> Answer {
+        if !self.shape.is_ordered() {
+            rows.sort_unstable();
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests;

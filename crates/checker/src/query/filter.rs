@@ -1,0 +1,188 @@
+//! Conditions on one table's rows.
+
+use crate::dice::Dice;
+use crate::model::{Column, Db, PARENTS, ROWS, Row, Table};
+use crate::sql::Sql;
+
+/// What a condition is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// The primary key.
+    Id,
+    /// A column.
+    Column(Column),
+    /// The generated column, which is `k + 1`.
+    Generated,
+}
+
+/// A condition; values are ids, or codes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// `= value`.
+    Is(i8),
+    /// `IN (values)`.
+    In(Vec<i8>),
+    /// `BETWEEN low AND high`.
+    Between(i8, i8),
+    /// `>= low`.
+    AtLeast(i8),
+    /// `< high`.
+    Below(i8),
+    /// `IS NULL`.
+    Null,
+    /// `LIKE 'prefix%'`, of texts only.
+    Prefix(&'static str),
+}
+
+/// Conditions, all of which must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter(pub Vec<(On, Condition)>);
+
+impl On {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Generated => "g",
+            Self::Column(column) => column.name(),
+        }
+    }
+
+    fn write(self, value: i8, sql: &mut Sql) {
+        match self {
+            Self::Id => sql.number(i64::from(value)),
+            // The literal of `k + 1` is that of the code above.
+            Self::Generated => sql.value(Column::K, value + 1),
+            Self::Column(column) => sql.value(column, value),
+        };
+    }
+
+    fn of(self, id: usize, row: &Row) -> Option<i8> {
+        match self {
+            Self::Id => i8::try_from(id).ok(),
+            Self::Generated => row.get(Column::K),
+            Self::Column(column) => row.get(column),
+        }
+    }
+}
+
+impl Condition {
+    fn write(&self, on: On, alias: &str, sql: &mut Sql) {
+        sql.add(alias).add(on.name());
+        match self {
+            Self::Is(value) => on.write(*value, sql.add(" = ")),
+            Self::In(values) => {
+                sql.add(" IN (");
+                for (at, value) in values.iter().enumerate() {
+                    on.write(*value, sql.add(if at > 0 { ", " } else { "" }));
+                }
+                sql.add(")");
+            }
+            Self::Between(low, high) => {
+                on.write(*low, sql.add(" BETWEEN "));
+                on.write(*high, sql.add(" AND "));
+            }
+            Self::AtLeast(low) => on.write(*low, sql.add(" >= ")),
+            Self::Below(high) => on.write(*high, sql.add(" < ")),
+            Self::Null => {
+                sql.add(" IS NULL");
+            }
+            Self::Prefix(prefix) => {
+                sql.add(" LIKE ").raw(&format!("{prefix}%"), true);
+            }
+        }
+    }
+
+    fn holds(&self, value: Option<i8>) -> bool {
+        match (self, value) {
+            (Self::Null, value) => value.is_none(),
+            (_, None) => false,
+            (Self::Is(wanted), Some(value)) => value == *wanted,
+            (Self::In(wanted), Some(value)) => wanted.contains(&value),
+            (Self::Between(low, high), Some(value)) => (*low..=*high).contains(&value),
+            (Self::AtLeast(low), Some(value)) => value >= *low,
+            (Self::Below(high), Some(value)) => value < *high,
+            (Self::Prefix(prefix), Some(value)) => {
+                Column::N.literal(value).to_ascii_lowercase().starts_with(&prefix.to_ascii_lowercase())
+            }
+        }
+    }
+}
+
+impl Filter {
+    /// On the primary key alone.
+    #[must_use]
+    pub fn id(id: usize) -> Self {
+        Self(vec![(On::Id, Condition::Is(i8::try_from(id).unwrap_or(0)))])
+    }
+
+    /// One or two conditions of any kind.
+    pub fn draw(dice: &mut Dice) -> Self {
+        let mut conditions = vec![draw_one(dice)];
+        if dice.percent(25) {
+            conditions.push(draw_one(dice));
+        }
+        if dice.percent(10) {
+            // The composite key.
+            let (pid, k) = (dice.code(PARENTS), dice.code(Column::K.codes()));
+            conditions = vec![
+                (On::Column(Column::Pid), Condition::Is(pid)),
+                (On::Column(Column::K), Condition::Is(k)),
+            ];
+        }
+        Self(conditions)
+    }
+
+    /// Writes ` WHERE …`, each column behind the alias.
+    pub fn write(&self, alias: &str, sql: &mut Sql) {
+        self.write_after(" WHERE ", alias, sql);
+    }
+
+    /// The same with another word before the first condition.
+    pub fn write_after(&self, word: &str, alias: &str, sql: &mut Sql) {
+        for (at, (on, condition)) in self.0.iter().enumerate() {
+            condition.write(*on, alias, sql.add(if at == 0 { word } else { " AND " }));
+        }
+    }
+
+    /// Whether a row satisfies all.
+    #[must_use]
+    pub fn holds(&self, id: usize, row: &Row) -> bool {
+        self.0.iter().all(|(on, condition)| condition.holds(on.of(id, row)))
+    }
+
+    /// The rows of a table that satisfy it.
+    pub fn rows<'a>(&'a self, db: &'a Db, table: Table) -> impl Iterator<Item = (usize, &'a Row)> + Clone {
+        db.rows(table).filter(|(id, row)| self.holds(*id, row))
+    }
+}
+
+fn draw_one(dice: &mut Dice) -> (On, Condition) {
+    let id = |dice: &mut Dice| i8::try_from(1 + dice.below(ROWS)).unwrap_or(1);
+    if dice.percent(35) {
+        let condition = match dice.below(10) {
+            0..=4 => Condition::Is(id(dice)),
+            5..=6 => Condition::In((0..1 + dice.below(3)).map(|_| id(dice)).collect()),
+            7 => Condition::AtLeast(id(dice)),
+            8 => Condition::Below(id(dice)),
+            _ => {
+                let low = id(dice);
+                Condition::Between(low, low + dice.code(5))
+            }
+        };
+        return (On::Id, condition);
+    }
+    let column = dice.one_of(&Column::ALL);
+    let on = if column == Column::K && dice.percent(30) { On::Generated } else { On::Column(column) };
+    let code = dice.code(column.codes());
+    let condition = match dice.below(10) {
+        0 | 1 if column.is_nullable() => Condition::Null,
+        2 if column == Column::N => Condition::Prefix(dice.one_of(&["a", "ap", "B", "be", "cherry", "d"])),
+        3 => Condition::In((0..1 + dice.below(3)).map(|_| dice.code(column.codes())).collect()),
+        4 => Condition::AtLeast(code),
+        5 => Condition::Below(code),
+        6 => Condition::Between(code, (code + 2).min(5)),
+        _ => Condition::Is(code),
+    };
+    // The generated column's literals end one code higher.
+    (on, condition)
+}

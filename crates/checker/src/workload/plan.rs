@@ -1,0 +1,310 @@
+//! Writes: what each needs for itself, its statements, and its meaning.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::dice::Dice;
+use crate::model::{COLUMNS, Change, Column, DEFINITIONS, Db, PARENTS, ROWS, Row, Table};
+use crate::sql::{ALL_ROWS, RowSet, WRITTEN, values, view};
+
+/// A kind of write, with what it is aimed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One row, in whatever way fits: INSERT, UPDATE, DELETE, REPLACE, ON DUPLICATE KEY UPDATE.
+    Row(Table, usize, Option<i8>),
+    /// UPDATE of all rows with one `k`.
+    UpdateWhere(Table, i8),
+    /// DELETE of a range of ids.
+    DeleteRange(Table, usize),
+    /// INSERT of several rows in one statement.
+    InsertMany(Table, usize),
+    /// INSERT … SELECT from `p` into `r`.
+    InsertSelect(usize),
+    /// UPDATE of a parent and its children in one statement.
+    UpdateJoin(usize),
+    /// DELETE from two tables in one statement.
+    DeleteJoin(usize),
+    /// DELETE of a parent, whose children go with it.
+    DeleteParent(usize),
+    /// UPDATE of a primary key in `r`.
+    MoveKey(usize, usize),
+    /// TRUNCATE of `r`.
+    Truncate,
+    /// CREATE OR REPLACE VIEW.
+    View(i8),
+    /// A column is added to `r`, or dropped again.
+    Alter(bool),
+}
+
+/// Statements that are one change.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The statements.
+    pub statements: Vec<String>,
+    /// What they do.
+    pub changes: Vec<Change>,
+}
+
+const fn row_bit(id: usize) -> u64 {
+    1 << (id - 1)
+}
+
+fn lock(rows: &mut RowSet, table: Table, bits: u64) {
+    rows[table as usize] |= bits;
+}
+
+impl Kind {
+    /// One of any kind; `with_definitions`: also those that change definitions.
+    pub fn draw(dice: &mut Dice, with_definitions: bool) -> Self {
+        let id = 1 + dice.below(ROWS);
+        let parent = 1 + dice.below(usize::from(PARENTS));
+        let k = dice.code(Column::K.codes());
+        match dice.below(40) {
+            0 if with_definitions => Self::View(k),
+            1 if with_definitions => Self::Truncate,
+            2 if with_definitions => Self::Alter(dice.percent(50)),
+            3..=4 => Self::UpdateWhere(dice.one_of(&[Table::C, Table::R]), k),
+            5 => Self::DeleteRange(dice.one_of(&[Table::C, Table::R]), id),
+            6..=7 => Self::InsertMany(dice.one_of(&[Table::C, Table::R]), id),
+            8..=9 => Self::InsertSelect(parent),
+            10..=11 => Self::UpdateJoin(parent),
+            12 => Self::DeleteJoin(id),
+            13 => Self::DeleteParent(parent),
+            14..=15 => Self::MoveKey(id, 1 + dice.below(ROWS)),
+            _ => Self::draw_row(dice),
+        }
+    }
+
+    /// A write of one row.
+    pub fn draw_row(dice: &mut Dice) -> Self {
+        let table = dice.one_of(&[Table::P, Table::C, Table::C, Table::R, Table::R, Table::S]);
+        let pid = dice.percent(70).then(|| dice.code(PARENTS));
+        Self::Row(table, 1 + dice.below(ROWS), pid)
+    }
+
+    /// What nobody else may write meanwhile.
+    #[must_use]
+    pub fn rows(self) -> RowSet {
+        let mut rows = RowSet::default();
+        let definitions = DEFINITIONS.trailing_zeros() as usize;
+        match self {
+            Self::Row(table, id, pid) => {
+                lock(&mut rows, table, row_bit(id));
+                match (table, pid) {
+                    (Table::C, Some(pid)) => lock(&mut rows, Table::P, 1 << pid),
+                    (Table::S, _) => lock(&mut rows, Table::L, row_bit(id)),
+                    _ => {}
+                }
+            }
+            Self::UpdateWhere(table, _) | Self::DeleteRange(table, _) | Self::InsertMany(table, _) => {
+                lock(&mut rows, table, ALL_ROWS);
+            }
+            Self::InsertSelect(id) => {
+                lock(&mut rows, Table::P, row_bit(id));
+                lock(&mut rows, Table::R, row_bit(id));
+            }
+            Self::UpdateJoin(id) | Self::DeleteParent(id) => {
+                lock(&mut rows, Table::P, row_bit(id));
+                lock(&mut rows, Table::C, ALL_ROWS);
+            }
+            Self::DeleteJoin(id) => {
+                lock(&mut rows, Table::C, row_bit(id));
+                lock(&mut rows, Table::R, row_bit(id));
+            }
+            Self::MoveKey(from, to) => lock(&mut rows, Table::R, row_bit(from) | row_bit(to)),
+            Self::Truncate | Self::Alter(_) => {
+                lock(&mut rows, Table::R, ALL_ROWS);
+                rows[definitions] |= 1;
+            }
+            Self::View(_) => rows[definitions] |= 2,
+        }
+        rows
+    }
+
+    /// Whether it ends a transaction that is open.
+    #[must_use]
+    pub const fn is_definition(self) -> bool {
+        matches!(self, Self::Truncate | Self::View(_) | Self::Alter(_))
+    }
+
+    /// The statement, and what it does to a state. Nothing if there is nothing to be done.
+    pub fn plan(self, dice: &mut Dice, db: &Db, versions: &AtomicI64) -> Plan {
+        let version = versions.fetch_add(1, Ordering::Relaxed);
+        match self {
+            Self::Row(table, id, pid) => row(dice, db, (table, id), pid, version),
+            Self::UpdateWhere(table, k) => update_where(db, table, k, version),
+            Self::DeleteRange(table, from) => {
+                let to = from + 3;
+                let gone = db.rows(table).filter(|(id, _)| (from..to).contains(id));
+                Plan {
+                    changes: gone.map(|(id, _)| Change::Remove(table, id)).collect(),
+                    statements: vec![format!(
+                        "DELETE FROM {} WHERE id >= {from} AND id < {to}",
+                        table.name()
+                    )],
+                }
+            }
+            Self::InsertMany(table, from) => insert_many(dice, db, (table, from), version),
+            Self::InsertSelect(id) => insert_select(db, id, version),
+            Self::UpdateJoin(id) => update_join(db, id, version),
+            Self::DeleteJoin(id) => match (db.row(Table::C, id), db.row(Table::R, id)) {
+                (Some(_), Some(_)) => Plan {
+                    statements: vec![format!("DELETE c, r FROM c JOIN r ON c.id = r.id WHERE c.id = {id}")],
+                    changes: vec![Change::Remove(Table::C, id), Change::Remove(Table::R, id)],
+                },
+                _ => Plan::default(),
+            },
+            Self::DeleteParent(id) => delete_parent(db, id),
+            Self::MoveKey(from, to) => match (db.row(Table::R, from), db.row(Table::R, to)) {
+                (Some(row), None) => Plan {
+                    statements: vec![format!("UPDATE r SET id = {to}, v = {version} WHERE id = {from}")],
+                    changes: vec![
+                        Change::Remove(Table::R, from),
+                        Change::Put(Table::R, to, Row { v: version, ..*row }),
+                    ],
+                },
+                _ => Plan::default(),
+            },
+            Self::Truncate => Plan {
+                statements: vec!["TRUNCATE TABLE r".to_owned()],
+                changes: db.rows(Table::R).map(|(id, _)| Change::Remove(Table::R, id)).collect(),
+            },
+            Self::View(limit) => {
+                Plan { statements: vec![view(limit)], changes: vec![Change::ViewLimit(limit)] }
+            }
+            Self::Alter(is_added) => {
+                let what = if is_added { "ADD COLUMN extra INT NULL" } else { "DROP COLUMN extra" };
+                Plan { statements: vec![format!("ALTER TABLE r {what}")], changes: Vec::new() }
+            }
+        }
+    }
+}
+
+fn random_cells(dice: &mut Dice, pid: Option<i8>) -> [Option<i8>; COLUMNS] {
+    let mut cells = Column::ALL.map(|column| {
+        let code = dice.code(column.codes());
+        (!column.is_nullable() || dice.percent(80)).then_some(code)
+    });
+    cells[Column::Pid as usize] = pid;
+    cells
+}
+
+/// A row that is new, or of which everything changes.
+fn random_row(dice: &mut Dice, db: &Db, table: Table, pid: Option<i8>, version: i64) -> Row {
+    let is_there = |pid: &i8| usize::try_from(*pid).is_ok_and(|pid| db.row(Table::P, pid + 1).is_some());
+    let pid = pid.filter(|pid| table != Table::C || is_there(pid));
+    Row { v: version, cells: random_cells(dice, pid) }
+}
+
+fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, version: i64) -> Plan {
+    let name = table.name();
+    let new = random_row(dice, db, table, pid, version);
+    let insert = format!("INTO {name} ({WRITTEN}) VALUES {}", values(id, &new));
+    let Some(old) = db.row(table, id) else {
+        let word = dice.one_of(&["INSERT", "INSERT", "INSERT IGNORE", "REPLACE"]);
+        return Plan {
+            statements: vec![format!("{word} {insert}")],
+            changes: vec![Change::Put(table, id, new)],
+        };
+    };
+    match dice.below(10) {
+        // A parent's children would go with it, and what the trigger sees is not there for others.
+        0 if !matches!(table, Table::P | Table::S) => Plan {
+            statements: vec![format!("DELETE FROM {name} WHERE id = {id}")],
+            changes: vec![Change::Remove(table, id)],
+        },
+        1 if !matches!(table, Table::P | Table::S) => {
+            Plan { statements: vec![format!("REPLACE {insert}")], changes: vec![Change::Put(table, id, new)] }
+        }
+        2 => updated(
+            db,
+            (table, id),
+            Row { v: version, ..*old },
+            format!("INSERT {insert} ON DUPLICATE KEY UPDATE v = {version}"),
+        ),
+        3..=6 => {
+            let column = dice.one_of(&Column::ALL);
+            let mut cells = old.cells;
+            cells[column as usize] = new.get(column);
+            let value = match new.get(column) {
+                None => "NULL".to_owned(),
+                Some(code) if column.is_quoted() => format!("'{}'", column.literal(code)),
+                Some(code) => column.literal(code),
+            };
+            let text =
+                format!("UPDATE {name} SET v = {version}, {} = {value} WHERE id = {id}", column.name());
+            updated(db, (table, id), Row { v: version, cells }, text)
+        }
+        _ => {
+            let text = format!("UPDATE {name} SET v = {version} WHERE id = {id}");
+            updated(db, (table, id), Row { v: version, ..*old }, text)
+        }
+    }
+}
+
+/// An update of one row, and what its trigger does.
+fn updated(db: &Db, (table, id): (Table, usize), new: Row, text: String) -> Plan {
+    let mut changes = vec![Change::Put(table, id, new)];
+    if let (Table::S, Some(row)) = (table, db.row(Table::L, id)) {
+        changes.push(Change::Put(Table::L, id, Row { v: new.v, ..*row }));
+    }
+    Plan { statements: vec![text], changes }
+}
+
+fn update_where(db: &Db, table: Table, k: i8, version: i64) -> Plan {
+    let hit = db.rows(table).filter(|(_, row)| row.get(Column::K) == Some(k));
+    let changes = hit.map(|(id, row)| Change::Put(table, id, Row { v: version, ..*row })).collect();
+    let k = Column::K.literal(k);
+    Plan { statements: vec![format!("UPDATE {} SET v = {version} WHERE k = {k}", table.name())], changes }
+}
+
+fn insert_many(dice: &mut Dice, db: &Db, (table, from): (Table, usize), version: i64) -> Plan {
+    let free = (from..=ROWS).filter(|id| db.row(table, *id).is_none()).take(3);
+    let rows: Vec<(usize, Row)> = free.map(|id| (id, random_row(dice, db, table, None, version))).collect();
+    if rows.is_empty() {
+        return Plan::default();
+    }
+    let listed: Vec<String> = rows.iter().map(|(id, row)| values(*id, row)).collect();
+    Plan {
+        statements: vec![format!("INSERT INTO {} ({WRITTEN}) VALUES {}", table.name(), listed.join(", "))],
+        changes: rows.into_iter().map(|(id, row)| Change::Put(table, id, row)).collect(),
+    }
+}
+
+fn insert_select(db: &Db, id: usize, version: i64) -> Plan {
+    match (db.row(Table::P, id), db.row(Table::R, id)) {
+        (Some(row), None) => Plan {
+            statements: vec![format!(
+                "INSERT INTO r ({WRITTEN}) SELECT id, {version}, k, pid, n, m, d, t, u FROM p WHERE id = {id}"
+            )],
+            changes: vec![Change::Put(Table::R, id, Row { v: version, ..*row })],
+        },
+        _ => Plan::default(),
+    }
+}
+
+fn children(db: &Db, parent: usize) -> impl Iterator<Item = (usize, &Row)> {
+    let pid = i8::try_from(parent - 1).ok();
+    db.rows(Table::C).filter(move |(_, row)| row.get(Column::Pid) == pid)
+}
+
+fn update_join(db: &Db, id: usize, version: i64) -> Plan {
+    let Some(parent) = db.row(Table::P, id) else { return Plan::default() };
+    let mut changes: Vec<Change> =
+        children(db, id).map(|(id, row)| Change::Put(Table::C, id, Row { v: version, ..*row })).collect();
+    // Without a child the join is empty.
+    if !changes.is_empty() {
+        changes.push(Change::Put(Table::P, id, Row { v: version, ..*parent }));
+    }
+    let text =
+        format!("UPDATE c JOIN p ON c.pid = p.id SET c.v = {version}, p.v = {version} WHERE p.id = {id}");
+    Plan { statements: vec![text], changes }
+}
+
+fn delete_parent(db: &Db, id: usize) -> Plan {
+    if db.row(Table::P, id).is_none() {
+        return Plan::default();
+    }
+    let mut changes: Vec<Change> = children(db, id).map(|(id, _)| Change::Remove(Table::C, id)).collect();
+    changes.push(Change::Remove(Table::P, id));
+    Plan { statements: vec![format!("DELETE FROM p WHERE id = {id}")], changes }
+}

@@ -1,0 +1,205 @@
+//! A whole run: the schema, the clients, the judge, and a last look at the database.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use super::client::{Client, Role};
+use super::locks::Locks;
+use crate::Failure;
+use crate::dice::Dice;
+use crate::judge::{Judge, Level, Path, Recorder, Report};
+use crate::model::{COLUMNS, Change, Column, Db, ROWS, Row, Table};
+use crate::query::{Filter, Query, Shape};
+use crate::sql::schema;
+use crate::target::{Target, numbers, status};
+
+/// Questions in the pool.
+const POOL: usize = 360;
+/// Between two looks at whether the time is over.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Freshet.
+    pub freshet: Target,
+    /// The server itself.
+    pub server: Target,
+    /// A schema, which is dropped and made anew.
+    pub schema: String,
+    /// The same seed draws the same statements.
+    pub seed: u64,
+    /// For so long.
+    pub duration: Duration,
+    /// What is promised.
+    pub level: Level,
+    /// How late the level lets answers be, milliseconds.
+    pub lag_ms: u64,
+    /// Clients that read, through Freshet.
+    pub readers: usize,
+    /// Clients that write, through Freshet.
+    pub writers: usize,
+    /// Clients that write and read around it.
+    pub around: usize,
+    /// Whether definitions change.
+    pub with_definitions: bool,
+    /// End with the first broken promise.
+    pub stops_early: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What the judge found.
+    pub report: Report,
+    /// Answers from memory, and lookups refused by a fence and by a stamp, as Freshet counts them.
+    pub hits: [u64; 3],
+    /// What went wrong besides.
+    pub failures: Vec<String>,
+}
+
+/// The status values that go with [`Outcome::hits`].
+const COUNTED: [&str; 3] = ["Qcache_hits", "Freshet_fenced", "Freshet_stale"];
+
+impl Workload {
+    /// Does it.
+    ///
+    /// # Errors
+    /// When it cannot be begun; what goes wrong later is in the outcome.
+    pub fn run(&self) -> Result<Outcome, Failure> {
+        let mut dice = Dice::new(self.seed);
+        let versions = AtomicI64::new(1);
+        let base = first_rows(&mut dice, &versions);
+        let mut direct = self.prepare(&base)?;
+        let pool: std::sync::Arc<[Query]> = Query::pool(&mut dice, POOL).into();
+        let locks = Locks::new(base);
+        let (judge, recorder, told) = Judge::new(pool.clone(), base, self.level, self.lag_ms);
+        let mut counter = self.freshet.connect("")?;
+        let before = counted(&mut counter)?;
+        let (stop, are_done) = (AtomicBool::new(false), AtomicBool::new(false));
+        let shared = (&pool[..], &locks, &versions, &stop);
+        let clients = self.clients(&recorder, shared)?;
+        let (report, mut failures) = thread::scope(|scope| {
+            let clients: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| client.work())).collect();
+            let (of_judge, is_over) = (recorder.clone(), || are_done.load(Ordering::Acquire));
+            let ends = self.stops_early.then_some(&stop);
+            let judging = scope.spawn(move || judge.run(&of_judge, &told, is_over, ends));
+            let until = Instant::now() + self.duration;
+            while Instant::now() < until
+                && !stop.load(Ordering::Relaxed)
+                && !clients.iter().any(thread::ScopedJoinHandle::is_finished)
+            {
+                thread::sleep(LOOK_EVERY);
+            }
+            stop.store(true, Ordering::Relaxed);
+            let failures = clients.into_iter().filter_map(|client| match client.join() {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) => Some("a client was lost".to_owned()),
+            });
+            let failures: Vec<String> = failures.collect();
+            are_done.store(true, Ordering::Release);
+            let report = judging.join().map_err(|_| "the judge was lost")?;
+            Ok::<_, Failure>((report, failures))
+        })?;
+        failures.extend(lost(&mut direct, &locks.newest())?);
+        let after = counted(&mut counter)?;
+        let hits = std::array::from_fn(|at| after[at].saturating_sub(before[at]));
+        Ok(Outcome { report, hits, failures })
+    }
+
+    fn prepare(&self, base: &Db) -> Result<Conn, Failure> {
+        let mut direct = self.server.connect("")?;
+        direct.query_drop(format!("DROP DATABASE IF EXISTS {}", self.schema))?;
+        direct.query_drop(format!("CREATE DATABASE {}", self.schema))?;
+        direct.query_drop(format!("USE {}", self.schema))?;
+        for statement in schema(base) {
+            direct.query_drop(statement)?;
+        }
+        Ok(direct)
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        let reader =
+            Role { path: Path::Through, writes: 0, pause_ms: 0, is_prepared: false, with_definitions: false };
+        let writer = Role { writes: 35, pause_ms: 30, with_definitions: self.with_definitions, ..reader };
+        let around = Role { path: Path::Around, writes: 60, pause_ms: 40, ..writer };
+        let alternating =
+            |role: Role, count| (0..count).map(move |at| Role { is_prepared: at % 2 == 1, ..role });
+        let readers = alternating(reader, self.readers).chain(alternating(writer, self.writers));
+        readers.chain(alternating(around, self.around)).collect()
+    }
+
+    fn clients<'a>(
+        &self,
+        recorder: &Recorder,
+        (pool, locks, versions, stop): (&'a [Query], &'a Locks, &'a AtomicI64, &'a AtomicBool),
+    ) -> Result<Vec<Client<'a>>, Failure> {
+        let mut clients = Vec::new();
+        for (session, role) in self.roles().into_iter().enumerate() {
+            let target = if role.path == Path::Through { &self.freshet } else { &self.server };
+            let mut conn = target.connect(&self.schema)?;
+            conn.query_drop("SET SESSION innodb_lock_wait_timeout = 5")?;
+            let seed = self.seed.wrapping_mul(1_000).wrapping_add(session as u64 + 1);
+            let dice = Dice::new(seed);
+            let recorder = recorder.clone();
+            clients.push(Client {
+                session,
+                role,
+                conn,
+                pool,
+                locks,
+                versions,
+                recorder,
+                dice,
+                own_known: 0,
+                stop,
+            });
+        }
+        Ok(clients)
+    }
+}
+
+/// Half of the rows of each table, and all that the trigger writes.
+fn first_rows(dice: &mut Dice, versions: &AtomicI64) -> Db {
+    let mut db = Db::default();
+    for table in Table::ALL {
+        for id in 1..=ROWS {
+            if table == Table::L || dice.percent(60) {
+                let cells: [Option<i8>; COLUMNS] = Column::ALL.map(|column| {
+                    let code = dice.code(column.codes());
+                    (!matches!(column, Column::Pid)).then_some(code)
+                });
+                let v = versions.fetch_add(1, Ordering::Relaxed);
+                db.apply(&Change::Put(table, id, Row { v, cells }));
+            }
+        }
+    }
+    db
+}
+
+fn counted(conn: &mut Conn) -> Result<[u64; 3], Failure> {
+    let mut values = [0; 3];
+    for (value, name) in values.iter_mut().zip(COUNTED) {
+        *value = status(conn, name)?;
+    }
+    Ok(values)
+}
+
+/// Whatever of the acknowledged writes is not in the database at the end.
+fn lost(direct: &mut Conn, newest: &Db) -> Result<Vec<String>, Failure> {
+    let mut lost = Vec::new();
+    for table in Table::ALL {
+        let query = Query::new(Shape::Rows(table, Filter::default()));
+        let rows: Vec<mysql::Row> = direct.query(query.text())?;
+        let rows = query.canonical(rows.into_iter().map(numbers).collect::<Result<_, _>>()?);
+        if query.ask(newest).as_ref() != Ok(&rows) {
+            lost.push(format!("at the end {} has {rows:?}, due: {:?}", table.name(), query.ask(newest)));
+        }
+    }
+    Ok(lost)
+}
