@@ -1,1 +1,179 @@
+use std::sync::Arc;
 
+use super::explain::Case;
+use super::*;
+use crate::model::{COLUMNS, Db, Row, Table};
+use crate::query::{Filter, Shape};
+
+const LAG: Nanos = 50;
+
+fn put(id: usize, v: i64) -> Change {
+    Change::Put(Table::P, id, Row { v, cells: [Some(0); COLUMNS] })
+}
+
+fn write(path: Path, sent: Nanos, known: Nanos, changes: &[Change]) -> Transaction {
+    Transaction { text: "UPDATE".into(), path, sent, known, changes: changes.to_vec() }
+}
+
+/// Rows 1 and 2 have version 1 at the beginning.
+fn log(transactions: &[Transaction]) -> Log {
+    let mut base = Db::default();
+    base.apply(&put(1, 1));
+    base.apply(&put(2, 1));
+    let mut log = Log::new(base);
+    transactions.iter().for_each(|transaction| log.add(transaction.clone()));
+    log
+}
+
+fn pool() -> Arc<[Query]> {
+    let all = || Filter::default();
+    [Shape::Rows(Table::P, Filter::id(1)), Shape::Rows(Table::P, all()), Shape::Count(Table::P, all())]
+        .map(Query::new)
+        .into()
+}
+
+fn rows(rows: &[&[i64]]) -> Observed {
+    Ok(rows.iter().map(|row| row.iter().copied().map(Some).collect()).collect())
+}
+
+fn read(asked: Nanos, answered: Nanos, query: usize, seen: &[&[i64]]) -> Read {
+    let parts = vec![(query, rows(seen))];
+    let path = Path::Through;
+    Read {
+        session: 0,
+        path,
+        asked,
+        answered,
+        ended: answered,
+        own_known: 0,
+        own: vec![],
+        parts,
+        is_prepared: false,
+    }
+}
+
+fn explained(log: &Log, level: Level, read: &Read, floor: Nanos) -> Explained {
+    Case { log, pool: &pool(), read, level, lag: LAG, floor }.explain()
+}
+
+fn holds(transactions: &[Transaction], level: Level, read: &Read) -> bool {
+    matches!(explained(&log(transactions), level, read, 0), Explained::Yes(_))
+}
+
+#[test]
+fn a_read_after_an_acknowledgement_sees_the_write() {
+    let writes = [write(Path::Through, 100, 110, &[put(1, 2)])];
+    assert!(holds(&writes, Level::Strict, &read(111, 120, 0, &[&[1, 2]])));
+    assert!(!holds(&writes, Level::Strict, &read(111, 120, 0, &[&[1, 1]])));
+    // While it is under way both are right, before it only the old one.
+    assert!(holds(&writes, Level::Strict, &read(105, 120, 0, &[&[1, 1]])));
+    assert!(holds(&writes, Level::Strict, &read(105, 120, 0, &[&[1, 2]])));
+    assert!(!holds(&writes, Level::Strict, &read(90, 99, 0, &[&[1, 2]])));
+}
+
+#[test]
+fn absence_is_judged_as_presence_is() {
+    let writes = [write(Path::Through, 100, 110, &[Change::Remove(Table::P, 1)])];
+    assert!(holds(&writes, Level::Strict, &read(111, 120, 0, &[])));
+    assert!(!holds(&writes, Level::Strict, &read(111, 120, 0, &[&[1, 1]])));
+    assert!(!holds(&writes, Level::Strict, &read(90, 99, 0, &[])));
+}
+
+#[test]
+fn a_transaction_is_seen_whole_and_what_was_never_written_not_at_all() {
+    let writes = [write(Path::Through, 100, 200, &[put(1, 2), put(2, 2)])];
+    assert!(holds(&writes, Level::Strict, &read(150, 160, 1, &[&[1, 1], &[2, 1]])));
+    assert!(holds(&writes, Level::Strict, &read(150, 160, 1, &[&[1, 2], &[2, 2]])));
+    assert!(!holds(&writes, Level::Strict, &read(150, 160, 1, &[&[1, 1], &[2, 2]])));
+    assert!(!holds(&writes, Level::Strict, &read(150, 160, 2, &[&[2, 3]])));
+    assert!(!holds(&writes, Level::Eventual, &read(150, 160, 0, &[&[1, 7]])));
+}
+
+#[test]
+fn what_was_shown_is_known() {
+    let mut log = log(&[write(Path::Through, 100, 200, &[put(1, 2)])]);
+    let Explained::Yes(first) = explained(&log, Level::Strict, &read(120, 130, 0, &[&[1, 2]]), 0) else {
+        panic!("it is under way")
+    };
+    assert_eq!(first.proven, [0]);
+    log.shown(0, 130);
+    assert!(matches!(
+        explained(&log, Level::Strict, &read(131, 140, 0, &[&[1, 1]]), 0),
+        Explained::No(Some(_))
+    ));
+    assert!(matches!(explained(&log, Level::Strict, &read(125, 140, 0, &[&[1, 1]]), 0), Explained::Yes(_)));
+}
+
+#[test]
+fn a_write_around_may_be_late_but_not_under_semisync() {
+    let writes = [write(Path::Around, 100, 110, &[put(1, 2)])];
+    let late = read(140, 145, 0, &[&[1, 1]]);
+    assert!(holds(&writes, Level::Strict, &late));
+    assert!(!holds(&writes, Level::Semisync, &late));
+    assert!(!holds(&writes, Level::Strict, &read(111 + LAG, 170, 0, &[&[1, 1]])));
+    let Explained::Yes(explanation) = explained(&log(&writes), Level::Strict, &late, 0) else {
+        panic!("it is late")
+    };
+    assert_eq!(explanation.missing, Some(0));
+}
+
+#[test]
+fn a_session_does_not_go_back_and_reads_its_own_writes() {
+    let writes = [write(Path::Through, 100, 110, &[put(1, 2)])];
+    let late = read(140, 145, 0, &[&[1, 1]]);
+    assert!(matches!(explained(&log(&writes), Level::Session, &late, 0), Explained::Yes(_)));
+    assert!(matches!(explained(&log(&writes), Level::Session, &late, 120), Explained::No(Some(_))));
+    let own = Read { own_known: 111, ..late };
+    assert!(matches!(explained(&log(&writes), Level::Session, &own, 0), Explained::No(Some(_))));
+}
+
+#[test]
+fn eventual_is_bounded() {
+    let writes = [write(Path::Through, 100, 110, &[put(1, 2)])];
+    assert!(holds(&writes, Level::Eventual, &read(110 + LAG, 165, 0, &[&[1, 1]])));
+    assert!(!holds(&writes, Level::Eventual, &read(112 + LAG, 165, 0, &[&[1, 1]])));
+}
+
+#[test]
+fn an_open_transaction_sees_what_it_did() {
+    let mut own = read(150, 160, 0, &[&[1, 5]]);
+    own.own = vec![put(1, 5)];
+    assert!(holds(&[], Level::Strict, &own));
+    own.own.clear();
+    assert!(!holds(&[], Level::Strict, &own));
+}
+
+#[test]
+fn what_is_folded_and_remembered_changes_no_verdict() {
+    let long: Vec<Transaction> = (0..300)
+        .map(|n| {
+            write(Path::Through, 1_000 + n * 10, 1_005 + n * 10, &[put(1, i64::try_from(n).unwrap() + 2)])
+        })
+        .collect();
+    let mut log = log(&long);
+    let newest = read(4_100, 4_110, 0, &[&[1, 301]]);
+    let older = read(4_100, 4_110, 0, &[&[1, 300]]);
+    for forgotten in [0, 2_000, 3_500] {
+        log.forget(forgotten);
+        assert!(matches!(explained(&log, Level::Strict, &newest, 0), Explained::Yes(_)));
+        assert!(matches!(explained(&log, Level::Strict, &older, 0), Explained::No(Some(_))));
+    }
+}
+
+#[test]
+fn reads_are_judged_in_the_order_of_their_answers() {
+    let (mut judge, ..) = Judge::new(
+        pool(),
+        log(&[]).open(super::log::Clocks { through: 1, around: 1 }, 0).db,
+        Level::Strict,
+        1,
+    );
+    judge.take(Event::Read(read(131, 140, 0, &[&[1, 1]])));
+    judge.take(Event::Read(read(120, 130, 0, &[&[1, 2]])));
+    judge.take(Event::Committed(write(Path::Through, 100, 200, &[put(1, 2)])));
+    judge.judge_until(90);
+    judge.judge_until(300);
+    let report = judge.into_report();
+    assert_eq!((report.broken(), report.reads[0], report.writes[0]), (1, 2, 1));
+    assert_eq!(report.violations[0].kind, Kind::Stale);
+}

@@ -76,7 +76,9 @@ impl Kind {
 
     /// A write of one row.
     pub fn draw_row(dice: &mut Dice) -> Self {
-        let table = dice.one_of(&[Table::P, Table::C, Table::C, Table::R, Table::R, Table::S]);
+        // What fires a trigger fences everything: a few of these are enough.
+        let others = [Table::P, Table::C, Table::R];
+        let table = if dice.percent(5) { Table::S } else { dice.one_of(&others) };
         let pid = dice.percent(70).then(|| dice.code(PARENTS));
         Self::Row(table, 1 + dice.below(ROWS), pid)
     }

@@ -12,7 +12,7 @@ use super::locks::Locks;
 use crate::Failure;
 use crate::dice::Dice;
 use crate::judge::{Judge, Level, Path, Recorder, Report};
-use crate::model::{COLUMNS, Change, Column, Db, ROWS, Row, Table};
+use crate::model::{COLUMNS, Change, Column, DEFINITIONS, Db, ROWS, Row, Table};
 use crate::query::{Filter, Query, Shape};
 use crate::sql::schema;
 use crate::target::{Target, numbers, status};
@@ -139,6 +139,7 @@ impl Workload {
         recorder: &Recorder,
         (pool, locks, versions, stop): (&'a [Query], &'a Locks, &'a AtomicI64, &'a AtomicBool),
     ) -> Result<Vec<Client<'a>>, Failure> {
+        let unlike_snapshots = if self.with_definitions { Table::R.bit() | DEFINITIONS } else { 0 };
         let mut clients = Vec::new();
         for (session, role) in self.roles().into_iter().enumerate() {
             let target = if role.path == Path::Through { &self.freshet } else { &self.server };
@@ -158,6 +159,7 @@ impl Workload {
                 dice,
                 own_known: 0,
                 stop,
+                unlike_snapshots,
             });
         }
         Ok(clients)
