@@ -79,7 +79,6 @@ impl Query {
     }
 
     /// What it is answered in a state.
-    #[must_use]
     pub fn ask(&self, db: &Db) -> Observed {
         if db.is_away && self.tables() & Table::R.bit() != 0 {
             return Err(NO_SUCH_TABLE);

@@ -87,7 +87,8 @@ impl Case<'_> {
         }
         if let Some((at, seen)) = found.first {
             let proven = if at >= self.read.asked { found.common.unwrap_or_default() } else { Vec::new() };
-            return Ok(Explained::Yes(self.explanation(at.max(bounds.through), &seen, proven)));
+            let found = self.explanation(at, &seen, proven);
+            return Ok(Explained::Yes(Explanation { at: at.max(bounds.through), ..found }));
         }
         Ok(Explained::No(self.older()?))
     }

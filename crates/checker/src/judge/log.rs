@@ -87,12 +87,15 @@ impl Log {
 
     /// Folds what was known before a moment into the base.
     pub fn forget(&mut self, before: Nanos) {
-        while let Some(oldest) = self.transactions.pop_front_if(|oldest| oldest.known < before) {
+        while self.transactions.front().is_some_and(|oldest| oldest.known < before) {
+            let Some(oldest) = self.transactions.pop_front() else { break };
             oldest.changes.iter().for_each(|change| self.base.apply(change));
             self.base_known = self.base_known.max(oldest.known);
             self.first += 1;
         }
-        while self.checkpoints.pop_front_if(|point| point.next <= self.first).is_some() {}
+        while self.checkpoints.front().is_some_and(|point| point.next <= self.first) {
+            self.checkpoints.pop_front();
+        }
     }
 
     /// Nothing can be said of moments up to this one.
