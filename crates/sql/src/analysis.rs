@@ -153,3 +153,9 @@ pub(crate) fn is_reserved(word: &[u8]) -> bool {
     let modifier = crate::words::is_in(word, crate::hint::MODIFIERS);
     modifier || matches!(usage, Some(Use::Structure(_) | Use::Operator | Use::Nothing | Use::Refused))
 }
+
+/// Whether a word has a meaning to some query, if only in certain places.
+pub(crate) fn structures(word: &[u8]) -> bool {
+    let upper = crate::words::Upper::of(word);
+    upper.is_some_and(|upper| vocabulary::usage(upper.as_str()).is_some())
+}

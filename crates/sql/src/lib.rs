@@ -56,5 +56,7 @@ pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
 pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Hint, Request, read};
-pub use rows::{ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, RowWrite, row_reads, row_write};
+pub use rows::{
+    ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, RowWrite, row_reads, row_reads_of, row_write,
+};
 pub use shape::{Shape, shape};

@@ -4,9 +4,29 @@
 //! touched by a write. Whatever is not recognised yields no pin, and whatever is doubtful yields nothing at all, so that
 //! the caller falls back to the whole table.
 
+mod columns;
+mod conjunct;
+mod from;
+mod query;
+mod resolve;
+mod solve;
+mod source;
+#[cfg(test)]
+mod tests;
+mod write;
+
 use std::sync::Arc;
 
+use self::conjunct::Conjunct;
+use self::query::{Block, Filter, Group, Leaf, Parsed};
+use self::resolve::{Column, Names};
+use self::solve::{Fact, Known};
+use self::source::Source;
+use crate::analysis::{Analysis, analyse};
 use crate::modes::{Modes, TableName};
+
+/// The most pins of one occurrence.
+const PINS_MAX: usize = 64;
 
 /// A value written in a statement, or the place of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -116,20 +136,110 @@ pub enum RowWrite {
 
 /// What a SELECT can read, row by row; None: the whole of its tables.
 ///
-/// `columns_of` gives a table's column names in lower case, or None if it is unknown or a view.
+/// `columns_of` gives a table's column names in lower case, or None if it is unknown or a view. The statement is analysed
+/// in full; who has done so for its template already asks [`row_reads_of`].
 pub fn row_reads(
     text: &[u8],
     modes: Modes,
     columns_of: &dyn Fn(&TableName) -> Option<Arc<[String]>>,
 ) -> Option<RowReads> {
-    let _ = (text, modes, columns_of);
-    None
+    match analyse(text, modes) {
+        Analysis::Cacheable { tables, .. } => row_reads_of(text, modes, &tables, columns_of),
+        Analysis::Not(_) => None,
+    }
+}
+
+/// The same for a statement that, or whose template, is known to be cacheable and to read exactly `tables`.
+///
+/// Two readers that share only the lexer have to agree on the tables, or nothing is said.
+pub fn row_reads_of(
+    text: &[u8],
+    modes: Modes,
+    tables: &[TableName],
+    columns_of: &dyn Fn(&TableName) -> Option<Arc<[String]>>,
+) -> Option<RowReads> {
+    let source = Source::cut(text, modes)?;
+    let parsed = query::parse(&source)?;
+    let found = |table: &TableName| parsed.leaves.iter().any(|leaf| leaf.table.as_ref() == Some(table));
+    let mut named = parsed.leaves.iter().filter_map(|leaf| leaf.table.as_ref());
+    if !tables.iter().all(found) || !named.all(|table| tables.contains(table)) {
+        return None;
+    }
+    let names = Names::new(&parsed, columns_of)?;
+    let columns = match columns::columns_read(&source) {
+        named if names.are_ascii() && !parsed.reads_unnamed => named,
+        _ => ColumnsRead::All,
+    };
+    let facts = if names.are_ascii() { facts(&source, &parsed, &names) } else { Vec::new() };
+    Some(RowReads { occurrences: occurrences(&parsed, &facts), columns })
+}
+
+/// The facts of all blocks. A subquery is told what is known of the rows that it is evaluated for: for other rows its
+/// value cannot matter, since a conjunct beside it rejects them, or they are not there any more when it is evaluated.
+fn facts(source: &Source<'_>, parsed: &Parsed, names: &Names<'_>) -> Vec<Fact> {
+    let mut by_block: Vec<Known> = Vec::with_capacity(parsed.blocks.len());
+    let mut all = Vec::new();
+    for block in &parsed.blocks {
+        let around = block.outer.and_then(|outer| by_block.get(outer.block));
+        let mut known = around.cloned().unwrap_or_default();
+        if !block.recursive {
+            let found = solve::solve(understood(source, block, names, &block.group), &known);
+            known.facts.extend(found.iter().cloned());
+            all.extend(found);
+        }
+        by_block.push(known);
+    }
+    all
+}
+
+/// A group with its filters as conjuncts.
+fn understood(
+    source: &Source<'_>,
+    block: &Block,
+    names: &Names<'_>,
+    group: &Group<Filter>,
+) -> Group<Conjunct<Column>> {
+    let of_filter = |filter: &Filter| {
+        let named = conjunct::conjuncts(source, filter.range.clone());
+        named.into_iter().filter_map(|named| names.conjunct(block, filter, named)).collect::<Vec<_>>()
+    };
+    Group {
+        leaves: group.leaves.clone(),
+        filters: group.filters.iter().flat_map(of_filter).collect(),
+        optional: group.optional.iter().map(|inner| understood(source, block, names, inner)).collect(),
+    }
+}
+
+/// The tables among the leaves, each with its pins.
+fn occurrences(parsed: &Parsed, facts: &[Fact]) -> Vec<Occurrence> {
+    let tables = || parsed.leaves.iter().enumerate().filter(|(_, leaf)| leaf.table.is_some());
+    let order: Vec<usize> = tables().map(|(id, _)| id).collect();
+    let of_leaf = |(id, leaf): (usize, &Leaf)| {
+        let own = facts.iter().filter(|fact| fact.column.leaf == id);
+        Some(Occurrence { table: leaf.table.clone()?, pins: pins(own, &order) })
+    };
+    tables().filter_map(of_leaf).collect()
+}
+
+/// Facts on one table as pins; `order` has the leaves that are tables.
+fn pins<'f>(facts: impl Iterator<Item = &'f Fact>, order: &[usize]) -> Vec<Pin> {
+    let occurrence = |leaf: usize| order.iter().position(|&id| id == leaf);
+    let pin = |fact: &Fact| {
+        let via = fact.via.iter().map(|column| Some((occurrence(column.leaf)?, column.name.clone())));
+        Some(Pin {
+            column: fact.column.name.clone(),
+            condition: fact.condition.clone(),
+            via: via.collect::<Option<_>>()?,
+        })
+    };
+    let mut pins: Vec<Pin> = facts.filter_map(pin).take(PINS_MAX).collect();
+    solve::pair_bounds(&mut pins);
+    pins
 }
 
 /// Which rows a write touches; None: any row of whatever it names.
 ///
 /// What triggers and foreign keys do beyond that is not known here.
 pub fn row_write(text: &[u8], modes: Modes) -> Option<RowWrite> {
-    let _ = (text, modes);
-    None
+    write::row_write(&Source::cut(text, modes)?)
 }

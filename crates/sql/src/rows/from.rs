@@ -1,0 +1,242 @@
+//! FROM: tables, derived tables, and the joins between them.
+
+use super::query::{Ends, Filter, Group, Leaf, Reader};
+use crate::TableName;
+use crate::token::Kind;
+use crate::words::is_in;
+
+/// Which rows of a join's operands are kept without a match.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Neither,
+    Left,
+    Right,
+}
+
+/// What stands behind a join's right operand.
+enum Joins {
+    Nothing,
+    On(Filter),
+    Using,
+}
+
+/// The words that hint at indexes.
+const INDEX_HINTS: &[&str] = &["FORCE", "IGNORE", "USE"];
+
+impl Reader<'_, '_> {
+    /// A list of joins; a comma binds less tightly than a JOIN.
+    pub(super) fn tables(&mut self, block: usize) -> Option<Group<Filter>> {
+        self.nested(|reader| {
+            let mut group = reader.joined(block)?;
+            while reader.punct(b',') {
+                let next = reader.joined(block)?;
+                group.join(next);
+            }
+            Some(group)
+        })
+    }
+
+    fn joined(&mut self, block: usize) -> Option<Group<Filter>> {
+        let mut left = self.factor(block)?;
+        loop {
+            let natural = self.take("NATURAL");
+            let Some(keeps) = self.join_words() else {
+                return (!natural).then_some(left);
+            };
+            // The right side of an outer join reaches to its ON: `a LEFT JOIN b JOIN c ON … ON …`.
+            let right = match keeps {
+                Keeps::Left | Keeps::Right if !natural => self.nested(|reader| reader.joined(block))?,
+                _ => self.factor(block)?,
+            };
+            let joins = if natural {
+                self.parsed.blocks.get_mut(block)?.natural = true;
+                Joins::Using
+            } else {
+                self.join_condition(block, &left, &right)?
+            };
+            left = joined(left, right, keeps, joins)?;
+        }
+    }
+
+    /// The words of a join, if one follows.
+    fn join_words(&mut self) -> Option<Keeps> {
+        if self.take("STRAIGHT_JOIN") {
+            return Some(Keeps::Neither);
+        }
+        let keeps = if self.take("LEFT") {
+            Keeps::Left
+        } else if self.take("RIGHT") {
+            Keeps::Right
+        } else {
+            let _ = self.take("INNER") || self.take("CROSS");
+            Keeps::Neither
+        };
+        if keeps != Keeps::Neither {
+            self.take("OUTER");
+        }
+        // Other words here are an error to the servers, and end our reading where they stand.
+        self.take("JOIN").then_some(keeps)
+    }
+
+    fn join_condition(&mut self, block: usize, left: &Group<Filter>, right: &Group<Filter>) -> Option<Joins> {
+        if self.take("ON") {
+            // A subquery here is told of no block around it: which of its tables ON can see is another question.
+            let range = self.expression(None, Ends::Join)?;
+            let operands = left.all_leaves().into_iter().chain(right.all_leaves()).collect();
+            return Some(Joins::On(Filter { range, operands: Some(operands) }));
+        }
+        if self.take("USING") {
+            let merged = self.columns_in_parentheses()?;
+            self.parsed.blocks.get_mut(block)?.merged.extend(merged);
+            return Some(Joins::Using);
+        }
+        Some(Joins::Nothing)
+    }
+
+    fn factor(&mut self, block: usize) -> Option<Group<Filter>> {
+        let lateral = self.take("LATERAL");
+        if self.query_end(self.at).is_some() {
+            self.at += 1;
+            // Nothing is carried into a derived table, so a lateral one is no different.
+            self.query(None)?;
+            self.expect_punct(b')')?;
+            return self.derived();
+        }
+        if lateral {
+            return None;
+        }
+        if self.punct(b'(') {
+            let group = self.tables(block)?;
+            self.expect_punct(b')')?;
+            return Some(group);
+        }
+        self.table()
+    }
+
+    fn derived(&mut self) -> Option<Group<Filter>> {
+        let name = self.alias()?;
+        self.columns_in_parentheses()?;
+        self.leaf(Leaf { name, aliased: true, table: None })
+    }
+
+    fn table(&mut self) -> Option<Group<Filter>> {
+        let quoted = self.source.token(self.at)?.kind == Kind::Name;
+        if !quoted && self.source.any(self.at, &["JSON_TABLE"]) {
+            return None;
+        }
+        let first = self.table_word()?;
+        let name = if self.punct(b'.') {
+            TableName { schema: Some(first), name: self.name()? }
+        } else if !quoted && first.eq_ignore_ascii_case("dual") {
+            return Some(Group::default());
+        } else {
+            TableName::bare(first)
+        };
+        if self.take("PARTITION") {
+            // Which partition a row is in depends on columns that are not named.
+            self.parsed.reads_unnamed = true;
+            (!self.columns_in_parentheses()?.is_empty()).then_some(())?;
+        }
+        let alias = self.alias();
+        self.index_hints()?;
+        let common = name.schema.is_none() && self.expressions.contains(&name.name);
+        self.leaf(Leaf {
+            aliased: alias.is_some(),
+            name: alias.unwrap_or_else(|| name.name.clone()),
+            table: (!common).then_some(name),
+        })
+    }
+
+    /// A word is a table's name only if it structures no query at all.
+    fn table_word(&mut self) -> Option<String> {
+        self.source.is_plain(self.at).then(|| self.name())?
+    }
+
+    /// An alias, with AS or without.
+    fn alias(&mut self) -> Option<String> {
+        let behind_as = self.source.word(self.at, "AS");
+        let at = self.at + usize::from(behind_as);
+        let name = self.source.is_plain(at).then(|| self.source.name(at))??;
+        self.at = at + 1;
+        Some(name)
+    }
+
+    fn index_hints(&mut self) -> Option<()> {
+        while self.source.any(self.at, INDEX_HINTS) && self.source.any(self.at + 1, &["INDEX", "KEY"]) {
+            self.at += 2;
+            if self.take("FOR") && !self.take("JOIN") {
+                self.source.any(self.at, &["GROUP", "ORDER"]).then_some(())?;
+                self.at += 1;
+                self.expect("BY")?;
+            }
+            self.index_list()?;
+        }
+        Some(())
+    }
+
+    /// Names of indexes, PRIMARY among them.
+    fn index_list(&mut self) -> Option<()> {
+        let close = self.source.closing(self.at)?;
+        let inner = self.source.tokens.get(self.at + 1..close)?;
+        let listed = inner.iter().all(|token| {
+            token.is_name() && !is_in(token.of(self.source.text), &["SELECT"]) || token.is(b',')
+        });
+        self.at = close + 1;
+        listed.then_some(())
+    }
+
+    /// Where the parenthesis at `at` ends, if it holds a query and not a join: `((SELECT 1) UNION (SELECT 2))` is one,
+    /// `((SELECT 1) AS a, b)` is none.
+    fn query_end(&self, at: usize) -> Option<usize> {
+        let close = self.source.closing(at)?;
+        let mut innermost = at;
+        while self.source.is(innermost + 1, b'(') {
+            innermost += 1;
+        }
+        if !self.source.any(innermost + 1, &["SELECT", "WITH"]) {
+            return None;
+        }
+        // From the innermost parenthesis outwards: each has to be a term of the query around it.
+        for opening in (at + 1..=innermost).rev() {
+            let behind = self.source.closing(opening)? + 1;
+            let term = self.source.is(behind, b')')
+                || self.source.any(behind, &["EXCEPT", "INTERSECT", "LIMIT", "ORDER", "UNION"]);
+            if !term {
+                return None;
+            }
+        }
+        Some(close)
+    }
+}
+
+/// The join of two groups. Its condition filters an inner join; of an outer join it decides what matches.
+fn joined(
+    mut left: Group<Filter>,
+    mut right: Group<Filter>,
+    keeps: Keeps,
+    joins: Joins,
+) -> Option<Group<Filter>> {
+    let filter = match joins {
+        Joins::On(filter) => Some(filter),
+        Joins::Using => None,
+        Joins::Nothing if keeps == Keeps::Neither => None,
+        Joins::Nothing => return None,
+    };
+    match keeps {
+        Keeps::Neither => {
+            left.join(right);
+            left.filters.extend(filter);
+            Some(left)
+        }
+        Keeps::Left => {
+            right.filters.extend(filter);
+            left.optional.push(right);
+            Some(left)
+        }
+        Keeps::Right => {
+            left.filters.extend(filter);
+            right.optional.push(left);
+            Some(right)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! From conjuncts to pins: what each table's rows must satisfy to take part.
+//!
+//! A *fact* says that a column satisfies a condition, in every row of the join that can still take part, or that it is
+//! NULL there because its table was outer joined and had no match. A true equality of two columns carries a fact from one
+//! to the other, since neither is NULL then. The facts on a group's own tables, found from its own filters and from what
+//! is known outside of it, are their pins: a row that fails one is in no combination that passes the filters, and as an
+//! outer join's NULLs for *other* tables depend on those tables alone, it changes no other combination.
+
+use super::conjunct::Conjunct;
+use super::query::Group;
+use super::resolve::Column;
+use super::{Condition, Pin};
+
+/// The most facts that are followed in a statement's block.
+const FACTS_MAX: usize = 256;
+
+/// A condition that a column satisfies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fact {
+    pub column: Column,
+    pub condition: Condition,
+    /// The columns that it came by.
+    pub via: Vec<Column>,
+}
+
+/// What holds in a group and is true in all that stands inside of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    pub facts: Vec<Fact>,
+    pub equal: Vec<(Column, Column)>,
+}
+
+type Tables = Group<Conjunct<Column>>;
+
+/// The facts on the tables of a group, outer joined ones included, of which `known` holds outside: their pins.
+pub(super) fn solve(mut group: Tables, known: &Known) -> Vec<Fact> {
+    tighten(&mut group);
+    // What is still said of the outer joined tables holds of NULL: it is no condition on their rows.
+    let nullable: Vec<usize> = group.optional.iter().flat_map(Group::all_leaves).collect();
+    group.filters.retain(|filter| !mentions(filter, &nullable));
+    let mut inside = known.clone();
+    for filter in &group.filters {
+        match filter {
+            Conjunct::Is(column, condition, _) => inside.facts.push(Fact {
+                column: column.clone(),
+                condition: condition.clone(),
+                via: Vec::new(),
+            }),
+            Conjunct::Equal(a, b) => inside.equal.push((a.clone(), b.clone())),
+        }
+    }
+    spread(&mut inside);
+    let is_own = |fact: &&Fact| group.leaves.contains(&fact.column.leaf);
+    let mut found: Vec<Fact> = inside.facts.iter().filter(is_own).cloned().collect();
+    for optional in group.optional {
+        // What its ON says of the tables outside is true of the matches alone, and so stays in there; what is found of
+        // its own tables is true or NULL, and may be carried into a later join.
+        let facts = solve(optional, &inside);
+        inside.facts.extend(facts.iter().cloned());
+        found.extend(facts);
+    }
+    found
+}
+
+/// Makes inner joins of the outer joins whose NULLs the filters reject: then no row comes from there without a match.
+fn tighten(group: &mut Tables) {
+    while let Some(at) = group.optional.iter().position(|optional| rejects_nulls_of(&group.filters, optional))
+    {
+        let inner = group.optional.remove(at);
+        group.leaves.extend(inner.leaves);
+        group.filters.extend(inner.filters);
+        group.optional.extend(inner.optional);
+    }
+}
+
+fn rejects_nulls_of(filters: &[Conjunct<Column>], optional: &Tables) -> bool {
+    let leaves = optional.all_leaves();
+    let holds_of_null = |filter: &Conjunct<Column>| matches!(filter, Conjunct::Is(_, _, false));
+    filters.iter().any(|filter| !holds_of_null(filter) && mentions(filter, &leaves))
+}
+
+fn mentions(filter: &Conjunct<Column>, leaves: &[usize]) -> bool {
+    match filter {
+        Conjunct::Is(column, ..) => leaves.contains(&column.leaf),
+        Conjunct::Equal(a, b) => leaves.contains(&a.leaf) || leaves.contains(&b.leaf),
+    }
+}
+
+/// Carries facts along equalities until nothing is new, and pairs the two ends of ranges.
+fn spread(known: &mut Known) {
+    let mut at = 0;
+    while let Some(fact) = known.facts.get(at).cloned() {
+        at += 1;
+        if !matches!(fact.condition, Condition::OneOf(_) | Condition::Between { .. }) {
+            // A prefix or IS NULL says nothing of what is equal by collation, or equal at all.
+            continue;
+        }
+        for (a, b) in &known.equal {
+            let other = if *a == fact.column {
+                b
+            } else if *b == fact.column {
+                a
+            } else {
+                continue;
+            };
+            let new = carried(&fact, other);
+            let is_known = |known: &Fact| known.column == new.column && known.condition == new.condition;
+            if known.facts.len() < FACTS_MAX && !known.facts.iter().any(is_known) {
+                known.facts.push(new);
+            }
+        }
+    }
+}
+
+fn carried(fact: &Fact, to: &Column) -> Fact {
+    let mut via = fact.via.clone();
+    via.push(fact.column.clone());
+    Fact { column: to.clone(), condition: fact.condition.clone(), via }
+}
+
+/// Joins the first lower and the first upper bound that a column has, by the same way, to one range.
+pub(super) fn pair_bounds(pins: &mut Vec<Pin>) {
+    let mut at = 0;
+    while at < pins.len() {
+        let other = pins.iter().enumerate().skip(at + 1).find_map(|(other_at, other)| {
+            let pin = pins.get(at)?;
+            (pin.column == other.column && pin.via == other.via)
+                .then(|| both(&pin.condition, &other.condition))
+                .flatten()
+                .map(|condition| (other_at, condition))
+        });
+        if let (Some((other_at, condition)), Some(pin)) = (other, pins.get_mut(at)) {
+            pin.condition = condition;
+            pins.remove(other_at);
+        }
+        at += 1;
+    }
+}
+
+/// The range between a lower bound alone and an upper bound alone.
+fn both(a: &Condition, b: &Condition) -> Option<Condition> {
+    match (a, b) {
+        (
+            Condition::Between { low: Some(low), high: None },
+            Condition::Between { low: None, high: Some(high) },
+        )
+        | (
+            Condition::Between { low: None, high: Some(high) },
+            Condition::Between { low: Some(low), high: None },
+        ) => Some(Condition::Between { low: Some(low.clone()), high: Some(high.clone()) }),
+        _ => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! A whole statement as tokens, with its parentheses paired.
+
+use crate::analysis::{is_reserved, structures};
+use crate::lex::Lexer;
+use crate::modes::Modes;
+use crate::statement::unquote_name;
+use crate::token::{Kind, Token};
+
+/// The most tokens of a statement that is looked at.
+const TOKENS_MAX: usize = 16_384;
+
+/// One statement, to its end.
+pub(super) struct Source<'a> {
+    pub text: &'a [u8],
+    pub modes: Modes,
+    pub tokens: Vec<Token>,
+    /// For each opening parenthesis, where it closes; for other tokens, themselves.
+    closes: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    /// None if the text is more than one statement, cannot be read to its end, or has a name beyond ASCII: which
+    /// characters those bytes are, and what the server takes for equal to them, is not known here.
+    pub fn cut(text: &'a [u8], modes: Modes) -> Option<Self> {
+        if modes.other_syntax {
+            return None;
+        }
+        let mut tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
+        while tokens.last().is_some_and(|token| token.is(b';')) {
+            tokens.pop();
+        }
+        let readable = tokens.iter().all(|token| match token.kind {
+            Kind::Unknown | Kind::Punct(b';' | b'{' | b'}') => false,
+            Kind::Word | Kind::Name => token.of(text).is_ascii(),
+            _ => true,
+        });
+        if tokens.len() > TOKENS_MAX || !readable {
+            return None;
+        }
+        let closes = pair(&tokens)?;
+        Some(Source { text, modes, tokens, closes })
+    }
+
+    pub fn token(&self, at: usize) -> Option<Token> {
+        self.tokens.get(at).copied()
+    }
+
+    pub fn is(&self, at: usize, punct: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is(punct))
+    }
+
+    pub fn bytes(&self, at: usize) -> &'a [u8] {
+        self.tokens.get(at).map(|token| token.of(self.text)).unwrap_or_default()
+    }
+
+    /// Where the parenthesis that opens at `at` closes.
+    pub fn closing(&self, at: usize) -> Option<usize> {
+        self.closes.get(at).copied().filter(|_| self.is(at, b'('))
+    }
+
+    /// Whether the word `at` stands alone, so that it can be a keyword: behind or before a dot it is a name.
+    fn stands_alone(&self, at: usize) -> bool {
+        let behind_dot = at.checked_sub(1).is_some_and(|before| self.is(before, b'.'));
+        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word)
+            && !behind_dot
+            && !self.is(at + 1, b'.')
+    }
+
+    /// Whether the word `at` is this keyword, which is given in upper case.
+    pub fn word(&self, at: usize, word: &str) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_word(self.text, word)) && self.stands_alone(at)
+    }
+
+    /// Whether the word `at` is one of these keywords.
+    pub fn any(&self, at: usize, words: &[&str]) -> bool {
+        self.stands_alone(at) && crate::words::is_in(self.bytes(at), words)
+    }
+
+    /// The identifier `at`, without quotes, in its own case. A word has to be free to be a name, unless it follows a dot.
+    pub fn name(&self, at: usize) -> Option<String> {
+        let token = self.token(at).filter(Token::is_name)?;
+        let behind_dot = at.checked_sub(1).is_some_and(|before| self.is(before, b'.'));
+        if token.kind == Kind::Word && !behind_dot && !is_free(self.bytes(at)) {
+            return None;
+        }
+        unquote_name(token.kind, self.bytes(at))
+    }
+
+    /// Whether the name `at` is quoted, or a word that has no meaning of its own anywhere.
+    pub fn is_plain(&self, at: usize) -> bool {
+        self.token(at).is_some_and(|token| match token.kind {
+            Kind::Name => true,
+            Kind::Word => is_free(self.bytes(at)) && !structures(self.bytes(at)),
+            _ => false,
+        })
+    }
+
+    /// How many parameters stand before `at`.
+    pub fn params_before(&self, at: usize) -> usize {
+        self.tokens.iter().take(at).filter(|token| token.kind == Kind::Param).count()
+    }
+}
+
+/// Whether a word can name something: it is neither reserved, nor a value, nor a function without parentheses.
+///
+/// A few reserved words whose place decides what they are pass as well; in the places where names are read here, those
+/// are errors to the servers.
+fn is_free(word: &[u8]) -> bool {
+    let value = crate::words::is_in(word, &["FALSE", "NULL", "TRUE"]);
+    !value && !is_reserved(word) && !crate::functions::is_volatile_word(word)
+}
+
+fn pair(tokens: &[Token]) -> Option<Vec<usize>> {
+    let mut closes: Vec<usize> = (0..tokens.len()).collect();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if token.is(b'(') {
+            open.push(at);
+        } else if token.is(b')') {
+            *closes.get_mut(open.pop()?)? = at;
+        }
+    }
+    open.is_empty().then_some(closes)
+}

@@ -1,0 +1,90 @@
+mod evaluator;
+mod hostile;
+mod reads;
+mod writes;
+
+use super::*;
+use crate::modes::Flavor;
+
+const MYSQL: Modes = Modes::new(Flavor::MySql);
+const MARIADB: Modes = Modes::new(Flavor::MariaDb);
+
+/// The tables there are: `t`, `u` and `w` share columns; `v` is a view.
+fn columns_of(table: &TableName) -> Option<Arc<[String]>> {
+    let columns: &[&str] = match table.name.as_str() {
+        "t" => &["id", "a", "b", "c", "date", "end", "case", "order"],
+        "u" => &["id", "tid", "x", "y"],
+        "w" => &["id", "uid", "z"],
+        "sbtest1" => &["id", "k", "c", "pad"],
+        _ => return None,
+    };
+    Some(columns.iter().map(|&column| column.to_owned()).collect())
+}
+
+fn show_datum(datum: &Datum) -> String {
+    match datum {
+        Datum::Null => "NULL".to_owned(),
+        Datum::Int(value) => value.to_string(),
+        Datum::Decimal(digits) => digits.clone(),
+        Datum::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
+        Datum::Param(number) => format!("?{number}"),
+        Datum::Other => "_".to_owned(),
+    }
+}
+
+fn show_data(data: &[Datum]) -> String {
+    data.iter().map(show_datum).collect::<Vec<_>>().join(",")
+}
+
+fn show_pin(pin: &Pin) -> String {
+    let column = &pin.column;
+    let mut shown = match &pin.condition {
+        Condition::OneOf(data) => format!("{column}={}", show_data(data)),
+        Condition::Between { low, high } => {
+            let low = low
+                .as_ref()
+                .map(|(datum, inc)| format!("{}{}", if *inc { "[" } else { "(" }, show_datum(datum)));
+            let high = high
+                .as_ref()
+                .map(|(datum, inc)| format!("{}{}", show_datum(datum), if *inc { "]" } else { ")" }));
+            format!("{column}:{}..{}", low.unwrap_or_default(), high.unwrap_or_default())
+        }
+        Condition::Prefix(datum) => format!("{column}~{}", show_datum(datum)),
+        Condition::IsNull => format!("{column}:null"),
+    };
+    for (occurrence, column) in &pin.via {
+        shown += &format!("<{occurrence}.{column}");
+    }
+    shown
+}
+
+fn show_pins(pins: &[Pin]) -> String {
+    pins.iter().map(show_pin).collect::<Vec<_>>().join(" & ")
+}
+
+/// The occurrences with their pins, as `t[a=1 & b=2] u[]`; `-` if nothing is known.
+fn reads_in(text: &str, modes: Modes) -> String {
+    let Some(reads) = row_reads(text.as_bytes(), modes, &columns_of) else {
+        return "-".to_owned();
+    };
+    let show =
+        |occurrence: &Occurrence| format!("{}[{}]", occurrence.table.name, show_pins(&occurrence.pins));
+    reads.occurrences.iter().map(show).collect::<Vec<_>>().join(" ")
+}
+
+fn reads(text: &str) -> String {
+    let shown = reads_in(text, MYSQL);
+    assert_eq!(shown, reads_in(text, MARIADB), "{text}");
+    shown
+}
+
+/// Checks a table of statements and pins, and names every row that differs.
+fn check(rows: &[(&str, &str)], show: fn(&str) -> String) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|&(text, expected)| (text, expected, show(text)))
+        .filter(|(_, expected, shown)| expected != shown)
+        .map(|(text, expected, shown)| format!("{text}\n  expected {expected}\n  found    {shown}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

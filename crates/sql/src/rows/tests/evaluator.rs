@@ -1,0 +1,490 @@
+//! Pins against a naive evaluation: a row that fails a pin of its occurrence must not change any result.
+//!
+//! Each occurrence has rows of its own, so that what is tested is the occurrence, whatever its table.
+
+use super::*;
+
+type Value = Option<i64>;
+type Row = [Value; 3];
+type Truth = Option<bool>;
+
+/// A small generator of numbers; the same seed gives the same run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % below
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.next(100) < percent
+    }
+
+    fn value(&mut self) -> Value {
+        if self.chance(15) { None } else { Some(self.next(4) as i64) }
+    }
+
+    fn row(&mut self) -> Row {
+        [self.value(), self.value(), self.value()]
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Operand {
+    Column(usize, usize),
+    Literal(Value),
+    Param(Value),
+}
+
+#[derive(Clone, Debug)]
+enum Truthy {
+    Compare(Operand, &'static str, Operand),
+    In(Operand, Vec<Operand>),
+    Between(Operand, Operand, Operand),
+    IsNull(Operand),
+    And(Vec<Truthy>),
+    Or(Vec<Truthy>),
+    Not(Box<Truthy>),
+    Exists(Box<Select>),
+}
+
+#[derive(Clone, Debug)]
+enum From {
+    Leaf(usize),
+    /// With the word that joins, and ON.
+    Join(Box<From>, &'static str, Box<From>, Option<Truthy>),
+}
+
+#[derive(Clone, Debug)]
+struct Select {
+    counts: Vec<Select>,
+    from: From,
+    filter: Truthy,
+}
+
+const TABLES: [(&str, [&str; 3]); 3] =
+    [("t", ["id", "a", "b"]), ("u", ["id", "tid", "x"]), ("w", ["id", "uid", "z"])];
+
+fn column_name(leaf: usize, column: usize) -> &'static str {
+    TABLES[leaf % 3].1[column]
+}
+
+/// Makes statements.
+struct Maker<'r> {
+    random: &'r mut Random,
+    leaves: usize,
+}
+
+impl Maker<'_> {
+    fn select(&mut self, outer: &[usize], depth: usize) -> Select {
+        let mut own = Vec::new();
+        let count = 1 + self.random.next(if depth == 0 { 4 } else { 2 });
+        let from = self.from(count, &mut own);
+        let visible: Vec<usize> = outer.iter().copied().chain(own.iter().copied()).collect();
+        let filter = self.all(&visible, &own, depth);
+        let mut counts = Vec::new();
+        if depth == 0 && self.random.chance(25) {
+            counts.push(self.select(&visible, depth + 1));
+        }
+        Select { counts, from, filter }
+    }
+
+    fn from(&mut self, count: usize, own: &mut Vec<usize>) -> From {
+        if count <= 1 {
+            own.push(self.leaves);
+            self.leaves += 1;
+            return From::Leaf(self.leaves - 1);
+        }
+        let left_count = 1 + self.random.next(count - 1);
+        let mut below = Vec::new();
+        let left = self.from(left_count, &mut below);
+        let right = self.from(count - left_count, &mut below);
+        let word = ["JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", ","][self.random.next(5)];
+        let on = (word != ",").then(|| self.all(&below.clone(), &below, 2));
+        own.extend(below);
+        From::Join(Box::new(left), word, Box::new(right), on)
+    }
+
+    /// A conjunction, in the main.
+    fn all(&mut self, visible: &[usize], own: &[usize], depth: usize) -> Truthy {
+        let count = 1 + self.random.next(3);
+        Truthy::And((0..count).map(|_| self.truthy(visible, own, depth)).collect())
+    }
+
+    fn truthy(&mut self, visible: &[usize], own: &[usize], depth: usize) -> Truthy {
+        match self.random.next(20) {
+            0 => Truthy::Or((0..2).map(|_| self.truthy(visible, own, depth)).collect()),
+            1 => Truthy::Not(Box::new(self.truthy(visible, own, depth))),
+            2 => self.all(visible, own, depth),
+            3 | 4 if depth < 2 => {
+                let exists = Truthy::Exists(Box::new(self.select(visible, depth + 1)));
+                if self.random.chance(40) { Truthy::Not(Box::new(exists)) } else { exists }
+            }
+            5 | 6 => Truthy::IsNull(self.column(own)),
+            7 => Truthy::In(self.column(own), (0..2).map(|_| self.literal()).collect()),
+            8 => Truthy::Between(self.column(own), self.literal(), self.literal()),
+            9..=13 => {
+                let (a, b) = (self.column(own), self.column(visible));
+                Truthy::Compare(a, "=", b)
+            }
+            _ => {
+                let operator = ["=", "=", "=", "<=>", "<", "<=", ">", ">="][self.random.next(8)];
+                let (a, b) = (self.column(own), self.literal());
+                let (a, b) = if self.random.chance(30) { (b, a) } else { (a, b) };
+                Truthy::Compare(a, operator, b)
+            }
+        }
+    }
+
+    fn column(&mut self, leaves: &[usize]) -> Operand {
+        Operand::Column(leaves[self.random.next(leaves.len())], self.random.next(3))
+    }
+
+    fn literal(&mut self) -> Operand {
+        let value = self.random.value();
+        if self.random.chance(25) { Operand::Param(value) } else { Operand::Literal(value) }
+    }
+}
+
+/// Writes statements, and notes the order in which tables and parameters stand in the text.
+#[derive(Default)]
+struct Writer {
+    text: String,
+    leaves: Vec<usize>,
+    params: Vec<Value>,
+}
+
+impl Writer {
+    fn select(&mut self, select: &Select, list: &str) {
+        self.text += "SELECT ";
+        self.text += list;
+        for count in &select.counts {
+            self.text += ", (";
+            self.select(count, "COUNT(*)");
+            self.text += ")";
+        }
+        self.text += " FROM ";
+        self.from(&select.from);
+        self.text += " WHERE ";
+        self.truthy(&select.filter);
+    }
+
+    fn from(&mut self, from: &From) {
+        match from {
+            From::Leaf(leaf) => {
+                self.leaves.push(*leaf);
+                self.text += &format!("{} AS l{leaf}", TABLES[leaf % 3].0);
+            }
+            From::Join(left, word, right, on) => {
+                self.text += "(";
+                self.from(left);
+                self.text += &format!(" {word} ");
+                self.from(right);
+                if let Some(on) = on {
+                    self.text += " ON ";
+                    self.truthy(on);
+                }
+                self.text += ")";
+            }
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand) {
+        match operand {
+            Operand::Column(leaf, column) => self.text += &format!("l{leaf}.{}", column_name(*leaf, *column)),
+            Operand::Literal(Some(value)) => self.text += &value.to_string(),
+            Operand::Literal(None) => self.text += "NULL",
+            Operand::Param(value) => {
+                self.params.push(*value);
+                self.text += "?";
+            }
+        }
+    }
+
+    fn joined(&mut self, parts: &[Truthy], word: &str) {
+        self.text += "(";
+        for (at, part) in parts.iter().enumerate() {
+            if at > 0 {
+                self.text += word;
+            }
+            self.truthy(part);
+        }
+        self.text += ")";
+    }
+
+    fn truthy(&mut self, truthy: &Truthy) {
+        match truthy {
+            Truthy::Compare(a, operator, b) => {
+                self.operand(a);
+                self.text += &format!(" {operator} ");
+                self.operand(b);
+            }
+            Truthy::In(a, list) => {
+                self.operand(a);
+                self.text += " IN (";
+                for (at, item) in list.iter().enumerate() {
+                    if at > 0 {
+                        self.text += ", ";
+                    }
+                    self.operand(item);
+                }
+                self.text += ")";
+            }
+            Truthy::Between(a, low, high) => {
+                self.operand(a);
+                self.text += " BETWEEN ";
+                self.operand(low);
+                self.text += " AND ";
+                self.operand(high);
+            }
+            Truthy::IsNull(a) => {
+                self.operand(a);
+                self.text += " IS NULL";
+            }
+            Truthy::And(parts) => self.joined(parts, " AND "),
+            Truthy::Or(parts) => self.joined(parts, " OR "),
+            Truthy::Not(inner) => {
+                self.text += "NOT (";
+                self.truthy(inner);
+                self.text += ")";
+            }
+            Truthy::Exists(select) => {
+                self.text += "EXISTS (";
+                self.select(select, "1");
+                self.text += ")";
+            }
+        }
+    }
+}
+
+/// By leaf: its present row. A row of NULLs stands for no match.
+type Binding = Vec<Row>;
+
+/// Evaluates by the definition: products, then conditions.
+struct World<'w> {
+    rows: &'w [Vec<Row>],
+}
+
+impl World<'_> {
+    fn select(&self, select: &Select, around: &Binding) -> Vec<Vec<i64>> {
+        let mut result: Vec<Vec<i64>> = self
+            .from(&select.from, around)
+            .into_iter()
+            .filter(|binding| self.truth(&select.filter, binding) == Some(true))
+            .map(|binding| {
+                let mut leaves = Vec::new();
+                leaves_of(&select.from, &mut leaves);
+                let own = leaves.iter().flat_map(|&leaf| binding[leaf]);
+                let counts = select.counts.iter().map(|count| self.select(count, &binding).len() as i64);
+                own.map(|value| value.unwrap_or(-1)).chain(counts).collect()
+            })
+            .collect();
+        result.sort();
+        result
+    }
+
+    fn from(&self, from: &From, around: &Binding) -> Vec<Binding> {
+        match from {
+            From::Leaf(leaf) => {
+                let bind = |row: &Row| {
+                    let mut binding = around.clone();
+                    binding[*leaf] = *row;
+                    binding
+                };
+                self.rows[*leaf].iter().map(bind).collect()
+            }
+            From::Join(left, "RIGHT JOIN", right, on) => self.outer(right, left, on.as_ref(), around),
+            From::Join(left, "LEFT JOIN", right, on) => self.outer(left, right, on.as_ref(), around),
+            From::Join(left, _, right, on) => {
+                let left = self.from(left, around);
+                let both = left.iter().flat_map(|binding| self.from(right, binding));
+                both.filter(|binding| self.matches(on.as_ref(), binding)).collect()
+            }
+        }
+    }
+
+    fn matches(&self, on: Option<&Truthy>, binding: &Binding) -> bool {
+        on.is_none_or(|on| self.truth(on, binding) == Some(true))
+    }
+
+    fn outer(&self, kept: &From, other: &From, on: Option<&Truthy>, around: &Binding) -> Vec<Binding> {
+        let mut out = Vec::new();
+        for binding in self.from(kept, around) {
+            let matched: Vec<Binding> =
+                self.from(other, &binding).into_iter().filter(|both| self.matches(on, both)).collect();
+            if !matched.is_empty() {
+                out.extend(matched);
+                continue;
+            }
+            let mut leaves = Vec::new();
+            leaves_of(other, &mut leaves);
+            let mut alone = binding;
+            for leaf in leaves {
+                alone[leaf] = [None; 3];
+            }
+            out.push(alone);
+        }
+        out
+    }
+
+    fn truth(&self, truthy: &Truthy, binding: &Binding) -> Truth {
+        let value = |operand: &Operand| match operand {
+            Operand::Column(leaf, column) => binding[*leaf][*column],
+            Operand::Literal(value) | Operand::Param(value) => *value,
+        };
+        match truthy {
+            Truthy::Compare(a, operator, b) => compare(value(a), operator, value(b)),
+            Truthy::In(a, list) => any(list.iter().map(|item| compare(value(a), "=", value(item)))),
+            Truthy::Between(a, low, high) => {
+                all([compare(value(a), ">=", value(low)), compare(value(a), "<=", value(high))].into_iter())
+            }
+            Truthy::IsNull(a) => Some(value(a).is_none()),
+            Truthy::And(parts) => all(parts.iter().map(|part| self.truth(part, binding))),
+            Truthy::Or(parts) => any(parts.iter().map(|part| self.truth(part, binding))),
+            Truthy::Not(inner) => self.truth(inner, binding).map(|truth| !truth),
+            Truthy::Exists(select) => Some(!self.select(select, binding).is_empty()),
+        }
+    }
+}
+
+fn leaves_of(from: &From, leaves: &mut Vec<usize>) {
+    match from {
+        From::Leaf(leaf) => leaves.push(*leaf),
+        From::Join(left, _, right, _) => {
+            leaves_of(left, leaves);
+            leaves_of(right, leaves);
+        }
+    }
+}
+
+fn compare(a: Value, operator: &str, b: Value) -> Truth {
+    if operator == "<=>" {
+        return Some(a == b);
+    }
+    let (a, b) = (a?, b?);
+    Some(match operator {
+        "=" => a == b,
+        "<" => a < b,
+        "<=" => a <= b,
+        ">" => a > b,
+        _ => a >= b,
+    })
+}
+
+fn all(truths: impl Iterator<Item = Truth>) -> Truth {
+    truths.fold(Some(true), |sum, truth| match (sum, truth) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    })
+}
+
+fn any(truths: impl Iterator<Item = Truth>) -> Truth {
+    all(truths.map(|truth| truth.map(|truth| !truth))).map(|truth| !truth)
+}
+
+/// Whether a row may matter as far as the pins say; NULL counts as equal to NULL there.
+fn fits(row: &Row, leaf: usize, pins: &[Pin], params: &[Value]) -> bool {
+    let value = |datum: &Datum| match datum {
+        Datum::Null => None,
+        Datum::Int(value) => Some(*value as i64),
+        Datum::Param(number) => params[usize::from(*number)],
+        other => panic!("no such datum here: {other:?}"),
+    };
+    pins.iter().all(|pin| {
+        let column = (0..3).find(|&column| column_name(leaf, column) == pin.column).unwrap();
+        let own = row[column];
+        match &pin.condition {
+            Condition::OneOf(data) => data.iter().any(|datum| value(datum) == own),
+            Condition::IsNull => own.is_none(),
+            Condition::Prefix(_) => panic!("no LIKE here"),
+            Condition::Between { low, high } => {
+                let above = low.as_ref().is_none_or(|(datum, included)| {
+                    compare(own, if *included { ">=" } else { ">" }, value(datum)) == Some(true)
+                });
+                let below = high.as_ref().is_none_or(|(datum, included)| {
+                    compare(own, if *included { "<=" } else { "<" }, value(datum)) == Some(true)
+                });
+                above && below
+            }
+        }
+    })
+}
+
+/// What came of one statement.
+#[derive(Default)]
+struct Tally {
+    understood: usize,
+    pinned: usize,
+    added: usize,
+    /// Rows that fit their pins and changed the result: the pins are not needlessly wide throughout.
+    mattered: usize,
+}
+
+fn one(random: &mut Random, tally: &mut Tally) {
+    let mut maker = Maker { random, leaves: 0 };
+    let select = maker.select(&[], 0);
+    let leaves = maker.leaves;
+    if leaves > 6 {
+        return;
+    }
+    let mut writer = Writer::default();
+    writer.select(&select, "1");
+    let tables: Vec<TableName> = TABLES.iter().map(|(name, _)| TableName::bare(*name)).collect();
+    let used: Vec<TableName> = tables
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| (0..leaves).any(|leaf| leaf % 3 == *at))
+        .map(|(_, table)| table)
+        .collect();
+    let Some(reads) = row_reads_of(writer.text.as_bytes(), MYSQL, &used, &columns_of) else {
+        panic!("not understood: {}", writer.text);
+    };
+    tally.understood += 1;
+    tally.pinned += usize::from(reads.occurrences.iter().any(|occurrence| !occurrence.pins.is_empty()));
+    let mut rows: Vec<Vec<Row>> =
+        (0..leaves).map(|_| (0..random.next(4)).map(|_| random.row()).collect()).collect();
+    let nothing = vec![[None; 3]; leaves];
+    let before = World { rows: &rows }.select(&select, &nothing);
+    for _ in 0..6 {
+        let at = random.next(leaves);
+        let leaf = writer.leaves[at];
+        let pins = &reads.occurrences[at].pins;
+        let row = random.row();
+        rows[leaf].push(row);
+        let after = World { rows: &rows }.select(&select, &nothing);
+        rows[leaf].pop();
+        if fits(&row, leaf, pins, &writer.params) {
+            tally.mattered += usize::from(before != after);
+            continue;
+        }
+        tally.added += 1;
+        assert_eq!(
+            before,
+            after,
+            "{}\n  params {:?}\n  rows {rows:?}\n  row {row:?} of l{leaf}, pinned to {}",
+            writer.text,
+            writer.params,
+            show_pins(pins)
+        );
+    }
+}
+
+#[test]
+fn rows_outside_of_their_pins_change_nothing() {
+    let mut tally = Tally::default();
+    let seed = std::env::var("FRESHET_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1u64);
+    let cases = std::env::var("FRESHET_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(4000usize);
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    for _ in 0..cases {
+        one(&mut random, &mut tally);
+    }
+    println!(
+        "{} statements, {} pinned, {} rows outside of pins, {} inside mattered",
+        tally.understood, tally.pinned, tally.added, tally.mattered
+    );
+    assert!(tally.pinned * 2 > tally.understood && tally.added > cases / 2 && tally.mattered > cases / 20);
+}

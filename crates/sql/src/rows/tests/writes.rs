@@ -1,0 +1,119 @@
+//! Writes, and what they touch.
+use super::*;
+
+fn show(text: &str, modes: Modes) -> String {
+    match row_write(text.as_bytes(), modes) {
+        None => "-".to_owned(),
+        Some(RowWrite::Insert { table, columns, rows }) => {
+            let columns = columns.map_or("*".to_owned(), |columns| columns.join(","));
+            let rows: Vec<String> = rows.iter().map(|row| format!("({})", show_data(row))).collect();
+            format!("{}+ {columns} {}", table.name, rows.join(""))
+        }
+        Some(RowWrite::Update { table, assigned, pins }) => {
+            let assigned: Vec<String> =
+                assigned.iter().map(|(column, value)| format!("{column}:={}", show_datum(value))).collect();
+            format!("{}! {} [{}]", table.name, assigned.join(","), show_pins(&pins))
+        }
+        Some(RowWrite::Delete { table, pins }) => format!("{}- [{}]", table.name, show_pins(&pins)),
+    }
+}
+
+fn both(text: &str) -> String {
+    let shown = show(text, MYSQL);
+    assert_eq!(shown, show(text, MARIADB), "{text}");
+    shown
+}
+
+#[test]
+fn writes() {
+    check(
+        &[
+            ("INSERT INTO t (A, `b`) VALUES (1, 'x'), (?, NULL)", "t+ a,b (1,'x')(?0,NULL)"),
+            ("INSERT t VALUES (1, DEFAULT, NOW(), -2.5, 1+1)", "t+ * (1,_,_,-2.5,_)"),
+            ("INSERT LOW_PRIORITY IGNORE INTO s.t VALUES (1)", "t+ * (1)"),
+            ("INSERT INTO t () VALUES ()", "t+  ()"),
+            ("INSERT INTO t VALUES (), ()", "t+  ()()"),
+            ("INSERT INTO t VALUES (1, (2))", "t+ * (1,_)"),
+            ("INSERT INTO t SET a = 1, t.b = 'x', a = 2", "t+ a,b (_,'x')"),
+            ("INSERT INTO t (a, b) VALUES (1)", "-"),
+            ("INSERT INTO t VALUES (1), (1, 2)", "-"),
+            ("INSERT INTO t VALUES (1,)", "-"),
+            ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1", "-"),
+            ("INSERT INTO t SET a = 1 ON DUPLICATE KEY UPDATE a = 1", "-"),
+            ("INSERT INTO t VALUES (1) AS new", "-"),
+            ("INSERT INTO t SELECT 1", "-"),
+            ("INSERT INTO t (a) (SELECT 1)", "-"),
+            ("INSERT INTO t VALUES ((SELECT 1))", "-"),
+            ("INSERT INTO t TABLE u", "-"),
+            ("INSERT DELAYED INTO t VALUES (1)", "-"),
+            ("INSERT INTO t PARTITION (p) VALUES (1)", "-"),
+            ("INSERT INTO t VALUES (stored(1))", "-"),
+            ("INSERT INTO t VALUES (GET_LOCK('x', 1))", "-"),
+            ("INSERT INTO t VALUES (@a := 1)", "-"),
+            ("INSERT INTO t VALUES (@a)", "t+ * (_)"),
+            ("INSERT INTO t VALUES (1); DELETE FROM t", "-"),
+            ("REPLACE INTO t VALUES (1)", "-"),
+            ("UPDATE t SET a = 1 WHERE id = 5", "t! a:=1 [id=5]"),
+            (
+                "UPDATE LOW_PRIORITY IGNORE s.t SET A = a + 1, b = ? WHERE id = ? AND c < 3",
+                "t! a:=_,b:=?0 [id=?1 & c:..3)]",
+            ),
+            (
+                "UPDATE t x SET x.a = 'b' WHERE x.id IN (1,2) AND t.id = 3 ORDER BY a LIMIT 2",
+                "t! a:='b' [id=1,2]",
+            ),
+            ("UPDATE t AS x SET a = 1", "t! a:=1 []"),
+            ("UPDATE t SET a = 1, a = 2 WHERE t.id = 1", "t! a:=_ [id=1]"),
+            ("UPDATE t SET a = b = 1 WHERE id = 1 OR b = 2", "t! a:=_ []"),
+            ("UPDATE t SET a = 1 WHERE id = 1 AND b IN (SELECT 1)", "-"),
+            ("UPDATE t, u SET a = 1 WHERE id = 1", "-"),
+            ("UPDATE t JOIN u ON 1 SET a = 1", "-"),
+            ("UPDATE t PARTITION (p) SET a = 1", "-"),
+            ("UPDATE t FOR PORTION OF p FROM 1 TO 2 SET a = 1", "-"),
+            ("UPDATE t SET a = stored() WHERE id = 1", "-"),
+            ("UPDATE t SET a = 1 WHERE stored(id)", "-"),
+            ("WITH c AS (SELECT 1) UPDATE t SET a = 1", "-"),
+            ("UPDATE t SET a WHERE id = 1", "-"),
+            ("UPDATE t SET a = WHERE id = 1", "-"),
+            ("DELETE FROM t WHERE id = 5", "t- [id=5]"),
+            (
+                "DELETE QUICK IGNORE FROM s.t WHERE s.t.id = 5 AND a BETWEEN 1 AND 2 LIMIT 3",
+                "t- [id=5 & a:[1..2]]",
+            ),
+            ("DELETE FROM t WHERE a = b AND b = 2", "t- [b=2 & a=2<0.b]"),
+            ("DELETE FROM t WHERE NOT id = 5", "t- []"),
+            ("DELETE FROM t", "t- []"),
+            ("DELETE FROM t WHERE current_user = 'x'", "t- []"),
+            ("DELETE FROM t PARTITION (p) WHERE id = 1", "-"),
+            ("DELETE FROM t USING t JOIN u WHERE t.id = 1", "-"),
+            ("DELETE t FROM t WHERE id = 1", "-"),
+            ("DELETE FROM t, u USING t, u", "-"),
+            ("DELETE HISTORY FROM t", "-"),
+            ("DELETE FROM t FOR PORTION OF p FROM 1 TO 2", "-"),
+            ("TRUNCATE t", "-"),
+            ("SELECT 1", "-"),
+        ],
+        both,
+    );
+}
+
+#[test]
+fn returning_is_of_mariadb() {
+    for (text, expected) in [
+        ("DELETE FROM t WHERE id = 1 RETURNING a, b", "t- [id=1]"),
+        ("DELETE FROM t RETURNING *", "t- []"),
+        ("INSERT INTO t VALUES (1) RETURNING id", "t+ * (1)"),
+        ("INSERT INTO t SET a = 1 RETURNING id", "t+ a (1)"),
+        ("DELETE FROM t WHERE id = 1 RETURNING stored(a)", "-"),
+    ] {
+        assert_eq!(show(text, MARIADB), expected, "{text}");
+        assert_eq!(show(text, MYSQL), "-", "{text}");
+    }
+}
+
+#[test]
+fn long_writes_are_bounded() {
+    let insert = |rows: usize| format!("INSERT INTO t VALUES {}", vec!["(1)"; rows].join(","));
+    assert!(row_write(insert(256).as_bytes(), MYSQL).is_some());
+    assert!(row_write(insert(257).as_bytes(), MYSQL).is_none());
+}

@@ -1,0 +1,285 @@
+//! Writes to one table whose rows are written out, or picked by conditions.
+//!
+//! Each form is read to its last token: any word that is not expected may widen what the statement touches.
+
+use std::ops::Range;
+
+use super::conjunct::{self, Conjunct};
+use super::query::Group;
+use super::resolve::Column;
+use super::solve::{self, Known};
+use super::source::Source;
+use super::{Datum, RowWrite};
+use crate::TableName;
+use crate::modes::Flavor;
+use crate::scan::Scan;
+
+/// The most rows of an INSERT that are told one by one.
+const ROWS_MAX: usize = 256;
+/// The most values of an INSERT, and the most columns assigned by an UPDATE.
+const VALUES_MAX: usize = 4096;
+
+/// The write, if it is one of these forms and calls nothing that could write elsewhere.
+pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
+    let mut scan = Scan::new(source.text, source.modes);
+    source.tokens.iter().for_each(|&token| scan.see(token));
+    let facts = scan.facts();
+    // A query, or ON DUPLICATE KEY: what is written is then not what is read here.
+    let more = (0..source.tokens.len()).any(|at| source.any(at, &["ON", "SELECT", "TABLE", "WITH"]));
+    if facts.unknown_call || facts.changes_session || facts.lost || more {
+        return None;
+    }
+    let mut reader = Reader { source, at: 0 };
+    let write = if reader.take("INSERT") {
+        reader.insert()?
+    } else if reader.take("UPDATE") {
+        reader.update()?
+    } else if reader.take("DELETE") {
+        reader.delete()?
+    } else {
+        return None;
+    };
+    (reader.at == source.tokens.len()).then_some(write)
+}
+
+/// The table that is written, and the name that its columns are qualified with.
+struct Target {
+    table: TableName,
+    alias: Option<String>,
+}
+
+struct Reader<'s, 'a> {
+    source: &'s Source<'a>,
+    at: usize,
+}
+
+impl Reader<'_, '_> {
+    fn take(&mut self, word: &str) -> bool {
+        let here = self.source.word(self.at, word);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn punct(&mut self, punct: u8) -> bool {
+        let here = self.source.is(self.at, punct);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn skip(&mut self, words: &[&str]) {
+        while self.source.any(self.at, words) {
+            self.at += 1;
+        }
+    }
+
+    fn table(&mut self) -> Option<TableName> {
+        let first = self.source.is_plain(self.at).then(|| self.source.name(self.at))??;
+        self.at += 1;
+        if !self.punct(b'.') {
+            return Some(TableName::bare(first));
+        }
+        let name = self.source.name(self.at)?;
+        self.at += 1;
+        Some(TableName::of(first, name))
+    }
+
+    fn target(&mut self) -> Option<Target> {
+        let table = self.table()?;
+        let behind_as = self.source.word(self.at, "AS");
+        let at = self.at + usize::from(behind_as);
+        // SET, RETURNING and the like follow a table; SET is reserved, RETURNING is to MariaDB alone.
+        let word = self.source.any(at, &["FOR", "PORTION", "RETURNING"]);
+        let alias = (self.source.is_plain(at) && !word).then(|| self.source.name(at)).flatten();
+        if alias.is_some() {
+            self.at = at + 1;
+        }
+        (alias.is_some() || !behind_as).then_some(Target { table, alias })
+    }
+
+    fn insert(&mut self) -> Option<RowWrite> {
+        self.skip(&["HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY"]);
+        self.take("INTO");
+        let table = self.table()?;
+        if self.take("SET") {
+            let (columns, row) = self.assignments()?.into_iter().unzip();
+            self.returning();
+            return Some(RowWrite::Insert { table, columns: Some(columns), rows: vec![row] });
+        }
+        let mut columns = None;
+        if self.source.is(self.at, b'(') {
+            columns = Some(self.columns()?);
+        }
+        if !self.take("VALUES") && !self.take("VALUE") {
+            return None;
+        }
+        let rows = self.rows()?;
+        self.returning();
+        let width = rows.first()?.len();
+        if width == 0 {
+            columns.get_or_insert_with(Vec::new); // `VALUES ()`: every column has its default.
+        }
+        let expected = columns.as_ref().map_or(width, Vec::len);
+        let even = rows.iter().all(|row| row.len() == expected);
+        even.then_some(RowWrite::Insert { table, columns, rows })
+    }
+
+    fn columns(&mut self) -> Option<Vec<String>> {
+        let close = self.source.closing(self.at)?;
+        self.at += 1;
+        let mut columns = Vec::new();
+        while self.at < close {
+            columns.push(self.source.name(self.at)?.to_ascii_lowercase());
+            self.at += 1;
+            if self.at < close && !self.punct(b',') {
+                return None;
+            }
+        }
+        self.at = close + 1;
+        Some(columns)
+    }
+
+    fn rows(&mut self) -> Option<Vec<Vec<Datum>>> {
+        let mut rows: Vec<Vec<Datum>> = Vec::new();
+        let mut values = 0;
+        loop {
+            let close = self.source.closing(self.at)?;
+            let row: Vec<Datum> = if close == self.at + 1 {
+                Vec::new()
+            } else {
+                let items = self.items(self.at + 1, close)?;
+                items.into_iter().map(|item| conjunct::datum(self.source, item)).collect()
+            };
+            self.at = close + 1;
+            values += row.len();
+            rows.push(row);
+            if rows.len() > ROWS_MAX || values > VALUES_MAX {
+                return None;
+            }
+            if !self.punct(b',') {
+                return Some(rows);
+            }
+        }
+    }
+
+    /// The pieces of a list between its commas; none of them is empty.
+    fn items(&self, start: usize, end: usize) -> Option<Vec<Range<usize>>> {
+        let mut items = Vec::new();
+        let (mut from, mut at) = (start, start);
+        while at < end {
+            if let Some(close) = self.source.closing(at) {
+                at = close;
+            } else if self.source.is(at, b',') {
+                items.push(from..at);
+                from = at + 1;
+            }
+            at += 1;
+        }
+        items.push(from..end);
+        items.iter().all(|item| !item.is_empty()).then_some(items)
+    }
+
+    /// `a = 1, b = c + 1`, each column once; one that is assigned twice has a value that is not told.
+    fn assignments(&mut self) -> Option<Vec<(String, Datum)>> {
+        let end = self.clause_end(self.at, &["LIMIT", "ORDER", "RETURNING", "WHERE"]);
+        let mut assigned: Vec<(String, Datum)> = Vec::new();
+        for item in self.items(self.at, end)? {
+            let mut at = item.start;
+            let mut column = self.source.name(at)?;
+            at += 1;
+            while self.source.is(at, b'.') {
+                column = self.source.name(at + 1)?;
+                at += 2;
+            }
+            if !self.source.is(at, b'=') || at + 1 >= item.end || assigned.len() >= VALUES_MAX {
+                return None;
+            }
+            column.make_ascii_lowercase();
+            let value = conjunct::datum(self.source, at + 1..item.end);
+            match assigned.iter_mut().find(|(name, _)| *name == column) {
+                Some((_, earlier)) => *earlier = Datum::Other,
+                None => assigned.push((column, value)),
+            }
+        }
+        self.at = end;
+        Some(assigned)
+    }
+
+    /// Where the first of these words stands outside of parentheses.
+    fn clause_end(&self, from: usize, words: &[&str]) -> usize {
+        let mut at = from;
+        while at < self.source.tokens.len() && !self.source.any(at, words) {
+            at = self.source.closing(at).unwrap_or(at) + 1;
+        }
+        at
+    }
+
+    /// RETURNING reads the rows just written, whatever it says of them.
+    fn returning(&mut self) {
+        if self.source.modes.flavor == Flavor::MariaDb && self.take("RETURNING") {
+            self.at = self.source.tokens.len();
+        }
+    }
+
+    fn update(&mut self) -> Option<RowWrite> {
+        self.skip(&["IGNORE", "LOW_PRIORITY"]);
+        let target = self.target()?;
+        if !self.take("SET") {
+            return None;
+        }
+        let assigned = self.assignments()?;
+        let pins = self.pins(&target)?;
+        Some(RowWrite::Update { table: target.table, assigned, pins })
+    }
+
+    fn delete(&mut self) -> Option<RowWrite> {
+        self.skip(&["IGNORE", "LOW_PRIORITY", "QUICK"]);
+        if !self.take("FROM") {
+            return None;
+        }
+        let target = self.target()?;
+        let pins = self.pins(&target)?;
+        self.returning();
+        Some(RowWrite::Delete { table: target.table, pins })
+    }
+
+    /// WHERE, and then ORDER BY and LIMIT, which can only make the rows fewer.
+    fn pins(&mut self, target: &Target) -> Option<Vec<super::Pin>> {
+        let mut filters = Vec::new();
+        if self.take("WHERE") {
+            let end = self.clause_end(self.at, &["LIMIT", "ORDER", "RETURNING"]);
+            let named = conjunct::conjuncts(self.source, self.at..end);
+            filters.extend(named.into_iter().filter_map(|conjunct| resolved(target, conjunct)));
+            self.at = end;
+        }
+        if self.take("ORDER") {
+            self.at = self.clause_end(self.at, &["LIMIT", "RETURNING"]);
+        }
+        if self.take("LIMIT") {
+            self.at = self.clause_end(self.at, &["RETURNING"]);
+        }
+        let group = Group { leaves: vec![0], filters, optional: Vec::new() };
+        let facts = solve::solve(group, &Known::default());
+        Some(super::pins(facts.iter(), &[0]))
+    }
+}
+
+/// Where there is one table, a name without a table is its column.
+fn resolved(target: &Target, named: Conjunct<Vec<String>>) -> Option<Conjunct<Column>> {
+    let column = |named: &[String]| -> Option<Column> {
+        let of_target = match named {
+            [_] => true,
+            [table, _] => target.alias.as_ref().unwrap_or(&target.table.name) == table,
+            [schema, table, _] => {
+                target.alias.is_none()
+                    && target.table.schema.as_ref() == Some(schema)
+                    && target.table.name == *table
+            }
+            _ => false,
+        };
+        of_target.then(|| named.last().cloned()).flatten().map(|name| Column { leaf: 0, name })
+    };
+    Some(match named {
+        Conjunct::Is(name, condition, rejects_null) => Conjunct::Is(column(&name)?, condition, rejects_null),
+        Conjunct::Equal(a, b) => Conjunct::Equal(column(&a)?, column(&b)?),
+    })
+}
