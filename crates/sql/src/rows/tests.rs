@@ -1,5 +1,6 @@
 mod evaluator;
 mod hostile;
+mod properties;
 mod reads;
 mod writes;
 

@@ -375,11 +375,14 @@ fn compare(a: Value, operator: &str, b: Value) -> Truth {
 }
 
 fn all(truths: impl Iterator<Item = Truth>) -> Truth {
-    truths.fold(Some(true), |sum, truth| match (sum, truth) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
-    })
+    let truths: Vec<Truth> = truths.collect();
+    if truths.contains(&Some(false)) {
+        Some(false)
+    } else if truths.contains(&None) {
+        None
+    } else {
+        Some(true)
+    }
 }
 
 fn any(truths: impl Iterator<Item = Truth>) -> Truth {

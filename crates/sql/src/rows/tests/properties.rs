@@ -1,0 +1,154 @@
+//! What holds of every statement, however mangled.
+use std::time::Instant;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const STATEMENTS: &[&str] = &[
+    "SELECT * FROM t LEFT JOIN u ON u.tid = t.id AND u.x IN (1, 2) WHERE t.a BETWEEN 1 AND 5 AND NOT u.y = 'x'",
+    "WITH c AS (SELECT a FROM t WHERE id = ?) SELECT (SELECT MAX(x) FROM u WHERE u.tid = c.a) FROM c, w WHERE w.z = 1",
+    "SELECT COUNT(*) FROM (t JOIN u USING (id)) NATURAL RIGHT JOIN w WHERE CASE WHEN a = 1 THEN 2 END AND EXISTS (SELECT 1)",
+    "(SELECT a FROM t WHERE id = 1 LIMIT 1) UNION SELECT x FROM u, ((SELECT 1) UNION (SELECT 2)) d WHERE x LIKE 'a%' ORDER BY 1",
+    "INSERT INTO t (a, b) VALUES (1, 'x'), (?, -2.5) RETURNING a",
+    "UPDATE t AS q SET q.a = 1, b = b + 1 WHERE q.id = 5 AND (a = 1 OR b = 2) ORDER BY a LIMIT 3",
+    "DELETE FROM s.t WHERE id IN (1, 2) AND a IS NULL LIMIT 1",
+];
+
+/// Every table of them.
+fn tables() -> Vec<TableName> {
+    ["t", "u", "w"].map(TableName::bare).to_vec()
+}
+
+fn modes() -> impl Strategy<Value = Modes> {
+    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(mariadb, ansi_quotes, no_backslash_escapes)| {
+        let flavor = if mariadb { Flavor::MariaDb } else { Flavor::MySql };
+        Modes { ansi_quotes, no_backslash_escapes, ..Modes::new(flavor) }
+    })
+}
+
+fn bear(text: &[u8], modes: Modes) {
+    let _ = row_reads(text, modes, &columns_of);
+    let _ = row_reads_of(text, modes, &tables(), &columns_of);
+    let _ = row_write(text, modes);
+}
+
+/// Conditions on `t`, of all kinds.
+fn conjunct() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "a = 1",
+        "b IN (1, 2)",
+        "c BETWEEN 1 AND 2",
+        "a > 3",
+        "b IS NULL",
+        "c LIKE 'x%'",
+        "a = b",
+        "NOT a = 1",
+        "a = 1 IS TRUE",
+        "(a = 1 OR b = 2)",
+        "CASE WHEN a = 1 AND b = 2 THEN 1 END",
+        "EXISTS (SELECT 1 FROM t WHERE a = 1 OR b = 2)",
+        "c NOT BETWEEN 1 AND 2 + 3",
+        "(b = 4)",
+        "a + 1 = 2",
+    ])
+}
+
+fn pins_where(condition: &str) -> Vec<Pin> {
+    let text = format!("SELECT a FROM t WHERE {condition}");
+    let reads = row_reads(text.as_bytes(), MYSQL, &columns_of).unwrap();
+    reads.occurrences.into_iter().next().unwrap().pins
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn bears_cut_and_shuffled_tokens(
+        at in 0..STATEMENTS.len(), swaps in prop::collection::vec((any::<usize>(), any::<usize>()), 0..6),
+        drops in prop::collection::vec(any::<usize>(), 0..4), modes in modes(),
+    ) {
+        let text = STATEMENTS[at];
+        let mut tokens: Vec<&str> =
+            crate::lex::Lexer::new(text.as_bytes(), MYSQL).map(|token| &text[token.start..token.end]).collect();
+        for (a, b) in swaps {
+            let len = tokens.len();
+            tokens.swap(a % len, b % len);
+        }
+        for drop in drops {
+            tokens.remove(drop % tokens.len());
+        }
+        bear(tokens.join(" ").as_bytes(), modes);
+    }
+
+    #[test]
+    fn bears_changed_bytes(
+        at in 0..STATEMENTS.len(), changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..6),
+        end in any::<usize>(), modes in modes(),
+    ) {
+        let mut text = STATEMENTS[at].as_bytes().to_vec();
+        for (at, byte) in changes {
+            let len = text.len();
+            text[at % len] = byte;
+        }
+        bear(&text[..1 + end % text.len()], modes);
+    }
+
+    #[test]
+    fn another_conjunct_takes_no_pin_away(a in conjunct(), b in conjunct(), order in any::<bool>()) {
+        // Bounds of one column are joined, so only the columns are compared.
+        let columns = |condition: &str| pins_where(condition).into_iter().map(|pin| pin.column).collect::<Vec<_>>();
+        let both = if order { format!("{a} AND {b}") } else { format!("{b} && {a}") };
+        let found = columns(&both);
+        for column in columns(a).into_iter().chain(columns(b)) {
+            prop_assert!(found.contains(&column), "{both}");
+        }
+    }
+
+    #[test]
+    fn an_or_pins_nothing(a in conjunct(), b in conjunct()) {
+        prop_assert_eq!(pins_where(&format!("{a} OR {b}")), vec![]);
+        prop_assert_eq!(pins_where(&format!("NOT ({a} AND {b})")), vec![]);
+        prop_assert_eq!(pins_where(&format!("({a} AND {b}) IS NULL")), vec![]);
+    }
+
+    #[test]
+    fn parentheses_change_nothing(a in conjunct(), b in conjunct(), c in conjunct()) {
+        let plain = pins_where(&format!("{a} AND {b} AND {c}"));
+        for text in [
+            format!("({a} AND {b} AND {c})"),
+            format!("({a}) AND ({b} AND ({c}))"),
+            format!("(({a} AND {b})) AND {c}"),
+        ] {
+            prop_assert_eq!(pins_where(&text), plain.clone(), "{}", text);
+        }
+    }
+}
+
+/// Says how long it takes; run by hand, optimised.
+#[test]
+#[ignore = "a measurement"]
+fn takes_little_time() {
+    const ROUNDS: u32 = 200_000;
+    for text in [
+        "SELECT c FROM sbtest1 WHERE id=4711",
+        "SELECT c FROM sbtest1 WHERE id=?",
+        "SELECT c FROM sbtest1 WHERE id BETWEEN 100 AND 199 ORDER BY c",
+    ] {
+        let tables = [TableName::bare("sbtest1")];
+        let columns: Arc<[String]> = columns_of(&tables[0]).unwrap();
+        let known = |_: &TableName| Some(columns.clone());
+        let per_round = |run: &dyn Fn() -> bool| {
+            let start = Instant::now();
+            assert!((0..ROUNDS).all(|_| run()));
+            start.elapsed().as_nanos() / u128::from(ROUNDS)
+        };
+        let of = per_round(&|| row_reads_of(text.as_bytes(), MYSQL, &tables, &known).is_some());
+        let analysed = per_round(&|| row_reads(text.as_bytes(), MYSQL, &known).is_some());
+        println!("{text}: {of} ns, with the analysis {analysed} ns");
+    }
+    let text = "UPDATE sbtest1 SET k=k+1 WHERE id=4711";
+    let start = Instant::now();
+    assert!((0..ROUNDS).all(|_| row_write(text.as_bytes(), MYSQL).is_some()));
+    println!("{text}: {} ns", start.elapsed().as_nanos() / u128::from(ROUNDS));
+}
