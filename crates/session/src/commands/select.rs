@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use freshet_cache::{Dep, Fill, Insert, Key, Position};
+use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Flavor, Hint};
 use freshet_upstream::follow::now_ms;
@@ -14,7 +14,7 @@ use crate::relay::{Capture, Captured, Lost};
 use crate::rows::{Statement, deps_of_reading};
 use crate::session::{Flow, Forward, Session};
 use crate::shared::Counters;
-use crate::template::{Template, Verdict};
+use crate::template::{self, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 
 /// Answers `text` from memory if something is stored for it.
@@ -81,7 +81,7 @@ fn count_not_cached(session: &Session) {
 
 /// The environment part of the key, if the session's state and the statement's form allow an answer from memory.
 fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option<u32> {
-    let Verdict::Cache = template.verdict else { return None };
+    let template::Verdict::Cache = template.verdict else { return None };
     let wanted = match session.state.locals.effective_type(&session.shared.globals) {
         TYPE_OFF => false,
         TYPE_DEMAND => hint == Some(Hint::Cache),
@@ -112,13 +112,17 @@ fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option
     let statement = Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() };
     let behind = (freshness.as_ref(), shared.upstream.watches());
     let deps = deps_of_reading(statement, &template.tables, valid_from, behind);
-    if freshness.newest_stamp(&deps) > valid_from {
-        // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
-        shared.upstream.ask_probe();
-        Counters::add(&shared.counters.unsettled);
-        return None;
+    match freshness.check(&deps, valid_from, Fences::Refuse) {
+        Verdict::Servable => Some(Plan { key, deps, valid_from }),
+        // A write is under way that is about to make this answer stale, if it is not seen by it.
+        Verdict::Fenced => None,
+        Verdict::Stale => {
+            // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
+            shared.upstream.ask_probe();
+            Counters::add(&shared.counters.unsettled);
+            None
+        }
     }
-    Some(Plan { key, deps, valid_from })
 }
 
 /// Asks the server and keeps a copy of its answer.
