@@ -26,7 +26,14 @@ impl Upper {
     }
 }
 
+/// Sets up to this size are gone through: most words differ from all of them in length, which is one comparison each.
+const FEW: usize = 24;
+
 /// Whether `word`, in any case, is in `sorted`, which holds upper-case words in order.
+#[inline]
 pub(crate) fn is_in(word: &[u8], sorted: &[&str]) -> bool {
+    if sorted.len() <= FEW {
+        return sorted.iter().any(|it| it.len() == word.len() && word.eq_ignore_ascii_case(it.as_bytes()));
+    }
     Upper::of(word).is_some_and(|upper| sorted.binary_search(&upper.as_str()).is_ok())
 }
