@@ -9,7 +9,7 @@ mod feed;
 mod frame;
 mod gate;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod vocabulary;
 mod walk;
 
@@ -49,8 +49,8 @@ pub enum Analysis {
 /// Analyses one statement with a full parser.
 pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
     match read(text, modes) {
-        Ok((tables, _)) if tables.is_empty() => Analysis::Not(Reason::NoTable),
-        Ok((tables, hint)) => Analysis::Cacheable { tables, hint },
+        Ok(Read { tables, .. }) if tables.is_empty() => Analysis::Not(Reason::NoTable),
+        Ok(Read { tables, hint, .. }) => Analysis::Cacheable { tables, hint },
         Err(reason) => Analysis::Not(reason),
     }
 }
@@ -59,7 +59,13 @@ pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
 ///
 /// A view may read no table at all.
 pub fn view_tables(definition: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
-    read(definition, modes).map(|(tables, _)| tables)
+    read(definition, modes).map(|read| read.tables)
+}
+
+/// The tables of a cacheable statement, once each, and how often tables are named in it.
+pub(crate) fn tables_named(text: &[u8], modes: Modes) -> Option<(Vec<TableName>, usize)> {
+    let Read { tables, named, .. } = read(text, modes).ok()?;
+    (!tables.is_empty()).then_some((tables, named))
 }
 
 /// Whether an expression without subqueries, such as a generated column's, is deterministic.
@@ -67,7 +73,15 @@ pub fn pure_expression(text: &[u8], modes: Modes) -> bool {
     expression(text, modes).is_ok_and(|tables| tables.is_empty())
 }
 
-fn read(text: &[u8], modes: Modes) -> Result<(Vec<TableName>, Option<Hint>), Reason> {
+/// What the parser's tree says.
+struct Read {
+    tables: Vec<TableName>,
+    /// How often tables are named; a self-join names one twice.
+    named: usize,
+    hint: Option<Hint>,
+}
+
+fn read(text: &[u8], modes: Modes) -> Result<Read, Reason> {
     let tokens = cut(text, modes)?;
     gate::check_select(text, &tokens)?;
     gate::check_words(text, modes, &tokens)?;
@@ -83,7 +97,8 @@ fn read(text: &[u8], modes: Modes) -> Result<(Vec<TableName>, Option<Hint>), Rea
     let mut parser = parser(fed);
     let query = parser.parse_query().map_err(reason)?;
     at_end(&parser)?;
-    Ok((walk::tables(&query, modes, census)?, hints.hint()))
+    let (tables, named) = walk::tables(&query, modes, census)?;
+    Ok(Read { tables, named, hint: hints.hint() })
 }
 
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {

@@ -22,7 +22,7 @@ use self::query::{Block, Filter, Group, Leaf, Parsed};
 use self::resolve::{Column, Names};
 use self::solve::{Fact, Known};
 use self::source::Source;
-use crate::analysis::{Analysis, analyse};
+use crate::analysis::tables_named;
 use crate::modes::{Modes, TableName};
 
 /// The most pins of one occurrence.
@@ -51,7 +51,8 @@ pub enum Condition {
     /// Equal to one of these: `=`, `IN`, `<=>`. A NULL among them, written or by parameter, is equal to NULL here.
     OneOf(Vec<Datum>),
     /// Between two bounds, each with whether it is itself included; at least one is there. Neither is NULL unless it is
-    /// a parameter, and then no row satisfies it.
+    /// a parameter, and then no row satisfies it. Where a text meets a number, which only parameters can bring about, the
+    /// servers choose one type for both and the column: then it says nothing.
     Between {
         /// The lower bound.
         low: Option<(Datum, bool)>,
@@ -143,10 +144,9 @@ pub fn row_reads(
     modes: Modes,
     columns_of: &dyn Fn(&TableName) -> Option<Arc<[String]>>,
 ) -> Option<RowReads> {
-    match analyse(text, modes) {
-        Analysis::Cacheable { tables, .. } => row_reads_of(text, modes, &tables, columns_of),
-        Analysis::Not(_) => None,
-    }
+    let (tables, named) = tables_named(text, modes)?;
+    let reads = row_reads_of(text, modes, &tables, columns_of)?;
+    (reads.occurrences.len() == named).then_some(reads)
 }
 
 /// The same for a statement that, or whose template, is known to be cacheable and to read exactly `tables`.

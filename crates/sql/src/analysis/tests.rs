@@ -21,7 +21,7 @@ fn tables(text: &str, modes: Modes) -> String {
 }
 
 /// Real statements and the tables they read, on both servers.
-const READ: &[(&str, &str)] = &[
+pub(crate) const READ: &[(&str, &str)] = &[
     // sysbench
     ("SELECT c FROM sbtest1 WHERE id=42", "sbtest1"),
     ("SELECT c FROM sbtest1 WHERE id BETWEEN 1 AND 100", "sbtest1"),

@@ -26,11 +26,12 @@ pub(super) struct Census {
     pub joins: usize,
 }
 
-/// The tables of a query.
-pub(super) fn tables(query: &Query, modes: Modes, census: Census) -> Result<Vec<TableName>, Reason> {
-    let mut walk = Walk { modes, tables: Vec::new(), scope: Vec::new(), census: Census::default() };
+/// The tables of a query, once each, and how often tables are named in it.
+pub(super) fn tables(query: &Query, modes: Modes, census: Census) -> Result<(Vec<TableName>, usize), Reason> {
+    let mut walk = Walk::new(modes);
     walk.query(query)?;
-    walk.found(census)
+    let named = walk.named;
+    Ok((walk.found(census)?, named))
 }
 
 /// The tables of an expression's subqueries.
@@ -39,7 +40,7 @@ pub(super) fn expression_tables(
     modes: Modes,
     census: Census,
 ) -> Result<Vec<TableName>, Reason> {
-    let mut walk = Walk { modes, tables: Vec::new(), scope: Vec::new(), census: Census::default() };
+    let mut walk = Walk::new(modes);
     walk.expression(expression)?;
     walk.found(census)
 }
@@ -47,6 +48,8 @@ pub(super) fn expression_tables(
 struct Walk {
     modes: Modes,
     tables: Vec<TableName>,
+    /// How often a table was named.
+    named: usize,
     census: Census,
     /// The common table expressions that can be seen from here, innermost last.
     scope: Vec<String>,
@@ -65,6 +68,10 @@ fn absent(absent: bool, what: &str) -> Done {
 }
 
 impl Walk {
+    fn new(modes: Modes) -> Self {
+        Walk { modes, tables: Vec::new(), named: 0, scope: Vec::new(), census: Census::default() }
+    }
+
     fn found(self, census: Census) -> Result<Vec<TableName>, Reason> {
         if self.census == census { Ok(self.tables) } else { Err(not("a keyword in the place of a name")) }
     }
@@ -318,6 +325,7 @@ impl Walk {
         if SYSTEM_SCHEMAS.iter().any(|system| schema.eq_ignore_ascii_case(system)) {
             return Err(Reason::SystemSchema(schema.to_ascii_lowercase()));
         }
+        self.named += 1;
         if !self.tables.contains(&table) {
             self.tables.push(table);
         }

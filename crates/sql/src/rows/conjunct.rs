@@ -38,11 +38,37 @@ pub(super) fn conjuncts(source: &Source<'_>, range: Range<usize>) -> Vec<Conjunc
 }
 
 fn split(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Conjunct<Named>>) {
-    if let Some(parts) = parts(source, range.clone()) {
-        for part in parts {
-            one(source, part, depth, out);
-        }
+    match parts(source, range.clone()) {
+        Some(parts) => parts.into_iter().for_each(|part| one(source, part, depth, out)),
+        None => out.extend(alternatives(source, range)),
     }
+}
+
+/// `a = 1 OR a = 2 OR a IN (3, 4)`: as good as one IN. OR binds less tightly than whatever else can stand in a condition,
+/// so each piece is an operand of it, if all of them match.
+fn alternatives(source: &Source<'_>, range: Range<usize>) -> Option<Conjunct<Named>> {
+    let mut named: Option<Named> = None;
+    let mut data = Vec::new();
+    let mut rejects_null = true;
+    let mut start = range.start;
+    while start < range.end {
+        let mut end = start;
+        while end < range.end && !source.word(end, "OR") {
+            end = source.closing(end).unwrap_or(end) + 1;
+        }
+        let mut pattern = Pattern { source, at: start, end };
+        let Conjunct::Is(column, Condition::OneOf(values), rejects) = pattern.conjunct()? else {
+            return None;
+        };
+        let same = named.get_or_insert_with(|| column.clone()) == &column;
+        data.extend(values);
+        rejects_null &= rejects;
+        if pattern.at != end || !same || data.len() > LIST_MAX || end + 1 == range.end {
+            return None;
+        }
+        start = end + 1;
+    }
+    Some(Conjunct::Is(named?, Condition::OneOf(data), rejects_null))
 }
 
 /// One conjunct; parentheses around the whole of it are opened.
@@ -151,6 +177,9 @@ impl Pattern<'_, '_> {
         if self.word("BETWEEN") {
             let low = self.bound()?;
             let high = self.word("AND").then(|| self.bound())??;
+            if is_text(&low) != is_text(&high) && !is_param(&low) && !is_param(&high) {
+                return None; // One type is chosen for all three operands.
+            }
             let condition = Condition::Between { low: Some((low, true)), high: Some((high, true)) };
             return Some(Conjunct::Is(column, condition, true));
         }
@@ -297,6 +326,14 @@ fn compared(column: Named, comparison: Comparison, literal: Datum) -> Option<Con
         }
     };
     Some(Conjunct::Is(column, condition, rejects_null))
+}
+
+fn is_text(datum: &Datum) -> bool {
+    matches!(datum, Datum::Text(_))
+}
+
+fn is_param(datum: &Datum) -> bool {
+    matches!(datum, Datum::Param(_))
 }
 
 fn integer(digits: &[u8], negative: bool) -> Option<Datum> {

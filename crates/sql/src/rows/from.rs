@@ -3,7 +3,6 @@
 use super::query::{Ends, Filter, Group, Leaf, Reader};
 use crate::TableName;
 use crate::token::Kind;
-use crate::words::is_in;
 
 /// Which rows of a join's operands are kept without a match.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -178,9 +177,9 @@ impl Reader<'_, '_> {
     fn index_list(&mut self) -> Option<()> {
         let close = self.source.closing(self.at)?;
         let inner = self.source.tokens.get(self.at + 1..close)?;
-        let listed = inner.iter().all(|token| {
-            token.is_name() && !is_in(token.of(self.source.text), &["SELECT"]) || token.is(b',')
-        });
+        let listed = inner
+            .iter()
+            .all(|token| (token.is_name() && !token.is_word(self.source.text, "SELECT")) || token.is(b','));
         self.at = close + 1;
         listed.then_some(())
     }

@@ -73,7 +73,8 @@ impl<'a> Source<'a> {
 
     /// Whether the word `at` is one of these keywords.
     pub fn any(&self, at: usize, words: &[&str]) -> bool {
-        self.stands_alone(at) && crate::words::is_in(self.bytes(at), words)
+        let word = self.bytes(at);
+        words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word)) && self.stands_alone(at)
     }
 
     /// The identifier `at`, without quotes, in its own case. A word has to be free to be a name, unless it follows a dot.

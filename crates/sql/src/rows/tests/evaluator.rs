@@ -116,6 +116,11 @@ impl Maker<'_> {
 
     fn truthy(&mut self, visible: &[usize], own: &[usize], depth: usize) -> Truthy {
         match self.random.next(20) {
+            0 if self.random.chance(50) => {
+                let column = self.column(own);
+                let mut equal = || Truthy::Compare(column.clone(), "=", self.literal());
+                Truthy::Or(vec![equal(), equal()])
+            }
             0 => Truthy::Or((0..2).map(|_| self.truthy(visible, own, depth)).collect()),
             1 => Truthy::Not(Box::new(self.truthy(visible, own, depth))),
             2 => self.all(visible, own, depth),
