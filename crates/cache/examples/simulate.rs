@@ -3,6 +3,8 @@
 //! Prints what was done; ends with an error at the first promise that is not kept, naming seed and step.
 #![allow(clippy::print_stdout, missing_docs)]
 
+#[path = "../tests/simulation/keyed.rs"]
+mod keyed;
 #[path = "../tests/simulation/oracle.rs"]
 mod oracle;
 #[path = "../tests/simulation/random.rs"]
@@ -25,14 +27,7 @@ fn main() -> Result<(), String> {
     let start = Instant::now();
     let mut sum = world::Summary::default();
     for seed in first..first + seeds {
-        let run = world::run(seed, steps, world::Broken::Nothing)?;
-        sum.hits += run.hits;
-        sum.stepwise_hits += run.stepwise_hits;
-        sum.forwarded += run.forwarded;
-        sum.commits += run.commits;
-        sum.restarts += run.restarts;
-        sum.refused_by_fence += run.refused_by_fence;
-        sum.refused_by_stamp += run.refused_by_stamp;
+        sum += world::run(seed, steps, world::Broken::Nothing)?;
     }
     println!("{sum:#?}\n{} steps in {:.1?}: every promise was kept", seeds * steps, start.elapsed());
     Ok(())

@@ -96,8 +96,7 @@
 //! | publish `applied` | Release `fetch_max`, after the stamps | who sees `applied >= p` sees every stamp up to `p` |
 //! | load `applied` | Acquire | meets it; this is how the lifter of a fence gets to see the stamps |
 //! | publish, load `visible` | Release, Acquire | whoever takes it as `valid_from` sends its statement after the probe was answered |
-//! | stamp and floor of a slot | Release store and RMW, in the order that `slots` argues; loaded with Acquire | as above |
-//! | move, load the base | Release, Acquire | whoever has a `valid_from` of the new generation sees it anyhow; who sees it sees the stamp on everything |
+//! | stamps, floor and base of slots | Release, in the order that `slots` argues; loaded with Acquire in the reverse | as above |
 //! | lift, load the oldest number | under a lock, SeqCst; Acquire | who sees that nothing older stands sees the stamps that all who lifted have seen |
 //! | publish, load liveness | Release, Acquire | who finds the stream live again, after a restart, sees the stamp on everything that the restart set before |
 //!
@@ -106,27 +105,19 @@
 //! # A new generation
 //!
 //! When the stream breaks, changes are missed. The next one begins at a position `G` above all that was
-//! ([`Freshness::restart`]): *everything* is stamped with `G`, then the base of the rows' stamps is moved to `G` and they are
-//! cleared, then `applied = G` is published, then the stream is said to live. Every `valid_from` read before
+//! ([`Freshness::restart`]): *everything* is stamped with `G`, then the rows' stamps are begun
+//! anew, then `applied = G` is published, then the stream is said to live. Every `valid_from` read before
 //! `applied = G` is below `G`, so no earlier fill, stored or still under way, is ever served.
 //!
 //! # Rows
 //!
-//! A dependency on a row is a slot in buckets of its own (`slots`), which argues why a reader never misses a stamp of one
-//! generation. Over generations, a check loads **the base first, then all stamps, and that of everything last**:
+//! A dependency on a row is a slot in buckets of its own, whose stamps are relative to the beginning of the generation: `slots`
+//! argues that no stamp is missed, neither when a row is forgotten for another nor when a new generation clears all. So
+//! to the rule a slot is a cell like the others, and the stamps of one check are loaded in any order.
 //!
-//! * An entry of this generation has `valid_from >= G`, which was read from `applied`, which was published after the base was
-//!   moved and the slots were cleared. So its check sees the new base and no stamp of before.
-//! * An entry of before has `valid_from < G`. Its check may see the base of before or the new one, and slots that
-//!   are of before, cleared, or stamped again relative to the new base, and may take any of these for another. If
-//!   none of what it sees is newer than the last generation's, it sees that generation as it was, and is right. If any
-//!   is, then it was written (Release) after everything was stamped with `G`; loading it (Acquire) lets the load of
-//!   everything's stamp, which comes later, find `G > valid_from`. Were that loaded first, or set last, the entry
-//!   would pass on a slot that was cleared of what killed it. (The simulation does both, to see them noticed.)
-//!
-//! A position at or below the base needs no stamp, for everything has a later one. One so far above it that a slot cannot tell it
-//! (2^51, which no stream reaches before it is begun anew) is stamped on everything, and so is a fence that a bucket cannot
-//! count. Among each other, the stamps of one check are loaded in any order.
+//! A position at or below the beginning needs no stamp, for everything has a later one. One so far above it that a slot
+//! cannot tell it (2^51, which no stream reaches before it is begun anew) is stamped on everything; and a fence that a bucket
+//! cannot count is raised on everything.
 //!
 //! # Fences by number: the `session` level
 //!
@@ -280,7 +271,8 @@ impl Freshness {
     /// Begins a new generation of the stream at `at`, which is above every position of the generations before: drops
     /// all that is stored or on its way, and publishes `applied`. Liveness is for the caller, afterwards.
     pub fn restart(&self, at: Position) {
-        self.slots.restart(at, || self.cells.raise_stamp(Dep::EVERYTHING, at));
+        self.cells.raise_stamp(Dep::EVERYTHING, at);
+        self.slots.restart(at);
         self.publish_applied(at);
     }
 
@@ -378,30 +370,22 @@ impl Freshness {
     /// [`Self::is_dead`] of dependencies that do not lie in one slice.
     #[inline]
     pub(crate) fn is_any_dead(&self, deps: impl Iterator<Item = Dep>, valid_from: Position) -> bool {
-        let base = self.slots.base();
-        with_everything(deps).any(|dep| self.stamp_above(base, dep) > valid_from)
+        with_everything(deps).any(|dep| self.stamp_of(dep) > valid_from)
     }
 
     /// The last known change to any of these, or to everything. The content of a servable entry has been the same
     /// since then, so a reader pinned to a snapshot at or after `P` may use it iff this, read after the check, is `<= P`.
     #[must_use]
     pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
-        let base = self.slots.base();
-        let stamps = with_everything(deps.iter().copied()).map(|dep| self.stamp_above(base, dep));
-        stamps.max().unwrap_or_default()
+        with_everything(deps.iter().copied()).map(|dep| self.stamp_of(dep)).max().unwrap_or_default()
     }
 
-    /// The last known change to this alone.
+    /// The last known change to this alone, or a later one.
     #[must_use]
-    pub fn stamp_of(&self, dep: Dep) -> Position {
-        self.stamp_above(self.slots.base(), dep)
-    }
-
-    /// The base was loaded before the stamps of all slots that are compared together.
     #[inline]
-    fn stamp_above(&self, base: Position, dep: Dep) -> Position {
+    pub fn stamp_of(&self, dep: Dep) -> Position {
         match dep.slot() {
-            Some(slot) => self.slots.stamp(slot, base),
+            Some(slot) => self.slots.stamp(slot),
             None => self.cells.stamp(dep),
         }
     }
@@ -467,10 +451,9 @@ impl Freshness {
     }
 }
 
-/// Everything comes last: who has seen a slot that a new generation has cleared sees its stamp on everything.
 #[inline]
 fn with_everything(deps: impl Iterator<Item = Dep>) -> impl Iterator<Item = Dep> {
-    deps.chain(std::iter::once(Dep::EVERYTHING))
+    std::iter::once(Dep::EVERYTHING).chain(deps)
 }
 
 #[cfg(test)]

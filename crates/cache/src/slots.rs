@@ -34,6 +34,15 @@
 //! The reader may miss stamps that are set while it looks. Those it need not find: the check is one point in
 //! time, its beginning ([`crate::freshness`]).
 //!
+//! # A new generation
+//!
+//! *First the base is moved to its beginning `G`, then all words and floors are cleared*, under the lock. A reader loads *the base last*,
+//! and adds it to what it found. If it found any word or floor as the clearing or the new generation left it (all of them
+//! stored with Release), it sees the new base, and so a stamp of `G` or later. That is never too little: nothing before `G`
+//! is later than `G`. If it found none, it found what the last generation knew, and adds that generation's base or
+//! a later one. That may be too much, and is harmless: until the clearing is done `applied < G`, so that what is
+//! compared with it is valid from before `G`, and everything is stamped with `G`.
+//!
 //! # Fences
 //!
 //! A bucket has one count for all its rows: a fence refuses what shares the bucket, for as long as the write takes, which
@@ -106,18 +115,12 @@ impl Slots {
         &buckets[slot.bucket as usize & (self.buckets - 1)]
     }
 
-    /// What positions are relative to. To be loaded before the stamps that it is given with.
+    /// At least the last stamp of this slot, and at least the base. The words, then the floor, then the base.
     #[inline]
-    pub(crate) fn base(&self) -> Position {
-        Position::new(self.base.load(Ordering::Acquire))
-    }
-
-    /// At least the last stamp of this slot, and at least the base.
-    #[inline]
-    pub(crate) fn stamp(&self, slot: Slot, base: Position) -> Position {
+    pub(crate) fn stamp(&self, slot: Slot) -> Position {
         let bucket = self.bucket(slot);
         let relative = newest(|word| bucket[word].load(Ordering::Acquire), slot.tag);
-        Position::new(base.get() + relative)
+        Position::new(self.base.load(Ordering::Acquire) + relative)
     }
 
     /// # Errors
@@ -140,11 +143,9 @@ impl Slots {
         Ok(())
     }
 
-    /// Moves the base and forgets all stamps, after `stamp_everything` has made up for it. The order is argued in
-    /// [`crate::freshness`].
-    pub(crate) fn restart(&self, at: Position, stamp_everything: impl FnOnce()) {
+    /// Moves the base and forgets all stamps, in this order.
+    pub(crate) fn restart(&self, at: Position) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        stamp_everything();
         if at.get() <= self.base.load(Ordering::Relaxed) {
             return;
         }

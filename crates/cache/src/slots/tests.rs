@@ -12,7 +12,7 @@ const fn slot(tag: u16) -> Slot {
 }
 
 fn stamp(slots: &Slots, tag: u16) -> u64 {
-    slots.stamp(slot(tag), slots.base()).get()
+    slots.stamp(slot(tag)).get()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_bucket_is_one_cache_line_and_buckets_do_not_overlap() {
         slots.raise_stamp(Slot { bucket, tag: 0 }, at(u64::from(bucket) + 1)).unwrap();
     }
     for (bucket, newest) in [(0, 1), (1, 2), (2, 0), (last, u64::from(last) + 1)] {
-        assert_eq!(slots.stamp(Slot { bucket, tag: 0 }, at(0)), at(newest), "{bucket}");
+        assert_eq!(slots.stamp(Slot { bucket, tag: 0 }), at(newest), "{bucket}");
     }
 }
 
@@ -46,7 +46,7 @@ fn what_cannot_be_told_or_counted_is_said() {
     let slots = Slots::new(0);
     assert_eq!(slots.raise_stamp(slot(1), at(POSITION_MAX)), Ok(()));
     assert_eq!(slots.raise_stamp(slot(2), at(POSITION_MAX + 1)), Err(Widen));
-    slots.restart(at(10), || {});
+    slots.restart(at(10));
     assert_eq!(slots.raise_stamp(slot(2), at(POSITION_MAX + 10)), Ok(()));
     for _ in 0..FENCES_MAX {
         assert_eq!(slots.raise_fence(slot(1)), Ok(()));
@@ -60,20 +60,19 @@ fn what_cannot_be_told_or_counted_is_said() {
     assert!(!slots.is_fenced(slot(5)));
 }
 
-/// Were the stamp on everything set after this, a reader between the two would find neither.
 #[test]
-fn a_new_generation_stamps_everything_first_and_keeps_the_fences() {
+fn a_new_generation_forgets_the_stamps_and_keeps_the_fences() {
     let slots = Slots::new(0);
     (1..=9).for_each(|tag| slots.raise_stamp(slot(tag), at(u64::from(tag))).unwrap());
     slots.raise_fence(slot(1)).unwrap();
-    slots.restart(at(100), || assert_eq!((slots.base(), stamp(&slots, 9), stamp(&slots, 1)), (at(0), 9, 2)));
+    slots.restart(at(100));
     assert_eq!((stamp(&slots, 9), stamp(&slots, 1)), (100, 100), "everything has this stamp");
     assert!(slots.is_fenced(slot(1)));
     slots.raise_stamp(slot(3), at(99)).unwrap();
     slots.raise_stamp(slot(4), at(101)).unwrap();
     assert_eq!((stamp(&slots, 3), stamp(&slots, 4)), (100, 101));
-    slots.restart(at(50), || {});
-    assert_eq!((slots.base(), stamp(&slots, 4)), (at(100), 101), "never back");
+    slots.restart(at(50));
+    assert_eq!(stamp(&slots, 4), 101, "never back");
 }
 
 /// What one bucket does, against a map that forgets nothing.
@@ -119,7 +118,7 @@ proptest! {
                 Do::Restart(on) => {
                     base = now + on;
                     now = base;
-                    slots.restart(at(base), || {});
+                    slots.restart(at(base));
                     stamps.clear();
                 }
             }
@@ -138,95 +137,109 @@ proptest! {
     }
 }
 
-/// One of the two steps that a stamp is made of.
-#[derive(Clone, Copy)]
+/// What is done to a bucket in one store.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
+    /// What the next two do is decided, under the lock.
     Plan(u16, u64),
     Raise,
     Write,
+    MoveBase,
+    Clear,
 }
+
+/// What a reader looks at beside the words of the bucket.
+const BASE: usize = WORDS;
+const LOADS: usize = WORDS + 1;
+const NEXT_BASE: u64 = 1000;
 
 /// A bucket of which a writer changes one word at a time, while a reader looks at one word at a time.
 struct Interleaved {
     bucket: [Cell<u64>; WORDS],
+    base: Cell<u64>,
     change: Cell<Change>,
     steps: Vec<Step>,
     /// How many steps the writer has done before each load.
-    schedule: [usize; WORDS],
+    schedule: [usize; LOADS],
     done: Cell<usize>,
     loads: Cell<usize>,
 }
 
 impl Interleaved {
-    fn write_until(&self, done: usize) {
-        for step in &self.steps[self.done.get()..done] {
-            let change = self.change.take();
-            match *step {
-                Step::Plan(tag, at) => {
-                    self.change.set(Change::plan(array::from_fn(|word| self.bucket[word].get()), tag, at));
-                    continue;
-                }
-                Step::Raise => self.bucket[0].set(self.bucket[0].get() + (change.raise << FENCE_BITS)),
-                Step::Write => {
-                    if let Some((word, value)) = change.write {
-                        self.bucket[word].set(value);
-                    }
-                }
+    fn step(&self, step: Step) {
+        let change = self.change.take();
+        match step {
+            Step::Plan(tag, at) => {
+                let bucket = array::from_fn(|word| self.bucket[word].get());
+                return self.change.set(Change::plan(bucket, tag, at - self.base.get()));
             }
-            self.change.set(change);
+            Step::Raise => self.bucket[0].set(self.bucket[0].get() + (change.raise << FENCE_BITS)),
+            Step::Write => change.write.into_iter().for_each(|(word, value)| self.bucket[word].set(value)),
+            Step::MoveBase => self.base.set(NEXT_BASE),
+            Step::Clear => self.bucket.iter().for_each(|word| word.set(0)),
         }
-        self.done.set(done);
+        self.change.set(change);
     }
 
     fn load(&self, word: usize) -> u64 {
-        self.write_until(self.schedule[self.loads.get()]);
+        let until = self.schedule[self.loads.get()];
+        self.steps[self.done.get()..until].iter().for_each(|step| self.step(*step));
+        self.done.set(until);
         self.loads.set(self.loads.get() + 1);
-        self.bucket[word].get()
+        self.bucket.get(word).unwrap_or(&self.base).get()
     }
 }
 
-fn floor_first(load: impl Fn(usize) -> u64, tag: u16) -> u64 {
-    let floor = load(0) >> FENCE_BITS;
-    let found = (1..WORDS).map(|word| position_of(load(word), tag)).max().unwrap_or(0);
-    if found == 0 { floor } else { found }
+type Read = fn(&dyn Fn(usize) -> u64, u16) -> u64;
+
+/// As [`Slots::stamp`] does it.
+fn in_order(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
+    newest(load, tag) + load(BASE)
 }
 
-/// Every way to spread `steps` over the loads.
-fn schedules(steps: usize) -> Vec<[usize; WORDS]> {
-    let mut all = vec![[0; WORDS]];
-    for load in 0..WORDS {
-        all = all
-            .into_iter()
-            .flat_map(|before| {
-                let from = if load == 0 { 0 } else { before[load - 1] };
-                (from..=steps).map(move |done| {
-                    let mut next = before;
-                    next[load] = done;
-                    next
-                })
-            })
-            .collect();
+fn base_first(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
+    load(BASE) + newest(load, tag)
+}
+
+fn floor_first(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
+    let floor = load(0) >> FENCE_BITS;
+    let found = (1..WORDS).map(|word| position_of(load(word), tag)).max().unwrap_or(0);
+    load(BASE) + if found == 0 { floor } else { found }
+}
+
+/// Every way to spread so many steps over the loads.
+fn schedules(steps: usize) -> Vec<[usize; LOADS]> {
+    let mut all = vec![[0; LOADS]];
+    for load in 0..LOADS {
+        let mut longer = Vec::new();
+        for before in all {
+            let from = if load == 0 { 0 } else { before[load - 1] };
+            longer.extend((from..=steps).map(|done| {
+                let mut schedule = before;
+                schedule[load] = done;
+                schedule
+            }));
+        }
+        all = longer;
     }
     all
 }
 
-/// How many interleavings of a reader with two stamps that evict, or raise what is read, let it miss an earlier stamp.
-fn missed(steps: [Step; 2], read: fn(&dyn Fn(usize) -> u64, u16) -> u64) -> usize {
-    let full = |word: usize| {
-        if word == 0 { 5 << FENCE_BITS } else { (word as u64) << POSITION_BITS | (10 + word as u64) }
+/// In how many interleavings with these steps a reader of a full bucket does not find what was stamped before.
+fn missed(steps: &[Step], read: Read) -> usize {
+    let full = |word: usize| match word as u64 {
+        0 => 5 << FENCE_BITS,
+        word => word << POSITION_BITS | (10 + word),
     };
-    let stamps = [[(8, 30), (9, 31)], [(8, 30), (1, 31)], [(1, 30), (8, 31)], [(8, 9), (9, 12)]];
-    let schedules = schedules(6);
     let mut missed = 0;
-    for stamps in stamps {
-        let steps: Vec<Step> =
-            stamps.iter().flat_map(|(tag, at)| [Step::Plan(*tag, *at), steps[0], steps[1]]).collect();
-        for (schedule, tag) in schedules.iter().flat_map(|schedule| (1..=7).map(move |tag| (schedule, tag))) {
+    for schedule in schedules(steps.len()) {
+        for tag in 1..=7 {
             let world = Interleaved {
                 bucket: array::from_fn(|word| Cell::new(full(word))),
+                base: Cell::new(0),
                 change: Cell::default(),
-                steps: steps.clone(),
-                schedule: *schedule,
+                steps: steps.to_vec(),
+                schedule,
                 done: Cell::new(0),
                 loads: Cell::new(0),
             };
@@ -236,16 +249,43 @@ fn missed(steps: [Step; 2], read: fn(&dyn Fn(usize) -> u64, u16) -> u64) -> usiz
     missed
 }
 
+/// Two stamps, which forget others, raise what is read, or come late.
+fn stamps([first, second]: [Step; 2]) -> Vec<Vec<Step>> {
+    let stamps = [[(8, 30), (9, 31)], [(8, 30), (1, 31)], [(1, 30), (8, 31)], [(8, 9), (9, 12)]];
+    let steps = |stamps: &[(u16, u64); 2]| {
+        stamps.iter().flat_map(|(tag, at)| [Step::Plan(*tag, *at), first, second]).collect()
+    };
+    stamps.iter().map(steps).collect()
+}
+
+/// A new generation, and its first stamps.
+fn restart([first, second]: [Step; 2]) -> Vec<Step> {
+    let stamp = |tag| [Step::Plan(tag, NEXT_BASE + 1), Step::Raise, Step::Write];
+    [first, second].into_iter().chain(stamp(8)).chain(stamp(1)).collect()
+}
+
 #[test]
 fn in_no_interleaving_does_a_reader_miss_what_was_stamped_before() {
-    assert_eq!(missed([Step::Raise, Step::Write], |load, tag| newest(load, tag)), 0);
+    for steps in stamps([Step::Raise, Step::Write]) {
+        assert_eq!(missed(&steps, in_order), 0);
+    }
+    assert_eq!(missed(&restart([Step::MoveBase, Step::Clear]), in_order), 0);
 }
 
 /// The test's test.
 #[test]
 fn in_any_other_order_it_does() {
-    assert!(missed([Step::Write, Step::Raise], |load, tag| newest(load, tag)) > 0);
-    assert!(missed([Step::Raise, Step::Write], |load, tag| floor_first(load, tag)) > 0);
+    let sum = |order, read| stamps(order).iter().map(|steps| missed(steps, read)).sum::<usize>();
+    assert!(
+        sum([Step::Write, Step::Raise], in_order) > 0,
+        "the floor is raised after the word is overwritten"
+    );
+    assert!(sum([Step::Raise, Step::Write], floor_first) > 0, "the floor is loaded first");
+    assert!(
+        missed(&restart([Step::Clear, Step::MoveBase]), in_order) > 0,
+        "cleared before the base is moved"
+    );
+    assert!(missed(&restart([Step::MoveBase, Step::Clear]), base_first) > 0, "the base is loaded first");
 }
 
 /// The table in the module's text.
@@ -268,7 +308,7 @@ fn precision() {
     for (rows, most) in SHARES {
         (stamped + 1..=rows).for_each(|row| slots.raise_stamp(of(row), at(row)).unwrap());
         stamped = rows;
-        let changed = OTHERS.filter(|row| slots.stamp(of(*row), at(0)) > at(0)).count();
+        let changed = OTHERS.filter(|row| slots.stamp(of(*row)) > at(0)).count();
         let share = 100.0 * changed as f64 / OTHERS.count() as f64;
         println!("{rows} {share:.2} %");
         assert!(share <= most, "{rows}: {share} %");

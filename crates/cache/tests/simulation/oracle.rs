@@ -5,25 +5,38 @@ use super::server::{Content, Server, Since, Version};
 /// What a read that begins now must not fall behind.
 #[derive(Clone, Copy, Debug)]
 pub struct Invocation {
-    /// The latest state that an acknowledged write or a finished read has shown anyone.
+    /// The latest state that an acknowledged write or a finished read has shown anyone; or this session, if it is one that
+    /// asks for no more.
     pub floor: u64,
     /// How far the stream was applied.
     pub applied: Version,
 }
 
+/// A client, by number.
+pub type Client = usize;
+pub const CLIENTS: usize = 4;
+
+/// Whether this client asks for the level `session`; the others ask for `strict`.
+pub const fn is_own_only(client: Client) -> bool {
+    client % 2 == 1
+}
+
 #[derive(Default)]
 pub struct Oracle {
     floor: u64,
+    own: [u64; CLIENTS],
 }
 
 impl Oracle {
-    pub const fn invoke(&self, applied: Version) -> Invocation {
-        Invocation { floor: self.floor, applied }
+    pub const fn invoke(&self, client: Client, applied: Version) -> Invocation {
+        let floor = if is_own_only(client) { self.own[client] } else { self.floor };
+        Invocation { floor, applied }
     }
 
-    /// A writer through us has got its OK.
-    pub fn acknowledged(&mut self, state: u64) {
+    /// A client that wrote through us has got its OK.
+    pub fn acknowledged(&mut self, client: Client, state: u64) {
         self.floor = self.floor.max(state);
+        self.own[client] = self.own[client].max(state);
     }
 
     /// A client has got an answer. Every read through us, hit or not: one consistent state, in which every write through us
@@ -31,7 +44,7 @@ impl Oracle {
     pub fn delivered(
         &mut self,
         server: &Server,
-        at: Invocation,
+        (client, at): (Client, Invocation),
         content: &Content,
         is_hit: bool,
     ) -> Result<(), String> {
@@ -50,7 +63,7 @@ impl Oracle {
         if from >= until {
             return Err(format!("no state was ever {content:?}"));
         }
-        self.floor = self.floor.max(from);
+        self.acknowledged(client, from);
         Ok(())
     }
 }

@@ -1,9 +1,14 @@
 //! A model of the upstream: what is written, in which order it is logged, when it becomes visible.
 
-/// Objects `0..TABLES` are tables; the last one is a view that reads one of the first two.
+/// Objects `0..TABLES` are tables; then comes a view that reads one of the first two, and the definition and the rows of
+/// the last table. What changes that table itself is known to change some of its rows, but not which.
 pub const TABLES: usize = 4;
+pub const KEYED: usize = TABLES - 1;
 pub const VIEW: usize = TABLES;
-pub const OBJECTS: usize = TABLES + 1;
+pub const ALTER: usize = VIEW + 1;
+pub const FIRST_ROW: usize = ALTER + 1;
+pub const ROWS: usize = 12;
+pub const OBJECTS: usize = FIRST_ROW + ROWS;
 
 /// The state of an object: 0 at first, then one more than the place in the log of what changed it last.
 pub type Version = u64;
@@ -89,6 +94,11 @@ impl Server {
         let mut reads: Vec<usize> = (0..OBJECTS).filter(|object| query & (1 << object) != 0).collect();
         if reads.contains(&VIEW) {
             reads.push(Self::view_target(self.version_of(VIEW)));
+        }
+        if reads.contains(&KEYED) {
+            reads.extend(ALTER..OBJECTS);
+        } else if reads.iter().any(|object| *object >= FIRST_ROW) {
+            reads.extend([KEYED, ALTER]);
         }
         reads.into_iter().map(|object| (object, self.version_of(object))).collect()
     }

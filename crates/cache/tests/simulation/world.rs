@@ -3,9 +3,10 @@
 //! Each step does one thing that a thread or a machine could do between any two things of others. The same seed gives
 //! the same run. [`Broken`] breaks one rule of the protocol at a time; the oracle must notice each.
 
-use super::oracle::{Invocation, Oracle};
+use super::keyed::{Keyed, Watch};
+use super::oracle::{CLIENTS, Client, Invocation, Oracle, is_own_only};
 use super::random::Random;
-use super::server::{Content, OBJECTS, Server, TABLES, VIEW, Version};
+use super::server::{ALTER, Content, FIRST_ROW, KEYED, OBJECTS, ROWS, Server, TABLES, VIEW, Version};
 use freshet_cache::{Cache, Dep, Fence, Fences, Fill, Freshness, Insert, Key, Lookup, Position, TableDeps};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,9 +42,33 @@ pub enum Broken {
     RestartWithoutStamp,
     /// Hits do not ask whether the stream is live.
     LivenessIgnored,
+    /// `applied` is published before the slots of rows are stamped.
+    SlotsAfterApplied,
+    /// A watch is used while a write is under way that does not know of it.
+    WatchBeforeSettled,
+    /// A watch is used for what is valid from before it was born.
+    BornIgnored,
+    /// A watch is born at what is published as applied, not at what the applier has begun with.
+    BornAtApplied,
+    /// A new generation clears the slots, publishes `applied`, and stamps everything later.
+    EverythingLate,
+    /// Hits of the level `session` ignore all fences.
+    FencesIgnored,
+    /// Nor do they ask what hits have shown.
+    ShownByHitsIgnored,
+    /// The oldest fence is read after the stamps.
+    OldestFenceLate,
 }
 
-pub const ALL_BROKEN: [Broken; 14] = [
+pub const ALL_BROKEN: [Broken; 22] = [
+    Broken::SlotsAfterApplied,
+    Broken::WatchBeforeSettled,
+    Broken::BornIgnored,
+    Broken::BornAtApplied,
+    Broken::EverythingLate,
+    Broken::FencesIgnored,
+    Broken::ShownByHitsIgnored,
+    Broken::OldestFenceLate,
     Broken::ValidFromReceived,
     Broken::ValidFromApplied,
     Broken::ValidFromVisible,
@@ -70,6 +95,47 @@ pub struct Summary {
     pub restarts: u64,
     pub refused_by_fence: u64,
     pub refused_by_stamp: u64,
+    /// Of the hits, those on single rows that were made step by step, and those on what was fenced.
+    pub row_hits: u64,
+    pub fenced_hits: u64,
+}
+
+impl std::ops::AddAssign for Summary {
+    fn add_assign(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.stepwise_hits += other.stepwise_hits;
+        self.forwarded += other.forwarded;
+        self.commits += other.commits;
+        self.restarts += other.restarts;
+        self.refused_by_fence += other.refused_by_fence;
+        self.refused_by_stamp += other.refused_by_stamp;
+        self.row_hits += other.row_hits;
+        self.fenced_hits += other.fenced_hits;
+    }
+}
+
+/// How often things happen: each seed has its own, so that what is rare in one world is frequent in another.
+struct Rates {
+    writes_one_in: u64,
+    restarts_one_in: u64,
+    stalls_one_in: u64,
+    /// Of so many transactions one changes the definition of the keyed table.
+    alters_one_in: u64,
+    /// The share of the reads and of the other transactions that are of single rows, in percent.
+    rows: u64,
+}
+
+impl Rates {
+    fn new(random: &mut Random) -> Self {
+        let mut one_of = |choices: [u64; 3]| choices[random.below(3) as usize];
+        Self {
+            writes_one_in: one_of([1, 3, 10]),
+            restarts_one_in: one_of([4, 10, 50]),
+            stalls_one_in: one_of([2, 5, 20]),
+            alters_one_in: one_of([5, 30, 100]),
+            rows: one_of([30, 60, 95]),
+        }
+    }
 }
 
 const HEARTBEAT_GOOD_MS: u64 = 30;
@@ -86,6 +152,7 @@ enum Stage {
 }
 
 struct Writer {
+    client: Client,
     objects: Vec<usize>,
     through_us: bool,
     fence: Option<Fence>,
@@ -94,6 +161,7 @@ struct Writer {
 
 /// A miss on its way. Each of its parts is done in a step of its own.
 struct Miss {
+    client: Client,
     query: u32,
     at: Invocation,
     valid_from: Option<Position>,
@@ -104,9 +172,20 @@ struct Miss {
 
 /// A check that is done one load at a time.
 struct Check {
+    client: Client,
     at: Invocation,
     stored: Stored,
-    loads: Vec<(Dep, bool)>,
+    loads: Vec<Load>,
+    /// What stood in the way of a client that is refused by no fence.
+    ignores: bool,
+    was_fenced: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Load {
+    Oldest,
+    Fence(Dep),
+    Stamp(Dep),
 }
 
 #[derive(Clone)]
@@ -114,11 +193,20 @@ struct Stored {
     valid_from: Position,
     deps: Vec<Dep>,
     content: Content,
+    fences_raised: u64,
 }
 
 struct Remembered {
     version: Version,
     valid_from: Position,
+}
+
+/// What the applier does next with the transaction that it has begun with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Applying {
+    Nothing,
+    Begun,
+    Stamping,
 }
 
 pub struct World {
@@ -127,6 +215,7 @@ pub struct World {
     /// Whether commits become visible in the order of the log (`binlog_order_commits`).
     ordered: bool,
     random: Random,
+    rates: Rates,
     server: Server,
     oracle: Oracle,
     freshness: Arc<Freshness>,
@@ -138,8 +227,16 @@ pub struct World {
     generation: u64,
     received: Version,
     applied: Version,
+    keyed: Keyed,
+    applying: Applying,
     to_stamp: Vec<Dep>,
-    applying: bool,
+    /// Stamps that are set after `applied` was published, which is wrong.
+    too_late: Vec<Dep>,
+    is_stalled: bool,
+    /// What those see of everything's stamp for whom a new generation has not set it yet, which is wrong.
+    everything_before: Option<Position>,
+    /// For each client, a bound on the fences of the writes that it was shown.
+    shown: [u64; CLIENTS],
     probe: Option<Version>,
     writers: Vec<Writer>,
     to_settle: Vec<(Fence, Version)>,
@@ -162,15 +259,20 @@ pub fn run(seed: u64, steps: u64, broken: Broken) -> Result<Summary, String> {
 impl World {
     fn new(seed: u64, broken: Broken) -> Self {
         let mut random = Random::new(seed);
-        let freshness = Arc::new(Freshness::with_hash_seed(seed));
+        let (bucket_bits, tag_bits) = (random.below(3) as u32, 2 + random.below(6) as u32);
+        let freshness = Arc::new(Freshness::with_row_bits(seed, bucket_bits, tag_bits));
+        let deps: [TableDeps; OBJECTS] =
+            std::array::from_fn(|object| freshness.table("s", &object.to_string()));
         let size = 4096 << random.below(4);
         Self {
             broken,
             outsiders: random.one_in(2),
             ordered: !random.one_in(3),
             cache: Cache::with_hash_seed(Arc::clone(&freshness), size, size, seed),
-            deps: std::array::from_fn(|object| freshness.table("s", &object.to_string())),
+            keyed: Keyed::new(deps[KEYED]),
+            deps,
             freshness,
+            rates: Rates::new(&mut random),
             random,
             server: Server::new(),
             oracle: Oracle::default(),
@@ -180,8 +282,12 @@ impl World {
             generation: 0,
             received: 0,
             applied: 0,
+            applying: Applying::Nothing,
             to_stamp: Vec::new(),
-            applying: false,
+            too_late: Vec::new(),
+            is_stalled: false,
+            everything_before: None,
+            shown: [0; CLIENTS],
             probe: None,
             writers: Vec::new(),
             to_settle: Vec::new(),
@@ -195,7 +301,8 @@ impl World {
 
     fn step(&mut self) -> Result<(), String> {
         match self.random.below(100) {
-            0..2 => self.begin_write(),
+            0..2 if self.random.one_in(self.rates.writes_one_in) => self.begin_write(),
+            0..2 => self.begin_check(),
             2..6 => self.log_write(),
             6..10 => self.make_visible(),
             10..15 => self.acknowledge(),
@@ -206,10 +313,11 @@ impl World {
             38..54 => return self.read(),
             54..74 => return self.advance_miss(),
             74..96 => return self.advance_check(),
+            96 if self.random.one_in(2) => self.keyed.watch(self.birth()),
             96 => self.pass_time(),
             97 => self.hear(),
             98 => drop(self.cache.sweep(10)),
-            _ if self.random.one_in(10) => self.break_or_mend(),
+            _ if self.random.one_in(self.rates.restarts_one_in) => self.break_or_mend(),
             _ => self.begin_check(),
         }
         Ok(())
@@ -223,27 +331,55 @@ impl World {
         Key { environment: 0, text: query }
     }
 
-    fn invoke(&self) -> Invocation {
-        let applied = self.freshness.applied().get() & ((1 << GENERATION_SHIFT) - 1);
-        self.oracle.invoke(applied)
+    fn applied(&self) -> Version {
+        self.freshness.applied().get() & ((1 << GENERATION_SHIFT) - 1)
+    }
+
+    fn pick_client(&mut self) -> Client {
+        self.random.below(CLIENTS as u64) as Client
+    }
+
+    /// Where the applier is, in whatever it does there, so that all that comes later is stamped for a new watch.
+    fn birth(&self) -> Position {
+        if self.broken == Broken::BornAtApplied {
+            self.freshness.applied()
+        } else {
+            self.position(self.applied)
+        }
     }
 
     // Writers.
 
     /// What a change of this stamps, and a write to it fences.
-    fn dep_of(&self, object: usize) -> Dep {
-        if object == VIEW { self.deps[object].definition } else { self.deps[object].rows }
+    fn touched(&mut self, object: usize) -> Vec<Dep> {
+        match object {
+            VIEW => vec![self.deps[object].definition],
+            KEYED | ALTER | FIRST_ROW.. => self.keyed.touched(&self.freshness, object, &mut self.random),
+            _ => vec![self.deps[object].rows],
+        }
+    }
+
+    fn pick_objects(&mut self) -> Vec<usize> {
+        let count = 1 + self.random.below(3);
+        let is_of_rows = self.random.below(100) < self.rates.rows;
+        let mut objects: Vec<usize> = match self.random.below(8) {
+            _ if self.random.one_in(self.rates.alters_one_in) => vec![ALTER],
+            0 if is_of_rows => vec![0, self.pick_row()],
+            _ if is_of_rows => (0..count).map(|_| self.pick_row()).collect(),
+            0 => vec![VIEW],
+            _ => (0..2).map(|_| self.random.below(TABLES as u64) as usize).collect(),
+        };
+        objects.sort_unstable();
+        objects.dedup();
+        objects
+    }
+
+    fn pick_row(&mut self) -> usize {
+        FIRST_ROW + self.random.below(ROWS as u64) as usize
     }
 
     fn begin_write(&mut self) {
-        let wanted = if self.random.one_in(8) {
-            vec![VIEW]
-        } else {
-            let first = self.random.below(TABLES as u64) as usize;
-            let mut both = vec![first, self.random.below(TABLES as u64) as usize];
-            both.dedup();
-            both
-        };
+        let wanted = self.pick_objects();
         let is_free = wanted.iter().all(|object| !self.server.locked[*object]);
         if self.writers.len() == WRITERS_MAX || !is_free {
             return;
@@ -252,13 +388,18 @@ impl World {
         let through_us = !self.outsiders || wanted == [VIEW] || self.random.one_in(2);
         let fence = through_us.then(|| self.raise(&wanted, Broken::FenceAfterSend)).flatten();
         wanted.iter().for_each(|object| self.server.locked[*object] = true);
-        self.writers.push(Writer { objects: wanted, through_us, fence, stage: Stage::Sent });
+        let client = self.pick_client();
+        self.writers.push(Writer { client, objects: wanted, through_us, fence, stage: Stage::Sent });
     }
 
-    fn raise(&self, objects: &[usize], unless: Broken) -> Option<Fence> {
-        let deps: Vec<Dep> = objects.iter().map(|object| self.dep_of(*object)).collect();
-        let is_raised = self.broken != Broken::NoFence && self.broken != unless;
-        is_raised.then(|| self.freshness.fence(deps))
+    /// The fence holds the ticket under which it was decided what it stands on.
+    fn raise(&mut self, objects: &[usize], unless: Broken) -> Option<Fence> {
+        if self.broken == Broken::NoFence || self.broken == unless {
+            return None;
+        }
+        let ticket = self.keyed.ticket();
+        let deps: Vec<Dep> = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        Some(self.freshness.fence(deps).holding(ticket))
     }
 
     fn pick_writer(&mut self, wanted: fn(Stage) -> bool) -> Option<usize> {
@@ -300,14 +441,20 @@ impl World {
         if self.broken == Broken::FenceAfterSend {
             writer.fence = self.raise(&writer.objects, Broken::NoFence);
         }
-        self.oracle.acknowledged(state);
+        self.oracle.acknowledged(writer.client, state);
+        self.answered(writer.client);
         if self.broken != Broken::FenceLiftedAtOk {
             self.to_settle.extend(writer.fence.map(|fence| (fence, version)));
         }
     }
 
+    /// The server has answered this client: what it was shown is under one of these fences, or applied.
+    fn answered(&mut self, client: Client) {
+        self.shown[client] = self.freshness.fences_raised();
+    }
+
     fn settle(&mut self) {
-        let applied = self.invoke().applied;
+        let applied = self.applied();
         self.to_settle.retain(|(_, version)| *version > applied);
     }
 
@@ -318,26 +465,42 @@ impl World {
         self.received += Version::from(is_more);
     }
 
-    /// One stamp, or the publication of `applied`.
+    /// The beginning of a transaction, a look at what is to be stamped, one stamp, or the publication of `applied`.
     fn apply(&mut self) {
         if let Some(dep) = self.to_stamp.pop() {
             self.freshness.stamp(dep, self.position(self.applied));
             return;
         }
-        if self.applying {
-            self.applying = false;
-            self.freshness.publish_applied(self.position(self.applied));
-        } else if self.applied < self.received {
-            let objects = &self.server.log[self.applied as usize].objects;
-            self.to_stamp = objects.iter().map(|object| self.dep_of(*object)).collect();
-            self.applied += 1;
-            if objects.contains(&VIEW) && self.broken == Broken::CatalogUntilTold {
-                self.catalog = None;
+        match self.applying {
+            Applying::Nothing if self.applied < self.received && !self.is_stalled => {
+                self.applied += 1;
+                self.applying = Applying::Begun;
             }
-            self.applying = self.broken != Broken::StampAfterApplied;
-            if !self.applying {
+            Applying::Nothing => {}
+            Applying::Begun => self.begin_stamping(),
+            Applying::Stamping => {
+                self.applying = Applying::Nothing;
                 self.freshness.publish_applied(self.position(self.applied));
+                std::mem::swap(&mut self.to_stamp, &mut self.too_late);
             }
+        }
+    }
+
+    fn begin_stamping(&mut self) {
+        let objects = self.server.log[self.applied as usize - 1].objects.clone();
+        self.to_stamp = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        if objects.contains(&VIEW) && self.broken == Broken::CatalogUntilTold {
+            self.catalog = None;
+        }
+        if objects.contains(&ALTER) {
+            // What rests on the watches goes with the definition's stamp.
+            self.keyed.forget();
+        }
+        self.applying = Applying::Stamping;
+        if self.broken == Broken::SlotsAfterApplied {
+            (self.too_late, self.to_stamp) = self.to_stamp.iter().partition(|dep| is_row(**dep));
+        } else if self.broken == Broken::StampAfterApplied {
+            self.too_late = std::mem::take(&mut self.to_stamp);
         }
     }
 
@@ -349,6 +512,8 @@ impl World {
     }
 
     fn pass_time(&mut self) {
+        self.everything_before = None;
+        self.is_stalled = self.random.one_in(self.rates.stalls_one_in);
         self.now_ms += self.random.below(12);
     }
 
@@ -365,55 +530,88 @@ impl World {
         if !self.connected {
             self.proven_until_ms = 0;
             self.freshness.lives_until(0);
-            return;
+            if self.random.one_in(2) {
+                return;
+            }
+            self.connected = true;
         }
         self.generation += 1;
         self.summary.restarts += 1;
         self.received = self.server.log.len() as Version;
         self.applied = self.received;
-        (self.to_stamp, self.applying) = (Vec::new(), false);
+        (self.to_stamp, self.too_late, self.applying) = (Vec::new(), Vec::new(), Applying::Nothing);
+        self.keyed.forget();
         let begin = self.position(self.applied);
-        if self.broken != Broken::RestartWithoutStamp {
-            self.freshness.stamp(Dep::EVERYTHING, begin);
+        if self.broken == Broken::EverythingLate {
+            self.everything_before = Some(self.freshness.stamp_of(Dep::EVERYTHING));
         }
-        self.freshness.publish_applied(begin);
+        if self.broken == Broken::RestartWithoutStamp {
+            self.freshness.publish_applied(begin);
+        } else {
+            self.freshness.restart(begin);
+        }
         self.hear();
     }
 
     // Readers.
 
     fn pick_query(&mut self) -> u32 {
+        if self.random.below(100) < self.rates.rows {
+            let (one, other) = (self.pick_row(), self.pick_row());
+            let beside = [0, 0, 1 << other, 0b1][self.random.below(4) as usize];
+            // Some rows are asked for more often, so that there are hits.
+            return 1 << (FIRST_ROW + (one - FIRST_ROW) % 4) | beside;
+        }
         let masks = [0b1, 0b10, 0b100, 0b11, 0b1100, 1 << VIEW, 1 << VIEW | 0b100, 0b1111];
         masks[self.random.below(masks.len() as u64) as usize]
     }
 
     fn read(&mut self) -> Result<(), String> {
-        let query = self.pick_query();
-        let at = self.invoke();
+        let (query, client) = (self.pick_query(), self.pick_client());
+        let at = self.invoke(client);
         let now_ms = if self.broken == Broken::LivenessIgnored { 0 } else { self.now_ms };
-        match self.cache.get(Self::key(&query.to_le_bytes()), now_ms, Fences::Refuse, |entry| {
-            decode(&entry.body.to_vec())
-        }) {
-            Lookup::Hit(content) => {
+        let fences = if self.ignores_fences(client) { Fences::Ignore } else { Fences::Refuse };
+        let found = self.cache.get(Self::key(&query.to_le_bytes()), now_ms, fences, |entry| {
+            (decode(&entry.body.to_vec()), entry.fences_raised)
+        });
+        match found {
+            Lookup::Hit((content, fences_raised)) => {
                 self.summary.hits += 1;
-                return self.hit(at, &content);
+                return self.hit((client, at), &content, fences_raised);
             }
             Lookup::Fenced => self.summary.refused_by_fence += 1,
             Lookup::Stale { .. } => self.summary.refused_by_stamp += 1,
             Lookup::Miss | Lookup::NotLive => {}
         }
         if self.misses.len() < READERS_MAX {
-            let miss = Miss { query, at, valid_from: None, deps: None, content: None, delivered: false };
-            self.misses.push(miss);
+            let (valid_from, deps, content) = (None, None, None);
+            self.misses.push(Miss { client, query, at, valid_from, deps, content, delivered: false });
         }
         Ok(())
     }
 
-    fn hit(&mut self, at: Invocation, content: &Content) -> Result<(), String> {
+    fn invoke(&self, client: Client) -> Invocation {
+        self.oracle.invoke(client, self.applied())
+    }
+
+    fn ignores_fences(&self, client: Client) -> bool {
+        let is_applied = self.freshness.oldest_fence() > self.shown[client];
+        is_own_only(client) && (is_applied || self.broken == Broken::FencesIgnored)
+    }
+
+    /// A hit shows its client what its fill was shown.
+    fn shown_by_hit(&mut self, client: Client, fences_raised: u64) {
+        if self.broken != Broken::ShownByHitsIgnored {
+            self.shown[client] = self.shown[client].max(fences_raised);
+        }
+    }
+
+    fn hit(&mut self, to: (Client, Invocation), content: &Content, fences_raised: u64) -> Result<(), String> {
         if self.now_ms >= self.proven_until_ms {
             return Err("a hit while the stream was not proven live".to_owned());
         }
-        self.oracle.delivered(&self.server, at, content, true)
+        self.shown_by_hit(to.0, fences_raised);
+        self.oracle.delivered(&self.server, to, content, true)
     }
 
     fn advance_miss(&mut self) -> Result<(), String> {
@@ -436,7 +634,7 @@ impl World {
         if miss.valid_from.is_none() && !late && !deps_first {
             miss.valid_from = Some(self.valid_from());
         } else if miss.deps.is_none() {
-            miss.deps = Some(self.resolve(miss.query));
+            miss.deps = Some(self.resolve(miss.query, miss.valid_from));
         } else if miss.content.is_some() {
             if miss.delivered || self.random.one_in(2) {
                 self.store(miss);
@@ -453,7 +651,8 @@ impl World {
     fn deliver(&mut self, miss: &mut Miss) -> Result<(), String> {
         let Some(content) = miss.content.as_ref().filter(|_| !miss.delivered) else { return Ok(()) };
         miss.delivered = true;
-        self.oracle.delivered(&self.server, miss.at, content, false)
+        self.answered(miss.client);
+        self.oracle.delivered(&self.server, (miss.client, miss.at), content, false)
     }
 
     fn valid_from(&self) -> Position {
@@ -465,9 +664,18 @@ impl World {
         }
     }
 
-    fn resolve(&mut self, query: u32) -> Vec<Dep> {
+    fn resolve(&mut self, query: u32, valid_from: Option<Position>) -> Vec<Dep> {
+        let valid_from = valid_from.unwrap_or_else(|| self.freshness.valid_from());
+        let settled_or = self.broken == Broken::WatchBeforeSettled;
+        let born_or = self.broken == Broken::BornIgnored;
+        let is_usable =
+            |watch: &Watch| (watch.is_settled() || settled_or) && (watch.is_born(valid_from) || born_or);
         let mut deps = Vec::new();
         for object in (0..OBJECTS).filter(|object| query & (1 << object) != 0) {
+            if object >= FIRST_ROW {
+                deps.extend(self.keyed.read(&self.freshness, object, is_usable));
+                continue;
+            }
             deps.extend([self.deps[object].definition, self.deps[object].rows]);
             if object == VIEW {
                 let target = Server::view_target(self.view_version());
@@ -507,7 +715,8 @@ impl World {
             cost_us: self.random.below(1000) as u32,
         };
         if self.cache.insert(Self::key(&miss.query.to_le_bytes()), fill) == Insert::Stored {
-            let stored = Stored { valid_from, deps: deps.clone(), content: content.clone() };
+            let fences_raised = self.freshness.fences_raised();
+            let stored = Stored { valid_from, deps: deps.clone(), content: content.clone(), fences_raised };
             self.stored.insert(miss.query, stored);
         }
     }
@@ -515,19 +724,24 @@ impl World {
     // The check of the cache, load by load, so that others come in between.
 
     fn begin_check(&mut self) {
-        let query = self.pick_query();
+        let (query, client) = (self.pick_query(), self.pick_client());
         let Some(stored) = self.stored.get(&query).filter(|_| self.freshness.is_live(self.now_ms)) else {
             return;
         };
-        let all = || std::iter::once(Dep::EVERYTHING).chain(stored.deps.iter().copied());
-        let mut loads: Vec<(Dep, bool)> = match self.broken {
-            Broken::StampBeforeFence => all().flat_map(|dep| [(dep, true), (dep, false)]).collect(),
-            Broken::StampsBetweenFences => all().flat_map(|dep| [(dep, false), (dep, true)]).collect(),
-            _ => all().map(|dep| (dep, false)).chain(all().map(|dep| (dep, true))).collect(),
+        let deps: Vec<Dep> = std::iter::once(Dep::EVERYTHING).chain(stored.deps.iter().copied()).collect();
+        let (fences, stamps) = (deps.iter().copied().map(Load::Fence), deps.iter().copied().map(Load::Stamp));
+        let both = || fences.clone().zip(stamps.clone());
+        let mut loads: Vec<Load> = match self.broken {
+            Broken::StampBeforeFence => both().flat_map(|(fence, stamp)| [stamp, fence]).collect(),
+            Broken::StampsBetweenFences => both().flat_map(|(fence, stamp)| [fence, stamp]).collect(),
+            _ => fences.chain(stamps).collect(),
         };
+        let oldest_at = if self.broken == Broken::OldestFenceLate { loads.len() } else { 0 };
+        loads.insert(oldest_at, Load::Oldest);
         loads.reverse();
-        let stored = stored.clone();
-        self.checks.push(Check { at: self.invoke(), stored, loads });
+        let (stored, at) = (stored.clone(), self.invoke(client));
+        let ignores = self.broken == Broken::OldestFenceLate && is_own_only(client);
+        self.checks.push(Check { client, at, stored, loads, ignores, was_fenced: false });
     }
 
     fn advance_check(&mut self) -> Result<(), String> {
@@ -536,24 +750,50 @@ impl World {
             return Ok(());
         }
         let index = self.random.below(self.checks.len() as u64) as usize;
-        let check = &mut self.checks[index];
-        // The pair is (dependency, is this the load of the stamp).
-        let refused = match check.loads.pop() {
-            Some((dep, true)) => self.freshness.stamp_of(dep) > check.stored.valid_from,
-            Some((dep, false)) => self.freshness.is_fenced(dep),
-            None => return self.end_check(index),
+        let Some(load) = self.checks[index].loads.pop() else { return self.end_check(index) };
+        let is_refused = match load {
+            Load::Oldest => self.load_oldest(index),
+            Load::Stamp(dep) => self.stamp_of(dep) > self.checks[index].stored.valid_from,
+            Load::Fence(dep) => {
+                let (is_fenced, check) = (self.freshness.is_fenced(dep), &mut self.checks[index]);
+                check.was_fenced |= is_fenced;
+                is_fenced && !check.ignores
+            }
         };
-        if refused {
+        if is_refused {
             self.checks.swap_remove(index);
         }
         Ok(())
     }
 
-    fn end_check(&mut self, index: usize) -> Result<(), String> {
-        let check = self.checks.swap_remove(index);
-        self.summary.stepwise_hits += 1;
-        self.oracle.delivered(&self.server, check.at, &check.stored.content, true)
+    /// What the client was shown is looked at when the check begins: it waits for one answer after the other.
+    fn load_oldest(&mut self, index: usize) -> bool {
+        let ignores = self.ignores_fences(self.checks[index].client);
+        let check = &mut self.checks[index];
+        let must_ignore = check.ignores && check.was_fenced;
+        check.ignores = ignores;
+        must_ignore && !ignores
     }
+
+    fn stamp_of(&self, dep: Dep) -> Position {
+        match self.everything_before {
+            Some(before) if dep == Dep::EVERYTHING => before,
+            _ => self.freshness.stamp_of(dep),
+        }
+    }
+
+    fn end_check(&mut self, index: usize) -> Result<(), String> {
+        let Check { client, at, stored, was_fenced, .. } = self.checks.swap_remove(index);
+        self.summary.stepwise_hits += 1;
+        self.summary.row_hits += u64::from(stored.deps.iter().any(|dep| is_row(*dep)));
+        self.summary.fenced_hits += u64::from(was_fenced);
+        self.shown_by_hit(client, stored.fences_raised);
+        self.oracle.delivered(&self.server, (client, at), &stored.content, true)
+    }
+}
+
+fn is_row(dep: Dep) -> bool {
+    dep.index() >> 31 == 1
 }
 
 fn encode(content: &Content) -> Vec<u8> {
