@@ -12,8 +12,8 @@
 //! `used()` counts all blocks that hold something, with their links, large bodies in whole pages, slots, hash chains,
 //! ghosts, and large bodies that were evicted while a hit still copies them. It is reserved before it is taken and
 //! released after it is given back, so it exceeds `size()` at no moment; only when the size goes down it takes
-//! [`Cache::resize`] the time to evict. Outside of it are the cells ([`Freshness::FIXED_BYTES`]), the empty shards and the
-//! counters (about 20 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
+//! [`Cache::resize`] the time to evict. Outside of it are the cells and slots ([`Freshness::FIXED_BYTES`], of which most is
+//! taken only as rows change), the empty shards and the counters (about 20 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
 //! one chunk (136 KiB) per shard and one block in 32, and the rest of the last page of each shard's arrays (12 KiB).
 //!
 //! So the process holds little more than that: after the sizes of results changed from hundreds of bytes to tens of

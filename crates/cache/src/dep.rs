@@ -41,7 +41,7 @@ impl Dep {
 pub(crate) struct Slot {
     /// Below two to the power of [`BUCKET_BITS`].
     pub(crate) bucket: u32,
-    /// Below two to the power of [`TAG_BITS`].
+    /// Above 0, below two to the power of [`TAG_BITS`].
     pub(crate) tag: u16,
 }
 
@@ -49,10 +49,8 @@ impl Slot {
     /// The slot of a hash, of which so many bits of each part are used; no more than there are.
     pub(crate) fn of(hash: u64, (bucket_bits, tag_bits): (u32, u32)) -> Self {
         let bits = |hash: u64, bits: u32| (hash & ((1 << bits) - 1)) as u32;
-        Self {
-            bucket: bits(hash >> 32, bucket_bits.min(BUCKET_BITS)),
-            tag: bits(hash, tag_bits.min(TAG_BITS)) as u16,
-        }
+        let tag = bits(hash, tag_bits.min(TAG_BITS)).max(1) as u16;
+        Self { bucket: bits(hash >> 32, bucket_bits.min(BUCKET_BITS)), tag }
     }
 
     pub(crate) const fn dep(self) -> Dep {

@@ -146,7 +146,9 @@ fn resident_memory_stays_within_the_bound_and_is_given_back() {
     const LARGE_ONES: &[Range<usize>] = &[20_000..60_000];
     const MIXED: &[Range<usize>] =
         &[50..400, 50..400, 50..400, 400..5000, 400..5000, 5000..50_000, 100_000..LEN_MAX];
+    let nothing = resident_bytes();
     let freshness = Arc::new(Freshness::new());
+    assert!(resident_bytes() < nothing + (8 << 20), "the cells, and hardly anything of the slots");
     freshness.lives_until(u64::MAX);
     let before = resident_bytes();
     let cache = Arc::new(Cache::new(freshness, SIZE, 4 << 20));

@@ -13,7 +13,7 @@ mod world;
 use world::{ALL_BROKEN, Broken, Summary, run};
 
 const STEPS: u64 = 5_000;
-const RARE_SEED: u64 = 201;
+const RARE_SEED: u64 = 3458;
 
 #[test]
 fn every_promise_is_kept() {
@@ -21,8 +21,8 @@ fn every_promise_is_kept() {
     for seed in 0..60 {
         sum += run(seed, STEPS, Broken::Nothing).unwrap();
     }
-    assert!(sum.hits > 1000 && sum.stepwise_hits > 1000 && sum.refused_by_fence > 300, "{sum:?}");
-    assert!(sum.restarts > 60 && sum.row_hits > 500 && sum.fenced_hits > 50, "{sum:?}");
+    assert!(sum.hits > 1000 && sum.stepwise_hits > 300 && sum.refused_by_fence > 300, "{sum:?}");
+    assert!(sum.restarts > 60 && sum.row_hits > 80 && sum.fenced_hits > 10, "{sum:?}");
 }
 
 #[test]
@@ -32,14 +32,13 @@ fn the_same_seed_gives_the_same_run() {
     }
 }
 
-/// The tests' test: whatever rule is broken, some seed shows it. `StampsBetweenFences` takes millions of steps, so the seed
-/// that showed it is named.
+/// The tests' test: whatever rule is broken, some seed shows it. `BornAtApplied` takes millions of steps, so the seed that
+/// showed it is named.
 #[test]
 fn every_broken_rule_is_noticed() {
     for broken in ALL_BROKEN {
-        let (first, steps) =
-            if broken == Broken::StampsBetweenFences { (RARE_SEED, 10_000) } else { (0, STEPS) };
-        let noticed = (first..first + 400).find_map(|seed| run(seed, steps, broken).err());
+        let first = if broken == Broken::BornAtApplied { RARE_SEED } else { 0 };
+        let noticed = (first..first + 400).find_map(|seed| run(seed, 2 * STEPS, broken).err());
         assert!(noticed.is_some(), "{broken:?} went unnoticed");
     }
 }
