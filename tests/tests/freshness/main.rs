@@ -8,6 +8,7 @@ mod isolation;
 mod neighbours;
 mod never;
 mod rights;
+mod rows;
 mod shadows;
 mod steps;
 mod stored_code;

@@ -1,0 +1,299 @@
+//! Precision: what a write has nothing to do with stays in memory, and what it has to do with does not.
+//!
+//! Each line of the table is a SELECT, writes that its answer must survive, and writes that must be seen at once. That the
+//! answer survived shows in the counters: it comes from memory again, and nothing was stored in between.
+
+use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run, status};
+use freshet_tests::{Freshet, Server, with_each};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+const SCHEMA: &str = "fresh_precise";
+
+const SETUP: &[&str] = &[
+    "CREATE TABLE t (id INT PRIMARY KEY, k INT, c VARCHAR(40), d DATE, m DATETIME(3), n DECIMAL(8,2), \
+     u BIGINT UNSIGNED, b VARBINARY(20), e ENUM('x','y'), KEY (k)) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+    "INSERT INTO t VALUES \
+     (1,10,'one','2024-01-01','2024-01-01 10:00:00',1.50,1,'aa','x'), \
+     (2,20,'two','2024-02-01','2024-02-01 10:00:00',2.50,2,'bb','y'), \
+     (3,30,'three','2024-03-01','2024-03-01 10:00:00',3.50,NULL,'cc','x'), \
+     (4,NULL,NULL,NULL,NULL,NULL,18446744073709551615,NULL,NULL)",
+    "CREATE TABLE o (id INT PRIMARY KEY, t_id INT, q INT, KEY (t_id))",
+    "INSERT INTO o VALUES (1,1,5),(2,1,6),(3,2,7)",
+    "CREATE TABLE p (a INT, b INT, v INT, PRIMARY KEY (a, b)) PARTITION BY HASH (a) PARTITIONS 3",
+    "INSERT INTO p VALUES (1,1,0),(1,2,0),(2,1,0)",
+    "CREATE TABLE g (id INT PRIMARY KEY, a INT, twice INT AS (a * 2) VIRTUAL, kept INT AS (a * 3) STORED, z INT)",
+    "INSERT INTO g (id, a, z) VALUES (1,1,0),(2,2,0)",
+    "CREATE TABLE mark (id INT PRIMARY KEY, n INT)",
+    "INSERT INTO mark VALUES (1,0)",
+];
+
+struct Line {
+    read: &'static str,
+    keeps: &'static [&'static str],
+    drops: &'static [&'static str],
+}
+
+const fn line(read: &'static str, keeps: &'static [&'static str], drops: &'static [&'static str]) -> Line {
+    Line { read, keeps, drops }
+}
+
+const LINES: &[Line] = &[
+    line(
+        "SELECT c FROM t WHERE id = 1",
+        &[
+            "UPDATE t SET k = k + 1 WHERE id = 1",
+            "UPDATE t SET c = 'other' WHERE id = 2",
+            "UPDATE t SET c = 'by k' WHERE k = 20",
+            "INSERT INTO t (id, c) VALUES (7, 'new')",
+            "DELETE FROM t WHERE id = 7",
+            "UPDATE o SET q = 0",
+        ],
+        &[
+            "UPDATE t SET c = 'changed' WHERE id = 1",
+            "UPDATE t SET id = 11 WHERE id = 1",
+            "INSERT INTO t (id, c) VALUES (1, 'back')",
+            "UPDATE t SET c = CONCAT(c, '!')",
+            "REPLACE INTO t (id, c) VALUES (1, 'replaced')",
+            "INSERT INTO t (id, c) VALUES (1, '') ON DUPLICATE KEY UPDATE c = 'on duplicate'",
+            "DELETE FROM t WHERE id = 1",
+        ],
+    ),
+    line(
+        "SELECT id FROM t WHERE id IN (1, 3) AND k > 0",
+        &["UPDATE t SET k = -1 WHERE id = 2", "UPDATE t SET c = 'x' WHERE id = 3"],
+        &["UPDATE t SET k = -1 WHERE id = 3", "DELETE FROM t WHERE id = 1"],
+    ),
+    line(
+        "SELECT COUNT(*) FROM t WHERE id BETWEEN 100 AND 199",
+        &[
+            "INSERT INTO t (id) VALUES (200)",
+            "INSERT INTO t (id) VALUES (99)",
+            "UPDATE t SET id = 201 WHERE id = 200",
+            "DELETE FROM t WHERE id = 99",
+            "INSERT INTO t (id) VALUES (-1),(5000)",
+        ],
+        &[
+            "INSERT INTO t (id) VALUES (100)",
+            "INSERT INTO t (id) VALUES (199),(150)",
+            "UPDATE t SET id = 151 WHERE id = 201",
+            "UPDATE t SET id = 202 WHERE id = 151",
+            "DELETE FROM t WHERE id < 160",
+        ],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(q) FROM o WHERE t_id = 1",
+        &[
+            "UPDATE o SET q = 8 WHERE id = 3",
+            "INSERT INTO o VALUES (4, 2, 1)",
+            "UPDATE o SET t_id = 3 WHERE t_id = 2",
+        ],
+        &[
+            "INSERT INTO o VALUES (5, 1, 1)",
+            "UPDATE o SET t_id = 1 WHERE id = 3",
+            "DELETE FROM o WHERE id = 2",
+        ],
+    ),
+    line(
+        "SELECT t.c, o.q FROM t JOIN o ON o.t_id = t.id WHERE t.id = 1 ORDER BY o.id",
+        &[
+            "UPDATE o SET q = 9 WHERE t_id = 2",
+            "UPDATE t SET c = 'z' WHERE id = 3",
+            "INSERT INTO o VALUES (6, 3, 1)",
+        ],
+        &[
+            "UPDATE o SET q = 9 WHERE t_id = 1",
+            "INSERT INTO o VALUES (7, 1, 1)",
+            "UPDATE t SET c = 'y' WHERE id = 1",
+        ],
+    ),
+    line(
+        "SELECT t.id FROM t LEFT JOIN o ON o.t_id = t.id WHERE t.id = 3 AND o.id IS NULL",
+        &["UPDATE o SET q = 1 WHERE id = 1", "INSERT INTO o VALUES (8, 1, 1)"],
+        &["INSERT INTO o VALUES (9, 3, 1)", "DELETE FROM o WHERE id = 9", "DELETE FROM t WHERE id = 3"],
+    ),
+    line(
+        "SELECT id FROM t WHERE c = 'Two'",
+        &["UPDATE t SET c = 'uno' WHERE id = 1", "INSERT INTO t (id, c) VALUES (20, 'twos')"],
+        &[
+            "INSERT INTO t (id, c) VALUES (21, 'TWO')",
+            "UPDATE t SET c = 'two  ' WHERE id = 1",
+            "UPDATE t SET c = 'twó' WHERE id = 3",
+            "DELETE FROM t WHERE c = 'tWo'",
+        ],
+    ),
+    line(
+        "SELECT id FROM t WHERE c LIKE 'th%'",
+        &["UPDATE t SET c = 'uno' WHERE id = 1", "INSERT INTO t (id, c) VALUES (20, 'towards')"],
+        &["INSERT INTO t (id, c) VALUES (21, 'THen')", "UPDATE t SET c = 'tree' WHERE id = 3"],
+    ),
+    line(
+        "SELECT id FROM t WHERE k IS NULL",
+        &["UPDATE t SET k = 5 WHERE id = 1", "INSERT INTO t (id, k) VALUES (30, 0)"],
+        &[
+            "UPDATE t SET k = NULL WHERE id = 1",
+            "INSERT INTO t (id) VALUES (31)",
+            "UPDATE t SET k = 0 WHERE id = 4",
+        ],
+    ),
+    line(
+        "SELECT id FROM t WHERE d BETWEEN '2024-01-15' AND '2024-02-15'",
+        &["UPDATE t SET d = '2023-12-31' WHERE id = 1", "INSERT INTO t (id, d) VALUES (40, '2024-06-01')"],
+        &["INSERT INTO t (id, d) VALUES (41, '2024-02-15')", "UPDATE t SET d = '2024-01-15' WHERE id = 1"],
+    ),
+    line(
+        "SELECT id FROM t WHERE m >= '2024-02-01 00:00:00' AND m < '2024-02-02 00:00:00'",
+        &[
+            "UPDATE t SET m = '2024-02-02 00:00:00' WHERE id = 1",
+            "INSERT INTO t (id, m) VALUES (42, '2024-01-31 23:59:59.999')",
+        ],
+        &["UPDATE t SET m = '2024-02-01 23:59:59.999' WHERE id = 1", "UPDATE t SET m = NULL WHERE id = 2"],
+    ),
+    line(
+        "SELECT id FROM t WHERE n = 2.5",
+        &["UPDATE t SET n = 2.51 WHERE id = 1", "INSERT INTO t (id, n) VALUES (43, -2.5)"],
+        &["UPDATE t SET n = 2.5 WHERE id = 3", "UPDATE t SET n = 0 WHERE id = 2"],
+    ),
+    line(
+        "SELECT id FROM t WHERE u = 18446744073709551615",
+        &["UPDATE t SET u = 9223372036854775807 WHERE id = 1", "UPDATE t SET u = NULL WHERE id = 2"],
+        &["UPDATE t SET u = 18446744073709551615 WHERE id = 1", "UPDATE t SET u = 0 WHERE id = 4"],
+    ),
+    line(
+        "SELECT v FROM p WHERE a = 1 AND b = 2",
+        &[
+            "UPDATE p SET v = 1 WHERE a = 1 AND b = 1",
+            "UPDATE p SET v = 1 WHERE a = 2",
+            "INSERT INTO p VALUES (1,3,0)",
+        ],
+        &["UPDATE p SET v = 2 WHERE a = 1 AND b = 2", "UPDATE p SET b = 9 WHERE a = 1 AND b = 2"],
+    ),
+    line(
+        "SELECT twice, kept FROM g WHERE id = 1",
+        &["UPDATE g SET a = 5 WHERE id = 2"],
+        &["UPDATE g SET a = 7 WHERE id = 1"],
+    ),
+    line(
+        "SELECT a.id, (SELECT MAX(q) FROM o WHERE o.t_id = 2) FROM t a WHERE a.id = 2",
+        &["UPDATE o SET q = 100 WHERE t_id = 1", "UPDATE t SET c = '' WHERE id = 1"],
+        &["UPDATE o SET q = 100 WHERE t_id = 2", "UPDATE t SET id = 22 WHERE id = 2"],
+    ),
+    line(
+        "SELECT c FROM t WHERE id = 1 UNION ALL SELECT c FROM t WHERE id = 2",
+        &["UPDATE t SET c = 'u' WHERE id = 3"],
+        &["UPDATE t SET c = 'u' WHERE id = 1", "UPDATE t SET c = 'u' WHERE id = 2"],
+    ),
+    line(
+        "SELECT s.c FROM (SELECT c FROM t WHERE id = 1) s",
+        &["UPDATE t SET c = 'u' WHERE id = 3"],
+        &["UPDATE t SET c = 'v' WHERE id = 1"],
+    ),
+    line(
+        "SELECT MAX(k) FROM t",
+        &["UPDATE t SET c = 'nothing to do with it'", "UPDATE t SET d = NULL WHERE id = 1"],
+        &["UPDATE t SET k = 1000 WHERE id = 1", "DELETE FROM t WHERE id = 1"],
+    ),
+];
+
+#[test]
+fn a_write_drops_what_it_concerns_and_nothing_else() {
+    with_each(|server, freshet| {
+        let mut failures = Vec::new();
+        for line in LINES {
+            for around in [false, true] {
+                failures.extend(failures_of(server, freshet, line, around));
+            }
+        }
+        assert!(failures.is_empty(), "{:?}:\n{}", server.flavor, failures.join("\n"));
+    });
+}
+
+struct Trial<'a> {
+    direct: Conn,
+    reader: Conn,
+    writer: Conn,
+    counted: Counted,
+    counter: Conn,
+    marks: u32,
+    line: &'a Line,
+}
+
+fn failures_of(server: &Server, freshet: &Freshet, line: &Line, around: bool) -> Vec<String> {
+    let mut direct = fresh_schema(server, SCHEMA);
+    run(&mut direct, SETUP);
+    let target = if around { &server.target } else { freshet.target() };
+    let mut trial = Trial {
+        direct,
+        reader: connect(freshet.target(), SCHEMA),
+        writer: connect(target, SCHEMA),
+        counted: Counted::of(freshet),
+        counter: freshet.target().connect(),
+        marks: 0,
+        line,
+    };
+    let mut failures = Vec::new();
+    for write in line.keeps {
+        failures.extend(trial.kept(write, freshet).err());
+    }
+    for write in line.drops {
+        failures.extend(trial.dropped(write, around).err());
+    }
+    let way = if around { "around" } else { "through" };
+    failures.into_iter().map(|why| format!("{} [{way}]: {why}", line.read)).collect()
+}
+
+impl Trial<'_> {
+    /// The answer is still the one that was stored before.
+    fn kept(&mut self, write: &str, freshet: &Freshet) -> Result<(), String> {
+        self.settle_watches();
+        self.counted.prime(&mut self.reader, self.line.read);
+        let stored = status(&mut self.counter, "Qcache_inserts");
+        run(&mut self.writer, &[write]);
+        self.await_stream();
+        let stored_since_mark = status(&mut self.counter, "Qcache_inserts");
+        let got = self.counted.prime(&mut self.reader, self.line.read);
+        self.same(write, &got)?;
+        let stored_after = status(&mut self.counter, "Qcache_inserts");
+        let kept = !freshet.is_there() || stored_after == stored_since_mark;
+        if kept { Ok(()) } else { Err(format!("{write} has dropped it ({stored}, {stored_after})")) }
+    }
+
+    /// The answer is the new one, at once if the write went through Freshet.
+    fn dropped(&mut self, write: &str, around: bool) -> Result<(), String> {
+        self.settle_watches();
+        let before = self.counted.prime(&mut self.reader, self.line.read);
+        run(&mut self.writer, &[write]);
+        if around {
+            self.await_stream();
+        }
+        let got = answer(&mut self.reader, self.line.read);
+        self.same(write, &got)?;
+        if got == before { Err(format!("{write} changes nothing: a mistake in the table")) } else { Ok(()) }
+    }
+
+    fn same(&mut self, write: &str, got: &Answer) -> Result<(), String> {
+        let truth = answer(&mut self.direct, self.line.read);
+        if *got == truth { Ok(()) } else { Err(format!("after {write}: {got:?} instead of {truth:?}")) }
+    }
+
+    /// What is read by rows for the first time waits for the writes that are under way: a first reading may be kept by the
+    /// whole table. Forgetting it makes the next one a reading by rows.
+    fn settle_watches(&mut self) {
+        let _ = answer(&mut self.reader, self.line.read);
+        self.await_stream();
+        run(&mut self.counter, &["RESET QUERY CACHE"]);
+    }
+
+    /// Waits until the stream has brought everything up to now.
+    fn await_stream(&mut self) {
+        self.marks += 1;
+        let mark = self.marks;
+        self.direct.query_drop(format!("UPDATE mark SET n = {mark} WHERE id = 1")).expect("the mark is set");
+        let shows = |conn: &mut Conn| {
+            answer(conn, "SELECT n FROM mark WHERE id = 1") == Ok(vec![vec![mark.to_string()]])
+        };
+        eventually("the mark is seen", || shows(&mut self.reader).then_some(()));
+        // Its binlog position has been passed too, not only its row been read.
+        self.counted.prime(&mut self.reader, "SELECT n FROM mark WHERE id = 1");
+    }
+}
