@@ -246,7 +246,7 @@ impl Trial<'_> {
     /// The answer is still the one that was stored before.
     fn kept(&mut self, write: &str, freshet: &Freshet) -> Result<(), String> {
         self.settle_watches();
-        self.counted.prime(&mut self.reader, self.line.read);
+        let _ = self.counted.prime(&mut self.reader, self.line.read);
         let stored = status(&mut self.counter, "Qcache_inserts");
         run(&mut self.writer, &[write]);
         self.await_stream();
@@ -294,6 +294,6 @@ impl Trial<'_> {
         };
         eventually("the mark is seen", || shows(&mut self.reader).then_some(()));
         // Its binlog position has been passed too, not only its row been read.
-        self.counted.prime(&mut self.reader, "SELECT n FROM mark WHERE id = 1");
+        let _ = self.counted.prime(&mut self.reader, "SELECT n FROM mark WHERE id = 1");
     }
 }
