@@ -144,8 +144,8 @@ const LINES: &[Line] = &[
     line(
         "SELECT id FROM t WHERE m >= '2024-02-01 00:00:00' AND m < '2024-02-02 00:00:00'",
         &[
-            "UPDATE t SET m = '2024-02-02 00:00:00' WHERE id = 1",
-            "INSERT INTO t (id, m) VALUES (42, '2024-01-31 23:59:59.999')",
+            "UPDATE t SET m = '2024-02-02 01:00:00' WHERE id = 1",
+            "INSERT INTO t (id, m) VALUES (42, '2024-01-31 23:00:00.001')",
         ],
         &["UPDATE t SET m = '2024-02-01 23:59:59.999' WHERE id = 1", "UPDATE t SET m = NULL WHERE id = 2"],
     ),
