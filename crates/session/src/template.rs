@@ -12,7 +12,7 @@ use tracing::debug;
 
 use crate::fences::{Reading, Sources, reading};
 use crate::qualify::qualify;
-use crate::rows::Named;
+use crate::rows::{Named, Tables};
 
 /// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates; one that
 /// writes its literals in forms that the tokeniser does not take out starts the shard anew at the bound.
@@ -34,7 +34,7 @@ pub(crate) struct Template {
     /// What it may do to the session and to data.
     pub(crate) effects: Effects,
     /// Every table it names, if its answers may be cached: a session's temporary tables may stand in their place.
-    pub(crate) tables: Vec<Named>,
+    pub(crate) tables: Tables,
 }
 
 /// Whether a template's answers may be cached.
@@ -126,27 +126,27 @@ async fn analyse(
 ) -> Template {
     let catalog_version = behind.1.catalog_version();
     let mut effects = freshet_sql::effects(text, modes);
-    let mut tables = Vec::new();
+    let mut tables = Tables::default();
     let verdict = match freshet_sql::analyse(text, modes) {
         Analysis::Not(reason) => {
             effects = look_up_reads(effects, schema, behind).await;
             Verdict::Never(reason.text())
         }
-        Analysis::Cacheable { tables: named, .. } => match resolve(named, schema) {
+        Analysis::Cacheable { tables: written, named, .. } => match resolve(&written, schema) {
             None => Verdict::Never("no default schema".to_owned()),
-            Some(named) => {
-                match look_up(named, behind.1).await {
-                    Ok(known) => tables = known,
+            Some(full) => {
+                match look_up(full, behind.1).await {
+                    Ok(known) => tables = Tables { written, known, named },
                     Err(why) => {
                         return Template { catalog_version, verdict: Verdict::NotNow(why), effects, tables };
                     }
                 }
-                if tables.iter().any(|table| table.info.runs_unknown_code) {
+                if tables.known.iter().any(|table| table.info.runs_unknown_code) {
                     effects = effects.running_unknown_code();
                 } else {
                     effects.reads = Reads::NOTHING;
                 }
-                verdict_over(&tables)
+                verdict_over(&tables.known)
             }
         },
     };
@@ -167,11 +167,12 @@ async fn look_up_reads(effects: Effects, schema: Option<&str>, behind: (&Freshne
 }
 
 /// Each name with its schema; `None` if one has none.
-fn resolve(named: Vec<TableName>, schema: Option<&str>) -> Option<Vec<(String, String)>> {
-    named
-        .into_iter()
-        .map(|table| Some((table.schema.or_else(|| schema.map(str::to_owned))?, table.name)))
-        .collect()
+fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<(String, String)>> {
+    let full = |table: &TableName| {
+        let schema = table.schema.as_deref().or(schema)?;
+        Some((schema.to_owned(), table.name.clone()))
+    };
+    written.iter().map(full).collect()
 }
 
 /// What is known of each of these, or why that cannot be told now.

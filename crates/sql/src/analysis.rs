@@ -39,6 +39,8 @@ pub enum Analysis {
     Cacheable {
         /// Every table and view named anywhere in it, once each; names of common table expressions are not among them.
         tables: Vec<TableName>,
+        /// How often tables and views are named; a self-join names one twice.
+        named: usize,
         /// The hint in its first SELECT.
         hint: Option<Hint>,
     },
@@ -50,7 +52,7 @@ pub enum Analysis {
 pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
     match read(text, modes) {
         Ok(Read { tables, .. }) if tables.is_empty() => Analysis::Not(Reason::NoTable),
-        Ok(Read { tables, hint, .. }) => Analysis::Cacheable { tables, hint },
+        Ok(Read { tables, named, hint }) => Analysis::Cacheable { tables, named, hint },
         Err(reason) => Analysis::Not(reason),
     }
 }

@@ -88,7 +88,7 @@ fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option
         _ => hint != Some(Hint::NoCache),
     };
     let temporary = &session.state.temporary;
-    let hidden = template.tables.iter().any(|table| temporary.shadow(&table.schema, &table.name));
+    let hidden = template.tables.known.iter().any(|table| temporary.shadow(&table.schema, &table.name));
     let proven = session.state.unproven.is_empty();
     session.key_but_for_temporary_tables().filter(|_| wanted && !hidden && proven)
 }

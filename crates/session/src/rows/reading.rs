@@ -30,6 +30,17 @@ impl Named {
     }
 }
 
+/// The tables and views that the statements of a template name.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    /// As the statement writes them, each once.
+    pub(crate) written: Vec<TableName>,
+    /// The same, and what is known of each.
+    pub(crate) known: Vec<Named>,
+    /// How often they are named altogether.
+    pub(crate) named: usize,
+}
+
 /// A statement as it was read.
 #[derive(Clone, Copy)]
 pub(crate) struct Statement<'a> {
@@ -41,13 +52,13 @@ pub(crate) struct Statement<'a> {
 /// What an answer to `statement`, which names `tables`, depends on if it is asked for now. `valid_from` was read before.
 pub(crate) fn deps_of_reading(
     statement: Statement<'_>,
-    tables: &[Named],
+    tables: &Tables,
     valid_from: Position,
     (freshness, watches): (&Freshness, &Watches),
 ) -> Vec<Dep> {
     let mut deps = Deps { freshness, watches, valid_from, all: Vec::new() };
     let told = occurrences(statement, tables);
-    for (at, table) in tables.iter().enumerate() {
+    for (at, table) in tables.known.iter().enumerate() {
         let readings = told.as_ref().map(|told| told.iter().filter(|(of, _)| *of == at));
         let by_rows = readings.is_some_and(|mut readings| deps.add_rows(table, &mut readings));
         if !by_rows {
@@ -60,13 +71,17 @@ pub(crate) fn deps_of_reading(
 }
 
 /// For each naming of a table, which of `tables` it is and what is read of it; `None` if the statement cannot be told.
-fn occurrences(statement: Statement<'_>, tables: &[Named]) -> Option<Vec<(usize, Option<Reading>)>> {
-    let find = |table: &TableName| tables.iter().position(|named| named.is(table, statement.schema));
-    let columns_of = |table: &TableName| tables.get(find(table)?)?.columns.clone();
-    let reads: RowReads = freshet_sql::row_reads(statement.text, statement.modes, &columns_of)?;
+fn occurrences(statement: Statement<'_>, tables: &Tables) -> Option<Vec<(usize, Option<Reading>)>> {
+    let Tables { written, known, named } = tables;
+    let find = |table: &TableName| known.iter().position(|named| named.is(table, statement.schema));
+    let columns_of = |table: &TableName| known.get(find(table)?)?.columns.clone();
+    let reads: RowReads = freshet_sql::row_reads_of(statement.text, statement.modes, written, &columns_of)?;
+    if reads.occurrences.len() != *named {
+        return None; // Two readers of one text disagree.
+    }
     let at: Vec<usize> =
         reads.occurrences.iter().map(|occurrence| find(&occurrence.table)).collect::<Option<_>>()?;
-    let infos: Vec<Arc<TableInfo>> = at.iter().map(|at| Arc::clone(&tables[*at].info)).collect();
+    let infos: Vec<Arc<TableInfo>> = at.iter().map(|at| Arc::clone(&known[*at].info)).collect();
     let readings = plan(&reads, &infos);
     (readings.len() == at.len()).then(|| at.into_iter().zip(readings).collect())
 }
