@@ -61,6 +61,10 @@
 //! stream's lag, as all that outsiders do; redefinitions through us are fenced. To close it, store what rests on a view only
 //! after `applied` has passed the answer of a probe that was asked after the result was complete.
 //!
+//! The same holds for what a statement is taken to write because of triggers and of functions behind views: between the
+//! definition of one, through us or around us, and the moment when the stream has told of it, a statement of another
+//! session is fenced by the definition before, and what the new one writes is seen when its own event is applied.
+//!
 //! # Fences: the `strict` level
 //!
 //! A write through us raises a fence on what it may change *before its bytes are written to a socket*, and the

@@ -33,6 +33,8 @@ mod ours;
 
 mod effects;
 
+mod body;
+
 mod request;
 
 mod key;
@@ -49,6 +51,7 @@ mod rows;
 
 pub use analysis::{Analysis, analyse, pure_expression, view_tables};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
+pub use body::{Body, body};
 pub use effects::{Effects, Temporary, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};

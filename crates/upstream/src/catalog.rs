@@ -37,7 +37,7 @@ use closure::Reach;
 
 pub use foreign_keys::{ForeignKey, ForeignKeys};
 pub(crate) use rules::table_refusal;
-pub use table_info::{ColumnInfo, Name, TableInfo, TableKind};
+pub use table_info::{ColumnInfo, Name, TableInfo, TableKind, Triggers};
 
 /// More tables than this are not remembered at once: then all are forgotten and read anew when
 /// they are asked for. At some 1 KiB each that is 100 MiB.

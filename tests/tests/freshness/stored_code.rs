@@ -163,3 +163,126 @@ fn a_prepared_select_of_a_view_whose_function_writes() {
         freshet.stop();
     }
 }
+
+const AUDITED: &[&str] = &[
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO t VALUES (1,10),(2,20)",
+    "CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, what INT)",
+    "CREATE TABLE total (n INT)",
+    "INSERT INTO total VALUES (0)",
+    "CREATE TABLE other (a INT)",
+    "INSERT INTO other VALUES (7)",
+    "CREATE TABLE child (id INT PRIMARY KEY)",
+    "CREATE TRIGGER ta AFTER UPDATE ON t FOR EACH ROW BEGIN DECLARE n INT DEFAULT 0; SET n = NEW.v; \
+     IF n > 0 THEN INSERT INTO log (what) VALUES (n); END IF; DO SLEEP(0.25); END",
+    "CREATE TRIGGER la AFTER INSERT ON log FOR EACH ROW UPDATE total SET n = n + 1",
+];
+
+/// A table whose triggers keep a log: what they write is fenced while they run, nothing else is, and the session that
+/// wrote is answered from memory as before.
+#[test]
+fn triggers_that_are_understood() {
+    with_each(|server, freshet| {
+        run(&mut fresh_schema(server, "stored_audit"), AUDITED);
+        let mut counted = Counted::of(freshet);
+        let mut reader = connect(freshet.target(), "stored_audit");
+        let mut writer = connect(freshet.target(), "stored_audit");
+        let log = "SELECT COUNT(*) FROM log";
+        let total = "SELECT n FROM total";
+        let other = "SELECT a FROM other";
+        // A definition that was just made is settled before the trial begins.
+        run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+        let before = [log, total, other].map(|read| counted.prime(&mut reader, read));
+        let _ = counted.prime(&mut writer, other);
+        thread::scope(|scope| {
+            let writing = scope.spawn(|| run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]));
+            thread::sleep(WRITTEN);
+            if freshet.is_there() {
+                assert_eq!(counted.hits_of(&mut reader, log, 1), 0, "the log is fenced");
+                assert_eq!(counted.hits_of(&mut reader, total, 1), 0, "and what its own trigger writes");
+                assert_eq!(counted.hits_of(&mut reader, ONE, 1), 0, "and the table itself");
+                assert_eq!(counted.hits_of(&mut reader, other, 3), 3, "but no other table");
+            }
+            writing.join().unwrap();
+        });
+        let after = [log, total, other].map(|read| answer(&mut reader, read));
+        assert!(before[0] != after[0] && before[1] != after[1] && before[2] == after[2]);
+        if freshet.is_there() {
+            assert_eq!(counted.hits_of(&mut writer, other, 3), 3, "the writer keeps its hits");
+        }
+        let _ = counted.prime(&mut writer, ONE);
+        let _ = counted.prime(&mut writer, total);
+    });
+}
+
+const HIDES: &[(&str, &str)] = &[
+    (
+        "a trigger that makes a table",
+        "CREATE TRIGGER h AFTER INSERT ON src FOR EACH ROW CREATE TEMPORARY TABLE t SELECT 1 AS id, 99 AS v",
+    ),
+    (
+        "a compound trigger that makes a table",
+        "CREATE TRIGGER h AFTER INSERT ON src FOR EACH ROW BEGIN IF NEW.a > 0 THEN CREATE TEMPORARY TABLE t SELECT 1 AS id, 99 AS v; END IF; END",
+    ),
+    ("a trigger that calls", "CREATE TRIGGER h AFTER INSERT ON src FOR EACH ROW CALL hides()"),
+    (
+        "a trigger whose table has one",
+        "CREATE TRIGGER h AFTER INSERT ON src FOR EACH ROW INSERT INTO far VALUES (1)",
+    ),
+];
+
+/// A trigger that hides a table from its session by a temporary one, which no server reports.
+#[test]
+fn triggers_that_hide_a_table() {
+    with_each(|server, freshet| {
+        for (name, trigger) in HIDES {
+            let mut direct = fresh_schema(server, "stored_hides");
+            let setup = [
+                "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+                "INSERT INTO t VALUES (1,10)",
+                "CREATE TABLE src (a INT)",
+                "CREATE TABLE far (a INT)",
+                "CREATE PROCEDURE hides() CREATE TEMPORARY TABLE t SELECT 1 AS id, 99 AS v",
+                "CREATE TRIGGER f AFTER INSERT ON far FOR EACH ROW CREATE TEMPORARY TABLE t SELECT 1 AS id, 99 AS v",
+            ];
+            run(&mut direct, &setup);
+            run(&mut direct, &[trigger]);
+            let mut counted = Counted::of(freshet);
+            let mut session = connect(freshet.target(), "stored_hides");
+            let _ = counted.prime(&mut session, ONE);
+            run(&mut session, &["INSERT INTO src VALUES (1)"]);
+            assert_eq!(answer(&mut session, ONE), Ok(vec![vec!["99".to_owned()]]), "{name}");
+            assert_eq!(answer(&mut session, ONE), Ok(vec![vec!["99".to_owned()]]), "{name}");
+        }
+    });
+}
+
+/// A trigger that is made while sessions write, and one that is made another.
+#[test]
+fn triggers_that_change() {
+    with_each(|server, freshet| {
+        run(&mut fresh_schema(server, "stored_audit"), AUDITED);
+        let mut counted = Counted::of(freshet);
+        let mut reader = connect(freshet.target(), "stored_audit");
+        let mut writer = connect(freshet.target(), "stored_audit");
+        run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+        let other = "SELECT a FROM other";
+        run(
+            &mut writer,
+            &[
+                "DROP TRIGGER ta",
+                "CREATE TRIGGER ta AFTER UPDATE ON t FOR EACH ROW BEGIN UPDATE other SET a = a + 1; DO SLEEP(0.25); END",
+            ],
+        );
+        let before = counted.prime(&mut reader, other);
+        thread::scope(|scope| {
+            let writing = scope.spawn(|| run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]));
+            thread::sleep(WRITTEN);
+            if freshet.is_there() {
+                assert_eq!(counted.hits_of(&mut reader, other, 1), 0, "the new trigger's table is fenced");
+            }
+            writing.join().unwrap();
+        });
+        assert_ne!(answer(&mut reader, other), before);
+    });
+}

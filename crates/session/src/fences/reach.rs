@@ -19,6 +19,10 @@ const TRANSACTIONAL_ENGINES: [&str; 3] = ["InnoDB", "ROCKSDB", "TokuDB"];
 /// The schemas in which nobody can define a view.
 const VIEWLESS: [&str; 2] = ["information_schema", "performance_schema"];
 
+fn is_transactional(engine: &str) -> bool {
+    TRANSACTIONAL_ENGINES.iter().any(|transactional| transactional.eq_ignore_ascii_case(engine))
+}
+
 /// What a statement reaches.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
@@ -30,6 +34,8 @@ pub(crate) struct Reach {
     pub(crate) at_once: bool,
     /// It runs triggers or functions, of which nothing is known here, or may do so.
     pub(crate) runs_unknown_code: bool,
+    /// It runs triggers that may set variables of the session.
+    pub(crate) sets_variables: bool,
     /// It runs such if one of these does, which cannot be told now.
     pub(crate) unproven: Vec<TableName>,
 }
@@ -55,8 +61,8 @@ pub(crate) struct Sources<'a> {
 }
 
 /// What a statement with these effects may change: the tables themselves, what hangs on them by foreign keys, and
-/// everything where triggers run, or functions behind a view, of whose bodies nothing is known here. `shadowed` names
-/// temporary tables, which nobody else sees; `write` tells the rows of a write to one table.
+/// what their triggers write; and everything where code runs of which nothing is known here. `shadowed` names temporary
+/// tables, which nobody else sees; `write` tells the rows of a write to one table.
 pub(crate) async fn reach(
     effects: &Effects,
     write: Option<Write>,
@@ -105,17 +111,31 @@ async fn add_written(
     if fires && info.has_triggers || info.runs_unknown_code {
         return reach.run_unknown_code();
     }
-    let is_transactional =
-        TRANSACTIONAL_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&info.engine));
-    reach.at_once |= !is_transactional;
+    reach.at_once |= !is_transactional(&info.engine);
+    if fires {
+        add_triggers(reach, &info, sources);
+    }
+    // A trigger may give a row other values than the statement does.
+    let fires_any = fires && info.triggers.as_ref().is_none_or(|triggers| triggers.any);
     if let Some(write) = write
         && info.kind == TableKind::Base
+        && !fires_any
     {
         reach.write = Some(Described::new(info, write));
         return;
     }
     let reached = info.base_tables.iter().chain(info.reaches.iter());
     reach.deps.extend(reached.map(|(schema, name)| sources.freshness.table(schema, name).definition));
+}
+
+/// Adds what its triggers do, which are understood.
+fn add_triggers(reach: &mut Reach, info: &TableInfo, sources: Sources<'_>) {
+    let Some(triggers) = &info.triggers else { return };
+    reach.at_once |= !triggers.engines.iter().all(|engine| is_transactional(engine));
+    let tables =
+        triggers.writes.iter().map(|(schema, name)| sources.freshness.table(schema, name).definition);
+    reach.deps.extend(tables);
+    reach.sets_variables |= triggers.session;
 }
 
 /// Adds what reading does: a view may call stored functions, and nothing in the statement's own text says so.

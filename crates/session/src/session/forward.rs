@@ -93,6 +93,7 @@ impl Session {
     /// Raises what must stand before the statement is sent.
     async fn raise(&mut self, effects: &Effects, write: Option<Write>) -> Option<InFlight> {
         self.state.runs_unknown_code = false;
+        self.state.fires_setters = false;
         let touches_nothing = effects.writes == Writes::Nothing && effects.reads.is_nothing();
         if touches_nothing && self.state.pending.is_empty() {
             return None;
@@ -101,6 +102,7 @@ impl Session {
         let write = write.filter(|_| !self.state.unlogged);
         let mut reach = self.reach(effects, write).await;
         self.state.runs_unknown_code = reach.runs_unknown_code;
+        self.state.fires_setters = reach.sets_variables;
         self.state.doubts(std::mem::take(&mut reach.unproven));
         let transacting = !self.state.autocommits();
         let thread = self.thread();
@@ -209,7 +211,10 @@ impl Session {
         if !self.state.unproven.is_empty() {
             self.state.environment = Known::Unknown;
         }
-        let explained = effects.session || effects.temporary != Temporary::None;
+        if self.state.fires_setters {
+            self.state.environment = Known::Unknown;
+        }
+        let explained = effects.session || effects.temporary != Temporary::None || self.state.fires_setters;
         if self.state.runs_unknown_code || relayed.state_changed && !explained {
             // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
             // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.

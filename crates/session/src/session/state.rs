@@ -32,7 +32,8 @@ const SESSION_FLAGS: StatusFlags = StatusFlags::AUTOCOMMIT
 pub(crate) enum TemporaryTables {
     /// No others than these, with their schemas.
     Known(HashMap<(String, String), Existence>),
-    /// A procedure may have made some, or a definition may have renamed one.
+    /// A procedure may have made some, or a definition may have renamed one. There is no way back but a reset: neither
+    /// server tells a session which temporary tables it has (MySQL's `INNODB_TEMP_TABLE_INFO` gives no names).
     Unknown,
 }
 
@@ -145,6 +146,8 @@ pub(crate) struct State {
     pub(crate) tells_all: bool,
     /// The statement under way runs code of which nothing is known here.
     pub(crate) runs_unknown_code: bool,
+    /// The statement under way runs triggers that set variables, and are known to make no temporary tables.
+    pub(crate) fires_setters: bool,
     /// Tables and views that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
     pub(crate) unproven: Vec<TableName>,
@@ -186,6 +189,7 @@ impl State {
             one_shot: false,
             tells_all: false,
             runs_unknown_code: false,
+            fires_setters: false,
             unproven: Vec::new(),
             unlogged: false,
             pending: Pending::default(),

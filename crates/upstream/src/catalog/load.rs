@@ -1,6 +1,7 @@
 //! Reading one table's definition, or a view's with everything below it.
 
 mod object;
+mod triggers;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ impl Catalog {
         let asked = (schema.to_owned(), name.to_owned());
         let objects = self.read_all(connection, server, asked.clone()).await?;
         let mut info = assemble(&objects);
+        info.triggers = self.follow_triggers(connection, server, &objects).await?;
+        info.has_triggers |= info.triggers.is_none();
         self.add_reach(&mut info)?;
         if let Some(unseen) = self.first_unseen_ancestor(connection, server, &info).await?
             && info.cacheable.is_ok()
@@ -73,6 +76,15 @@ impl Catalog {
         }
         info.reaches = reached.into_iter().collect();
         info.reaches.sort();
+        if let Some(triggers) = &mut info.triggers {
+            let mut reached: HashSet<Name> = triggers.writes.iter().cloned().collect();
+            for (schema, name) in &triggers.writes {
+                let descendants = self.descendants(schema, name).ok_or(CatalogError::Unsettled)?;
+                reached.extend(descendants.iter().cloned());
+            }
+            triggers.writes = reached.into_iter().collect();
+            triggers.writes.sort();
+        }
         Ok(())
     }
 
@@ -129,6 +141,7 @@ struct Begun {
 fn is_settled(freshness: &Freshness, asked: &Name, info: &TableInfo, valid_from: Position) -> bool {
     let deps: Vec<Dep> = std::iter::once(asked)
         .chain(&info.base_tables)
+        .chain(info.triggers.iter().flat_map(|triggers| &triggers.names))
         .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
         .collect();
     // A fence says only that something is being written; what counts is whether a change is known.
@@ -155,5 +168,6 @@ fn assemble(objects: &[Object]) -> TableInfo {
         has_triggers: objects.iter().any(|object| object.has_triggers),
         columns: Arc::new([]),
         settled_by: Position::new(u64::MAX),
+        triggers: None,
     }
 }

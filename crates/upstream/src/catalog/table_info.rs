@@ -60,7 +60,7 @@ pub struct TableInfo {
     /// It is a view, and reading it may run stored functions, or whatever else is not understood of it; or our account
     /// would not see it if it were one.
     pub runs_unknown_code: bool,
-    /// Whether a change of its rows may run triggers. True as well if our account cannot see
+    /// Whether a change of its rows may run triggers of which nothing is known. True as well if our account cannot see
     /// whether it has any, and for what others may see and our account cannot.
     pub has_triggers: bool,
     /// Its columns in their order, which is that of the binlog's row images; empty for a view, for what cannot be seen, and
@@ -69,4 +69,21 @@ pub struct TableInfo {
     /// The end of the binlog, asked for after the definition was read: what follows has this layout, until the definition
     /// changes again. The greatest position if that is not known.
     pub settled_by: Position,
+    /// What its triggers do, and those of the tables that these write, and so on. `None` if `has_triggers`.
+    pub triggers: Option<Triggers>,
+}
+
+/// What triggers do whose bodies are understood: they make no temporary tables and end no transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Triggers {
+    /// There are some.
+    pub any: bool,
+    /// Every table that they may change, with what hangs on it by foreign keys.
+    pub writes: Vec<Name>,
+    /// The engines of the tables that they write.
+    pub engines: Vec<String>,
+    /// Every table and view whose definition this rests on.
+    pub names: Vec<Name>,
+    /// They may set variables of the session.
+    pub session: bool,
 }

@@ -1,7 +1,8 @@
 //! One table or view as information_schema shows it.
 
-use freshet_sql::{Writes, effects, view_tables};
+use freshet_sql::{Body, Writes, effects, view_tables};
 
+use super::triggers;
 use crate::catalog::{Name, TableKind, generated, rules};
 use crate::connection::{Connection, Rows};
 use crate::control::{query_definitions, quote};
@@ -17,7 +18,10 @@ pub(super) struct Object {
     pub(super) refusal: Option<String>,
     /// Reading it may run code that is not known here.
     pub(super) runs_unknown_code: bool,
+    /// It has triggers of which nothing is known, or may have.
     pub(super) has_triggers: bool,
+    /// What its other triggers do.
+    pub(super) bodies: Vec<Body>,
 }
 
 /// Reads one.
@@ -37,6 +41,7 @@ pub(super) async fn read(
         engine: engine.into(),
         runs_unknown_code: false,
         has_triggers: false,
+        bodies: Vec::new(),
         name,
     };
     if kind == "VIEW" {
@@ -48,7 +53,10 @@ pub(super) async fn read(
     if object.refusal.is_none() {
         object.refusal = columns_refusal(connection, server, &object.name).await?;
     }
-    object.has_triggers = has_triggers(connection, server, &object.name).await?;
+    match triggers::read(connection, server, &object.name).await? {
+        Some(bodies) => object.bodies = bodies,
+        None => object.has_triggers = true,
+    }
     Ok(object)
 }
 
@@ -91,6 +99,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> Object {
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
         runs_unknown_code: !is_nothing,
         has_triggers: !is_nothing || !privileges.has_in("TRIGGER", &asked.0),
+        bodies: Vec::new(),
     }
 }
 
@@ -162,22 +171,10 @@ async fn sees_all_columns(
     Ok(!query_definitions(connection, &question).await?.rows.is_empty())
 }
 
-/// Whether changes of a table may run triggers; they do if our account cannot see that they do not.
-async fn has_triggers(connection: &mut Connection, server: &ServerInfo, name: &Name) -> Result<bool, Error> {
-    if !server.privileges.has_in("TRIGGER", &name.0) {
-        return Ok(true);
-    }
-    let question = format!(
-        "SELECT 1 FROM information_schema.TRIGGERS WHERE {} LIMIT 1",
-        these("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", name)
-    );
-    Ok(!query_definitions(connection, &question).await?.rows.is_empty())
-}
-
 fn of_table(name: &Name) -> String {
     these("TABLE_SCHEMA", "TABLE_NAME", name)
 }
 
-fn these(schema_column: &str, name_column: &str, (schema, name): &Name) -> String {
+pub(super) fn these(schema_column: &str, name_column: &str, (schema, name): &Name) -> String {
     format!("{schema_column} = {} AND {name_column} = {}", quote(schema), quote(name))
 }

@@ -1,0 +1,308 @@
+//! What the body of a trigger may do: a statement, or a compound statement of them.
+//!
+//! A body is walked by its grammar, statement by statement; each plain statement is read as if it had been sent. Whatever
+//! the walk does not know (prepared texts, definitions, transactions, calls, cursors in loops of MariaDB's own) makes the
+//! whole body one of which nothing is known: a body is either understood to its last word or not at all.
+
+use crate::TableName;
+use crate::effects::{Temporary, TransactionEffect, Writes, effects};
+use crate::lex::{Lexer, contains_ignoring_case};
+use crate::modes::Modes;
+use crate::reads::{ReadScan, Reads};
+use crate::scan::Scan;
+use crate::statement::Cursor;
+use crate::token::{Kind, Token};
+
+/// The longest body that is read, in tokens.
+const TOKENS_MAX: usize = 20_000;
+/// How deep blocks may stand in each other.
+const DEPTH_MAX: usize = 32;
+/// The most tables that a body may write or read before it counts as one of which nothing is known.
+const TABLES_MAX: usize = 256;
+
+/// What a body may do, and nothing else than that: it makes no temporary tables, and ends no transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// The tables it may write, directly. Without a schema, they are in that of the trigger.
+    pub writes: Vec<TableName>,
+    /// The tables and views it may read.
+    pub reads: Vec<TableName>,
+    /// It may set variables of the session.
+    pub session: bool,
+}
+
+/// What a body may do; `None` if that cannot be told.
+pub fn body(text: &[u8], modes: Modes) -> Option<Body> {
+    // A piece of the text that is read by itself must not begin or end within a version comment.
+    let has_version_comment = [&b"/*!"[..], b"/*M!"].iter().any(|mark| contains_ignoring_case(text, mark));
+    if modes.other_syntax || has_version_comment {
+        return None;
+    }
+    let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
+    if tokens.len() > TOKENS_MAX || tokens.iter().any(|token| token.kind == Kind::Unknown) {
+        return None;
+    }
+    let empty = Body { writes: Vec::new(), reads: Vec::new(), session: false };
+    let mut walk =
+        Walk { cursor: Cursor::new(text, modes, &tokens), locals: Vec::new(), depth: 0, body: empty };
+    walk.statement()?;
+    walk.cursor.punct(b';');
+    walk.cursor.at_end().then_some(walk.body)
+}
+
+/// The walk: every step is `None` where the body is not understood.
+struct Walk<'a> {
+    cursor: Cursor<'a>,
+    /// The variables declared so far, in whatever block.
+    locals: Vec<String>,
+    depth: usize,
+    body: Body,
+}
+
+/// Statements that are read as if they had been sent.
+const PLAIN: &[&str] = &["DELETE", "DO", "INSERT", "REPLACE", "SELECT", "UPDATE", "VALUES", "WITH"];
+
+impl Walk<'_> {
+    /// One statement, without the `;` behind it.
+    fn statement(&mut self) -> Option<()> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return None;
+        }
+        self.label();
+        if self.cursor.at_any(PLAIN) {
+            self.plain()?;
+        } else if self.cursor.word("BEGIN") {
+            self.cursor.words(&["NOT", "ATOMIC"]);
+            self.block("END")?;
+            self.end_label();
+        } else if self.cursor.word("IF") {
+            self.branches("IF")?;
+        } else if self.cursor.word("CASE") {
+            if !self.cursor.at_word("WHEN") {
+                self.expression(&["WHEN"])?;
+            }
+            self.cursor.word("WHEN").then_some(())?;
+            self.branches("CASE")?;
+        } else if self.cursor.any(&["LEAVE", "ITERATE"]) {
+            self.cursor.identifier()?;
+        } else if self.cursor.any(&["SIGNAL", "RESIGNAL"]) {
+            self.expression(&[])?;
+        } else {
+            self.iteration()?;
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    /// Loops, declarations and assignments.
+    fn iteration(&mut self) -> Option<()> {
+        if self.cursor.word("WHILE") {
+            self.expression(&["DO"])?;
+            self.cursor.word("DO").then_some(())?;
+            self.block("END")?;
+            self.cursor.word("WHILE").then_some(())?;
+            self.end_label();
+        } else if self.cursor.word("LOOP") {
+            self.block("END")?;
+            self.cursor.word("LOOP").then_some(())?;
+            self.end_label();
+        } else if self.cursor.word("REPEAT") {
+            self.block("UNTIL")?;
+            self.expression(&["END"])?;
+            self.cursor.words(&["END", "REPEAT"]).then_some(())?;
+            self.end_label();
+        } else if self.cursor.word("DECLARE") {
+            self.declaration()?;
+        } else if self.cursor.word("SET") {
+            self.assignments()?;
+        } else if self.cursor.any(&["OPEN", "CLOSE"]) {
+            self.cursor.identifier()?;
+        } else if self.cursor.word("FETCH") {
+            self.expression(&[])?;
+        } else {
+            return None;
+        }
+        Some(())
+    }
+
+    /// `label:` in front of a block or loop.
+    fn label(&mut self) {
+        let is_label = self.cursor.peek().is_some_and(|token| token.is_name())
+            && self.cursor.peek_at(1).is_some_and(|token| token.is(b':'));
+        if is_label {
+            self.cursor.next();
+            self.cursor.next();
+        }
+    }
+
+    /// The label repeated behind an END.
+    fn end_label(&mut self) {
+        if self.cursor.peek().is_some_and(|token| token.is_name())
+            && self.cursor.peek_at(1).is_some_and(|token| token.is(b';'))
+        {
+            self.cursor.next();
+        }
+    }
+
+    /// Statements, each with its `;`, and the word that ends them.
+    fn block(&mut self, end: &str) -> Option<()> {
+        while !self.cursor.word(end) {
+            self.statement()?;
+            self.cursor.punct(b';').then_some(())?;
+        }
+        Some(())
+    }
+
+    /// The branches of an IF or a CASE, from the first condition to the END.
+    fn branches(&mut self, of: &str) -> Option<()> {
+        self.expression(&["THEN"])?;
+        loop {
+            self.cursor.word("THEN").then_some(())?;
+            while !self.cursor.at_any(&["ELSE", "ELSEIF", "END", "WHEN"]) {
+                self.statement()?;
+                self.cursor.punct(b';').then_some(())?;
+            }
+            if !self.cursor.any(&["ELSEIF", "WHEN"]) {
+                break;
+            }
+            self.expression(&["THEN"])?;
+        }
+        if self.cursor.word("ELSE") {
+            self.block("END")?;
+        } else {
+            self.cursor.word("END").then_some(())?;
+        }
+        self.cursor.word(of).then_some(())
+    }
+
+    /// Local variables, conditions, cursors and handlers.
+    fn declaration(&mut self) -> Option<()> {
+        if self.cursor.any(&["CONTINUE", "EXIT", "UNDO"]) {
+            self.cursor.words(&["HANDLER", "FOR"]).then_some(())?;
+            self.conditions()?;
+            return self.statement();
+        }
+        loop {
+            self.locals.push(self.cursor.identifier()?);
+            if !self.cursor.punct(b',') {
+                break;
+            }
+        }
+        // The type with its default; or a cursor's SELECT, of which only the tables count.
+        self.expression(&[])
+    }
+
+    /// What a handler is for.
+    fn conditions(&mut self) -> Option<()> {
+        loop {
+            if self.cursor.word("SQLSTATE") {
+                self.cursor.word("VALUE");
+                self.cursor.next()?;
+            } else if self.cursor.words(&["NOT", "FOUND"]) {
+            } else {
+                let token = self.cursor.next()?;
+                (token.is_name() || token.kind == Kind::Int).then_some(())?;
+            }
+            if !self.cursor.punct(b',') {
+                return Some(());
+            }
+        }
+    }
+
+    /// `SET a = 1, NEW.b = 2, @c = 3, sql_mode = ''`: what is neither declared nor a column is a variable of the session.
+    fn assignments(&mut self) -> Option<()> {
+        loop {
+            let is_column =
+                self.cursor.at_word("NEW") && self.cursor.peek_at(1).is_some_and(|token| token.is(b'.'));
+            if is_column {
+                self.cursor.next();
+                self.cursor.next();
+                self.cursor.identifier()?;
+            } else if self.cursor.peek()?.kind == Kind::At {
+                self.cursor.next();
+                self.cursor.next()?;
+                self.body.session = true;
+            } else {
+                let name = self.cursor.identifier()?;
+                // A system variable may be one of those that decide what is logged, or when a transaction ends.
+                self.locals.iter().any(|local| local.eq_ignore_ascii_case(&name)).then_some(())?;
+            }
+            let assigns = self.cursor.next()?;
+            (assigns.is(b'=') || self.cursor.bytes(assigns) == b":=").then_some(())?;
+            self.expression(&[","])?;
+            if !self.cursor.punct(b',') {
+                return Some(());
+            }
+        }
+    }
+
+    /// An expression: up to `;`, the end, or one of these words, of which "," is the character.
+    fn expression(&mut self, until: &[&str]) -> Option<()> {
+        let mut scan = Scan::new(self.cursor.text, self.cursor.modes);
+        let mut reads = ReadScan::new(self.cursor.text);
+        let (mut parentheses, mut cases) = (0usize, 0usize);
+        let mut before: Option<Token> = None;
+        while let Some(token) = self.cursor.peek() {
+            let is_word = !before.is_some_and(|token| token.is(b'.'));
+            let is_outside = parentheses == 0 && cases == 0 && is_word;
+            let is_end = token.is(b';')
+                || is_outside && self.cursor.at_any(until)
+                || is_outside && token.is(b',') && until.contains(&",");
+            if is_end {
+                break;
+            }
+            match token.kind {
+                Kind::Punct(b'(') => parentheses += 1,
+                Kind::Punct(b')') => parentheses = parentheses.checked_sub(1)?,
+                Kind::Word if is_word && self.cursor.at_word("CASE") => cases += 1,
+                Kind::Word if is_word && self.cursor.at_word("END") => cases = cases.checked_sub(1)?,
+                _ => {}
+            }
+            scan.see(token);
+            reads.see(token);
+            before = self.cursor.next();
+        }
+        let facts = scan.facts();
+        (!facts.lost && !facts.unknown_call && parentheses == 0 && cases == 0).then_some(())?;
+        self.body.session |= facts.changes_session;
+        self.add_reads(reads.reads())
+    }
+
+    /// A statement that reads or writes rows, up to its `;`.
+    fn plain(&mut self) -> Option<()> {
+        let mut ahead = self.cursor;
+        let start = ahead.peek()?.start;
+        let mut end = start;
+        while let Some(token) = ahead.peek().filter(|token| !token.is(b';')) {
+            end = token.end;
+            ahead.next();
+        }
+        let found = effects(self.cursor.range_text(start..end), self.cursor.modes);
+        let is_plain = found.temporary == Temporary::None
+            && found.transaction == TransactionEffect::None
+            && found.locks_tables.is_none()
+            && !found.unlogged
+            && !found.sets_tracking
+            && !found.moves;
+        is_plain.then_some(())?;
+        match found.writes {
+            Writes::Nothing => {}
+            Writes::Tables(tables) => self.body.writes.extend(tables),
+            Writes::Schema(_) | Writes::Everything => return None,
+        }
+        self.body.session |= found.session;
+        self.cursor = ahead;
+        (self.body.writes.len() <= TABLES_MAX).then_some(())?;
+        self.add_reads(found.reads)
+    }
+
+    fn add_reads(&mut self, reads: Reads) -> Option<()> {
+        let Reads::Tables(tables) = reads else { return None };
+        self.body.reads.extend(tables);
+        (self.body.reads.len() <= TABLES_MAX).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
