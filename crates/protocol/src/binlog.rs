@@ -24,6 +24,7 @@ mod command;
 mod gtid;
 mod gtid_set;
 mod query;
+mod semisync;
 mod xid;
 
 mod rows;
@@ -41,6 +42,7 @@ pub use gtid::{Gtid, GtidEvent};
 pub use gtid_set::{GtidSet, InvalidGtid};
 pub use inflate::UNPACKED_LEN_MAX;
 pub use rows::{Fields, RowChange, RowChanges, RowImage, Rows, RowsKind};
+pub use semisync::{has_semisync_prefix, semisync_ack, split_semisync};
 pub use table_map::{TableColumn, TableMap};
 pub use temporal::{Date, DateTime, Time, Timestamp};
 pub use value::{Compressed, Field, Value};

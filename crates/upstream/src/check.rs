@@ -55,13 +55,15 @@ impl Finding {
     }
 }
 
-/// Looks at everything. Works with any privileges, and says which ones it lacked.
+/// Looks at everything. Works with any privileges, and says which ones it lacked. `wants_semisync`: the configuration
+/// relies on the server's commits to wait for us.
 ///
 /// # Errors
 /// Only if the connection breaks.
-pub async fn examine(connection: &mut Connection) -> Result<Vec<Finding>, Error> {
+pub async fn examine(connection: &mut Connection, wants_semisync: bool) -> Result<Vec<Finding>, Error> {
     let server = ServerInfo::read(connection).await?;
     let mut findings = settings(&server);
+    findings.push(semisync(&server, wants_semisync));
     findings.extend(privileges(&server));
     findings.push(inventory::engines(connection).await?);
     findings.push(match ForeignKeys::read(connection, &server).await {
@@ -74,6 +76,11 @@ pub async fn examine(connection: &mut Connection) -> Result<Vec<Finding>, Error>
 /// What the server's version and settings say.
 pub fn settings(server: &ServerInfo) -> Vec<Finding> {
     settings::all(server)
+}
+
+/// Whether commits could wait for us. `wanted`: somebody relies on it.
+pub fn semisync(server: &ServerInfo, wanted: bool) -> Finding {
+    settings::semisync(server, wanted)
 }
 
 /// What our account may do.

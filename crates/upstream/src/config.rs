@@ -112,6 +112,8 @@ pub struct Config {
     pub server_id: u32,
     /// How often the server is to prove that the stream is alive while nothing changes.
     pub heartbeat: Duration,
+    /// Whether to join as a semi-synchronous replica from the start, so that the server's commits wait for us.
+    pub semisync: bool,
     /// What TLS keeps from one connection to the next.
     pub(crate) tls_client: tls::Client,
 }
@@ -129,6 +131,7 @@ impl Config {
             connect_timeout: CONNECT_TIMEOUT_DEFAULT,
             server_id: 0,
             heartbeat: HEARTBEAT_DEFAULT,
+            semisync: false,
             tls_client: tls::Client::default(),
         }
     }

@@ -18,9 +18,12 @@ mod asks;
 mod globals;
 mod open;
 mod prober;
+pub(crate) mod proven;
+mod semisync;
 mod stream;
 pub(crate) mod thread;
 mod usable;
 
 pub use clock::now_ms;
+pub use proven::Semisync;
 pub use status::{FollowState, FollowStatus};

@@ -34,6 +34,7 @@ pub mod applier;
 pub mod follow;
 pub mod probe;
 pub mod rows;
+pub mod semisync;
 pub mod settle;
 pub mod timeline;
 pub mod upstream;

@@ -10,9 +10,9 @@ use crate::catalog::{CatalogError, TableInfo};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
-use crate::follow::FollowStatus;
 use crate::follow::shared::{ASKS_MAX, Ask, Shared};
 use crate::follow::thread::Follower;
+use crate::follow::{FollowStatus, Semisync};
 use crate::rows::Watches;
 use crate::server::ServerInfo;
 use crate::settle::Outcome;
@@ -63,6 +63,42 @@ impl Upstream {
     /// Says that `visible` lags what a miss needs. Costs one atomic operation when it was said already.
     pub fn ask_probe(&self) {
         self.shared.ask_probe();
+    }
+
+    /// Everything that was committed on the server up to this moment, in milliseconds of [`crate::follow::now_ms`], is
+    /// applied. 0 where nothing is proven. It is renewed when [`Self::ask_current`] asks for it.
+    #[must_use]
+    pub fn current_to_ms(&self) -> u64 {
+        self.shared.proven.current_to_ms()
+    }
+
+    /// Says that [`Self::current_to_ms`] should be newer. Costs one atomic operation when it was said already.
+    pub fn ask_current(&self) {
+        self.shared.ask_current();
+    }
+
+    /// Whether the server's commits are to wait for us. A change starts the stream anew.
+    pub fn want_semisync(&self, wanted: bool) {
+        self.shared.want_semisync(wanted);
+    }
+
+    /// How semi-synchronous replication stands, in words.
+    #[must_use]
+    pub fn semisync(&self) -> Semisync {
+        self.shared.proven.semisync()
+    }
+
+    /// Whether no commit that is not applied, whoever made it, can be visible to anyone at this moment.
+    #[must_use]
+    pub fn commits_wait(&self, now_ms: u64) -> bool {
+        self.shared.proven.commits_wait(now_ms)
+    }
+
+    /// Grows when many fences are exchanged for one on everything, which stands as long as the oldest of them would have. It
+    /// has grown before the first of them is lifted.
+    #[must_use]
+    pub fn fences_exchanged(&self) -> u64 {
+        self.shared.settling.exchanged()
     }
 
     /// Hands over the fence of a write whose outcome is known, or known to be unknown. It is lifted as soon as the write can

@@ -27,14 +27,14 @@ async fn mend(admin: &mut freshet_upstream::Connection, remedy: &str) {
 
 async fn check(config: Config, client: &str) {
     let mut admin = connect(&config).await;
-    let findings = examine(&mut admin).await.unwrap();
+    let findings = examine(&mut admin, false).await.unwrap();
     show(&findings);
     assert!(findings.iter().all(|finding| finding.state != State::Missing));
     assert_eq!(find(&findings, "REPLICATION SLAVE").state, State::Fine);
 
     run(&mut admin, &["DROP USER IF EXISTS up_check", "CREATE USER up_check IDENTIFIED BY 'pw'"]).await;
     let poor = account(&config, "up_check", "pw");
-    let findings = examine(&mut connect(&poor).await).await.unwrap();
+    let findings = examine(&mut connect(&poor).await, false).await.unwrap();
     show(&findings);
     for subject in ["REPLICATION SLAVE", client, "binlog filters"] {
         assert_eq!(find(&findings, subject).state, State::Missing, "{subject}");
@@ -49,7 +49,7 @@ async fn check(config: Config, client: &str) {
             run(&mut admin, &[remedy.as_str()]).await;
         }
     }
-    let findings = examine(&mut connect(&poor).await).await.unwrap();
+    let findings = examine(&mut connect(&poor).await, false).await.unwrap();
     assert!(findings.iter().all(|finding| finding.state != State::Missing), "{findings:#?}");
     assert_eq!(find(&findings, "PROCESS").state, State::Fine);
     // What the follower polls is a question that the server takes.
@@ -59,7 +59,7 @@ async fn check(config: Config, client: &str) {
     // Of the settings, one that no other test on the same server can notice is mended as told.
     if let Some(remedy) = &find(&findings, "binlog_row_metadata").remedy {
         mend(&mut admin, remedy).await;
-        let findings = examine(&mut admin).await.unwrap();
+        let findings = examine(&mut admin, false).await.unwrap();
         assert_eq!(find(&findings, "binlog_row_metadata").state, State::Fine);
     }
 }

@@ -3,6 +3,7 @@
 use freshet_sql::{Flavor, OLDEST_MARIADB, OLDEST_MYSQL};
 
 use super::Finding;
+use crate::semisync::{Lack, lack};
 use crate::server::{ServerInfo, Version};
 
 /// One function a setting, in the order in which they are shown.
@@ -187,4 +188,24 @@ fn native_cache(server: &ServerInfo) -> Finding {
         "the server's own query cache is on, which costs its locks and gains nothing behind this one",
         "SET GLOBAL query_cache_type = OFF; SET GLOBAL query_cache_size = 0;",
     )
+}
+
+/// What is missing is a loss only for those who ask for it.
+pub(super) fn semisync(server: &ServerInfo, wanted: bool) -> Finding {
+    let subject = "semi-synchronous";
+    match lack(server.flavor, &server.variables) {
+        None => Finding::fine(
+            subject,
+            "commits wait for semi-synchronous replicas: freshness = semisync is possible",
+        ),
+        Some(Lack { why, remedy }) if wanted => Finding::degraded(
+            subject,
+            format!("{why}: nothing is answered from memory at freshness = semisync"),
+            remedy,
+        ),
+        Some(Lack { why, remedy }) => Finding {
+            remedy: Some(remedy),
+            ..Finding::fine(subject, format!("{why}; only freshness = semisync needs it"))
+        },
+    }
 }

@@ -54,6 +54,14 @@ impl Identity {
     }
 }
 
+/// How we join the server's replicas.
+#[derive(Clone, Copy)]
+pub(crate) struct Joining<'a> {
+    pub(crate) identity: &'a Identity,
+    /// As one whose acknowledgement the server's commits wait for, if the server can.
+    pub(crate) semisync: bool,
+}
+
 /// A stream that has been asked for and not read from.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
@@ -65,6 +73,8 @@ pub(crate) struct Opened {
     pub(crate) executed: Executed,
     /// Everything up to the start is visible; otherwise it waits in `visible`.
     pub(crate) starts_visible: bool,
+    /// We asked to join as a semi-synchronous replica.
+    pub(crate) semisync: bool,
 }
 
 /// Where a stream starts.
@@ -79,7 +89,7 @@ struct Start {
 /// Opens the stream. `prober` is asked where it starts; `timeline` is above all positions given out.
 pub(crate) async fn open(
     config: &Config,
-    identity: &Identity,
+    joining: Joining<'_>,
     server: &ServerInfo,
     prober: &mut Connection,
     timeline: Timeline,
@@ -90,8 +100,8 @@ pub(crate) async fn open(
         // An address that stands for several servers would mix up their binlogs.
         return Err(Error::Unexpected { question: "which server two connections have reached" });
     }
-    prepare(&mut connection, config, identity, server.flavor).await?;
-    let starting = start(server, prober, timeline, identity);
+    prepare(&mut connection, config, joining, server.flavor).await?;
+    let starting = start(server, prober, timeline, joining.identity);
     let start = within(QUESTION_LIMIT, "reading the binlog's position", starting).await?;
     connection.send_command(&start.dump).await?;
     let wire = if server.flavor == Flavor::MariaDb { WireFlavor::MariaDb } else { WireFlavor::MySql };
@@ -107,6 +117,7 @@ pub(crate) async fn open(
         visible: start.visible,
         executed: start.executed,
         starts_visible: start.starts_visible,
+        semisync: joining.semisync,
     })
 }
 
@@ -115,7 +126,7 @@ pub(crate) async fn open(
 async fn prepare(
     connection: &mut Connection,
     config: &Config,
-    identity: &Identity,
+    Joining { identity, semisync }: Joining<'_>,
     flavor: Flavor,
 ) -> Result<(), Error> {
     let heartbeat_ns = config.heartbeat.as_nanos();
@@ -128,6 +139,9 @@ async fn prepare(
     if flavor == Flavor::MariaDb {
         // We understand GTIDs, so that the server need not rewrite what has them.
         settings.push_str(", @mariadb_slave_capability = 4");
+    }
+    if semisync {
+        settings.push_str(", @rpl_semi_sync_slave = 1, @rpl_semi_sync_replica = 1");
     }
     let replica = Replica { server_id: identity.server_id, host: b"freshet".to_vec(), ..Replica::default() };
     let registered = async {

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::clock::now_ms;
 use super::open::ask_end;
+use super::semisync::Watching;
 use super::shared::Counters;
 use super::stream::{Generation, Over};
 use crate::connection::{Connection, within};
@@ -43,6 +44,7 @@ pub(crate) struct Prober<'a> {
     answered_at: Instant,
     listed_at: Instant,
     unasked_every: Duration,
+    semisync: Watching,
 }
 
 impl<'a> Prober<'a> {
@@ -60,6 +62,7 @@ impl<'a> Prober<'a> {
             answered_at: now,
             listed_at: now,
             unasked_every: UNASKED_EVERY,
+            semisync: Watching::default(),
         }
     }
 
@@ -68,7 +71,7 @@ impl<'a> Prober<'a> {
         loop {
             self.let_out_of_quarantine();
             self.probe_if_due().await?;
-            self.bound_if_wanted().await?;
+            self.ask_end_if_wanted().await?;
             self.list_if_due().await?;
             self.pause().await;
         }
@@ -125,17 +128,30 @@ impl<'a> Prober<'a> {
         Ok(())
     }
 
-    /// Reads the binlog's end once for all fences that wait for a position.
-    async fn bound_if_wanted(&mut self) -> Result<(), Over> {
-        let settling = &self.generation.shared.settling;
-        settling.tick(now_ms());
-        if !settling.begin_bound() {
+    /// Reads the binlog's end once for all fences that wait for a position, and for the proof that what is applied is recent.
+    async fn ask_end_if_wanted(&mut self) -> Result<(), Over> {
+        let Generation { shared, ends, .. } = self.generation;
+        // Before the end is asked for: what is logged after it must be known to wait.
+        let waits_for_ms = self.semisync.look(self.generation, self.connection, self.server).await?;
+        let wants_current = waits_for_ms.is_some() || shared.proven.take_asked() && ends.borrow().is_empty();
+        shared.settling.tick(now_ms());
+        let wants_bound = shared.settling.begin_bound();
+        if !wants_bound && !wants_current {
             return Ok(());
         }
+        let asked_ms = now_ms();
         let asking = ask_end(self.server, self.connection);
         let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
         self.answered_at = Instant::now();
-        settling.bound(self.generation.locate(&file, offset)?);
+        let end = self.generation.locate(&file, offset)?;
+        if wants_bound {
+            shared.settling.bound(end);
+        }
+        // Where the stream has not said yet in which file it is, nothing is proven.
+        if let Some(end) = end.filter(|_| wants_current) {
+            ends.borrow_mut().answered(asked_ms, end, waits_for_ms);
+            ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
+        }
         Ok(())
     }
 

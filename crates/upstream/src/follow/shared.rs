@@ -7,6 +7,7 @@ use freshet_cache::{Dep, Fence, Freshness};
 use tokio::sync::{Notify, oneshot};
 
 use super::clock::now_ms;
+use super::proven::Proven;
 use super::status::{FollowState, FollowStatus};
 use crate::applier::Definitions;
 use crate::catalog::{Catalog, CatalogError, Changed, Name, TableInfo};
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) watches: Watches,
     pub(crate) settling: Registry<Fence>,
     pub(crate) counters: Counters,
+    pub(crate) proven: Proven,
     server: RwLock<Option<Arc<ServerInfo>>>,
     accounts_epoch: AtomicU64,
     globals_epoch: AtomicU64,
@@ -74,6 +76,7 @@ impl Shared {
     pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
         let fencing = Arc::clone(&freshness);
         Self {
+            proven: Proven::new(config.semisync),
             config: Arc::new(config),
             catalog: Catalog::new(Arc::clone(&freshness)),
             watches: Watches::new(Arc::clone(&freshness)),
@@ -123,6 +126,20 @@ impl Shared {
     /// Whether a probe was asked for since the last call. Who asks after this is heard by the next call.
     pub(crate) fn take_probe_asked(&self) -> bool {
         self.probe_asked.swap(false, Ordering::AcqRel)
+    }
+
+    /// As [`Self::ask_probe`], for the proof that what is applied is recent.
+    pub(crate) fn ask_current(&self) {
+        if self.proven.ask() {
+            self.prober.notify_one();
+        }
+    }
+
+    pub(crate) fn want_semisync(&self, wanted: bool) {
+        if self.proven.wants_semisync() != wanted {
+            self.proven.want_semisync(wanted);
+            self.prober.notify_one();
+        }
     }
 
     pub(crate) fn settle(&self, fence: Fence, outcome: Outcome) {

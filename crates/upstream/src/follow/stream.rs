@@ -10,6 +10,8 @@ use freshet_protocol::ErrPacket;
 use freshet_protocol::binlog::{Body, Decoder, Event};
 
 use super::clock::now_ms;
+use super::proven::Ends;
+use super::semisync::Joined;
 use super::shared::{Counters, Shared};
 use crate::applier::{Applier, Broken, Step};
 use crate::connection::{Connection, within};
@@ -24,6 +26,9 @@ const SILENCE: u32 = 5;
 
 /// Events that are applied before the other parts of the thread get their turn, while more are there to be read.
 const EVENTS_IN_A_ROW_MAX: u32 = 64;
+
+/// An acknowledgement that takes longer to get rid of means that the connection is lost.
+const ACK_LIMIT: Duration = Duration::from_secs(10);
 
 /// First bytes of a packet in the stream.
 const EVENT: u8 = 0x00;
@@ -56,6 +61,9 @@ pub(crate) struct Generation {
     pub(crate) shared: Arc<Shared>,
     pub(crate) applier: RefCell<Applier<Arc<Shared>>>,
     pub(crate) visible: RefCell<Visible>,
+    /// Questions for the binlog's end whose answers are not applied yet.
+    pub(crate) ends: RefCell<Ends>,
+    pub(crate) semisync: Joined,
 }
 
 impl Generation {
@@ -66,8 +74,12 @@ impl Generation {
         loop {
             let next = stream.read_packet(EVENT_BYTES_MAX);
             let packet = within(live_limit * SILENCE, "waiting for the binlog", next).await?;
-            let event = decoder.event(event_bytes(&packet.payload)?).map_err(Error::from)?;
+            let (event, wants_ack) = self.semisync.split(event_bytes(&packet.payload)?)?;
+            let event = decoder.event(event).map_err(Error::from)?;
             self.take(event, live_limit)?;
+            if wants_ack {
+                self.acknowledge(stream).await?;
+            }
             in_a_row += 1;
             if in_a_row >= EVENTS_IN_A_ROW_MAX {
                 in_a_row = 0;
@@ -83,6 +95,7 @@ impl Generation {
         let step = applier.apply(event)?;
         shared.counters.offset.store(applier.timeline().offset(), Ordering::Relaxed);
         drop(applier);
+        self.ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
         let now = now_ms();
         // Fences are lifted after what they wait for was published.
         match &step {
@@ -99,11 +112,22 @@ impl Generation {
         Ok(())
     }
 
+    /// Tells the server that what it has sent is dealt with: the stamps are set, so that nothing older is served once the
+    /// commits that wait for this become visible.
+    async fn acknowledge(&self, stream: &mut Connection) -> Result<(), Over> {
+        let offset = self.applier.borrow().timeline().offset();
+        let ack = self.semisync.ack(offset);
+        Ok(within(ACK_LIMIT, "acknowledging a transaction", stream.send_command(&ack)).await?)
+    }
+
     fn note(&self, event: &Event) {
         let counters = &self.shared.counters;
         Counters::count(&counters.events);
         match &event.body {
-            Body::Rotate { file, .. } => self.shared.set_file(file),
+            Body::Rotate { file, .. } => {
+                self.shared.set_file(file);
+                self.semisync.in_file(file);
+            }
             Body::Heartbeat { .. } => counters.lag_ms.store(0, Ordering::Relaxed),
             _ if event.header.timestamp != 0 && !event.header.is_artificial() => {
                 counters.lag_ms.store(age_ms(event.header.timestamp), Ordering::Relaxed);

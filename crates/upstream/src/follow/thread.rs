@@ -13,8 +13,9 @@ use tracing::{info, warn};
 use super::asks::{Control, refuse};
 use super::clock::now_ms;
 use super::globals::Globals;
-use super::open::{Identity, Opened, open};
+use super::open::{Identity, Joining, Opened, open};
 use super::prober::Prober;
+use super::semisync::Joined;
 use super::shared::{Ask, Counters, Shared};
 use super::status::FollowState;
 use super::stream::{Generation, Over};
@@ -119,7 +120,8 @@ impl Follower {
     async fn open(&self, reached: &mut Reached) -> Result<Opened, Refusal> {
         usable(&reached.server)?;
         let (config, timeline) = (&self.shared.config, self.next_timeline());
-        let opening = open(config, &self.identity, &reached.server, &mut reached.prober, timeline);
+        let joining = Joining { identity: &self.identity, semisync: self.shared.proven.wants_semisync() };
+        let opening = open(config, joining, &reached.server, &mut reached.prober, timeline);
         opening.await.map_err(|error| refusal(error, &reached.server))
     }
 
@@ -174,7 +176,16 @@ impl Follower {
 
     /// One generation.
     async fn follow(&mut self, mut reached: Reached, opened: Opened) -> Result<Over, Over> {
-        let Opened { mut connection, decoder, timeline, reading, visible, executed, starts_visible } = opened;
+        let Opened {
+            mut connection,
+            decoder,
+            timeline,
+            reading,
+            visible,
+            executed,
+            starts_visible,
+            semisync,
+        } = opened;
         self.thread_id = self.thread_id.max(connection.thread_id());
         let shared = Arc::clone(&self.shared);
         let start = timeline.here();
@@ -187,6 +198,8 @@ impl Follower {
                 timeline,
             )),
             visible: RefCell::new(visible),
+            ends: RefCell::default(),
+            semisync: Joined::asked(semisync),
             shared: Arc::clone(&shared),
         };
         shared.catalog.begin(&reached.server);
@@ -228,6 +241,7 @@ impl Follower {
     fn lose(&self) {
         let shared = &self.shared;
         shared.freshness.lives_until(0);
+        shared.proven.lose();
         shared.freshness.stamp(Dep::EVERYTHING, self.next_timeline().start());
         shared.forget_definitions();
         shared.settling.ended(now_ms());

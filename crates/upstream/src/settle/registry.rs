@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use freshet_cache::Position;
@@ -29,6 +30,8 @@ const UNKNOWN_MAX: usize = 1_024;
 /// The lock is held for a few map operations only, and never while a fence is dropped.
 pub(crate) struct Registry<F> {
     inner: Mutex<Inner<F>>,
+    /// How often fences were exchanged for one on everything.
+    exchanged: AtomicU64,
     on_everything: Box<dyn Fn() -> F + Send + Sync>,
 }
 
@@ -83,7 +86,11 @@ impl<F> Registry<F> {
             unknown: Vec::new(),
             server_started_ms: 0,
         };
-        Self { inner: Mutex::new(inner), on_everything: Box::new(on_everything) }
+        Self {
+            inner: Mutex::new(inner),
+            exchanged: AtomicU64::new(0),
+            on_everything: Box::new(on_everything),
+        }
     }
 
     /// Hands over a fence. True if a position is wanted now: see [`Self::begin_bound`].
@@ -93,12 +100,19 @@ impl<F> Registry<F> {
         let collapsed = if inner.len() > WAITING_MAX { inner.take_committed() } else { Vec::new() };
         if !collapsed.is_empty() {
             let everything = (self.on_everything)();
+            // Release, and before any of them is lifted: who sees one gone sees this.
+            self.exchanged.fetch_add(1, Ordering::Release);
             inner.unbound.push(everything);
         }
         let wants_bound = !inner.unbound.is_empty();
         drop(inner);
         drop((lifted, collapsed));
         wants_bound
+    }
+
+    /// Grows when fences are exchanged for one on everything, before they are lifted.
+    pub(crate) fn exchanged(&self) -> u64 {
+        self.exchanged.load(Ordering::Acquire)
     }
 
     /// The stream has applied a transaction (or moved over nothing) up to `at`, and `applied` was published.

@@ -1,0 +1,205 @@
+//! What is proven of the present moment: how recent the applied state is, and that commits wait for us.
+//!
+//! A heartbeat proves little of the moment it arrives at: it may have lain in a buffer, of ours or of the network's, for as
+//! long as this process or the line was held up. What is proven here rests on questions of our own. At `T` of *our* clock we
+//! ask where the binlog ends; every commit that anyone knew of at `T` is below the answer; once `applied` has passed the
+//! answer, everything committed up to `T` has set its stamps. It stays so however old it gets.
+//!
+//! The level `semisync` needs one thing more. Before each such question the server is asked whether its commits wait for us
+//! ([`crate::semisync`]). If so, a commit that we have not applied was logged after `T`, and becomes visible by our
+//! acknowledgement, which follows its stamps, or by the server's timeout, which is over at `T` + timeout at the earliest. So
+//! hits are safe until then; half of it is kept, for clocks that run unlike and for the way of the packets.
+//! What remains is a wait that an administrator ends by hand (by turning it off, or with another replica whose
+//! acknowledgement is enough): it is noticed with the next question.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use freshet_cache::Position;
+use tracing::{info, warn};
+
+use crate::semisync::Lack;
+
+/// Questions for the binlog's end whose answers are not yet applied; at this bound no further one is remembered.
+const ASKED_MAX: usize = 16;
+
+/// Why commits do not wait while there is no stream.
+const NOT_FOLLOWED: &str = "the binlog is not followed now";
+
+/// How semi-synchronous replication stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Semisync {
+    /// It was not asked for: no commit of the server waits for us.
+    Off,
+    /// Commits wait for us.
+    On,
+    /// It was asked for, and commits do not wait for us.
+    Not(Lack),
+}
+
+/// Shared with the sessions.
+pub(crate) struct Proven {
+    current_to_ms: AtomicU64,
+    /// A session needs `current_to_ms` to be newer than it is.
+    asked: AtomicBool,
+    wanted: AtomicBool,
+    waits_until_ms: AtomicU64,
+    semisync: Mutex<Semisync>,
+}
+
+impl Proven {
+    pub(crate) fn new(wants_semisync: bool) -> Self {
+        let proven = Self {
+            current_to_ms: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
+            wanted: AtomicBool::new(wants_semisync),
+            waits_until_ms: AtomicU64::new(0),
+            semisync: Mutex::new(Semisync::Off),
+        };
+        proven.lose();
+        proven
+    }
+
+    /// Everything that was committed up to this moment is applied. Release and Acquire: who sees it sees the stamps.
+    pub(crate) fn current_to_ms(&self) -> u64 {
+        self.current_to_ms.load(Ordering::Acquire)
+    }
+
+    /// True if this is the first that asks since the last answer.
+    pub(crate) fn ask(&self) -> bool {
+        !self.asked.swap(true, Ordering::AcqRel)
+    }
+
+    pub(crate) fn take_asked(&self) -> bool {
+        self.asked.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn want_semisync(&self, wanted: bool) {
+        self.wanted.store(wanted, Ordering::Relaxed);
+    }
+
+    pub(crate) fn wants_semisync(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Whether no commit that is not applied can be visible to anyone at this moment.
+    pub(crate) fn commits_wait(&self, now_ms: u64) -> bool {
+        now_ms < self.waits_until_ms.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn semisync(&self) -> Semisync {
+        self.semisync.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Where it does not stand any more, hits end before anyone is told why.
+    pub(crate) fn set_semisync(&self, now: Semisync) {
+        if now != Semisync::On {
+            self.waits_until_ms.store(0, Ordering::Release);
+        }
+        let mut semisync = self.semisync.lock().unwrap_or_else(PoisonError::into_inner);
+        if *semisync != now {
+            log(&now);
+            *semisync = now;
+        }
+    }
+
+    /// The stream is lost, and all that rested on it.
+    pub(crate) fn lose(&self) {
+        self.current_to_ms.store(0, Ordering::Release);
+        self.set_semisync(match self.wants_semisync() {
+            true => Semisync::Not(Lack::new(NOT_FOLLOWED, "Freshet_stream says why")),
+            false => Semisync::Off,
+        });
+    }
+
+    fn learn(&self, asked: &Asked) {
+        self.current_to_ms.fetch_max(asked.at_ms, Ordering::Release);
+        if let Some(for_ms) = asked.waits_for_ms {
+            self.waits_until_ms.fetch_max(asked.at_ms.saturating_add(for_ms), Ordering::Release);
+        }
+    }
+}
+
+/// The loss of the stream has a line of its own.
+fn log(now: &Semisync) {
+    match now {
+        Semisync::On => info!("the server's commits wait for our acknowledgement"),
+        Semisync::Not(Lack { why, remedy }) if why != NOT_FOLLOWED => {
+            warn!(%why, %remedy, "the server's commits do not wait for us: nothing is answered at level semisync");
+        }
+        Semisync::Not(_) | Semisync::Off => {}
+    }
+}
+
+/// A question for the binlog's end whose answer is not yet applied.
+#[derive(Debug)]
+struct Asked {
+    at_ms: u64,
+    end: Position,
+    /// How long commits that were not logged by then wait for us, where they do.
+    waits_for_ms: Option<u64>,
+}
+
+/// The questions under way, in the order of their answers.
+#[derive(Debug, Default)]
+pub(crate) struct Ends(VecDeque<Asked>);
+
+impl Ends {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Asked at `at_ms`, the server said that its binlog ends at `end`. Where commits waited for us just before, they wait
+    /// `waits_for_ms` from then on.
+    pub(crate) fn answered(&mut self, at_ms: u64, end: Position, waits_for_ms: Option<u64>) {
+        if self.0.len() < ASKED_MAX {
+            self.0.push_back(Asked { at_ms, end, waits_for_ms });
+        }
+    }
+
+    /// Commits are known not to wait: what was asked before proves nothing of that any more.
+    pub(crate) fn commits_do_not_wait(&mut self) {
+        self.0.iter_mut().for_each(|asked| asked.waits_for_ms = None);
+    }
+
+    /// Everything up to `applied` has set its stamps, which was published.
+    pub(crate) fn applied(&mut self, applied: Position, proven: &Proven) {
+        while self.0.front().is_some_and(|asked| asked.end <= applied) {
+            self.0.pop_front().iter().for_each(|asked| proven.learn(asked));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_applied_is_as_recent_as_the_question_whose_answer_it_has_passed() {
+        let (proven, mut ends) = (Proven::new(true), Ends::default());
+        ends.answered(100, Position::new(10), None);
+        ends.answered(200, Position::new(20), Some(50));
+        ends.applied(Position::new(9), &proven);
+        assert_eq!(proven.current_to_ms(), 0);
+        ends.applied(Position::new(19), &proven);
+        assert_eq!(proven.current_to_ms(), 100);
+        assert!(!proven.commits_wait(101));
+        ends.applied(Position::new(20), &proven);
+        assert_eq!(proven.current_to_ms(), 200);
+        assert!(proven.commits_wait(249) && !proven.commits_wait(250));
+        proven.lose();
+        assert!(!proven.commits_wait(0) && proven.current_to_ms() == 0);
+    }
+
+    #[test]
+    fn a_fallback_takes_back_what_is_under_way() {
+        let (proven, mut ends) = (Proven::new(true), Ends::default());
+        ends.answered(100, Position::new(10), Some(1_000));
+        ends.commits_do_not_wait();
+        proven.set_semisync(Semisync::Not(Lack::new("gone", "none")));
+        ends.applied(Position::new(10), &proven);
+        assert_eq!(proven.current_to_ms(), 100);
+        assert!(!proven.commits_wait(101));
+    }
+}
