@@ -23,7 +23,7 @@ fn look(config: &Config) -> Result<Vec<Finding>, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut connection = control::connect(&config.upstream).await?;
-        let findings = examine(&mut connection).await;
+        let findings = examine(&mut connection, config.upstream.semisync).await;
         connection.quit().await;
         findings
     })

@@ -10,6 +10,8 @@ pub mod units;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use freshet_session::level::{Level, SemisyncMode};
+use freshet_session::variables::{MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
 use freshet_upstream::TlsMode;
 
 pub use refusal::Refusal;
@@ -35,6 +37,12 @@ pub struct Config {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Whether clients must use TLS or a unix socket.
     pub require_secure_transport: bool,
+    /// What readers are promised.
+    pub freshness: Level,
+    /// For the level eventual.
+    pub max_staleness: Duration,
+    /// Whether commits wait for us.
+    pub semisync: SemisyncMode,
     /// 0 off, 1 on, 2 demand.
     pub query_cache_type: u8,
     /// Bytes, a multiple of 1024.
@@ -79,9 +87,13 @@ impl Config {
     /// The first setting that is missing or not allowed.
     pub fn new(typed: &Typed) -> Result<Config, Refusal> {
         use settings as s;
-        typed.read(&s::FRESHNESS, freshness)?;
+        let (freshness, semisync) = promise(typed)?;
         Ok(Config {
-            upstream: upstream(typed)?,
+            upstream: upstream(typed, semisync.wants(freshness))?,
+            freshness,
+            semisync,
+            max_staleness: typed
+                .read(&s::MAX_STALENESS, |t| time(t, MAX_STALENESS_MS_MIN, MAX_STALENESS_MS_MAX))?,
             listen: typed.read(&s::LISTEN, listen)?,
             tls: certificate(typed)?,
             require_secure_transport: typed.read(&s::REQUIRE_SECURE_TRANSPORT, switch)?,
@@ -106,7 +118,7 @@ impl Config {
 // Each reader below is given a setting's text and says what it means, or `None` when it means nothing allowed.
 
 /// The URL, with the settings that may stand beside it.
-fn upstream(typed: &Typed) -> Result<freshet_upstream::Config, Refusal> {
+fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, Refusal> {
     let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::UPSTREAM, &error.to_string());
     let url = typed.read(&settings::UPSTREAM, |text| Some(text.to_owned()))?;
     let mut config = freshet_upstream::Config::from_url(&url).map_err(wrong)?;
@@ -118,6 +130,7 @@ fn upstream(typed: &Typed) -> Result<freshet_upstream::Config, Refusal> {
     }
     config.server_id = typed.read(&settings::SERVER_ID, |t| number(t, 0, u64::from(u32::MAX)))? as u32;
     config.heartbeat = typed.read(&settings::HEARTBEAT, |t| time(t, 50, 10_000))?;
+    config.semisync = semisync;
     config.validate().map_err(wrong)?;
     Ok(config)
 }
@@ -185,9 +198,24 @@ fn cache_size(text: &str) -> Option<u64> {
     bytes(text, 0, QUERY_CACHE_SIZE_MAX).filter(|size| size % QUERY_CACHE_SIZE_STEP == 0)
 }
 
-/// There is one promise so far; whoever asks for another must not be given a start.
-fn freshness(text: &str) -> Option<()> {
-    text.eq_ignore_ascii_case("strict").then_some(())
+/// The level, and whether commits wait for us. A promise that could never be kept is no start.
+fn promise(typed: &Typed) -> Result<(Level, SemisyncMode), Refusal> {
+    let level = typed.read(&settings::FRESHNESS, Level::named)?;
+    let mode = typed.read(&settings::SEMISYNC, semisync)?;
+    if level == Level::Semisync && !mode.wants(level) {
+        return Err(Refusal::Beside {
+            setting: &settings::SEMISYNC,
+            why: "must not be off, because freshness is semisync".to_owned(),
+        });
+    }
+    Ok((level, mode))
+}
+
+fn semisync(text: &str) -> Option<SemisyncMode> {
+    if text.eq_ignore_ascii_case("auto") {
+        return Some(SemisyncMode::Auto);
+    }
+    switch(text).map(|on| if on { SemisyncMode::On } else { SemisyncMode::Off })
 }
 
 fn threads(text: &str) -> Option<usize> {

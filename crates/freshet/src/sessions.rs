@@ -47,12 +47,19 @@ impl Sessions {
             ..Logins::default()
         };
         let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), Some(tls), logins);
-        let options = Options { clients_max: config.max_clients, idle_max: config.idle_timeout };
+        let options = Options {
+            clients_max: config.max_clients,
+            idle_max: config.idle_timeout,
+            semisync: config.semisync,
+        };
         let shared = Shared::new(gate, upstream, cache, options);
         let globals = &shared.globals;
         globals.query_cache_type.store(config.query_cache_type, Ordering::Relaxed);
         globals.strip_comments.store(config.query_cache_strip_comments, Ordering::Relaxed);
         globals.wlock_invalidate.store(config.query_cache_wlock_invalidate, Ordering::Relaxed);
+        globals.freshness.store(config.freshness.number(), Ordering::Relaxed);
+        let max_staleness_ms = u64::try_from(config.max_staleness.as_millis()).unwrap_or(u64::MAX);
+        globals.max_staleness_ms.store(max_staleness_ms, Ordering::Relaxed);
         Ok(Sessions { shared: Arc::new(shared) })
     }
 

@@ -142,9 +142,28 @@ pub static FRESHNESS: Setting = setting(
     "freshness",
     "FRESHET_FRESHNESS",
     "strict",
-    "strict",
-    "What readers are promised. strict: no read is older than an acknowledged write, nor than what an earlier read has \
-     shown anyone",
+    "strict, session, eventual or semisync",
+    "What readers are promised, unless their session says otherwise. strict: no read is older than an acknowledged write \
+     through Freshet, nor than what an earlier read has shown anyone; session: each session reads its own writes and never \
+     goes back in time; eventual: no read is older than max_staleness; semisync: strict for writers that go around Freshet \
+     too, whose commits wait for it. See docs/freshness.md",
+);
+/// The age that answers may have at level eventual.
+pub static MAX_STALENESS: Setting = setting(
+    "max_staleness",
+    "FRESHET_MAX_STALENESS",
+    "10s",
+    "10ms to 1d; ms, s, m, h and d are understood, s is meant when nothing is said",
+    "The age that an answer may have at freshness = eventual; the variable of this name counts milliseconds",
+);
+/// Whether the server's commits wait for us.
+pub static SEMISYNC: Setting = setting(
+    "semisync",
+    "FRESHET_SEMISYNC",
+    "auto",
+    "on, off or auto",
+    "Whether Freshet joins as a semi-synchronous replica, for whose acknowledgement every commit of the server then waits: \
+     on, so that any session may ask for freshness = semisync; off; auto: while that is the global freshness",
 );
 /// How many clients at once.
 pub static MAX_CLIENTS: Setting = setting(
@@ -225,10 +244,12 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 24] = [
+pub static ALL: [&Setting; 26] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
+    &MAX_STALENESS,
+    &SEMISYNC,
     &QUERY_CACHE_TYPE,
     &QUERY_CACHE_SIZE,
     &QUERY_CACHE_LIMIT,

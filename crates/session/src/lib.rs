@@ -26,6 +26,7 @@ mod qualify;
 mod relay;
 mod rows;
 
+pub mod level;
 mod local;
 mod privileges;
 pub mod status;

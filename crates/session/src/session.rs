@@ -2,7 +2,7 @@
 
 mod environ;
 mod forward;
-mod hit;
+pub(crate) mod hit;
 mod prepared;
 mod state;
 
@@ -54,6 +54,8 @@ pub(crate) struct Session {
     draining: watch::Receiver<bool>,
     /// When the server's connection was opened at the latest, in monotonic milliseconds.
     opened_ms: u64,
+    /// What this client has been shown, also before it was reset.
+    seen: hit::Seen,
     /// Which kind of server that connection is to, read from its greeting once.
     flavor: Option<Flavor>,
 }
@@ -88,6 +90,7 @@ impl Session {
             scratch: BytesMut::new(),
             draining,
             opened_ms: 0,
+            seen: hit::Seen::default(),
             flavor: None,
         }
     }

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use ahash::HashMap;
-use freshet_cache::{Cache, Freshness};
+use freshet_cache::{Cache, Dep, Fence, Freshness};
 use freshet_protocol::{Greeting, StatusFlags};
 use freshet_upstream::upstream::Upstream;
 use tokio::sync::watch;
 
 use crate::auth::Gate;
 use crate::environment::{Environments, VectorQuery};
+use crate::level::{Level, SemisyncMode};
 use crate::registry::Registry;
 use crate::template::Templates;
 use crate::variables::Globals;
@@ -23,11 +24,13 @@ pub struct Options {
     pub clients_max: usize,
     /// How long a client may be silent outside of a transaction or within; then it is disconnected.
     pub idle_max: Duration,
+    /// Whether the server's commits are to wait for us.
+    pub semisync: SemisyncMode,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clients_max: 10_000, idle_max: Duration::from_secs(28_800) }
+        Self { clients_max: 10_000, idle_max: Duration::from_secs(28_800), semisync: SemisyncMode::default() }
     }
 }
 
@@ -49,6 +52,7 @@ pub struct Shared {
     pub(crate) counters: Counters,
     pub(crate) resizing: Mutex<()>,
     clients: AtomicUsize,
+    wlocks: AtomicUsize,
     draining: watch::Sender<bool>,
     vectors: RwLock<HashMap<Vec<u8>, Arc<VectorQuery>>>,
 }
@@ -62,6 +66,8 @@ pub(crate) struct Counters {
     pub(crate) connections: AtomicU64,
     /// Misses whose tables changed after what is known to be visible: answered, not stored.
     pub(crate) unsettled: AtomicU64,
+    /// Lookups not made because a level's proof was not there.
+    pub(crate) not_proven: AtomicU64,
 }
 
 impl Counters {
@@ -85,6 +91,7 @@ impl Shared {
             counters: Counters::default(),
             resizing: Mutex::new(()),
             clients: AtomicUsize::new(0),
+            wlocks: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
             vectors: RwLock::default(),
         }
@@ -122,6 +129,24 @@ impl Shared {
         }
     }
 
+    /// Tells the follower whether commits are to wait for us, as the global level says.
+    pub(crate) fn ask_for_semisync(&self) {
+        let global = Level::numbered(usize::from(self.globals.freshness.load(Ordering::Relaxed)));
+        self.upstream.want_semisync(self.options.semisync.wants(global));
+    }
+
+    /// Bars everybody from everything, as `query_cache_wlock_invalidate` wants, until it is dropped.
+    pub(crate) fn wlock(self: &Arc<Self>) -> Wlock {
+        let fence = self.freshness().fence([Dep::EVERYTHING]);
+        self.wlocks.fetch_add(1, Ordering::SeqCst);
+        Wlock { shared: Arc::clone(self), _fence: fence }
+    }
+
+    /// Whether anybody holds a [`Wlock`], whose fence no level passes over.
+    pub(crate) fn is_wlocked(&self) -> bool {
+        self.wlocks.load(Ordering::Acquire) != 0
+    }
+
     pub(crate) fn freshness(&self) -> &Arc<Freshness> {
         self.cache.freshness()
     }
@@ -155,6 +180,24 @@ impl Shared {
 
 /// How many server versions are remembered: one, and a few more across upgrades.
 const VERSIONS_MAX: usize = 16;
+
+/// Nobody is answered from memory while this is there.
+pub(crate) struct Wlock {
+    shared: Arc<Shared>,
+    _fence: Fence,
+}
+
+impl Drop for Wlock {
+    fn drop(&mut self) {
+        self.shared.wlocks.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl std::fmt::Debug for Wlock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wlock")
+    }
+}
 
 /// A client's place; free again when it is dropped.
 pub(crate) struct Place(Arc<Shared>);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use freshet_upstream::follow::{FollowState, FollowStatus, now_ms};
+use freshet_upstream::follow::{FollowState, FollowStatus, Semisync, now_ms};
 
 use crate::shared::Shared;
 
@@ -32,13 +32,20 @@ pub(crate) static STATUS: &[Status] = &[
     },
     Status {
         name: "Freshet_fenced",
-        doc: "Lookups refused because a write under way may change the result.",
+        doc: "Lookups that found a result which a write under way may change; at the level session it may be given all the \
+              same.",
         read: |shared| shared.cache.statistics().fenced.to_string(),
     },
     Status {
         name: "Freshet_forwarded",
         doc: "Commands sent to the server.",
         read: |shared| shared.counters.forwarded.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
+        name: "Freshet_lag_ms",
+        doc: "How old the last change was when it was applied, by the two machines' clocks and in steps of a second: 0 if the \
+              server has nothing more to send.",
+        read: |shared| shared.upstream.follow_status().lag_ms.to_string(),
     },
     Status {
         name: "Freshet_live",
@@ -56,9 +63,20 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| shared.cache.statistics().not_live.to_string(),
     },
     Status {
+        name: "Freshet_not_proven",
+        doc: "Lookups not made because a level's proof was not there: of max_staleness at the level eventual, of commits \
+              that wait for us at the level semisync.",
+        read: |shared| shared.counters.not_proven.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
         name: "Freshet_refilled",
         doc: "Results that a change had made stale and that were asked for and stored anew.",
         read: |shared| shared.cache.statistics().refilled.to_string(),
+    },
+    Status {
+        name: "Freshet_semisync",
+        doc: "Whether the server's commits wait for us: off (not asked for), on, or not and why.",
+        read: |shared| semisync(shared.upstream.semisync()),
     },
     Status {
         name: "Freshet_stale",
@@ -121,6 +139,14 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| (shared.cache.statistics().queries_in_cache + 1).to_string(),
     },
 ];
+
+fn semisync(status: Semisync) -> String {
+    match status {
+        Semisync::Off => "off".to_owned(),
+        Semisync::On => "on".to_owned(),
+        Semisync::Not(lack) => format!("not in force: {}; {}", lack.why, lack.remedy),
+    }
+}
 
 fn stream(status: &FollowStatus) -> String {
     match &status.state {

@@ -1,6 +1,8 @@
-//! The system variables that are ours: `query_cache_*`, `have_query_cache` and `freshness`, as one static table.
+//! The system variables that are ours: `query_cache_*`, `have_query_cache`, `freshness` and `max_staleness`, as one static
+//! table.
 //! Statements that set or show them are answered here and never forwarded.
 
+mod freshness;
 mod kinds;
 
 use std::sync::Mutex;
@@ -9,8 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use freshet_cache::Cache;
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Scope, Value};
+use freshet_upstream::upstream::Upstream;
 
+use crate::level::{Level, SemisyncMode};
 use kinds::{boolean, one_of, read_only, size};
+
+pub use freshness::{MAX_STALENESS_MS_DEFAULT, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
 
 /// `query_cache_type`: which SELECTs may be answered from memory.
 pub const TYPE_OFF: u8 = 0;
@@ -37,6 +43,10 @@ pub struct Globals {
     pub strip_comments: AtomicBool,
     /// `query_cache_wlock_invalidate`: no hits on a table that somebody holds under LOCK TABLES … WRITE.
     pub wlock_invalidate: AtomicBool,
+    /// `freshness`: the number of a [`Level`].
+    pub freshness: AtomicU8,
+    /// `max_staleness`, in milliseconds.
+    pub max_staleness_ms: AtomicU64,
     /// Grows with every change of the others, so that sessions notice.
     pub(crate) version: AtomicU64,
 }
@@ -48,6 +58,8 @@ impl Default for Globals {
             min_res_unit: AtomicU64::new(4096),
             strip_comments: AtomicBool::new(false),
             wlock_invalidate: AtomicBool::new(false),
+            freshness: AtomicU8::new(Level::Strict.number()),
+            max_staleness_ms: AtomicU64::new(MAX_STALENESS_MS_DEFAULT),
             version: AtomicU64::new(0),
         }
     }
@@ -55,7 +67,14 @@ impl Default for Globals {
 
 /// The global values at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GlobalValues(u8, u64, bool, bool);
+pub(crate) struct GlobalValues {
+    query_cache_type: u8,
+    min_res_unit: u64,
+    strip_comments: bool,
+    wlock_invalidate: bool,
+    freshness: u8,
+    max_staleness_ms: u64,
+}
 
 impl Globals {
     /// To be called after a change: a session that sees the new version sees the change.
@@ -64,19 +83,23 @@ impl Globals {
     }
 
     pub(crate) fn values(&self) -> GlobalValues {
-        GlobalValues(
-            self.query_cache_type.load(Ordering::Relaxed),
-            self.min_res_unit.load(Ordering::Relaxed),
-            self.strip_comments.load(Ordering::Relaxed),
-            self.wlock_invalidate.load(Ordering::Relaxed),
-        )
+        GlobalValues {
+            query_cache_type: self.query_cache_type.load(Ordering::Relaxed),
+            min_res_unit: self.min_res_unit.load(Ordering::Relaxed),
+            strip_comments: self.strip_comments.load(Ordering::Relaxed),
+            wlock_invalidate: self.wlock_invalidate.load(Ordering::Relaxed),
+            freshness: self.freshness.load(Ordering::Relaxed),
+            max_staleness_ms: self.max_staleness_ms.load(Ordering::Relaxed),
+        }
     }
 
     pub(crate) fn set(&self, values: GlobalValues) {
-        self.query_cache_type.store(values.0, Ordering::Relaxed);
-        self.min_res_unit.store(values.1, Ordering::Relaxed);
-        self.strip_comments.store(values.2, Ordering::Relaxed);
-        self.wlock_invalidate.store(values.3, Ordering::Relaxed);
+        self.query_cache_type.store(values.query_cache_type, Ordering::Relaxed);
+        self.min_res_unit.store(values.min_res_unit, Ordering::Relaxed);
+        self.strip_comments.store(values.strip_comments, Ordering::Relaxed);
+        self.wlock_invalidate.store(values.wlock_invalidate, Ordering::Relaxed);
+        self.freshness.store(values.freshness, Ordering::Relaxed);
+        self.max_staleness_ms.store(values.max_staleness_ms, Ordering::Relaxed);
         self.changed();
     }
 }
@@ -87,6 +110,8 @@ pub(crate) struct Locals {
     pub(crate) query_cache_type: Option<u8>,
     pub(crate) strip_comments: Option<bool>,
     pub(crate) wlock_invalidate: Option<bool>,
+    pub(crate) freshness: Option<Level>,
+    pub(crate) max_staleness_ms: Option<u64>,
 }
 
 impl Locals {
@@ -113,6 +138,8 @@ pub(crate) struct Target<'a> {
     pub(crate) cache: &'a Cache,
     pub(crate) locals: &'a mut Locals,
     pub(crate) flavor: Flavor,
+    pub(crate) upstream: &'a Upstream,
+    pub(crate) semisync: SemisyncMode,
     /// Resizing evicts: one at a time.
     pub(crate) resizing: &'a Mutex<()>,
 }
@@ -146,14 +173,7 @@ pub(crate) struct Warning {
 
 /// Every variable that is ours, by name.
 pub(crate) static VARIABLES: &[Variable] = &[
-    Variable {
-        name: "freshness",
-        doc: "The promise: strict.",
-        lives: Lives::Everywhere,
-        number: false,
-        show: |_, _| "strict".to_owned(),
-        set: |_, _, value| one_of("freshness", value, &["strict"]).map(|_| None),
-    },
+    freshness::FRESHNESS,
     Variable {
         name: "have_query_cache",
         doc: "Whether there is a query cache: YES.",
@@ -162,6 +182,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
         show: |_, _| "YES".to_owned(),
         set: |_, _, _| read_only("have_query_cache"),
     },
+    freshness::MAX_STALENESS,
     Variable {
         name: "query_cache_limit",
         doc: "The largest result that is cached, in bytes: 0 to 4294967295.",

@@ -62,6 +62,7 @@ impl Snapshot {
             shared.cache.resize(self.size);
         }
         shared.cache.set_limit(self.limit);
+        shared.ask_for_semisync();
         session.refresh_key();
     }
 }
@@ -87,6 +88,7 @@ pub(super) async fn assign(
             Err(error) => return Ok(Err(error)),
         }
     }
+    session.shared.ask_for_semisync();
     session.refresh_key();
     Ok(Ok(()))
 }
@@ -110,6 +112,8 @@ fn target(session: &mut Session) -> Target<'_> {
         cache: &shared.cache,
         locals: &mut session.state.locals,
         flavor,
+        upstream: &shared.upstream,
+        semisync: shared.options.semisync,
         resizing: &shared.resizing,
     }
 }

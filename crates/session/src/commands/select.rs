@@ -12,6 +12,7 @@ use super::query::{Query, forward};
 use super::unavailable;
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::{Statement, deps_of_reading};
+use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Session};
 use crate::shared::Counters;
 use crate::template::{self, Template};
@@ -157,12 +158,16 @@ fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captu
     if let Some(before) = session.state.stale_body {
         cache.count_refilled(cache.fingerprint(&captured.body) == before);
     }
+    // After the answer is complete: a write that it shows is under its fence still, or applied.
+    let is_fenced = deps.iter().chain(&[Dep::EVERYTHING]).any(|dep| cache.freshness().is_fenced(*dep));
+    let mut status = captured.status;
+    status.set(READ_UNFENCED, !is_fenced);
     let fill = Fill {
         valid_from,
         deps,
         body: captured.body,
         status_at: captured.status_at,
-        status: captured.status.bits(),
+        status: status.bits(),
         rows: captured.rows,
         cost_us,
     };

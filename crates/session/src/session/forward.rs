@@ -1,7 +1,6 @@
 //! One command to the server and its answer back.
 
 use bytes::BytesMut;
-use freshet_cache::Dep;
 use freshet_protocol::{Command, put_packet};
 use freshet_sql::{Effects, Flavor, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
@@ -59,7 +58,7 @@ impl Session {
         let in_flight = self.raise(effects, write).await;
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
             // Which tables, and whether for writing, is not read out of the text: all of them are taken.
-            self.state.wlock = Some(self.shared.freshness().fence([Dep::EVERYTHING]));
+            self.state.wlock = Some(self.shared.wlock());
         }
         let relayed = self.exchange(payload, command, capture).await?;
         self.conclude(effects, text, &relayed, in_flight);
@@ -202,6 +201,7 @@ impl Session {
         }
         let flavor = self.flavor();
         fences::settle(&mut self.state.pending, in_flight, effects, relayed, flavor);
+        self.has_seen();
         self.refresh_key();
     }
 

@@ -1,13 +1,33 @@
-//! Answering from memory.
+//! Answering from memory, as far as the session's level lets it.
+//!
+//! * `strict`: what a write under way may change is refused, so that every answer is as new as anything anyone has seen.
+//! * `session`: what is fenced may be served as long as it cannot be older than what *this session* has seen. All that a
+//!   forwarded answer contains of writes through us was fenced before the answer was complete, or is applied. So if the oldest
+//!   fence that stands is younger than the youngest of then, all of it is applied, and the stamps tell. The session's own
+//!   writes are among it. A stored answer that was not fenced when it was complete ([`READ_UNFENCED`]) contains nothing
+//!   that is not applied. Any other may contain the write under way: where it is taken from under a fence, it counts like
+//!   a forwarded one.
+//! * `eventual`: fences are passed over, while everything committed up to `max_staleness` ago is proven to be applied.
+//! * `semisync`: as `strict`, while it is proven that commits wait for us. Fences count as well as stamps: tables without
+//!   transactions, and some definitions, change before the server waits.
+//!
+//! Proofs that run out with time are looked at once more after the stamps were read: this thread may have been held up.
 
-use freshet_cache::{Fences, Key, Lookup};
+use bytes::BytesMut;
+use freshet_cache::{Cache, Fences, Key, Lookup};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::follow::now_ms;
 
 use super::Session;
+use crate::level::Level;
+use crate::shared::{Counters, Shared};
 
 /// The flags of a stored answer that stay its own; the others are those of the session that reads it.
 const ENTRY_FLAGS: StatusFlags = StatusFlags::NO_GOOD_INDEX.union(StatusFlags::NO_INDEX);
+
+/// Kept among the flags of a stored answer, in the place of one that no answer to a SELECT has and that is never taken from
+/// there: nothing that the answer depends on was fenced when it was complete.
+pub(crate) const READ_UNFENCED: StatusFlags = StatusFlags::PS_OUT_PARAMS;
 
 /// What the buffer for the last statement keeps of itself, in bytes.
 const LAST_HIT_BYTES_KEPT: usize = 16 * 1024;
@@ -16,43 +36,128 @@ const LAST_HIT_BYTES_KEPT: usize = 16 * 1024;
 /// milliseconds, before it is pinged so that the server does not take the client for gone.
 const KEEPALIVE_MS_MAX: u64 = 60_000;
 
+/// What a session has been shown of writes through us: nothing of those whose fences were raised later.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Seen {
+    fence: u64,
+    /// Fences that were exchanged for another are gone before their writes are applied.
+    exchanged: u64,
+}
+
+impl Seen {
+    /// To be read when an answer is complete.
+    fn by_now(shared: &Shared) -> Self {
+        let exchanged = shared.upstream.fences_exchanged();
+        Self { fence: shared.freshness().fences_raised(), exchanged }
+    }
+
+    /// Whether all of it is applied. The stamps have to be read after this, and the fences are looked at before what they
+    /// were exchanged for.
+    fn is_applied(self, shared: &Shared) -> bool {
+        shared.freshness().oldest_fence() > self.fence && shared.upstream.fences_exchanged() == self.exchanged
+    }
+}
+
+/// What of what is stored a session may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Admits {
+    /// What is not fenced.
+    Unfenced,
+    /// That, and what is fenced where all that the session has seen is applied.
+    NotOlderThanSeen,
+    /// Fenced or not.
+    Any,
+}
+
 impl Session {
     /// Answers `text` from memory, if it may be and can be. Nothing is parsed and nothing is allocated on this path.
     pub(crate) fn answer_from_memory(&mut self, text: &[u8], environment: u32) -> bool {
-        let status = self.state.status_for_answers();
         let now = now_ms();
-        let (out, seq) = self.wire.out();
-        let found = self.shared.cache.get(Key { environment, text }, now, Fences::Refuse, |entry| {
-            let start = out.len();
-            out.reserve(entry.body.len());
-            entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
-            let own = StatusFlags::from_bits_retain(entry.status) & ENTRY_FLAGS;
-            let flags = (own | status).bits().to_le_bytes();
-            for at in entry.status_at {
-                if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
-                    place.copy_from_slice(&flags);
-                }
-            }
-        });
-        match found {
-            Lookup::Hit(()) => {}
-            Lookup::Stale { body } => {
-                self.state.stale_body = Some(body);
-                return false;
-            }
-            _ => return false,
+        let level = self.state.locals.level(&self.shared.globals);
+        let Some(admits) = self.admits(level, now) else {
+            Counters::add(&self.shared.counters.not_proven);
+            return false;
+        };
+        let before = self.wire.out().0.len();
+        if !self.take_stored(Key { environment, text }, now, admits) {
+            return false;
+        }
+        if self.runs_out(level) {
+            self.wire.out().0.truncate(before);
+            Counters::add(&self.shared.counters.not_proven);
+            return false;
         }
         // The client's next command starts the numbering anew.
-        *seq = 0;
+        *self.wire.out().1 = 0;
         self.active(now);
+        self.state.pinged = false;
         if self.state.last_hit.capacity() > LAST_HIT_BYTES_KEPT {
             self.state.last_hit = Vec::new();
         }
-        self.state.pinged = false;
         self.state.last_hit.clear();
         self.state.last_hit.extend_from_slice(text);
         self.state.warnings.clear();
         true
+    }
+
+    /// What this level lets through at this moment; `None` if the proof that it needs is not there.
+    fn admits(&self, level: Level, now: u64) -> Option<Admits> {
+        let admits = match level {
+            Level::Strict => return Some(Admits::Unfenced),
+            Level::Session => Admits::NotOlderThanSeen,
+            Level::Eventual if self.is_current(now) => Admits::Any,
+            Level::Semisync if self.shared.upstream.commits_wait(now) => Admits::Unfenced,
+            Level::Eventual | Level::Semisync => return None,
+        };
+        // `query_cache_wlock_invalidate` bars everybody, whatever they were promised.
+        Some(if self.shared.is_wlocked() { Admits::Unfenced } else { admits })
+    }
+
+    /// Whether a proof that the level needs has run out meanwhile.
+    fn runs_out(&self, level: Level) -> bool {
+        match level {
+            Level::Strict | Level::Session => false,
+            Level::Eventual => !self.is_current(now_ms()),
+            Level::Semisync => !self.shared.upstream.commits_wait(now_ms()),
+        }
+    }
+
+    /// Whether everything committed up to `max_staleness` ago is applied. The proof is renewed in time, as long as somebody
+    /// asks.
+    fn is_current(&self, now: u64) -> bool {
+        let max = self.state.locals.max_staleness_ms(&self.shared.globals);
+        let age = now.saturating_sub(self.shared.upstream.current_to_ms());
+        if age > max / 2 {
+            self.shared.upstream.ask_current();
+        }
+        age < max
+    }
+
+    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> bool {
+        let flags = self.state.status_for_answers();
+        let shared = &self.shared;
+        let cache = &shared.cache;
+        let out = self.wire.out().0;
+        let fences = if admits == Admits::Any { Fences::Ignore } else { Fences::Refuse };
+        let mut found = copy_stored(cache, (key, now, fences), flags, out);
+        if matches!(found, Lookup::Fenced)
+            && admits == Admits::NotOlderThanSeen
+            && self.seen.is_applied(shared)
+        {
+            found = copy_stored(cache, (key, now, Fences::Ignore), flags, out);
+            if matches!(found, Lookup::Hit(stored) if !stored.contains(READ_UNFENCED)) {
+                self.has_seen();
+            }
+        }
+        if let Lookup::Stale { body } = found {
+            self.state.stale_body = Some(body);
+        }
+        matches!(found, Lookup::Hit(_))
+    }
+
+    /// Notes that an answer is complete that may show any write of up to now.
+    pub(crate) fn has_seen(&mut self) {
+        self.seen = Seen::by_now(&self.shared);
     }
 
     /// Whether the server's connection has been unused for so long that it needs a sign of life.
@@ -61,4 +166,26 @@ impl Session {
         self.admitted.upstream.is_some()
             && now_ms().saturating_sub(self.state.upstream_used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
     }
+}
+
+/// Looks up, and copies what is found to `out` with this session's flags. The flags that it was stored with are returned.
+fn copy_stored(
+    cache: &Cache,
+    (key, now, fences): (Key<'_>, u64, Fences),
+    session: StatusFlags,
+    out: &mut BytesMut,
+) -> Lookup<StatusFlags> {
+    cache.get(key, now, fences, |entry| {
+        let start = out.len();
+        out.reserve(entry.body.len());
+        entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
+        let stored = StatusFlags::from_bits_retain(entry.status);
+        let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
+        for at in entry.status_at {
+            if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
+                place.copy_from_slice(&flags);
+            }
+        }
+        stored
+    })
 }

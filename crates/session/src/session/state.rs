@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
-use freshet_cache::Fence;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
 
 use super::prepared::Prepared;
 use crate::environment::Known;
 use crate::fences::Pending;
+use crate::shared::Wlock;
 use crate::variables::{Locals, Warning};
 
 /// How many temporary tables are told apart by name; a session with more counts as one whose tables are not known.
@@ -138,7 +138,7 @@ pub(crate) struct State {
     /// LOCK TABLES is in force.
     pub(crate) locked: bool,
     /// While it is, and `query_cache_wlock_invalidate` says so: nobody is answered from memory.
-    pub(crate) wlock: Option<Fence>,
+    pub(crate) wlock: Option<Wlock>,
     /// `SET TRANSACTION` holds for the next transaction alone, which must therefore reach the server: as the server itself
     /// reports it, in whatever form it was said.
     pub(crate) one_shot: bool,

@@ -1,5 +1,7 @@
 //! The kinds of values, each with the server's own errors and warnings for a bad one.
 
+use std::ops::RangeInclusive;
+
 use freshet_protocol::ErrPacket;
 use freshet_sql::Value;
 
@@ -34,9 +36,29 @@ pub(super) fn size(
     };
     let clamped = u64::try_from(given.clamp(0, i128::from(max))).unwrap_or(max);
     let taken = clamped - clamped % step;
-    let warning = (i128::from(taken) != given)
-        .then(|| Warning { code: 1292, message: format!("Truncated incorrect {name} value: '{given}'") });
+    let warning = (i128::from(taken) != given).then(|| truncated(name, given));
     Ok((taken, warning))
+}
+
+fn truncated(name: &str, given: i128) -> Warning {
+    Warning { code: 1292, message: format!("Truncated incorrect {name} value: '{given}'") }
+}
+
+/// A number within `range`, brought into it with the server's warning 1292; `None` is `DEFAULT`.
+pub(super) fn number(
+    name: &'static str,
+    value: &Value,
+    range: RangeInclusive<u64>,
+) -> Result<Option<(u64, Option<Warning>)>, ErrPacket> {
+    if *value == Value::Default {
+        return Ok(None);
+    }
+    let (taken, warning) = size(name, value, *range.end(), 1, 0)?;
+    if taken >= *range.start() {
+        return Ok(Some((taken, warning)));
+    }
+    let Value::Int(given) = value else { return Err(wrong_type(name)) };
+    Ok(Some((*range.start(), Some(truncated(name, *given)))))
 }
 
 /// One of `names`, by name in any case or by its number; `None` is `DEFAULT`.

@@ -1,0 +1,103 @@
+//! `freshness` and `max_staleness`: which promise a session is given.
+
+use std::sync::atomic::Ordering;
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::Value;
+use freshet_upstream::follow::Semisync;
+
+use super::kinds::{number, one_of};
+use super::{Globals, Lives, Locals, Target, Variable, Warning};
+use crate::level::{Level, SemisyncMode};
+
+/// `max_staleness` unless told otherwise, in milliseconds.
+pub const MAX_STALENESS_MS_DEFAULT: u64 = 10_000;
+/// The least `max_staleness`, in milliseconds: a proof takes a question to the server and back.
+pub const MAX_STALENESS_MS_MIN: u64 = 10;
+/// The greatest `max_staleness`, in milliseconds.
+pub const MAX_STALENESS_MS_MAX: u64 = 86_400_000;
+
+/// ER_UNKNOWN_ERROR, as the servers use it for warnings without a number of their own.
+const WARNING: u16 = 1105;
+
+pub(super) const FRESHNESS: Variable = Variable {
+    name: "freshness",
+    doc: "The promise, strict, session, eventual or semisync: see docs/freshness.md.",
+    lives: Lives::Everywhere,
+    number: false,
+    show: |target, global| {
+        let level = if global { target.globals.level() } else { target.locals.level(target.globals) };
+        level.name().to_owned()
+    },
+    set: set_level,
+};
+
+pub(super) const MAX_STALENESS: Variable = Variable {
+    name: "max_staleness",
+    doc: "The age that an answer may have at the level eventual, in milliseconds: 10 to 86400000.",
+    lives: Lives::Everywhere,
+    number: true,
+    show: |target, global| {
+        let ms = if global {
+            target.globals.max_staleness_ms.load(Ordering::Relaxed)
+        } else {
+            target.locals.max_staleness_ms(target.globals)
+        };
+        ms.to_string()
+    },
+    set: |target, global, value| {
+        let given = number("max_staleness", value, MAX_STALENESS_MS_MIN..=MAX_STALENESS_MS_MAX)?;
+        if global {
+            let ms = given.as_ref().map_or(MAX_STALENESS_MS_DEFAULT, |given| given.0);
+            target.globals.max_staleness_ms.store(ms, Ordering::Relaxed);
+        } else {
+            target.locals.max_staleness_ms = given.as_ref().map(|given| given.0);
+        }
+        Ok(given.and_then(|given| given.1))
+    },
+};
+
+impl Globals {
+    pub(crate) fn level(&self) -> Level {
+        Level::numbered(usize::from(self.freshness.load(Ordering::Relaxed)))
+    }
+}
+
+impl Locals {
+    /// The level in force.
+    pub(crate) fn level(&self, globals: &Globals) -> Level {
+        self.freshness.unwrap_or_else(|| globals.level())
+    }
+
+    /// The `max_staleness` in force, in milliseconds.
+    pub(crate) fn max_staleness_ms(&self, globals: &Globals) -> u64 {
+        self.max_staleness_ms.unwrap_or_else(|| globals.max_staleness_ms.load(Ordering::Relaxed))
+    }
+}
+
+fn set_level(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Option<Warning>, ErrPacket> {
+    let chosen = one_of("freshness", value, &Level::NAMES)?.map(Level::numbered);
+    if global {
+        let level = chosen.unwrap_or(Level::Strict);
+        target.globals.freshness.store(level.number(), Ordering::Relaxed);
+    } else {
+        target.locals.freshness = chosen;
+    }
+    let asks = chosen == Some(Level::Semisync);
+    Ok(if asks { semisync_warning(target, global) } else { None })
+}
+
+/// The level is taken all the same: it promises no less where commits do not wait, it only answers nothing from memory.
+fn semisync_warning(target: &Target<'_>, global: bool) -> Option<Warning> {
+    let why = match (target.upstream.semisync(), target.semisync) {
+        (Semisync::On, _) => return None,
+        (_, SemisyncMode::Off) => "Freshet was started with semisync = off".to_owned(),
+        (Semisync::Off, SemisyncMode::Auto) if !global => {
+            "commits do not wait for Freshet unless freshness = semisync globally, or it was started with semisync = on"
+                .to_owned()
+        }
+        (Semisync::Off, _) => "commits do not wait for Freshet yet; Freshet_semisync says when they do".to_owned(),
+        (Semisync::Not(lack), _) => format!("{}; {}", lack.why, lack.remedy),
+    };
+    Some(Warning { code: WARNING, message: format!("Nothing is answered from memory at this level: {why}") })
+}
