@@ -14,6 +14,7 @@ pub mod history;
 pub mod lag;
 pub mod raw;
 pub mod server;
+pub mod stall;
 
 pub mod tool;
 

@@ -5,6 +5,7 @@ mod directed;
 mod environments;
 mod fenced;
 mod isolation;
+mod levels;
 mod neighbours;
 mod never;
 mod rights;

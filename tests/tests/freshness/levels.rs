@@ -1,0 +1,291 @@
+//! What each level of `freshness` promises, also while the binlog stream is held up, and what it does not.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run};
+use freshet_tests::stall::Stall;
+use freshet_tests::{Flavor, Freshet, Server, server, with_each};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+const READ: &str = "SELECT v FROM t WHERE id = 1";
+const TABLE: [&str; 2] = ["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,0),(2,0)"];
+
+fn one(text: &str) -> Answer {
+    Ok(vec![vec![text.to_owned()]])
+}
+
+/// Every server, with a table and a Freshet that is reached through a stream that can be held up. A held stream counts as
+/// live here for long, so that it is the levels that decide and not the heartbeats.
+fn with_stall(schema: &str, flags: &[&str], test: impl Fn(&Server, &Freshet, &Stall, Conn)) {
+    if std::env::var_os("FRESHET_TEST_DIRECT").is_some() {
+        return;
+    }
+    for server in server::all() {
+        let mut direct = fresh_schema(&server, schema);
+        run(&mut direct, &TABLE);
+        let stall = Stall::before(&server);
+        let way = Server { url: stall.url.clone(), ..server.clone() };
+        let freshet = Freshet::with(&way, &[&["--heartbeat", "10s"], flags].concat());
+        test(&server, &freshet, &stall, direct);
+        stall.release();
+        freshet.stop();
+    }
+}
+
+fn session(freshet: &Freshet, schema: &str, level: &str) -> Conn {
+    let mut conn = connect(freshet.target(), schema);
+    run(&mut conn, &[&format!("SET SESSION freshness = '{level}'")]);
+    conn
+}
+
+fn shown(conn: &mut Conn, name: &str) -> String {
+    let rows = answer(conn, &format!("SHOW GLOBAL STATUS LIKE '{name}'")).expect("it is shown");
+    rows[0][1].clone()
+}
+
+#[test]
+fn the_level_and_its_bound_are_variables() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let _ = fresh_schema(server, "levels_vars");
+        let mut conn = connect(freshet.target(), "levels_vars");
+        let mut other = connect(freshet.target(), "levels_vars");
+        assert_eq!(
+            answer(&mut conn, "SELECT @@freshness, @@max_staleness"),
+            Ok(vec![vec!["strict".into(), "10000".into()]])
+        );
+        for (set, level) in [
+            ("SET freshness = session", "session"),
+            ("SET SESSION freshness = 'EVENTUAL'", "eventual"),
+            ("SET @@local.freshness := 0", "strict"),
+            ("SET @@session.freshness = 2, max_staleness = 500", "eventual"),
+        ] {
+            run(&mut conn, &[set]);
+            assert_eq!(answer(&mut conn, "SELECT @@session.freshness"), one(level), "{set}");
+        }
+        assert_eq!(answer(&mut conn, "SELECT @@max_staleness"), one("500"));
+        assert_eq!(answer(&mut other, "SELECT @@freshness"), one("strict"));
+        for (set, code) in [
+            ("SET freshness = 'linear'", 1231),
+            ("SET freshness = 4", 1231),
+            ("SET freshness = NULL", 1231),
+            ("SET max_staleness = 'long'", 1232),
+        ] {
+            assert_eq!(answer(&mut conn, set), Err(code), "{set}");
+        }
+        assert_eq!(answer(&mut conn, "SELECT @@freshness"), one("eventual"));
+        for (given, taken) in [("3", "10"), ("-1", "10"), ("86400001", "86400000"), ("20", "20")] {
+            run(&mut conn, &[&format!("SET max_staleness = {given}")]);
+            let warned = given != taken;
+            let warnings = answer(&mut conn, "SHOW WARNINGS").unwrap();
+            assert_eq!(warnings.first().map(|row| row[1].as_str()), warned.then_some("1292"), "{given}");
+            assert_eq!(answer(&mut conn, "SELECT @@max_staleness"), one(taken));
+        }
+        run(&mut conn, &["SET GLOBAL freshness = session, GLOBAL max_staleness = 700"]);
+        assert_eq!(
+            answer(&mut other, "SELECT @@freshness, @@max_staleness"),
+            Ok(vec![vec!["session".into(), "700".into()]])
+        );
+        run(&mut conn, &["SET freshness = DEFAULT, max_staleness = DEFAULT"]);
+        assert_eq!(
+            answer(&mut conn, "SELECT @@freshness, @@max_staleness"),
+            Ok(vec![vec!["session".into(), "700".into()]])
+        );
+        run(&mut conn, &["SET GLOBAL freshness = DEFAULT, GLOBAL max_staleness = DEFAULT"]);
+        assert_eq!(answer(&mut conn, "SELECT @@global.freshness"), one("strict"));
+        let listed = answer(&mut conn, "SHOW VARIABLES LIKE 'max_staleness'");
+        assert_eq!(listed, Ok(vec![vec!["max_staleness".into(), "10000".into()]]));
+    });
+}
+
+/// A write through Freshet that has been sent and not answered holds its fence up.
+#[test]
+fn a_write_under_way_bars_strict_readers_alone() {
+    with_stall("levels_fence", &[], |server, freshet, _, mut direct| {
+        let [mut strict, mut own, mut eventual] =
+            ["strict", "session", "eventual"].map(|level| session(freshet, "levels_fence", level));
+        let mut counted = Counted::of(freshet);
+        for reader in [&mut strict, &mut own, &mut eventual] {
+            assert_eq!(counted.prime(reader, READ), one("0"));
+        }
+        run(&mut direct, &["START TRANSACTION", "UPDATE t SET v = 1 WHERE id = 1", "ROLLBACK"]);
+        run(&mut direct, &["START TRANSACTION", "SELECT v FROM t WHERE id = 1 FOR UPDATE"]);
+        let mut writer = connect(freshet.target(), "levels_fence");
+        let (done, is_done) = mpsc::channel();
+        thread::spawn(move || {
+            run(&mut writer, &["UPDATE t SET v = 7 WHERE id = 1"]);
+            let _ = done.send(());
+        });
+        eventually("the fence", || (counted.hits_of(&mut strict, READ, 1) == 0).then_some(()));
+        assert_eq!(counted.hits_of(&mut strict, READ, 5), 0, "{:?}", server.flavor);
+        assert_eq!(counted.hits_of(&mut own, READ, 5), 5, "{:?}", server.flavor);
+        assert_eq!(counted.hits_of(&mut eventual, READ, 5), 5, "{:?}", server.flavor);
+        // What it is shown now by the server could be the write under way, for all that anyone knows.
+        let _ = answer(&mut own, "SELECT RAND()");
+        assert_eq!(counted.hits_of(&mut own, READ, 5), 0, "{:?}", server.flavor);
+        run(&mut direct, &["ROLLBACK"]);
+        is_done.recv_timeout(Duration::from_secs(20)).expect("the write goes on");
+        assert_eq!(answer(&mut strict, READ), one("7"));
+        eventually("the new value", || (answer(&mut eventual, READ) == one("7")).then_some(()));
+    });
+}
+
+/// The stream is held up: what is written is not applied, through us or around.
+#[test]
+fn each_level_keeps_its_promise_while_the_stream_lags() {
+    const STALENESS: Duration = Duration::from_millis(400);
+    with_stall("levels_lag", &["--max-staleness", "400ms"], |server, freshet, stall, mut direct| {
+        let flavor = server.flavor;
+        let [mut strict, mut own, mut other, mut eventual] =
+            ["strict", "session", "session", "eventual"].map(|level| session(freshet, "levels_lag", level));
+        let mut counted = Counted::of(freshet);
+        for reader in [&mut strict, &mut own, &mut other, &mut eventual] {
+            assert_eq!(counted.prime(reader, READ), one("0"));
+        }
+        stall.hold();
+        let held = Instant::now();
+        run(&mut own, &["UPDATE t SET v = 1 WHERE id = 1"]);
+        // The fence stands until the write is applied.
+        assert_eq!(answer(&mut strict, READ), one("1"), "{flavor:?}");
+        assert_eq!(answer(&mut own, READ), one("1"), "{flavor:?}: its own write");
+        assert_eq!(answer(&mut other, READ), one("0"), "{flavor:?}: it has seen nothing yet");
+        assert_eq!(answer(&mut other, &format!("{READ} AND RAND() >= 0")), one("1"));
+        assert_eq!(answer(&mut other, READ), one("1"), "{flavor:?}: it would go back in time");
+        while held.elapsed() < STALENESS {
+            let _ = answer(&mut eventual, READ);
+        }
+        assert_eq!(answer(&mut eventual, READ), one("1"), "{flavor:?}: older than max_staleness");
+        let refused: u64 = shown(&mut eventual, "Freshet_not_proven").parse().unwrap();
+        assert!(refused > 0, "{flavor:?}");
+        run(&mut direct, &["UPDATE t SET v = 2 WHERE id = 1"]);
+        assert_eq!(answer(&mut eventual, READ), one("2"), "{flavor:?}");
+        stall.release();
+        for reader in [&mut strict, &mut own, &mut other, &mut eventual] {
+            assert_eq!(counted.prime(reader, READ), one("2"), "{flavor:?}");
+        }
+    });
+}
+
+/// The server's own switches, put back when this is dropped.
+struct Switches(Conn, Flavor);
+
+impl Switches {
+    const TIMEOUT: Duration = Duration::from_millis(2_000);
+
+    fn set(&mut self, mariadb: &str, mysql: &str) {
+        let statement = if self.1 == Flavor::MariaDb { mariadb } else { mysql };
+        let _ = answer(&mut self.0, statement);
+    }
+
+    fn on(&mut self) {
+        self.set("DO 0", "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'");
+        self.set(
+            "SET GLOBAL rpl_semi_sync_master_timeout = 2000, GLOBAL rpl_semi_sync_master_wait_point = 'AFTER_SYNC', \
+             GLOBAL rpl_semi_sync_master_enabled = ON",
+            "SET GLOBAL rpl_semi_sync_source_timeout = 2000, GLOBAL rpl_semi_sync_source_enabled = ON",
+        );
+    }
+
+    fn off(&mut self) {
+        self.set(
+            "SET GLOBAL rpl_semi_sync_master_enabled = OFF",
+            "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
+        );
+    }
+}
+
+impl Drop for Switches {
+    fn drop(&mut self) {
+        self.off();
+        self.set(
+            "SET GLOBAL rpl_semi_sync_master_timeout = DEFAULT",
+            "UNINSTALL PLUGIN rpl_semi_sync_source",
+        );
+        self.set("SET GLOBAL rpl_semi_sync_master_wait_point = 'AFTER_COMMIT'", "DO 0");
+    }
+}
+
+/// Commits until they wait for us: a server that had fallen back comes back with one that is acknowledged.
+fn until_it_waits(direct: &mut Conn, asks: &mut Conn) {
+    eventually("commits that wait", || {
+        run(direct, &["UPDATE t SET v = v + 1 WHERE id = 2"]);
+        (shown(asks, "Freshet_semisync") == "on").then_some(())
+    });
+}
+
+const ROUNDS: usize = 1_000;
+
+/// A writer around Freshet, and a reader with the entry in memory right after the writer's OK: how often it was old, and
+/// what a commit took, in microseconds, at the median and at the 99th percentile.
+fn race(direct: &mut Conn, reader: &mut Conn, counted: &mut Counted) -> (usize, u128, u128) {
+    let mut took = Vec::new();
+    let mut old = 0;
+    for round in 1..=ROUNDS {
+        counted.prime(reader, READ).expect("it is answered");
+        let started = Instant::now();
+        direct.query_drop(format!("UPDATE t SET v = {round} WHERE id = 1")).expect("it is written");
+        took.push(started.elapsed().as_micros());
+        old += usize::from(answer(reader, READ) != one(&round.to_string()));
+    }
+    took.sort_unstable();
+    (old, took[ROUNDS / 2], took[ROUNDS * 99 / 100])
+}
+
+#[test]
+fn with_semisync_nobody_reads_what_a_writer_around_has_changed() {
+    with_stall("levels_semi", &["--semisync", "on"], |server, freshet, stall, mut direct| {
+        let flavor = server.flavor;
+        let mut switches = Switches(server.target.connect(), flavor);
+        switches.off();
+        let mut strict = session(freshet, "levels_semi", "strict");
+        let mut counted = Counted::of(freshet);
+        let mut reader = connect(freshet.target(), "levels_semi");
+
+        // Not set up: the level is taken with a warning that says what is missing, and answers nothing from memory.
+        eventually("what is missing", || {
+            let missing = shown(&mut strict, "Freshet_semisync");
+            (missing.contains("INSTALL PLUGIN") || missing.contains("_enabled = ON")).then_some(())
+        });
+        run(&mut reader, &["SET SESSION freshness = 'semisync'"]);
+        let warning = answer(&mut reader, "SHOW WARNINGS").unwrap();
+        assert!(warning[0][2].contains("Nothing is answered from memory"), "{warning:?}");
+        counted.prime(&mut strict, READ).unwrap();
+        assert_eq!(counted.hits_of(&mut reader, READ, 5), 0, "{flavor:?}");
+
+        // Strict promises nothing of writers around.
+        let (old, median, p99) = race(&mut direct, &mut strict, &mut counted);
+        println!("{flavor:?}: strict: {old} of {ROUNDS} old; a commit took {median} us, p99 {p99} us");
+
+        switches.on();
+        until_it_waits(&mut direct, &mut strict);
+        let (old, median, p99) = race(&mut direct, &mut reader, &mut counted);
+        println!("{flavor:?}: semisync: {old} of {ROUNDS} old; a commit took {median} us, p99 {p99} us");
+        assert_eq!(old, 0, "{flavor:?}");
+
+        // The stream stalls: the server waits for us until its patience ends, and by then nothing is served.
+        counted.prime(&mut reader, READ).unwrap();
+        stall.hold();
+        let started = Instant::now();
+        run(&mut direct, &["UPDATE t SET v = -1 WHERE id = 1"]);
+        assert!(started.elapsed() > Switches::TIMEOUT / 2, "{flavor:?}: the commit has not waited");
+        assert_eq!(answer(&mut reader, READ), one("-1"), "{flavor:?}");
+        assert_eq!(counted.hits_of(&mut reader, READ, 5), 0, "{flavor:?}");
+        eventually("the fallback", || {
+            shown(&mut strict, "Freshet_semisync").contains("fallen back").then_some(())
+        });
+        stall.release();
+        until_it_waits(&mut direct, &mut strict);
+        assert_eq!(counted.prime(&mut reader, READ), one("-1"));
+        // Before Freshet goes, so that nobody waits for one that is not there.
+        switches.off();
+        eventually("that it is off", || {
+            shown(&mut strict, "Freshet_semisync").contains("is off at the server").then_some(())
+        });
+        assert_eq!(counted.hits_of(&mut reader, READ, 5), 0, "{flavor:?}");
+    });
+}
