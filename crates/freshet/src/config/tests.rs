@@ -63,11 +63,25 @@ fn bounds() {
         (&s::LISTEN, "unix:/run/f.sock", "localhost:70000"),
         (&s::UPSTREAM_TLS, "REQUIRED", "on"),
         (&s::QUERY_CACHE_TYPE, "DEMAND", "3"),
-        (&s::FRESHNESS, "STRICT", "eventual"),
+        (&s::FRESHNESS, "STRICT", "linear"),
+        (&s::FRESHNESS, "semisync", "4"),
+        (&s::MAX_STALENESS, "1d", "25h"),
+        (&s::MAX_STALENESS, "10ms", "9ms"),
+        (&s::SEMISYNC, "AUTO", "maybe"),
     ] {
         assert!(Config::new(&typed(&[(setting, good)])).is_ok(), "{} = {good}", setting.name);
         assert!(refused(&[(setting, bad)]).contains(bad), "{} = {bad}", setting.name);
     }
+}
+
+#[test]
+fn commits_wait_for_us_only_where_it_was_said() {
+    use settings as s;
+    let waits = |pairs: &[_]| Config::new(&typed(pairs)).unwrap().upstream.semisync;
+    assert!(!waits(&[]) && !waits(&[(&s::FRESHNESS, "eventual")]));
+    assert!(waits(&[(&s::FRESHNESS, "semisync")]) && waits(&[(&s::SEMISYNC, "on")]));
+    let message = refused(&[(&s::FRESHNESS, "semisync"), (&s::SEMISYNC, "off")]);
+    assert!(message.contains("semisync") && message.contains("must not be off"), "{message}");
 }
 
 #[test]
