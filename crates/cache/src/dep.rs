@@ -19,6 +19,10 @@ impl Dep {
     /// here stops all hits.
     pub const EVERYTHING: Self = Self(0);
 
+    /// No entry depends on it and nothing stamps it. It is fenced while a definition is being changed, so that a writer
+    /// can tell that what it knows of definitions may not be what the server goes by.
+    pub const DEFINITIONS: Self = Self(1);
+
     /// The number that it is, for logs and tests.
     #[must_use]
     pub const fn index(self) -> u32 {

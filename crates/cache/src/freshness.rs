@@ -62,8 +62,10 @@
 //! after `applied` has passed the answer of a probe that was asked after the result was complete.
 //!
 //! The same holds for what a statement is taken to write because of triggers and of functions behind views: between the
-//! definition of one, through us or around us, and the moment when the stream has told of it, a statement of another
-//! session is fenced by the definition before, and what the new one writes is seen when its own event is applied.
+//! definition of one around us and the moment when the stream has told of it, a statement is fenced by the definition
+//! before, and what the new one writes is seen when its own event is applied. A definition through us fences
+//! [`Dep::DEFINITIONS`] as well, and a write that finds that fenced fences everything; what is left is a write that looked
+//! just before and yet comes to the server after it.
 //!
 //! # Fences: the `strict` level
 //!

@@ -132,7 +132,29 @@ pub(crate) fn raise(
         (false, true) => fence(&reach.deps, reach.write.as_slice(), behind),
         (false, false) => None,
     }?;
+    let fence = beside_definitions(fence, effects, reach.runs_unknown_code, freshness);
     Some(InFlight { fence: Some(fence), upstream: behind.upstream.clone(), thread: behind.thread })
+}
+
+/// While a definition is being changed (a trigger, a view), what a write reaches was told by definitions that the server may
+/// not go by any more: it is fenced by everything, and that until its own event is applied. Looked for after the fence is
+/// raised, so that a definition that is not seen here is sent after this.
+fn beside_definitions(
+    fence: Fence,
+    effects: &Effects,
+    runs_unknown_code: bool,
+    freshness: &Arc<Freshness>,
+) -> Fence {
+    let defines = effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing;
+    let also = if defines || runs_unknown_code {
+        Dep::DEFINITIONS
+    } else if freshness.is_fenced(Dep::DEFINITIONS) {
+        Dep::EVERYTHING
+    } else {
+        return fence;
+    };
+    let widened = freshness.fence([fence.deps(), &[also]].concat());
+    widened.holding(fence)
 }
 
 /// Raises a fence on these dependencies and on what these writes touch; `None` if there is nothing to fence.
