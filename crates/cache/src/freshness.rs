@@ -150,6 +150,7 @@
 use crate::cells::Cells;
 use crate::dep::{BUCKET_BITS, Slot, TAG_BITS};
 use crate::raised::Raised;
+use crate::sabotage::{self, Sabotage};
 use crate::slots::{Slots, Widen};
 use crate::{Dep, Fence, Position, TableDeps};
 use ahash::RandomState;
@@ -285,6 +286,13 @@ impl Freshness {
     /// Says that something at `at` changed `dep`. A stamp never goes back.
     /// To be called before [`Self::publish_applied`] with `at` or more.
     pub fn stamp(&self, dep: Dep, at: Position) {
+        if sabotage::is(Sabotage::LateStamps) {
+            return sabotage::keep_back(dep, at);
+        }
+        self.stamp_now(dep, at);
+    }
+
+    fn stamp_now(&self, dep: Dep, at: Position) {
         match dep.slot().map(|slot| self.slots.raise_stamp(slot, at)) {
             None => self.cells.raise_stamp(dep, at),
             Some(Ok(())) => {}
@@ -295,6 +303,9 @@ impl Freshness {
     /// Says that every transaction up to `at` has set its stamps. Never goes back.
     pub fn publish_applied(&self, at: Position) {
         self.applied.raise(at);
+        if sabotage::is(Sabotage::LateStamps) {
+            sabotage::overdue().into_iter().for_each(|(dep, at)| self.stamp_now(dep, at));
+        }
     }
 
     /// Says that every snapshot opened from now on contains every transaction up to `at`. Never goes back.
@@ -338,6 +349,9 @@ impl Freshness {
     /// when it is used is only stricter.
     #[must_use]
     pub fn valid_from(&self) -> Position {
+        if sabotage::is(Sabotage::AppliedAsVisible) {
+            return self.applied();
+        }
         self.visible().min(self.applied())
     }
 
@@ -412,6 +426,9 @@ impl Freshness {
     pub fn fence(self: &Arc<Self>, deps: impl Into<Vec<Dep>>) -> Fence {
         let number = self.raised.raise();
         let mut deps = deps.into();
+        if sabotage::is(Sabotage::NoFences) {
+            deps.clear();
+        }
         deps.iter_mut().for_each(|dep| *dep = self.raise_fence(*dep));
         // Orders the increments before the system call that sends the write upstream.
         fence(Ordering::SeqCst);

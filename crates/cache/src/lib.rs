@@ -25,6 +25,8 @@ pub mod freshness;
 
 mod fence;
 
+pub mod sabotage;
+
 mod entry;
 
 mod budget;

@@ -102,7 +102,7 @@ pub struct Read {
     pub path: Path,
     /// Before the first SELECT was sent.
     pub asked: Nanos,
-    /// After the first was answered: the snapshot was taken in between.
+    /// The snapshot was taken before this: the first was answered, or all were where the first may be from memory.
     pub answered: Nanos,
     /// After all were answered.
     pub ended: Nanos,

@@ -141,8 +141,8 @@ pub enum Change {
     Put(Table, usize, Row),
     /// A row is gone.
     Remove(Table, usize),
-    /// The view shows rows with `k` below this code.
-    ViewLimit(i8),
+    /// The view shows rows of this table, with `k` below this code.
+    View(Table, i8),
     /// Table `r` goes by another name, or by its own again.
     Away(bool),
 }
@@ -153,7 +153,7 @@ impl Change {
     pub const fn tables(&self) -> u8 {
         match self {
             Self::Put(table, ..) | Self::Remove(table, _) => table.bit(),
-            Self::ViewLimit(_) => DEFINITIONS,
+            Self::View(..) => DEFINITIONS,
             Self::Away(_) => Table::R.bit(),
         }
     }
@@ -163,7 +163,9 @@ impl Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Db {
     rows: [[Option<Row>; ROWS]; TABLES],
-    /// The view `w` shows rows of `c` with `k` below this code.
+    /// The view `w` shows rows of this table…
+    pub view_of: Table,
+    /// …with `k` below this code.
     pub view_limit: i8,
     /// Table `r` goes by another name.
     pub is_away: bool,
@@ -171,7 +173,7 @@ pub struct Db {
 
 impl Default for Db {
     fn default() -> Self {
-        Self { rows: [[None; ROWS]; TABLES], view_limit: 4, is_away: false }
+        Self { rows: [[None; ROWS]; TABLES], view_of: Table::C, view_limit: 4, is_away: false }
     }
 }
 
@@ -192,7 +194,7 @@ impl Db {
         match *change {
             Change::Put(table, id, row) => self.set(table, id, Some(row)),
             Change::Remove(table, id) => self.set(table, id, None),
-            Change::ViewLimit(limit) => self.view_limit = limit,
+            Change::View(table, limit) => (self.view_of, self.view_limit) = (table, limit),
             Change::Away(is_away) => self.is_away = is_away,
         }
     }

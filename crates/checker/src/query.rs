@@ -80,7 +80,11 @@ impl Query {
 
     /// What it is answered in a state.
     pub fn ask(&self, db: &Db) -> Observed {
-        if db.is_away && self.tables() & Table::R.bit() != 0 {
+        let rests_on_r = match self.shape {
+            Shape::View(_) => db.view_of == Table::R,
+            _ => self.tables() & Table::R.bit() != 0,
+        };
+        if db.is_away && rests_on_r {
             return Err(NO_SUCH_TABLE);
         }
         Ok(self.canonical(self.shape.evaluate(db)))

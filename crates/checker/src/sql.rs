@@ -86,9 +86,12 @@ fn columns(extra: &str) -> String {
 
 /// The statement that defines the view.
 #[must_use]
-pub fn view(limit: i8) -> String {
+pub fn view(table: Table, limit: i8) -> String {
     let limit = Column::K.literal(limit);
-    format!("CREATE OR REPLACE VIEW w AS SELECT id, v, k, pid, n, m, d, t, u FROM c WHERE k < {limit}")
+    format!(
+        "CREATE OR REPLACE VIEW w AS SELECT id, v, k, pid, n, m, d, t, u FROM {} WHERE k < {limit}",
+        table.name()
+    )
 }
 
 /// What makes the schema, with the given rows in it.
@@ -100,7 +103,7 @@ pub fn schema(db: &Db) -> Vec<String> {
         format!("CREATE TABLE r {} PARTITION BY HASH (id) PARTITIONS 3", columns("")),
         format!("CREATE TABLE s {}", columns("")),
         format!("CREATE TABLE l {}", columns("")),
-        view(db.view_limit),
+        view(db.view_of, db.view_limit),
         "CREATE TRIGGER st AFTER UPDATE ON s FOR EACH ROW UPDATE l SET v = NEW.v WHERE id = NEW.id"
             .to_owned(),
     ];

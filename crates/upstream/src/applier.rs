@@ -12,6 +12,7 @@
 
 mod change;
 mod group;
+mod sabotage;
 mod system;
 
 use std::sync::Arc;

@@ -29,6 +29,7 @@ mod table_info;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Freshness, Position};
 
 use crate::error::Error;
@@ -141,6 +142,9 @@ impl Catalog {
     /// All definitions are forgotten, whatever changed: a view's depends on others, and what a
     /// table reaches depends on the foreign keys of any other.
     pub fn changed(&self, what: Changed<'_>) {
+        if sabotage::is(Sabotage::StaleCatalog) {
+            return;
+        }
         let mut state = self.state();
         state.version += 1;
         let dropped = std::mem::take(&mut state.tables);

@@ -150,7 +150,7 @@ impl Shape {
             | Self::InSelect(a, b, _)
             | Self::Scalar(a, b, _) => a.bit() | b.bit(),
             Self::Chain(a, b, c, _) => a.bit() | b.bit() | c.bit(),
-            Self::View(_) => Table::C.bit() | DEFINITIONS,
+            Self::View(_) => Table::C.bit() | Table::R.bit() | DEFINITIONS,
         }
     }
 
@@ -285,7 +285,7 @@ impl Shape {
             }
             Self::Union(a, b, f, g) => [pairs(*a, f), pairs(*b, g)].concat(),
             Self::View(f) => f
-                .rows(db, Table::C)
+                .rows(db, db.view_of)
                 .filter(|(_, row)| row.get(Column::K).is_some_and(|k| k < db.view_limit))
                 .map(|(id, row)| shown(id, row).to_vec())
                 .collect(),

@@ -109,7 +109,8 @@ impl Client<'_> {
             return Ok(());
         }
         let Role { path, is_prepared, .. } = self.role;
-        let answered = answered.unwrap_or(ended);
+        // Until the first answer is from the server no snapshot is open there; those from memory are still true at it.
+        let answered = if path == Path::Through { ended } else { answered.unwrap_or(ended) };
         let (session, own_known) = (self.session, self.own_known);
         self.recorder.read(Read {
             session,

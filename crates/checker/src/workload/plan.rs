@@ -30,7 +30,7 @@ pub enum Kind {
     /// TRUNCATE of `r`.
     Truncate,
     /// CREATE OR REPLACE VIEW.
-    View(i8),
+    View(Table, i8),
     /// A column is added to `r`, or dropped again.
     Alter(bool),
 }
@@ -59,7 +59,7 @@ impl Kind {
         let parent = 1 + dice.below(usize::from(PARENTS));
         let k = dice.code(Column::K.codes());
         match dice.below(40) {
-            0 if with_definitions => Self::View(k),
+            0 if with_definitions => Self::View(dice.one_of(&[Table::C, Table::R]), k),
             1 if with_definitions => Self::Truncate,
             2 if with_definitions => Self::Alter(dice.percent(50)),
             3..=4 => Self::UpdateWhere(dice.one_of(&[Table::C, Table::R]), k),
@@ -117,7 +117,8 @@ impl Kind {
                 lock(&mut rows, Table::R, ALL_ROWS);
                 rows[definitions] |= 1;
             }
-            Self::View(_) => rows[definitions] |= 2,
+            // No view can be made over a table that is away.
+            Self::View(..) => rows[definitions] |= 1,
         }
         rows
     }
@@ -125,7 +126,7 @@ impl Kind {
     /// Whether it ends a transaction that is open.
     #[must_use]
     pub const fn is_definition(self) -> bool {
-        matches!(self, Self::Truncate | Self::View(_) | Self::Alter(_))
+        matches!(self, Self::Truncate | Self::View(..) | Self::Alter(_))
     }
 
     /// The statement, and what it does to a state. Nothing if there is nothing to be done.
@@ -170,8 +171,8 @@ impl Kind {
                 statements: vec!["TRUNCATE TABLE r".to_owned()],
                 changes: db.rows(Table::R).map(|(id, _)| Change::Remove(Table::R, id)).collect(),
             },
-            Self::View(limit) => {
-                Plan { statements: vec![view(limit)], changes: vec![Change::ViewLimit(limit)] }
+            Self::View(table, limit) => {
+                Plan { statements: vec![view(table, limit)], changes: vec![Change::View(table, limit)] }
             }
             Self::Alter(is_added) => {
                 let what = if is_added { "ADD COLUMN extra INT NULL" } else { "DROP COLUMN extra" };

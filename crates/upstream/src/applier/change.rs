@@ -5,7 +5,7 @@ use freshet_protocol::binlog::{self, Body, Event, Rows, TableMap};
 use freshet_sql::{BinlogEffect, Boundary, binlog_effect};
 
 use super::group::{Touched, XidKey};
-use super::{Applier, Definitions, system};
+use super::{Applier, Definitions, sabotage, system};
 use crate::catalog::{Changed, Name};
 
 /// Bits of `sql_mode` under which a text is cut into tokens in another way: ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
@@ -14,6 +14,10 @@ const LEXING_MODES: u64 = 1 << 2 | 1 << 20;
 impl<D: Definitions> Applier<D> {
     /// Stamps what `body` changes. True if it ends the transaction.
     pub(super) fn change(&mut self, body: Body, at: Position) -> bool {
+        sabotage::pass(body).into_iter().fold(false, |ends, body| self.change_one(body, at) || ends)
+    }
+
+    fn change_one(&mut self, body: Body, at: Position) -> bool {
         match body {
             Body::Query { schema, text, sql_mode, .. } => {
                 let effect = self.effect(&schema, &text, sql_mode);

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Fence, Freshness};
 use tokio::sync::{Notify, oneshot};
 
@@ -143,6 +144,9 @@ impl Shared {
     }
 
     pub(crate) fn settle(&self, fence: Fence, outcome: Outcome) {
+        if sabotage::is(Sabotage::EarlyLift) {
+            return drop(fence);
+        }
         let is_unknown = matches!(outcome, Outcome::Unknown { .. });
         if self.settling.settle(fence, outcome, now_ms()) || is_unknown {
             self.prober.notify_one();
@@ -192,6 +196,9 @@ impl Shared {
 
 impl Definitions for Arc<Shared> {
     fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>> {
+        if sabotage::is(Sabotage::NoCascades) {
+            return Some([].into());
+        }
         self.catalog.descendants(schema, table)
     }
 

@@ -1,0 +1,100 @@
+//! Freshness broken on purpose, so that the checker can be seen to notice: a judge that never convicts proves nothing.
+//!
+//! Without the feature `sabotage` every question here is answered with a constant `false`, and nothing of it is built in.
+//! With it, the environment variable FRESHET_SABOTAGE names what is broken, several separated by commas. No release has it.
+
+/// What can be broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// A fill is valid from what is applied, whether it is visible or not.
+    AppliedAsVisible,
+    /// No fence stands.
+    NoFences,
+    /// A fence is lifted when its write is acknowledged and not when it is applied.
+    EarlyLift,
+    /// What a transaction changed is stamped when the next one is applied.
+    LateStamps,
+    /// What changes through foreign keys without rows of its own is not stamped.
+    NoCascades,
+    /// Changes of tables named `r` are not stamped.
+    ForgottenTable,
+    /// Definitions are never read again.
+    StaleCatalog,
+    /// Nothing is wrong, but the stream is slow: it gives the others time to show.
+    SlowStream,
+}
+
+/// How long [`Sabotage::SlowStream`] takes for an event, microseconds.
+pub const SLOW_STREAM_US: u64 = 1_500;
+
+#[cfg(feature = "sabotage")]
+mod on {
+    use super::Sabotage;
+    use crate::{Dep, Position};
+    use std::sync::{Mutex, OnceLock, PoisonError};
+
+    const NAMES: [(&str, Sabotage); 8] = [
+        ("applied-as-visible", Sabotage::AppliedAsVisible),
+        ("no-fences", Sabotage::NoFences),
+        ("early-lift", Sabotage::EarlyLift),
+        ("late-stamps", Sabotage::LateStamps),
+        ("no-cascades", Sabotage::NoCascades),
+        ("forgotten-table", Sabotage::ForgottenTable),
+        ("stale-catalog", Sabotage::StaleCatalog),
+        ("slow-stream", Sabotage::SlowStream),
+    ];
+
+    /// Whether this is broken.
+    #[must_use]
+    pub fn is(what: Sabotage) -> bool {
+        static CHOSEN: OnceLock<Vec<Sabotage>> = OnceLock::new();
+        let chosen = CHOSEN.get_or_init(|| {
+            let named = std::env::var("FRESHET_SABOTAGE").unwrap_or_default();
+            NAMES
+                .iter()
+                .filter(|(name, _)| named.split(',').any(|chosen| chosen == *name))
+                .map(|(_, s)| *s)
+                .collect()
+        });
+        chosen.contains(&what)
+    }
+
+    /// Stamps that are late: those since `applied` was last published, and those before.
+    static LATE: Mutex<(Vec<(Dep, Position)>, Vec<(Dep, Position)>)> = Mutex::new((Vec::new(), Vec::new()));
+
+    /// Keeps a stamp back.
+    pub(crate) fn keep_back(dep: Dep, at: Position) {
+        LATE.lock().unwrap_or_else(PoisonError::into_inner).0.push((dep, at));
+    }
+
+    /// The stamps that were kept back for one publication.
+    pub(crate) fn overdue() -> Vec<(Dep, Position)> {
+        let mut late = LATE.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = std::mem::take(&mut late.0);
+        std::mem::replace(&mut late.1, new)
+    }
+}
+
+#[cfg(not(feature = "sabotage"))]
+mod on {
+    use super::Sabotage;
+    use crate::{Dep, Position};
+
+    /// Nothing is.
+    #[must_use]
+    #[inline]
+    pub const fn is(_what: Sabotage) -> bool {
+        false
+    }
+
+    #[inline]
+    pub(crate) const fn keep_back(_dep: Dep, _at: Position) {}
+
+    #[inline]
+    pub(crate) const fn overdue() -> Vec<(Dep, Position)> {
+        Vec::new()
+    }
+}
+
+pub use on::is;
+pub(crate) use on::{keep_back, overdue};

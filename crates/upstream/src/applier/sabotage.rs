@@ -1,0 +1,58 @@
+//! What a sabotaged applier does not get to see, or gets late. See [`freshet_cache::sabotage`].
+
+#[cfg(not(feature = "sabotage"))]
+mod on {
+    use freshet_protocol::binlog::Body;
+
+    /// Everything comes as it is.
+    #[inline]
+    pub(in crate::applier) const fn pass(body: Body) -> Option<Body> {
+        Some(body)
+    }
+}
+
+#[cfg(feature = "sabotage")]
+mod on {
+    use std::cell::RefCell;
+    use std::time::Duration;
+
+    use freshet_cache::sabotage::{SLOW_STREAM_US, Sabotage, is};
+    use freshet_protocol::binlog::{Body, TableMap};
+
+    thread_local! {
+        /// The tables that were announced by the statement under way.
+        static ANNOUNCED: RefCell<Vec<TableMap>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(in crate::applier) fn pass(body: Body) -> Vec<Body> {
+        if is(Sabotage::SlowStream) {
+            std::thread::sleep(Duration::from_micros(SLOW_STREAM_US));
+        }
+        match body {
+            Body::TableMap(map) if is(Sabotage::ForgottenTable) && map.table == b"r" => Vec::new(),
+            body if is(Sabotage::NoCascades) => only_with_rows(body),
+            body => vec![body],
+        }
+    }
+
+    /// A table is announced only where rows of it follow.
+    fn only_with_rows(body: Body) -> Vec<Body> {
+        ANNOUNCED.with_borrow_mut(|announced| match body {
+            Body::TableMap(map) => {
+                announced.push(map);
+                Vec::new()
+            }
+            Body::Rows(rows) => {
+                let place = announced.iter().position(|map| map.id == rows.table_id);
+                let map = place.map(|place| Body::TableMap(announced.swap_remove(place)));
+                map.into_iter().chain([Body::Rows(rows)]).collect()
+            }
+            body => {
+                announced.clear();
+                vec![body]
+            }
+        })
+    }
+}
+
+pub(super) use on::pass;
