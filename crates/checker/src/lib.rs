@@ -9,6 +9,8 @@
 //! kind of statement: an answer is right iff *some state of the database, at some moment that the level allows, gives
 //! exactly this answer* ([`judge`]). The workload makes that decidable by letting no two writers touch one row at once
 //! ([`workload::Locks`]), so that each row's versions are totally ordered, and by never writing a version twice.
+//!
+//! The [`oracle`] is the second judge, for shapes beyond the model: whatever it asks through Freshet it asks the server too.
 
 pub mod model;
 pub mod query;
@@ -16,6 +18,8 @@ pub mod sql;
 
 pub mod judge;
 pub mod workload;
+
+pub mod oracle;
 
 pub mod dice;
 pub mod target;

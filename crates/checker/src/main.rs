@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use freshet_checker::Failure;
 use freshet_checker::judge::Level;
+use freshet_checker::oracle::Oracle;
 use freshet_checker::target::Target;
 use freshet_checker::workload::Workload;
 
@@ -25,6 +26,8 @@ struct Arguments {
 enum Command {
     /// Many clients at once, every read judged
     Judge(JudgeArguments),
+    /// One writer, and every question asked both through Freshet and directly
+    Oracle(OracleArguments),
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +76,15 @@ struct JudgeArguments {
     stop_early: bool,
 }
 
+#[derive(Debug, Args)]
+struct OracleArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Questions in all
+    #[arg(long, default_value_t = 2_000)]
+    questions: usize,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Promise {
     Strict,
@@ -85,6 +97,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
         Command::Judge(arguments) => judge(arguments),
+        Command::Oracle(arguments) => oracle(arguments),
     };
     done.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "freshet-checker: {error}");
@@ -127,4 +140,13 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
         (0, false) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     })
+}
+
+fn oracle(arguments: OracleArguments) -> Result<ExitCode, Failure> {
+    let Common { freshet, server, schema, seed, seconds } = arguments.common;
+    let duration = Duration::from_secs(seconds);
+    let oracle = Oracle { freshet, server, schema, seed, duration, questions: arguments.questions };
+    let findings = oracle.run()?;
+    write!(std::io::stdout(), "{findings}")?;
+    Ok(if findings.different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

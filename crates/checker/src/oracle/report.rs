@@ -1,0 +1,113 @@
+//! What the oracle has found.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Differences of which all is kept.
+const KEPT_MAX: usize = 20;
+/// Characters of an answer that are printed.
+const SHOWN_CHARS_MAX: usize = 600;
+
+/// Counts of one shape.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Questions asked both ways.
+    pub asked: u64,
+    /// Of these, answered from memory.
+    pub hits: u64,
+    /// In memory before a write, and not after it.
+    pub invalidated: u64,
+    /// Of these, with the same answer nevertheless.
+    pub needless: u64,
+}
+
+/// Two answers that should be the same.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The question.
+    pub text: String,
+    /// Whether it was answered from memory.
+    pub is_hit: bool,
+    /// Whether it was prepared.
+    pub is_prepared: bool,
+    /// The write before it.
+    pub after: String,
+    /// Through Freshet.
+    pub through: String,
+    /// The server's own.
+    pub direct: String,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// By shape.
+    pub shapes: BTreeMap<&'static str, Counts>,
+    /// Writes that were done.
+    pub writes: u64,
+    /// Writes that the server refused.
+    pub refused: u64,
+    /// All differences.
+    pub different: u64,
+    /// The first of them.
+    pub differences: Vec<Difference>,
+}
+
+impl Findings {
+    /// Notes a difference.
+    pub fn differs(&mut self, difference: Difference) {
+        self.different += 1;
+        if self.differences.len() < KEPT_MAX {
+            self.differences.push(difference);
+        }
+    }
+
+    /// Of all shapes together.
+    #[must_use]
+    pub fn total(&self) -> Counts {
+        self.shapes.values().fold(Counts::default(), |total, counts| Counts {
+            asked: total.asked + counts.asked,
+            hits: total.hits + counts.hits,
+            invalidated: total.invalidated + counts.invalidated,
+            needless: total.needless + counts.needless,
+        })
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, hits, invalidated, needless } = self;
+        let share = needless * 100 / invalidated.max(&1);
+        write!(
+            f,
+            "{asked} asked, {hits} hits, {invalidated} invalidated, {needless} ({share} %) of these for nothing"
+        )
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hit = if self.is_hit { "from memory" } else { "forwarded" };
+        writeln!(f, "different, {hit}{}: {}", if self.is_prepared { ", prepared" } else { "" }, self.text)?;
+        writeln!(f, "  after   {}", cut(&self.after))?;
+        writeln!(f, "  through {}", cut(&self.through))?;
+        writeln!(f, "  direct  {}", cut(&self.direct))
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (shape, counts) in &self.shapes {
+            writeln!(f, "{shape:>18}: {counts}")?;
+        }
+        writeln!(f, "{:>18}: {}", "all", self.total())?;
+        for difference in &self.differences {
+            write!(f, "{difference}")?;
+        }
+        writeln!(f, "writes: {} and {} refused; differences: {}", self.writes, self.refused, self.different)
+    }
+}
