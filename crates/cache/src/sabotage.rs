@@ -59,8 +59,10 @@ mod on {
         chosen.contains(&what)
     }
 
+    type Stamps = Vec<(Dep, Position)>;
+
     /// Stamps that are late: those since `applied` was last published, and those before.
-    static LATE: Mutex<(Vec<(Dep, Position)>, Vec<(Dep, Position)>)> = Mutex::new((Vec::new(), Vec::new()));
+    static LATE: Mutex<(Stamps, Stamps)> = Mutex::new((Vec::new(), Vec::new()));
 
     /// Keeps a stamp back.
     pub(crate) fn keep_back(dep: Dep, at: Position) {
@@ -68,7 +70,7 @@ mod on {
     }
 
     /// The stamps that were kept back for one publication.
-    pub(crate) fn overdue() -> Vec<(Dep, Position)> {
+    pub(crate) fn overdue() -> Stamps {
         let mut late = LATE.lock().unwrap_or_else(PoisonError::into_inner);
         let new = std::mem::take(&mut late.0);
         std::mem::replace(&mut late.1, new)

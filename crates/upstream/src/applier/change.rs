@@ -14,7 +14,11 @@ const LEXING_MODES: u64 = 1 << 2 | 1 << 20;
 impl<D: Definitions> Applier<D> {
     /// Stamps what `body` changes. True if it ends the transaction.
     pub(super) fn change(&mut self, body: Body, at: Position) -> bool {
-        sabotage::pass(body).into_iter().fold(false, |ends, body| self.change_one(body, at) || ends)
+        let mut ends = false;
+        for body in sabotage::pass(body) {
+            ends |= self.change_one(body, at);
+        }
+        ends
     }
 
     fn change_one(&mut self, body: Body, at: Position) -> bool {

@@ -6,8 +6,8 @@ mod on {
 
     /// Everything comes as it is.
     #[inline]
-    pub(in crate::applier) const fn pass(body: Body) -> Option<Body> {
-        Some(body)
+    pub(in crate::applier) fn pass(body: Body) -> std::iter::Once<Body> {
+        std::iter::once(body)
     }
 }
 
