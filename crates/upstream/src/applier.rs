@@ -12,7 +12,9 @@
 
 mod change;
 mod group;
+mod rows;
 mod sabotage;
+mod statement;
 mod system;
 
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use freshet_protocol::binlog::{Body, Event, Gtid};
 use freshet_sql::Flavor;
 
 use crate::catalog::{Changed, Name};
+use crate::rows::Watches;
 use crate::timeline::{OffTimeline, Timeline};
 use group::{Group, Prepared};
 
@@ -80,6 +83,7 @@ pub struct Reading {
 /// The state of one stream.
 pub struct Applier<D> {
     freshness: Arc<Freshness>,
+    watches: Arc<Watches>,
     definitions: D,
     reading: Reading,
     timeline: Timeline,
@@ -90,10 +94,16 @@ pub struct Applier<D> {
 
 impl<D: Definitions> Applier<D> {
     /// An applier for a stream that brings everything that follows the timeline's present position.
-    pub fn new(freshness: Arc<Freshness>, definitions: D, reading: Reading, timeline: Timeline) -> Self {
+    pub fn new(
+        (freshness, watches): (Arc<Freshness>, Arc<Watches>),
+        definitions: D,
+        reading: Reading,
+        timeline: Timeline,
+    ) -> Self {
         let published = timeline.here();
         Self {
             freshness,
+            watches,
             definitions,
             reading,
             timeline,
@@ -138,18 +148,27 @@ impl<D: Definitions> Applier<D> {
 
     /// A transaction that was left open ends where the next begins: its end was something we do not know.
     fn next_group(&mut self, next: Group, before: Position) -> Step {
+        // Its last statement may be one whose rows did not come.
+        self.statement_over(self.above_published(before));
         let was = std::mem::replace(&mut self.group, next);
         if was.is_outside() { Step::Inside } else { self.ended(was, before) }
     }
 
     fn within_group(&mut self, body: Body, kind: u8) -> Step {
-        // A change is stamped above all that was published, even if its event claims to stand nowhere.
-        let at = self.timeline.here().max(Position::new(self.published.get() + 1));
+        let at = self.above_published(self.timeline.here());
+        // Before it is asked what there is to be stamped: what comes into use after that question is told of this event.
+        self.watches.reach(at);
         if self.change(body, at) || group::is_whole_transaction(kind) {
+            self.statement_over(at);
             let group = std::mem::take(&mut self.group);
             return self.ended(group, at);
         }
         Step::Inside
+    }
+
+    /// A change is stamped above all that was published, even if its event claims to stand nowhere.
+    fn above_published(&self, at: Position) -> Position {
+        at.max(Position::new(self.published.get() + 1))
     }
 
     fn ended(&mut self, group: Group, at: Position) -> Step {

@@ -37,6 +37,7 @@ use crate::server::ServerInfo;
 use closure::Reach;
 
 pub use foreign_keys::{ForeignKey, ForeignKeys};
+pub use load::Locate;
 pub(crate) use rules::table_refusal;
 pub use table_info::{ColumnInfo, Name, TableInfo, TableKind, Triggers};
 

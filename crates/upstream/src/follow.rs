@@ -24,6 +24,8 @@ mod stream;
 pub(crate) mod thread;
 mod usable;
 
+pub(crate) use open::ask_end;
+
 pub use clock::now_ms;
 pub use proven::Semisync;
 pub use status::{FollowState, FollowStatus};

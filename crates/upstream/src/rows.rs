@@ -32,13 +32,28 @@
 //!
 //! A level of a range watch, or a length of prefixes, comes into use in the same way as a watch.
 
-#[allow(dead_code, reason = "the applier and the writers will use the rest")]
 mod key;
+
+mod blocks;
+mod slot;
+
+mod era;
+mod in_use;
+
 mod spec;
 mod watch;
 mod watches;
 
+mod change;
+mod reading;
+mod write;
+
+pub(crate) use change::Images;
+pub(crate) use key::is_plain_collation;
+
+pub use era::Ticket;
 pub use key::{Key, KeyType, key_of_assigned, key_of_datum, key_of_field};
 pub use spec::{Reading, WatchSpec, plan};
-pub use watch::{Touched, Watch};
-pub use watches::{Ticket, Watches};
+pub use watch::Watch;
+pub use watches::Watches;
+pub use write::Touched;

@@ -38,7 +38,8 @@ impl Bench {
     }
 
     async fn load(&mut self, schema: &str, name: &str) -> Result<Arc<TableInfo>, CatalogError> {
-        self.catalog.load(&mut self.connection, &self.server, schema, name).await
+        let name = (schema.to_owned(), name.to_owned());
+        self.catalog.load(&mut self.connection, &self.server, name, None).await
     }
 
     async fn table(&mut self, name: &str) -> Arc<TableInfo> {

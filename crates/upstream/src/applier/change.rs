@@ -1,11 +1,11 @@
 //! What one event within a transaction changes.
 
 use freshet_cache::{Dep, Position};
-use freshet_protocol::binlog::{self, Body, Event, Rows, TableMap};
+use freshet_protocol::binlog::{self, Body, Event};
 use freshet_sql::{BinlogEffect, Boundary, binlog_effect};
 
 use super::group::{Touched, XidKey};
-use super::{Applier, Definitions, sabotage, system};
+use super::{Applier, Definitions, sabotage};
 use crate::catalog::{Changed, Name};
 
 /// Bits of `sql_mode` under which a text is cut into tokens in another way: ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
@@ -27,12 +27,12 @@ impl<D: Definitions> Applier<D> {
                 let effect = self.effect(&schema, &text, sql_mode);
                 self.statement(effect, at)
             }
-            Body::TableMap(table) => self.table_map(&table, at),
-            Body::Rows(rows) => self.rows(&rows),
+            Body::TableMap(table) => self.table_map(table, at),
+            Body::Rows(rows) => self.rows(&rows, at),
             Body::Xid => true,
             Body::XaPrepare { xid, one_phase } => {
                 if !one_phase {
-                    self.prepare(key_of_event(xid));
+                    self.prepare(key_of_event(xid), at);
                 }
                 true
             }
@@ -78,7 +78,7 @@ impl<D: Definitions> Applier<D> {
             BinlogEffect::XaEnd { .. } => {}
             BinlogEffect::Transaction(Boundary::Commit | Boundary::Rollback) => return true,
             BinlogEffect::XaPrepare { xid } => {
-                self.prepare(key_of_text(xid));
+                self.prepare(key_of_text(xid), at);
                 return true;
             }
             BinlogEffect::XaCommit { xid } => {
@@ -105,7 +105,7 @@ impl<D: Definitions> Applier<D> {
             BinlogEffect::Definition { tables } => self.definition(tables, at),
             BinlogEffect::Truncate { tables } => {
                 for (schema, table) in tables {
-                    self.table(&schema, &table, at);
+                    self.whole_with_descendants(&self.folded(&schema), &self.folded(&table), at);
                 }
             }
             BinlogEffect::Schema(schema) => {
@@ -128,47 +128,11 @@ impl<D: Definitions> Applier<D> {
             tables.into_iter().map(|(schema, table)| (self.folded(&schema), self.folded(&table))).collect();
         for (schema, table) in &tables {
             // The descendants of before, since the definition may take them away.
-            self.table(schema, table, at);
+            self.whole_with_descendants(schema, table, at);
             let dep = self.freshness.table(schema, table).definition;
             self.stamp(dep, at);
         }
         self.definitions.changed(Changed::Tables(&tables));
-    }
-
-    /// The server announces each table that a statement changes, also those whose rows change without events of their
-    /// own; so this is what counts, whether or not rows follow.
-    fn table_map(&mut self, map: &TableMap, at: Position) -> bool {
-        match (std::str::from_utf8(&map.schema), std::str::from_utf8(&map.table)) {
-            (Ok(schema), Ok(table)) => self.table(schema, table, at),
-            _ => self.stamp(Dep::EVERYTHING, at),
-        }
-        false
-    }
-
-    /// The whole table was stamped when it was announced. Watches on rows will be stamped from the images here.
-    #[allow(clippy::unused_self, reason = "it is where rows are stamped once there are watches")]
-    fn rows(&mut self, _rows: &Rows) -> bool {
-        false
-    }
-
-    /// Rows of this table change.
-    fn table(&mut self, schema: &str, table: &str, at: Position) {
-        let (schema, table) = (self.folded(schema), self.folded(table));
-        if system::concerns_everything(&schema, &table) {
-            self.stamp(Dep::EVERYTHING, at);
-            self.definitions.accounts_changed();
-        }
-        let dep = self.freshness.table(&schema, &table).rows;
-        self.stamp(dep, at);
-        match self.definitions.descendants(&schema, &table) {
-            None => self.stamp(Dep::EVERYTHING, at),
-            Some(descendants) => {
-                for (schema, table) in descendants.iter() {
-                    let dep = self.freshness.table(schema, table).rows;
-                    self.stamp(dep, at);
-                }
-            }
-        }
     }
 
     fn not_understood(&mut self, at: Position) -> bool {
@@ -178,24 +142,29 @@ impl<D: Definitions> Applier<D> {
         false
     }
 
-    fn stamp(&mut self, dep: Dep, at: Position) {
+    pub(super) fn stamp(&mut self, dep: Dep, at: Position) {
         self.freshness.stamp(dep, at);
-        self.group.touch(dep);
-    }
-
-    fn stamp_touched(&mut self, touched: Touched, at: Position) {
-        match touched {
-            Touched::Everything => self.stamp(Dep::EVERYTHING, at),
-            Touched::These(deps) => deps.into_iter().for_each(|dep| self.stamp(dep, at)),
+        if dep == Dep::EVERYTHING {
+            self.group.touch_everything();
         }
     }
 
-    fn prepare(&mut self, xid: XidKey) {
+    /// What was prepared is changed as a whole when it is committed: the watches of then may not be those of its rows.
+    fn stamp_touched(&mut self, touched: Touched, at: Position) {
+        match touched {
+            Touched::Everything => self.stamp(Dep::EVERYTHING, at),
+            Touched::These(tables) => tables.iter().for_each(|(schema, table)| self.whole(schema, table, at)),
+        }
+    }
+
+    fn prepare(&mut self, xid: XidKey, at: Position) {
+        // What was announced and had no rows belongs to it too.
+        self.statement_over(at);
         let touched = self.group.take_touched();
         self.prepared.remember(xid, touched);
     }
 
-    fn folded(&self, name: &str) -> String {
+    pub(super) fn folded(&self, name: &str) -> String {
         if self.reading.folds_names { name.to_lowercase() } else { name.to_owned() }
     }
 }

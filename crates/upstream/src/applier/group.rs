@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use freshet_cache::Dep;
 use freshet_protocol::binlog::{Gtid, GtidEvent};
 use freshet_sql::Flavor;
+
+use super::statement::Statement;
+use crate::catalog::Name;
 
 /// TRANSACTION_PAYLOAD: it carries everything up to the commit, also when it could not be unpacked.
 const TRANSACTION_PAYLOAD: u8 = 40;
 
-/// Dependencies that are remembered of one prepared transaction; one that touches more is taken to touch everything.
+/// Tables that are remembered of one prepared transaction; one that touches more is taken to touch everything.
 const TOUCHED_MAX: usize = 256;
 
 /// Prepared transactions that are remembered; the commit of a further one stamps everything.
@@ -27,6 +29,8 @@ pub(super) struct Group {
     gtid: Option<Gtid>,
     /// What it has touched, if it is an XA transaction: these are changed once more when it is committed.
     touched: Option<Touched>,
+    /// The tables that the present statement was announced to change.
+    pub(super) statement: Statement,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +46,7 @@ enum Stage {
 
 impl Group {
     pub(super) fn opened(gtid: Option<Gtid>) -> Self {
-        Self { stage: Stage::Opened, gtid, touched: None }
+        Self { stage: Stage::Opened, gtid, ..Self::default() }
     }
 
     /// MariaDB's GTID event stands for the BEGIN too.
@@ -52,6 +56,7 @@ impl Group {
             stage: if begins { Stage::Begun } else { Stage::Opened },
             gtid: Some(event.gtid),
             touched: event.prepared_xa.then(Touched::default),
+            statement: Statement::default(),
         }
     }
 
@@ -73,9 +78,15 @@ impl Group {
         self.touched.get_or_insert_default();
     }
 
-    pub(super) fn touch(&mut self, dep: Dep) {
+    pub(super) fn touch(&mut self, schema: &str, table: &str) {
         if let Some(touched) = &mut self.touched {
-            touched.add(dep);
+            touched.add(schema, table);
+        }
+    }
+
+    pub(super) fn touch_everything(&mut self) {
+        if let Some(touched) = &mut self.touched {
+            *touched = Touched::Everything;
         }
     }
 
@@ -91,7 +102,7 @@ impl Group {
 /// What a transaction has touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Touched {
-    These(Vec<Dep>),
+    These(Vec<Name>),
     Everything,
 }
 
@@ -102,12 +113,15 @@ impl Default for Touched {
 }
 
 impl Touched {
-    fn add(&mut self, dep: Dep) {
-        let Self::These(deps) = self else { return };
-        if dep == Dep::EVERYTHING || deps.len() >= TOUCHED_MAX {
+    fn add(&mut self, schema: &str, table: &str) {
+        let Self::These(tables) = self else { return };
+        if tables.iter().any(|(in_schema, name)| in_schema == schema && name == table) {
+            return;
+        }
+        if tables.len() >= TOUCHED_MAX {
             *self = Self::Everything;
-        } else if !deps.contains(&dep) {
-            deps.push(dep);
+        } else {
+            tables.push((schema.to_owned(), table.to_owned()));
         }
     }
 }

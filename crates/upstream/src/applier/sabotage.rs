@@ -13,7 +13,7 @@ mod on {
 
 #[cfg(feature = "sabotage")]
 mod on {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::time::Duration;
 
     use freshet_cache::sabotage::{SLOW_STREAM_US, Sabotage, is};
@@ -22,6 +22,8 @@ mod on {
     thread_local! {
         /// The tables that were announced by the statement under way.
         static ANNOUNCED: RefCell<Vec<TableMap>> = const { RefCell::new(Vec::new()) };
+        /// The number of the table that is forgotten.
+        static FORGOTTEN: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
     pub(in crate::applier) fn pass(body: Body) -> Vec<Body> {
@@ -29,7 +31,12 @@ mod on {
             std::thread::sleep(Duration::from_micros(SLOW_STREAM_US));
         }
         match body {
-            Body::TableMap(map) if is(Sabotage::ForgottenTable) && map.table == b"r" => Vec::new(),
+            Body::TableMap(map) if is(Sabotage::ForgottenTable) && map.table == b"r" => {
+                FORGOTTEN.set(Some(map.id));
+                Vec::new()
+            }
+            // Rows that were never announced would be a change of everything.
+            Body::Rows(rows) if FORGOTTEN.get() == Some(rows.table_id) => Vec::new(),
             body if is(Sabotage::NoCascades) => only_with_rows(body),
             body => vec![body],
         }

@@ -48,7 +48,9 @@ impl<'a> Stream<'a> {
         let mut timeline = Timeline::after(Position::ZERO);
         timeline.rotate(b"bin.000001", 4).unwrap();
         let reading = Reading { flavor, needs_gtids: flavor == Flavor::MySql, folds_names: false };
-        let applier = Applier::new(Arc::new(Freshness::with_hash_seed(7)), known, reading, timeline);
+        let freshness = Arc::new(Freshness::with_hash_seed(7));
+        let watches = Arc::new(Watches::new(Arc::clone(&freshness)));
+        let applier = Applier::new((freshness, watches), known, reading, timeline);
         Self { applier, end_pos: 4 }
     }
 

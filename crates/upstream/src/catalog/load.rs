@@ -1,5 +1,6 @@
 //! Reading one table's definition, or a view's with everything below it.
 
+mod columns;
 mod object;
 mod triggers;
 
@@ -10,14 +11,23 @@ use freshet_cache::{Dep, Freshness, Position};
 
 use super::{Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind};
 use crate::connection::Connection;
+use crate::error::Error;
+use crate::follow::ask_end;
 use crate::server::ServerInfo;
 use object::Object;
 
 /// A view over more tables and views than this is not cached: one change of any of them would drop it.
 pub(super) const VIEW_OBJECTS_MAX: usize = 256;
 
+/// Never: it is not known from where on the binlog has a layout.
+const UNSETTLED: Position = Position::new(u64::MAX);
+
+/// The position of a coordinate that the server reported, if the stream has a place for it.
+pub type Locate<'a> = &'a dyn Fn(&[u8], u64) -> Option<Position>;
+
 impl Catalog {
-    /// Reads a table's definition and keeps it. What cannot be seen is kept too, as such.
+    /// Reads a table's definition and keeps it. What cannot be seen is kept too, as such. Without a stream to `locate` the
+    /// binlog's end in, nothing is known of its layout in there.
     ///
     /// # Errors
     /// [`CatalogError::Unsettled`] if it changed, or may have changed, meanwhile.
@@ -25,11 +35,10 @@ impl Catalog {
         &self,
         connection: &mut Connection,
         server: &ServerInfo,
-        schema: &str,
-        name: &str,
+        asked: Name,
+        locate: Option<Locate<'_>>,
     ) -> Result<Arc<TableInfo>, CatalogError> {
         let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
-        let asked = (schema.to_owned(), name.to_owned());
         let objects = self.read_all(connection, server, asked.clone()).await?;
         let mut info = assemble(&objects);
         info.triggers = self.follow_triggers(connection, server, &objects).await?;
@@ -42,6 +51,13 @@ impl Catalog {
                 "foreign keys lead to it from {}.{}, which our account cannot see (grant it PROCESS)",
                 unseen.0, unseen.1
             ));
+        }
+        if let Some(locate) = locate.filter(|_| !info.columns.is_empty()) {
+            info.settled_by = match ask_end(server, connection).await {
+                Ok((file, offset)) => locate(&file, offset).unwrap_or(UNSETTLED),
+                Err(Error::Server(_)) => UNSETTLED,
+                Err(error) => return Err(error.into()),
+            };
         }
         self.keep(begun, asked, info)
     }
@@ -166,8 +182,8 @@ fn assemble(objects: &[Object]) -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
-        columns: Arc::new([]),
-        settled_by: Position::new(u64::MAX),
+        columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
+        settled_by: UNSETTLED,
         triggers: None,
     }
 }

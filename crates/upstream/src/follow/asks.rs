@@ -14,7 +14,7 @@ use super::stream::{Generation, Over};
 use super::usable::usable;
 use tracing::debug;
 
-use crate::catalog::{CatalogError, ForeignKeys};
+use crate::catalog::{CatalogError, ForeignKeys, Locate};
 use crate::connection::{Connection, within};
 use crate::error::Error;
 use crate::server::ServerInfo;
@@ -64,7 +64,7 @@ impl Control<'_> {
             let wants_foreign_keys =
                 generation.is_some() && self.shared.catalog.foreign_keys_wanted().is_some();
             tokio::select! {
-                ask = self.asks.recv() => self.serve(ask.ok_or(Over::Stopped)?).await?,
+                ask = self.asks.recv() => self.serve(ask.ok_or(Over::Stopped)?, generation).await?,
                 () = self.shared.definitions.notified() => {}
                 () = sleep(FOREIGN_KEYS_EVERY), if wants_foreign_keys => {}
                 _ = globals.tick() => self.look_at_globals().await?,
@@ -73,7 +73,7 @@ impl Control<'_> {
         }
     }
 
-    async fn serve(&mut self, ask: Ask) -> Result<(), Over> {
+    async fn serve(&mut self, ask: Ask, generation: Option<&Generation>) -> Result<(), Over> {
         match ask {
             Ask::Table((schema, name), reply) => {
                 // Many sessions ask for the same table at once, and the first answer is enough.
@@ -81,7 +81,12 @@ impl Control<'_> {
                     drop(reply.send(Ok(known)));
                     return Ok(());
                 }
-                let loading = self.shared.catalog.load(self.connection, self.server, &schema, &name);
+                let locating = generation.map(|generation| {
+                    move |file: &[u8], offset| generation.locate(file, offset).ok().flatten()
+                });
+                let locate = locating.as_ref().map(|locate| locate as Locate<'_>);
+                let name = (schema, name);
+                let loading = self.shared.catalog.load(self.connection, self.server, name, locate);
                 let answer =
                     tokio::time::timeout(QUESTION_LIMIT, loading).await.unwrap_or_else(|_| Err(too_long()));
                 let broken =

@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) freshness: Arc<Freshness>,
     pub(crate) catalog: Catalog,
-    pub(crate) watches: Watches,
+    pub(crate) watches: Arc<Watches>,
     pub(crate) settling: Registry<Fence>,
     pub(crate) counters: Counters,
     pub(crate) proven: Proven,
@@ -80,7 +80,7 @@ impl Shared {
             proven: Proven::new(config.semisync),
             config: Arc::new(config),
             catalog: Catalog::new(Arc::clone(&freshness)),
-            watches: Watches::new(Arc::clone(&freshness)),
+            watches: Arc::new(Watches::new(Arc::clone(&freshness))),
             settling: Registry::new(move || fencing.fence(vec![Dep::EVERYTHING])),
             freshness,
             counters: Counters::default(),
@@ -156,6 +156,7 @@ impl Shared {
     /// Nothing that was known of definitions and accounts holds any more.
     pub(crate) fn forget_definitions(&self) {
         self.catalog.changed(Changed::Everything);
+        self.watches.changed(Changed::Everything);
         self.accounts_epoch.fetch_add(1, Ordering::Release);
     }
 
@@ -203,6 +204,7 @@ impl Definitions for Arc<Shared> {
     }
 
     fn changed(&self, what: Changed<'_>) {
+        self.watches.changed(what);
         self.catalog.changed(what);
         self.definitions.notify_one();
     }

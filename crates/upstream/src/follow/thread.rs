@@ -192,7 +192,7 @@ impl Follower {
         let visible_by = visible.by();
         let generation = Generation {
             applier: RefCell::new(Applier::new(
-                Arc::clone(&shared.freshness),
+                (Arc::clone(&shared.freshness), Arc::clone(&shared.watches)),
                 Arc::clone(&shared),
                 reading,
                 timeline,
@@ -203,6 +203,7 @@ impl Follower {
             shared: Arc::clone(&shared),
         };
         shared.catalog.begin(&reached.server);
+        shared.watches.begin(reached.server.folds_names());
         // Before the start is published: whoever fills from here on must find that commits are awaited.
         shared.settling.started(executed, start);
         self.begin(start, starts_visible);

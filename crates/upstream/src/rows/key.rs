@@ -15,6 +15,8 @@ use std::sync::Arc;
 use freshet_protocol::binlog::{Field, Value};
 use freshet_sql::Datum;
 
+pub(crate) use text::is_plain_collation;
+
 /// The precision up to which a DECIMAL's digits, without point, fit a signed 64-bit integer.
 const ORDERED_DIGITS_MAX: u8 = 18;
 
@@ -223,3 +225,6 @@ fn text_of(datum: &Datum) -> Option<&[u8]> {
 fn fits(text: &[u8], len_max: u64) -> bool {
     u64::try_from(text.len()).is_ok_and(|len| len <= len_max)
 }
+
+#[cfg(test)]
+mod tests;

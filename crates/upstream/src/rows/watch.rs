@@ -1,42 +1,76 @@
 //! One watch.
 
-use freshet_cache::{Dep, Position};
-use freshet_sql::{Condition, Datum, RowWrite};
+use std::fmt;
+use std::sync::Arc;
 
+use ahash::RandomState;
+use freshet_cache::{Dep, Freshness, Position};
+
+use super::era::Era;
+use super::in_use::{InUse, Reached};
+use super::key::KeyType;
+use super::slot::Slot;
 use super::spec::WatchSpec;
-use crate::catalog::TableInfo;
+use crate::catalog::{ColumnInfo, TableInfo};
 
-/// What a write touches of a watch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Touched {
-    /// Nothing that rests on it.
-    Nothing,
-    /// These slots.
-    Slots(Vec<Dep>),
-    /// Anything: [`Watch::any`].
-    Any,
+/// What all watches share.
+pub(super) struct Common {
+    pub(super) freshness: Arc<Freshness>,
+    pub(super) reached: Reached,
+    pub(super) hash: RandomState,
 }
 
 /// A way to read a table, by which its changes are told apart.
-#[derive(Debug)]
 pub struct Watch {
+    id: u64,
     spec: WatchSpec,
+    /// Of the whole table; see [`TableInfo::columns`].
+    layout: Arc<[ColumnInfo]>,
+    /// The key columns: those that are equal to something, in their order, then that of the range.
+    keys: Vec<ColumnInfo>,
+    settled_by: Position,
     any: Dep,
+    in_use: InUse,
+    era: Arc<Era>,
+    common: Arc<Common>,
 }
 
 impl Watch {
+    /// A watch that nothing may rest on before [`Self::enter`]. `None` if the table has no such columns, or they have no such
+    /// keys.
+    pub(super) fn new(
+        id: u64,
+        table: &TableInfo,
+        spec: &WatchSpec,
+        era: &Arc<Era>,
+        common: &Arc<Common>,
+    ) -> Option<Self> {
+        let column = |ordinal: &u16| table.columns.get(usize::from(*ordinal)).cloned();
+        let mut keys = spec.equal.iter().map(column).collect::<Option<Vec<_>>>()?;
+        let has_ends = |key: &KeyType| key.is_ordered() || key.has_prefixes();
+        if let Some(ordinal) = &spec.range {
+            keys.push(column(ordinal).filter(|column| has_ends(&column.key))?);
+        }
+        if keys.iter().any(|column| column.key == KeyType::None) {
+            return None;
+        }
+        Some(Self {
+            id,
+            spec: spec.clone(),
+            layout: Arc::clone(&table.columns),
+            keys,
+            settled_by: table.settled_by,
+            any: common.freshness.any(id),
+            in_use: InUse::default(),
+            era: Arc::clone(era),
+            common: Arc::clone(common),
+        })
+    }
+
     /// What it is made of.
     #[must_use]
     pub const fn spec(&self) -> &WatchSpec {
         &self.spec
-    }
-
-    /// Whether what was read with this `valid_from` may rest on it. To be asked after [`Self::deps_of_reading`], which may
-    /// bring something into use that has to be waited for.
-    #[must_use]
-    pub fn is_usable(&self, valid_from: Position) -> bool {
-        let _ = valid_from;
-        false
     }
 
     /// What every entry that rests on it depends on, beside its slots. It is stamped by changes that have no key, and
@@ -46,18 +80,59 @@ impl Watch {
         self.any
     }
 
-    /// The slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
-    /// parameters; none if it has no key columns. `None`: too many, or undecided; the reading may not rest on the watch.
+    /// Whether what was read with this `valid_from` may rest on it. To be asked after [`Self::deps_of_reading`], which may
+    /// bring something into use that has to be waited for.
     #[must_use]
-    pub fn deps_of_reading(&self, conditions: &[Condition], parameters: &[Datum]) -> Option<Vec<Dep>> {
-        let _ = (conditions, parameters);
-        None
+    pub fn is_usable(&self, valid_from: Position) -> bool {
+        self.settled_by <= valid_from && self.in_use.is_usable(valid_from)
     }
 
-    /// What a write to its table, whose definition is this, touches of it.
-    #[must_use]
-    pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> Touched {
-        let _ = (table, write, parameters);
-        Touched::Any
+    /// From now on the applier and the writers know it. To be called with the lock held under which they look it up.
+    pub(super) fn enter(&self) {
+        self.in_use.bring(0, &self.era, &self.common.reached);
+    }
+
+    /// From the end of this call on, levels and prefix lengths with these bits are in use.
+    pub(super) fn bring_into_use(&self, uses: u64) {
+        if !self.in_use.has(uses) {
+            self.in_use.bring(uses, &self.era, &self.common.reached);
+        }
+    }
+
+    /// What has to be stamped and fenced in ranges.
+    pub(super) fn uses(&self) -> u64 {
+        self.in_use.to_stamp()
+    }
+
+    pub(super) fn layout(&self) -> &Arc<[ColumnInfo]> {
+        &self.layout
+    }
+
+    /// Those that are equal to something, then that of the range.
+    pub(super) fn key_columns(&self) -> &[ColumnInfo] {
+        &self.keys
+    }
+
+    /// The ordinals of [`Self::key_columns`].
+    pub(super) fn key_ordinals(&self) -> impl Iterator<Item = usize> {
+        self.spec.equal.iter().chain(&self.spec.range).copied().map(usize::from)
+    }
+
+    pub(super) fn hash(&self) -> &RandomState {
+        &self.common.hash
+    }
+
+    pub(super) fn dep(&self, slot: Slot) -> Dep {
+        self.common.freshness.row(self.id, slot.number())
+    }
+
+    pub(super) fn freshness(&self) -> &Freshness {
+        &self.common.freshness
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("id", &self.id).field("spec", &self.spec).finish_non_exhaustive()
     }
 }

@@ -1,40 +1,215 @@
 //! All watches, by table.
+//!
+//! Tables are spread over stripes, each with one lock under which watches are entered and looked up, and with one era of
+//! tickets: a watch may wait for a write to another table of its stripe, which costs it a few milliseconds.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use freshet_cache::Freshness;
+use ahash::RandomState;
+use freshet_cache::{Freshness, Position};
 
+use super::era::{Era, Ticket};
+use super::in_use::Reached;
 use super::spec::WatchSpec;
-use super::watch::Watch;
-use crate::catalog::TableInfo;
+use super::watch::{Common, Watch};
+use crate::catalog::{Changed, ColumnInfo, TableInfo};
 
-/// A write is under way. To be held as long as its fences stand ([`freshet_cache::Fence::holding`]).
-#[must_use = "a watch that is made after the ticket is dropped does not wait for the write"]
-#[derive(Debug)]
-pub struct Ticket(#[expect(dead_code, reason = "it is counted")] Arc<()>);
+/// Watches on one table; a further one is refused.
+const WATCHES_MAX: usize = 64;
+
+/// Tables that have watches; on a further one they are refused.
+const TABLES_MAX: usize = 10_000;
+
+const STRIPES: usize = 64;
 
 /// All watches. Shared by all threads.
 pub struct Watches {
-    freshness: Arc<Freshness>,
+    stripes: Box<[Stripe]>,
+    common: Arc<Common>,
+    next_id: AtomicU64,
+    tables: AtomicUsize,
+    /// Table names are compared without case.
+    folds_names: AtomicBool,
+    none: Arc<[Arc<Watch>]>,
+}
+
+#[derive(Default)]
+struct Stripe {
+    /// By schema, then by name. Held for lookups in memory only.
+    tables: Mutex<HashMap<String, HashMap<String, Table>>>,
+    era: Arc<Era>,
+}
+
+/// A table with watches, all of one layout.
+struct Table {
+    layout: Arc<[ColumnInfo]>,
+    settled_by: Position,
+    watches: Arc<[Arc<Watch>]>,
+}
+
+type Tables = HashMap<String, HashMap<String, Table>>;
+
+impl Stripe {
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Watches {
     /// No watches yet.
     #[must_use]
     pub fn new(freshness: Arc<Freshness>) -> Self {
-        Self { freshness }
+        let common = Common { freshness, reached: Reached::default(), hash: RandomState::new() };
+        Self {
+            stripes: (0..STRIPES).map(|_| Stripe::default()).collect(),
+            common: Arc::new(common),
+            next_id: AtomicU64::new(1),
+            tables: AtomicUsize::new(0),
+            folds_names: AtomicBool::new(false),
+            none: Arc::new([]),
+        }
     }
 
-    /// The watch on this table, made if it is new. `None` if there are too many, or the table's rows cannot be told apart.
+    /// The watch on this table, made if it is new. `None` if there are too many, if its columns have no such keys, or if the
+    /// definition is an outdated one.
     #[must_use]
     pub fn watch(&self, table: &TableInfo, spec: &WatchSpec) -> Option<Arc<Watch>> {
-        let _ = (&self.freshness, table, spec);
-        None
+        if table.columns.is_empty() || table.settled_by == Position::new(u64::MAX) {
+            return None;
+        }
+        let (schema, name) = self.folded(&table.name.0, &table.name.1);
+        let stripe = self.stripe(&schema, &name);
+        let mut tables = stripe.tables();
+        let place = self.place(&mut tables, (schema, name), table)?;
+        if let Some(known) = place.watches.iter().find(|watch| watch.spec() == spec) {
+            return Some(Arc::clone(known));
+        }
+        if place.watches.len() >= WATCHES_MAX {
+            return None;
+        }
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let watch = Arc::new(Watch::new(id, table, spec, &stripe.era, &self.common)?);
+        place.watches = place.watches.iter().cloned().chain([Arc::clone(&watch)]).collect();
+        watch.enter();
+        Some(watch)
+    }
+
+    /// The table's place for watches of this definition's layout. Those of an older layout make room: their entries are gone
+    /// with the definition. `None` for an outdated definition, and at the bound.
+    fn place<'a>(
+        &self,
+        tables: &'a mut Tables,
+        (schema, name): (String, String),
+        table: &TableInfo,
+    ) -> Option<&'a mut Table> {
+        let fresh = || Table {
+            layout: Arc::clone(&table.columns),
+            settled_by: table.settled_by,
+            watches: Arc::clone(&self.none),
+        };
+        let of_schema = tables.entry(schema).or_default();
+        if let Some(known) = of_schema.get_mut(&name) {
+            if known.layout != table.columns {
+                if known.settled_by >= table.settled_by {
+                    return None;
+                }
+                *known = fresh();
+            }
+        } else {
+            if self.tables.load(Ordering::Relaxed) >= TABLES_MAX {
+                return None;
+            }
+            self.tables.fetch_add(1, Ordering::Relaxed);
+            of_schema.insert(name.clone(), fresh());
+        }
+        of_schema.get_mut(&name)
     }
 
     /// All watches that a write to this table has to look at, and its ticket. To be asked before its fences are raised.
     pub fn writing(&self, schema: &str, table: &str) -> (Arc<[Arc<Watch>]>, Ticket) {
-        let _ = (schema, table);
-        (Arc::new([]), Ticket(Arc::new(())))
+        let (schema, table) = self.folded(schema, table);
+        let stripe = self.stripe(&schema, &table);
+        let tables = stripe.tables();
+        // With the lock held: a watch that is entered after it begins an era of which this ticket is not.
+        (self.found(&tables, &schema, &table), stripe.era.ticket())
+    }
+
+    /// Says that the applier is about to apply an event that ends at `at`. To be called before [`Self::on`].
+    pub(crate) fn reach(&self, at: Position) {
+        self.common.reached.publish(at);
+    }
+
+    /// All watches on a table, under the name that the applier compares names in.
+    pub(crate) fn on(&self, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
+        self.found(&self.stripe(schema, table).tables(), schema, table)
+    }
+
+    fn found(&self, tables: &Tables, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
+        let found = tables.get(schema).and_then(|of_schema| of_schema.get(table));
+        Arc::clone(found.map_or(&self.none, |table| &table.watches))
+    }
+
+    /// Another stretch of the stream begins, on a server that compares names so. Nothing that was read before counts any more.
+    pub(crate) fn begin(&self, folds_names: bool) {
+        self.folds_names.store(folds_names, Ordering::Release);
+        self.changed(Changed::Everything);
+    }
+
+    /// Definitions have changed: their watches are forgotten. To be called after the change is stamped, which is what ends
+    /// the entries that rest on them, and before it is published as applied.
+    pub(crate) fn changed(&self, what: Changed<'_>) {
+        match what {
+            Changed::Tables(names) => {
+                for (schema, name) in names {
+                    let (schema, name) = self.folded(schema, name);
+                    self.drop_tables(self.stripe(&schema, &name), |in_schema, table| {
+                        in_schema == schema && table == name
+                    });
+                }
+            }
+            Changed::Schema(schema) => {
+                let (schema, _) = self.folded(schema, "");
+                for stripe in &self.stripes {
+                    self.drop_tables(stripe, |in_schema, _| in_schema == schema);
+                }
+            }
+            Changed::Everything => {
+                for stripe in &self.stripes {
+                    self.drop_tables(stripe, |_, _| true);
+                }
+            }
+        }
+    }
+
+    fn drop_tables(&self, stripe: &Stripe, which: impl Fn(&str, &str) -> bool) {
+        let mut tables = stripe.tables();
+        let mut dropped = 0;
+        for (schema, of_schema) in tables.iter_mut() {
+            let before = of_schema.len();
+            of_schema.retain(|name, _| !which(schema, name));
+            dropped += before - of_schema.len();
+        }
+        tables.retain(|_, of_schema| !of_schema.is_empty());
+        self.tables.fetch_sub(dropped, Ordering::Relaxed);
+    }
+
+    fn folded(&self, schema: &str, name: &str) -> (String, String) {
+        if self.folds_names.load(Ordering::Acquire) {
+            (schema.to_lowercase(), name.to_lowercase())
+        } else {
+            (schema.to_owned(), name.to_owned())
+        }
+    }
+
+    fn stripe(&self, schema: &str, name: &str) -> &Stripe {
+        let hash = self.common.hash.hash_one((schema, name));
+        // The remainder is below the number of stripes, and there is at least one.
+        let index = usize::try_from(hash % STRIPES as u64).unwrap_or_default();
+        &self.stripes[index]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,11 @@
 //! One table or view as information_schema shows it.
 
+use std::sync::Arc;
+
 use freshet_sql::{Body, Writes, effects, view_tables};
 
-use super::triggers;
-use crate::catalog::{Name, TableKind, generated, rules};
+use super::{columns, triggers};
+use crate::catalog::{ColumnInfo, Name, TableKind, generated, rules};
 use crate::connection::{Connection, Rows};
 use crate::control::{query_definitions, quote};
 use crate::error::Error;
@@ -22,6 +24,8 @@ pub(super) struct Object {
     pub(super) has_triggers: bool,
     /// What its other triggers do.
     pub(super) bodies: Vec<Body>,
+    /// Empty for a view, and where nothing may be cached anyway.
+    pub(super) columns: Arc<[ColumnInfo]>,
 }
 
 /// Reads one.
@@ -42,6 +46,7 @@ pub(super) async fn read(
         runs_unknown_code: false,
         has_triggers: false,
         bodies: Vec::new(),
+        columns: Arc::new([]),
         name,
     };
     if kind == "VIEW" {
@@ -52,6 +57,9 @@ pub(super) async fn read(
     object.refusal = object.refusal.or_else(|| rules::table_refusal(kind, engine, options));
     if object.refusal.is_none() {
         object.refusal = columns_refusal(connection, server, &object.name).await?;
+    }
+    if object.refusal.is_none() {
+        object.columns = columns::read(connection, &object.name).await?;
     }
     match triggers::read(connection, server, &object.name).await? {
         Some(bodies) => object.bodies = bodies,
@@ -100,6 +108,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> Object {
         runs_unknown_code: !is_nothing,
         has_triggers: !is_nothing || !privileges.has_in("TRIGGER", &asked.0),
         bodies: Vec::new(),
+        columns: Arc::new([]),
     }
 }
 

@@ -1,0 +1,138 @@
+//! Changes of rows.
+//!
+//! What a statement changes is announced table by table, then come the rows. A table's own dependency is stamped when it is
+//! announced; its watches are stamped row by row, so that the cost of an event depends on its rows and on the watches of its
+//! table, and not on what is stored. Wherever rows cannot be told, the table is stamped as a whole: itself and, of each of
+//! its watches, what every entry depends on.
+
+use std::sync::Arc;
+
+use freshet_cache::{Dep, Position};
+use freshet_protocol::binlog::{Field, RowChange, RowImage, Rows, RowsKind, TableMap};
+
+use super::{Applier, Definitions, system};
+use crate::catalog::Name;
+use crate::rows::{Images, Watch};
+
+/// Numbers under which no table is announced: an event that only says that a statement is over carries one of them.
+const NO_TABLE: [u64; 3] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF];
+
+impl<D: Definitions> Applier<D> {
+    /// A table is announced.
+    pub(super) fn table_map(&mut self, map: TableMap, at: Position) -> bool {
+        let (Ok(schema), Ok(table)) = (std::str::from_utf8(&map.schema), std::str::from_utf8(&map.table))
+        else {
+            self.stamp(Dep::EVERYTHING, at);
+            return false;
+        };
+        let name = (self.folded(schema), self.folded(table));
+        if system::concerns_everything(&name.0, &name.1) {
+            self.stamp(Dep::EVERYTHING, at);
+            self.definitions.accounts_changed();
+        }
+        self.stamp_table(&name.0, &name.1, at);
+        if let Err((schema, table)) = self.group.statement.announce(map, name) {
+            self.whole_with_descendants(&schema, &table, at);
+        }
+        false
+    }
+
+    /// Rows of a table that was announced.
+    pub(super) fn rows(&mut self, rows: &Rows, at: Position) -> bool {
+        match self.group.statement.with_rows(rows.table_id) {
+            Some(announced) => {
+                let (schema, table) = &announced.name;
+                let watches = self.watches.on(schema, table);
+                stamp_rows(&watches, rows, &announced.map, at);
+                // Foreign keys act on what is updated or deleted above them, never on what is inserted.
+                if rows.kind != RowsKind::Insert {
+                    let name = announced.name.clone();
+                    self.descendants(&name.0, &name.1, at);
+                }
+            }
+            None if NO_TABLE.contains(&rows.table_id) => {}
+            None => self.stamp(Dep::EVERYTHING, at),
+        }
+        if rows.last_of_statement {
+            self.statement_over(at);
+        }
+        false
+    }
+
+    /// No more rows of the present statement follow.
+    pub(super) fn statement_over(&mut self, at: Position) {
+        for (schema, table) in self.group.statement.end() {
+            self.whole_with_descendants(&schema, &table, at);
+        }
+    }
+
+    /// Any rows of this table may have changed, and of those that foreign keys lead to.
+    pub(super) fn whole_with_descendants(&mut self, schema: &str, table: &str, at: Position) {
+        self.whole(schema, table, at);
+        self.descendants(schema, table, at);
+    }
+
+    /// Any rows of this table may have changed.
+    pub(super) fn whole(&mut self, schema: &str, table: &str, at: Position) {
+        self.stamp_table(schema, table, at);
+        for watch in self.watches.on(schema, table).iter() {
+            watch.stamp_any(at);
+        }
+    }
+
+    fn stamp_table(&mut self, schema: &str, table: &str, at: Position) {
+        let dep = self.freshness.table(schema, table).rows;
+        self.stamp(dep, at);
+        self.group.touch(schema, table);
+    }
+
+    /// Any rows of the tables that foreign keys lead to from this one may have changed.
+    fn descendants(&mut self, schema: &str, table: &str, at: Position) {
+        let descendants: Option<Arc<[Name]>> = self.definitions.descendants(schema, table);
+        match descendants {
+            None => self.stamp(Dep::EVERYTHING, at),
+            Some(descendants) => {
+                for (schema, table) in descendants.iter() {
+                    self.whole(schema, table, at);
+                }
+            }
+        }
+    }
+}
+
+/// Stamps what the rows of one event concern.
+fn stamp_rows(watches: &[Arc<Watch>], rows: &Rows, map: &TableMap, at: Position) {
+    if watches.is_empty() {
+        return;
+    }
+    let is_known = watches.iter().all(|watch| watch.fits(map.columns.len()));
+    if !is_known || try_stamp_rows(watches, rows, map, at).is_none() {
+        watches.iter().for_each(|watch| watch.stamp_any(at));
+    }
+}
+
+/// `None` if the rows cannot be told, perhaps after some of them.
+fn try_stamp_rows(watches: &[Arc<Watch>], rows: &Rows, map: &TableMap, at: Position) -> Option<()> {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for change in rows.rows(map).ok()? {
+        let RowChange { before: image_before, after: image_after } = change.ok()?;
+        let images =
+            Images { before: unpack(image_before, &mut before)?, after: unpack(image_after, &mut after)? };
+        watches.iter().for_each(|watch| watch.stamp_change(images, at));
+    }
+    Some(())
+}
+
+/// The fields of an image, in a buffer that is used again. The outer `None`: it is broken.
+#[expect(clippy::option_option, reason = "there may be no such image")]
+fn unpack<'a, 'f>(
+    image: Option<RowImage<'f>>,
+    fields: &'a mut Vec<Field<'f>>,
+) -> Option<Option<&'a [Field<'f>]>> {
+    let Some(image) = image else { return Some(None) };
+    fields.clear();
+    for field in image.fields() {
+        fields.push(field.ok()?);
+    }
+    Some(Some(fields))
+}

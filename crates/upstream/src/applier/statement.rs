@@ -1,0 +1,55 @@
+//! The tables that one statement was announced to change.
+//!
+//! The server announces each of them, also those whose rows change without events of their own (through foreign keys). So
+//! what was announced and has had no rows by the end of the statement has changed in a way that is not known.
+
+use freshet_protocol::binlog::TableMap;
+
+use crate::catalog::Name;
+
+/// Tables that are remembered of one statement; one that announces more is taken to change what it announces as a whole.
+const TABLES_MAX: usize = 1_024;
+
+/// A table by the number that its rows refer to.
+#[derive(Debug)]
+pub(super) struct Announced {
+    pub(super) map: TableMap,
+    /// As the catalog compares names.
+    pub(super) name: Name,
+    has_rows: bool,
+}
+
+/// What was announced since the last statement ended.
+#[derive(Debug, Default)]
+pub(super) struct Statement {
+    tables: Vec<Announced>,
+}
+
+impl Statement {
+    /// A table is announced. It is given back if there are too many.
+    pub(super) fn announce(&mut self, map: TableMap, name: Name) -> Result<(), Name> {
+        let announced = Announced { map, name, has_rows: false };
+        if let Some(known) = self.tables.iter_mut().find(|table| table.map.id == announced.map.id) {
+            // It is announced anew within one statement when its rows are too many for one event.
+            *known = Announced { has_rows: known.has_rows, ..announced };
+            return Ok(());
+        }
+        if self.tables.len() >= TABLES_MAX {
+            return Err(announced.name);
+        }
+        self.tables.push(announced);
+        Ok(())
+    }
+
+    /// The table that rows refer to. From here on it has rows.
+    pub(super) fn with_rows(&mut self, id: u64) -> Option<&Announced> {
+        let table = self.tables.iter_mut().find(|table| table.map.id == id)?;
+        table.has_rows = true;
+        Some(table)
+    }
+
+    /// Ends it: the tables that had no rows.
+    pub(super) fn end(&mut self) -> impl Iterator<Item = Name> + use<> {
+        std::mem::take(&mut self.tables).into_iter().filter(|table| !table.has_rows).map(|table| table.name)
+    }
+}

@@ -1,0 +1,142 @@
+//! Conditions to slots: what a reading depends on.
+
+use freshet_cache::Dep;
+use freshet_sql::{Condition, Datum};
+
+use super::blocks::{Block, cover};
+use super::key::{Key, KeyType, bounds_of_datum, extent, key_of_datum, prefix_of_datum};
+use super::slot::{Slot, Tail};
+use super::watch::Watch;
+use crate::catalog::ColumnInfo;
+
+/// Slots that one reading may have in one watch.
+pub(super) const SLOTS_MAX: usize = 64;
+
+/// The longest prefix that is told apart, bytes; longer ones are cut.
+pub(super) const PREFIX_MAX: usize = 16;
+
+/// The parameter's value, or the literal itself.
+pub(super) fn bound<'a>(datum: &'a Datum, parameters: &'a [Datum]) -> Option<&'a Datum> {
+    match datum {
+        Datum::Param(number) => parameters.get(usize::from(*number)),
+        literal => Some(literal),
+    }
+}
+
+/// Whether IS NULL finds the column's NULLs and nothing else. The servers find zero dates by it too in columns that cannot be
+/// NULL, and under `sql_auto_is_null` the row that was inserted last.
+pub(super) fn null_has_key(column: &ColumnInfo) -> bool {
+    column.key != KeyType::None && column.nullable && !column.auto_increment
+}
+
+/// The keys that satisfy a condition of equality. `None`: undecided, or it is none.
+pub(super) fn points(column: &ColumnInfo, condition: &Condition, parameters: &[Datum]) -> Option<Vec<Key>> {
+    match condition {
+        Condition::OneOf(values) => {
+            let keys = values.iter().map(|value| key_of_datum(&column.key, bound(value, parameters)?));
+            let mut keys: Vec<Key> = keys.collect::<Option<_>>()?;
+            keys.sort_unstable();
+            keys.dedup();
+            Some(keys)
+        }
+        Condition::IsNull => null_has_key(column).then(|| vec![Key::Null]),
+        Condition::Between { .. } | Condition::Prefix(_) => None,
+    }
+}
+
+/// The least and the greatest key that can satisfy a range. `Some(None)`: no value does. `None`: undecided.
+#[expect(clippy::option_option, reason = "undecided and empty are two things")]
+pub(super) fn range(
+    key_type: &KeyType,
+    condition: &Condition,
+    parameters: &[Datum],
+) -> Option<Option<(u64, u64)>> {
+    let Condition::Between { low, high } = condition else { return None };
+    let (mut least, mut greatest) = extent(key_type)?;
+    for (end, is_low) in [(low, true), (high, false)] {
+        let Some((datum, _)) = end else { continue };
+        let datum = bound(datum, parameters)?;
+        if *datum == Datum::Null {
+            return Some(None);
+        }
+        let (floor, ceiling) = bounds_of_datum(key_type, datum)?;
+        // Whether the bound itself is included is left aside: one key more does no harm.
+        if is_low { least = least.max(floor) } else { greatest = greatest.min(ceiling) }
+    }
+    Some(Some((least, greatest)))
+}
+
+/// What a LIKE's prefix is told apart by; `None` if it says nothing.
+pub(super) fn prefix(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Vec<u8>> {
+    let Condition::Prefix(datum) = condition else { return None };
+    let mut prefix = prefix_of_datum(key_type, bound(datum, parameters)?)?;
+    prefix.truncate(PREFIX_MAX);
+    // What is cut off a key's end may not be asked of it.
+    while prefix.last().is_some_and(|last| matches!(last, b' ' | 0)) {
+        prefix.pop();
+    }
+    (!prefix.is_empty()).then_some(prefix)
+}
+
+/// What stands behind the equality columns in the slots of a reading.
+pub(super) fn tails(column: &ColumnInfo, condition: &Condition, parameters: &[Datum]) -> Option<Vec<Tail>> {
+    if let Some(prefix) = prefix(&column.key, condition, parameters) {
+        return Some(vec![Tail::Prefix(prefix)]);
+    }
+    if let Some(range) = range(&column.key, condition, parameters) {
+        let blocks = range.map(|(low, high)| cover(low, high)).unwrap_or_default();
+        return Some(blocks.into_iter().map(Tail::Block).collect());
+    }
+    let points = points(column, condition, parameters)?;
+    points.into_iter().map(point_tail).collect()
+}
+
+/// A value of a range's column that is known exactly.
+fn point_tail(key: Key) -> Option<Tail> {
+    match key {
+        Key::Null => Some(Tail::Null),
+        Key::Ordered(key) => Some(Tail::Block(Block::of(key, 0))),
+        Key::Text(_) => None,
+    }
+}
+
+impl Watch {
+    /// The slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
+    /// parameters; none if it has no key columns, or no row can satisfy them. `None`: too many, or undecided; the reading may
+    /// not rest on the watch then.
+    ///
+    /// It may bring something into use that has to be waited for: [`Self::is_usable`] is to be asked afterwards.
+    #[must_use]
+    pub fn deps_of_reading(&self, conditions: &[Condition], parameters: &[Datum]) -> Option<Vec<Dep>> {
+        let columns = self.key_columns();
+        if columns.len() != conditions.len() {
+            return None;
+        }
+        let (equal, ranges) = conditions.split_at_checked(self.spec().equal.len())?;
+        let hash = self.hash();
+        let mut slots = vec![Slot::START];
+        for (column, condition) in columns.iter().zip(equal) {
+            let keys = points(column, condition, parameters)?;
+            slots = product(&slots, &keys, |slot, key| slot.with(hash, key))?;
+        }
+        if let (Some(column), Some(condition)) = (columns.get(equal.len()), ranges.first()) {
+            let tails = tails(column, condition, parameters)?;
+            self.bring_into_use(tails.iter().fold(0, |uses, tail| uses | tail.uses()));
+            slots = product(&slots, &tails, |slot, tail| slot.ending_in(hash, tail))?;
+        }
+        if columns.is_empty() {
+            return Some(Vec::new());
+        }
+        Some(slots.into_iter().map(|slot| self.dep(slot)).collect())
+    }
+}
+
+/// Every slot with every part; `None` if those are too many.
+pub(super) fn product<T>(slots: &[Slot], parts: &[T], join: impl Fn(Slot, &T) -> Slot) -> Option<Vec<Slot>> {
+    let count = slots.len().checked_mul(parts.len()).filter(|count| *count <= SLOTS_MAX)?;
+    let mut joined = Vec::with_capacity(count);
+    for slot in slots {
+        joined.extend(parts.iter().map(|part| join(*slot, part)));
+    }
+    Some(joined)
+}

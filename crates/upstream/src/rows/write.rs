@@ -1,0 +1,243 @@
+//! Writes to slots: what a statement may change, told from its text before it is sent.
+//!
+//! It has to hold for whatever the server makes of the statement: a row that it touches has the keys that its pins say,
+//! before; and after, those that are assigned, if they are stored as they are written. Wherever the server might fill in a
+//! value of its own, the answer is [`Touched::Any`].
+
+use std::collections::HashSet;
+
+use freshet_cache::Dep;
+use freshet_sql::{Condition, Datum, Pin, RowWrite};
+
+use super::blocks::{Block, span};
+use super::key::{Key, key_of_assigned};
+use super::reading::{SLOTS_MAX, bound, points, prefix, product, range};
+use super::slot::{Slot, Tail, bits};
+use super::spec::named;
+use super::watch::Watch;
+use crate::catalog::{ColumnInfo, TableInfo};
+
+/// What a write touches of a watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Touched {
+    /// Nothing that rests on it.
+    Nothing,
+    /// These slots, at most 64.
+    Slots(Vec<Dep>),
+    /// Anything: [`Watch::any`].
+    Any,
+}
+
+/// What is known of a key column of the rows that are touched.
+#[derive(Clone, Debug)]
+enum Part {
+    /// It is one of these.
+    Points(Vec<Key>),
+    /// It lies between these, both included.
+    Range(u64, u64),
+    /// It starts with this.
+    Prefix(Vec<u8>),
+}
+
+type Assigned = [(String, Datum)];
+
+impl Watch {
+    /// What a write to its table, whose definition is this, touches of it. `parameters` are the values of the statement's
+    /// parameters, in their order.
+    #[must_use]
+    pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> Touched {
+        // A trigger may assign anything to the row that is about to be stored.
+        if table.has_triggers || table.columns != *self.layout() {
+            return Touched::Any;
+        }
+        let slots = match write {
+            RowWrite::Insert { columns, rows, .. } => {
+                let columns = columns.as_deref();
+                rows.iter().try_fold(HashSet::new(), |mut slots, row| {
+                    slots.extend(self.slots_of(&self.inserted(columns, row, parameters)?)?);
+                    (slots.len() <= SLOTS_MAX).then_some(slots)
+                })
+            }
+            RowWrite::Update { assigned, .. } if !self.is_concerned_by(assigned) => return Touched::Nothing,
+            RowWrite::Update { assigned, pins, .. } => self.updated(assigned, pins, parameters),
+            RowWrite::Delete { pins, .. } => {
+                self.pinned(pins, parameters).and_then(|parts| self.slots_of(&parts))
+            }
+        };
+        match slots {
+            // Without key columns there is nothing to tell rows apart by.
+            Some(slots) if !self.key_columns().is_empty() && slots.len() <= SLOTS_MAX => {
+                Touched::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
+            }
+            _ => Touched::Any,
+        }
+    }
+
+    /// What a new row has in the key columns. Without a list of columns there is a value for each that is not hidden.
+    fn inserted(&self, columns: Option<&[String]>, row: &[Datum], parameters: &[Datum]) -> Option<Vec<Part>> {
+        if columns.is_none() && row.len() != self.layout().len() {
+            return None;
+        }
+        let keys = self.key_columns().iter().zip(self.key_ordinals());
+        keys.map(|(column, ordinal)| {
+            let place = match columns {
+                Some(columns) => columns.iter().position(|name| *name == column.name)?,
+                None => ordinal,
+            };
+            let key = stored(column, bound(row.get(place)?, parameters)?)?;
+            Some(Part::Points(vec![key]))
+        })
+        .collect()
+    }
+
+    /// Whether an update of these columns can change anything that an entry has read.
+    fn is_concerned_by(&self, assigned: &Assigned) -> bool {
+        let changes =
+            |ordinal: usize| self.layout().get(ordinal).is_none_or(|column| may_change(column, assigned));
+        match &self.spec().read {
+            None => true,
+            Some(read) => self.key_ordinals().chain(read.iter().copied().map(usize::from)).any(changes),
+        }
+    }
+
+    /// Where the rows stand before and after.
+    fn updated(&self, assigned: &Assigned, pins: &[Pin], parameters: &[Datum]) -> Option<HashSet<Slot>> {
+        let before = self.pinned(pins, parameters)?;
+        let mut after = before.clone();
+        for (part, column) in after.iter_mut().zip(self.key_columns()) {
+            if !may_change(column, assigned) {
+                continue;
+            }
+            let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
+            *part = Part::Points(vec![stored(column, bound(datum, parameters)?)?]);
+        }
+        let mut slots = self.slots_of(&before)?;
+        slots.extend(self.slots_of(&after)?);
+        Some(slots)
+    }
+
+    /// What the rows that satisfy the pins have in the key columns; `None` if one of those is not pinned.
+    fn pinned(&self, pins: &[Pin], parameters: &[Datum]) -> Option<Vec<Part>> {
+        let mut parts = Vec::new();
+        for (index, column) in self.key_columns().iter().enumerate() {
+            let is_range = index >= self.spec().equal.len();
+            let of_column = pins.iter().filter(|pin| pin.column == column.name && self.holds(pin, column));
+            let part = of_column.filter_map(|pin| part(column, &pin.condition, parameters, is_range));
+            parts.push(part.min_by_key(Part::breadth)?);
+        }
+        Some(parts)
+    }
+
+    /// Whether equality carries the pin's value to the column as the column compares.
+    fn holds(&self, pin: &Pin, column: &ColumnInfo) -> bool {
+        pin.via.iter().all(|(_, name)| {
+            named(self.layout(), name).is_some_and(|(_, via)| via.key.compares_like(&column.key))
+        })
+    }
+
+    fn slots_of(&self, parts: &[Part]) -> Option<HashSet<Slot>> {
+        let hash = self.hash();
+        let (equal, ranges) = parts.split_at_checked(self.spec().equal.len())?;
+        let mut slots = vec![Slot::START];
+        for part in equal {
+            let Part::Points(keys) = part else { return None };
+            slots = product(&slots, keys, |slot, key| slot.with(hash, key))?;
+        }
+        if let Some(part) = ranges.first() {
+            let tails = tails_in_use(part, self.uses())?;
+            slots = product(&slots, &tails, |slot, tail| slot.ending_in(hash, tail))?;
+        }
+        Some(slots.into_iter().collect())
+    }
+}
+
+impl Part {
+    /// The more it is, the more keys it allows.
+    fn breadth(&self) -> u64 {
+        match self {
+            Self::Points(keys) => u64::try_from(keys.len()).unwrap_or(u64::MAX),
+            Self::Range(low, high) => high.saturating_sub(*low).saturating_add(1),
+            Self::Prefix(_) => u64::MAX,
+        }
+    }
+}
+
+/// Whether the server may change the column when these are assigned.
+fn may_change(column: &ColumnInfo, assigned: &Assigned) -> bool {
+    column.generated || column.on_update || assigned.iter().any(|(name, _)| *name == column.name)
+}
+
+/// The key that a column has after an assignment; `None` if the server may store something else.
+fn stored(column: &ColumnInfo, datum: &Datum) -> Option<Key> {
+    let is_filled_in = match datum {
+        Datum::Null => !column.nullable,
+        // Zero stands for the next number.
+        _ => column.auto_increment && is_zero(datum),
+    };
+    let is_computed = column.generated || is_filled_in;
+    if is_computed { None } else { key_of_assigned(&column.key, datum) }
+}
+
+fn is_zero(datum: &Datum) -> bool {
+    match datum {
+        Datum::Int(value) => *value == 0,
+        // Rather than to tell how the server reads it.
+        _ => true,
+    }
+}
+
+fn part(column: &ColumnInfo, condition: &Condition, parameters: &[Datum], is_range: bool) -> Option<Part> {
+    if let Some(keys) = points(column, condition, parameters) {
+        return Some(Part::Points(keys));
+    }
+    if !is_range {
+        return None;
+    }
+    if let Some(range) = range(&column.key, condition, parameters) {
+        return Some(range.map_or(Part::Points(Vec::new()), |(low, high)| Part::Range(low, high)));
+    }
+    prefix(&column.key, condition, parameters).map(Part::Prefix)
+}
+
+/// What a range's column means on all levels, or in all lengths of prefixes, that are in use. `None`: too many, or more than
+/// is known of it.
+fn tails_in_use(part: &Part, uses: u64) -> Option<Vec<Tail>> {
+    let mut tails = Vec::new();
+    match part {
+        Part::Points(keys) => {
+            for key in keys {
+                match key {
+                    Key::Null => tails.push(Tail::Null),
+                    Key::Ordered(key) => {
+                        tails.extend(bits(uses).map(|level| Tail::Block(Block::of(*key, level))));
+                    }
+                    Key::Text(text) => tails.extend(bits(uses).filter_map(|len| prefix_tail(text, len))),
+                }
+            }
+        }
+        Part::Range(low, high) if low <= high => {
+            for level in bits(uses) {
+                let (first, count) = span(*low, *high, level);
+                if count > SLOTS_MAX as u64 {
+                    return None;
+                }
+                tails.extend((0..count).map(|offset| Tail::Block(Block { level, index: first + offset })));
+            }
+        }
+        Part::Range(..) => {}
+        Part::Prefix(prefix) => {
+            for len in bits(uses) {
+                tails.push(prefix_tail(prefix, len)?);
+            }
+        }
+    }
+    (tails.len() <= SLOTS_MAX).then_some(tails)
+}
+
+/// `None` if the text is shorter.
+fn prefix_tail(text: &[u8], len: u32) -> Option<Tail> {
+    Some(Tail::Prefix(text.get(..usize::try_from(len).ok()?)?.to_vec()))
+}
+
+#[cfg(test)]
+mod tests;
