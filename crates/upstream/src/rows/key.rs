@@ -113,11 +113,13 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
         KeyType::None => None,
         KeyType::Text { .. } => text::folded(text_of(datum)?).map(Key::Text),
         KeyType::Bytes { .. } => Some(Key::Text(text::trimmed(text_of(datum)?).to_vec())),
-        KeyType::Decimal { precision, scale } if !key_type.is_ordered() => {
-            number::long_of_datum(*precision, *scale, datum).map(Key::Text)
+        KeyType::Decimal { scale, .. } if !key_type.is_ordered() => {
+            number::long_of_datum(*scale, datum).map(Key::Text)
         }
-        // What lies between two values is equal to none; what lies outside of them neither.
-        _ => bounds_of_datum(key_type, datum).map(|(floor, _)| Key::Ordered(floor)),
+        // MariaDB rounds a literal that lies between two values before it looks it up in an index, and finds one of them.
+        _ => bounds_of_datum(key_type, datum)
+            .filter(|(floor, ceiling)| floor == ceiling)
+            .map(|(floor, _)| Key::Ordered(floor)),
     }
 }
 

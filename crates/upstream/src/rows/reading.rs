@@ -46,11 +46,8 @@ pub(super) fn points(column: &ColumnInfo, condition: &Condition, parameters: &[D
 
 /// The least and the greatest key that can satisfy a range. `Some(None)`: no value does. `None`: undecided.
 #[expect(clippy::option_option, reason = "undecided and empty are two things")]
-pub(super) fn range(
-    key_type: &KeyType,
-    condition: &Condition,
-    parameters: &[Datum],
-) -> Option<Option<(u64, u64)>> {
+#[must_use]
+pub fn range(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Option<(u64, u64)>> {
     let Condition::Between { low, high } = condition else { return None };
     let (mut least, mut greatest) = extent(key_type)?;
     for (end, is_low) in [(low, true), (high, false)] {
@@ -67,7 +64,8 @@ pub(super) fn range(
 }
 
 /// What a LIKE's prefix is told apart by; `None` if it says nothing.
-pub(super) fn prefix(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Vec<u8>> {
+#[must_use]
+pub fn prefix(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Vec<u8>> {
     let Condition::Prefix(datum) = condition else { return None };
     let mut prefix = prefix_of_datum(key_type, bound(datum, parameters)?)?;
     prefix.truncate(PREFIX_MAX);

@@ -158,13 +158,13 @@ pub(super) fn decimal_bounds(precision: u8, scale: u8, datum: &Datum) -> Option<
     Some((key(floor), key(ceiling)))
 }
 
-/// Of a column with more digits: as text.
-pub(super) fn long_of_datum(precision: u8, scale: u8, datum: &Datum) -> Option<Vec<u8>> {
-    let (_, scale) = (precision, usize::from(scale));
-    with_number(datum, never, |number| {
-        let kept = &number.fraction[..number.fraction.len().min(scale)];
-        long_key(number.is_negative, number.whole, kept)
-    })
+/// Of a column with more digits: as text. What lies between two values is undecided.
+pub(super) fn long_of_datum(scale: u8, datum: &Datum) -> Option<Vec<u8>> {
+    let key = with_number(datum, never, |number| {
+        let is_exact = number.fraction.len() <= usize::from(scale);
+        is_exact.then(|| long_key(number.is_negative, number.whole, number.fraction))
+    });
+    key.flatten()
 }
 
 /// Zeros before and after do not count, and a zero has no sign.
@@ -174,11 +174,11 @@ fn long_key(is_negative: bool, whole: &str, fraction: &str) -> Vec<u8> {
     format!("{sign}{whole}.{fraction}").into_bytes()
 }
 
-/// Whether a literal is stored as it is.
+/// Whether a literal is stored as it is. One below zero may be stored as zero.
 pub(super) fn is_exact(precision: u8, scale: u8, datum: &Datum) -> bool {
     let whole_max = usize::from(precision.saturating_sub(scale));
     let is_exact = with_number(datum, is_short, |number| {
-        number.whole.len() <= whole_max && number.fraction.len() <= usize::from(scale)
+        !number.is_negative && number.whole.len() <= whole_max && number.fraction.len() <= usize::from(scale)
     });
     is_exact == Some(true)
 }
