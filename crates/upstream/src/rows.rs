@@ -48,6 +48,9 @@ mod change;
 mod reading;
 mod write;
 
+#[cfg(test)]
+pub(crate) mod samples;
+
 pub(crate) use change::Images;
 pub(crate) use key::is_plain_collation;
 

@@ -6,6 +6,8 @@ use freshet_protocol::binlog::{self, Decoder, EventHeader, GtidEvent, Xid};
 
 use super::*;
 
+mod rows;
+
 /// Definitions as a table; what was told is counted.
 #[derive(Default)]
 struct Known {

@@ -1,1 +1,125 @@
+use super::*;
 
+const INT: KeyType = KeyType::Integer { unsigned: false, bytes: 4 };
+const UNSIGNED: KeyType = KeyType::Integer { unsigned: true, bytes: 1 };
+const DECIMAL: KeyType = KeyType::Decimal { precision: 10, scale: 2 };
+const LONG: KeyType = KeyType::Decimal { precision: 30, scale: 4 };
+
+fn text_type() -> KeyType {
+    KeyType::Text { collation: "utf8mb4_general_ci".into(), chars: 4 }
+}
+
+fn text(text: &str) -> Datum {
+    Datum::Text(text.as_bytes().to_vec())
+}
+
+fn decimal(text: &str) -> Datum {
+    Datum::Decimal(text.to_owned())
+}
+
+fn same(key_type: &KeyType, one: &Datum, other: &Datum) -> bool {
+    let key = key_of_datum(key_type, one);
+    key.is_some() && key == key_of_datum(key_type, other)
+}
+
+#[test]
+fn one_value_in_several_forms() {
+    for other in [text("5"), text("05"), text("5.0"), decimal("5.00"), decimal("05.")] {
+        assert!(same(&INT, &Datum::Int(5), &other), "{other:?}");
+        assert!(same(&DECIMAL, &Datum::Int(5), &other), "{other:?}");
+    }
+    assert!(same(&INT, &Datum::Int(0), &decimal("-0.0")));
+    assert!(
+        same(&LONG, &decimal("-0.50"), &decimal("-00.5")) && same(&LONG, &decimal("-0.0"), &Datum::Int(0))
+    );
+    assert!(same(&text_type(), &text("aB "), &text("Ab")));
+    assert!(same(&KeyType::Bytes { len: 9 }, &text("a "), &text("a")));
+    assert!(!same(&KeyType::Bytes { len: 9 }, &text("A"), &text("a")));
+    let seconds = KeyType::DateTime { decimals: 0 };
+    assert!(same(&seconds, &text("2024-02-29"), &text("2024-02-29 00:00:00.000")));
+    assert!(same(&KeyType::Date, &text("2024-02-29"), &text("2024-02-29 00:00:00")));
+}
+
+#[test]
+fn what_is_undecided() {
+    for (key_type, datum) in [
+        (INT, text(" 5")),
+        (INT, text("+5")),
+        (INT, text("5.1")),
+        (INT, text("5e0")),
+        (INT, text("9007199254740992")),
+        (INT, decimal("5.5")),
+        (INT, Datum::Other),
+        (INT, Datum::Param(0)),
+        (KeyType::Decimal { precision: 16, scale: 2 }, text("5")),
+        (LONG, decimal("0.00001")),
+        (text_type(), Datum::Int(5)),
+        (text_type(), text("a\tb")),
+        (KeyType::Date, Datum::Int(20_240_229)),
+        (KeyType::Date, text("2024-2-29")),
+        (KeyType::Date, text("2023-02-29")),
+        (KeyType::Date, text("0000-00-00")),
+        (KeyType::Date, text("2024-02-29 10:00:00")),
+        (KeyType::Date, text("2024-02-29 00:00:00.5")),
+        (KeyType::DateTime { decimals: 1 }, text("2024-02-29 00:00:00.25")),
+        (KeyType::None, Datum::Null),
+    ] {
+        assert_eq!(key_of_datum(&key_type, &datum), None, "{key_type:?} {datum:?}");
+    }
+}
+
+#[test]
+fn numbers_sort_as_their_values_do() {
+    let sorted = |key_type: &KeyType, data: &[Datum]| {
+        let keys: Vec<u64> = data.iter().map(|datum| bounds_of_datum(key_type, datum).unwrap().0).collect();
+        assert!(keys.windows(2).all(|pair| pair[0] < pair[1]), "{key_type:?}");
+    };
+    sorted(&INT, &[-2_147_483_648, -1, 0, 1, 2_147_483_647].map(Datum::Int));
+    sorted(&UNSIGNED, &[0, 1, 255].map(Datum::Int));
+    sorted(&DECIMAL, &["-99999999.99", "-0.01", "0.00", "0.01", "5.1"].map(decimal));
+    sorted(&KeyType::Date, &["1000-01-01", "2023-12-31", "2024-02-29", "2024-03-01", "9999-12-31"].map(text));
+    let micros = KeyType::DateTime { decimals: 6 };
+    sorted(&micros, &["2024-02-29 23:59:59.999999", "2024-03-01", "2024-03-01 00:00:00.000001"].map(text));
+}
+
+#[test]
+fn bounds_beyond_a_type_are_its_ends() {
+    assert_eq!(bounds_of_datum(&UNSIGNED, &Datum::Int(300)), Some((255, 255)));
+    assert_eq!(bounds_of_datum(&UNSIGNED, &Datum::Int(-1)), Some((0, 0)));
+    assert_eq!(bounds_of_datum(&UNSIGNED, &decimal("4.5")), Some((4, 5)));
+    assert_eq!(bounds_of_datum(&UNSIGNED, &decimal(&"9".repeat(90))), Some((255, 255)));
+    let big = KeyType::Integer { unsigned: true, bytes: 8 };
+    assert_eq!(extent(&big), Some((0, u64::MAX)));
+    assert_eq!(bounds_of_datum(&big, &Datum::Int(i128::from(u64::MAX))), Some((u64::MAX, u64::MAX)));
+}
+
+#[test]
+fn the_sign_is_the_catalogs() {
+    let byte = |value| key_of_field(&UNSIGNED, Field::Value(value));
+    assert_eq!(byte(Value::Int(-1)), Some(Key::Ordered(255)));
+    assert_eq!(byte(Value::UInt(255)), Some(Key::Ordered(255)));
+    assert_eq!(byte(Value::UInt(256)), None);
+    assert_eq!(key_of_field(&INT, Field::Value(Value::UInt(1))), None);
+    assert_eq!(key_of_field(&INT, Field::Value(Value::Bytes(b"1"))), None);
+    assert_eq!(key_of_field(&INT, Field::Absent), None);
+    assert_eq!(key_of_field(&INT, Field::Null), Some(Key::Null));
+}
+
+#[test]
+fn what_is_stored_differently_is_not_foretold() {
+    for (key_type, datum) in [
+        (UNSIGNED, Datum::Int(256)),
+        (UNSIGNED, Datum::Int(-1)),
+        (INT, decimal("1.5")),
+        (DECIMAL, decimal("1.005")),
+        (DECIMAL, Datum::Int(100_000_000)),
+        (DECIMAL, Datum::Int(-1)),
+        (text_type(), text("abcde")),
+        (KeyType::Bytes { len: 4 }, text("abcde")),
+        (KeyType::Date, text("2024-02-29 00:00:00")),
+    ] {
+        assert_eq!(key_of_assigned(&key_type, &datum), None, "{key_type:?} {datum:?}");
+    }
+    assert!(key_of_assigned(&text_type(), &text("abcd")).is_some());
+    assert!(key_of_assigned(&DECIMAL, &decimal("99999999.99")).is_some());
+}

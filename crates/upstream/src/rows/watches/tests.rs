@@ -1,1 +1,92 @@
+use super::*;
+use crate::rows::samples::{INT, column, spec, table, table_of, text, watches};
 
+#[test]
+fn one_watch_for_one_way_to_read() {
+    let (_, watches) = watches();
+    let one = watches.watch(&table(), &spec(&[0], None, None)).unwrap();
+    assert!(Arc::ptr_eq(&one, &watches.watch(&table(), &spec(&[0], None, None)).unwrap()));
+    assert!(!Arc::ptr_eq(&one, &watches.watch(&table(), &spec(&[0], None, Some(&[1]))).unwrap()));
+    assert_eq!(watches.on("s", "t").len(), 2);
+    assert_eq!(watches.on("s", "other").len(), 0);
+}
+
+#[test]
+fn a_watch_waits_for_writes_that_do_not_know_it() {
+    let (_, watches) = watches();
+    let (known, ticket) = watches.writing("s", "t");
+    assert!(known.is_empty());
+    let watch = watches.watch(&table(), &spec(&[0], None, None)).unwrap();
+    let (known, _later) = watches.writing("s", "t");
+    assert_eq!(known.len(), 1);
+    assert!(!watch.is_usable(Position::new(9)));
+    drop(ticket);
+    assert!(watch.is_usable(Position::new(9)));
+}
+
+#[test]
+fn what_rests_on_a_watch_is_not_older_than_its_layout() {
+    let (_, watches) = watches();
+    let mut table = table();
+    table.settled_by = Position::new(5);
+    let watch = watches.watch(&table, &spec(&[0], None, None)).unwrap();
+    assert!(!watch.is_usable(Position::new(4)) && watch.is_usable(Position::new(5)));
+    table.settled_by = Position::new(u64::MAX);
+    assert!(watches.watch(&table, &spec(&[1], None, None)).is_none());
+}
+
+#[test]
+fn the_newest_layout_counts() {
+    let (_, watches) = watches();
+    let mut old = table();
+    let mut new = table_of("t", vec![column("a", text()), column("b", INT)]);
+    (old.settled_by, new.settled_by) = (Position::new(5), Position::new(6));
+    let of_old = watches.watch(&old, &spec(&[0], None, None)).unwrap();
+    let of_new = watches.watch(&new, &spec(&[0], None, None)).unwrap();
+    assert!(!Arc::ptr_eq(&of_old, &of_new) && watches.on("s", "t").len() == 1);
+    assert!(watches.watch(&old, &spec(&[0], None, None)).is_none());
+}
+
+#[test]
+fn watches_are_bounded() {
+    let (_, watches) = watches();
+    let columns = (0..100).map(|number| column(&format!("c{number}"), INT)).collect();
+    let table = table_of("t", columns);
+    for number in 0..100 {
+        let watch = watches.watch(&table, &spec(&[number], None, None));
+        assert_eq!(watch.is_some(), usize::from(number) < WATCHES_MAX);
+    }
+    watches.changed(Changed::Everything);
+    assert!(watches.on("s", "t").is_empty());
+    for number in 0..=TABLES_MAX {
+        let table = table_of(&format!("t{number}"), vec![column("a", INT)]);
+        assert_eq!(watches.watch(&table, &spec(&[0], None, None)).is_some(), number < TABLES_MAX);
+    }
+    watches.changed(Changed::Tables(&[("s".to_owned(), "t5".to_owned())]));
+    assert!(watches.watch(&table_of("new", vec![column("a", INT)]), &spec(&[0], None, None)).is_some());
+    watches.changed(Changed::Schema("s"));
+    assert!(watches.on("s", "t6").is_empty() && watches.tables.load(Ordering::Relaxed) == 0);
+}
+
+#[test]
+fn columns_without_keys_cannot_be_watched() {
+    let (_, watches) = watches();
+    let table = table_of("t", vec![column("a", crate::rows::KeyType::None), column("b", INT)]);
+    assert!(watches.watch(&table, &spec(&[0], None, None)).is_none());
+    assert!(watches.watch(&table, &spec(&[], Some(0), None)).is_none());
+    assert!(watches.watch(&table, &spec(&[9], None, None)).is_none());
+    assert!(watches.watch(&table_of("v", Vec::new()), &spec(&[], None, None)).is_none());
+    assert!(watches.watch(&table, &spec(&[], None, Some(&[0]))).is_some());
+}
+
+#[test]
+fn names_are_compared_as_the_server_does() {
+    let (_, watches) = watches();
+    watches.begin(true);
+    let table = table_of("T", vec![column("a", INT)]);
+    watches.watch(&table, &spec(&[0], None, None)).unwrap();
+    assert_eq!(watches.on("s", "t").len(), 1);
+    assert_eq!(watches.writing("S", "T").0.len(), 1);
+    watches.changed(Changed::Tables(&[("S".to_owned(), "T".to_owned())]));
+    assert!(watches.on("s", "t").is_empty());
+}

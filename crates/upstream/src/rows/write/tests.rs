@@ -1,1 +1,197 @@
+use freshet_sql::TableName;
 
+use super::*;
+use crate::rows::WatchSpec;
+use crate::rows::samples::{INT, column, spec, table, table_of, text};
+
+fn pin(name: &str, condition: Condition) -> Pin {
+    Pin { column: name.to_owned(), condition, via: Vec::new() }
+}
+
+fn one(value: i128) -> Condition {
+    Condition::OneOf(vec![Datum::Int(value)])
+}
+
+fn between(low: i128, high: i128) -> Condition {
+    Condition::Between { low: Some((Datum::Int(low), true)), high: Some((Datum::Int(high), true)) }
+}
+
+fn update(assigned: &[(&str, Datum)], pins: Vec<Pin>) -> RowWrite {
+    let assigned = assigned.iter().map(|(name, datum)| ((*name).to_owned(), datum.clone())).collect();
+    RowWrite::Update { table: TableName::bare("t"), assigned, pins }
+}
+
+fn delete(pins: Vec<Pin>) -> RowWrite {
+    RowWrite::Delete { table: TableName::bare("t"), pins }
+}
+
+fn insert(columns: Option<&[&str]>, rows: &[&[Datum]]) -> RowWrite {
+    let columns = columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+    RowWrite::Insert {
+        table: TableName::bare("t"),
+        columns,
+        rows: rows.iter().map(|row| row.to_vec()).collect(),
+    }
+}
+
+fn sorted(mut deps: Vec<Dep>) -> Vec<Dep> {
+    deps.sort_unstable();
+    deps.dedup();
+    deps
+}
+
+/// What a write touches of a watch, where the slots have to be those of these readings.
+fn assert_touches(
+    (table, spec): (&TableInfo, &WatchSpec),
+    write: &RowWrite,
+    parameters: &[Datum],
+    expected: Option<&[&[Condition]]>,
+) {
+    let (_, watch) = crate::rows::samples::watch(table, spec);
+    let touched = watch.deps_of_write(table, write, parameters);
+    let expected = expected.map_or(Touched::Any, |readings| {
+        let deps = readings.iter().flat_map(|reading| watch.deps_of_reading(reading, &[]).unwrap());
+        Touched::Slots(sorted(deps.collect()))
+    });
+    let touched = match touched {
+        Touched::Slots(deps) => Touched::Slots(sorted(deps)),
+        other => other,
+    };
+    assert_eq!(touched, expected, "{write:?}");
+}
+
+#[test]
+fn inserts_touch_the_keys_that_they_give() {
+    let (table, by_a) = (table(), spec(&[0], None, Some(&[2])));
+    let of = (&table, &by_a);
+    let row = |a: Datum| vec![a, Datum::Other, Datum::Other];
+    assert_touches(
+        of,
+        &insert(None, &[&row(Datum::Int(1)), &row(Datum::Int(2))]),
+        &[],
+        Some(&[&[one(1)], &[one(2)]]),
+    );
+    assert_touches(
+        of,
+        &insert(Some(&["c", "a"]), &[&[Datum::Other, Datum::Int(1)]]),
+        &[],
+        Some(&[&[one(1)]]),
+    );
+    let parameter = insert(Some(&["a"]), &[&[Datum::Param(1)]]);
+    assert_touches(of, &parameter, &[Datum::Other, Datum::Int(1)], Some(&[&[one(1)]]));
+    assert_touches(of, &parameter, &[Datum::Int(1)], None);
+    assert_touches(of, &insert(Some(&["a"]), &[&[Datum::Null]]), &[], Some(&[&[Condition::IsNull]]));
+    // A default, a value that does not fit, one that is computed, and fewer values than columns: one is hidden.
+    assert_touches(of, &insert(Some(&["c"]), &[&[Datum::Int(1)]]), &[], None);
+    assert_touches(of, &insert(Some(&["a"]), &[&[Datum::Int(1 << 40)]]), &[], None);
+    assert_touches(of, &insert(Some(&["a"]), &[&[Datum::Other]]), &[], None);
+    assert_touches(of, &insert(None, &[&[Datum::Int(1), Datum::Int(1)]]), &[], None);
+    let many: Vec<Vec<Datum>> = (0..65).map(|value| row(Datum::Int(value))).collect();
+    let many: Vec<&[Datum]> = many.iter().map(Vec::as_slice).collect();
+    assert_touches(of, &insert(None, &many), &[], None);
+}
+
+#[test]
+fn what_the_server_fills_in_is_not_foretold() {
+    let mut columns = table().columns.to_vec();
+    columns[0].auto_increment = true;
+    columns[0].nullable = false;
+    columns[2].nullable = false;
+    let table = table_of("t", columns);
+    let by_a = spec(&[0], None, None);
+    let of = (&table, &by_a);
+    for filled in [Datum::Null, Datum::Int(0), Datum::Text(b"0".to_vec())] {
+        assert_touches(of, &insert(Some(&["a"]), &[&[filled]]), &[], None);
+    }
+    assert_touches(of, &insert(Some(&["a"]), &[&[Datum::Int(7)]]), &[], Some(&[&[one(7)]]));
+    let by_c = spec(&[2], None, None);
+    assert_touches((&table, &by_c), &insert(Some(&["c"]), &[&[Datum::Null]]), &[], None);
+    let mut columns = vec![column("a", INT), column("b", text()), column("c", INT)];
+    columns[2].generated = true;
+    let table = table_of("t", columns);
+    assert_touches((&table, &by_c), &insert(Some(&["c"]), &[&[Datum::Int(1)]]), &[], None);
+    // An update of anything may change what is computed, and what follows the clock.
+    let pins = || vec![pin("c", one(1))];
+    assert_touches((&table, &by_c), &update(&[("b", Datum::Null)], pins()), &[], None);
+}
+
+#[test]
+fn triggers_and_other_layouts_are_any() {
+    let (mut with_trigger, by_a) = (table(), spec(&[0], None, None));
+    with_trigger.has_triggers = true;
+    assert_touches((&with_trigger, &by_a), &delete(vec![pin("a", one(1))]), &[], None);
+    let (_, watch) = crate::rows::samples::watch(&table(), &by_a);
+    let wider = table_of("t", [table().columns.to_vec(), vec![column("d", INT)]].concat());
+    assert_eq!(watch.deps_of_write(&wider, &delete(vec![pin("a", one(1))]), &[]), Touched::Any);
+}
+
+#[test]
+fn updates_touch_the_keys_of_before_and_after() {
+    let (table, by_a) = (table(), spec(&[0], None, Some(&[2])));
+    let of = (&table, &by_a);
+    let pins = || vec![pin("a", one(1))];
+    assert_touches(of, &update(&[("c", Datum::Other)], pins()), &[], Some(&[&[one(1)]]));
+    assert_touches(of, &update(&[("a", Datum::Int(2))], pins()), &[], Some(&[&[one(1)], &[one(2)]]));
+    assert_touches(of, &update(&[("a", Datum::Other)], pins()), &[], None);
+    assert_touches(of, &update(&[("c", Datum::Int(2))], vec![pin("c", one(1))]), &[], None);
+    // The best of several.
+    let two = vec![pin("a", Condition::OneOf(vec![Datum::Int(1), Datum::Int(2)])), pin("a", one(1))];
+    assert_touches(of, &update(&[("c", Datum::Other)], two), &[], Some(&[&[one(1)]]));
+    // What equality carries counts only where it compares alike.
+    let via = |name: &str| Pin { via: vec![(0, name.to_owned())], ..pin("a", one(1)) };
+    assert_touches(of, &delete(vec![via("c")]), &[], Some(&[&[one(1)]]));
+    assert_touches(of, &delete(vec![via("b")]), &[], None);
+}
+
+#[test]
+fn an_update_of_what_is_not_read_touches_nothing() {
+    let table = table();
+    let (_, watch) = crate::rows::samples::watch(&table, &spec(&[0], None, Some(&[2])));
+    let write = update(&[("b", Datum::Null)], Vec::new());
+    assert_eq!(watch.deps_of_write(&table, &write, &[]), Touched::Nothing);
+    let mut columns = table.columns.to_vec();
+    columns[2].on_update = true;
+    let table = table_of("t", columns);
+    let (_, watch) = crate::rows::samples::watch(&table, &spec(&[0], None, Some(&[2])));
+    assert_eq!(watch.deps_of_write(&table, &write, &[]), Touched::Any, "it changes with any other");
+    let (_, counts) = crate::rows::samples::watch(&table, &spec(&[], None, Some(&[])));
+    assert_eq!(counts.deps_of_write(&table, &write, &[]), Touched::Nothing);
+    assert_eq!(counts.deps_of_write(&table, &delete(vec![pin("a", one(1))]), &[]), Touched::Any);
+}
+
+#[test]
+fn ranges_are_fenced_on_the_levels_in_use() {
+    let table = table();
+    let (_, watch) = crate::rows::samples::watch(&table, &spec(&[], Some(0), None));
+    let reading = |low, high| watch.deps_of_reading(&[between(low, high)], &[]).unwrap();
+    let deps = |write: &RowWrite| match watch.deps_of_write(&table, write, &[]) {
+        Touched::Slots(deps) => Some(deps),
+        _ => None,
+    };
+    let meets = |one: &[Dep], other: &[Dep]| one.iter().any(|dep| other.contains(dep));
+    let (low, high) = (reading(0, 99), reading(1_000, 4_095));
+    let point = deps(&delete(vec![pin("a", one(50))])).unwrap();
+    assert!(meets(&point, &low) && !meets(&point, &high));
+    let range = deps(&delete(vec![pin("a", between(90, 110))])).unwrap();
+    assert!(meets(&range, &low) && !meets(&range, &high));
+    let moved = deps(&update(&[("a", Datum::Int(2_000))], vec![pin("a", one(50))])).unwrap();
+    assert!(meets(&moved, &low) && meets(&moved, &high));
+    assert_eq!(deps(&delete(vec![pin("a", between(0, 1_000_000))])), None);
+    assert_eq!(deps(&delete(Vec::new())), None);
+    assert_eq!(deps(&delete(vec![pin("a", between(9, 3))])).unwrap(), []);
+}
+
+#[test]
+fn prefixes_are_fenced_in_the_lengths_in_use() {
+    let table = table();
+    let (_, watch) = crate::rows::samples::watch(&table, &spec(&[], Some(1), None));
+    let text = |text: &str| Datum::Text(text.as_bytes().to_vec());
+    let reading = |prefix| watch.deps_of_reading(&[Condition::Prefix(text(prefix))], &[]).unwrap();
+    let (ab, abcd) = (reading("ab"), reading("abcd"));
+    let touched = |condition| watch.deps_of_write(&table, &delete(vec![pin("b", condition)]), &[]);
+    assert_eq!(touched(Condition::OneOf(vec![text("ABC")])), Touched::Slots(ab.clone()));
+    let Touched::Slots(deps) = touched(Condition::Prefix(text("abcde"))) else { panic!() };
+    assert_eq!(sorted(deps), sorted([ab, abcd].concat()));
+    // It may start with anything behind that.
+    assert_eq!(touched(Condition::Prefix(text("abc"))), Touched::Any);
+}
