@@ -45,7 +45,6 @@ pub(super) fn points(column: &ColumnInfo, condition: &Condition, parameters: &[D
 }
 
 /// The least and the greatest key that can satisfy a range. `Some(None)`: no value does. `None`: undecided.
-#[expect(clippy::option_option, reason = "undecided and empty are two things")]
 #[must_use]
 pub fn range(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Option<(u64, u64)>> {
     let Condition::Between { low, high } = condition else { return None };

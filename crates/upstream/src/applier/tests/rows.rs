@@ -382,7 +382,7 @@ fn rows_within_a_payload() {
     let (one, two) = (Stream::slot(&watch, equals(1)), Stream::slot(&watch, equals(2)));
     let header = EventHeader { timestamp: 1, kind: 0, server_id: 1, size: 1, end_pos: 0, flags: 0 };
     let bodies = [query("BEGIN"), map(7, "t", &KINDS), inserted(&[Int(1), Null, Int(1)]), Body::Xid];
-    let events = bodies.map(|body| Event { header: header.clone(), body }).to_vec();
+    let events = bodies.map(|body| Event { header, body }).to_vec();
     stream.feed(gtid(1)).unwrap();
     let step = stream.feed_kind(40, Body::Transaction(events)).unwrap();
     assert_eq!(stream.freshness().stamp_of(one), ended(&step));
