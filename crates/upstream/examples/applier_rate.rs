@@ -12,7 +12,7 @@ use freshet_protocol::binlog::{Decoder, Flavor};
 use freshet_sql::{Condition, Datum, Flavor as SqlFlavor};
 use freshet_upstream::ColumnInfo;
 use freshet_upstream::applier::{Applier, Definitions, Reading};
-use freshet_upstream::catalog::{Changed, Name, TableInfo, TableKind};
+use freshet_upstream::catalog::{Changed, Name, TableInfo, TableKind, Triggers};
 use freshet_upstream::rows::{KeyType, WatchSpec, Watches};
 use freshet_upstream::timeline::Timeline;
 
@@ -61,6 +61,7 @@ fn table() -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: false,
         has_triggers: false,
+        triggers: Some(Triggers::default()),
         columns: [
             column("id", int.clone()),
             column("k", int),

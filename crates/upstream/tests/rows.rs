@@ -159,7 +159,8 @@ impl Bench {
     }
 }
 
-async fn rows(config: Config) {
+/// A server with a table in all its variety, followed.
+async fn bench(config: &Config) -> Bench {
     let freshness = Arc::new(Freshness::new());
     let upstream = Upstream::start(config.clone(), Arc::clone(&freshness)).unwrap();
     let mut writer = connect(&config).await;
@@ -179,9 +180,14 @@ async fn rows(config: Config) {
         ],
     )
     .await;
-    let mut bench = Bench { upstream, freshness, writer };
+    let bench = Bench { upstream, freshness, writer };
     let status = bench.upstream.clone();
     bench.until("live", || status.follow_status().live).await;
+    bench
+}
+
+async fn rows(config: Config) {
+    let mut bench = bench(&config).await;
     let is_mariadb = bench.upstream.server().unwrap().is_mariadb();
     let mut random = Random(7);
     let (mut changed, mut needless, mut kept) = (0, 0, 0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_cache::{Freshness, Position};
 
 use super::{KeyType, Watch, WatchSpec, Watches};
-use crate::catalog::{ColumnInfo, TableInfo, TableKind};
+use crate::catalog::{ColumnInfo, TableInfo, TableKind, Triggers};
 
 pub(crate) const INT: KeyType = KeyType::Integer { unsigned: false, bytes: 4 };
 
@@ -34,6 +34,7 @@ pub(crate) fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: false,
         has_triggers: false,
+        triggers: Some(Triggers::default()),
         columns: columns.into(),
         settled_by: Position::ZERO,
     }

@@ -47,7 +47,8 @@ impl Watch {
     #[must_use]
     pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> Touched {
         // A trigger may assign anything to the row that is about to be stored.
-        if table.has_triggers || table.columns != *self.layout() {
+        let may_have_triggers = table.triggers.as_ref().is_none_or(|triggers| triggers.any);
+        if table.has_triggers || may_have_triggers || table.columns != *self.layout() {
             return Touched::Any;
         }
         let slots = match write {

@@ -1,6 +1,7 @@
 use freshet_sql::TableName;
 
 use super::*;
+use crate::catalog::Triggers;
 use crate::rows::WatchSpec;
 use crate::rows::samples::{INT, column, spec, table, table_of, text};
 
@@ -119,7 +120,11 @@ fn what_the_server_fills_in_is_not_foretold() {
 fn triggers_and_other_layouts_are_any() {
     let (mut with_trigger, by_a) = (table(), spec(&[0], None, None));
     with_trigger.has_triggers = true;
-    assert_touches((&with_trigger, &by_a), &delete(vec![pin("a", one(1))]), &[], None);
+    let deletes = delete(vec![pin("a", one(1))]);
+    assert_touches((&with_trigger, &by_a), &deletes, &[], None);
+    let mut understood = table();
+    understood.triggers = Some(Triggers { any: true, ..Triggers::default() });
+    assert_touches((&understood, &by_a), &deletes, &[], None);
     let (_, watch) = crate::rows::samples::watch(&table(), &by_a);
     let wider = table_of("t", [table().columns.to_vec(), vec![column("d", INT)]].concat());
     assert_eq!(watch.deps_of_write(&wider, &delete(vec![pin("a", one(1))]), &[]), Touched::Any);
