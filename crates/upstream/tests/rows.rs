@@ -163,7 +163,7 @@ impl Bench {
 async fn bench(config: &Config) -> Bench {
     let freshness = Arc::new(Freshness::new());
     let upstream = Upstream::start(config.clone(), Arc::clone(&freshness)).unwrap();
-    let mut writer = connect(&config).await;
+    let mut writer = connect(config).await;
     let create = "CREATE TABLE t (id INT PRIMARY KEY, k INT, s VARCHAR(20), d DECIMAL(10,2), t DATETIME, j JSON, b TEXT, \
          v INT NOT NULL DEFAULT 0, u TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6), \
          g INT AS (k + 1) STORED, w INT AS (v + 1) VIRTUAL, INDEX (k), INDEX (s)) CHARACTER SET utf8mb4";
