@@ -64,6 +64,11 @@ pub fn view_tables(definition: &[u8], modes: Modes) -> Result<Vec<TableName>, Re
     read(definition, modes).map(|read| read.tables)
 }
 
+/// The same, and how often tables are named in it.
+pub(crate) fn view_named(definition: &[u8], modes: Modes) -> Result<(Vec<TableName>, usize), Reason> {
+    read(definition, modes).map(|read| (read.tables, read.named))
+}
+
 /// The tables of a cacheable statement, once each, and how often tables are named in it.
 pub(crate) fn tables_named(text: &[u8], modes: Modes) -> Option<(Vec<TableName>, usize)> {
     let Read { tables, named, .. } = read(text, modes).ok()?;

@@ -60,6 +60,7 @@ pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Hint, Request, read};
 pub use rows::{
-    ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, RowWrite, row_reads, row_reads_of, row_write,
+    ColumnsRead, Condition, Datum, Definition, Occurrence, Pin, RowReads, RowWrite, View, row_reads,
+    row_reads_of, row_write,
 };
 pub use shape::{Shape, shape};

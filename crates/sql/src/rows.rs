@@ -7,21 +7,23 @@
 mod columns;
 mod conjunct;
 mod from;
+mod known;
+mod output;
+mod parsed;
 mod query;
 mod resolve;
 mod solve;
 mod source;
 #[cfg(test)]
 mod tests;
+mod view;
 mod write;
 
-use std::sync::Arc;
-
-use self::conjunct::Conjunct;
-use self::query::{Block, Filter, Group, Leaf, Parsed};
-use self::resolve::{Column, Names};
-use self::solve::{Fact, Known};
+use self::parsed::{Leaf, Parsed};
+use self::resolve::Names;
+use self::solve::Fact;
 use self::source::Source;
+pub use self::view::{Definition, View};
 use crate::analysis::tables_named;
 use crate::modes::{Modes, TableName};
 
@@ -85,6 +87,10 @@ pub struct Occurrence {
     pub table: TableName,
     /// Conditions that all of its rows that matter satisfy, each for itself.
     pub pins: Vec<Pin>,
+    /// The occurrence of the view whose text names it; None if the statement itself does. Its name is in full then.
+    pub inside: Option<usize>,
+    /// It is a view, and its text was read: what it reads are the occurrences inside of it.
+    pub expanded: bool,
 }
 
 /// The columns whose values can influence a result.
@@ -92,14 +98,14 @@ pub struct Occurrence {
 pub enum ColumnsRead {
     /// Any of them.
     All,
-    /// At most these, in lower case: every identifier that occurs anywhere in the statement.
+    /// At most these, in lower case: every identifier that occurs anywhere in the statement, or in a view that it reads.
     Named(Vec<String>),
 }
 
 /// What a SELECT can read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowReads {
-    /// Every naming of a table, in the order of the text.
+    /// Every naming of a table or view, in the order of the text; those in a view's text behind the view.
     pub occurrences: Vec<Occurrence>,
     /// The columns read, of all tables together.
     pub columns: ColumnsRead,
@@ -137,88 +143,86 @@ pub enum RowWrite {
 
 /// What a SELECT can read, row by row; None: the whole of its tables.
 ///
-/// `columns_of` gives a table's column names in lower case, or None if it is unknown or a view. The statement is analysed
-/// in full; who has done so for its template already asks [`row_reads_of`].
-pub fn row_reads(
+/// `definition_of` tells what a table or view is, or None if that is unknown. It is asked for the names in the statement,
+/// and for those in the texts of its views, which are in full. The statement is analysed in full; who has done so for its
+/// template already asks [`row_reads_of`].
+pub fn row_reads<'v>(
     text: &[u8],
     modes: Modes,
-    columns_of: &dyn Fn(&TableName) -> Option<Arc<[String]>>,
+    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
 ) -> Option<RowReads> {
     let (tables, named) = tables_named(text, modes)?;
-    let reads = row_reads_of(text, modes, &tables, columns_of)?;
-    (reads.occurrences.len() == named).then_some(reads)
+    let reads = row_reads_of(text, modes, &tables, definition_of)?;
+    (reads.named() == named).then_some(reads)
 }
 
 /// The same for a statement that, or whose template, is known to be cacheable and to read exactly `tables`.
 ///
 /// Two readers that share only the lexer have to agree on the tables, or nothing is said.
-pub fn row_reads_of(
+pub fn row_reads_of<'v>(
     text: &[u8],
     modes: Modes,
     tables: &[TableName],
-    columns_of: &dyn Fn(&TableName) -> Option<Arc<[String]>>,
+    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
 ) -> Option<RowReads> {
     let source = Source::cut(text, modes)?;
-    let parsed = query::parse(&source)?;
-    let found = |table: &TableName| parsed.leaves.iter().any(|leaf| leaf.table.as_ref() == Some(table));
-    let mut named = parsed.leaves.iter().filter_map(|leaf| leaf.table.as_ref());
-    if !tables.iter().all(found) || !named.all(|table| tables.contains(table)) {
+    // A view may outlive the statement, but not the reading of it.
+    let definitions = |table: &TableName| definition_of(table);
+    let parsed = query::parse(source, &definitions)?;
+    let named =
+        || parsed.leaves.iter().filter(|leaf| leaf.inside.is_none()).filter_map(|leaf| leaf.table.as_ref());
+    if !tables.iter().all(|table| named().any(|name| name == table))
+        || !named().all(|table| tables.contains(table))
+    {
         return None;
     }
-    let names = Names::new(&parsed, columns_of)?;
-    let columns = match columns::columns_read(&source) {
+    let names = Names::new(&parsed)?;
+    let columns = match columns::columns_read(&parsed) {
         named if names.are_ascii() && !parsed.reads_unnamed => named,
         _ => ColumnsRead::All,
     };
-    let facts = if names.are_ascii() { facts(&source, &parsed, &names) } else { Vec::new() };
-    Some(RowReads { occurrences: occurrences(&parsed, &facts), columns })
+    let facts = if names.are_ascii() { known::facts(&parsed, &names) } else { Vec::new() };
+    Some(RowReads { occurrences: occurrences(&parsed, &names, &facts), columns })
 }
 
-/// The facts of all blocks. A subquery is told what is known of the rows that it is evaluated for: for other rows its
-/// value cannot matter, since a conjunct beside it rejects them, or they are not there any more when it is evaluated.
-fn facts(source: &Source<'_>, parsed: &Parsed, names: &Names<'_>) -> Vec<Fact> {
-    let mut by_block: Vec<Known> = Vec::with_capacity(parsed.blocks.len());
-    let mut all = Vec::new();
-    for block in &parsed.blocks {
-        let around = block.outer.and_then(|outer| by_block.get(outer.block));
-        let mut known = around.cloned().unwrap_or_default();
-        if !block.recursive {
-            let found = solve::solve(understood(source, block, names, &block.group), &known);
-            known.facts.extend(found.iter().cloned());
-            all.extend(found);
-        }
-        by_block.push(known);
-    }
-    all
-}
-
-/// A group with its filters as conjuncts.
-fn understood(
-    source: &Source<'_>,
-    block: &Block,
-    names: &Names<'_>,
-    group: &Group<Filter>,
-) -> Group<Conjunct<Column>> {
-    let of_filter = |filter: &Filter| {
-        let named = conjunct::conjuncts(source, filter.range.clone());
-        named.into_iter().filter_map(|named| names.conjunct(block, filter, named)).collect::<Vec<_>>()
-    };
-    Group {
-        leaves: group.leaves.clone(),
-        filters: group.filters.iter().flat_map(of_filter).collect(),
-        optional: group.optional.iter().map(|inner| understood(source, block, names, inner)).collect(),
+impl RowReads {
+    /// How often the statement itself names a table or view.
+    #[must_use]
+    pub fn named(&self) -> usize {
+        self.occurrences.iter().filter(|occurrence| occurrence.inside.is_none()).count()
     }
 }
 
-/// The tables among the leaves, each with its pins.
-fn occurrences(parsed: &Parsed, facts: &[Fact]) -> Vec<Occurrence> {
+/// The tables and views among the leaves, each with its pins.
+fn occurrences(parsed: &Parsed<'_>, names: &Names<'_, '_>, facts: &[Fact]) -> Vec<Occurrence> {
     let tables = || parsed.leaves.iter().enumerate().filter(|(_, leaf)| leaf.table.is_some());
     let order: Vec<usize> = tables().map(|(id, _)| id).collect();
+    let at = |leaf: usize| order.iter().position(|&id| id == leaf);
+    let facts: Vec<Fact> = facts.iter().filter_map(|fact| by_tables(names, fact)).collect();
     let of_leaf = |(id, leaf): (usize, &Leaf)| {
         let own = facts.iter().filter(|fact| fact.column.leaf == id);
-        Some(Occurrence { table: leaf.table.clone()?, pins: pins(own, &order) })
+        Some(Occurrence {
+            table: leaf.table.clone()?,
+            pins: pins(own, &order),
+            inside: leaf.inside.and_then(at),
+            expanded: leaf.query.is_some(),
+        })
     };
     tables().filter_map(of_leaf).collect()
+}
+
+/// A fact on a table, with the columns of tables that it came by; None if it is on no table, or if it came by a column that
+/// is not a table's.
+fn by_tables(names: &Names<'_, '_>, fact: &Fact) -> Option<Fact> {
+    if !names.is_of_table(&fact.column) {
+        return None;
+    }
+    let mut via = Vec::with_capacity(fact.via.len());
+    for column in &fact.via {
+        via.extend(names.origins(column)?.into_iter().filter(|origin| *origin != fact.column));
+    }
+    via.dedup();
+    Some(Fact { via, ..fact.clone() })
 }
 
 /// Facts on one table as pins; `order` has the leaves that are tables.

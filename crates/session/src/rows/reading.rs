@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_cache::{Dep, Freshness, Position};
-use freshet_sql::{Modes, RowReads, TableName};
+use freshet_sql::{Definition, Modes, RowReads, TableName};
 use freshet_upstream::TableInfo;
 use freshet_upstream::catalog::TableKind;
 use freshet_upstream::rows::{Reading, Watches, plan};
@@ -74,9 +74,9 @@ pub(crate) fn deps_of_reading(
 fn occurrences(statement: Statement<'_>, tables: &Tables) -> Option<Vec<(usize, Option<Reading>)>> {
     let Tables { written, known, named } = tables;
     let find = |table: &TableName| known.iter().position(|named| named.is(table, statement.schema));
-    let columns_of = |table: &TableName| known.get(find(table)?)?.columns.clone();
+    let columns_of = |table: &TableName| known.get(find(table)?)?.columns.clone().map(Definition::Table);
     let reads: RowReads = freshet_sql::row_reads_of(statement.text, statement.modes, written, &columns_of)?;
-    if reads.occurrences.len() != *named {
+    if reads.named() != *named {
         return None; // Two readers of one text disagree.
     }
     let at: Vec<usize> =

@@ -1,6 +1,13 @@
-//! Which columns a SELECT reads, at most: whatever is named anywhere in it.
+//! Which columns a SELECT reads, at most: whatever is named anywhere in it, or in the views that it reads.
+//!
+//! A view's select list names more columns than most statements that read the view. What the statement does not name of them
+//! is computed for nobody, if the view does nothing else with its rows than to join and filter them.
+
+use std::ops::Range;
 
 use super::ColumnsRead;
+use super::output::Selected;
+use super::parsed::{Leaf, Parsed};
 use super::source::Source;
 use crate::analysis::is_reserved;
 use crate::statement::unquote_name;
@@ -9,24 +16,29 @@ use crate::token::Kind;
 /// The most different identifiers that are listed.
 const COLUMNS_MAX: usize = 512;
 
-/// Every identifier of the statement, in order and in lower case; aliases and names of tables do no harm.
-pub(super) fn columns_read(source: &Source<'_>) -> ColumnsRead {
-    let mut named = Vec::new();
-    for (at, token) in source.tokens.iter().enumerate() {
-        if token.is(b'*') && !is_product(source, at) && !is_count(source, at) {
+/// What one text names.
+#[derive(Default)]
+struct Named {
+    /// In lower case.
+    names: Vec<String>,
+    /// Columns that are not named: those of `*`, and those that a NATURAL join compares.
+    all: bool,
+}
+
+/// What all texts of a statement name.
+pub(super) fn columns_read(parsed: &Parsed<'_>) -> ColumnsRead {
+    let mut texts: Vec<Named> = Vec::with_capacity(parsed.sources.len());
+    for (at, source) in parsed.sources.iter().enumerate() {
+        let Some(named) = identifiers(source, &unread(parsed, at, &texts)) else { return ColumnsRead::All };
+        // What `*` stands for are a table's columns, or those of a select list, which names what it takes them from.
+        let is_table = |leaf: &&Leaf| leaf.table.is_some() && leaf.query.is_none();
+        let mut tables = parsed.leaves.iter().filter(is_table);
+        if named.all && tables.any(|leaf| parsed.source_of(leaf) == Some(at)) {
             return ColumnsRead::All;
         }
-        if source.word(at, "NATURAL") {
-            return ColumnsRead::All; // The columns that it compares are not named.
-        }
-        if token.is_name() && !is_keyword(source, at) {
-            let Some(mut name) = unquote_name(token.kind, source.bytes(at)) else {
-                return ColumnsRead::All;
-            };
-            name.make_ascii_lowercase();
-            named.push(name);
-        }
+        texts.push(named);
     }
+    let mut named: Vec<String> = texts.into_iter().flat_map(|text| text.names).collect();
     named.sort_unstable();
     named.dedup();
     // MySQL's _rowid is the primary key by another name.
@@ -34,6 +46,49 @@ pub(super) fn columns_read(source: &Source<'_>) -> ColumnsRead {
         return ColumnsRead::All;
     }
     ColumnsRead::Named(named)
+}
+
+/// Every identifier of a text but for those in `unread`; aliases and names of tables do no harm.
+fn identifiers(source: &Source<'_>, unread: &[Range<usize>]) -> Option<Named> {
+    let mut named = Named::default();
+    for (at, token) in source.tokens.iter().enumerate() {
+        let all = token.is(b'*') && !is_product(source, at) && !is_count(source, at);
+        named.all |= all || source.word(at, "NATURAL");
+        let is_read = !unread.iter().any(|range| range.contains(&at));
+        if is_read && token.is_name() && !is_keyword(source, at) {
+            let mut name = unquote_name(token.kind, source.bytes(at))?;
+            name.make_ascii_lowercase();
+            named.names.push(name);
+        }
+    }
+    Some(named)
+}
+
+/// The items of a view's select list that nothing reads. `texts` are those before it, the one that names it among them.
+fn unread(parsed: &Parsed<'_>, source: usize, texts: &[Named]) -> Vec<Range<usize>> {
+    items_unread(parsed, source, texts).unwrap_or_default()
+}
+
+fn items_unread(parsed: &Parsed<'_>, at: usize, texts: &[Named]) -> Option<Vec<Range<usize>>> {
+    let is_its_own = |branches: &[usize]| matches!(branches, [block] if parsed.blocks.get(*block).is_some_and(|block| block.source == at));
+    let of_view = |leaf: &&Leaf| {
+        let query = leaf.query.and_then(|query| parsed.queries.get(query));
+        leaf.table.is_some() && query.is_some_and(|query| is_its_own(&query.branches))
+    };
+    let view = parsed.leaves.iter().find(of_view)?;
+    let reader = texts.get(parsed.source_of(view)?)?;
+    let source = parsed.sources.get(at)?;
+    // These may mean an item by its name or its place, or compare all of them.
+    const USES: &[&str] = &["DISTINCT", "GROUP", "HAVING", "ORDER", "OVER", "UNION", "WITH"];
+    if reader.all || (0..source.tokens.len()).any(|token| source.any(token, USES)) {
+        return None;
+    }
+    let block = parsed.blocks.get(*parsed.queries.get(view.query?)?.branches.first()?)?;
+    let is_read = |name: &String| reader.names.contains(name);
+    // An expression that nothing reads may still be computed, and end in an error.
+    let items = block.items.iter().filter(|item| matches!(item.what, Selected::Column(_)));
+    let unread = items.filter(|item| item.name.as_ref().is_some_and(|name| !is_read(name)));
+    Some(unread.map(|item| item.range.clone()).collect())
 }
 
 /// A word that both servers reserve, and that many statements have.

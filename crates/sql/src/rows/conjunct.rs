@@ -133,6 +133,12 @@ pub(super) fn datum(source: &Source<'_>, range: Range<usize>) -> Datum {
     }
 }
 
+/// The column that is named from `range.start` on, and where its name ends.
+pub(super) fn column(source: &Source<'_>, range: Range<usize>) -> (Option<Named>, usize) {
+    let mut pattern = Pattern { source, at: range.start, end: range.end };
+    (pattern.column(), pattern.at)
+}
+
 /// Matches tokens against the patterns.
 struct Pattern<'s, 'a> {
     source: &'s Source<'a>,

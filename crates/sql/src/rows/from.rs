@@ -1,6 +1,7 @@
 //! FROM: tables, derived tables, and the joins between them.
 
-use super::query::{Ends, Filter, Group, Leaf, Reader};
+use super::parsed::{Filter, Group, Leaf, Query};
+use super::query::{Ends, Reader};
 use crate::TableName;
 use crate::token::Kind;
 
@@ -96,10 +97,13 @@ impl Reader<'_, '_> {
         let lateral = self.take("LATERAL");
         if self.query_end(self.at).is_some() {
             self.at += 1;
-            // Nothing is carried into a derived table, so a lateral one is no different.
-            self.query(None)?;
+            // It is told of its own columns alone, so a lateral one is no different.
+            let around = self.enclosed;
+            self.enclosed |= lateral;
+            let query = self.query(None)?;
+            self.enclosed = around;
             self.expect_punct(b')')?;
-            return self.derived();
+            return self.derived(block, query);
         }
         if lateral {
             return None;
@@ -109,16 +113,17 @@ impl Reader<'_, '_> {
             self.expect_punct(b')')?;
             return Some(group);
         }
-        self.table()
+        self.table(block)
     }
 
-    fn derived(&mut self) -> Option<Group<Filter>> {
+    fn derived(&mut self, block: usize, query: Query) -> Option<Group<Filter>> {
         let name = self.alias()?;
-        self.columns_in_parentheses()?;
-        self.leaf(Leaf { name, aliased: true, table: None })
+        let columns = self.columns_in_parentheses()?;
+        let query = Some(self.keep(Query { columns, namings: 1, ..query }));
+        self.leaf(Leaf { name, aliased: true, query, block, ..Leaf::default() })
     }
 
-    fn table(&mut self) -> Option<Group<Filter>> {
+    fn table(&mut self, block: usize) -> Option<Group<Filter>> {
         let quoted = self.source.token(self.at)?.kind == Kind::Name;
         if !quoted && self.source.any(self.at, &["JSON_TABLE"]) {
             return None;
@@ -138,12 +143,26 @@ impl Reader<'_, '_> {
         }
         let alias = self.alias();
         self.index_hints()?;
-        let common = name.schema.is_none() && self.expressions.contains(&name.name);
-        self.leaf(Leaf {
+        let leaf = Leaf {
             aliased: alias.is_some(),
             name: alias.unwrap_or_else(|| name.name.clone()),
-            table: (!common).then_some(name),
-        })
+            block,
+            ..Leaf::default()
+        };
+        match self.expression_named(&name) {
+            Some(query) => self.leaf(Leaf { query, ..leaf }),
+            None => self.named(name, leaf),
+        }
+    }
+
+    /// The query of the common table expression of this name, if it is one; the one defined last hides others.
+    fn expression_named(&mut self, name: &TableName) -> Option<Option<usize>> {
+        let mut visible = self.expressions.iter().rev().filter(|_| name.schema.is_none());
+        let query = visible.find(|(known, _)| *known == name.name)?.1;
+        if let Some(query) = query.and_then(|id| self.parsed.queries.get_mut(id)) {
+            query.namings += 1;
+        }
+        Some(query)
     }
 
     /// A word is a table's name only if it structures no query at all.

@@ -1,126 +1,50 @@
-//! A SELECT taken apart into its blocks: for each, the tables of its FROM and the conditions on them.
+//! Takes a SELECT apart into its blocks: for each, the tables of its FROM and the conditions on them.
 //!
 //! The reader goes by the clauses and by parentheses. Expressions are passed over, but for the subqueries in them; what is
 //! not expected ends the reading, and then nothing is known of the statement.
 
 use std::ops::Range;
+use std::rc::Rc;
 
+use super::Definition;
+use super::output;
+use super::parsed::{Block, Filter, Group, Leaf, Outer, Parsed, Query};
 use super::source::Source;
 use crate::TableName;
 use crate::token::Kind;
 
-/// The most SELECTs of a statement.
+/// The most SELECTs of a statement, those of views included.
 const BLOCKS_MAX: usize = 64;
-/// The most tables of a statement, derived ones included: what the servers join at most.
+/// The most tables of a statement, derived ones and those of views included: what the servers join at most.
 const LEAVES_MAX: usize = 64;
 /// How deep queries and parentheses of joins may nest.
 const DEPTH_MAX: usize = 32;
 
-/// A table, derived table or table expression in a FROM.
-#[derive(Debug)]
-pub(super) struct Leaf {
-    /// The name that columns are qualified with.
-    pub name: String,
-    /// The name is an alias.
-    pub aliased: bool,
-    /// None for what is not a table by itself.
-    pub table: Option<TableName>,
-}
-
-/// A condition, and which of the block's tables its columns can be of.
-#[derive(Clone, Debug)]
-pub(super) struct Filter {
-    pub range: Range<usize>,
-    /// The operands of the join for ON; None for WHERE, which sees the block and, beyond it, the blocks around it.
-    pub operands: Option<Vec<usize>>,
-}
-
-/// Tables joined by inner joins, and the outer joins on top of them, in order.
-///
-/// It stands for: the product of `leaves`, outer joined to each of `optional` in turn, filtered by all `filters`. The ON of
-/// an outer join is among the filters of its optional side, because a row of that side that fails it matches nothing.
-/// Every FROM has this form: inner joins commute with outer joins whose ON they take no part in, and a filter on the
-/// preserved side can be applied before or after the join.
-#[derive(Clone, Debug)]
-pub(super) struct Group<F> {
-    pub leaves: Vec<usize>,
-    pub filters: Vec<F>,
-    pub optional: Vec<Group<F>>,
-}
-
-impl<F> Default for Group<F> {
-    fn default() -> Self {
-        Group { leaves: Vec::new(), filters: Vec::new(), optional: Vec::new() }
-    }
-}
-
-impl<F> Group<F> {
-    /// Joins another to it, without a condition.
-    pub fn join(&mut self, other: Group<F>) {
-        self.leaves.extend(other.leaves);
-        self.filters.extend(other.filters);
-        self.optional.extend(other.optional);
-    }
-
-    /// Its tables, those of outer joins included.
-    pub fn all_leaves(&self) -> Vec<usize> {
-        let inner = self.optional.iter().flat_map(Group::all_leaves);
-        self.leaves.iter().copied().chain(inner).collect()
-    }
-}
-
-/// The block around a subquery, as far as the subquery may know of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Outer {
-    pub block: usize,
-    /// A name without a table can be one of its columns. Outside of WHERE it may be an alias of the select list as well.
-    pub bare: bool,
-}
-
-/// One SELECT.
-#[derive(Debug, Default)]
-pub(super) struct Block {
-    pub outer: Option<Outer>,
-    pub group: Group<Filter>,
-    /// It has a NATURAL join: which columns are merged is not known.
-    pub natural: bool,
-    /// Columns merged by USING, in lower case: without a table they are neither side's alone.
-    pub merged: Vec<String>,
-    /// It belongs to a recursive table expression: its rows come round again.
-    pub recursive: bool,
-}
-
-/// A statement taken apart. A block stands behind the block around it.
-#[derive(Debug, Default)]
-pub(super) struct Parsed {
-    pub blocks: Vec<Block>,
-    pub leaves: Vec<Leaf>,
-    /// A column that is not named may decide about a row, such as one of a partitioning.
-    pub reads_unnamed: bool,
-}
+/// What is known of a table or view that is named.
+pub(super) type Definitions<'v, 'd> = &'d dyn Fn(&TableName) -> Option<Definition<'v>>;
 
 /// Takes a SELECT apart; None if it is not understood to its end.
-pub(super) fn parse(source: &Source<'_>) -> Option<Parsed> {
-    let mut reader = Reader {
-        source,
-        at: 0,
-        depth: 0,
-        expressions: Vec::new(),
-        recursive: false,
-        parsed: Parsed::default(),
-    };
-    reader.query(None)?;
-    (reader.at == source.tokens.len()).then_some(reader.parsed)
+pub(super) fn parse<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<Parsed<'v>> {
+    let mut reader = Reader::new(source, Parsed::default(), definitions);
+    reader.whole()?;
+    Some(reader.parsed)
 }
 
-pub(super) struct Reader<'s, 'a> {
-    pub source: &'s Source<'a>,
+pub(super) struct Reader<'v, 'd> {
+    pub source: Rc<Source<'v>>,
+    pub definitions: Definitions<'v, 'd>,
     pub at: usize,
     depth: usize,
-    /// The common table expressions that can be seen from here.
-    pub expressions: Vec<String>,
+    /// The common table expressions that can be seen from here; without its query, one that names itself.
+    pub expressions: Vec<(String, Option<usize>)>,
     recursive: bool,
-    pub parsed: Parsed,
+    /// See [`Block::enclosed`].
+    pub enclosed: bool,
+    /// The view whose text this is, as a leaf, and the schema of names that have none.
+    pub view: Option<(usize, String)>,
+    /// How many views are around this text.
+    pub views_around: usize,
+    pub parsed: Parsed<'v>,
 }
 
 /// What begins the next clause of a block, or the next block.
@@ -137,6 +61,32 @@ const REFUSED: &[&str] = &["AGAINST", "INTO", "MATCH", "PROCEDURE", "TABLE", "VA
 pub(super) enum Ends {
     Clause,
     Join,
+}
+
+impl<'v, 'd> Reader<'v, 'd> {
+    /// A reader of `source`, which adds to `parsed`.
+    pub fn new(source: Source<'v>, mut parsed: Parsed<'v>, definitions: Definitions<'v, 'd>) -> Self {
+        let source = Rc::new(source);
+        parsed.sources.push(Rc::clone(&source));
+        Reader {
+            source,
+            definitions,
+            at: 0,
+            depth: 0,
+            expressions: Vec::new(),
+            recursive: false,
+            enclosed: false,
+            view: None,
+            views_around: 0,
+            parsed,
+        }
+    }
+
+    /// Reads the text to its end; its query.
+    pub fn whole(&mut self) -> Option<Query> {
+        let query = self.query(None)?;
+        (self.at == self.source.tokens.len()).then_some(query)
+    }
 }
 
 impl Reader<'_, '_> {
@@ -178,42 +128,53 @@ impl Reader<'_, '_> {
     }
 
     /// A query with everything that belongs to it.
-    pub fn query(&mut self, outer: Option<Outer>) -> Option<()> {
+    pub fn query(&mut self, outer: Option<Outer>) -> Option<Query> {
         self.nested(|reader| {
             let visible = reader.expressions.len();
             if reader.take("WITH") {
                 reader.with()?;
             }
-            reader.term(outer)?;
+            let mut query = reader.term(outer)?;
             while reader.source.any(reader.at, &["EXCEPT", "INTERSECT", "UNION"]) {
-                reader.at += 1;
-                let _ = reader.take("ALL") || reader.take("DISTINCT");
-                reader.term(outer)?;
+                let is_union = reader.take("UNION");
+                reader.at += usize::from(!is_union);
+                let all = reader.take("ALL");
+                let _ = reader.take("DISTINCT");
+                let other = reader.term(outer)?;
+                query.branches.extend(other.branches);
+                query.is_open &= other.is_open && is_union;
+                query.merges |= other.merges || !all;
             }
-            reader.order_and_limit()?;
+            query.is_open &= reader.order_and_limit()?;
             reader.expressions.truncate(visible);
-            Some(())
+            Some(query)
         })
     }
 
-    fn term(&mut self, outer: Option<Outer>) -> Option<()> {
+    fn term(&mut self, outer: Option<Outer>) -> Option<Query> {
         if self.punct(b'(') {
-            self.query(outer)?;
-            return self.expect_punct(b')');
+            let query = self.query(outer)?;
+            self.expect_punct(b')')?;
+            return Some(query);
         }
         self.block(outer)
     }
 
-    /// They may belong to a UNION: a subquery in them knows of no block.
-    fn order_and_limit(&mut self) -> Option<()> {
+    /// They may belong to a UNION: a subquery in them knows of no block. Whether the query's result consists of the same
+    /// rows with them as without: an aggregate in an ORDER BY makes one row of all.
+    fn order_and_limit(&mut self) -> Option<bool> {
+        let mut same = true;
         if self.take("ORDER") {
             self.expect("BY")?;
-            self.expression(None, Ends::Clause)?;
+            let range = self.expression(None, Ends::Clause)?;
+            same = !output::has_aggregate(&self.source, range.clone())
+                && !output::has_window(&self.source, range);
         }
         if self.take("LIMIT") {
             self.limit()?;
+            same = false;
         }
-        Some(())
+        Some(same)
     }
 
     fn limit(&mut self) -> Option<()> {
@@ -233,16 +194,18 @@ impl Reader<'_, '_> {
         self.recursive |= recursive;
         loop {
             let name = self.name()?;
-            self.columns_in_parentheses()?;
+            let columns = self.columns_in_parentheses()?;
             self.expect("AS")?;
             self.expect_punct(b'(')?;
             if recursive {
-                self.expressions.push(name);
-                self.query(None)?;
-            } else {
-                self.query(None)?;
-                self.expressions.push(name);
+                self.expressions.push((name.clone(), None));
             }
+            let query = self.query(None)?;
+            let id = self.keep(Query { columns, ..query });
+            if recursive {
+                self.expressions.pop();
+            }
+            self.expressions.push((name, Some(id)));
             self.expect_punct(b')')?;
             if !self.punct(b',') {
                 break;
@@ -267,33 +230,58 @@ impl Reader<'_, '_> {
         Some(names)
     }
 
-    fn block(&mut self, outer: Option<Outer>) -> Option<()> {
+    fn block(&mut self, outer: Option<Outer>) -> Option<Query> {
         self.expect("SELECT")?;
         let id = self.parsed.blocks.len();
         if id >= BLOCKS_MAX {
             return None;
         }
-        self.parsed.blocks.push(Block { outer, recursive: self.recursive, ..Block::default() });
+        let source = self.parsed.sources.iter().position(|source| Rc::ptr_eq(source, &self.source))?;
+        let (recursive, enclosed) = (self.recursive, self.enclosed);
+        self.parsed.blocks.push(Block { source, outer, enclosed, recursive, ..Block::default() });
         let around = Some(Outer { block: id, bare: false });
-        self.expression(around, Ends::Clause)?;
+        let select = self.expression(around, Ends::Clause)?;
         let mut group = if self.take("FROM") { self.tables(id)? } else { Group::default() };
         if self.take("WHERE") {
             let range = self.expression(Some(Outer { block: id, bare: true }), Ends::Clause)?;
             group.filters.push(Filter { range, operands: None });
         }
-        if self.take("GROUP") {
-            self.expect("BY")?;
-            self.expression(around, Ends::Clause)?;
-        }
-        if self.take("HAVING") {
-            self.expression(around, Ends::Clause)?;
-        }
-        if self.at_window() {
+        let grouped = self.clause(&["GROUP", "BY"], around)?;
+        let having = self.clause(&["HAVING"], around)?;
+        let windows = self.at_window();
+        if windows {
             self.at += 1;
             self.expression(around, Ends::Clause)?;
         }
-        self.parsed.blocks.get_mut(id)?.group = group;
-        Some(())
+        let source = Rc::clone(&self.source);
+        let items = output::items(&source, select.clone());
+        // HAVING without GROUP BY may make one group of all rows.
+        let is_open = !windows && (having.is_none() || grouped.is_some());
+        let merges = grouped.is_some() || output::is_distinct(&source, select.clone());
+        let computed: Vec<Range<usize>> = std::iter::once(select).chain(having).collect();
+        let block = self.parsed.blocks.get_mut(id)?;
+        block.grouping = output::grouping(&source, grouped, &computed, &items);
+        block.group = group;
+        block.items = items;
+        Some(Query { branches: vec![id], is_open, merges, ..Query::default() })
+    }
+
+    /// A clause that begins with these words, if it is there; what follows them.
+    fn clause(&mut self, words: &[&str], outer: Option<Outer>) -> Option<Option<Range<usize>>> {
+        let [first, rest @ ..] = words else { return None };
+        if !self.take(first) {
+            return Some(None);
+        }
+        for word in rest {
+            self.expect(word)?;
+        }
+        self.expression(outer, Ends::Clause).map(Some)
+    }
+
+    /// Keeps a query that is named; its number.
+    pub fn keep(&mut self, query: Query) -> usize {
+        self.parsed.queries.push(query);
+        self.parsed.queries.len() - 1
     }
 
     /// WINDOW is a name as well, unless a window is being defined.
@@ -318,7 +306,9 @@ impl Reader<'_, '_> {
                 Kind::Word if self.source.any(self.at, REFUSED) => return None,
                 Kind::Word if self.query_here() => {
                     // A subquery stands in parentheses of its own.
+                    let around = std::mem::replace(&mut self.enclosed, true);
                     self.query(outer)?;
+                    self.enclosed = around;
                     if depth == 0 || !self.source.is(self.at, b')') {
                         return None;
                     }
@@ -345,7 +335,7 @@ impl Reader<'_, '_> {
         self.source.word(self.at, "SELECT") || (opened && self.source.word(self.at, "WITH"))
     }
 
-    /// Notes a table of the block's FROM.
+    /// Notes a table of a block's FROM.
     pub fn leaf(&mut self, leaf: Leaf) -> Option<Group<Filter>> {
         let id = self.parsed.leaves.len();
         if id >= LEAVES_MAX {

@@ -3,12 +3,13 @@
 //! The servers look first among the tables of the block that the name stands in, then in the block around it. A name is
 //! resolved here only if that can be followed to its end: every table that could have the column is known, or the name
 //! says which table it means. An error to the servers may be resolved to anything.
-
-use std::sync::Arc;
+//!
+//! A derived table, a table expression and a view have the columns of their select list. No two of these can have one name,
+//! or the servers refuse it. So a column that is found among those that are understood is the one that is meant.
 
 use super::conjunct::{Conjunct, Named};
-use super::query::{Block, Filter, Leaf, Parsed};
-use crate::TableName;
+use super::output::{Item, Selected};
+use super::parsed::{Block, Filter, Leaf, Parsed, Query};
 
 /// A column of an occurrence: the index of its leaf, and its name in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +19,12 @@ pub(super) struct Column {
 }
 
 /// The tables of a statement, with their columns.
-pub(super) struct Names<'p> {
-    parsed: &'p Parsed,
-    /// By leaf; None for what is no table, or is not known.
-    columns: Vec<Option<Arc<[String]>>>,
+pub(super) struct Names<'p, 'v> {
+    parsed: &'p Parsed<'v>,
 }
+
+/// How deep a column is followed into derived tables.
+const DEPTH_MAX: usize = 32;
 
 /// What can be looked up for a name: a block's own tables, and what is around them.
 #[derive(Clone, Copy)]
@@ -32,22 +34,117 @@ struct Scope<'b> {
     outward: bool,
 }
 
-impl<'p> Names<'p> {
-    /// None if two names of tables differ in their case alone: whether they are one then depends on the server.
-    pub fn new(parsed: &'p Parsed, columns_of: &dyn Fn(&TableName) -> Option<Arc<[String]>>) -> Option<Self> {
-        let differ = |a: &Leaf, b: &Leaf| a.name.eq_ignore_ascii_case(&b.name) && a.name != b.name;
+impl<'p, 'v> Names<'p, 'v> {
+    /// None if two names of tables in one text differ in their case alone: whether they are one then depends on the server.
+    pub fn new(parsed: &'p Parsed<'v>) -> Option<Self> {
+        let differ = |a: &Leaf, b: &Leaf| {
+            a.name.eq_ignore_ascii_case(&b.name)
+                && a.name != b.name
+                && parsed.source_of(a) == parsed.source_of(b)
+        };
         let leaves = &parsed.leaves;
-        if leaves.iter().enumerate().any(|(at, leaf)| leaves.iter().take(at).any(|other| differ(leaf, other)))
-        {
-            return None;
-        }
-        let columns = leaves.iter().map(|leaf| leaf.table.as_ref().and_then(columns_of)).collect();
-        Some(Names { parsed, columns })
+        let is_unclear = |(at, leaf)| leaves.iter().take(at).any(|other| differ(leaf, other));
+        (!leaves.iter().enumerate().any(is_unclear)).then_some(Names { parsed })
     }
 
     /// Whether every known column is called by ASCII alone. The servers take `e` for `é` in the name of a column.
     pub fn are_ascii(&self) -> bool {
-        self.columns.iter().flatten().flat_map(|columns| columns.iter()).all(|column| column.is_ascii())
+        let known = self.parsed.leaves.iter().filter_map(|leaf| leaf.columns.as_ref());
+        known.flat_map(|columns| columns.iter()).all(|column| column.is_ascii())
+    }
+
+    /// Whether a column is a table's own.
+    pub fn is_of_table(&self, column: &Column) -> bool {
+        self.parsed.leaves.get(column.leaf).is_some_and(|leaf| leaf.table.is_some() && leaf.query.is_none())
+    }
+
+    /// The columns of tables whose values a column has, one for each branch of a UNION; None if its values are made in
+    /// another way.
+    pub fn origins(&self, column: &Column) -> Option<Vec<Column>> {
+        self.origins_within(column, DEPTH_MAX)
+    }
+
+    fn origins_within(&self, column: &Column, depth: usize) -> Option<Vec<Column>> {
+        if self.is_of_table(column) {
+            return Some(vec![column.clone()]);
+        }
+        let depth = depth.checked_sub(1)?;
+        let each = self.inner(column)?.into_iter().map(|(_, inner)| self.origins_within(&inner, depth));
+        Some(each.collect::<Option<Vec<_>>>()?.concat())
+    }
+
+    /// The column that each branch of a derived table's query takes over for a column of it.
+    pub fn inner(&self, column: &Column) -> Option<Vec<(usize, Column)>> {
+        let query = self.parsed.query_of(column.leaf)?;
+        let found = self.item(column.leaf, &column.name)?;
+        query
+            .branches
+            .iter()
+            .map(|&branch| Some((branch, self.taken_over(branch, found, &column.name)?)))
+            .collect()
+    }
+
+    fn taken_over(&self, branch: usize, found: Place, name: &str) -> Option<Column> {
+        let block = self.parsed.blocks.get(branch)?;
+        let all = block.group.all_leaves();
+        let scope = Scope { block, leaves: &all, outward: false };
+        match found {
+            Place::At(at) => match &block.items.get(at)?.what {
+                Selected::Column(named) => self.column(scope, named),
+                _ => None,
+            },
+            Place::AmongAll => self.column(scope, &[name.to_owned()]),
+        }
+    }
+
+    /// A column of a block's own tables.
+    pub fn own_column(&self, block: &Block, named: &[String]) -> Option<Column> {
+        self.column(Scope { block, leaves: &block.group.all_leaves(), outward: false }, named)
+    }
+
+    /// Where in its query's select list a leaf's column is made.
+    fn item(&self, leaf: usize, name: &str) -> Option<Place> {
+        let query = self.parsed.query_of(leaf)?;
+        let first = self.parsed.blocks.get(*query.branches.first()?)?;
+        let named = |item: &Item| item.name.as_deref() == Some(name);
+        let at = if query.columns.is_empty() {
+            first.items.iter().position(named)
+        } else {
+            Some(query.columns.iter().position(|column| column == name)?)
+        };
+        match at {
+            Some(at) if self.counts_to(query, at) => Some(Place::At(at)),
+            Some(_) => None,
+            None => {
+                let reader = self.parsed.blocks.get(self.parsed.leaves.get(leaf)?.block)?;
+                (!reader.enclosed && self.is_among_all(query, first, name)).then_some(Place::AmongAll)
+            }
+        }
+    }
+
+    /// Whether the column at a place is the same item of every branch: with `*` before it, it is not known which it is.
+    fn counts_to(&self, query: &Query, at: usize) -> bool {
+        let is_one = |item: &Item| !matches!(item.what, Selected::All(_));
+        let has_place = |branch: &usize| {
+            let items =
+                self.parsed.blocks.get(*branch).map(|block| block.items.as_slice()).unwrap_or_default();
+            items.len() > at && items.iter().take(at + 1).all(is_one)
+        };
+        (query.branches.len() == 1 && query.columns.is_empty()) || query.branches.iter().all(has_place)
+    }
+
+    /// Whether a column is one of those that `SELECT *` stands for. A column may be hidden from `*`; then the name is
+    /// another's, if there is one that could be: a table of which nothing is known, or an item whose name the server has
+    /// made up. That no table around the reader can be meant has been seen to.
+    fn is_among_all(&self, query: &Query, block: &Block, name: &str) -> bool {
+        let made_up = |item: &Item| item.name.is_none() && item.what == Selected::Other;
+        let all = block.items.iter().any(|item| item.what == Selected::All(None));
+        query.branches.len() == 1
+            && query.columns.is_empty()
+            && all
+            && !block.items.iter().any(made_up)
+            && block.group.all_leaves().into_iter().all(|leaf| self.has(leaf, name).is_some())
+            && self.own_column(block, &[name.to_owned()]).is_some()
     }
 
     /// The conjunct with its columns resolved; None if one cannot be.
@@ -93,8 +190,21 @@ impl<'p> Names<'p> {
     }
 
     fn has(&self, leaf: usize, column: &str) -> Option<bool> {
-        let columns = self.columns.get(leaf)?.as_ref()?;
-        Some(columns.iter().any(|name| name == column))
+        let known = self.parsed.leaves.get(leaf)?;
+        if let Some(columns) = &known.columns {
+            return Some(columns.iter().any(|name| name == column));
+        }
+        let query = self.parsed.queries.get(known.query?)?;
+        if self.item(leaf, column).is_some() {
+            return Some(true);
+        }
+        let block = self.parsed.blocks.get(*query.branches.first()?)?;
+        let all_named = !query.columns.is_empty() || block.items.iter().all(|item| item.name.is_some());
+        let is_named = |name: &String| name == column;
+        let may_have = query.columns.iter().any(is_named)
+            || (query.columns.is_empty()
+                && block.items.iter().filter_map(|item| item.name.as_ref()).any(is_named));
+        (all_named && !may_have).then_some(false)
     }
 
     /// A name without a table. Where one table has the column, no other can, or the servers would not know either; but a
@@ -131,6 +241,14 @@ impl<'p> Names<'p> {
             || (!found.aliased && found.table.as_ref().is_some_and(|table| table.schema.as_ref() == schema));
         (same_schema && self.has(leaf, column) == Some(true)).then_some(Found::Here(leaf))
     }
+}
+
+/// Where a column is made in a select list.
+#[derive(Clone, Copy)]
+enum Place {
+    At(usize),
+    /// It is one of those that `*` stands for.
+    AmongAll,
 }
 
 /// Where a name leads.

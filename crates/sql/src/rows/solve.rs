@@ -7,7 +7,7 @@
 //! outer join's NULLs for *other* tables depend on those tables alone, it changes no other combination.
 
 use super::conjunct::Conjunct;
-use super::query::Group;
+use super::parsed::Group;
 use super::resolve::Column;
 use super::{Condition, Pin};
 
@@ -19,8 +19,29 @@ const FACTS_MAX: usize = 256;
 pub(super) struct Fact {
     pub column: Column,
     pub condition: Condition,
+    /// It does not hold of NULL.
+    pub rejects_null: bool,
     /// The columns that it came by.
     pub via: Vec<Column>,
+}
+
+/// What a filter says.
+#[derive(Clone, Debug)]
+pub(super) enum Holds {
+    Is(Fact),
+    /// Two columns are equal, and so neither is NULL.
+    Equal(Column, Column),
+}
+
+impl From<Conjunct<Column>> for Holds {
+    fn from(conjunct: Conjunct<Column>) -> Self {
+        match conjunct {
+            Conjunct::Is(column, condition, rejects_null) => {
+                Holds::Is(Fact { column, condition, rejects_null, via: Vec::new() })
+            }
+            Conjunct::Equal(a, b) => Holds::Equal(a, b),
+        }
+    }
 }
 
 /// What holds in a group and is true in all that stands inside of it.
@@ -30,7 +51,7 @@ pub(super) struct Known {
     pub equal: Vec<(Column, Column)>,
 }
 
-type Tables = Group<Conjunct<Column>>;
+type Tables = Group<Holds>;
 
 /// The facts on the tables of a group, outer joined ones included, of which `known` holds outside: their pins.
 pub(super) fn solve(mut group: Tables, known: &Known) -> Vec<Fact> {
@@ -41,12 +62,8 @@ pub(super) fn solve(mut group: Tables, known: &Known) -> Vec<Fact> {
     let mut inside = known.clone();
     for filter in &group.filters {
         match filter {
-            Conjunct::Is(column, condition, _) => inside.facts.push(Fact {
-                column: column.clone(),
-                condition: condition.clone(),
-                via: Vec::new(),
-            }),
-            Conjunct::Equal(a, b) => inside.equal.push((a.clone(), b.clone())),
+            Holds::Is(fact) => inside.facts.push(fact.clone()),
+            Holds::Equal(a, b) => inside.equal.push((a.clone(), b.clone())),
         }
     }
     spread(&mut inside);
@@ -73,16 +90,16 @@ fn tighten(group: &mut Tables) {
     }
 }
 
-fn rejects_nulls_of(filters: &[Conjunct<Column>], optional: &Tables) -> bool {
+fn rejects_nulls_of(filters: &[Holds], optional: &Tables) -> bool {
     let leaves = optional.all_leaves();
-    let holds_of_null = |filter: &Conjunct<Column>| matches!(filter, Conjunct::Is(_, _, false));
+    let holds_of_null = |filter: &Holds| matches!(filter, Holds::Is(Fact { rejects_null: false, .. }));
     filters.iter().any(|filter| !holds_of_null(filter) && mentions(filter, &leaves))
 }
 
-fn mentions(filter: &Conjunct<Column>, leaves: &[usize]) -> bool {
+fn mentions(filter: &Holds, leaves: &[usize]) -> bool {
     match filter {
-        Conjunct::Is(column, ..) => leaves.contains(&column.leaf),
-        Conjunct::Equal(a, b) => leaves.contains(&a.leaf) || leaves.contains(&b.leaf),
+        Holds::Is(fact) => leaves.contains(&fact.column.leaf),
+        Holds::Equal(a, b) => leaves.contains(&a.leaf) || leaves.contains(&b.leaf),
     }
 }
 
@@ -115,7 +132,7 @@ fn spread(known: &mut Known) {
 fn carried(fact: &Fact, to: &Column) -> Fact {
     let mut via = fact.via.clone();
     via.push(fact.column.clone());
-    Fact { column: to.clone(), condition: fact.condition.clone(), via }
+    Fact { column: to.clone(), condition: fact.condition.clone(), rejects_null: true, via }
 }
 
 /// Joins the first lower and the first upper bound that a column has, by the same way, to one range.

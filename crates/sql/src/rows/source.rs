@@ -1,5 +1,7 @@
 //! A whole statement as tokens, with its parentheses paired.
 
+use std::ops::Range;
+
 use crate::analysis::{is_reserved, structures};
 use crate::lex::Lexer;
 use crate::modes::Modes;
@@ -10,6 +12,7 @@ use crate::token::{Kind, Token};
 const TOKENS_MAX: usize = 16_384;
 
 /// One statement, to its end.
+#[derive(Debug)]
 pub(super) struct Source<'a> {
     pub text: &'a [u8],
     pub modes: Modes,
@@ -56,6 +59,21 @@ impl<'a> Source<'a> {
     /// Where the parenthesis that opens at `at` closes.
     pub fn closing(&self, at: usize) -> Option<usize> {
         self.closes.get(at).copied().filter(|_| self.is(at, b'('))
+    }
+
+    /// The pieces of a list between its commas.
+    pub fn pieces(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut pieces = Vec::new();
+        let (mut start, mut at) = (range.start, range.start);
+        while at < range.end {
+            if self.is(at, b',') {
+                pieces.push(start..at);
+                start = at + 1;
+            }
+            at = self.closing(at).unwrap_or(at) + 1;
+        }
+        pieces.push(start..range.end);
+        pieces
     }
 
     /// Whether the word `at` stands alone, so that it can be a keyword: behind or before a dot it is a name.

@@ -1,7 +1,9 @@
+mod derived;
 mod evaluator;
 mod hostile;
 mod properties;
 mod reads;
+mod views;
 mod writes;
 
 use super::*;
@@ -10,16 +12,16 @@ use crate::modes::Flavor;
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 const MARIADB: Modes = Modes::new(Flavor::MariaDb);
 
-/// The tables there are: `t`, `u` and `w` share columns; `v` is a view.
-fn columns_of(table: &TableName) -> Option<Arc<[String]>> {
+/// The tables there are: `t`, `u` and `w` share columns; of `v` nothing is known. The views are those of [`views`].
+fn columns_of(table: &TableName) -> Option<Definition<'static>> {
     let columns: &[&str] = match table.name.as_str() {
         "t" => &["id", "a", "b", "c", "date", "end", "case", "order"],
         "u" => &["id", "tid", "x", "y"],
         "w" => &["id", "uid", "z"],
         "sbtest1" => &["id", "k", "c", "pad"],
-        _ => return None,
+        name => return views::definition(name),
     };
-    Some(columns.iter().map(|&column| column.to_owned()).collect())
+    Some(Definition::Table(columns.iter().map(|&column| column.to_owned()).collect()))
 }
 
 fn show_datum(datum: &Datum) -> String {
@@ -68,8 +70,10 @@ fn reads_in(text: &str, modes: Modes) -> String {
     let Some(reads) = row_reads(text.as_bytes(), modes, &columns_of) else {
         return "-".to_owned();
     };
-    let show =
-        |occurrence: &Occurrence| format!("{}[{}]", occurrence.table.name, show_pins(&occurrence.pins));
+    let show = |occurrence: &Occurrence| match occurrence.expanded {
+        true => format!("{}:", occurrence.table.name),
+        false => format!("{}[{}]", occurrence.table.name, show_pins(&occurrence.pins)),
+    };
     reads.occurrences.iter().map(show).collect::<Vec<_>>().join(" ")
 }
 

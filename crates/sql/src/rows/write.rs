@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use super::conjunct::{self, Conjunct};
-use super::query::Group;
+use super::parsed::Group;
 use super::resolve::Column;
-use super::solve::{self, Known};
+use super::solve::{self, Holds, Known};
 use super::source::Source;
 use super::{Datum, RowWrite};
 use crate::TableName;
@@ -248,7 +248,8 @@ impl Reader<'_, '_> {
         if self.take("WHERE") {
             let end = self.clause_end(self.at, &["LIMIT", "ORDER", "RETURNING"]);
             let named = conjunct::conjuncts(self.source, self.at..end);
-            filters.extend(named.into_iter().filter_map(|conjunct| resolved(target, conjunct)));
+            let resolved = named.into_iter().filter_map(|conjunct| resolved(target, conjunct));
+            filters.extend(resolved.map(Holds::from));
             self.at = end;
         }
         if self.take("ORDER") {

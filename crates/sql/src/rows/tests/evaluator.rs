@@ -1,6 +1,9 @@
 //! Pins against a naive evaluation: a row that fails a pin of its occurrence must not change any result.
 //!
-//! Each occurrence has rows of its own, so that what is tested is the occurrence, whatever its table.
+//! Each occurrence has rows of its own, so that what is tested is the occurrence, whatever its table. Derived tables, table
+//! expressions and views are leaves as well, whose rows come from the query that they stand for.
+
+use std::collections::HashMap;
 
 use super::*;
 
@@ -54,6 +57,8 @@ enum Truthy {
 #[derive(Clone, Debug)]
 enum From {
     Leaf(usize),
+    /// A leaf, and what it stands for.
+    Derived(usize, std::rc::Rc<Derived>),
     /// With the word that joins, and ON.
     Join(Box<From>, &'static str, Box<From>, Option<Truthy>),
 }
@@ -63,6 +68,41 @@ struct Select {
     counts: Vec<Select>,
     from: From,
     filter: Truthy,
+}
+
+/// How a query is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Derived,
+    Expression,
+    View,
+}
+
+#[derive(Clone, Debug)]
+struct Derived {
+    style: Style,
+    /// Its leaf; that of its first naming.
+    leaf: usize,
+    branches: Vec<Branch>,
+    /// UNION ALL.
+    all: bool,
+    limit: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Branch {
+    select: Select,
+    items: Vec<Item>,
+    distinct: bool,
+    group_by: Vec<(usize, usize)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Column(usize, usize),
+    More(usize, usize),
+    Count,
+    CountOfAll,
 }
 
 const TABLES: [(&str, [&str; 3]); 3] =
@@ -76,6 +116,10 @@ fn column_name(leaf: usize, column: usize) -> &'static str {
 struct Maker<'r> {
     random: &'r mut Random,
     leaves: usize,
+    /// How deep it is in derived tables.
+    nested: usize,
+    /// The table expressions that can be named again.
+    expressions: Vec<std::rc::Rc<Derived>>,
 }
 
 impl Maker<'_> {
@@ -94,8 +138,10 @@ impl Maker<'_> {
 
     fn from(&mut self, count: usize, own: &mut Vec<usize>) -> From {
         if count <= 1 {
-            own.push(self.leaves);
-            self.leaves += 1;
+            if self.nested < 2 && self.random.chance(30) {
+                return self.derived(own);
+            }
+            own.push(self.leaf());
             return From::Leaf(self.leaves - 1);
         }
         let left_count = 1 + self.random.next(count - 1);
@@ -106,6 +152,59 @@ impl Maker<'_> {
         let on = (word != ",").then(|| self.all(&below.clone(), &below, 2));
         own.extend(below);
         From::Join(Box::new(left), word, Box::new(right), on)
+    }
+
+    fn leaf(&mut self) -> usize {
+        self.leaves += 1;
+        self.leaves - 1
+    }
+
+    fn derived(&mut self, own: &mut Vec<usize>) -> From {
+        let again = self.random.chance(20);
+        if again && let Some(named) = self.expressions.last().cloned() {
+            // The same columns have the same names.
+            while self.leaves % 3 != named.leaf % 3 {
+                self.leaves += 1;
+            }
+            own.push(self.leaf());
+            return From::Derived(self.leaves - 1, named);
+        }
+        let style = [Style::Derived, Style::Expression, Style::View][self.random.next(3)];
+        let leaf = self.leaf();
+        self.nested += 1;
+        let around = std::mem::take(&mut self.expressions);
+        let branches = 1 + usize::from(self.random.chance(30));
+        let branches = (0..branches).map(|_| self.branch()).collect();
+        self.expressions = around;
+        self.nested -= 1;
+        own.push(leaf);
+        let limit = self.random.chance(10).then(|| self.random.next(3));
+        let derived = std::rc::Rc::new(Derived { style, leaf, branches, all: self.random.chance(50), limit });
+        if style == Style::Expression {
+            self.expressions.push(derived.clone());
+        }
+        From::Derived(leaf, derived)
+    }
+
+    fn branch(&mut self) -> Branch {
+        let select = self.select(&[], 1);
+        let mut own = Vec::new();
+        leaves_of(&select.from, &mut own);
+        let mut column = || (own[self.random.next(own.len())], self.random.next(3));
+        let (a, b, c) = (column(), column(), column());
+        let columns: [Item; 3] = [a, b, c].map(|(leaf, column)| Item::Column(leaf, column));
+        let mut branch = Branch { select, items: columns.to_vec(), distinct: false, group_by: Vec::new() };
+        match self.random.next(10) {
+            0 => branch.items[1] = Item::More(b.0, b.1),
+            1 => branch.items[2] = Item::CountOfAll,
+            2 => branch.distinct = true,
+            3 | 4 => {
+                branch.group_by = vec![a, b];
+                branch.items[2] = Item::Count;
+            }
+            _ => {}
+        }
+        branch
     }
 
     /// A conjunction, in the main.
@@ -158,11 +257,102 @@ impl Maker<'_> {
 #[derive(Default)]
 struct Writer {
     text: String,
-    leaves: Vec<usize>,
+    leaves: Vec<Option<usize>>,
     params: Vec<Value>,
+    /// What WITH defines.
+    expressions: Vec<Writer>,
+    written: Vec<usize>,
+    /// It is the text of a view, which has no parameters.
+    in_view: bool,
+    views: HashMap<String, View>,
+    named: Vec<TableName>,
 }
 
 impl Writer {
+    fn like(&self) -> Writer {
+        Writer { in_view: self.in_view, ..Writer::default() }
+    }
+
+    /// The whole text, with WITH in front.
+    fn whole(mut self) -> Writer {
+        if self.expressions.is_empty() {
+            return self;
+        }
+        let mut all = self.like();
+        for (at, expression) in std::mem::take(&mut self.expressions).into_iter().enumerate() {
+            all.text += if at == 0 { "WITH " } else { ", " };
+            all.add(expression);
+        }
+        all.text += " ";
+        all.add(self);
+        all
+    }
+
+    fn add(&mut self, other: Writer) {
+        self.text += &other.text;
+        self.leaves.extend(other.leaves);
+        self.params.extend(other.params);
+        self.views.extend(other.views);
+        self.named.extend(other.named);
+    }
+
+    fn derived(&mut self, leaf: usize, derived: &Derived) {
+        match derived.style {
+            Style::Derived => {
+                self.text += "(";
+                self.query(derived);
+                self.text += &format!(") AS l{leaf}");
+            }
+            Style::Expression => {
+                if !self.written.contains(&derived.leaf) {
+                    self.written.push(derived.leaf);
+                    let mut body = self.like();
+                    body.text += &format!("c{} AS (", derived.leaf);
+                    body.query(derived);
+                    body.text += ")";
+                    self.expressions.append(&mut body.expressions);
+                    self.expressions.push(body);
+                }
+                self.text += &format!("c{} AS l{leaf}", derived.leaf);
+            }
+            Style::View => {
+                let mut body = Writer { in_view: true, ..Writer::default() };
+                body.query(derived);
+                let body = body.whole();
+                let name = format!("v{leaf}");
+                self.text += &format!("{name} AS l{leaf}");
+                self.leaves.push(None);
+                self.leaves.extend(body.leaves);
+                self.views.extend(body.views);
+                self.views.insert(name.clone(), View::read(&body.text, "s", MYSQL).expect(&body.text));
+                self.named.push(TableName::bare(name));
+            }
+        }
+    }
+
+    fn query(&mut self, derived: &Derived) {
+        for (at, branch) in derived.branches.iter().enumerate() {
+            if at > 0 {
+                self.text += if derived.all { " UNION ALL " } else { " UNION " };
+            }
+            let items = branch.items.iter().enumerate();
+            let items =
+                items.map(|(at, item)| format!("{} AS {}", show_item(item), column_name(derived.leaf, at)));
+            let list: Vec<String> = items.collect();
+            self.select(
+                &branch.select,
+                &format!("{}{}", if branch.distinct { "DISTINCT " } else { "" }, list.join(", ")),
+            );
+            if !branch.group_by.is_empty() {
+                let by = branch.group_by.iter().map(|&(leaf, column)| show_item(&Item::Column(leaf, column)));
+                self.text += &format!(" GROUP BY {}", by.collect::<Vec<_>>().join(", "));
+            }
+        }
+        if let Some(limit) = derived.limit {
+            self.text += &format!(" ORDER BY 1, 2, 3 LIMIT {limit}");
+        }
+    }
+
     fn select(&mut self, select: &Select, list: &str) {
         self.text += "SELECT ";
         self.text += list;
@@ -180,9 +370,11 @@ impl Writer {
     fn from(&mut self, from: &From) {
         match from {
             From::Leaf(leaf) => {
-                self.leaves.push(*leaf);
+                self.leaves.push(Some(*leaf));
                 self.text += &format!("{} AS l{leaf}", TABLES[leaf % 3].0);
+                self.named.push(TableName::bare(TABLES[leaf % 3].0));
             }
+            From::Derived(leaf, derived) => self.derived(*leaf, derived),
             From::Join(left, word, right, on) => {
                 self.text += "(";
                 self.from(left);
@@ -202,6 +394,7 @@ impl Writer {
             Operand::Column(leaf, column) => self.text += &format!("l{leaf}.{}", column_name(*leaf, *column)),
             Operand::Literal(Some(value)) => self.text += &value.to_string(),
             Operand::Literal(None) => self.text += "NULL",
+            Operand::Param(value) if self.in_view => self.operand(&Operand::Literal(*value)),
             Operand::Param(value) => {
                 self.params.push(*value);
                 self.text += "?";
@@ -265,6 +458,15 @@ impl Writer {
     }
 }
 
+fn show_item(item: &Item) -> String {
+    match *item {
+        Item::Column(leaf, column) => format!("l{leaf}.{}", column_name(leaf, column)),
+        Item::More(leaf, column) => format!("l{leaf}.{} + 1", column_name(leaf, column)),
+        Item::Count => "COUNT(*)".to_owned(),
+        Item::CountOfAll => "COUNT(*) OVER ()".to_owned(),
+    }
+}
+
 /// By leaf: its present row. A row of NULLs stands for no match.
 type Binding = Vec<Row>;
 
@@ -276,9 +478,8 @@ struct World<'w> {
 impl World<'_> {
     fn select(&self, select: &Select, around: &Binding) -> Vec<Vec<i64>> {
         let mut result: Vec<Vec<i64>> = self
-            .from(&select.from, around)
+            .bindings(select, around)
             .into_iter()
-            .filter(|binding| self.truth(&select.filter, binding) == Some(true))
             .map(|binding| {
                 let mut leaves = Vec::new();
                 leaves_of(&select.from, &mut leaves);
@@ -291,8 +492,60 @@ impl World<'_> {
         result
     }
 
+    fn bindings(&self, select: &Select, around: &Binding) -> Vec<Binding> {
+        let all = self.from(&select.from, around).into_iter();
+        all.filter(|binding| self.truth(&select.filter, binding) == Some(true)).collect()
+    }
+
+    fn derived(&self, derived: &Derived) -> Vec<Row> {
+        let mut rows: Vec<Row> = derived.branches.iter().flat_map(|branch| self.branch(branch)).collect();
+        rows.sort();
+        if derived.branches.len() > 1 && !derived.all {
+            rows.dedup();
+        }
+        rows.truncate(derived.limit.unwrap_or(usize::MAX));
+        rows
+    }
+
+    fn branch(&self, branch: &Branch) -> Vec<Row> {
+        let bindings = self.bindings(&branch.select, &vec![[None; 3]; self.rows.len()]);
+        let all = bindings.len() as i64;
+        let mut groups: Vec<(Vec<Value>, Binding, i64)> = Vec::new();
+        for binding in bindings {
+            let key: Vec<Value> =
+                branch.group_by.iter().map(|&(leaf, column)| binding[leaf][column]).collect();
+            match groups.iter_mut().find(|(known, ..)| *known == key && !key.is_empty()) {
+                Some((_, _, count)) => *count += 1,
+                None => groups.push((key, binding, 1)),
+            }
+        }
+        let row = |(_, binding, count): (Vec<Value>, Binding, i64)| -> Row {
+            let value = |item: &Item| match *item {
+                Item::Column(leaf, column) => binding[leaf][column],
+                Item::More(leaf, column) => binding[leaf][column].map(|value| value + 1),
+                Item::Count => Some(count),
+                Item::CountOfAll => Some(all),
+            };
+            [value(&branch.items[0]), value(&branch.items[1]), value(&branch.items[2])]
+        };
+        let mut rows: Vec<Row> = groups.into_iter().map(row).collect();
+        rows.sort();
+        if branch.distinct {
+            rows.dedup();
+        }
+        rows
+    }
+
     fn from(&self, from: &From, around: &Binding) -> Vec<Binding> {
         match from {
+            From::Derived(leaf, derived) => {
+                let bind = |row: Row| {
+                    let mut binding = around.clone();
+                    binding[*leaf] = row;
+                    binding
+                };
+                self.derived(derived).into_iter().map(bind).collect()
+            }
             From::Leaf(leaf) => {
                 let bind = |row: &Row| {
                     let mut binding = around.clone();
@@ -357,7 +610,7 @@ impl World<'_> {
 
 fn leaves_of(from: &From, leaves: &mut Vec<usize>) {
     match from {
-        From::Leaf(leaf) => leaves.push(*leaf),
+        From::Leaf(leaf) | From::Derived(leaf, _) => leaves.push(*leaf),
         From::Join(left, _, right, _) => {
             leaves_of(left, leaves);
             leaves_of(right, leaves);
@@ -433,24 +686,26 @@ struct Tally {
 }
 
 fn one(random: &mut Random, tally: &mut Tally) {
-    let mut maker = Maker { random, leaves: 0 };
+    let mut maker = Maker { random, leaves: 0, nested: 0, expressions: Vec::new() };
     let select = maker.select(&[], 0);
     let leaves = maker.leaves;
-    if leaves > 6 {
+    if leaves > 9 {
         return;
     }
     let mut writer = Writer::default();
     writer.select(&select, "1");
-    let tables: Vec<TableName> = TABLES.iter().map(|(name, _)| TableName::bare(*name)).collect();
-    let used: Vec<TableName> = tables
-        .into_iter()
-        .enumerate()
-        .filter(|(at, _)| (0..leaves).any(|leaf| leaf % 3 == *at))
-        .map(|(_, table)| table)
-        .collect();
-    let Some(reads) = row_reads_of(writer.text.as_bytes(), MYSQL, &used, &columns_of) else {
+    let mut writer = writer.whole();
+    if writer.leaves.len() > 6 {
+        return;
+    }
+    writer.named.sort();
+    writer.named.dedup();
+    let known =
+        |table: &TableName| writer.views.get(&table.name).map(Definition::View).or_else(|| columns_of(table));
+    let Some(reads) = row_reads_of(writer.text.as_bytes(), MYSQL, &writer.named, &known) else {
         panic!("not understood: {}", writer.text);
     };
+    assert_eq!(reads.occurrences.len(), writer.leaves.len(), "{}", writer.text);
     tally.understood += 1;
     tally.pinned += usize::from(reads.occurrences.iter().any(|occurrence| !occurrence.pins.is_empty()));
     let mut rows: Vec<Vec<Row>> =
@@ -458,8 +713,8 @@ fn one(random: &mut Random, tally: &mut Tally) {
     let nothing = vec![[None; 3]; leaves];
     let before = World { rows: &rows }.select(&select, &nothing);
     for _ in 0..6 {
-        let at = random.next(leaves);
-        let leaf = writer.leaves[at];
+        let at = random.next(writer.leaves.len().max(1));
+        let Some(Some(leaf)) = writer.leaves.get(at).copied() else { continue };
         let pins = &reads.occurrences[at].pins;
         let row = random.row();
         rows[leaf].push(row);

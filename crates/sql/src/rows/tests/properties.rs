@@ -143,7 +143,7 @@ fn least_time(run: &dyn Fn() -> bool) -> u128 {
 #[ignore = "a measurement"]
 fn takes_little_time() {
     let tables = [TableName::bare("sbtest1")];
-    let columns: Arc<[String]> = columns_of(&tables[0]).unwrap();
+    let columns = columns_of(&tables[0]).unwrap();
     let known = |_: &TableName| Some(columns.clone());
     for text in [
         "SELECT c FROM sbtest1 WHERE id=4711",

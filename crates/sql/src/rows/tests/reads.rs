@@ -165,8 +165,11 @@ const SUBQUERIES: &[(&str, &str)] = &[
         "t[id=5] u[tid=5<0.id]",
     ),
     ("SELECT * FROM t WHERE id = 5 ORDER BY (SELECT x FROM u WHERE u.tid = t.id)", "t[id=5] u[]"),
-    ("SELECT * FROM (SELECT * FROM t WHERE id = 1) d WHERE d.a = 2", "t[id=1]"),
-    ("SELECT * FROM (SELECT * FROM t) d JOIN u ON u.tid = d.id WHERE d.id = 2 AND x = 1", "t[] u[x=1]"),
+    ("SELECT * FROM (SELECT * FROM t WHERE id = 1) d WHERE d.a = 2", "t[id=1 & a=2]"),
+    (
+        "SELECT * FROM (SELECT * FROM t) d JOIN u ON u.tid = d.id WHERE d.id = 2 AND x = 1",
+        "t[id=2] u[x=1 & tid=2<0.id]",
+    ),
     ("SELECT * FROM t, LATERAL (SELECT * FROM u WHERE u.tid = t.id) d WHERE t.id = 1", "t[id=1] u[]"),
     ("SELECT * FROM t WHERE id = 1 UNION SELECT * FROM t WHERE id = 2 ORDER BY 1 LIMIT 2", "t[id=1] t[id=2]"),
     ("(SELECT a FROM t WHERE id = 1) UNION ALL (SELECT x FROM u WHERE tid = 2 LIMIT 1)", "t[id=1] u[tid=2]"),
@@ -174,9 +177,9 @@ const SUBQUERIES: &[(&str, &str)] = &[
     ("SELECT * FROM ((SELECT a FROM t WHERE a = 1) AS d, u) WHERE x = 2", "t[a=1] u[x=2]"),
     (
         "WITH c AS (SELECT * FROM t WHERE a = 1) SELECT * FROM c JOIN u ON c.id = u.tid WHERE c.id = 1 AND x = 2",
-        "t[a=1] u[x=2]",
+        "t[a=1 & id=1] u[x=2 & tid=1<0.id]",
     ),
-    ("WITH t AS (SELECT * FROM t WHERE a = 1) SELECT * FROM t WHERE id = 1", "t[a=1]"),
+    ("WITH t AS (SELECT * FROM t WHERE a = 1) SELECT * FROM t WHERE id = 1", "t[a=1 & id=1]"),
     (
         "WITH RECURSIVE c AS (SELECT * FROM t WHERE id = 1 UNION ALL SELECT t.* FROM t JOIN c ON t.a = c.id WHERE t.b = 3) SELECT * FROM c JOIN u ON u.tid = c.id WHERE u.x = 1",
         "t[] t[] u[x=1]",
@@ -243,7 +246,7 @@ fn columns() {
 
 #[test]
 fn names_beyond_ascii_count_as_unknown() {
-    let columns_of = |_: &TableName| Some(vec!["id".to_owned(), "é".to_owned()].into());
+    let columns_of = |_: &TableName| Some(Definition::Table(vec!["id".to_owned(), "é".to_owned()].into()));
     let reads = row_reads(b"SELECT id FROM t WHERE id = 1", MYSQL, &columns_of).unwrap();
     assert_eq!(reads.columns, ColumnsRead::All);
     assert_eq!(show_pins(&reads.occurrences[0].pins), "");

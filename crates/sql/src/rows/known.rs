@@ -1,0 +1,125 @@
+//! What is known of the rows of each block, and how it is handed on from one block to another.
+//!
+//! A *subquery* is told what is known of the rows that it is evaluated for: for other rows its value cannot matter, since
+//! a conjunct beside it rejects them, or they are not there any more when it is evaluated.
+//!
+//! The *query of a derived table*, of a view, and of a table expression that is named once is told which of its rows matter to
+//! the block that reads it. That stands in it like a conjunct of its own WHERE, where these things are so:
+//!
+//! * the column is taken over from a table of the block as it is, in every branch of a UNION. A UNION chooses one type for
+//!   all branches, by which the condition is meant: the columns of the others are noted as what the fact came by, so that
+//!   it counts only where all compare alike;
+//! * each row of the result is made of rows with one value of that column: there is no LIMIT, EXCEPT or INTERSECT, no
+//!   window function, no aggregate of all rows, and if there is a GROUP BY then the column is in it. DISTINCT and UNION
+//!   make one row of equal ones, which have that column equal as well;
+//! * what is equal satisfies the condition alike. LIKE compares in its own way: one row of those that are equal stands
+//!   for all, and whether it begins with something says nothing of the others.
+//!
+//! A table expression that is named twice is read for rows of two kinds, so it is told nothing; nor is one that is recursive.
+
+use super::Condition;
+use super::conjunct;
+use super::output::Grouping;
+use super::parsed::{Block, Filter, Group, Parsed};
+use super::resolve::{Column, Names};
+use super::solve::{self, Fact, Holds, Known};
+
+/// The facts of all blocks.
+pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Fact> {
+    let by_block = vec![None; parsed.blocks.len()];
+    let mut blocks = Blocks { parsed, names, by_block, all: Vec::new() };
+    for block in 0..parsed.blocks.len() {
+        blocks.visit(block);
+    }
+    blocks.all
+}
+
+/// The blocks of a statement, as they are gone through.
+struct Blocks<'p, 'v> {
+    parsed: &'p Parsed<'v>,
+    names: &'p Names<'p, 'v>,
+    /// What is known in each block that has been looked at.
+    by_block: Vec<Option<Known>>,
+    all: Vec<Fact>,
+}
+
+impl Blocks<'_, '_> {
+    /// Looks at a block, after those that it is told something by: the one around it, and the one that reads it. These
+    /// lead outwards and, among table expressions, to later ones, and so come to an end.
+    fn visit(&mut self, id: usize) {
+        let Some(block) = self.parsed.blocks.get(id) else { return };
+        if self.by_block.get(id).is_none_or(Option::is_some) {
+            return;
+        }
+        self.remember(id, Known::default());
+        let reader = self.reader_of(id);
+        let around = block.outer.map(|outer| outer.block);
+        let reading = reader.and_then(|leaf| Some(self.parsed.leaves.get(leaf)?.block));
+        around.into_iter().chain(reading).for_each(|before| self.visit(before));
+        let mut known = around.and_then(|around| self.by_block.get(around)?.clone()).unwrap_or_default();
+        if !block.recursive {
+            let told = reader.map(|leaf| self.told(leaf, id)).unwrap_or_default();
+            let mut group = understood(self.parsed, block, self.names);
+            group.filters.extend(told.into_iter().map(Holds::Is));
+            let found = solve::solve(group, &known);
+            known.facts.extend(found.iter().cloned());
+            self.all.extend(found);
+        }
+        self.remember(id, known);
+    }
+
+    fn remember(&mut self, id: usize, known: Known) {
+        if let Some(place) = self.by_block.get_mut(id) {
+            *place = Some(known);
+        }
+    }
+
+    /// The one leaf whose rows are those of a block's result, if conditions on them can be handed on.
+    fn reader_of(&self, block: usize) -> Option<usize> {
+        self.parsed.leaves.iter().enumerate().find_map(|(id, leaf)| {
+            let query = self.parsed.queries.get(leaf.query?)?;
+            (query.namings == 1 && query.is_open && query.branches.contains(&block)).then_some(id)
+        })
+    }
+
+    /// What is known of the rows of a leaf, as conditions on those of one branch of its query.
+    fn told(&self, leaf: usize, branch: usize) -> Vec<Fact> {
+        let merges = self.parsed.query_of(leaf).is_none_or(|query| query.merges);
+        let of_leaf = self.all.iter().filter(|fact| fact.column.leaf == leaf);
+        let by_equality = of_leaf.filter(|fact| !merges || !matches!(fact.condition, Condition::Prefix(_)));
+        by_equality.filter_map(|fact| self.handed_on(fact, branch)).collect()
+    }
+
+    fn handed_on(&self, fact: &Fact, branch: usize) -> Option<Fact> {
+        let inner = self.names.inner(&fact.column)?;
+        let column = inner.iter().find(|(id, _)| *id == branch)?.1.clone();
+        if !self.is_kept_apart(branch, &column) {
+            return None;
+        }
+        let others = inner.into_iter().filter(|(id, _)| *id != branch).map(|(_, other)| other);
+        Some(Fact { column, via: fact.via.iter().cloned().chain(others).collect(), ..fact.clone() })
+    }
+
+    /// Whether the rows of a block that become one have this column equal.
+    fn is_kept_apart(&self, block: usize, column: &Column) -> bool {
+        let Some(block) = self.parsed.blocks.get(block) else { return false };
+        match &block.grouping {
+            Grouping::None => true,
+            Grouping::By(by) => {
+                by.iter().any(|named| self.names.own_column(block, named).as_ref() == Some(column))
+            }
+            Grouping::Opaque => false,
+        }
+    }
+}
+
+/// The tables of a block, with what its filters say of them.
+fn understood(parsed: &Parsed<'_>, block: &Block, names: &Names<'_, '_>) -> Group<Holds> {
+    let Some(source) = parsed.sources.get(block.source) else { return Group::default() };
+    let of_filter = |filter: &Filter| {
+        let named = conjunct::conjuncts(source, filter.range.clone());
+        let resolved = named.into_iter().filter_map(|named| names.conjunct(block, filter, named));
+        resolved.map(Holds::from).collect()
+    };
+    block.group.map(&of_filter)
+}

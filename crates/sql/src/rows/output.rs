@@ -1,0 +1,207 @@
+//! What a SELECT makes of its rows: the columns of its result, and whether a condition on one of these is one on the rows.
+//!
+//! A condition on a result's column holds of every row behind it if the column is taken over from the rows as it is, and if
+//! each row of the result is made of rows with one and the same value there: of one row, or of a group by that column.
+//! A LIMIT chooses among all rows, a window function looks at all of them, and an aggregate without GROUP BY is made
+//! of all of them: then the rows that fail the condition matter too.
+
+use std::ops::Range;
+
+use super::conjunct::{self, Named};
+use super::source::Source;
+use crate::functions::{self, Class};
+use crate::token::Kind;
+
+/// One item of a select list.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// Where it stands.
+    pub range: Range<usize>,
+    /// The name of its column, in lower case; None if the server makes one up, or gives several.
+    pub name: Option<String>,
+    pub what: Selected,
+}
+
+/// What an item selects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Selected {
+    /// A column as it is.
+    Column(Named),
+    /// `*`, or that of one table.
+    All(Option<String>),
+    /// Anything else.
+    Other,
+}
+
+/// How the rows of a block become those of its result.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(super) enum Grouping {
+    /// Each for itself.
+    #[default]
+    None,
+    /// By these columns, among other expressions.
+    By(Vec<Named>),
+    /// In a way that is not understood, or all together.
+    Opaque,
+}
+
+/// The words before a select list that both servers reserve.
+const RESERVED_MODIFIERS: &[&str] = &[
+    "ALL",
+    "DISTINCT",
+    "DISTINCTROW",
+    "HIGH_PRIORITY",
+    "SQL_BIG_RESULT",
+    "SQL_CALC_FOUND_ROWS",
+    "SQL_SMALL_RESULT",
+    "STRAIGHT_JOIN",
+];
+/// Those that may be a column as well.
+const FREE_MODIFIERS: &[&str] = &["SQL_BUFFER_RESULT", "SQL_CACHE", "SQL_NO_CACHE"];
+
+/// The pure functions that make one value of many rows, or rank them.
+const AGGREGATES: &[&str] = &[
+    "ANY_VALUE",
+    "AVG",
+    "BIT_AND",
+    "BIT_OR",
+    "BIT_XOR",
+    "COUNT",
+    "CUME_DIST",
+    "DENSE_RANK",
+    "FIRST_VALUE",
+    "GROUPING",
+    "GROUP_CONCAT",
+    "JSON_ARRAYAGG",
+    "JSON_OBJECTAGG",
+    "LAG",
+    "LAST_VALUE",
+    "LEAD",
+    "MAX",
+    "MEDIAN",
+    "MIN",
+    "NTH_VALUE",
+    "NTILE",
+    "PERCENTILE_CONT",
+    "PERCENTILE_DISC",
+    "PERCENT_RANK",
+    "RANK",
+    "ROW_NUMBER",
+    "STD",
+    "STDDEV",
+    "STDDEV_POP",
+    "STDDEV_SAMP",
+    "ST_COLLECT",
+    "SUM",
+    "VARIANCE",
+    "VAR_POP",
+    "VAR_SAMP",
+];
+
+/// The items of the select list in `range`, modifiers first.
+pub(super) fn items(source: &Source<'_>, range: Range<usize>) -> Vec<Item> {
+    let mut start = range.start;
+    while start < range.end && source.any(start, RESERVED_MODIFIERS) {
+        start += 1;
+    }
+    source.pieces(start..range.end).into_iter().map(|piece| item(source, piece)).collect()
+}
+
+fn item(source: &Source<'_>, range: Range<usize>) -> Item {
+    let of = |name, what| Item { range: range.clone(), name, what };
+    let last = range.end.saturating_sub(1);
+    if source.any(range.start, FREE_MODIFIERS) {
+        return of(None, Selected::Other);
+    }
+    if source.is(last, b'*') {
+        // `*`, `t.*` and `s.t.*`; a product does not end with its operator.
+        let table = range.len().checked_sub(3).and_then(|_| source.name(last - 2));
+        return of(None, Selected::All(table));
+    }
+    let (named, end) = conjunct::column(source, range.clone());
+    let behind_as = end + usize::from(source.word(end, "AS"));
+    match named {
+        Some(named) if end == range.end => of(named.last().cloned(), Selected::Column(named)),
+        Some(named) if behind_as == last && source.name(last).is_some() => {
+            of(lower(source, last), Selected::Column(named))
+        }
+        _ if range.len() > 2 && source.word(last - 1, "AS") => of(lower(source, last), Selected::Other),
+        _ => of(None, Selected::Other),
+    }
+}
+
+fn lower(source: &Source<'_>, at: usize) -> Option<String> {
+    source.name(at).map(|name| name.to_ascii_lowercase())
+}
+
+/// The grouping of a GROUP BY, or none; `select` is what is computed from the rows: the select list and HAVING.
+pub(super) fn grouping(
+    source: &Source<'_>,
+    group_by: Option<Range<usize>>,
+    select: &[Range<usize>],
+    items: &[Item],
+) -> Grouping {
+    if select.iter().any(|range| has_window(source, range.clone())) {
+        return Grouping::Opaque;
+    }
+    match group_by {
+        None if select.iter().any(|range| has_aggregate(source, range.clone())) => Grouping::Opaque,
+        None => Grouping::None,
+        // The sums of sums are made of all rows, and have NULL for what they are not grouped by.
+        Some(range) if range.clone().any(|at| source.any(at, &["CUBE", "ROLLUP", "SETS"])) => {
+            Grouping::Opaque
+        }
+        Some(range) => {
+            let pieces = source.pieces(range).into_iter();
+            Grouping::By(pieces.filter_map(|piece| grouped_by(source, piece, items)).collect())
+        }
+    }
+}
+
+/// A column to group by. A name without a table is looked for among the tables and in the select list; where that takes
+/// over a column of this name, it is the one that is meant either way.
+fn grouped_by(source: &Source<'_>, piece: Range<usize>, items: &[Item]) -> Option<Named> {
+    let end = piece.end;
+    let (named, read_to) = conjunct::column(source, piece);
+    let named = named.filter(|_| read_to == end)?;
+    let mut selected = items.iter().filter(|item| named.len() == 1 && item.name.as_ref() == named.last());
+    match (selected.next(), selected.next()) {
+        (None, _) => Some(named),
+        (Some(Item { what: Selected::Column(column), .. }), None) if column.last() == named.last() => {
+            Some(column.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Whether anything in `range` may be made of more rows than one. A subquery may hold an aggregate of this block.
+pub(super) fn has_aggregate(source: &Source<'_>, range: Range<usize>) -> bool {
+    range.clone().any(|at| {
+        let is_call =
+            source.is(at + 1, b'(') && source.token(at).is_some_and(|token| token.kind == Kind::Word);
+        is_call && !is_plain_call(source, at)
+    })
+}
+
+fn is_plain_call(source: &Source<'_>, at: usize) -> bool {
+    let name = source.bytes(at);
+    let pure = functions::class(name, false, source.modes) == Class::Pure;
+    (pure || functions::is_grammar(name)) && !crate::words::is_in(name, AGGREGATES)
+}
+
+/// Whether equal rows of the result are one.
+pub(super) fn is_distinct(source: &Source<'_>, select: Range<usize>) -> bool {
+    let mut at = select.start;
+    while source.any(at, RESERVED_MODIFIERS) || source.any(at, FREE_MODIFIERS) {
+        if source.any(at, &["DISTINCT", "DISTINCTROW"]) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether there is a window function in `range`.
+pub(super) fn has_window(source: &Source<'_>, mut range: Range<usize>) -> bool {
+    range.any(|at| source.any(at, &["OVER"]))
+}

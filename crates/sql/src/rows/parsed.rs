@@ -1,0 +1,148 @@
+//! A SELECT taken apart: its blocks, the tables of each with the conditions on them, and where the rows of one block are
+//! the rows that another one reads.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::output::{Grouping, Item};
+use super::source::Source;
+use crate::TableName;
+
+/// A table, view, derived table or table expression in a FROM.
+#[derive(Debug, Default)]
+pub(super) struct Leaf {
+    /// The name that columns are qualified with.
+    pub name: String,
+    /// The name is an alias.
+    pub aliased: bool,
+    /// None for what is neither a table nor a view by itself.
+    pub table: Option<TableName>,
+    /// The columns of a table, in lower case; None if they are not known, or it is no table.
+    pub columns: Option<Arc<[String]>>,
+    /// The query whose result it is: a derived table's, a table expression's, a view's.
+    pub query: Option<usize>,
+    /// The block in whose FROM it stands.
+    pub block: usize,
+    /// The view whose text names it, as a leaf.
+    pub inside: Option<usize>,
+}
+
+/// A condition, and which of the block's tables its columns can be of.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    pub range: Range<usize>,
+    /// The operands of the join for ON; None for WHERE, which sees the block and, beyond it, the blocks around it.
+    pub operands: Option<Vec<usize>>,
+}
+
+/// Tables joined by inner joins, and the outer joins on top of them, in order.
+///
+/// It stands for: the product of `leaves`, outer joined to each of `optional` in turn, filtered by all `filters`. The ON of
+/// an outer join is among the filters of its optional side, because a row of that side that fails it matches nothing.
+/// Every FROM has this form: inner joins commute with outer joins whose ON they take no part in, and a filter on the
+/// preserved side can be applied before or after the join.
+#[derive(Clone, Debug)]
+pub(super) struct Group<F> {
+    pub leaves: Vec<usize>,
+    pub filters: Vec<F>,
+    pub optional: Vec<Group<F>>,
+}
+
+impl<F> Default for Group<F> {
+    fn default() -> Self {
+        Group { leaves: Vec::new(), filters: Vec::new(), optional: Vec::new() }
+    }
+}
+
+impl<F> Group<F> {
+    /// Joins another to it, without a condition.
+    pub fn join(&mut self, other: Group<F>) {
+        self.leaves.extend(other.leaves);
+        self.filters.extend(other.filters);
+        self.optional.extend(other.optional);
+    }
+
+    /// Its tables, those of outer joins included.
+    pub fn all_leaves(&self) -> Vec<usize> {
+        let inner = self.optional.iter().flat_map(Group::all_leaves);
+        self.leaves.iter().copied().chain(inner).collect()
+    }
+
+    /// The same tables with what each filter stands for.
+    pub fn map<G>(&self, of_filter: &dyn Fn(&F) -> Vec<G>) -> Group<G> {
+        Group {
+            leaves: self.leaves.clone(),
+            filters: self.filters.iter().flat_map(of_filter).collect(),
+            optional: self.optional.iter().map(|inner| inner.map(of_filter)).collect(),
+        }
+    }
+}
+
+/// The block around a subquery, as far as the subquery may know of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outer {
+    pub block: usize,
+    /// A name without a table can be one of its columns. Outside of WHERE it may be an alias of the select list as well.
+    pub bare: bool,
+}
+
+/// One SELECT.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    /// The text that it is part of.
+    pub source: usize,
+    pub outer: Option<Outer>,
+    /// Whatever is around it, it may see some of that: it is in a subquery, or LATERAL.
+    pub enclosed: bool,
+    pub group: Group<Filter>,
+    /// It has a NATURAL join: which columns are merged is not known.
+    pub natural: bool,
+    /// Columns merged by USING, in lower case: without a table they are neither side's alone.
+    pub merged: Vec<String>,
+    /// It belongs to a recursive table expression: its rows come round again.
+    pub recursive: bool,
+    /// Its select list.
+    pub items: Vec<Item>,
+    /// How its rows become those of its result.
+    pub grouping: Grouping,
+}
+
+/// A query that can be read like a table: one block, or several that are a UNION of each other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Query {
+    pub branches: Vec<usize>,
+    /// Names of its columns that stand in place of those in its select list.
+    pub columns: Vec<String>,
+    /// A row of its result comes from rows that have the same values in the columns that it takes over from them, and from
+    /// all that is in their block. It does not if there is a LIMIT, EXCEPT or INTERSECT.
+    pub is_open: bool,
+    /// Rows that are equal become one.
+    pub merges: bool,
+    /// How often it is named.
+    pub namings: usize,
+}
+
+/// A statement taken apart, with the views that it reads.
+#[derive(Debug, Default)]
+pub(super) struct Parsed<'v> {
+    /// The statement's own text, and those of the views in it: each stands behind the one that names it.
+    pub sources: Vec<Rc<Source<'v>>>,
+    pub blocks: Vec<Block>,
+    pub leaves: Vec<Leaf>,
+    pub queries: Vec<Query>,
+    /// A column that is not named may decide about a row, such as one of a partitioning.
+    pub reads_unnamed: bool,
+}
+
+impl Parsed<'_> {
+    /// The text that a leaf stands in.
+    pub fn source_of(&self, leaf: &Leaf) -> Option<usize> {
+        self.blocks.get(leaf.block).map(|block| block.source)
+    }
+
+    /// The query whose result a leaf is.
+    pub fn query_of(&self, leaf: usize) -> Option<&Query> {
+        self.queries.get(self.leaves.get(leaf)?.query?)
+    }
+}

@@ -1,0 +1,140 @@
+//! Views, read as what they stand for: a derived table of the view's own text.
+//!
+//! The servers keep that text with every name in full and with `*` written out, in their own quotes, whatever the modes
+//! were under which the view was made. A view that is not understood is left as it is: whoever asks then takes it for the
+//! whole of its tables.
+
+use std::sync::Arc;
+
+use super::parsed::{Filter, Group, Leaf, Parsed, Query};
+use super::query::Reader;
+use super::source::Source;
+use crate::analysis::view_named;
+use crate::modes::{Modes, TableName};
+use crate::reason::Reason;
+
+/// How deep views may nest.
+const VIEWS_DEPTH_MAX: usize = 8;
+
+/// A view's text, and what a full parser found in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    text: String,
+    modes: Modes,
+    schema: String,
+    tables: Vec<TableName>,
+    named: usize,
+}
+
+impl View {
+    /// Reads the text of a view in `schema`.
+    ///
+    /// # Errors
+    /// Why results that read it cannot be depended on.
+    pub fn read(text: &str, schema: &str, modes: Modes) -> Result<Self, Reason> {
+        let (tables, named) = view_named(text.as_bytes(), modes)?;
+        let in_full = |table: TableName| in_schema(table, schema);
+        let tables = tables.into_iter().map(in_full).collect();
+        Ok(Self { text: text.to_owned(), modes, schema: schema.to_owned(), tables, named })
+    }
+
+    /// The tables and views that its text names, in full and once each; there may be none.
+    #[must_use]
+    pub fn tables(&self) -> &[TableName] {
+        &self.tables
+    }
+}
+
+/// What is known of a table or view that a statement names.
+#[derive(Clone, Debug)]
+pub enum Definition<'v> {
+    /// A table with these columns, in lower case.
+    Table(Arc<[String]>),
+    /// A view with this text.
+    View(&'v View),
+}
+
+fn in_schema(table: TableName, schema: &str) -> TableName {
+    TableName { schema: Some(table.schema.unwrap_or_else(|| schema.to_owned())), ..table }
+}
+
+impl<'v> Reader<'v, '_> {
+    /// Notes a table or view of a block's FROM, and reads the view's text.
+    pub(super) fn named(&mut self, name: TableName, leaf: Leaf) -> Option<Group<Filter>> {
+        let name = match &self.view {
+            Some((_, schema)) => in_schema(name, schema),
+            None => name,
+        };
+        let definition = (self.definitions)(&name);
+        let inside = self.view.as_ref().map(|(view, _)| *view);
+        let group = self.leaf(Leaf { table: Some(name), inside, ..leaf })?;
+        let id = self.parsed.leaves.len() - 1;
+        match definition {
+            Some(Definition::Table(columns)) => self.parsed.leaves.get_mut(id)?.columns = Some(columns),
+            Some(Definition::View(view)) => self.expand(id, view),
+            None => {}
+        }
+        Some(group)
+    }
+
+    /// Reads the view that a leaf names; nothing is changed if that cannot be done.
+    fn expand(&mut self, leaf: usize, view: &'v View) {
+        if self.views_around >= VIEWS_DEPTH_MAX {
+            return;
+        }
+        let Some(source) = Source::cut(view.text.as_bytes(), view.modes) else { return };
+        let before = Size::of(&self.parsed);
+        let mut reader = Reader::new(source, std::mem::take(&mut self.parsed), self.definitions);
+        reader.view = Some((leaf, view.schema.clone()));
+        reader.views_around = self.views_around + 1;
+        let query = reader.whole();
+        self.parsed = reader.parsed;
+        match query.filter(|_| agrees(&self.parsed, leaf, view)) {
+            Some(query) => {
+                let id = self.keep(Query { namings: 1, ..query });
+                if let Some(leaf) = self.parsed.leaves.get_mut(leaf) {
+                    leaf.query = Some(id);
+                }
+            }
+            None => before.restore(&mut self.parsed),
+        }
+    }
+}
+
+/// Whether the full parser has found the same tables in a view's text, and named as often.
+fn agrees(parsed: &Parsed<'_>, leaf: usize, view: &View) -> bool {
+    let inside = parsed.leaves.iter().filter(|inner| inner.inside == Some(leaf));
+    let named: Vec<&TableName> = inside.filter_map(|inner| inner.table.as_ref()).collect();
+    named.len() == view.named
+        && named.iter().all(|table| view.tables.contains(table))
+        && view.tables.iter().all(|table| named.contains(&table))
+}
+
+/// How much had been read.
+struct Size {
+    sources: usize,
+    blocks: usize,
+    leaves: usize,
+    queries: usize,
+    reads_unnamed: bool,
+}
+
+impl Size {
+    fn of(parsed: &Parsed<'_>) -> Self {
+        Size {
+            sources: parsed.sources.len(),
+            blocks: parsed.blocks.len(),
+            leaves: parsed.leaves.len(),
+            queries: parsed.queries.len(),
+            reads_unnamed: parsed.reads_unnamed,
+        }
+    }
+
+    fn restore(&self, parsed: &mut Parsed<'_>) {
+        parsed.sources.truncate(self.sources);
+        parsed.blocks.truncate(self.blocks);
+        parsed.leaves.truncate(self.leaves);
+        parsed.queries.truncate(self.queries);
+        parsed.reads_unnamed = self.reads_unnamed;
+    }
+}
