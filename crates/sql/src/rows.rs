@@ -93,6 +93,14 @@ pub struct Occurrence {
     pub expanded: bool,
 }
 
+impl Occurrence {
+    /// One in the statement itself, of a table.
+    #[must_use]
+    pub fn of(table: TableName, pins: Vec<Pin>) -> Self {
+        Self { table, pins, inside: None, expanded: false }
+    }
+}
+
 /// The columns whose values can influence a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnsRead {

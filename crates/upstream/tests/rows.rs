@@ -144,7 +144,7 @@ impl Bench {
             .collect();
         let mut named: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
         named.extend(pins.iter().map(|pin| pin.column.clone()));
-        let occurrences = vec![Occurrence { table: TableName::of(SCHEMA, "t"), pins }];
+        let occurrences = vec![Occurrence::of(TableName::of(SCHEMA, "t"), pins)];
         let reads = RowReads { occurrences, columns: ColumnsRead::Named(named) };
         let reading = plan(&reads, &[Arc::clone(&table)]).remove(0)?;
         let watch = self.upstream.watches().watch(&table, &reading.spec).expect(&condition);

@@ -160,7 +160,7 @@ impl Maker<'_> {
     }
 
     fn derived(&mut self, own: &mut Vec<usize>) -> From {
-        let again = self.random.chance(20);
+        let again = self.random.chance(50);
         if again && let Some(named) = self.expressions.last().cloned() {
             // The same columns have the same names.
             while self.leaves % 3 != named.leaf % 3 {
@@ -199,7 +199,8 @@ impl Maker<'_> {
             1 => branch.items[2] = Item::CountOfAll,
             2 => branch.distinct = true,
             3 | 4 => {
-                branch.group_by = vec![a, b];
+                // The server may choose any row's value of what it does not group by; here it is the first one's.
+                branch.group_by = vec![if self.random.chance(70) { a } else { c }, b];
                 branch.items[2] = Item::Count;
             }
             _ => {}

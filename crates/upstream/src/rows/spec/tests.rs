@@ -25,7 +25,7 @@ fn named_columns(names: &[&str]) -> ColumnsRead {
 }
 
 fn planned(table: TableInfo, pins: Vec<Pin>, columns: ColumnsRead) -> Option<Reading> {
-    let occurrences = vec![Occurrence { table: TableName::bare("t"), pins }];
+    let occurrences = vec![Occurrence::of(TableName::bare("t"), pins)];
     plan(&RowReads { occurrences, columns }, &[Arc::new(table)]).remove(0)
 }
 
@@ -89,7 +89,7 @@ fn equality_carries_a_value_between_columns_that_compare_alike() {
     let other = Arc::new(table_of("u", vec![column("x", INT), column("y", text())]));
     let via = |name: &str| Pin { via: vec![(1, name.to_owned())], ..pin("a", one_of(1)) };
     for (name, holds) in [("x", true), ("y", false), ("z", false)] {
-        let occurrence = |table, pins| Occurrence { table: TableName::bare(table), pins };
+        let occurrence = |table, pins| Occurrence::of(TableName::bare(table), pins);
         let occurrences = vec![occurrence("t", vec![via(name)]), occurrence("u", Vec::new())];
         let reads = RowReads { occurrences, columns: ColumnsRead::All };
         let readings = plan(&reads, &[Arc::new(table()), Arc::clone(&other)]);
