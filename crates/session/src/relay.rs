@@ -65,6 +65,8 @@ pub(crate) struct Relayed {
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
     pub(crate) session_changed: bool,
+    /// The session's writes are kept out of the binlog from now on, or were during the statement.
+    pub(crate) unlogged: bool,
     /// Session state of any kind has changed: also by a trigger or a function, of which no statement tells.
     pub(crate) state_changed: bool,
     /// The default schema, where it was reported.
@@ -108,7 +110,10 @@ impl Relayed {
                     self.characteristics = Some(!text.is_empty())
                 }
                 StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
-                StateChange::SystemVariable { .. } => self.session_changed = true,
+                StateChange::SystemVariable { name, value } => {
+                    self.session_changed = true;
+                    self.unlogged |= name == b"sql_log_bin" && !is_on(value);
+                }
                 StateChange::Schema(schema) => {
                     self.session_changed = true;
                     self.schema = Some(schema.clone());
@@ -118,6 +123,11 @@ impl Relayed {
         }
         Ok(())
     }
+}
+
+/// Whether a boolean variable's value, as the server reports it, is on.
+fn is_on(value: &[u8]) -> bool {
+    value.eq_ignore_ascii_case(b"ON") || value == b"1"
 }
 
 /// One answer on its way.

@@ -194,6 +194,8 @@ impl Session {
         if !ran_nothing(text, relayed) {
             self.changed(effects, text, relayed);
         }
+        // A routine may have turned the binlog off, of which no text tells.
+        self.state.unlogged |= relayed.unlogged;
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         let shared = &self.shared;
         if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
