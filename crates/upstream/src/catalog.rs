@@ -15,7 +15,8 @@
 //!
 //! *The foreign keys* are used the other way round: the applier asks what a change in the past
 //! could reach, so keys that are too new may lack one that was there at the time. They count only
-//! once everything is applied that was in the binlog when they had been read. Until then the
+//! once everything is applied that was in the binlog when they had been read; and they are read only
+//! once every change that was told of is visible, for the binlog tells of it before the server's own list does. Until then the
 //! older keys count together with every table whose definition changed since, as if every table
 //! could reach those.
 
@@ -96,6 +97,8 @@ struct State {
     fold: bool,
     tables: HashMap<Name, Arc<TableInfo>>,
     reach: Reach,
+    /// What was published as applied when the last change was told of: the change lies right above it.
+    changed_above: Option<Position>,
 }
 
 impl State {
@@ -148,6 +151,7 @@ impl Catalog {
         }
         let mut state = self.state();
         state.version += 1;
+        state.changed_above = Some(self.freshness.applied());
         let dropped = std::mem::take(&mut state.tables);
         match what {
             Changed::Tables(names) => {
@@ -174,6 +178,13 @@ impl Catalog {
     pub fn foreign_keys_wanted(&self) -> Option<ForeignKeysTicket> {
         let state = self.state();
         state.reach.is_wanting().then_some(ForeignKeysTicket(state.version))
+    }
+
+    /// Whether what is read now knows every change that was told of. MySQL writes a definition to the binlog before it
+    /// puts it into effect, so the stream may tell of a key that its own list does not show yet.
+    pub fn changes_are_visible(&self) -> bool {
+        let visible = self.freshness.valid_from();
+        self.state().changed_above.is_none_or(|above| visible > above)
     }
 
     /// Hands in foreign keys that were read after the ticket was taken. `read_by` is the end of

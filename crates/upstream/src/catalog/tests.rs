@@ -44,6 +44,20 @@ fn a_ticket_from_before_a_change_is_refused() {
 }
 
 #[test]
+fn a_change_is_visible_when_the_position_above_what_was_applied_before_it_is() {
+    let (freshness, catalog) = catalog();
+    freshness.publish_applied(Position::new(7));
+    freshness.publish_visible(Position::new(7));
+    assert!(catalog.changes_are_visible(), "none was told of");
+    catalog.changed(Changed::Tables(&[name("s.a")]));
+    assert!(!catalog.changes_are_visible());
+    freshness.publish_applied(Position::new(9));
+    assert!(!catalog.changes_are_visible(), "applied, and not yet in effect");
+    freshness.publish_visible(Position::new(9));
+    assert!(catalog.changes_are_visible());
+}
+
+#[test]
 fn every_change_makes_a_new_version() {
     let (_, catalog) = catalog();
     let mut last = catalog.version();

@@ -22,6 +22,9 @@ use crate::server::ServerInfo;
 /// The time between two looks at the global variables.
 const GLOBALS_EVERY: Duration = Duration::from_secs(1);
 
+/// The time after which it is looked again whether a change of definitions is visible, which takes it a millisecond or two.
+const VISIBLE_EVERY: Duration = Duration::from_millis(2);
+
 /// The time after which foreign keys that could not be accepted are read again.
 const FOREIGN_KEYS_EVERY: Duration = Duration::from_millis(50);
 
@@ -63,14 +66,20 @@ impl Control<'_> {
             }
             let wants_foreign_keys =
                 generation.is_some() && self.shared.catalog.foreign_keys_wanted().is_some();
+            let pause = self.foreign_keys_pause();
             tokio::select! {
                 ask = self.asks.recv() => self.serve(ask.ok_or(Over::Stopped)?, generation).await?,
                 () = self.shared.definitions.notified() => {}
-                () = sleep(FOREIGN_KEYS_EVERY), if wants_foreign_keys => {}
+                () = sleep(pause), if wants_foreign_keys => {}
                 _ = globals.tick() => self.look_at_globals().await?,
                 () = at(until), if until.is_some() => return Ok(()),
             }
         }
+    }
+
+    /// How long to wait before the foreign keys are tried again.
+    fn foreign_keys_pause(&self) -> Duration {
+        if self.shared.catalog.changes_are_visible() { FOREIGN_KEYS_EVERY } else { VISIBLE_EVERY }
     }
 
     async fn serve(&mut self, ask: Ask, generation: Option<&Generation>) -> Result<(), Over> {
@@ -110,6 +119,10 @@ impl Control<'_> {
     /// The end of the binlog is read after the keys, so that every definition which they rest on lies before it.
     async fn read_foreign_keys(&mut self, generation: &Generation) -> Result<(), Over> {
         let Some(ticket) = self.shared.catalog.foreign_keys_wanted() else { return Ok(()) };
+        if !self.shared.catalog.changes_are_visible() {
+            self.shared.ask_probe();
+            return Ok(());
+        }
         let reading = ForeignKeys::read(self.connection, self.server);
         let keys = match within(QUESTION_LIMIT, "reading foreign keys", reading).await {
             Ok(keys) => keys,
