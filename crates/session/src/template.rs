@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ahash::HashMap;
 use freshet_cache::Freshness;
 use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
+use freshet_upstream::catalog::Name;
 use freshet_upstream::upstream::Upstream;
 use tracing::debug;
 
@@ -136,7 +137,7 @@ async fn analyse(
             None => Verdict::Never("no default schema".to_owned()),
             Some(full) => {
                 match look_up(full, behind.1).await {
-                    Ok(known) => tables = Tables { written, known, named },
+                    Ok((known, below)) => tables = Tables { written, known, below, named },
                     Err(why) => {
                         return Template { catalog_version, verdict: Verdict::NotNow(why), effects, tables };
                     }
@@ -175,8 +176,20 @@ fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<(String, S
     written.iter().map(full).collect()
 }
 
-/// What is known of each of these, or why that cannot be told now.
-async fn look_up(named: Vec<(String, String)>, upstream: &Upstream) -> Result<Vec<Named>, String> {
+/// What is known of each of these, and of what the views among them are made of, or why that cannot be told now.
+async fn look_up(
+    named: Vec<(String, String)>,
+    upstream: &Upstream,
+) -> Result<(Vec<Named>, Vec<Named>), String> {
+    let known = look_up_each(named, upstream).await?;
+    let mut below: Vec<Name> = known.iter().flat_map(Named::below).cloned().collect();
+    below.sort();
+    below.dedup();
+    let below = look_up_each(below, upstream).await?;
+    Ok((known, below))
+}
+
+async fn look_up_each(named: Vec<Name>, upstream: &Upstream) -> Result<Vec<Named>, String> {
     let mut tables = Vec::with_capacity(named.len());
     for (schema, name) in named {
         match upstream.table(&schema, &name).await {

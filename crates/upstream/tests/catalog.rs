@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use common::{MARIADB, MYSQL, account, connect, run, with_server};
 use freshet_cache::{Freshness, Position};
+use freshet_sql::TableName;
 use freshet_upstream::catalog::{Changed, ForeignKeys, Name, Triggers};
 use freshet_upstream::{Catalog, CatalogError, Config, Connection, ServerInfo, TableInfo, TableKind};
 
@@ -99,7 +100,9 @@ async fn tables_and_views(config: Config) {
     assert!(bench.table("r").await.reaches.is_empty());
 
     let v2 = bench.table("v2").await;
-    assert_eq!(v2.kind, TableKind::View { names: vec![name("up_cat", "v")] });
+    let TableKind::View { names, text: Some(text) } = &v2.kind else { panic!("{:?}", v2.kind) };
+    assert_eq!(*names, [name("up_cat", "v")]);
+    assert_eq!(text.tables(), [TableName::of("up_cat", "v")]);
     assert_eq!(v2.cacheable, Ok(()));
     let mut below = v2.base_tables.clone();
     below.sort();

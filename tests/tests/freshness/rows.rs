@@ -28,6 +28,14 @@ const SETUP: &[&str] = &[
     "INSERT INTO g (id, a, z) VALUES (1,1,0),(2,2,0)",
     "CREATE TABLE mark (id INT PRIMARY KEY, n INT)",
     "INSERT INTO mark VALUES (1,0)",
+    "CREATE VIEW v_plain AS SELECT id, c AS label, k FROM t",
+    "CREATE VIEW v_own AS SELECT id, c FROM t WHERE k = 20 OR k = 30",
+    "CREATE VIEW v_join AS SELECT t.id, t.c, o.q FROM t LEFT JOIN o ON o.t_id = t.id",
+    "CREATE VIEW v_group AS SELECT t_id, COUNT(*) AS n, SUM(q) AS total FROM o GROUP BY t_id",
+    "CREATE VIEW v_union AS SELECT id, k AS n FROM t UNION ALL SELECT t_id, q FROM o",
+    "CREATE VIEW v_over (tid, label, total) AS SELECT p.id, p.label, g.total FROM v_plain p JOIN v_group g ON g.t_id = p.id",
+    "CREATE VIEW v_swap (k, id) AS SELECT id, k FROM t",
+    "CREATE ALGORITHM=TEMPTABLE VIEW v_some AS SELECT id, c FROM t ORDER BY id LIMIT 2",
 ];
 
 struct Line {
@@ -189,6 +197,119 @@ const LINES: &[Line] = &[
         "SELECT s.c FROM (SELECT c FROM t WHERE id = 1) s",
         &["UPDATE t SET c = 'u' WHERE id = 3"],
         &["UPDATE t SET c = 'v' WHERE id = 1"],
+    ),
+    line(
+        "SELECT d.c FROM (SELECT id, c, k FROM t) d WHERE d.id = 1",
+        &["UPDATE t SET c = 'u' WHERE id = 3", "INSERT INTO t (id, c) VALUES (70, 'u')"],
+        &["UPDATE t SET c = 'v' WHERE id = 1", "DELETE FROM t WHERE id = 1"],
+    ),
+    line(
+        "SELECT t.id, d.n FROM t JOIN (SELECT t_id, COUNT(*) AS n FROM o GROUP BY t_id) d ON d.t_id = t.id WHERE t.id = 1",
+        &["INSERT INTO o VALUES (70,2,1)", "DELETE FROM o WHERE t_id = 2", "UPDATE t SET k = 5 WHERE id = 1"],
+        &["INSERT INTO o VALUES (71,1,1)", "UPDATE o SET t_id = 4 WHERE id = 1"],
+    ),
+    line(
+        "SELECT id FROM (SELECT id, k FROM t UNION ALL SELECT t_id, q FROM o) d WHERE d.id = 2 ORDER BY k",
+        &["DELETE FROM o WHERE t_id = 1", "INSERT INTO t (id) VALUES (72)"],
+        &["INSERT INTO o VALUES (72,2,1)", "DELETE FROM t WHERE id = 2"],
+    ),
+    line(
+        "WITH x AS (SELECT t_id, q FROM o WHERE q > 0) SELECT SUM(q) FROM x WHERE t_id = 1",
+        &["UPDATE o SET q = 70 WHERE t_id = 2", "INSERT INTO o VALUES (73,4,9)"],
+        &["INSERT INTO o VALUES (74,1,9)", "UPDATE o SET q = 0 WHERE id = 1"],
+    ),
+    line(
+        "WITH x AS (SELECT t_id, q FROM o) SELECT COUNT(*) FROM x a JOIN x b ON b.t_id <> a.t_id WHERE a.t_id = 1",
+        &["UPDATE t SET k = 70"],
+        &["INSERT INTO o VALUES (75,3,9)", "INSERT INTO o VALUES (76,1,9)"],
+    ),
+    line(
+        "SELECT label FROM v_plain WHERE id = 2",
+        &[
+            "UPDATE t SET c = 'u' WHERE id = 3",
+            "UPDATE t SET k = 70 WHERE id = 2",
+            "UPDATE t SET d = NULL WHERE id = 2",
+            "UPDATE v_plain SET label = 'w' WHERE id = 77",
+        ],
+        &[
+            "UPDATE t SET c = 'u' WHERE id = 2",
+            "UPDATE v_plain SET label = 'by the view' WHERE id = 2",
+            "DELETE FROM t WHERE id = 2",
+        ],
+    ),
+    line(
+        "SELECT * FROM v_plain WHERE k BETWEEN 10 AND 20 ORDER BY id",
+        &["UPDATE t SET k = 40 WHERE id = 3", "UPDATE t SET d = NULL"],
+        &["INSERT INTO t (id, k) VALUES (78, 15)", "UPDATE t SET c = 'u' WHERE id = 1"],
+    ),
+    line(
+        "SELECT c FROM v_own WHERE id = 2",
+        &["UPDATE t SET c = 'u' WHERE id = 3"],
+        &["UPDATE t SET k = 21 WHERE id = 2"],
+    ),
+    line(
+        "SELECT c, q FROM v_join WHERE id = 1 ORDER BY q",
+        &[
+            "UPDATE o SET q = 70 WHERE t_id = 2",
+            "UPDATE t SET c = 'u' WHERE id = 3",
+            "INSERT INTO o VALUES (79,3,1)",
+        ],
+        &[
+            "UPDATE o SET q = 70 WHERE id = 1",
+            "INSERT INTO o VALUES (80,1,1)",
+            "UPDATE t SET c = 'u' WHERE id = 1",
+        ],
+    ),
+    line(
+        "SELECT n, total FROM v_group WHERE t_id = 1",
+        &["UPDATE o SET q = 70 WHERE t_id = 2", "INSERT INTO o VALUES (81,5,1)"],
+        &["UPDATE o SET q = 70 WHERE id = 1", "DELETE FROM o WHERE t_id = 1"],
+    ),
+    line(
+        "SELECT t_id FROM v_group WHERE n = 1 ORDER BY t_id",
+        &["UPDATE t SET k = 1"],
+        &["INSERT INTO o VALUES (82,5,1)", "DELETE FROM o WHERE id = 3"],
+    ),
+    line(
+        "SELECT n FROM v_union WHERE id = 2 ORDER BY n",
+        &[
+            "UPDATE o SET q = 70 WHERE t_id = 1",
+            "UPDATE t SET k = 70 WHERE id = 3",
+            "UPDATE t SET c = 'u' WHERE id = 2",
+        ],
+        &["UPDATE o SET q = 70 WHERE t_id = 2", "UPDATE t SET k = 70 WHERE id = 2"],
+    ),
+    line(
+        "SELECT label, total FROM v_over WHERE tid = 1",
+        &[
+            "UPDATE o SET q = 70 WHERE t_id = 2",
+            "UPDATE t SET c = 'u' WHERE id = 2",
+            "UPDATE t SET k = 70 WHERE id = 1",
+        ],
+        &[
+            "UPDATE o SET q = 70 WHERE id = 1",
+            "UPDATE t SET c = 'u' WHERE id = 1",
+            "DELETE FROM o WHERE t_id = 1",
+        ],
+    ),
+    line(
+        "SELECT t.k, v.total FROM t, v_over v WHERE v.tid = t.id AND t.id = 1",
+        &["UPDATE o SET q = 70 WHERE t_id = 2", "UPDATE t SET k = 70 WHERE id = 2"],
+        &["UPDATE o SET q = 71 WHERE id = 1", "UPDATE t SET k = 70 WHERE id = 1"],
+    ),
+    line(
+        "SELECT k FROM v_swap WHERE id = 10",
+        &[
+            "UPDATE t SET k = 70 WHERE id = 3",
+            "UPDATE t SET c = 'u' WHERE id = 1",
+            "INSERT INTO t (id, k) VALUES (84, 1)",
+        ],
+        &["UPDATE t SET k = 10 WHERE id = 2", "UPDATE t SET k = 11 WHERE id = 1"],
+    ),
+    line(
+        "SELECT c FROM v_some WHERE id = 3",
+        &["UPDATE o SET q = 70", "UPDATE t SET d = NULL WHERE id = 1"],
+        &["DELETE FROM t WHERE id = 1"],
     ),
     line(
         "SELECT MAX(k) FROM t",

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Freshness, Position};
 use freshet_sql::{Definition, Modes, RowReads, TableName};
 use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::TableKind;
+use freshet_upstream::catalog::{Name, TableKind};
 use freshet_upstream::rows::{Reading, Watches, plan};
 
-/// A table or view that a statement names.
+/// The most tables and views that a view is made of, for the rows of each to be told.
+const BELOW_MAX: usize = 64;
+
+/// A table or view that a statement names, or a view that it reads.
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) schema: String,
@@ -28,6 +31,21 @@ impl Named {
     fn is(&self, table: &TableName, default: Option<&str>) -> bool {
         self.name == table.name && table.schema.as_deref().or(default) == Some(&self.schema)
     }
+
+    fn definition(&self) -> Option<Definition<'_>> {
+        match &self.info.kind {
+            TableKind::Base => self.columns.clone().map(Definition::Table),
+            TableKind::View { text, .. } => text.as_deref().map(Definition::View),
+            TableKind::Unseen => None,
+        }
+    }
+
+    /// What a view is made of, itself not included; nothing for a table, and for a view of so much that its text is not
+    /// read for it.
+    pub(crate) fn below(&self) -> &[Name] {
+        let below = self.info.base_tables.get(1..).unwrap_or_default();
+        if below.len() <= BELOW_MAX { below } else { &[] }
+    }
 }
 
 /// The tables and views that the statements of a template name.
@@ -37,8 +55,17 @@ pub(crate) struct Tables {
     pub(crate) written: Vec<TableName>,
     /// The same, and what is known of each.
     pub(crate) known: Vec<Named>,
-    /// How often they are named altogether.
+    /// What the views among them are made of: the statement does not name these, but its rows are theirs.
+    pub(crate) below: Vec<Named>,
+    /// How often tables are named by the statement altogether.
     pub(crate) named: usize,
+}
+
+impl Tables {
+    /// Every one of them, first those that the statement names.
+    fn all(&self) -> impl Iterator<Item = &Named> {
+        self.known.iter().chain(&self.below)
+    }
 }
 
 /// A statement as it was read.
@@ -57,11 +84,14 @@ pub(crate) fn deps_of_reading(
     (freshness, watches): (&Freshness, &Watches),
 ) -> Vec<Dep> {
     let mut deps = Deps { freshness, watches, valid_from, all: Vec::new() };
-    let told = occurrences(statement, tables);
-    for (at, table) in tables.known.iter().enumerate() {
-        let readings = told.as_ref().map(|told| told.iter().filter(|(of, _)| *of == at));
-        let by_rows = readings.is_some_and(|mut readings| deps.add_rows(table, &mut readings));
-        if !by_rows {
+    let told = occurrences(statement, tables).unwrap_or_default();
+    for (at, table) in tables.all().enumerate() {
+        let mut read = told.iter().filter(|read| read.table == at).peekable();
+        let is_named = at < tables.known.len();
+        if read.peek().is_none() && !is_named {
+            continue; // Nothing is read of it, or it is a part of a view that is named as a whole.
+        }
+        if !deps.add_rows(table, &mut read) {
             deps.add_whole(table);
         }
     }
@@ -70,20 +100,34 @@ pub(crate) fn deps_of_reading(
     deps.all
 }
 
-/// For each naming of a table, which of `tables` it is and what is read of it; `None` if the statement cannot be told.
-fn occurrences(statement: Statement<'_>, tables: &Tables) -> Option<Vec<(usize, Option<Reading>)>> {
-    let Tables { written, known, named } = tables;
-    let find = |table: &TableName| known.iter().position(|named| named.is(table, statement.schema));
-    let columns_of = |table: &TableName| known.get(find(table)?)?.columns.clone().map(Definition::Table);
-    let reads: RowReads = freshet_sql::row_reads_of(statement.text, statement.modes, written, &columns_of)?;
-    if reads.named() != *named {
+/// One naming of a table or view.
+struct Read {
+    /// Which one it is, by its place among all.
+    table: usize,
+    /// It is a view, and what it reads is told by itself.
+    is_expanded: bool,
+    reading: Option<Reading>,
+}
+
+/// Every naming of a table or view, in the statement and in its views; `None` if the statement cannot be told.
+fn occurrences(statement: Statement<'_>, tables: &Tables) -> Option<Vec<Read>> {
+    let all: Vec<&Named> = tables.all().collect();
+    let find = |table: &TableName| all.iter().position(|named| named.is(table, statement.schema));
+    let definition_of = |table: &TableName| all.get(find(table)?)?.definition();
+    let reads: RowReads =
+        freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?;
+    if reads.named() != tables.named {
         return None; // Two readers of one text disagree.
     }
     let at: Vec<usize> =
         reads.occurrences.iter().map(|occurrence| find(&occurrence.table)).collect::<Option<_>>()?;
-    let infos: Vec<Arc<TableInfo>> = at.iter().map(|at| Arc::clone(&known[*at].info)).collect();
+    let infos: Vec<Arc<TableInfo>> =
+        at.iter().filter_map(|at| all.get(*at)).map(|named| Arc::clone(&named.info)).collect();
     let readings = plan(&reads, &infos);
-    (readings.len() == at.len()).then(|| at.into_iter().zip(readings).collect())
+    let is_expanded = reads.occurrences.iter().map(|occurrence| occurrence.expanded);
+    let told = at.iter().zip(is_expanded).zip(readings);
+    let told = told.map(|((&table, is_expanded), reading)| Read { table, is_expanded, reading }).collect();
+    Some(told).filter(|told: &Vec<Read>| told.len() == at.len())
 }
 
 struct Deps<'a> {
@@ -103,27 +147,27 @@ impl Deps<'_> {
         }
     }
 
-    /// The rows that all `readings` of a table together depend on, unless one of them depends on the whole of it.
-    fn add_rows(
-        &mut self,
-        table: &Named,
-        readings: &mut dyn Iterator<Item = &(usize, Option<Reading>)>,
-    ) -> bool {
-        if table.columns.is_none() {
-            return false;
-        }
+    /// The rows that all namings of a table together depend on, unless one of them depends on the whole of it. Those of a
+    /// view are those of its tables; itself it has a definition, which rests on theirs.
+    fn add_rows(&mut self, table: &Named, reads: &mut dyn Iterator<Item = &Read>) -> bool {
         let mut rows = Vec::new();
-        for (_, reading) in readings {
-            let Some(slots) = reading.as_ref().and_then(|reading| self.rows_of(table, reading)) else {
+        let mut is_read = false;
+        for read in reads {
+            is_read = true;
+            if read.is_expanded {
+                continue;
+            }
+            let Some(slots) = read.reading.as_ref().and_then(|reading| self.rows_of(table, reading)) else {
                 return false;
             };
             rows.extend(slots);
         }
-        if rows.is_empty() {
+        if !is_read {
             return false; // It is named somewhere, but nowhere that is understood.
         }
-        let (schema, name) = &table.info.name;
-        self.all.extend([self.freshness.schema(schema), self.freshness.table(schema, name).definition]);
+        for (schema, name) in &table.info.base_tables {
+            self.all.extend([self.freshness.schema(schema), self.freshness.table(schema, name).definition]);
+        }
         self.all.extend(rows);
         true
     }

@@ -83,12 +83,13 @@ fn items_unread(parsed: &Parsed<'_>, at: usize, texts: &[Named]) -> Option<Vec<R
     if reader.all || (0..source.tokens.len()).any(|token| source.any(token, USES)) {
         return None;
     }
-    let block = parsed.blocks.get(*parsed.queries.get(view.query?)?.branches.first()?)?;
-    let is_read = |name: &String| reader.names.contains(name);
+    let query = parsed.queries.get(view.query?)?;
+    let block = parsed.blocks.get(*query.branches.first()?)?;
     // An expression that nothing reads may still be computed, and end in an error.
-    let items = block.items.iter().filter(|item| matches!(item.what, Selected::Column(_)));
-    let unread = items.filter(|item| item.name.as_ref().is_some_and(|name| !is_read(name)));
-    Some(unread.map(|item| item.range.clone()).collect())
+    let named = query.columns.iter().zip(&block.items);
+    let columns = named.filter(|(_, item)| matches!(item.what, Selected::Column(_)));
+    let unread = columns.filter(|(name, _)| !reader.names.contains(name));
+    Some(unread.map(|(_, item)| item.range.clone()).collect())
 }
 
 /// A word that both servers reserve, and that many statements have.

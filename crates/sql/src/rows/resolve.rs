@@ -237,8 +237,11 @@ impl<'p, 'v> Names<'p, 'v> {
             (None, _) => return Some(Found::Outside),
             _ => return None,
         };
+        // In the texts of views, MySQL puts the schema of its table before an alias too.
+        let may_be_aliased = scope.block.source > 0;
         let same_schema = schema.is_none()
-            || (!found.aliased && found.table.as_ref().is_some_and(|table| table.schema.as_ref() == schema));
+            || ((may_be_aliased || !found.aliased)
+                && found.table.as_ref().is_some_and(|table| table.schema.as_ref() == schema));
         (same_schema && self.has(leaf, column) == Some(true)).then_some(Found::Here(leaf))
     }
 }

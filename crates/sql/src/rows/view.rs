@@ -1,11 +1,14 @@
 //! Views, read as what they stand for: a derived table of the view's own text.
 //!
 //! The servers keep that text with every name in full and with `*` written out, in their own quotes, whatever the modes
-//! were under which the view was made. A view that is not understood is left as it is: whoever asks then takes it for the
-//! whole of its tables.
+//! were under which the view was made. The names of the view's columns are *not* in it: MySQL shows the text without the
+//! column list of CREATE VIEW, so that `CREATE VIEW v (a, b) AS SELECT b, a` reads as if `a` were `a`. They are known from
+//! elsewhere, and go by their place. A view that is not understood is left as it is: whoever asks then takes it for the whole
+//! of its tables.
 
 use std::sync::Arc;
 
+use super::output::{Item, Selected};
 use super::parsed::{Filter, Group, Leaf, Parsed, Query};
 use super::query::Reader;
 use super::source::Source;
@@ -22,20 +25,22 @@ pub struct View {
     text: String,
     modes: Modes,
     schema: String,
+    columns: Vec<String>,
     tables: Vec<TableName>,
     named: usize,
 }
 
 impl View {
-    /// Reads the text of a view in `schema`.
+    /// Reads the text of a view in `schema`, whose columns are called `columns` in this order.
     ///
     /// # Errors
     /// Why results that read it cannot be depended on.
-    pub fn read(text: &str, schema: &str, modes: Modes) -> Result<Self, Reason> {
+    pub fn read(text: &str, schema: &str, columns: &[&str], modes: Modes) -> Result<Self, Reason> {
         let (tables, named) = view_named(text.as_bytes(), modes)?;
         let in_full = |table: TableName| in_schema(table, schema);
         let tables = tables.into_iter().map(in_full).collect();
-        Ok(Self { text: text.to_owned(), modes, schema: schema.to_owned(), tables, named })
+        let columns = columns.iter().map(|column| column.to_lowercase()).collect();
+        Ok(Self { text: text.to_owned(), modes, schema: schema.to_owned(), columns, tables, named })
     }
 
     /// The tables and views that its text names, in full and once each; there may be none.
@@ -89,9 +94,11 @@ impl<'v> Reader<'v, '_> {
         reader.views_around = self.views_around + 1;
         let query = reader.whole();
         self.parsed = reader.parsed;
-        match query.filter(|_| agrees(&self.parsed, leaf, view)) {
+        let understood =
+            |query: &Query| agrees(&self.parsed, leaf, view) && has_columns(&self.parsed, query, view);
+        match query.filter(understood) {
             Some(query) => {
-                let id = self.keep(Query { namings: 1, ..query });
+                let id = self.keep(Query { columns: view.columns.clone(), namings: 1, ..query });
                 if let Some(leaf) = self.parsed.leaves.get_mut(leaf) {
                     leaf.query = Some(id);
                 }
@@ -108,6 +115,16 @@ fn agrees(parsed: &Parsed<'_>, leaf: usize, view: &View) -> bool {
     named.len() == view.named
         && named.iter().all(|table| view.tables.contains(table))
         && view.tables.iter().all(|table| named.contains(&table))
+}
+
+/// Whether each branch of a view's query selects one item for each of its columns.
+fn has_columns(parsed: &Parsed<'_>, query: &Query, view: &View) -> bool {
+    let is_one = |item: &Item| !matches!(item.what, Selected::All(_));
+    let fits = |branch: &usize| {
+        let block = parsed.blocks.get(*branch);
+        block.is_some_and(|block| block.items.len() == view.columns.len() && block.items.iter().all(is_one))
+    };
+    view.columns.iter().all(|column| column.is_ascii()) && query.branches.iter().all(fits)
 }
 
 /// How much had been read.

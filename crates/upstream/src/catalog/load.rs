@@ -74,7 +74,7 @@ impl Catalog {
         let mut objects = Vec::new();
         while let Some(name) = open.pop() {
             let object = object::read(connection, server, &name).await?;
-            if let TableKind::View { names } = &object.kind
+            if let TableKind::View { names, .. } = &object.kind
                 && seen.len() <= VIEW_OBJECTS_MAX
             {
                 open.extend(names.iter().filter(|name| seen.insert((*name).clone())).cloned());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use freshet_cache::Position;
+use freshet_sql::View;
 
 use crate::rows::KeyType;
 
@@ -18,6 +19,8 @@ pub enum TableKind {
     View {
         /// What its text names.
         names: Vec<Name>,
+        /// Its text, unless no result may rest on it.
+        text: Option<Arc<View>>,
     },
     /// Nothing that our account can see: it does not exist, or nothing is granted on it.
     Unseen,

@@ -198,9 +198,9 @@ impl Maker<'_> {
             0 => branch.items[1] = Item::More(b.0, b.1),
             1 => branch.items[2] = Item::CountOfAll,
             2 => branch.distinct = true,
-            3 | 4 => {
+            3..=5 => {
                 // The server may choose any row's value of what it does not group by; here it is the first one's.
-                branch.group_by = vec![if self.random.chance(70) { a } else { c }, b];
+                branch.group_by = vec![if self.random.chance(50) { a } else { c }, b];
                 branch.items[2] = Item::Count;
             }
             _ => {}
@@ -321,11 +321,13 @@ impl Writer {
                 body.query(derived);
                 let body = body.whole();
                 let name = format!("v{leaf}");
+                let columns = [0, 1, 2].map(|column| column_name(derived.leaf, column));
                 self.text += &format!("{name} AS l{leaf}");
                 self.leaves.push(None);
                 self.leaves.extend(body.leaves);
                 self.views.extend(body.views);
-                self.views.insert(name.clone(), View::read(&body.text, "s", MYSQL).expect(&body.text));
+                self.views
+                    .insert(name.clone(), View::read(&body.text, "s", &columns, MYSQL).expect(&body.text));
                 self.named.push(TableName::bare(name));
             }
         }

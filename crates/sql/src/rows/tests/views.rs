@@ -3,30 +3,46 @@ use std::sync::LazyLock;
 
 use super::*;
 
-/// As information_schema shows them.
-const TEXTS: &[(&str, &str)] = &[
-    ("v_plain", "select `s`.`t`.`id` AS `id`,`s`.`t`.`a` AS `z`,`s`.`t`.`b` AS `b` from `s`.`t`"),
+/// As information_schema shows them, with the names of their columns.
+const TEXTS: &[(&str, &str, &str)] = &[
+    ("v_plain", "id z b", "select `s`.`t`.`id` AS `id`,`s`.`t`.`a` AS `z`,`s`.`t`.`b` AS `b` from `s`.`t`"),
     (
         "v_own",
+        "id a",
         "select `s`.`t`.`id` AS `id`,`s`.`t`.`a` AS `a` from `s`.`t` where ((`s`.`t`.`b` = 7) and (`s`.`t`.`c` like 'x%'))",
     ),
     (
         "v_join",
+        "id x",
         "select `t`.`id` AS `id`,`u`.`x` AS `x` from (`s`.`t` join `s`.`u` on((`s`.`u`.`tid` = `t`.`id`)))",
     ),
-    ("v_group", "select `s`.`t`.`a` AS `a`,count(0) AS `n` from `s`.`t` group by `s`.`t`.`a`"),
-    ("v_union", "select `s`.`t`.`id` AS `id` from `s`.`t` union select `s`.`u`.`tid` AS `tid` from `s`.`u`"),
-    ("v_over", "select `v_own`.`id` AS `i`,`v_own`.`a` AS `a` from `s`.`v_own` where (`v_own`.`a` = 2)"),
-    ("v_limit", "select `s`.`t`.`id` AS `id` from `s`.`t` limit 5"),
-    ("v_nothing", "select 1 AS `one`"),
-    ("v_lost", "select `s`.`t`.`id` AS `id` from `s`.`t` join `s`.`gone`"),
-    ("v_round", "select `v_round`.`id` AS `id` from `s`.`v_round`"),
-    ("v_odd", "select `s`.`t`.`id` AS `id` from `s`.`t` where match(`s`.`t`.`c`) against ('x')"),
+    ("v_group", "a n", "select `s`.`t`.`a` AS `a`,count(0) AS `n` from `s`.`t` group by `s`.`t`.`a`"),
+    (
+        "v_union",
+        "id",
+        "select `s`.`t`.`id` AS `id` from `s`.`t` union select `s`.`u`.`tid` AS `tid` from `s`.`u`",
+    ),
+    (
+        "v_over",
+        "i a",
+        "select `v_own`.`id` AS `i`,`v_own`.`a` AS `a` from `s`.`v_own` where (`v_own`.`a` = 2)",
+    ),
+    ("v_limit", "id", "select `s`.`t`.`id` AS `id` from `s`.`t` limit 5"),
+    ("v_nothing", "one", "select 1 AS `one`"),
+    ("v_lost", "id", "select `s`.`t`.`id` AS `id` from `s`.`t` join `s`.`gone`"),
+    ("v_round", "id", "select `v_round`.`id` AS `id` from `s`.`v_round`"),
+    ("v_odd", "id", "select `s`.`t`.`id` AS `id` from `s`.`t` where match(`s`.`t`.`c`) against ('x')"),
+    // MySQL shows a view with a list of columns as if it had none, and puts schemas before aliases.
+    ("v_list", "b a", "select `s`.`p`.`a` AS `a`,`s`.`p`.`b` AS `b` from (`s`.`t` `p` join `s`.`u` `q`)"),
+    ("v_unseen", "a", "select `s`.`t`.`a` AS `a`,`s`.`t`.`b` AS `b` from `s`.`t`"),
 ];
 
 pub(super) fn definition(name: &str) -> Option<Definition<'static>> {
     static VIEWS: LazyLock<Vec<(&str, View)>> = LazyLock::new(|| {
-        TEXTS.iter().map(|(name, text)| (*name, View::read(text, "s", MYSQL).unwrap())).collect()
+        let read = |columns: &str, text: &str| {
+            View::read(text, "s", &columns.split(' ').collect::<Vec<_>>(), MYSQL).unwrap()
+        };
+        TEXTS.iter().map(|(name, columns, text)| (*name, read(columns, text))).collect()
     });
     VIEWS.iter().find(|(known, _)| *known == name).map(|(_, view)| Definition::View(view))
 }
@@ -57,6 +73,9 @@ const VIEWS: &[(&str, &str)] = &[
         "SELECT * FROM t WHERE id = 1 AND EXISTS (SELECT 1 FROM v_plain p WHERE p.id = t.id)",
         "t[id=1] v_plain: t[id=1<0.id]",
     ),
+    ("SELECT * FROM v_list WHERE a = 5", "v_list: t[b=5] u[]"),
+    ("SELECT * FROM v_list WHERE b = 5", "v_list: t[a=5] u[]"),
+    ("SELECT * FROM v_unseen WHERE a = 5", "v_unseen[]"),
     // Neither the end of a circle nor a text that is not understood costs more than the view itself.
     ("SELECT * FROM t, v_odd WHERE t.id = 5", "t[id=5] v_odd[]"),
     // The statement's own names are its own.
@@ -79,6 +98,7 @@ fn a_circle_of_views_ends() {
 fn columns() {
     for (text, expected) in [
         ("SELECT z FROM v_plain WHERE id = 1", "a id s t v_plain z"),
+        ("SELECT a FROM v_list", "a b p q s t u v_list"),
         ("SELECT B FROM v_plain p", "b p s t v_plain"),
         ("SELECT i FROM v_over", "a b c i id like s t v_over v_own"),
         ("SELECT COUNT(*) FROM v_group", "a count n s t v_group"),

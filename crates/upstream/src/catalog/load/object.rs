@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use freshet_sql::{Body, Writes, effects, view_tables};
+use freshet_sql::{Body, TableName, View, Writes, effects};
 
 use super::{columns, triggers};
 use crate::catalog::{ColumnInfo, Name, TableKind, generated, rules};
@@ -118,28 +118,44 @@ async fn read_view(
     server: &ServerInfo,
     view: &mut Object,
 ) -> Result<Option<String>, Error> {
-    view.kind = TableKind::View { names: Vec::new() };
-    let question =
-        format!("SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE {}", of_table(&view.name));
+    view.kind = TableKind::View { names: Vec::new(), text: None };
+    let columns = view_columns(connection, &view.name).await?;
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let what = "TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION";
+    let question = format!("SELECT {what} FROM information_schema.VIEWS WHERE {}", of_table(&view.name));
     let rows = query_definitions(connection, &question).await?;
-    let text = rows.text(0, 0).unwrap_or_default();
+    let text = of_exactly(&rows, &view.name).next().unwrap_or_default();
     if text.is_empty() {
         view.runs_unknown_code = true;
         return Ok(Some("our account cannot see the view's text (it needs SELECT and SHOW VIEW)".into()));
     }
     view.runs_unknown_code = effects(text.as_bytes(), server.modes()).writes != Writes::Nothing;
-    match view_tables(text.as_bytes(), server.modes()) {
-        Ok(tables) => {
-            let schema = &view.name.0;
-            let names = tables
-                .into_iter()
-                .map(|table| (table.schema.unwrap_or_else(|| schema.clone()), table.name))
-                .collect();
-            view.kind = TableKind::View { names };
+    match View::read(text, &view.name.0, &columns, server.modes()) {
+        Ok(text) => {
+            let in_full = |table: &TableName| Some((table.schema.clone()?, table.name.clone()));
+            let names = text.tables().iter().filter_map(in_full).collect();
+            view.kind = TableKind::View { names, text: Some(Arc::new(text)) };
             Ok(None)
         }
         Err(reason) => Ok(Some(reason.text())),
     }
+}
+
+/// The names of a view's columns in their order, as far as our account sees them.
+async fn view_columns(connection: &mut Connection, view: &Name) -> Result<Vec<String>, Error> {
+    let what = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME";
+    let question = format!(
+        "SELECT {what} FROM information_schema.COLUMNS WHERE {} ORDER BY ORDINAL_POSITION",
+        of_table(view)
+    );
+    let rows = query_definitions(connection, &question).await?;
+    Ok(of_exactly(&rows, view).map(str::to_owned).collect())
+}
+
+/// The third of three columns, of the rows that begin with exactly this name: the server compares more loosely than it names.
+fn of_exactly<'a>(rows: &'a Rows, (schema, name): &'a Name) -> impl Iterator<Item = &'a str> {
+    let all = rows.texts().filter_map(|row| <[&str; 3]>::try_from(row).ok());
+    all.filter(move |row| row[0] == schema && row[1] == name).map(|row| row[2])
 }
 
 /// Why a table's columns forbid caching, if they do.

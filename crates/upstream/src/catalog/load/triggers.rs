@@ -96,7 +96,7 @@ impl Catalog {
             if object.runs_unknown_code || is_written && object.has_triggers {
                 return Ok(None);
             }
-            if let TableKind::View { names } = &object.kind {
+            if let TableKind::View { names, .. } = &object.kind {
                 open.extend(names.iter().map(|name| (name.clone(), is_written)));
             }
             if is_written {
