@@ -61,6 +61,6 @@ pub use reason::Reason;
 pub use request::{Hint, Request, read};
 pub use rows::{
     ColumnsRead, Condition, Datum, Definition, Occurrence, Pin, RowReads, RowWrite, View, row_reads,
-    row_reads_of, row_write,
+    row_reads_of, row_write, shows_rows,
 };
 pub use shape::{Shape, shape};

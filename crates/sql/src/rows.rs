@@ -12,6 +12,7 @@ mod output;
 mod parsed;
 mod query;
 mod resolve;
+mod shown;
 mod solve;
 mod source;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod write;
 
 use self::parsed::{Leaf, Parsed};
 use self::resolve::Names;
+pub use self::shown::shows_rows;
 use self::solve::Fact;
 use self::source::Source;
 pub use self::view::{Definition, View};

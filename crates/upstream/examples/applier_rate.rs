@@ -50,6 +50,7 @@ fn table() -> TableInfo {
         on_update: false,
         auto_increment: false,
         nullable: false,
+        unique: false,
     };
     let name = ("sbtest".to_owned(), "sbtest1".to_owned());
     TableInfo {

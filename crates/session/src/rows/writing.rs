@@ -54,6 +54,7 @@ pub(crate) fn touched(write: &Described, freshness: &Freshness, watches: &Watche
         match watch.deps_of_write(table, &write.what, &write.parameters) {
             Touched::Nothing => {}
             Touched::Slots(slots) => deps.extend(slots),
+            Touched::Absent => deps.push(watch.absent()),
             Touched::Any => deps.push(watch.any()),
         }
     }

@@ -42,6 +42,8 @@ pub struct ColumnInfo {
     pub auto_increment: bool,
     /// It can be NULL.
     pub nullable: bool,
+    /// It is the primary key, alone: no two rows have the same value in it, as the server compares them.
+    pub unique: bool,
 }
 
 /// What is known of one table or view.

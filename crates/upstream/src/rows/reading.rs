@@ -98,6 +98,18 @@ fn point_tail(key: Key) -> Option<Tail> {
 }
 
 impl Watch {
+    /// How many rows show that all rows with these keys are there: as many as the primary key has values in these conditions.
+    /// `None` if no key column is the primary key.
+    ///
+    /// An insert cannot make a row that is there. So what was read of such rows alone, and shows each of them, is changed by no
+    /// insert, whatever it makes; an update or a delete that takes one away changes it by itself.
+    #[must_use]
+    pub fn present_if(&self, conditions: &[Condition], parameters: &[Datum]) -> Option<u64> {
+        let index = self.unique_key()?;
+        let keys = points(self.key_columns().get(index)?, conditions.get(index)?, parameters)?;
+        u64::try_from(keys.len()).ok()
+    }
+
     /// The slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
     /// parameters; none if it has no key columns, or no row can satisfy them. `None`: too many, or undecided; the reading may
     /// not rest on the watch then.

@@ -15,7 +15,15 @@ pub(crate) fn text() -> KeyType {
 
 pub(crate) fn column(name: &str, key: KeyType) -> ColumnInfo {
     let name = name.to_owned();
-    ColumnInfo { name, key, generated: false, on_update: false, auto_increment: false, nullable: true }
+    ColumnInfo {
+        name,
+        key,
+        generated: false,
+        on_update: false,
+        auto_increment: false,
+        nullable: true,
+        unique: false,
+    }
 }
 
 /// `s.t (a INT, b VARCHAR(20), c INT)`.

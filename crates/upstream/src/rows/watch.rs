@@ -30,6 +30,7 @@ pub struct Watch {
     keys: Vec<ColumnInfo>,
     settled_by: Position,
     any: Dep,
+    absent: Dep,
     in_use: InUse,
     era: Arc<Era>,
     common: Arc<Common>,
@@ -61,6 +62,7 @@ impl Watch {
             keys,
             settled_by: table.settled_by,
             any: common.freshness.any(id),
+            absent: common.freshness.any(!id),
             in_use: InUse::default(),
             era: Arc::clone(era),
             common: Arc::clone(common),
@@ -78,6 +80,18 @@ impl Watch {
     #[must_use]
     pub const fn any(&self) -> Dep {
         self.any
+    }
+
+    /// What an entry depends on that may rest on a row not being there, if [`Self::present_if`] says that this is to be told
+    /// apart. It is fenced by inserts of which it is not known what rows they make; never stamped, since the stream knows.
+    #[must_use]
+    pub const fn absent(&self) -> Dep {
+        self.absent
+    }
+
+    /// Which of the key columns that are equal to something is the table's primary key.
+    pub(super) fn unique_key(&self) -> Option<usize> {
+        self.keys.iter().take(self.spec.equal.len()).position(|column| column.unique)
     }
 
     /// Whether what was read with this `valid_from` may rest on it. To be asked after [`Self::deps_of_reading`], which may

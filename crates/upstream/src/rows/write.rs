@@ -24,6 +24,8 @@ pub enum Touched {
     Nothing,
     /// These slots, at most 64.
     Slots(Vec<Dep>),
+    /// Rows that are not there yet, of which nothing more is known: [`Watch::absent`].
+    Absent,
     /// Anything: [`Watch::any`].
     Any,
 }
@@ -70,6 +72,8 @@ impl Watch {
             Some(slots) if !self.key_columns().is_empty() && slots.len() <= SLOTS_MAX => {
                 Touched::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
             }
+            // The number that the server gives to a new row is not known before; that no other row has it is.
+            _ if matches!(write, RowWrite::Insert { .. }) && self.unique_key().is_some() => Touched::Absent,
             _ => Touched::Any,
         }
     }

@@ -15,10 +15,10 @@ use crate::rows::{KeyType, is_plain_collation};
 /// What is asked for, in this order.
 const ASKED: &str = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COLLATION_NAME, \
      CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, GENERATION_EXPRESSION, \
-     IS_NULLABLE";
+     IS_NULLABLE, COLUMN_KEY";
 
 /// How many those are.
-const ASKED_COUNT: usize = 13;
+const ASKED_COUNT: usize = 14;
 
 /// Reads the columns of the table with exactly this name.
 pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc<[ColumnInfo]>, Error> {
@@ -32,7 +32,13 @@ pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc
     let rows = query_definitions(connection, &question).await?;
     let of_table = rows.texts().filter_map(|row| <[&str; ASKED_COUNT]>::try_from(row).ok());
     // The server compares names more loosely than it tells them apart.
-    Ok(of_table.filter(|row| row[0] == schema && row[1] == table).map(|row| column(&row)).collect())
+    let mut columns: Vec<ColumnInfo> =
+        of_table.filter(|row| row[0] == schema && row[1] == table).map(|row| column(&row)).collect();
+    // The columns of a primary key of several are shown alike.
+    if columns.iter().filter(|column| column.unique).count() > 1 {
+        columns.iter_mut().for_each(|column| column.unique = false);
+    }
+    Ok(columns.into())
 }
 
 fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
@@ -50,6 +56,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         extra,
         expression,
         nullable,
+        index,
     ] = *row;
     let extra = extra.to_ascii_lowercase();
     let is_virtual = extra.contains("virtual");
@@ -65,6 +72,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         on_update: extra.contains("on update"),
         auto_increment: extra.contains("auto_increment"),
         nullable: nullable.eq_ignore_ascii_case("YES"),
+        unique: index.eq_ignore_ascii_case("PRI"),
     }
 }
 

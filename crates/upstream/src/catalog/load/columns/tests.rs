@@ -33,7 +33,7 @@ fn types_and_collations_that_have_none() {
 #[test]
 fn what_the_server_fills_in() {
     let of = |extra, expression| {
-        column(&["s", "t", "C", "int", "int", "", "", "10", "0", "", extra, expression, "YES"])
+        column(&["s", "t", "C", "int", "int", "", "", "10", "0", "", extra, expression, "YES", ""])
     };
     let plain = of("", "");
     assert_eq!((plain.name.as_str(), plain.generated, plain.nullable), ("c", false, true));
