@@ -10,5 +10,5 @@ mod reading;
 mod writing;
 
 pub(crate) use bind::bind;
-pub(crate) use reading::{Named, Statement, Tables, deps_of_reading};
+pub(crate) use reading::{Depends, Named, Statement, Tables, deps_of_reading};
 pub(crate) use writing::{Described, Write, touched};

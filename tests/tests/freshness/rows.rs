@@ -422,3 +422,45 @@ impl Trial<'_> {
         let _ = self.counted.prime(&mut self.reader, "SELECT n FROM mark WHERE id = 1");
     }
 }
+
+/// The number that the server will give to a new row is not known when the insert is sent; that no row has it is.
+#[test]
+fn an_insert_of_an_unknown_number_holds_back_only_what_is_not_there() {
+    const SCHEMA: &str = "fresh_numbers";
+    const THERE: &str = "SELECT v FROM ai WHERE id = 1";
+    const NOT_YET: &str = "SELECT v FROM ai WHERE id = 2";
+    const COUNTED: &str = "SELECT COUNT(v) FROM ai WHERE id = 1";
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, SCHEMA);
+        run(
+            &mut direct,
+            &["CREATE TABLE ai (id INT AUTO_INCREMENT PRIMARY KEY, v INT)", "INSERT INTO ai VALUES (1, 5)"],
+        );
+        let mut reader = connect(freshet.target(), SCHEMA);
+        let mut counted = Counted::of(freshet);
+        for read in [THERE, NOT_YET, COUNTED] {
+            // The first reading makes the watch, by which a later one is stored.
+            let _ = counted.prime(&mut reader, read);
+            run(&mut direct, &["ALTER TABLE ai COMMENT 'x'"]);
+            let _ = counted.prime(&mut reader, read);
+        }
+        eventually("all of them are read by their rows", || {
+            let all = [THERE, NOT_YET, COUNTED].map(|read| counted.prime(&mut reader, read));
+            run(&mut direct, &["UPDATE ai SET v = v WHERE id = 0"]);
+            (all.len() == 3).then_some(())
+        });
+        // The insert waits for this, and with it its fence stands.
+        run(&mut direct, &["BEGIN", "SELECT * FROM ai WHERE id >= 2 FOR UPDATE"]);
+        let mut writer = connect(freshet.target(), SCHEMA);
+        let insert = std::thread::spawn(move || run(&mut writer, &["INSERT INTO ai (v) VALUES (7)"]));
+        if freshet.is_there() {
+            eventually("the fence stands", || (counted.hits_of(&mut reader, NOT_YET, 1) == 0).then_some(()));
+            assert_eq!(counted.hits_of(&mut reader, THERE, 5), 5, "it is there, and stays");
+            assert_eq!(counted.hits_of(&mut reader, COUNTED, 5), 0, "a count shows no row");
+        }
+        run(&mut direct, &["COMMIT"]);
+        insert.join().expect("the insert goes on");
+        assert_eq!(answer(&mut reader, NOT_YET), Ok(vec![vec!["7".to_owned()]]));
+        assert_eq!(answer(&mut reader, THERE), Ok(vec![vec!["5".to_owned()]]));
+    });
+}

@@ -11,7 +11,7 @@ use freshet_upstream::follow::now_ms;
 use super::query::{Query, forward};
 use super::unavailable;
 use crate::relay::{Capture, Captured, Lost};
-use crate::rows::{Statement, deps_of_reading};
+use crate::rows::{Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Session};
 use crate::shared::Counters;
@@ -97,7 +97,7 @@ fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option
 /// What is needed to store an answer.
 struct Plan {
     key: u32,
-    deps: Vec<Dep>,
+    depends: Depends,
     valid_from: Position,
 }
 
@@ -112,9 +112,9 @@ fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option
     }
     let statement = Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() };
     let behind = (freshness.as_ref(), shared.upstream.watches());
-    let deps = deps_of_reading(statement, &template.tables, valid_from, behind);
-    match freshness.check(&deps, valid_from, Fences::Refuse) {
-        Verdict::Servable => Some(Plan { key, deps, valid_from }),
+    let depends = deps_of_reading(statement, &template.tables, valid_from, behind);
+    match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
+        Verdict::Servable => Some(Plan { key, depends, valid_from }),
         // A write is under way that is about to make this answer stale, if it is not seen by it.
         Verdict::Fenced => None,
         Verdict::Stale => {
@@ -153,18 +153,24 @@ async fn fill(
 fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captured, u32)) -> Insert {
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let text = freshet_sql::key_text(text, session.modes(), strips);
-    let Plan { key, deps, valid_from } = plan;
+    let Plan { key, depends, valid_from } = plan;
     let cache = &session.shared.cache;
     if let Some(before) = session.state.stale_body {
         cache.count_refilled(cache.fingerprint(&captured.body) == before);
     }
     // After the answer is complete: a write that it shows is under its fence still, or applied.
-    let is_fenced = deps.iter().chain(&[Dep::EVERYTHING]).any(|dep| cache.freshness().is_fenced(*dep));
+    let absent = depends.absent.map(|(dep, _)| dep);
+    let is_fenced = depends
+        .deps
+        .iter()
+        .chain(&absent)
+        .chain(&[Dep::EVERYTHING])
+        .any(|dep| cache.freshness().is_fenced(*dep));
     let mut status = captured.status;
     status.set(READ_UNFENCED, !is_fenced);
     let fill = Fill {
         valid_from,
-        deps,
+        deps: depends.with_rows(captured.rows),
         body: captured.body,
         status_at: captured.status_at,
         status: status.bits(),

@@ -76,14 +76,31 @@ pub(crate) struct Statement<'a> {
     pub(crate) schema: Option<&'a str>,
 }
 
+/// What an answer depends on.
+#[derive(Debug)]
+pub(crate) struct Depends {
+    /// Whatever its rows are, each once.
+    pub(crate) deps: Vec<Dep>,
+    /// And this, unless it has this many rows: then it shows that every row it asks for is there.
+    pub(crate) absent: Option<(Dep, u64)>,
+}
+
+impl Depends {
+    /// What an answer of so many rows depends on.
+    pub(crate) fn with_rows(self, rows: u64) -> Vec<Dep> {
+        let absent = self.absent.filter(|(_, present)| *present != rows);
+        self.deps.into_iter().chain(absent.map(|(dep, _)| dep)).collect()
+    }
+}
+
 /// What an answer to `statement`, which names `tables`, depends on if it is asked for now. `valid_from` was read before.
 pub(crate) fn deps_of_reading(
     statement: Statement<'_>,
     tables: &Tables,
     valid_from: Position,
     (freshness, watches): (&Freshness, &Watches),
-) -> Vec<Dep> {
-    let mut deps = Deps { freshness, watches, valid_from, all: Vec::new() };
+) -> Depends {
+    let mut deps = Deps { freshness, watches, valid_from, all: Vec::new(), absent: Vec::new() };
     let told = occurrences(statement, tables).unwrap_or_default();
     for (at, table) in tables.all().enumerate() {
         let mut read = told.iter().filter(|read| read.table == at).peekable();
@@ -95,9 +112,12 @@ pub(crate) fn deps_of_reading(
             deps.add_whole(table);
         }
     }
-    deps.all.sort_unstable();
-    deps.all.dedup();
-    deps.all
+    let is_shown = told.len() == 1 && freshet_sql::shows_rows(statement.text, statement.modes);
+    let Deps { mut all, absent, .. } = deps;
+    all.extend(absent.iter().filter(|_| !is_shown).map(|(dep, _)| *dep));
+    all.sort_unstable();
+    all.dedup();
+    Depends { deps: all, absent: absent.into_iter().find(|_| is_shown) }
 }
 
 /// One naming of a table or view.
@@ -135,6 +155,8 @@ struct Deps<'a> {
     watches: &'a Watches,
     valid_from: Position,
     all: Vec<Dep>,
+    /// What readings of rows by their primary key depend on if one of those is not there, and how many they are.
+    absent: Vec<(Dep, u64)>,
 }
 
 impl Deps<'_> {
@@ -157,9 +179,11 @@ impl Deps<'_> {
             if read.is_expanded {
                 continue;
             }
-            let Some(slots) = read.reading.as_ref().and_then(|reading| self.rows_of(table, reading)) else {
-                return false;
+            let slots = match &read.reading {
+                Some(reading) => self.rows_of(table, reading),
+                None => None,
             };
+            let Some(slots) = slots else { return false };
             rows.extend(slots);
         }
         if !is_read {
@@ -172,7 +196,7 @@ impl Deps<'_> {
         true
     }
 
-    fn rows_of(&self, table: &Named, reading: &Reading) -> Option<Vec<Dep>> {
+    fn rows_of(&mut self, table: &Named, reading: &Reading) -> Option<Vec<Dep>> {
         let watch = self.watches.watch(&table.info, &reading.spec)?;
         let mut rows = watch.deps_of_reading(&reading.conditions, &[])?;
         // Asked after: what has just come into use has to be waited for.
@@ -180,6 +204,7 @@ impl Deps<'_> {
             return None;
         }
         rows.push(watch.any());
+        self.absent.extend(watch.present_if(&reading.conditions, &[]).map(|rows| (watch.absent(), rows)));
         Some(rows)
     }
 }

@@ -3,7 +3,7 @@ use freshet_sql::TableName;
 use super::*;
 use crate::catalog::Triggers;
 use crate::rows::WatchSpec;
-use crate::rows::samples::{INT, column, spec, table, table_of, text};
+use crate::rows::samples::{INT, column, spec, table, table_of, text, watch};
 
 fn pin(name: &str, condition: Condition) -> Pin {
     Pin { column: name.to_owned(), condition, via: Vec::new() }
@@ -199,4 +199,26 @@ fn prefixes_are_fenced_in_the_lengths_in_use() {
     assert_eq!(sorted(deps), sorted([ab, abcd].concat()));
     // It may start with anything behind that.
     assert_eq!(touched(Condition::Prefix(text("abc"))), Touched::Any);
+}
+
+#[test]
+fn an_insert_of_an_unknown_primary_key_touches_what_is_not_there() {
+    let mut columns = table().columns.to_vec();
+    (columns[0].auto_increment, columns[0].unique, columns[0].nullable) = (true, true, false);
+    let table = table_of("t", columns);
+    let touched =
+        |spec: &WatchSpec, write: &RowWrite| watch(&table, spec).1.deps_of_write(&table, write, &[]);
+    let numbered = insert(Some(&["c"]), &[&[Datum::Int(1)]]);
+    let by_a = spec(&[0], None, None);
+    assert_eq!(touched(&by_a, &numbered), Touched::Absent);
+    assert_eq!(touched(&spec(&[0, 2], None, None), &numbered), Touched::Absent);
+    assert!(matches!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Int(7)]])), Touched::Slots(_)));
+    // Not by its key, in a range of it, and what is no insert.
+    assert_eq!(touched(&spec(&[1], None, None), &numbered), Touched::Any);
+    assert_eq!(touched(&spec(&[], Some(0), None), &numbered), Touched::Any);
+    assert_eq!(touched(&by_a, &delete(Vec::new())), Touched::Any);
+    let (_, watch) = watch(&table, &by_a);
+    let ids = |values: &[i128]| Condition::OneOf(values.iter().map(|value| Datum::Int(*value)).collect());
+    assert_eq!(watch.present_if(&[ids(&[1, 2, 2])], &[]), Some(2));
+    assert_ne!(watch.absent(), watch.any());
 }
