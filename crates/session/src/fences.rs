@@ -39,6 +39,8 @@ pub(crate) struct Pending {
     deps: Vec<Dep>,
     /// Which rows are named by it depends on the watches that there are when it is committed.
     writes: Vec<Described>,
+    /// The version of the catalog by which all of it was told.
+    told_at: Option<u64>,
 }
 
 /// The writes of a transaction that are remembered by their rows; of further ones the tables are.
@@ -50,6 +52,13 @@ impl Pending {
     }
 
     fn add(&mut self, reach: &Reach, freshness: &Freshness) {
+        if reach.is_empty() {
+            return;
+        }
+        // What was told by earlier definitions is not what the server went by, perhaps.
+        if *self.told_at.get_or_insert(reach.told_at) != reach.told_at {
+            self.deps.push(Dep::EVERYTHING);
+        }
         self.deps.extend_from_slice(&reach.deps);
         if let Some(write) = &reach.write {
             if self.writes.len() < DESCRIBED_MAX {
@@ -65,6 +74,7 @@ impl Pending {
     fn clear(&mut self) {
         self.deps.clear();
         self.writes.clear();
+        self.told_at = None;
     }
 }
 
@@ -109,7 +119,8 @@ pub(crate) struct Behind<'a> {
     pub(crate) thread: Thread,
 }
 
-/// Notes what a statement reaches and raises what must stand before it is sent. `in_transaction` is the state before.
+/// Notes what a statement reaches and raises what must stand before it is sent. `in_transaction` says that it surely is
+/// part of a transaction that goes on after it.
 ///
 /// What others may see before the commit is fenced for the statement alone: a table without transactions is logged when
 /// its statement ends, whatever becomes of the transaction around it.
@@ -126,35 +137,40 @@ pub(crate) fn raise(
         TransactionEffect::RollsBack => false,
         TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
     };
+    let defines = reach.runs_unknown_code
+        || effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing;
+    // A definition rests on no other, but what it commits may.
+    let rests_on_others = !defines || !pending.is_empty();
     pending.add(&reach, freshness);
     let fence = match (commits, reach.at_once) {
         (true, _) => fence(&pending.deps, &pending.writes, behind),
         (false, true) => fence(&reach.deps, reach.write.as_slice(), behind),
         (false, false) => None,
     }?;
-    let fence = beside_definitions(fence, effects, reach.runs_unknown_code, freshness);
+    let told_at = pending.told_at.filter(|_| rests_on_others);
+    let fence = beside_definitions(fence, defines, told_at, behind);
     Some(InFlight { fence: Some(fence), upstream: behind.upstream.clone(), thread: behind.thread })
 }
 
 /// While a definition is being changed (a trigger, a view), what a write reaches was told by definitions that the server may
 /// not go by any more: it is fenced by everything, and that until its own event is applied. Looked for after the fence is
 /// raised, so that a definition that is not seen here is sent after this.
-fn beside_definitions(
-    fence: Fence,
-    effects: &Effects,
-    runs_unknown_code: bool,
-    freshness: &Arc<Freshness>,
-) -> Fence {
-    let defines = effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing;
-    let also = if defines || runs_unknown_code {
-        Dep::DEFINITIONS
-    } else if freshness.is_fenced(Dep::DEFINITIONS) {
-        Dep::EVERYTHING
-    } else {
+///
+/// The same where definitions have changed since they told what is committed now: an earlier statement of the transaction
+/// may have come to the server after a definition that the stream had not brought by then. Looked for last, since the fence
+/// of a definition is lifted after the catalog was told of it.
+fn beside_definitions(fence: Fence, defines: bool, told_at: Option<u64>, behind: &Behind<'_>) -> Fence {
+    let freshness = behind.freshness;
+    let is_changing = || freshness.is_fenced(Dep::DEFINITIONS);
+    let is_outdated =
+        told_at.is_some_and(|version| is_changing() || version != behind.upstream.catalog_version());
+    let mut deps = fence.deps().to_vec();
+    deps.extend(is_outdated.then_some(Dep::EVERYTHING));
+    deps.extend(defines.then_some(Dep::DEFINITIONS));
+    if deps.len() == fence.deps().len() {
         return fence;
-    };
-    let widened = freshness.fence([fence.deps(), &[also]].concat());
-    widened.holding(fence)
+    }
+    freshness.fence(deps).holding(fence)
 }
 
 /// Raises a fence on these dependencies and on what these writes touch; `None` if there is nothing to fence.
@@ -179,8 +195,10 @@ pub(crate) fn settle(
     relayed: &Relayed,
     flavor: Flavor,
 ) {
-    let is_open = relayed.status.map(|status| status.contains(StatusFlags::IN_TRANS));
-    // An error says nothing of the transaction, which goes on after most of them.
+    // An error says nothing of the transaction, which goes on after most of them; what came before it in the same answer
+    // does not either.
+    let status = relayed.status.filter(|_| relayed.error.is_none());
+    let is_open = status.map(|status| status.contains(StatusFlags::IN_TRANS));
     if is_open == Some(false) {
         pending.clear();
     }

@@ -19,7 +19,7 @@ fn one(text: &str) -> Answer {
 
 /// Every server, with a table and a Freshet that is reached through a stream that can be held up. A held stream counts as
 /// live here for long, so that it is the levels that decide and not the heartbeats.
-fn with_stall(schema: &str, flags: &[&str], test: impl Fn(&Server, &Freshet, &Stall, Conn)) {
+pub fn with_stall(schema: &str, flags: &[&str], test: impl Fn(&Server, &Freshet, &Stall, Conn)) {
     if std::env::var_os("FRESHET_TEST_DIRECT").is_some() {
         return;
     }

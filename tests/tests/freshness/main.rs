@@ -2,6 +2,7 @@
 
 mod cases;
 mod directed;
+mod doubts;
 mod environments;
 mod fenced;
 mod isolation;

@@ -38,9 +38,16 @@ pub(crate) struct Reach {
     pub(crate) sets_variables: bool,
     /// It runs such if one of these does, which cannot be told now.
     pub(crate) unproven: Vec<TableName>,
+    /// The version of the catalog that was read before any of this was told.
+    pub(crate) told_at: u64,
 }
 
 impl Reach {
+    /// Whether it changes nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deps.is_empty() && self.write.is_none()
+    }
+
     /// Adds everything.
     fn widen(&mut self) {
         self.deps = vec![Dep::EVERYTHING];
@@ -69,7 +76,7 @@ pub(crate) async fn reach(
     shadowed: impl Fn(&str, &str) -> bool,
     sources: Sources<'_>,
 ) -> Reach {
-    let mut reach = Reach::default();
+    let mut reach = Reach { told_at: sources.upstream.catalog_version(), ..Reach::default() };
     match &effects.writes {
         Writes::Nothing => {}
         Writes::Everything => reach.run_unknown_code(),

@@ -69,7 +69,7 @@ fn unlogged_writes_never_move_past_a_transaction_that_is_still_to_come() {
 
 #[test]
 fn an_error_leaves_the_transaction_with_what_it_wrote() {
-    let mut pending = Pending { deps: vec![Dep::EVERYTHING], writes: Vec::new() };
+    let mut pending = Pending { deps: vec![Dep::EVERYTHING], ..Pending::default() };
     let failed = Relayed { error: Some(1062), ..Relayed::default() };
     settle(&mut pending, None, &write(), &failed, Flavor::MySql);
     assert!(!pending.is_empty());

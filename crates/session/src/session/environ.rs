@@ -145,8 +145,8 @@ impl Session {
     pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
         let kind = self.state.locals.effective_type(&self.shared.globals);
         let state = &self.state;
-        let free =
-            state.tracked && state.autocommits() && !state.locked && !state.one_shot && !state.tells_all;
+        let is_alone = state.autocommits() && !state.unsure;
+        let free = state.tracked && is_alone && !state.locked && !state.one_shot && !state.tells_all;
         match &self.state.environment {
             Known::Read(environment) if free && kind != TYPE_OFF && environment.refused.is_none() => {
                 let strips = self.state.locals.strips_comments(&self.shared.globals);

@@ -103,7 +103,7 @@ impl Session {
         self.state.runs_unknown_code = reach.runs_unknown_code;
         self.state.fires_setters = reach.sets_variables;
         self.state.doubts(std::mem::take(&mut reach.unproven));
-        let transacting = !self.state.autocommits();
+        let transacting = self.state.surely_transacts();
         let thread = self.thread();
         let shared = &self.shared;
         fences::raise(
@@ -188,9 +188,7 @@ impl Session {
 
     /// What the answer means for the session and for others.
     fn conclude(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed, in_flight: Option<InFlight>) {
-        if let Some(status) = relayed.status {
-            self.state.status = status;
-        }
+        self.state.answered(effects, relayed.status, relayed.error.is_some());
         if !ran_nothing(text, relayed) {
             self.changed(effects, text, relayed);
         }

@@ -129,6 +129,9 @@ fn defines(effects: &Effects) -> bool {
 pub(crate) struct State {
     /// The status flags of the server's last answer.
     pub(crate) status: StatusFlags,
+    /// It ended with an error, which has no flags, and may have ended the transaction that was open (a deadlock, an implicit
+    /// commit before what failed) or have left one open.
+    pub(crate) unsure: bool,
     pub(crate) environment: Known,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
@@ -180,6 +183,7 @@ impl State {
     pub(crate) fn new(status: StatusFlags) -> Self {
         Self {
             status,
+            unsure: false,
             environment: Known::Unknown,
             schema: None,
             tracked: false,
@@ -214,6 +218,24 @@ impl State {
     /// Whether a statement runs in a transaction of its own.
     pub(crate) fn autocommits(&self) -> bool {
         self.status.contains(StatusFlags::AUTOCOMMIT) && !self.in_transaction()
+    }
+
+    /// Whether a statement is surely part of a transaction that goes on after it.
+    pub(crate) fn surely_transacts(&self) -> bool {
+        !self.autocommits() && !self.unsure
+    }
+
+    /// Notes how an answer to a statement with these effects says that the session is.
+    pub(crate) fn answered(&mut self, effects: &Effects, status: Option<StatusFlags>, failed: bool) {
+        let may_move = !self.autocommits()
+            || effects.transaction != TransactionEffect::None
+            || effects.writes == Writes::Everything;
+        self.status = status.unwrap_or(self.status);
+        if failed {
+            self.unsure |= may_move;
+        } else if status.is_some() {
+            self.unsure = false;
+        }
     }
 
     /// The flags of an answer of ours.
