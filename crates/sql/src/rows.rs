@@ -43,6 +43,9 @@ pub enum Datum {
     Decimal(String),
     /// The content of a string; printable ASCII without a backslash.
     Text(Vec<u8>),
+    /// A moment or a date that a parameter gives as such, in the canonical form of its text. The servers compare it as what it
+    /// is, even with a text: '2024-2-9' is equal to it too.
+    Moment(Vec<u8>),
     /// A `?` marker; they are numbered from 0 in the order of the text.
     Param(u16),
     /// Any other value: it cannot be told from the text alone. Never part of a condition.

@@ -62,6 +62,7 @@ fn table() -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: false,
         has_triggers: false,
+        writes_elsewhere: false,
         triggers: Some(Triggers::default()),
         columns: [
             column("id", int.clone()),

@@ -118,6 +118,9 @@ async fn add_written(
     if fires && info.has_triggers || info.runs_unknown_code {
         return reach.run_unknown_code();
     }
+    if info.writes_elsewhere {
+        reach.widen();
+    }
     reach.at_once |= !is_transactional(&info.engine);
     if fires {
         add_triggers(reach, &info, sources);

@@ -42,7 +42,7 @@ fn decimal(digits: &[u8]) -> Option<String> {
 fn date_time(is_date: bool, year: u16, parts: [u8; 5], micros: u32) -> Datum {
     let [month, day, hour, minute, second] = parts;
     let date = format!("{year:04}-{month:02}-{day:02}");
-    Datum::Text(match (is_date, micros) {
+    Datum::Moment(match (is_date, micros) {
         (true, _) => date.into_bytes(),
         (false, 0) => format!("{date} {hour:02}:{minute:02}:{second:02}").into_bytes(),
         (false, _) => format!("{date} {hour:02}:{minute:02}:{second:02}.{micros:06}").into_bytes(),
@@ -68,9 +68,9 @@ mod tests {
         let date = |is_date, micros| {
             one(Parameter::DateTime { is_date, year: 2024, parts: [2, 9, 1, 2, 3], micros })
         };
-        assert_eq!(date(true, 0), Datum::Text(b"2024-02-09".to_vec()));
-        assert_eq!(date(false, 0), Datum::Text(b"2024-02-09 01:02:03".to_vec()));
-        assert_eq!(date(false, 50), Datum::Text(b"2024-02-09 01:02:03.000050".to_vec()));
+        assert_eq!(date(true, 0), Datum::Moment(b"2024-02-09".to_vec()));
+        assert_eq!(date(false, 0), Datum::Moment(b"2024-02-09 01:02:03".to_vec()));
+        assert_eq!(date(false, 50), Datum::Moment(b"2024-02-09 01:02:03.000050".to_vec()));
     }
 
     #[test]

@@ -31,6 +31,7 @@ fn show_datum(datum: &Datum) -> String {
         Datum::Decimal(digits) => digits.clone(),
         Datum::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
         Datum::Param(number) => format!("?{number}"),
+        Datum::Moment(text) => String::from_utf8_lossy(text).into_owned(),
         Datum::Other => "_".to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use freshet_cache::{Dep, Freshness, Position};
 
-use super::{Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind};
+use super::{Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind, rules};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::follow::ask_end;
@@ -164,6 +164,10 @@ fn is_settled(freshness: &Freshness, asked: &Name, info: &TableInfo, valid_from:
     !freshness.is_dead(&deps, valid_from)
 }
 
+fn writes_elsewhere(object: &Object) -> bool {
+    object.kind == TableKind::Base && rules::may_write_elsewhere(&object.engine)
+}
+
 /// One description from those of a view and everything below it; the first is the view's own.
 fn assemble(objects: &[Object]) -> TableInfo {
     let refusal = objects.iter().find_map(|object| {
@@ -182,6 +186,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
+        writes_elsewhere: objects.iter().any(writes_elsewhere),
         columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
         settled_by: UNSETTLED,
         triggers: None,

@@ -8,6 +8,9 @@ use crate::server::ServerInfo;
 /// PERFORMANCE_SCHEMA), or lose them without saying so (MEMORY).
 const ENGINES: &[&str] = &["InnoDB", "MyISAM", "Aria", "ROCKSDB", "MyRocks", "TokuDB", "ARCHIVE"];
 
+/// Engines that do not change the rows of any other table of this server, beside those: they lose rows, or keep none.
+const OWN_ROWS: &[&str] = &["MEMORY", "CSV", "BLACKHOLE"];
+
 /// Schemas whose tables are views of the server's state, or change without being logged.
 const SYSTEM_SCHEMAS: &[&str] =
     &["mysql", "information_schema", "performance_schema", "sys", "mysql_innodb_cluster_metadata", "ndbinfo"];
@@ -40,6 +43,12 @@ pub(super) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String
 /// Whether writes may reach the server by replication and stay out of its binlog.
 fn misses_replicated(server: &ServerInfo) -> bool {
     !server.logs_replicated() && (server.is_galera() || server.is_replica != Some(false))
+}
+
+/// Whether a write to a table of this engine may be one to other tables: MERGE writes to those that it is made of, and
+/// FEDERATED, SPIDER and CONNECT may have been told to write to this very server.
+pub(super) fn may_write_elsewhere(engine: &str) -> bool {
+    !ENGINES.iter().chain(OWN_ROWS).any(|known| known.eq_ignore_ascii_case(engine))
 }
 
 /// Why a table of this type and engine may not be cached, if that is so.

@@ -68,6 +68,8 @@ pub struct TableInfo {
     /// Whether a change of its rows may run triggers of which nothing is known. True as well if our account cannot see
     /// whether it has any, and for what others may see and our account cannot.
     pub has_triggers: bool,
+    /// A write to it may be one to tables that are not named here, because of its engine, or that of a table below it.
+    pub writes_elsewhere: bool,
     /// Its columns in their order, which is that of the binlog's row images; empty for a view, for what cannot be seen, and
     /// where the row images have another order.
     pub columns: Arc<[ColumnInfo]>,

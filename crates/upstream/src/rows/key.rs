@@ -131,9 +131,9 @@ pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum) -> Option<(u64,
         KeyType::Decimal { precision, scale } if key_type.is_ordered() => {
             number::decimal_bounds(*precision, *scale, datum)
         }
-        KeyType::Date => temporal::date_bounds(text_of(datum)?),
+        KeyType::Date => temporal::date_bounds(moment_of(datum)?),
         KeyType::DateTime { decimals } => {
-            temporal::datetime_of_text(*decimals, text_of(datum)?).map(|key| (key, key))
+            temporal::datetime_of_text(*decimals, moment_of(datum)?).map(|key| (key, key))
         }
         _ => None,
     }
@@ -174,7 +174,7 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
             number::is_exact(*precision, *scale, datum).then(|| key_of_datum(key_type, datum)).flatten()
         }
         // A time would be rounded away.
-        KeyType::Date => temporal::date_of_text(text_of(datum)?).map(Key::Ordered),
+        KeyType::Date => temporal::date_of_text(moment_of(datum)?).map(Key::Ordered),
         KeyType::DateTime { .. } => key_of_datum(key_type, datum),
     }
 }
@@ -220,6 +220,14 @@ pub(super) fn prefix_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Vec<u
 fn text_of(datum: &Datum) -> Option<&[u8]> {
     match datum {
         Datum::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A column of moments takes both alike.
+fn moment_of(datum: &Datum) -> Option<&[u8]> {
+    match datum {
+        Datum::Moment(text) | Datum::Text(text) => Some(text),
         _ => None,
     }
 }

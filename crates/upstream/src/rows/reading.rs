@@ -48,6 +48,11 @@ pub(super) fn points(column: &ColumnInfo, condition: &Condition, parameters: &[D
 #[must_use]
 pub fn range(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Option<(u64, u64)>> {
     let Condition::Between { low, high } = condition else { return None };
+    if let (Some((low, _)), Some((high, _))) = (low, high)
+        && differ(bound(low, parameters)?, bound(high, parameters)?)
+    {
+        return None; // One type is chosen for all three operands.
+    }
     let (mut least, mut greatest) = extent(key_type)?;
     for (end, is_low) in [(low, true), (high, false)] {
         let Some((datum, _)) = end else { continue };
@@ -60,6 +65,12 @@ pub fn range(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) ->
         if is_low { least = least.max(floor) } else { greatest = greatest.min(ceiling) }
     }
     Some(Some((least, greatest)))
+}
+
+/// Whether one is a text and the other a number.
+const fn differ(one: &Datum, other: &Datum) -> bool {
+    use Datum::{Decimal, Int, Text};
+    matches!((one, other), (Text(_), Int(_) | Decimal(_)) | (Int(_) | Decimal(_), Text(_)))
 }
 
 /// What a LIKE's prefix is told apart by; `None` if it says nothing.

@@ -42,6 +42,7 @@ pub(crate) fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: false,
         has_triggers: false,
+        writes_elsewhere: false,
         triggers: Some(Triggers::default()),
         columns: columns.into(),
         settled_by: Position::ZERO,

@@ -93,7 +93,8 @@ impl Catalog {
                 return Ok(None);
             }
             let object = object::read(connection, server, &name).await?;
-            if object.runs_unknown_code || is_written && object.has_triggers {
+            let is_open_ended = object.has_triggers || super::writes_elsewhere(&object);
+            if object.runs_unknown_code || is_written && is_open_ended {
                 return Ok(None);
             }
             if let TableKind::View { names, .. } = &object.kind {

@@ -54,3 +54,13 @@ fn replicated_writes_must_be_in_the_binlog() {
         assert!(schema_refusal(&server, "shop").is_some());
     }
 }
+
+#[test]
+fn only_engines_that_hold_their_own_rows_write_nowhere_else() {
+    for engine in ["InnoDB", "MyISAM", "aria", "MEMORY", "CSV", "BLACKHOLE"] {
+        assert!(!may_write_elsewhere(engine), "{engine}");
+    }
+    for engine in ["MRG_MyISAM", "FEDERATED", "SPIDER", "CONNECT", "ndbcluster", "", "one of tomorrow"] {
+        assert!(may_write_elsewhere(engine), "{engine}");
+    }
+}

@@ -77,7 +77,7 @@ fn with_number<T>(
             let text = std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?;
             Number::parse(text).filter(in_text).as_ref().map(with)
         }
-        Datum::Null | Datum::Param(_) | Datum::Other => None,
+        Datum::Moment(_) | Datum::Null | Datum::Param(_) | Datum::Other => None,
     }
 }
 

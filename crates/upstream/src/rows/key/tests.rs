@@ -23,6 +23,22 @@ fn same(key_type: &KeyType, one: &Datum, other: &Datum) -> bool {
 }
 
 #[test]
+fn a_moment_that_is_given_as_such_is_no_text() {
+    let moment = Datum::Moment(b"2024-02-09".to_vec());
+    let text = KeyType::Text { collation: "utf8mb4_bin".into(), chars: 30 };
+    for key_type in [text, KeyType::Bytes { len: 30 }] {
+        assert_eq!(key_of_datum(&key_type, &moment), None, "'2024-2-9' is equal to it");
+        assert_eq!(key_of_assigned(&key_type, &moment), None, "the servers write it in different forms");
+    }
+    for key_type in [KeyType::Date, KeyType::DateTime { decimals: 3 }] {
+        let as_text = key_of_datum(&key_type, &Datum::Text(b"2024-02-09".to_vec()));
+        assert!(as_text.is_some());
+        assert_eq!(key_of_datum(&key_type, &moment), as_text);
+        assert_eq!(key_of_assigned(&key_type, &moment), as_text);
+    }
+}
+
+#[test]
 fn one_value_in_several_forms() {
     for other in [text("5"), text("05"), text("5.0"), decimal("5.00"), decimal("05.")] {
         assert!(same(&INT, &Datum::Int(5), &other), "{other:?}");

@@ -222,3 +222,11 @@ fn an_insert_of_an_unknown_primary_key_touches_what_is_not_there() {
     assert_eq!(watch.present_if(&[ids(&[1, 2, 2])], &[]), Some(2));
     assert_ne!(watch.absent(), watch.any());
 }
+
+#[test]
+fn a_text_and_a_number_as_bounds_say_nothing() {
+    let between = |low, high| Condition::Between { low: Some((low, true)), high: Some((high, true)) };
+    let mixed = between(Datum::Text(b"1".to_vec()), Datum::Param(0));
+    assert_eq!(range(&INT, &mixed, &[Datum::Int(9)]), None, "all three are compared as doubles");
+    assert!(range(&INT, &mixed, &[Datum::Text(b"9".to_vec())]).is_some());
+}
