@@ -63,6 +63,7 @@ fn table() -> TableInfo {
         runs_unknown_code: false,
         has_triggers: false,
         writes_elsewhere: false,
+        may_be_merged: false,
         triggers: Some(Triggers::default()),
         columns: [
             column("id", int.clone()),

@@ -39,6 +39,7 @@ use closure::Reach;
 
 pub use foreign_keys::{ForeignKey, ForeignKeys};
 pub use load::Locate;
+pub use rules::of_merged_tables;
 pub(crate) use rules::table_refusal;
 pub use table_info::{ColumnInfo, Name, TableInfo, TableKind, Triggers};
 

@@ -109,6 +109,25 @@ const ROWS: &[Case<'static>] = &[
     ),
 ];
 
+/// A write to a MERGE table is one to its parts, which nothing in the statement names.
+const PARTS: &[&str] = &[
+    "CREATE TABLE t (id INT, v INT, KEY (id)) ENGINE=MyISAM",
+    "CREATE TABLE whole (id INT, v INT, KEY (id)) ENGINE=MERGE UNION=(t) INSERT_METHOD=LAST",
+    "INSERT INTO t VALUES (1,10)",
+];
+
+const MERGED: &[Case<'static>] = &[
+    case("update of a whole", PARTS, ONE, &["UPDATE whole SET v = v + 1 WHERE id = 1"]),
+    case("insert into a whole", PARTS, "SELECT v FROM t WHERE id = 2", &["INSERT INTO whole VALUES (2,20)"]),
+    case("delete from a whole", PARTS, ONE, &["DELETE FROM whole WHERE id = 1"]),
+    case("truncate of a whole", PARTS, ONE, &["TRUNCATE TABLE whole"]),
+];
+
+#[test]
+fn merged_tables() {
+    run_all("directed_merged", MERGED);
+}
+
 #[test]
 fn statements_that_change_rows() {
     run_all("fresh_rows", ROWS);

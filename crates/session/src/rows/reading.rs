@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Freshness, Position};
 use freshet_sql::{Definition, Modes, RowReads, TableName};
 use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::{Name, TableKind};
+use freshet_upstream::catalog::{Name, TableKind, of_merged_tables};
 use freshet_upstream::rows::{Reading, Watches, plan};
 
 /// The most tables and views that a view is made of, for the rows of each to be told.
@@ -110,6 +110,9 @@ pub(crate) fn deps_of_reading(
         }
         if !deps.add_rows(table, &mut read) {
             deps.add_whole(table);
+        }
+        if table.info.may_be_merged {
+            deps.all.push(of_merged_tables(freshness));
         }
     }
     let is_shown = told.len() == 1 && freshet_sql::shows_rows(statement.text, statement.modes);

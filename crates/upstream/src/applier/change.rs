@@ -6,7 +6,7 @@ use freshet_sql::{BinlogEffect, Boundary, binlog_effect};
 
 use super::group::{Touched, XidKey};
 use super::{Applier, Definitions, sabotage};
-use crate::catalog::{Changed, Name};
+use crate::catalog::{Changed, Name, of_merged_tables};
 
 /// Bits of `sql_mode` under which a text is cut into tokens in another way: ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
 const LEXING_MODES: u64 = 1 << 2 | 1 << 20;
@@ -104,6 +104,7 @@ impl<D: Definitions> Applier<D> {
             BinlogEffect::Nothing => {}
             BinlogEffect::Definition { tables } => self.definition(tables, at),
             BinlogEffect::Truncate { tables } => {
+                self.stamp(of_merged_tables(&self.freshness), at);
                 for (schema, table) in tables {
                     self.whole_with_descendants(&self.folded(&schema), &self.folded(&table), at);
                 }

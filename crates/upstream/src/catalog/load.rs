@@ -186,6 +186,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         reaches: Vec::new(),
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
+        may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),
         writes_elsewhere: objects.iter().any(writes_elsewhere),
         columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
         settled_by: UNSETTLED,

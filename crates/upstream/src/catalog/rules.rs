@@ -1,5 +1,7 @@
 //! Which tables a result may rest on.
 
+use freshet_cache::{Dep, Freshness};
+
 use crate::server::ServerInfo;
 
 /// Engines whose every change is a row in the binlog or, for what an operator does to their files,
@@ -49,6 +51,18 @@ fn misses_replicated(server: &ServerInfo) -> bool {
 /// FEDERATED, SPIDER and CONNECT may have been told to write to this very server.
 pub(super) fn may_write_elsewhere(engine: &str) -> bool {
     !ENGINES.iter().chain(OWN_ROWS).any(|known| known.eq_ignore_ascii_case(engine))
+}
+
+/// Whether a table of this engine may be part of a MERGE table, under whose name alone it may be emptied.
+pub(super) fn may_be_merged(engine: &str) -> bool {
+    engine.eq_ignore_ascii_case("MyISAM")
+}
+
+/// What every result that reads such a table depends on: stamped whenever a table is emptied, because that may have been a
+/// MERGE table, whose event does not name its parts.
+#[must_use]
+pub fn of_merged_tables(freshness: &Freshness) -> Dep {
+    freshness.table("", "MERGE").definition
 }
 
 /// Why a table of this type and engine may not be cached, if that is so.

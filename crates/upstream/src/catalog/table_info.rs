@@ -70,6 +70,8 @@ pub struct TableInfo {
     pub has_triggers: bool,
     /// A write to it may be one to tables that are not named here, because of its engine, or that of a table below it.
     pub writes_elsewhere: bool,
+    /// It, or a table below it, may be part of a MERGE table: see [`crate::catalog::of_merged_tables`].
+    pub may_be_merged: bool,
     /// Its columns in their order, which is that of the binlog's row images; empty for a view, for what cannot be seen, and
     /// where the row images have another order.
     pub columns: Arc<[ColumnInfo]>,

@@ -43,6 +43,7 @@ pub(crate) fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
         runs_unknown_code: false,
         has_triggers: false,
         writes_elsewhere: false,
+        may_be_merged: false,
         triggers: Some(Triggers::default()),
         columns: columns.into(),
         settled_by: Position::ZERO,
