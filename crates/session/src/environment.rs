@@ -65,6 +65,9 @@ impl Environment {
             Some("sql_mode HIGH_NOT_PRECEDENCE")
         } else if isolation == "SERIALIZABLE" || isolation == "READ-UNCOMMITTED" {
             Some("the isolation level")
+        } else if text("autocommit") == "0" {
+            // MySQL's flags say otherwise where that is the global default, until a transaction has begun.
+            Some("autocommit is off")
         } else {
             None
         };

@@ -5,9 +5,9 @@
 use std::thread;
 use std::time::Duration;
 
-use freshet_tests::Freshet;
 use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, run};
 use freshet_tests::stall::Stall;
+use freshet_tests::{Flavor, Freshet};
 use mysql::Conn;
 
 use crate::levels::with_stall;
@@ -82,5 +82,23 @@ fn a_transaction_is_fenced_by_the_triggers_that_it_met() {
         run(&mut writer, &["COMMIT"]);
         assert_eq!(answer(&mut reader, READ_LOG), one("1"));
         stall.release();
+    });
+}
+
+/// A number that was given before tells nothing of when its second commit is applied.
+#[test]
+fn a_commit_under_an_old_number_is_fenced() {
+    const SCHEMA: &str = "doubts_number";
+    with_stall(SCHEMA, &[], |server, freshet, stall, mut direct| {
+        if server.flavor != Flavor::MariaDb {
+            return;
+        }
+        let mut writer = connect(freshet.target(), SCHEMA);
+        run(&mut direct, &["UPDATE t SET v = 1 WHERE id = 1"]);
+        let last = answer(&mut direct, "SELECT SUBSTRING_INDEX(@@last_gtid, '-', -1)").expect("it has one");
+        let mut reader = connect(freshet.target(), SCHEMA);
+        eventually("its event", || (answer(&mut reader, READ) == one("1")).then_some(()));
+        run(&mut writer, &["SELECT 1", &format!("SET gtid_seq_no = {}", last[0][0])]);
+        writes_alone(freshet, SCHEMA, stall, &mut writer);
     });
 }

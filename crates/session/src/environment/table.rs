@@ -63,6 +63,7 @@ static ITEMS: &[Item] = &[
     keyed("big_tables"),
     Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: true },
     Item { name: "isolation", expression: Variable("tx_isolation"), keyed: true },
+    Item { name: "autocommit", expression: Variable("autocommit"), keyed: false },
     Item { name: "sql_log_bin", expression: Variable("sql_log_bin"), keyed: false },
     Item { name: "wait_timeout", expression: Variable("wait_timeout"), keyed: false },
 ];

@@ -68,6 +68,7 @@ fn charsets_and_isolation_levels_refuse() {
     assert!(refused(&[("isolation", "SERIALIZABLE")]));
     assert!(refused(&[("sql_auto_is_null", "1")]));
     assert!(refused(&[("isolation", "READ-UNCOMMITTED")]));
+    assert!(refused(&[("autocommit", "0")]));
 }
 
 #[test]

@@ -78,10 +78,15 @@ fn commits(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
 fn unknown(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let text = statement.text;
     Effects {
-        unlogged: contains_ignoring_case(text, b"sql_log_bin"),
+        unlogged: names_log_bin(text),
         sets_tracking: contains_ignoring_case(text, b"session_track_"),
         ..Effects::worst()
     }
+}
+
+/// As [`crate::scan::Facts::names_log_bin`], in texts within the text too.
+fn names_log_bin(text: &[u8]) -> bool {
+    contains_ignoring_case(text, b"sql_log_bin") || contains_ignoring_case(text, b"gtid_seq_no")
 }
 
 /// PREPARE runs nothing, but its text may be an expression.
@@ -91,7 +96,7 @@ fn prepare(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     Effects {
         session: true,
         writes,
-        unlogged: contains_ignoring_case(text, b"sql_log_bin"),
+        unlogged: names_log_bin(text),
         sets_tracking: contains_ignoring_case(text, b"session_track_"),
         ..Effects::none()
     }

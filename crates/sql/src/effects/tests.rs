@@ -156,6 +156,8 @@ const BOTH: &[(&str, &str)] = &[
     ("SET NAMES utf8mb4", "- session"),
     ("SET @x = 1, @y = (SELECT f(1))", "* session"),
     ("SET sql_log_bin = 0", "- session unlogged"),
+    ("SET @@session.gtid_seq_no = 7", "- session unlogged"),
+    ("PREPARE s FROM 'SET gtid_seq_no = 7'", "- session unlogged"),
     ("SET SESSION session_track_gtids = OWN_GTID", "- session tracking"),
     ("USE db", "- session"),
     ("LOCK TABLES t READ", "- MayCommit session lock"),
