@@ -89,9 +89,11 @@ impl Watch {
         self.absent
     }
 
-    /// Which of the key columns that are equal to something is the table's primary key.
+    /// Which of the key columns that are equal to something is the table's primary key, if its keys tell all of its values
+    /// apart: two texts may share one, and then one of them may be there and the other not.
     pub(super) fn unique_key(&self) -> Option<usize> {
-        self.keys.iter().take(self.spec.equal.len()).position(|column| column.unique)
+        let is_told = |column: &ColumnInfo| column.unique && column.key.is_ordered();
+        self.keys.iter().take(self.spec.equal.len()).position(is_told)
     }
 
     /// Whether what was read with this `valid_from` may rest on it. To be asked after [`Self::deps_of_reading`], which may

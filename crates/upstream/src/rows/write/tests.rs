@@ -224,6 +224,18 @@ fn an_insert_of_an_unknown_primary_key_touches_what_is_not_there() {
 }
 
 #[test]
+fn texts_that_share_a_key_are_not_known_to_be_there() {
+    let mut columns = table().columns.to_vec();
+    (columns[1].unique, columns[1].nullable) = (true, false);
+    let table = table_of("t", columns);
+    let (_, watch) = watch(&table, &spec(&[1], None, None));
+    let texts = Condition::OneOf([b"a", b"A"].map(|text| Datum::Text(text.to_vec())).to_vec());
+    assert_eq!(watch.present_if(&[texts], &[]), None, "in a binary collation those are two rows");
+    let unknown = insert(Some(&["b"]), &[&[Datum::Other]]);
+    assert_eq!(watch.deps_of_write(&table, &unknown, &[]), Touched::Any);
+}
+
+#[test]
 fn a_text_and_a_number_as_bounds_say_nothing() {
     let between = |low, high| Condition::Between { low: Some((low, true)), high: Some((high, true)) };
     let mixed = between(Datum::Text(b"1".to_vec()), Datum::Param(0));
