@@ -12,11 +12,13 @@ use freshet_cache::{Dep, Freshness, Position};
 use freshet_sql::{ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, TableName};
 use freshet_upstream::rows::plan;
 use freshet_upstream::upstream::Upstream;
-use freshet_upstream::{Config, Connection};
+use freshet_upstream::{CatalogError, Config, Connection, TableInfo};
 
 const SCHEMA: &str = "freshet_rows";
 const CHANGES: usize = 400;
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Looks at a definition that is being changed, 5 ms apart.
+const SETTLING_TRIES: u32 = 2_000;
 
 /// What is asked again and again, and what it depends on.
 struct Reading {
@@ -132,12 +134,24 @@ impl Bench {
         .await;
     }
 
+    /// The table's definition, once it is not being changed any more.
+    async fn table(&self) -> Arc<TableInfo> {
+        for _ in 0..SETTLING_TRIES {
+            match self.upstream.table(SCHEMA, "t").await {
+                Ok(table) => return table,
+                Err(CatalogError::Unsettled) => tokio::time::sleep(Duration::from_millis(5)).await,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        panic!("the definition does not settle");
+    }
+
     /// Asks for one reading, with the dependencies that it has; `None` if it is the whole
     /// table's, and as long as its watch cannot be used.
     async fn read(&mut self, columns: &[&str], index: usize) -> Option<Reading> {
         let (condition, pins) = conditions().swap_remove(index);
         let valid_from = self.freshness.valid_from();
-        let table = self.upstream.table(SCHEMA, "t").await.unwrap();
+        let table = self.table().await;
         let pins: Vec<Pin> = pins
             .into_iter()
             .map(|(column, condition)| Pin { column: column.to_owned(), condition, via: Vec::new() })
