@@ -83,6 +83,21 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Waits until a client of this schema is asleep in the server, in a SLEEP().
+///
+/// # Panics
+/// If that does not happen within [`SECONDS_MAX`].
+pub fn await_asleep(target: &Target, schema: &str) {
+    let mut look = target.connect();
+    let asleep = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep' AND DB = '{schema}'"
+    );
+    eventually("a client is asleep", || {
+        let found: Option<u32> = look.query_first(&asleep).expect("the list of clients");
+        found.filter(|&found| found > 0)
+    });
+}
+
 /// A Freshet or a server with somebody who asks it for its counters.
 #[derive(Debug)]
 pub struct Counted {

@@ -61,9 +61,10 @@
 //! stream's lag, as all that outsiders do; redefinitions through us are fenced. To close it, store what rests on a view only
 //! after `applied` has passed the answer of a probe that was asked after the result was complete.
 //!
-//! The same holds for what a statement is taken to write because of triggers and of functions behind views: between the
+//! The same holds for what a statement is taken to write because of triggers, routines and functions behind views: between the
 //! definition of one around us and the moment when the stream has told of it, a statement is fenced by the definition
-//! before, and what the new one writes is seen when its own event is applied. A definition through us fences
+//! before, and what the new one writes is seen when its own event is applied; and if the new one hides a table from its
+//! session by a temporary one, which no server reports, that session may be answered from memory what it hid. A definition through us fences
 //! [`Dep::DEFINITIONS`] as well, and a write that finds that fenced fences everything; what is left is a write that looked
 //! just before and yet comes to the server after it.
 //!

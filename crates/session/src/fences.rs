@@ -15,7 +15,7 @@ use freshet_upstream::upstream::Upstream;
 use crate::relay::Relayed;
 use crate::rows::{Described, touched};
 
-pub(crate) use reach::{Reach, Reading, Sources, reach, reading, settled};
+pub(crate) use reach::{Doubt, Reach, Reading, Sources, reach, reading, settled, settled_routine, used};
 
 /// A session's connection to the server, as it is told apart from others.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +48,7 @@ const DESCRIBED_MAX: usize = 64;
 
 impl Pending {
     pub(crate) fn is_empty(&self) -> bool {
-        self.deps.is_empty() && self.writes.is_empty()
+        self.deps.is_empty() && self.writes.is_empty() && self.told_at.is_none()
     }
 
     fn add(&mut self, reach: &Reach, freshness: &Freshness) {
@@ -84,6 +84,8 @@ pub(crate) struct InFlight {
     fence: Option<Fence>,
     upstream: Upstream,
     thread: Thread,
+    /// It may commit more than once.
+    scattered: bool,
 }
 
 impl InFlight {
@@ -132,12 +134,14 @@ pub(crate) fn raise(
     behind: &Behind<'_>,
 ) -> Option<InFlight> {
     let freshness = behind.freshness;
-    let commits = match effects.transaction {
-        TransactionEffect::None => !in_transaction,
-        TransactionEffect::RollsBack => false,
-        TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
-    };
+    let commits = reach.commits
+        || match effects.transaction {
+            TransactionEffect::None => !in_transaction,
+            TransactionEffect::RollsBack => false,
+            TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
+        };
     let defines = reach.runs_unknown_code
+        || effects.defines_routine
         || effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing;
     // A definition rests on no other, but what it commits may.
     let rests_on_others = !defines || !pending.is_empty();
@@ -146,13 +150,25 @@ pub(crate) fn raise(
         (true, _) => fence(&pending.deps, &pending.writes, behind),
         (false, true) => fence(&reach.deps, reach.write.as_slice(), behind),
         (false, false) => None,
-    }?;
+    };
     let told_at = pending.told_at.filter(|_| rests_on_others);
-    let fence = beside_definitions(fence, defines, told_at, behind);
-    Some(InFlight { fence: Some(fence), upstream: behind.upstream.clone(), thread: behind.thread })
+    let fence = match fence {
+        Some(fence) => beside_definitions(fence, defines, told_at, behind),
+        // What routines change nothing may have become others.
+        None if (commits || reach.runs_routines) && is_outdated(told_at, behind) => {
+            behind.freshness.fence(vec![Dep::EVERYTHING])
+        }
+        None => return None,
+    };
+    Some(InFlight {
+        fence: Some(fence),
+        upstream: behind.upstream.clone(),
+        thread: behind.thread,
+        scattered: reach.runs_routines,
+    })
 }
 
-/// While a definition is being changed (a trigger, a view), what a write reaches was told by definitions that the server may
+/// While a definition is being changed (a trigger, a view, a routine), what a write reaches was told by definitions that the server may
 /// not go by any more: it is fenced by everything, and that until its own event is applied. Looked for after the fence is
 /// raised, so that a definition that is not seen here is sent after this.
 ///
@@ -160,17 +176,19 @@ pub(crate) fn raise(
 /// may have come to the server after a definition that the stream had not brought by then. Looked for last, since the fence
 /// of a definition is lifted after the catalog was told of it.
 fn beside_definitions(fence: Fence, defines: bool, told_at: Option<u64>, behind: &Behind<'_>) -> Fence {
-    let freshness = behind.freshness;
-    let is_changing = || freshness.is_fenced(Dep::DEFINITIONS);
-    let is_outdated =
-        told_at.is_some_and(|version| is_changing() || version != behind.upstream.catalog_version());
     let mut deps = fence.deps().to_vec();
-    deps.extend(is_outdated.then_some(Dep::EVERYTHING));
+    deps.extend(is_outdated(told_at, behind).then_some(Dep::EVERYTHING));
     deps.extend(defines.then_some(Dep::DEFINITIONS));
     if deps.len() == fence.deps().len() {
         return fence;
     }
-    freshness.fence(deps).holding(fence)
+    behind.freshness.fence(deps).holding(fence)
+}
+
+/// Whether what was told by this version of the catalog may not be so any more.
+fn is_outdated(told_at: Option<u64>, behind: &Behind<'_>) -> bool {
+    let is_changing = || behind.freshness.is_fenced(Dep::DEFINITIONS);
+    told_at.is_some_and(|version| is_changing() || version != behind.upstream.catalog_version())
 }
 
 /// Raises a fence on these dependencies and on what these writes touch; `None` if there is nothing to fence.
@@ -205,7 +223,9 @@ pub(crate) fn settle(
     if let Some(in_flight) = in_flight {
         let outcome = match outcome(effects, relayed, is_open != Some(false), flavor) {
             // Functions and triggers may commit on their own what is without transactions.
-            Outcome::Committed(_) if in_flight.is_everything() => Outcome::CommittedSomewhere,
+            Outcome::Committed(_) if in_flight.is_everything() || in_flight.scattered => {
+                Outcome::CommittedSomewhere
+            }
             outcome => outcome,
         };
         in_flight.settle(outcome);

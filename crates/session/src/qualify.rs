@@ -1,7 +1,7 @@
 //! Gives the tables of a statement's effects their schema at the moment when the server does: when the text is read.
 //! A prepared statement keeps the schema that was the default then, whatever is the default when it is executed.
 
-use freshet_sql::{Effects, Reads, TableName, Temporary, Writes};
+use freshet_sql::{Calls, Effects, Reads, TableName, Temporary, Writes};
 
 /// `effects` with every table named in full. Where a name has no schema for certain (there is no default, or the text
 /// itself may change it between its statements) the worst is assumed.
@@ -22,6 +22,11 @@ pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
     {
         effects.reads = Reads::Unknown;
     }
+    if let Calls::Named(calls) = &mut effects.calls
+        && !name_all(calls.iter_mut().map(|call| &mut call.name), default)
+    {
+        effects.calls = Calls::Unknown;
+    }
     leave_out_what_is_written(&mut effects);
     effects
 }
@@ -34,8 +39,8 @@ fn leave_out_what_is_written(effects: &mut Effects) {
 }
 
 /// Gives names without a schema this one; `false` if there is none to give.
-fn name_all(tables: &mut [TableName], default: Option<&str>) -> bool {
-    for table in tables.iter_mut().filter(|table| table.schema.is_none()) {
+fn name_all<'a>(tables: impl IntoIterator<Item = &'a mut TableName>, default: Option<&str>) -> bool {
+    for table in tables.into_iter().filter(|table| table.schema.is_none()) {
         let Some(default) = default else { return false };
         table.schema = Some(default.to_owned());
     }

@@ -144,7 +144,7 @@ async fn analyse(
                 }
                 if tables.known.iter().any(|table| table.info.runs_unknown_code) {
                     effects = effects.running_unknown_code();
-                } else {
+                } else if tables.known.iter().all(|table| !table.info.runs_any_code()) {
                     effects.reads = Reads::NOTHING;
                 }
                 verdict_over(&tables.known)
@@ -163,7 +163,7 @@ async fn look_up_reads(effects: Effects, schema: Option<&str>, behind: (&Freshne
         Reading::Plain => Effects { reads: Reads::NOTHING, ..effects },
         Reading::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),
         // Without a schema, most likely the server refuses it.
-        Reading::RunsUnknownCode | Reading::NotKnownNow(_) => effects,
+        Reading::Runs(_) | Reading::RunsUnknownCode | Reading::NotKnownNow(_) => effects,
     }
 }
 

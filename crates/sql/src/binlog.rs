@@ -48,6 +48,13 @@ pub enum BinlogEffect {
         /// The tables and views.
         tables: Vec<(String, String)>,
     },
+    /// This procedure or function (schema, name) was defined, redefined or dropped.
+    Routine {
+        /// The schema it is in.
+        schema: String,
+        /// Its name, in any case.
+        name: String,
+    },
     /// These tables were emptied; their definitions are what they were.
     Truncate {
         /// The tables.
@@ -189,8 +196,12 @@ fn definition(touched: Touched, schema: &str) -> Option<BinlogEffect> {
         Touched::Trigger { on: None, schema: of_trigger } => {
             BinlogEffect::Schema(of_trigger.unwrap_or_else(|| schema.to_owned()))
         }
+        Touched::Routine(name) => BinlogEffect::Routine {
+            schema: name.schema.unwrap_or_else(|| schema.to_owned()),
+            name: name.name,
+        },
         Touched::Accounts => BinlogEffect::Accounts,
-        Touched::Everything => return None,
+        Touched::Code | Touched::Everything => return None,
     })
 }
 

@@ -1,10 +1,16 @@
-//! What the body of a trigger may do: a statement, or a compound statement of them.
+//! What the body of a trigger or a routine may do: a statement, or a compound statement of them.
+//!
+//! It is taken from the statement that made it, as the server shows it: the bodies in information_schema have lost the
+//! backslashes and doubled quotes of their strings on some servers, so that code can look like a string there.
 //!
 //! A body is walked by its grammar, statement by statement; each plain statement is read as if it had been sent. Whatever
-//! the walk does not know (prepared texts, definitions, transactions, calls, cursors in loops of MariaDB's own) makes the
-//! whole body one of which nothing is known: a body is either understood to its last word or not at all.
+//! the walk does not know (prepared texts, definitions, cursors in loops of MariaDB's own) makes the whole body one of which
+//! nothing is known: a body is either understood to its last word or not at all.
+
+mod header;
 
 use crate::TableName;
+use crate::calls::{Call, Calls};
 use crate::effects::{Temporary, TransactionEffect, Writes, effects};
 use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
@@ -20,8 +26,8 @@ const DEPTH_MAX: usize = 32;
 /// The most tables that a body may write or read before it counts as one of which nothing is known.
 const TABLES_MAX: usize = 256;
 
-/// What a body may do, and nothing else than that: it makes no temporary tables, and ends no transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a body may do, and nothing else than that: it makes no temporary tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Body {
     /// The tables it may write, directly. Without a schema, they are in that of the trigger.
     pub writes: Vec<TableName>,
@@ -29,10 +35,24 @@ pub struct Body {
     pub reads: Vec<TableName>,
     /// It may set variables of the session.
     pub session: bool,
+    /// It may begin and end transactions.
+    pub commits: bool,
+    /// The routines that it may call, directly. Without a schema, they are in that of the trigger or routine.
+    pub calls: Vec<Call>,
 }
 
-/// What a body may do; `None` if that cannot be told.
-pub fn body(text: &[u8], modes: Modes) -> Option<Body> {
+/// What a trigger may do that is made by this text; `None` if that cannot be told.
+pub fn trigger_body(text: &[u8], modes: Modes) -> Option<Body> {
+    read(text, modes, |cursor| header::trigger(cursor).map(|()| Vec::new()))
+}
+
+/// What a procedure or function may do that is made by this text; `None` if that cannot be told.
+pub fn routine_body(text: &[u8], modes: Modes) -> Option<Body> {
+    read(text, modes, header::routine)
+}
+
+/// Reads a body behind its header, which gives the names of its parameters.
+fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<Vec<String>>) -> Option<Body> {
     // A piece of the text that is read by itself must not begin or end within a version comment.
     let has_version_comment = [&b"/*!"[..], b"/*M!"].iter().any(|mark| contains_ignoring_case(text, mark));
     if modes.other_syntax || has_version_comment {
@@ -42,9 +62,9 @@ pub fn body(text: &[u8], modes: Modes) -> Option<Body> {
     if tokens.len() > TOKENS_MAX || tokens.iter().any(|token| token.kind == Kind::Unknown) {
         return None;
     }
-    let empty = Body { writes: Vec::new(), reads: Vec::new(), session: false };
-    let mut walk =
-        Walk { cursor: Cursor::new(text, modes, &tokens), locals: Vec::new(), depth: 0, body: empty };
+    let mut cursor = Cursor::new(text, modes, &tokens);
+    let locals = header(&mut cursor)?;
+    let mut walk = Walk { cursor, locals, depth: 0, body: Body::default() };
     walk.statement()?;
     walk.cursor.punct(b';');
     walk.cursor.at_end().then_some(walk.body)
@@ -53,14 +73,14 @@ pub fn body(text: &[u8], modes: Modes) -> Option<Body> {
 /// The walk: every step is `None` where the body is not understood.
 struct Walk<'a> {
     cursor: Cursor<'a>,
-    /// The variables declared so far, in whatever block.
+    /// The parameters, and the variables declared so far in the blocks that are open.
     locals: Vec<String>,
     depth: usize,
     body: Body,
 }
 
 /// Statements that are read as if they had been sent.
-const PLAIN: &[&str] = &["DELETE", "DO", "INSERT", "REPLACE", "SELECT", "UPDATE", "VALUES", "WITH"];
+const PLAIN: &[&str] = &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "UPDATE", "VALUES", "WITH"];
 
 impl Walk<'_> {
     /// One statement, without the `;` behind it.
@@ -74,7 +94,9 @@ impl Walk<'_> {
             self.plain()?;
         } else if self.cursor.word("BEGIN") {
             self.cursor.words(&["NOT", "ATOMIC"]);
+            let outside = self.locals.len();
             self.block("END")?;
+            self.locals.truncate(outside);
             self.end_label();
         } else if self.cursor.word("IF") {
             self.branches("IF")?;
@@ -86,7 +108,7 @@ impl Walk<'_> {
             self.branches("CASE")?;
         } else if self.cursor.any(&["LEAVE", "ITERATE"]) {
             self.cursor.identifier()?;
-        } else if self.cursor.any(&["SIGNAL", "RESIGNAL"]) {
+        } else if self.cursor.any(&["RESIGNAL", "RETURN", "SIGNAL"]) {
             self.expression(&[])?;
         } else {
             self.iteration()?;
@@ -120,10 +142,35 @@ impl Walk<'_> {
             self.cursor.identifier()?;
         } else if self.cursor.word("FETCH") {
             self.expression(&[])?;
+        } else if self.cursor.word("GET") {
+            self.body.session = true;
+            self.expression(&[])?;
         } else {
-            return None;
+            self.transaction()?;
         }
         Some(())
+    }
+
+    /// What begins or ends a transaction, but for what leaves the session in another one than before (`AND CHAIN`) or ends it
+    /// (`RELEASE`).
+    fn transaction(&mut self) -> Option<()> {
+        let is_savepoint = self.cursor.word("SAVEPOINT") || self.cursor.words(&["RELEASE", "SAVEPOINT"]);
+        if is_savepoint {
+            return self.cursor.identifier().map(|_| ());
+        }
+        self.body.commits = true;
+        if self.cursor.words(&["START", "TRANSACTION"]) {
+            return self.expression(&[]);
+        }
+        let is_rollback = self.cursor.word("ROLLBACK");
+        (is_rollback || self.cursor.word("COMMIT")).then_some(())?;
+        self.cursor.word("WORK");
+        if is_rollback && self.cursor.word("TO") {
+            self.cursor.word("SAVEPOINT");
+            self.cursor.identifier()?;
+        }
+        let is_over = self.cursor.peek().is_none_or(|token| token.is(b';'));
+        is_over.then_some(())
     }
 
     /// `label:` in front of a block or loop.
@@ -189,7 +236,8 @@ impl Walk<'_> {
                 break;
             }
         }
-        // The type with its default; or a cursor's SELECT, of which only the tables count.
+        header::type_of(&mut self.cursor)?;
+        // What follows its type, as a default; or a cursor's SELECT, of which only the tables and functions count.
         self.expression(&[])
     }
 
@@ -264,7 +312,8 @@ impl Walk<'_> {
             before = self.cursor.next();
         }
         let facts = scan.facts();
-        (!facts.lost && !facts.unknown_call && parentheses == 0 && cases == 0).then_some(())?;
+        (!facts.lost && parentheses == 0 && cases == 0).then_some(())?;
+        self.add_calls(scan.calls())?;
         self.body.session |= facts.changes_session;
         self.add_reads(reads.reads())
     }
@@ -279,7 +328,8 @@ impl Walk<'_> {
             ahead.next();
         }
         let found = effects(self.cursor.range_text(start..end), self.cursor.modes);
-        let is_plain = found.temporary == Temporary::None
+        let is_plain = !found.defines_routine
+            && found.temporary == Temporary::None
             && found.transaction == TransactionEffect::None
             && found.locks_tables.is_none()
             && !found.unlogged
@@ -292,9 +342,16 @@ impl Walk<'_> {
             Writes::Schema(_) | Writes::Everything => return None,
         }
         self.body.session |= found.session;
+        self.add_calls(found.calls)?;
         self.cursor = ahead;
         (self.body.writes.len() <= TABLES_MAX).then_some(())?;
         self.add_reads(found.reads)
+    }
+
+    fn add_calls(&mut self, calls: Calls) -> Option<()> {
+        let Calls::Named(calls) = calls else { return None };
+        self.body.calls.extend(calls);
+        (self.body.calls.len() <= TABLES_MAX).then_some(())
     }
 
     fn add_reads(&mut self, reads: Reads) -> Option<()> {

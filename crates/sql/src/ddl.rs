@@ -18,6 +18,10 @@ pub(crate) enum Touched {
     Schema(Option<String>),
     /// A trigger, on this table if it is named, else somewhere in this schema (None is the current one).
     Trigger { on: Option<TableName>, schema: Option<String> },
+    /// A procedure or a function.
+    Routine(TableName),
+    /// What can give any number of names another meaning: a package of routines, a loadable function.
+    Code,
     /// Accounts, roles, privileges.
     Accounts,
     /// Something that no result depends on.
@@ -86,8 +90,7 @@ fn create(cursor: &mut Cursor<'_>) -> Option<Touched> {
     other(cursor)
 }
 
-/// Accounts, and what comes and goes without any result depending on it: a statement that runs a routine counts as doing
-/// anything, whatever the routine is at that time.
+/// Accounts, routines, and what comes and goes without any result depending on it.
 fn other(cursor: &mut Cursor<'_>) -> Option<Touched> {
     if cursor.any(&["USER", "ROLE"]) {
         return Some(Touched::Accounts);
@@ -96,8 +99,17 @@ fn other(cursor: &mut Cursor<'_>) -> Option<Touched> {
         return Some(Touched::Accounts);
     }
     cursor.skip_all(&["AGGREGATE", "UNDO"]);
-    const HARMLESS: &[&str] =
-        &["EVENT", "FUNCTION", "LOGFILE", "PACKAGE", "PROCEDURE", "RESOURCE", "SERVER", "TABLESPACE"];
+    if cursor.any(&["FUNCTION", "PROCEDURE"]) {
+        cursor.skip_if_exists();
+        let name = cursor.table_name()?;
+        // A stored function has parameters in front of that, if only a pair of parentheses.
+        let is_loadable = cursor.at_word("RETURNS");
+        return Some(if is_loadable { Touched::Code } else { Touched::Routine(name) });
+    }
+    if cursor.word("PACKAGE") {
+        return Some(Touched::Code);
+    }
+    const HARMLESS: &[&str] = &["EVENT", "LOGFILE", "RESOURCE", "SERVER", "TABLESPACE"];
     cursor.any(HARMLESS).then_some(Touched::Nothing)
 }
 

@@ -7,8 +7,9 @@ mod set;
 mod tests;
 
 use crate::TableName;
+use crate::calls::Calls;
 use crate::ddl::{self, Touched};
-use crate::lex::Lexer;
+use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
 use crate::reads::Reads;
 use crate::statement::{Cursor, STATEMENTS_MAX, Statement};
@@ -38,6 +39,10 @@ pub struct Effects {
     pub fires: bool,
     /// What it may read. A view among these may run stored functions, which is for the caller to find out.
     pub reads: Reads,
+    /// The stored routines that it may run: what these do is the caller's to add.
+    pub calls: Calls,
+    /// It defines a routine: what others run by that name changes.
+    pub defines_routine: bool,
 }
 
 /// The tables a statement may write.
@@ -90,7 +95,7 @@ pub fn effects(text: &[u8], modes: Modes) -> Effects {
     let mut lexer = Lexer::new(text, modes);
     let mut all = Effects::none();
     let mut defines_views = false;
-    for _ in 0..STATEMENTS_MAX {
+    for count in 0..STATEMENTS_MAX {
         let Some(statement) = Statement::next(&mut lexer, text, modes) else { return all };
         let next = of_statement(&statement);
         // What a view is that came about in the same text cannot be found out before the text is sent.
@@ -98,6 +103,10 @@ pub fn effects(text: &[u8], modes: Modes) -> Effects {
             all.reads = Reads::Unknown;
         }
         defines_views |= ddl::may_define_view(statement.cursor());
+        // Nor can what a routine does; and a procedure may be what defines it.
+        if count > 0 && (all.may_run_routines() || next.may_run_routines()) {
+            return Effects::worst_of(text);
+        }
         all = all.and(next);
     }
     Effects::worst()
@@ -131,7 +140,8 @@ fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let mut effects = Effects { transaction: TransactionEffect::MayCommit, ..Effects::none() };
     let fast_but_far_reaching = cursor.at_word("RENAME");
-    match ddl::touched(cursor) {
+    let touched = ddl::touched(cursor);
+    match touched.clone() {
         // What a table reaches by foreign keys and triggers changes with these, so no table alone can stand for them.
         Touched::Tables(_) if statement.facts.references || fast_but_far_reaching => {
             effects.writes = Writes::Everything;
@@ -146,12 +156,13 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
             effects.transaction = TransactionEffect::None;
         }
         Touched::Schema(Some(schema)) => effects.writes = Writes::Schema(schema),
-        Touched::Nothing => {}
+        Touched::Nothing | Touched::Routine(_) | Touched::Code => {}
         Touched::Schema(None) | Touched::Trigger { .. } | Touched::Accounts | Touched::Everything => {
             effects.writes = Writes::Everything;
         }
     }
-    if statement.cut_short || statement.facts.unknown_call_in_query {
+    effects.defines_routine = matches!(touched, Touched::Routine(_) | Touched::Code);
+    if statement.cut_short || statement.facts.unknown_call_in_query && !effects.defines_routine {
         effects.writes = Writes::Everything;
     }
     // `CREATE TABLE … SELECT` fills a table.
@@ -174,6 +185,8 @@ impl Effects {
             moves: false,
             fires: false,
             reads: Reads::NOTHING,
+            calls: Calls::NOTHING,
+            defines_routine: false,
         }
     }
 
@@ -194,7 +207,22 @@ impl Effects {
             moves: true,
             fires: true,
             reads: Reads::Unknown,
+            calls: Calls::Unknown,
+            defines_routine: false,
         }
+    }
+
+    /// Of a text that may do anything, but names what it is about.
+    fn worst_of(text: &[u8]) -> Self {
+        Effects {
+            unlogged: control::names_log_bin(text),
+            sets_tracking: contains_ignoring_case(text, b"session_track_"),
+            ..Effects::worst()
+        }
+    }
+
+    fn may_run_routines(&self) -> bool {
+        !self.calls.is_nothing() || self.defines_routine
     }
 
     /// Of the same statement if what it reads or writes runs code of which nothing is known: a stored function behind a
@@ -207,6 +235,7 @@ impl Effects {
             session: true,
             fires: true,
             reads: Reads::NOTHING,
+            calls: Calls::NOTHING,
             ..self.clone()
         }
     }
@@ -236,6 +265,8 @@ impl Effects {
             moves: self.moves || next.moves,
             fires: self.fires || next.fires,
             reads: self.reads.and(next.reads),
+            calls: self.calls.and(next.calls),
+            defines_routine: self.defines_routine || next.defines_routine,
         }
     }
 }

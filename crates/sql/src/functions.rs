@@ -64,6 +64,11 @@ pub(crate) fn is_grammar(word: &[u8]) -> bool {
     crate::words::is_in(word, lists::GRAMMAR)
 }
 
+/// Whether a name that is in no list is a built-in function that writes: MariaDB's for sequences.
+pub(crate) fn writes(name: &[u8]) -> bool {
+    crate::words::is_in(name, &["LASTVAL", "NEXTVAL", "SETVAL"])
+}
+
 /// Whether a pure function is pure, and itself, with so many arguments: UNIX_TIMESTAMP() is the time, and MariaDB looks
 /// for a stored function POINT unless there are two.
 pub(crate) fn is_pure_with(name: &[u8], arguments: usize) -> bool {

@@ -23,6 +23,8 @@ mod scan;
 
 mod reads;
 
+mod calls;
+
 mod statement;
 
 mod ddl;
@@ -51,7 +53,8 @@ mod rows;
 
 pub use analysis::{Analysis, analyse, pure_expression, view_tables};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
-pub use body::{Body, body};
+pub use body::{Body, routine_body, trigger_body};
+pub use calls::{Call, Calls, RoutineKind};
 pub use effects::{Effects, Temporary, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};

@@ -1,7 +1,10 @@
 //! One pass over all tokens of a statement, however long, for what can stand anywhere in it.
 
+use crate::TableName;
+use crate::calls::{Call, Calls, RoutineKind};
 use crate::functions::{self, Class};
 use crate::modes::{Flavor, Modes};
+use crate::statement::unquote_name;
 use crate::token::{Kind, Token};
 use crate::words::is_in;
 
@@ -31,6 +34,7 @@ pub(crate) struct Facts {
 /// Words before a name that make a parenthesis behind the name something else than a call.
 const NAME_FOLLOWS: &[&str] = &[
     "AS",
+    "CALL",
     "DELAYED",
     "HIGH_PRIORITY",
     "IGNORE",
@@ -52,6 +56,7 @@ pub(crate) struct Scan<'a> {
     text: &'a [u8],
     modes: Modes,
     facts: Facts,
+    calls: Calls,
     in_query: bool,
     before: Option<Token>,
     chain: Chain,
@@ -62,24 +67,38 @@ pub(crate) struct Scan<'a> {
 struct Chain {
     /// What stood before it.
     before: Option<Token>,
+    first: Option<Token>,
     parts: usize,
 }
 
 impl<'a> Scan<'a> {
     pub fn new(text: &'a [u8], modes: Modes) -> Self {
         let chain = Chain::default();
-        Scan { text, modes, facts: Facts::default(), in_query: false, before: None, chain }
+        Scan {
+            text,
+            modes,
+            facts: Facts::default(),
+            calls: Calls::NOTHING,
+            in_query: false,
+            before: None,
+            chain,
+        }
     }
 
     pub fn facts(&self) -> Facts {
         self.facts
     }
 
+    /// The functions that may be stored ones.
+    pub fn calls(self) -> Calls {
+        self.calls
+    }
+
     /// Takes the next token.
     pub fn see(&mut self, token: Token) {
         match token.kind {
             Kind::Word => self.word(token),
-            Kind::Name => self.extend_chain(),
+            Kind::Name => self.extend_chain(token),
             Kind::At => self.facts.changes_session |= self.is_before(&["INTO"]),
             Kind::Op if token.of(self.text) == b":=" => self.facts.changes_session = true,
             Kind::Punct(b'(') => self.parenthesis(token),
@@ -94,20 +113,20 @@ impl<'a> Scan<'a> {
         self.before.is_some_and(|token| token.kind == Kind::Word && is_in(token.of(self.text), words))
     }
 
-    fn extend_chain(&mut self) {
+    fn extend_chain(&mut self, token: Token) {
         if self.before.is_some_and(|token| token.is(b'.')) && self.chain.parts > 0 {
             self.chain.parts += 1;
         } else {
-            self.chain = Chain { before: self.before, parts: 1 };
+            self.chain = Chain { before: self.before, first: Some(token), parts: 1 };
         }
     }
 
     fn word(&mut self, token: Token) {
-        self.extend_chain();
+        self.extend_chain(token);
         let word = token.of(self.text);
         let sequence = self.modes.flavor == Flavor::MariaDb && self.is_before(&["VALUE"]);
         if sequence && token.is_word(self.text, "FOR") {
-            self.unknown_call(); // NEXT VALUE FOR advances a sequence.
+            self.unknown_call(None); // NEXT VALUE FOR advances a sequence.
         }
         self.in_query |= is_in(word, &["SELECT", "VALUES", "WITH"]) && self.before.is_some();
         self.facts.references |= is_in(word, &["REFERENCES"]);
@@ -125,9 +144,14 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn unknown_call(&mut self) {
+    /// A call of what may be a stored function of this name, or of what has none.
+    fn unknown_call(&mut self, name: Option<TableName>) {
         self.facts.unknown_call = true;
         self.facts.unknown_call_in_query |= self.in_query;
+        match name {
+            Some(name) => self.calls.push(Call { kind: RoutineKind::Function, name }),
+            None => self.calls = Calls::Unknown,
+        }
     }
 
     /// A parenthesis: a call, if a name stands before it that can be a function's.
@@ -139,14 +163,29 @@ impl<'a> Scan<'a> {
             return;
         }
         if self.chain.parts > 1 || name.kind == Kind::Name {
-            return self.unknown_call();
+            return self.unknown_call(self.called(name));
         }
         let word = name.of(self.text);
         match functions::class(word, name.end != token.start, self.modes) {
-            Class::Unknown if !functions::is_grammar(word) => self.unknown_call(),
+            Class::Unknown if functions::is_grammar(word) => {}
+            Class::Unknown if functions::writes(word) => self.unknown_call(None),
+            Class::Unknown => self.unknown_call(self.called(name)),
             Class::LastStatement => self.facts.reads_last_statement = true,
             Class::Session => self.facts.changes_session = true,
             _ => {}
+        }
+    }
+
+    /// The chain as a function's name, of which this is the last part: what it means beyond ASCII depends on the client's
+    /// character set, and names of three parts are no function's that is known here.
+    fn called(&self, last: Token) -> Option<TableName> {
+        let part = |token: Token| {
+            unquote_name(token.kind, token.of(self.text)).filter(|name| name.is_ascii() && !name.is_empty())
+        };
+        match self.chain.parts {
+            1 => Some(TableName::bare(part(last)?)),
+            2 => Some(TableName::of(part(self.chain.first?)?, part(last)?)),
+            _ => None,
         }
     }
 

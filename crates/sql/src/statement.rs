@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::TableName;
 use crate::analysis::is_reserved;
+use crate::calls::Calls;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reads::{ReadScan, Reads};
@@ -23,6 +24,8 @@ pub(crate) struct Statement<'a> {
     /// The head is not the whole statement.
     pub cut_short: bool,
     pub facts: Facts,
+    /// The functions that it may call and that may be stored ones.
+    pub calls: Calls,
     /// The tables and views that it may read, wherever they stand in it.
     pub reads: Reads,
 }
@@ -52,7 +55,8 @@ impl<'a> Statement<'a> {
         if head.is_empty() {
             return None;
         }
-        Some(Statement { text, modes, head, cut_short, facts: scan.facts(), reads: reads.reads() })
+        let (facts, reads) = (scan.facts(), reads.reads());
+        Some(Statement { text, modes, head, cut_short, facts, calls: scan.calls(), reads })
     }
 
     pub fn cursor(&self) -> Cursor<'_> {

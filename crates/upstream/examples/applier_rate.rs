@@ -12,7 +12,7 @@ use freshet_protocol::binlog::{Decoder, Flavor};
 use freshet_sql::{Condition, Datum, Flavor as SqlFlavor};
 use freshet_upstream::ColumnInfo;
 use freshet_upstream::applier::{Applier, Definitions, Reading};
-use freshet_upstream::catalog::{Changed, Name, TableInfo, TableKind, Triggers};
+use freshet_upstream::catalog::{Changed, Code, Name, TableInfo, TableKind};
 use freshet_upstream::rows::{KeyType, WatchSpec, Watches};
 use freshet_upstream::timeline::Timeline;
 
@@ -64,7 +64,8 @@ fn table() -> TableInfo {
         has_triggers: false,
         writes_elsewhere: false,
         may_be_merged: false,
-        triggers: Some(Triggers::default()),
+        triggers: Some(Code::default()),
+        reading: Some(Code::default()),
         columns: [
             column("id", int.clone()),
             column("k", int),

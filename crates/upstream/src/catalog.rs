@@ -12,6 +12,7 @@
 //! stamp or its call refuses the reading. A change that the reading has seen before the stream
 //! tells of it will still be told of, and then drops what was kept; until then the definition is
 //! newer than what the applier knows, which is what a query that is sent now meets as well.
+//! *What a routine does* is settled in the same way: its changes are stamped under a name of its own.
 //!
 //! *The foreign keys* are used the other way round: the applier asks what a change in the past
 //! could reach, so keys that are too new may lack one that was there at the time. They count only
@@ -21,6 +22,7 @@
 //! could reach those.
 
 mod closure;
+mod code;
 mod foreign_keys;
 mod generated;
 mod load;
@@ -32,16 +34,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Freshness, Position};
+use freshet_sql::RoutineKind;
 
 use crate::error::Error;
 use crate::server::ServerInfo;
 use closure::Reach;
 
+pub(crate) use code::routine_name;
+pub use code::{Code, Routine};
 pub use foreign_keys::{ForeignKey, ForeignKeys};
 pub use load::Locate;
 pub use rules::of_merged_tables;
 pub(crate) use rules::table_refusal;
-pub use table_info::{ColumnInfo, Name, TableInfo, TableKind, Triggers};
+pub use table_info::{ColumnInfo, Name, TableInfo, TableKind};
 
 /// More tables than this are not remembered at once: then all are forgotten and read anew when
 /// they are asked for. At some 1 KiB each that is 100 MiB.
@@ -73,6 +78,8 @@ impl From<Error> for CatalogError {
 pub enum Changed<'a> {
     /// These tables and views, under the names they had and have.
     Tables(&'a [Name]),
+    /// A procedure or a function, which no foreign key concerns.
+    Routine,
     /// Whatever is in this schema.
     Schema(&'a str),
     /// Anything.
@@ -97,6 +104,7 @@ struct State {
     /// Whether names are compared without regard to case.
     fold: bool,
     tables: HashMap<Name, Arc<TableInfo>>,
+    routines: HashMap<(RoutineKind, Name), Arc<Routine>>,
     reach: Reach,
     /// What was published as applied when the last change was told of: the change lies right above it.
     changed_above: Option<Position>,
@@ -141,6 +149,12 @@ impl Catalog {
         state.tables.get(&state.name(schema, name)).cloned()
     }
 
+    /// What is known of a routine without asking the server.
+    pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
+        let state = self.state();
+        state.routines.get(&(kind, routine_name(&state.name(schema, name)))).cloned()
+    }
+
     /// Says that definitions changed. To be called by the applier after it has stamped the change
     /// and before it publishes the change's position as applied.
     ///
@@ -152,13 +166,16 @@ impl Catalog {
         }
         let mut state = self.state();
         state.version += 1;
-        state.changed_above = Some(self.freshness.applied());
-        let dropped = std::mem::take(&mut state.tables);
+        if what != Changed::Routine {
+            state.changed_above = Some(self.freshness.applied());
+        }
+        let dropped = (std::mem::take(&mut state.tables), std::mem::take(&mut state.routines));
         match what {
             Changed::Tables(names) => {
                 let names: Vec<Name> = names.iter().map(|(schema, name)| state.name(schema, name)).collect();
                 state.reach.tables_changed(names);
             }
+            Changed::Routine => {}
             Changed::Schema(_) | Changed::Everything => state.reach.anything_changed(),
         }
         drop(state);

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::thread;
 
 use freshet_cache::{Fence, Freshness};
+use freshet_sql::RoutineKind;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::catalog::{CatalogError, TableInfo};
+use crate::catalog::{CatalogError, Routine, TableInfo};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
@@ -131,6 +132,31 @@ impl Upstream {
     #[must_use]
     pub fn known_table(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
         self.shared.catalog.known(schema, name)
+    }
+
+    /// What is known of a procedure or function, read from the server if need be.
+    ///
+    /// # Errors
+    /// When it cannot be read, or changes while it is read.
+    pub async fn routine(
+        &self,
+        kind: RoutineKind,
+        schema: &str,
+        name: &str,
+    ) -> Result<Arc<Routine>, CatalogError> {
+        if let Some(known) = self.known_routine(kind, schema, name) {
+            return Ok(known);
+        }
+        let (reply, answer) = oneshot::channel();
+        let ask = Ask::Routine((kind, (schema.to_owned(), name.to_owned())), reply);
+        self.asks.send(ask).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
+    /// What is known of a procedure or function, from memory.
+    #[must_use]
+    pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
+        self.shared.catalog.known_routine(kind, schema, name)
     }
 
     /// The watches on rows.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{MARIADB, MYSQL, account, connect, run, with_server};
 use freshet_cache::{Freshness, Position};
-use freshet_sql::TableName;
-use freshet_upstream::catalog::{Changed, ForeignKeys, Name, Triggers};
+use freshet_sql::{RoutineKind, TableName};
+use freshet_upstream::catalog::{Changed, Code, ForeignKeys, Name, Routine};
 use freshet_upstream::{Catalog, CatalogError, Config, Connection, ServerInfo, TableInfo, TableKind};
 
 struct Bench {
@@ -45,6 +45,18 @@ impl Bench {
 
     async fn table(&mut self, name: &str) -> Arc<TableInfo> {
         self.load("up_cat", name).await.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    async fn load_routine(&mut self, kind: RoutineKind, name: &str) -> Result<Arc<Routine>, CatalogError> {
+        let (schema, name) = name.split_once('.').unwrap();
+        let name = (schema.to_owned(), name.to_owned());
+        self.catalog.load_routine(&mut self.connection, &self.server, kind, &name).await
+    }
+
+    /// What it does, if that is known.
+    async fn routine(&mut self, kind: RoutineKind, name: &str) -> Option<Code> {
+        let routine = self.load_routine(kind, name).await;
+        routine.unwrap_or_else(|error| panic!("{name}: {error}")).code.clone()
     }
 
     async fn refusal(&mut self, name: &str) -> String {
@@ -124,11 +136,9 @@ async fn tables_and_views(config: Config) {
 
 /// What triggers write, however far that leads; and which of them are not understood.
 async fn triggers(bench: &mut Bench, p: &TableInfo) {
-    assert!(!p.has_triggers && p.triggers == Some(Triggers::default()));
+    assert!(!p.has_triggers && p.triggers == Some(Code::default()));
     let harmless = bench.table("trig").await;
-    assert!(
-        !harmless.has_triggers && harmless.triggers == Some(Triggers { any: true, ..Triggers::default() })
-    );
+    assert!(!harmless.has_triggers && harmless.triggers == Some(Code { any: true, ..Code::default() }));
     let writes = bench.table("trig_audit").await.triggers.clone().unwrap();
     // The log, its own trigger's table, which leads back, and what hangs on that by foreign keys.
     let expected = [("up_cat", "m"), ("up_cat", "p"), ("up_cat", "trig_audit"), ("up_cat", "trig_log")]
@@ -250,6 +260,115 @@ fn mariadb_while_it_changes() {
 #[test]
 fn mysql_while_it_changes() {
     with_server(MYSQL, while_it_changes);
+}
+
+const ROUTINES: &[&str] = &[
+    "DROP DATABASE IF EXISTS up_run",
+    "DROP DATABASE IF EXISTS up_run2",
+    "CREATE DATABASE up_run",
+    "CREATE DATABASE up_run2",
+    "SET GLOBAL log_bin_trust_function_creators = 1",
+    "USE up_run",
+    "CREATE TABLE a (id INT PRIMARY KEY)",
+    "CREATE TABLE b (id INT PRIMARY KEY)",
+    "CREATE TABLE c (id INT, FOREIGN KEY (id) REFERENCES b (id) ON DELETE CASCADE)",
+    "CREATE TABLE up_run2.a (id INT)",
+    "CREATE TRIGGER ta AFTER INSERT ON a FOR EACH ROW CALL up_run.deletes('it''s', 'x')",
+    "CREATE PROCEDURE deletes(x VARCHAR(9), y VARCHAR(9)) BEGIN START TRANSACTION; DELETE FROM b; COMMIT; END",
+    "CREATE PROCEDURE chain() BEGIN IF f(1) THEN INSERT INTO up_run.a VALUES (1); END IF; SET @x = 1; END",
+    "CREATE FUNCTION f(x INT) RETURNS INT READS SQL DATA RETURN (SELECT MAX(id) + x FROM a)",
+    "CREATE FUNCTION g() RETURNS INT BEGIN INSERT INTO b VALUES (1); RETURN 1; END",
+    "CREATE PROCEDURE up_run2.f() INSERT INTO a VALUES (1)",
+    "CREATE PROCEDURE round(n INT) IF n > 0 THEN CALL around(n); END IF",
+    "CREATE PROCEDURE around(n INT) CALL ROUND(n - 1)",
+    "CREATE PROCEDURE hides() CREATE TEMPORARY TABLE a SELECT 1 AS id",
+    "CREATE PROCEDURE leads() BEGIN SELECT 'a''b'; CALL Hides(); SELECT 'c''d'; END",
+    "CREATE PROCEDURE lost() CALL up_run.nowhere()",
+    "CREATE VIEW v AS SELECT g() AS x",
+    "CREATE VIEW w AS SELECT RAND() AS r, x FROM v",
+    "CREATE PROCEDURE looks() SELECT x FROM w",
+    "SET sql_mode = 'NO_BACKSLASH_ESCAPES'",
+    "CREATE PROCEDURE moded() SELECT 1",
+    "SET sql_mode = DEFAULT",
+];
+
+/// What routines write, followed from one to the next; and which of them are not understood.
+async fn routines(config: Config) {
+    use RoutineKind::{Function, Procedure};
+    let mut admin = connect(&config).await;
+    run(&mut admin, ROUTINES).await;
+    let mut bench = Bench::new(&config).await;
+    let understood: &[(RoutineKind, &str, &[&str], bool, bool)] = &[
+        (Procedure, "up_run.deletes", &["up_run.b", "up_run.c"], false, true),
+        (Procedure, "up_run.CHAIN", &["up_run.a", "up_run.b", "up_run.c"], true, true),
+        (Function, "up_run.f", &[], false, false),
+        (Procedure, "up_run2.f", &["up_run2.a"], false, false),
+        (Procedure, "up_run.around", &[], false, false),
+        (Procedure, "up_run.looks", &["up_run.b", "up_run.c"], false, false),
+    ];
+    for (kind, routine, writes, session, commits) in understood {
+        let code = bench.routine(*kind, routine).await.unwrap_or_else(|| panic!("{routine}"));
+        let found: Vec<String> =
+            code.writes.iter().map(|(schema, name)| format!("{schema}.{name}")).collect();
+        assert_eq!(found, *writes, "{routine}");
+        assert_eq!((code.session, code.commits), (*session, *commits), "{routine}");
+    }
+    for routine in ["hides", "leads", "lost", "moded", "nowhere"] {
+        assert_eq!(bench.routine(Procedure, &format!("up_run.{routine}")).await, None, "{routine}");
+    }
+    assert_eq!(bench.routine(Procedure, "up_run.g").await, None, "it is a function");
+    let w = bench.load("up_run", "w").await.unwrap();
+    assert!(!w.runs_unknown_code && w.runs_any_code() && w.cacheable.is_err());
+    assert_eq!(w.reading.clone().unwrap().writes, [name("up_run", "b"), name("up_run", "c")]);
+
+    // It is kept until any definition changes, and refused if one may have changed while it was read.
+    assert!(bench.catalog.known_routine(Procedure, "up_run", "DELETES").is_some());
+    let changed = bench.freshness.table("up_run", "deletes()").definition;
+    bench.freshness.stamp(changed, Position::new(11));
+    bench.catalog.changed(Changed::Routine);
+    assert!(bench.catalog.known_routine(Procedure, "up_run", "deletes").is_none());
+    for routine in ["deletes", "chain"] {
+        let refused = bench.load_routine(Procedure, &format!("up_run.{routine}")).await;
+        assert!(matches!(refused, Err(CatalogError::Unsettled)), "{routine}");
+    }
+    assert!(bench.load_routine(Procedure, "up_run2.f").await.is_ok());
+    bench.freshness.publish_applied(Position::new(11));
+    bench.freshness.publish_visible(Position::new(11));
+    assert!(bench.routine(Procedure, "up_run.chain").await.is_some());
+
+    routines_unseen(&config, &mut admin).await;
+}
+
+/// By an account that may run them but not see them.
+async fn routines_unseen(config: &Config, admin: &mut Connection) {
+    run(
+        admin,
+        &[
+            "DROP USER IF EXISTS up_run",
+            "CREATE USER up_run IDENTIFIED BY 'pw'",
+            "GRANT SELECT, TRIGGER, SHOW VIEW, EXECUTE ON up_run.* TO up_run",
+            "GRANT REPLICATION CLIENT, REPLICATION SLAVE, PROCESS ON *.* TO up_run",
+        ],
+    )
+    .await;
+    let mut blind = Bench::new(&account(config, "up_run", "pw")).await;
+    assert_eq!(blind.routine(RoutineKind::Procedure, "up_run.deletes").await, None);
+    assert!(blind.load("up_run", "w").await.unwrap().runs_unknown_code);
+    run(admin, &["GRANT SELECT, SHOW VIEW ON *.* TO up_run"]).await;
+    let mut seeing = Bench::new(&account(config, "up_run", "pw")).await;
+    assert!(seeing.routine(RoutineKind::Procedure, "up_run.deletes").await.is_some());
+    assert!(!seeing.load("up_run", "w").await.unwrap().runs_unknown_code);
+    run(admin, &["DROP USER up_run"]).await;
+}
+
+#[test]
+fn mariadb_routines() {
+    with_server(MARIADB, routines);
+}
+
+#[test]
+fn mysql_routines() {
+    with_server(MYSQL, routines);
 }
 
 /// An account that sees little: what it cannot see is not cached.

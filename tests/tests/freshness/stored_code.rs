@@ -6,7 +6,7 @@
 use std::thread;
 use std::time::Duration;
 
-use freshet_tests::cached::{Counted, answer, connect, fresh_schema, run};
+use freshet_tests::cached::{Counted, answer, await_asleep, connect, fresh_schema, run};
 use freshet_tests::{Flavor, Freshet, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -49,7 +49,7 @@ fn is_fenced(freshet: &Freshet, schema: &str, change: &[&str]) {
         let writing = scope.spawn(|| {
             run(&mut writer, &[last]);
         });
-        thread::sleep(WRITTEN);
+        await_asleep(freshet.target(), schema);
         assert!(!writing.is_finished(), "{what}: the function is still asleep");
         if freshet.is_there() {
             assert_eq!(counted.hits_of(&mut reader, ONE, 1), 0, "{what}: not while it runs");

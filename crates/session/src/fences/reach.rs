@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_cache::{Dep, Freshness};
-use freshet_sql::{Effects, Reads, TableName, Writes};
-use freshet_upstream::catalog::TableKind;
+use freshet_sql::{Call, Calls, Effects, Reads, RoutineKind, TableName, Writes};
+use freshet_upstream::catalog::{Code, Routine, TableKind};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::upstream::Upstream;
 use freshet_upstream::{CatalogError, TableInfo};
@@ -34,18 +34,46 @@ pub(crate) struct Reach {
     pub(crate) at_once: bool,
     /// It runs triggers or functions, of which nothing is known here, or may do so.
     pub(crate) runs_unknown_code: bool,
-    /// It runs triggers that may set variables of the session.
+    /// It runs code that may set variables of the session.
     pub(crate) sets_variables: bool,
-    /// It runs such if one of these does, which cannot be told now.
-    pub(crate) unproven: Vec<TableName>,
+    /// It runs code that is understood.
+    pub(crate) runs_code: bool,
+    /// It runs routines that are understood.
+    pub(crate) runs_routines: bool,
+    /// It runs code that may commit on its own.
+    pub(crate) commits: bool,
+    /// It runs code of which nothing is known if one of these does, which cannot be told now.
+    pub(crate) unproven: Vec<Doubt>,
     /// The version of the catalog that was read before any of this was told.
     pub(crate) told_at: u64,
 }
 
+/// What a statement has used and of which it could not be told whether that runs code of which nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    Table(TableName),
+    Routine(Call),
+}
+
+/// Everything that a statement with these effects uses.
+pub(crate) fn used(effects: &Effects) -> Vec<Doubt> {
+    let mut used = Vec::new();
+    if let Writes::Tables(tables) = &effects.writes {
+        used.extend(tables.iter().cloned().map(Doubt::Table));
+    }
+    if let Reads::Tables(tables) = &effects.reads {
+        used.extend(tables.iter().cloned().map(Doubt::Table));
+    }
+    if let Calls::Named(calls) = &effects.calls {
+        used.extend(calls.iter().cloned().map(Doubt::Routine));
+    }
+    used
+}
+
 impl Reach {
-    /// Whether it changes nothing.
+    /// Whether it changes nothing and runs nothing that could become something else.
     pub(crate) fn is_empty(&self) -> bool {
-        self.deps.is_empty() && self.write.is_none()
+        self.deps.is_empty() && self.write.is_none() && !self.runs_routines
     }
 
     /// Adds everything.
@@ -77,6 +105,9 @@ pub(crate) async fn reach(
     sources: Sources<'_>,
 ) -> Reach {
     let mut reach = Reach { told_at: sources.upstream.catalog_version(), ..Reach::default() };
+    if effects.defines_routine {
+        reach.deps.push(Dep::DEFINITIONS);
+    }
     match &effects.writes {
         Writes::Nothing => {}
         Writes::Everything => reach.run_unknown_code(),
@@ -95,6 +126,7 @@ pub(crate) async fn reach(
         }
     }
     add_read(&mut reach, &effects.reads, sources).await;
+    add_calls(&mut reach, &effects.calls, sources).await;
     reach
 }
 
@@ -112,7 +144,7 @@ async fn add_written(
 ) {
     let Some(schema) = &table.schema else { return reach.run_unknown_code() };
     let Some(info) = settled(schema, &table.name, sources).await else {
-        reach.unproven.push(table.clone());
+        reach.unproven.push(Doubt::Table(table.clone()));
         return reach.widen();
     };
     if fires && info.has_triggers || info.runs_unknown_code {
@@ -123,7 +155,7 @@ async fn add_written(
     }
     reach.at_once |= !is_transactional(&info.engine);
     if fires {
-        add_triggers(reach, &info, sources);
+        info.triggers.iter().for_each(|code| add_code(reach, code, sources));
     }
     // A trigger may give a row other values than the statement does.
     let fires_any = fires && info.triggers.as_ref().is_none_or(|triggers| triggers.any);
@@ -138,23 +170,56 @@ async fn add_written(
     reach.deps.extend(reached.map(|(schema, name)| sources.freshness.table(schema, name).definition));
 }
 
-/// Adds what its triggers do, which are understood.
-fn add_triggers(reach: &mut Reach, info: &TableInfo, sources: Sources<'_>) {
-    let Some(triggers) = &info.triggers else { return };
-    reach.at_once |= !triggers.engines.iter().all(|engine| is_transactional(engine));
-    let tables =
-        triggers.writes.iter().map(|(schema, name)| sources.freshness.table(schema, name).definition);
+/// Adds what code does that is understood.
+fn add_code(reach: &mut Reach, code: &Code, sources: Sources<'_>) {
+    if reach.runs_unknown_code {
+        return;
+    }
+    reach.runs_code |= code.any;
+    reach.at_once |= !code.engines.iter().all(|engine| is_transactional(engine));
+    let tables = code.writes.iter().map(|(schema, name)| sources.freshness.table(schema, name).definition);
     reach.deps.extend(tables);
-    reach.sets_variables |= triggers.session;
+    reach.sets_variables |= code.session;
+    reach.commits |= code.commits;
+}
+
+/// Adds what routines do. A procedure may do more than any other statement: commit.
+async fn add_calls(reach: &mut Reach, calls: &Calls, sources: Sources<'_>) {
+    let Calls::Named(calls) = calls else {
+        reach.commits = true;
+        return reach.run_unknown_code();
+    };
+    for call in calls {
+        match settled_routine(call, sources).await.as_deref() {
+            Some(Routine { code: Some(code) }) => {
+                reach.runs_routines = true;
+                add_code(reach, code, sources);
+            }
+            Some(Routine { code: None }) => {
+                reach.commits |= call.kind == RoutineKind::Procedure;
+                reach.run_unknown_code();
+            }
+            None => {
+                reach.commits |= call.kind == RoutineKind::Procedure;
+                reach.unproven.push(Doubt::Routine(call.clone()));
+                reach.widen();
+            }
+        }
+    }
 }
 
 /// Adds what reading does: a view may call stored functions, and nothing in the statement's own text says so.
 async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
     match reading(reads, sources).await {
         Reading::Plain => {}
+        Reading::Runs(views) => {
+            reach.runs_routines = true;
+            let code = views.iter().filter_map(|view| view.reading.as_ref());
+            code.for_each(|code| add_code(reach, code, sources));
+        }
         Reading::RunsUnknownCode => reach.run_unknown_code(),
         Reading::NotKnownNow(tables) => {
-            reach.unproven.extend(tables);
+            reach.unproven.extend(tables.into_iter().map(Doubt::Table));
             reach.widen();
         }
     }
@@ -165,6 +230,8 @@ async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
 pub(crate) enum Reading {
     /// It reads.
     Plain,
+    /// It runs what these views run, which is understood.
+    Runs(Vec<Arc<TableInfo>>),
     /// It runs code of which nothing is known here, or may do so.
     RunsUnknownCode,
     /// It does so if one of these does, which cannot be told now: their definitions are being changed, or there is
@@ -176,6 +243,7 @@ pub(crate) enum Reading {
 pub(crate) async fn reading(reads: &Reads, sources: Sources<'_>) -> Reading {
     let Reads::Tables(tables) = reads else { return Reading::RunsUnknownCode };
     let mut not_known = Vec::new();
+    let mut running = Vec::new();
     for table in tables {
         let Some(schema) = &table.schema else { return Reading::RunsUnknownCode };
         if VIEWLESS.iter().any(|viewless| viewless.eq_ignore_ascii_case(schema)) {
@@ -183,23 +251,46 @@ pub(crate) async fn reading(reads: &Reads, sources: Sources<'_>) -> Reading {
         }
         match settled(schema, &table.name, sources).await {
             Some(info) if info.runs_unknown_code => return Reading::RunsUnknownCode,
+            Some(info) if info.runs_any_code() => running.push(info),
             Some(_) => {}
             None => not_known.push(table.clone()),
         }
     }
-    if not_known.is_empty() { Reading::Plain } else { Reading::NotKnownNow(not_known) }
+    match (not_known.is_empty(), running.is_empty()) {
+        (false, _) => Reading::NotKnownNow(not_known),
+        (true, false) => Reading::Runs(running),
+        (true, true) => Reading::Plain,
+    }
 }
 
 /// What is known of a table, after a little patience if it is just being changed. While the stream is not live nothing is
 /// answered from memory, and nobody is kept waiting.
 pub(crate) async fn settled(schema: &str, name: &str, sources: Sources<'_>) -> Option<Arc<TableInfo>> {
-    let Sources { freshness, upstream } = sources;
+    let upstream = sources.upstream;
+    patiently(sources, || upstream.known_table(schema, name), async || upstream.table(schema, name).await)
+        .await
+}
+
+/// The same of a routine, which is named in full.
+pub(crate) async fn settled_routine(call: &Call, sources: Sources<'_>) -> Option<Arc<Routine>> {
+    let (kind, name) = (call.kind, &call.name.name);
+    let schema = call.name.schema.as_deref()?;
+    let upstream = sources.upstream;
+    // While the stream is not live, it may have become another.
+    patiently(sources, || None, async || upstream.routine(kind, schema, name).await).await
+}
+
+async fn patiently<T>(
+    Sources { freshness, upstream }: Sources<'_>,
+    known: impl Fn() -> Option<T>,
+    ask: impl AsyncFn() -> Result<T, CatalogError>,
+) -> Option<T> {
     if !freshness.is_live(now_ms()) {
-        return upstream.known_table(schema, name);
+        return known();
     }
     for _ in 0..SETTLING_TRIES {
-        match upstream.table(schema, name).await {
-            Ok(info) => return Some(info),
+        match ask().await {
+            Ok(found) => return Some(found),
             Err(CatalogError::Failed(_)) => return None,
             Err(CatalogError::Unsettled) => upstream.ask_probe(),
         }

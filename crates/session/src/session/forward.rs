@@ -1,6 +1,7 @@
 //! One command to the server and its answer back.
 
 use bytes::BytesMut;
+use freshet_cache::Dep;
 use freshet_protocol::{Command, put_packet};
 use freshet_sql::{Effects, Flavor, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
@@ -9,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::state::TemporaryTables;
 use super::{Flow, Session};
 use crate::environment::{Known, is_plain_set};
-use crate::fences::{self, InFlight, Reach, Sources};
+use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
 use crate::rows::Write;
 use crate::shared::Counters;
@@ -93,7 +94,13 @@ impl Session {
     async fn raise(&mut self, effects: &Effects, write: Option<Write>) -> Option<InFlight> {
         self.state.runs_unknown_code = false;
         self.state.fires_setters = false;
-        let touches_nothing = effects.writes == Writes::Nothing && effects.reads.is_nothing();
+        self.state.runs_routines = false;
+        self.state.may_commit = false;
+        self.state.ran_by = None;
+        let touches_nothing = effects.writes == Writes::Nothing
+            && effects.reads.is_nothing()
+            && effects.calls.is_nothing()
+            && !effects.defines_routine;
         if touches_nothing && self.state.pending.is_empty() {
             return None;
         }
@@ -102,6 +109,9 @@ impl Session {
         let mut reach = self.reach(effects, write).await;
         self.state.runs_unknown_code = reach.runs_unknown_code;
         self.state.fires_setters = reach.sets_variables;
+        self.state.runs_routines = reach.runs_routines;
+        self.state.may_commit = reach.commits;
+        self.state.ran_by = reach.runs_code.then_some(reach.told_at);
         self.state.doubts(std::mem::take(&mut reach.unproven));
         let transacting = self.state.surely_transacts();
         let thread = self.thread();
@@ -132,18 +142,33 @@ impl Session {
         fences::reach(effects, write, |schema, name| temporary.surely_shadow(schema, name), sources).await
     }
 
-    /// Looks again at tables whose definitions could not be told when a statement used them: if one of them runs code,
-    /// that statement may have made temporary tables.
+    /// Looks again at what could not be told of when a statement used it: if that runs code of which nothing is known, the
+    /// statement may have made temporary tables. While a definition is under way, it is too early to look.
     pub(crate) async fn resolve_doubts(&mut self) {
-        for table in std::mem::take(&mut self.state.unproven) {
-            let sources = Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream };
-            let schema = table.schema.as_deref().unwrap_or_default();
-            match fences::settled(schema, &table.name, sources).await {
-                Some(info) if info.runs_unknown_code || info.has_triggers => {
-                    self.state.temporary = TemporaryTables::Unknown;
-                }
-                Some(_) => {}
-                None => self.state.unproven.push(table),
+        if self.state.unproven.is_empty() || self.shared.freshness().is_fenced(Dep::DEFINITIONS) {
+            return;
+        }
+        for doubt in std::mem::take(&mut self.state.unproven) {
+            match self.is_plain(&doubt).await {
+                Some(true) => {}
+                Some(false) => self.state.temporary = TemporaryTables::Unknown,
+                None => self.state.unproven.push(doubt),
+            }
+        }
+    }
+
+    /// Whether all code that this runs is understood; `None` if that cannot be told.
+    async fn is_plain(&self, doubt: &Doubt) -> Option<bool> {
+        let sources = Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream };
+        match doubt {
+            Doubt::Table(table) => {
+                let schema = table.schema.as_deref().unwrap_or_default();
+                let info = fences::settled(schema, &table.name, sources).await?;
+                Some(!info.runs_unknown_code && !info.has_triggers)
+            }
+            Doubt::Routine(call) => {
+                let routine = fences::settled_routine(call, sources).await?;
+                Some(routine.code.is_some())
             }
         }
     }
@@ -205,8 +230,19 @@ impl Session {
         self.refresh_key();
     }
 
+    /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
+    /// come to its end since. One through us has been since before it was sent.
+    fn ran_other_code(&self) -> bool {
+        let is_newer = |version| version != self.shared.upstream.catalog_version();
+        let is_fenced = || self.shared.freshness().is_fenced(Dep::DEFINITIONS);
+        self.state.ran_by.is_some_and(|version| is_newer(version) || is_fenced())
+    }
+
     /// What a statement that ran may have changed of the session.
     fn changed(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed) {
+        if self.ran_other_code() {
+            self.state.doubts(fences::used(effects));
+        }
         self.state.ran(effects, relayed.error.is_none());
         if !self.state.unproven.is_empty() {
             self.state.environment = Known::Unknown;
@@ -214,7 +250,10 @@ impl Session {
         if self.state.fires_setters {
             self.state.environment = Known::Unknown;
         }
-        let explained = effects.session || effects.temporary != Temporary::None || self.state.fires_setters;
+        // Running a routine of another schema moves the session there and back.
+        let moved = self.state.runs_routines && relayed.schema.is_some();
+        let explained =
+            effects.session || effects.temporary != Temporary::None || self.state.fires_setters || moved;
         if self.state.runs_unknown_code || relayed.state_changed && !explained {
             // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
             // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.

@@ -9,7 +9,7 @@ use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
 
 use super::prepared::Prepared;
 use crate::environment::Known;
-use crate::fences::Pending;
+use crate::fences::{Doubt, Pending};
 use crate::shared::Wlock;
 use crate::variables::{Locals, Warning};
 
@@ -149,11 +149,17 @@ pub(crate) struct State {
     pub(crate) tells_all: bool,
     /// The statement under way runs code of which nothing is known here.
     pub(crate) runs_unknown_code: bool,
-    /// The statement under way runs triggers that set variables, and are known to make no temporary tables.
+    /// The statement under way runs code that sets variables, and is known to make no temporary tables.
     pub(crate) fires_setters: bool,
-    /// Tables and views that statements have used, and of which it could not be told whether they run code: if they do,
+    /// The statement under way runs code that is understood: by this version of the catalog.
+    pub(crate) ran_by: Option<u64>,
+    /// The statement under way runs routines that may begin and end transactions, or may do so.
+    pub(crate) may_commit: bool,
+    /// The statement under way runs routines, all of which are understood.
+    pub(crate) runs_routines: bool,
+    /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
-    pub(crate) unproven: Vec<TableName>,
+    pub(crate) unproven: Vec<Doubt>,
     /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
@@ -194,6 +200,9 @@ impl State {
             tells_all: false,
             runs_unknown_code: false,
             fires_setters: false,
+            runs_routines: false,
+            may_commit: false,
+            ran_by: None,
             unproven: Vec::new(),
             unlogged: false,
             pending: Pending::default(),
@@ -229,7 +238,8 @@ impl State {
     pub(crate) fn answered(&mut self, effects: &Effects, status: Option<StatusFlags>, failed: bool) {
         let may_move = !self.autocommits()
             || effects.transaction != TransactionEffect::None
-            || effects.writes == Writes::Everything;
+            || effects.writes == Writes::Everything
+            || self.may_commit;
         self.status = status.unwrap_or(self.status);
         if failed {
             self.unsure |= may_move;
@@ -243,11 +253,11 @@ impl State {
         self.status & SESSION_FLAGS
     }
 
-    /// Notes tables of which it cannot be told now whether they run code.
-    pub(crate) fn doubts(&mut self, tables: Vec<TableName>) {
-        for table in tables {
-            if !self.unproven.contains(&table) {
-                self.unproven.push(table);
+    /// Notes what it cannot be told of now whether it runs code of which nothing is known.
+    pub(crate) fn doubts(&mut self, doubts: Vec<Doubt>) {
+        for doubt in doubts {
+            if !self.unproven.contains(&doubt) {
+                self.unproven.push(doubt);
             }
         }
         if self.unproven.len() > UNPROVEN_MAX {

@@ -1,8 +1,14 @@
 use super::*;
+use crate::calls::RoutineKind;
 use crate::modes::Flavor;
 
 fn short(text: &str, flavor: Flavor) -> String {
-    let Some(body) = body(text.as_bytes(), Modes::new(flavor)) else { return "?".to_owned() };
+    let create = format!("CREATE DEFINER=`a`@`%` TRIGGER `g` AFTER INSERT ON `t` FOR EACH ROW {text}");
+    told(trigger_body(create.as_bytes(), Modes::new(flavor)))
+}
+
+fn told(body: Option<Body>) -> String {
+    let Some(body) = body else { return "?".to_owned() };
     let list = |names: &[TableName]| {
         let full = |table: &TableName| match &table.schema {
             Some(schema) => format!("{schema}.{}", table.name),
@@ -11,7 +17,15 @@ fn short(text: &str, flavor: Flavor) -> String {
         names.iter().map(full).collect::<Vec<_>>().join(",")
     };
     let session = if body.session { " session" } else { "" };
-    format!("{}<{}{session}", list(&body.writes), list(&body.reads))
+    let commits = if body.commits { " commits" } else { "" };
+    let calls: String = body.calls.iter().map(called).collect();
+    format!("{}<{}{session}{commits}{calls}", list(&body.writes), list(&body.reads))
+}
+
+fn called(call: &Call) -> String {
+    let kind = if call.kind == RoutineKind::Procedure { "call " } else { "" };
+    let schema = call.name.schema.iter().map(|schema| format!("{schema}.")).collect::<String>();
+    format!(" {kind}{schema}{}()", call.name.name)
 }
 
 const BODIES: &[(&str, &str)] = &[
@@ -46,30 +60,75 @@ const BODIES: &[(&str, &str)] = &[
     ("SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'", "<"),
     ("SET @last = NEW.id", "< session"),
     ("BEGIN SELECT 1 INTO @x; END", "< session"),
+    // What is called
+    ("INSERT INTO a VALUES (f(1))", "a< f()"),
+    ("SET NEW.a = f(1)", "< f()"),
+    ("SET NEW.a = d.f(1) + `g h`(2)", "< d.f() g h()"),
+    ("BEGIN DECLARE a INT DEFAULT f(); END", "< f()"),
+    ("IF f() THEN DELETE FROM a; END IF", "a<a f()"),
+    ("CALL p()", "< call p()"),
+    ("CALL d.p(p(1), (SELECT a FROM x))", "<x p() call d.p()"),
+    ("CALL p", "< call p()"),
+    ("CALL p(@a)", "< session call p()"),
+    ("BEGIN END; CALL p()", "?"),
+    ("BEGIN IF 1 THEN CALL p(); END IF; END", "< call p()"),
+    ("BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION CALL p(); END", "< call p()"),
+    ("BEGIN DECLARE c CURSOR FOR SELECT f(a) FROM t; END", "<t f()"),
+    ("RETURN f(1)", "< f()"),
+    ("RETURN (SELECT a FROM t WHERE b = g(c))", "<t g()"),
+    ("SELECT count (a) FROM t", "<t count()"),
+    // Transactions
+    ("BEGIN START TRANSACTION; INSERT INTO a VALUES (1); COMMIT; END", "a< commits"),
+    ("BEGIN START TRANSACTION READ WRITE; SAVEPOINT x; ROLLBACK TO x; ROLLBACK WORK; END", "< commits"),
+    (
+        "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN GET DIAGNOSTICS CONDITION 1 @e = MESSAGE_TEXT; ROLLBACK; \
+         RESIGNAL; END; DELETE FROM a; END",
+        "a<a session commits",
+    ),
+    // Types are no calls
+    (
+        "BEGIN DECLARE a VARCHAR(20) CHARACTER SET latin1 DEFAULT 'x'; DECLARE b ENUM('a','b'); DECLARE c TEXT(9); \
+         DECLARE d DECIMAL(10,2) UNSIGNED; DECLARE e BIT(3) DEFAULT b'1'; SET e = 2; END",
+        "<",
+    ),
+    // A string is a string
+    ("SELECT 'a''b'; DELETE FROM t; SELECT 'c''d'", "?"),
+    ("BEGIN SELECT 'a''b'; DELETE FROM t; SELECT 'c\\'d'; END", "t<t"),
     // What is not understood
     ("SET sql_log_bin = 0", "?"),
     ("SET SESSION sql_mode = ''", "?"),
     ("SET @@sql_mode = ''", "?"),
     ("BEGIN SET undeclared = 1; END", "?"),
-    ("INSERT INTO a VALUES (f(1))", "?"),
-    ("SET NEW.a = f(1)", "?"),
-    ("SET NEW.a = d.f(1)", "?"),
-    ("BEGIN DECLARE a INT DEFAULT f(); END", "?"),
-    ("IF f() THEN DELETE FROM a; END IF", "?"),
-    ("CALL p()", "?"),
+    ("CALL p(1, 2); CALL q()", "?"),
+    ("CALL a.b.c()", "?"),
+    ("CALL pä()", "?"),
+    ("SET NEW.a = a.b.c(1)", "?"),
+    ("SET NEW.a = fä(1)", "?"),
+    ("SET NEW.a = NEXTVAL(s)", "?"),
+    ("DO SETVAL(s, 1)", "?"),
+    ("BEGIN BEGIN DECLARE autocommit INT; END; SET autocommit = 0; END", "?"),
+    ("BEGIN DECLARE r ROW (a INT, b INT); END", "?"),
+    ("BEGIN DECLARE c CURSOR (p INT) FOR SELECT 1; END", "?"),
+    ("BEGIN COMMIT AND CHAIN; END", "?"),
+    ("BEGIN ROLLBACK RELEASE; END", "?"),
+    ("BEGIN SET TRANSACTION READ ONLY; END", "?"),
+    ("BEGIN XA START 'a'; END", "?"),
+    ("BEGIN EXECUTE IMMEDIATE 'DELETE FROM t'; END", "?"),
+    ("BEGIN CREATE PROCEDURE p() SELECT 1; END", "?"),
+    ("BEGIN LOCK TABLES t READ; END", "?"),
+    ("BEGIN INSERT INTO {oj a} VALUES (1); END", "?"),
+    ("BEGIN FLUSH TABLES; END", "?"),
+    ("BEGIN ANALYZE TABLE t; END", "?"),
+    ("BEGIN SHOW TABLES; END", "?"),
     ("BEGIN CREATE TEMPORARY TABLE x SELECT 1; END", "?"),
     ("BEGIN DROP TEMPORARY TABLE x; END", "?"),
     ("BEGIN PREPARE s FROM @x; EXECUTE s; END", "?"),
-    ("BEGIN START TRANSACTION; COMMIT; END", "?"),
     ("TRUNCATE a", "?"),
     ("BEGIN INSERT INTO a VALUES (1)", "?"),
     ("BEGIN INSERT INTO a VALUES (1) END", "?"),
-    ("BEGIN END; CALL p()", "?"),
     ("INSERT INTO a VALUES (1); CALL p()", "?"),
     ("FOR i IN 1..3 DO DELETE FROM a; END FOR", "?"),
-    ("BEGIN IF 1 THEN CALL p(); END IF; END", "?"),
     ("BEGIN INSERT INTO tä VALUES (1); END", "?"),
-    ("BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION CALL p(); END", "?"),
     ("INSERT INTO a VALUES ('x", "?"),
     ("/*!50000 CALL p() */", "?"),
     ("BEGIN /*!50000 INSERT INTO a VALUES (1); */ END", "?"),
@@ -85,4 +144,46 @@ fn what_bodies_do() {
     }
     let deep = format!("{}{}", "BEGIN ".repeat(DEPTH_MAX + 1), "END; ".repeat(DEPTH_MAX + 1));
     assert_eq!(short(&deep, Flavor::MySql), "?");
+}
+
+const ROUTINES: &[(&str, &str)] = &[
+    ("CREATE DEFINER=`a`@`%` PROCEDURE `p`()\nDELETE FROM t", "t<t"),
+    (
+        "CREATE DEFINER=`PROCEDURE`@`%` PROCEDURE `d`.`p`(IN a INT, INOUT b VARCHAR(20), c DECIMAL(10,2) UNSIGNED)\n    \
+         MODIFIES SQL DATA\n    SQL SECURITY INVOKER\n    COMMENT 'it''s'\nBEGIN SET b = a; SET c = 1; END",
+        "<",
+    ),
+    ("CREATE PROCEDURE p(a INT) SET b = 1", "?"),
+    ("CREATE PROCEDURE p(a INT) SET a = 1", "<"),
+    ("CREATE PROCEDURE p(OUT autocommit INT) SET autocommit = 0", "<"),
+    ("CREATE PROCEDURE p(a ENUM('x','y') CHARSET latin1) SELECT a", "<"),
+    ("CREATE PROCEDURE p(a INT DEFAULT f()) SELECT a", "?"),
+    ("CREATE PROCEDURE p(a ROW (b INT)) SELECT 1", "?"),
+    (
+        "CREATE DEFINER=`a`@`%` FUNCTION `f`(x INT) RETURNS varchar(20) CHARSET utf8mb4 COLLATE utf8mb4_bin\n    \
+         READS SQL DATA\n    DETERMINISTIC\nreturn (select a from t)",
+        "<t",
+    ),
+    (
+        "CREATE FUNCTION f(x INT UNSIGNED) RETURNS int unsigned NO SQL BEGIN INSERT INTO a VALUES (g()); RETURN 1; END",
+        "a< g()",
+    ),
+    ("CREATE AGGREGATE FUNCTION f(x INT) RETURNS INT BEGIN LOOP FETCH GROUP NEXT ROW; END LOOP; END", "<"),
+    ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE JAVASCRIPT AS $$ 1 $$", "?"),
+    ("CREATE FUNCTION f RETURNS STRING SONAME 'f.so'", "?"),
+    ("CREATE PROCEDURE p()", "?"),
+    ("CREATE PROCEDURE p() BEGIN CREATE TEMPORARY TABLE x SELECT 1; END", "?"),
+    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", "?"),
+];
+
+#[test]
+fn what_routines_do() {
+    for (text, expected) in ROUTINES {
+        for flavor in [Flavor::MySql, Flavor::MariaDb] {
+            assert_eq!(told(routine_body(text.as_bytes(), Modes::new(flavor))), *expected, "{text}");
+        }
+    }
+    let ordered = "create trigger g before insert on t for each row follows `h` set new.a = 1";
+    assert_eq!(told(trigger_body(ordered.as_bytes(), Modes::new(Flavor::MariaDb))), "<");
+    assert_eq!(told(trigger_body(b"CREATE PROCEDURE p() SELECT 1", Modes::new(Flavor::MySql))), "?");
 }

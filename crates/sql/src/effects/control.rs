@@ -1,9 +1,11 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
 use super::{Effects, TransactionEffect, Writes, of_cursor};
+use crate::calls::{Call, RoutineKind};
 use crate::ddl;
 use crate::lex::contains_ignoring_case;
 use crate::statement::{Cursor, Statement};
+use crate::token::Kind;
 
 type Reader = fn(Cursor<'_>, &Statement<'_>) -> Effects;
 
@@ -13,7 +15,7 @@ const STATEMENTS: &[(&str, Reader)] = &[
     ("BACKUP", backup),
     ("BEGIN", begin),
     ("CACHE", commits),
-    ("CALL", unknown),
+    ("CALL", call),
     ("CHANGE", commits),
     ("CHECK", commits),
     ("CHECKSUM", nothing),
@@ -85,8 +87,28 @@ fn unknown(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 }
 
 /// As [`crate::scan::Facts::names_log_bin`], in texts within the text too.
-fn names_log_bin(text: &[u8]) -> bool {
+pub(super) fn names_log_bin(text: &[u8]) -> bool {
     contains_ignoring_case(text, b"sql_log_bin") || contains_ignoring_case(text, b"gtid_seq_no")
+}
+
+/// CALL of a procedure by its name. What its arguments are given back is in user variables. Whatever ran before it may be
+/// asked about by its first statement.
+fn call(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    let named =
+        cursor.table_name().filter(|_| cursor.at_end() || cursor.peek().is_some_and(|token| token.is(b'(')));
+    let Some(name) = named.filter(|_| !statement.cut_short) else { return unknown(cursor, statement) };
+    let mut calls = statement.calls.clone();
+    calls.push(Call { kind: RoutineKind::Procedure, name });
+    let session = cursor.rest().iter().any(|token| matches!(token.kind, Kind::At | Kind::AtAt));
+    let text = statement.text;
+    Effects {
+        calls,
+        session,
+        reads_last_statement: true,
+        unlogged: names_log_bin(text),
+        sets_tracking: contains_ignoring_case(text, b"session_track_"),
+        ..Effects::none()
+    }
 }
 
 /// PREPARE runs nothing, but its text may be an expression.

@@ -27,12 +27,9 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
     } else {
         return None;
     };
-    let writes = match writes {
-        Some(writes) if !statement.facts.unknown_call => writes,
-        _ => Writes::Everything,
-    };
+    let writes = writes.unwrap_or(Writes::Everything);
     let fires = writes != Writes::Nothing;
-    Some(Effects { writes, fires, ..Effects::none() })
+    Some(Effects { writes, fires, calls: statement.calls.clone(), ..Effects::none() })
 }
 
 /// Words between the verb and the first table; none of them can be a table's name without quotes.

@@ -22,7 +22,8 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
         effects.writes = Writes::Everything; // It changes what an account may see.
         effects.transaction = TransactionEffect::MayCommit;
     }
-    if facts.unknown_call || statement.cut_short {
+    effects.calls = statement.calls.clone();
+    if statement.cut_short {
         effects.writes = Writes::Everything;
     }
     if facts.names_autocommit || statement.cut_short {

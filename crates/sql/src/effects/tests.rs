@@ -30,6 +30,19 @@ fn short(text: &str, modes: Modes) -> String {
         Temporary::Drops(names) => parts.push(format!("temp-{}", list(names))),
         Temporary::Unknown => parts.push("temp?".to_owned()),
     }
+    match &effects.calls {
+        Calls::Unknown if effects.writes == Writes::Everything => {}
+        Calls::Unknown => parts.push("calls?".to_owned()),
+        Calls::Named(calls) => {
+            let full = |name: &TableName| {
+                name.schema.iter().map(|s| format!("{s}.")).collect::<String>() + &name.name
+            };
+            parts.extend(calls.iter().map(|call| format!("{:?}={}", call.kind, full(&call.name))));
+        }
+    }
+    if effects.defines_routine {
+        parts.push("defines".to_owned());
+    }
     let flags = [
         (effects.session, "session"),
         (effects.locks_tables == Some(true), "lock"),
@@ -52,9 +65,12 @@ const BOTH: &[(&str, &str)] = &[
     ("SELECT 1", "-"),
     ("(SELECT a FROM t)", "-"),
     ("SELECT a FROM t FOR UPDATE", "-"),
-    ("SELECT my_f(a) FROM t", "*"),
-    ("SELECT db.f(1)", "*"),
-    ("SELECT count (1)", "*"),
+    ("SELECT my_f(a) FROM t", "- Function=my_f"),
+    ("SELECT db.f(1), DB.`F`(2)", "- Function=db.f Function=DB.F"),
+    ("SELECT a.b.c(1)", "- calls?"),
+    ("SELECT fä(1)", "- calls?"),
+    ("SELECT 1 + f(g(1)), f(3)", "- Function=f Function=g"),
+    ("SELECT count (1)", "- Function=count"),
     (
         "SELECT COUNT(*), NOW(), RAND(), CAST(a AS CHAR(10)) FROM t WHERE b IN (1) AND (c) AND EXISTS (SELECT 1)",
         "-",
@@ -77,7 +93,7 @@ const BOTH: &[(&str, &str)] = &[
     ("INSERT INTO db.t (a) SELECT b FROM u", "db.t"),
     ("INSERT LOW_PRIORITY IGNORE t SET a = 1 ON DUPLICATE KEY UPDATE a = VALUES(a) + 1", "t"),
     ("INSERT INTO t (a) VALUES (1) AS new(m) ON DUPLICATE KEY UPDATE a = m", "t"),
-    ("INSERT INTO t VALUES (f(1))", "*"),
+    ("INSERT INTO t VALUES (f(1))", "t Function=f"),
     ("INSERT INTO t VALUES (1) RETURNING id", "t"),
     ("REPLACE DELAYED INTO `t` VALUES (1)", "t"),
     ("INSERT INTO t PARTITION (p0) VALUES (1)", "t"),
@@ -85,7 +101,8 @@ const BOTH: &[(&str, &str)] = &[
     ("UPDATE t SET a = 1 WHERE b = 2", "t"),
     ("UPDATE IGNORE db.t AS x, u y JOIN (SELECT 1 FROM z) d ON x.a = d.b SET x.a = 1", "db.t,u,z"),
     ("UPDATE t LEFT JOIN u USING (id) SET u.x = 1", "t,u,id"),
-    ("UPDATE t SET a = f(1)", "*"),
+    ("UPDATE t SET a = f(1)", "t Function=f"),
+    ("DELETE FROM t WHERE a = d.f(b)", "t Function=d.f"),
     ("UPDATE t PARTITION (p1) SET a = 1 ORDER BY b LIMIT 3", "t,p1"),
     ("DELETE FROM t WHERE a = 1", "t"),
     ("DELETE FROM t", "t"),
@@ -98,8 +115,23 @@ const BOTH: &[(&str, &str)] = &[
     ),
     ("LOAD XML INFILE 'x' INTO TABLE t", "t"),
     ("DO SLEEP(1)", "-"),
-    ("DO f(1)", "*"),
-    ("CALL p(1)", WORST),
+    ("DO f(1)", "- Function=f"),
+    ("CALL p(1)", "- Procedure=p last"),
+    ("call d.`P`;", "- Procedure=d.P last"),
+    ("CALL p(p(1), @x, (SELECT a FROM t))", "- Function=p Procedure=p session last"),
+    ("CALL a.b.c()", WORST),
+    ("CALL pä()", WORST),
+    ("CALL p() x", "- Procedure=p last"),
+    ("CALL p(); UPDATE t SET a = 1", WORST),
+    ("SELECT 1; SELECT f()", WORST),
+    ("CREATE PROCEDURE p() SELECT 1; CALL p()", WORST),
+    ("DROP FUNCTION f; INSERT INTO t VALUES (1)", WORST),
+    ("CREATE PROCEDURE p() DELETE FROM t WHERE f(1)", "- MayCommit defines"),
+    ("CREATE FUNCTION d.f(x INT) RETURNS INT RETURN g(x)", "- MayCommit defines"),
+    ("ALTER PROCEDURE p COMMENT 'x'", "- MayCommit defines"),
+    ("DROP PROCEDURE IF EXISTS p", "- MayCommit defines"),
+    ("CREATE FUNCTION f RETURNS STRING SONAME 'f.so'", "- MayCommit defines"),
+    ("CREATE PACKAGE BODY p AS x", "- MayCommit defines"),
     ("HANDLER t OPEN", "- session"),
     ("TABLE t", "-"),
     // Definitions
@@ -154,7 +186,7 @@ const BOTH: &[(&str, &str)] = &[
     ("BEGIN; UPDATE t SET a = 1; COMMIT", "t MayCommit"),
     // The session
     ("SET NAMES utf8mb4", "- session"),
-    ("SET @x = 1, @y = (SELECT f(1))", "* session"),
+    ("SET @x = 1, @y = (SELECT f(1))", "- Function=f session"),
     ("SET sql_log_bin = 0", "- session unlogged"),
     ("SET @@session.gtid_seq_no = 7", "- session unlogged"),
     ("PREPARE s FROM 'SET gtid_seq_no = 7'", "- session unlogged"),
@@ -201,8 +233,8 @@ const MARIADB_ONLY: &[(&str, &str)] = &[
     ("ANALYZE FORMAT=JSON UPDATE t SET a = 1", "t"),
     ("ANALYZE DELETE FROM t", "t"),
     ("DELETE HISTORY FROM t", "t"),
-    ("SELECT NEXT VALUE FOR s", "*"),
-    ("SELECT NEXTVAL(s)", "*"),
+    ("SELECT NEXT VALUE FOR s", "- calls?"),
+    ("SELECT NEXTVAL(s)", "- calls?"),
     ("CREATE SEQUENCE s", "s MayCommit"),
     ("DROP SEQUENCE s", "s MayCommit temp-s"),
     ("CREATE OR REPLACE TABLE t (a INT)", "t MayCommit"),
@@ -230,7 +262,9 @@ fn effects_of_statements() {
 fn a_bulk_insert_is_read_to_its_end_without_being_kept() {
     let rows = "(1, 'abc'), ".repeat(20_000);
     assert_eq!(short(&format!("INSERT INTO t VALUES {rows}(1, 'x')"), MYSQL), "t");
-    assert_eq!(short(&format!("INSERT INTO t VALUES {rows}(1, f('x'))"), MYSQL), "*");
+    assert_eq!(short(&format!("INSERT INTO t VALUES {rows}(1, f('x'))"), MYSQL), "t Function=f");
+    let calls: String = (0..40).map(|n| format!("f{n}(), ")).collect();
+    assert_eq!(short(&format!("SELECT {calls} 1"), MYSQL), "- calls?");
     assert_eq!(short(&format!("UPDATE {}t SET a = 1", "t, ".repeat(5000)), MYSQL), "*");
 }
 

@@ -6,7 +6,7 @@ use freshet_sql::{BinlogEffect, Boundary, binlog_effect};
 
 use super::group::{Touched, XidKey};
 use super::{Applier, Definitions, sabotage};
-use crate::catalog::{Changed, Name, of_merged_tables};
+use crate::catalog::{Changed, Name, of_merged_tables, routine_name};
 
 /// Bits of `sql_mode` under which a text is cut into tokens in another way: ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
 const LEXING_MODES: u64 = 1 << 2 | 1 << 20;
@@ -60,6 +60,7 @@ impl<D: Definitions> Applier<D> {
         match effect {
             BinlogEffect::Nothing
             | BinlogEffect::Definition { .. }
+            | BinlogEffect::Routine { .. }
             | BinlogEffect::Truncate { .. }
             | BinlogEffect::Schema(_)
                 if !is_usual =>
@@ -103,6 +104,12 @@ impl<D: Definitions> Applier<D> {
         match effect {
             BinlogEffect::Nothing => {}
             BinlogEffect::Definition { tables } => self.definition(tables, at),
+            BinlogEffect::Routine { schema, name } => {
+                let (schema, name) = routine_name(&(self.folded(&schema), name));
+                let dep = self.freshness.table(&schema, &name).definition;
+                self.stamp(dep, at);
+                self.definitions.changed(Changed::Routine);
+            }
             BinlogEffect::Truncate { tables } => {
                 self.stamp(of_merged_tables(&self.freshness), at);
                 for (schema, table) in tables {

@@ -11,7 +11,7 @@ use freshet_cache::{Dep, Position};
 use freshet_protocol::binlog::{Field, RowChange, RowImage, Rows, RowsKind, TableMap};
 
 use super::{Applier, Definitions, system};
-use crate::catalog::Name;
+use crate::catalog::{Changed, Name};
 use crate::rows::{Images, Watch};
 
 /// Numbers under which no table is announced: an event that only says that a statement is over carries one of them.
@@ -29,6 +29,9 @@ impl<D: Definitions> Applier<D> {
         if system::concerns_everything(&name.0, &name.1) {
             self.stamp(Dep::EVERYTHING, at);
             self.definitions.accounts_changed();
+            if system::holds_code(&name.1) {
+                self.definitions.changed(Changed::Routine);
+            }
         }
         self.stamp_table(&name.0, &name.1, at);
         if let Err((schema, table)) = self.group.statement.announce(map, name) {

@@ -28,3 +28,8 @@ pub(super) fn concerns_everything(schema: &str, table: &str) -> bool {
     schema.eq_ignore_ascii_case(SYSTEM_SCHEMA)
         && !HARMLESS.iter().any(|name| table.eq_ignore_ascii_case(name))
 }
+
+/// Whether routines are kept in this table of the system schema, so that its rows are their definitions.
+pub(super) fn holds_code(table: &str) -> bool {
+    ["func", "proc"].iter().any(|name| table.eq_ignore_ascii_case(name))
+}

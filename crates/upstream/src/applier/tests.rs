@@ -229,6 +229,23 @@ fn a_definition_stamps_itself_and_its_rows_and_is_told() {
 }
 
 #[test]
+fn a_routine_is_stamped_under_a_name_of_its_own_and_is_told() {
+    let known = known();
+    let mut stream = Stream::new(&known, Flavor::MySql);
+    stream.all(vec![gtid(1), query("CREATE DEFINER=`a`@`%` PROCEDURE `s`.`P`() DELETE FROM t")]);
+    let stamp = |stream: &Stream<'_>, name| {
+        stream.freshness().stamp_of(stream.freshness().table("s", name).definition)
+    };
+    assert_eq!(stamp(&stream, "p()"), stream.applied());
+    assert!(stamp(&stream, "P") < stream.applied() && stream.everything() < stream.applied());
+    assert_eq!(known.changes.get(), 1);
+    stream.all(vec![gtid(2), query("DROP PROCEDURE IF EXISTS `s`.`p`")]);
+    assert_eq!((stamp(&stream, "p()"), known.changes.get()), (stream.applied(), 2));
+    stream.all(vec![gtid(3), query("CREATE FUNCTION f RETURNS STRING SONAME 'f.so'")]);
+    assert_eq!(stream.everything(), stream.applied());
+}
+
+#[test]
 fn accounts_and_the_system_schema_are_everything() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);

@@ -1,8 +1,9 @@
 //! Reading one table's definition, or a view's with everything below it.
 
+mod bodies;
 mod columns;
+mod follow;
 mod object;
-mod triggers;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::follow::ask_end;
 use crate::server::ServerInfo;
+use follow::Followed;
 use object::Object;
 
 /// A view over more tables and views than this is not cached: one change of any of them would drop it.
@@ -41,8 +43,7 @@ impl Catalog {
         let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
         let objects = self.read_all(connection, server, asked.clone()).await?;
         let mut info = assemble(&objects);
-        info.triggers = self.follow_triggers(connection, server, &objects).await?;
-        info.has_triggers |= info.triggers.is_none();
+        self.add_code(connection, server, (&objects, &mut info)).await?;
         self.add_reach(&mut info)?;
         if let Some(unseen) = self.first_unseen_ancestor(connection, server, &info).await?
             && info.cacheable.is_ok()
@@ -84,6 +85,28 @@ impl Catalog {
         Ok(objects)
     }
 
+    /// Adds what is run when it is read or written.
+    async fn add_code(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        (objects, info): (&[Object], &mut TableInfo),
+    ) -> Result<(), CatalogError> {
+        if !info.runs_unknown_code {
+            let mut reading = Followed::default();
+            objects.iter().for_each(|object| reading.add_reading(object));
+            info.reading = self.follow(connection, server, reading).await?;
+            info.runs_unknown_code = info.reading.is_none();
+        }
+        if !info.has_triggers {
+            let mut writing = Followed::default();
+            objects.iter().for_each(|object| writing.add_writing(object));
+            info.triggers = self.follow(connection, server, writing).await?;
+            info.has_triggers = info.triggers.is_none();
+        }
+        Ok(())
+    }
+
     fn add_reach(&self, info: &mut TableInfo) -> Result<(), CatalogError> {
         let mut reached = HashSet::new();
         for (schema, name) in &info.base_tables {
@@ -92,14 +115,8 @@ impl Catalog {
         }
         info.reaches = reached.into_iter().collect();
         info.reaches.sort();
-        if let Some(triggers) = &mut info.triggers {
-            let mut reached: HashSet<Name> = triggers.writes.iter().cloned().collect();
-            for (schema, name) in &triggers.writes {
-                let descendants = self.descendants(schema, name).ok_or(CatalogError::Unsettled)?;
-                reached.extend(descendants.iter().cloned());
-            }
-            triggers.writes = reached.into_iter().collect();
-            triggers.writes.sort();
+        for code in info.triggers.iter_mut().chain(&mut info.reading) {
+            self.add_descendants(code)?;
         }
         Ok(())
     }
@@ -135,7 +152,9 @@ impl Catalog {
         let mut state = self.state();
         // Under the lock: a change that is stamped after this look calls `changed` after it too, and
         // that drops what is inserted here.
-        if state.version != begun.version || !is_settled(&self.freshness, &asked, &info, begun.valid_from) {
+        let code = info.triggers.iter().chain(&info.reading);
+        let names = [&asked].into_iter().chain(&info.base_tables).chain(code.flat_map(|code| &code.names));
+        if state.version != begun.version || !is_settled(&self.freshness, names, begun.valid_from) {
             return Err(CatalogError::Unsettled);
         }
         if state.tables.len() >= TABLES_MAX {
@@ -154,10 +173,13 @@ struct Begun {
     valid_from: Position,
 }
 
-fn is_settled(freshness: &Freshness, asked: &Name, info: &TableInfo, valid_from: Position) -> bool {
-    let deps: Vec<Dep> = std::iter::once(asked)
-        .chain(&info.base_tables)
-        .chain(info.triggers.iter().flat_map(|triggers| &triggers.names))
+/// Whether no change of these is known that may have come after the reading began.
+fn is_settled<'a>(
+    freshness: &Freshness,
+    names: impl Iterator<Item = &'a Name>,
+    valid_from: Position,
+) -> bool {
+    let deps: Vec<Dep> = names
         .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
         .collect();
     // A fence says only that something is being written; what counts is whether a change is known.
@@ -191,5 +213,6 @@ fn assemble(objects: &[Object]) -> TableInfo {
         columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
         settled_by: UNSETTLED,
         triggers: None,
+        reading: None,
     }
 }

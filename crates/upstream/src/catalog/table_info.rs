@@ -5,6 +5,7 @@ use std::sync::Arc;
 use freshet_cache::Position;
 use freshet_sql::View;
 
+use super::code::Code;
 use crate::rows::KeyType;
 
 /// A schema and a name in it.
@@ -62,8 +63,8 @@ pub struct TableInfo {
     pub base_tables: Vec<Name>,
     /// Everything that a change of its rows can change through foreign keys.
     pub reaches: Vec<Name>,
-    /// It is a view, and reading it may run stored functions, or whatever else is not understood of it; or our account
-    /// would not see it if it were one.
+    /// It is a view, and reading it may run stored functions of which nothing is known, or whatever else is not understood
+    /// of it; or our account would not see it if it were one.
     pub runs_unknown_code: bool,
     /// Whether a change of its rows may run triggers of which nothing is known. True as well if our account cannot see
     /// whether it has any, and for what others may see and our account cannot.
@@ -79,20 +80,15 @@ pub struct TableInfo {
     /// changes again. The greatest position if that is not known.
     pub settled_by: Position,
     /// What its triggers do, and those of the tables that these write, and so on. `None` if `has_triggers`.
-    pub triggers: Option<Triggers>,
+    pub triggers: Option<Code>,
+    /// What reading it runs: the functions that a view calls. `None` if `runs_unknown_code`.
+    pub reading: Option<Code>,
 }
 
-/// What triggers do whose bodies are understood: they make no temporary tables and end no transaction.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Triggers {
-    /// There are some.
-    pub any: bool,
-    /// Every table that they may change, with what hangs on it by foreign keys.
-    pub writes: Vec<Name>,
-    /// The engines of the tables that they write.
-    pub engines: Vec<String>,
-    /// Every table and view whose definition this rests on.
-    pub names: Vec<Name>,
-    /// They may set variables of the session.
-    pub session: bool,
+impl TableInfo {
+    /// Whether reading it runs functions, whatever they do, or may do so.
+    #[must_use]
+    pub fn runs_any_code(&self) -> bool {
+        self.reading.as_ref().is_none_or(|code| code.any)
+    }
 }

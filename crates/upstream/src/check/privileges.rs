@@ -20,7 +20,8 @@ static WANTED: &[Wanted] = &[
     Wanted {
         privilege: |_| "SELECT",
         without: State::Degraded,
-        loss: "only tables on which something is granted to this account are cached",
+        loss: "only tables on which something is granted to this account are cached, and what procedures and functions \
+               write is not known, so that nobody is answered from memory while they run",
     },
     Wanted {
         privilege: |_| "SHOW VIEW",

@@ -36,6 +36,7 @@ pub(crate) fn refuse(ask: Ask) {
     // Whoever asked may be gone, and does not need the answer then.
     match ask {
         Ask::Table(_, reply) => drop(reply.send(Err(CatalogError::Failed(Error::Closed)))),
+        Ask::Routine(_, reply) => drop(reply.send(Err(CatalogError::Failed(Error::Closed)))),
         Ask::Sql(_, reply) => drop(reply.send(Err(Error::Closed))),
     }
 }
@@ -98,8 +99,19 @@ impl Control<'_> {
                 let loading = self.shared.catalog.load(self.connection, self.server, name, locate);
                 let answer =
                     tokio::time::timeout(QUESTION_LIMIT, loading).await.unwrap_or_else(|_| Err(too_long()));
-                let broken =
-                    matches!(&answer, Err(CatalogError::Failed(error)) if !error.leaves_connection_usable());
+                let broken = breaks(&answer);
+                drop(reply.send(answer));
+                self.go_on_unless(broken)
+            }
+            Ask::Routine((kind, name), reply) => {
+                if let Some(known) = self.shared.catalog.known_routine(kind, &name.0, &name.1) {
+                    drop(reply.send(Ok(known)));
+                    return Ok(());
+                }
+                let loading = self.shared.catalog.load_routine(self.connection, self.server, kind, &name);
+                let answer =
+                    tokio::time::timeout(QUESTION_LIMIT, loading).await.unwrap_or_else(|_| Err(too_long()));
+                let broken = breaks(&answer);
                 drop(reply.send(answer));
                 self.go_on_unless(broken)
             }
@@ -164,4 +176,9 @@ async fn at(until: Option<Instant>) {
 
 fn too_long() -> CatalogError {
     CatalogError::Failed(Error::TimedOut { doing: "reading a definition", limit: QUESTION_LIMIT })
+}
+
+/// Whether the connection cannot be used after this.
+fn breaks<T>(answer: &Result<T, CatalogError>) -> bool {
+    matches!(answer, Err(CatalogError::Failed(error)) if !error.leaves_connection_usable())
 }

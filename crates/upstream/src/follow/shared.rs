@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Fence, Freshness};
+use freshet_sql::RoutineKind;
 use tokio::sync::{Notify, oneshot};
 
 use super::clock::now_ms;
 use super::proven::Proven;
 use super::status::{FollowState, FollowStatus};
 use crate::applier::Definitions;
-use crate::catalog::{Catalog, CatalogError, Changed, Name, TableInfo};
+use crate::catalog::{Catalog, CatalogError, Changed, Name, Routine, TableInfo};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
@@ -23,6 +24,8 @@ use crate::settle::{Outcome, Registry};
 pub(crate) enum Ask {
     /// The definition of a table.
     Table(Name, oneshot::Sender<Result<Arc<TableInfo>, CatalogError>>),
+    /// What a routine does.
+    Routine((RoutineKind, Name), oneshot::Sender<Result<Arc<Routine>, CatalogError>>),
     /// A statement.
     Sql(String, oneshot::Sender<Result<Rows, Error>>),
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_cache::{Freshness, Position};
 
 use super::{KeyType, Watch, WatchSpec, Watches};
-use crate::catalog::{ColumnInfo, TableInfo, TableKind, Triggers};
+use crate::catalog::{Code, ColumnInfo, TableInfo, TableKind};
 
 pub(crate) const INT: KeyType = KeyType::Integer { unsigned: false, bytes: 4 };
 
@@ -44,7 +44,8 @@ pub(crate) fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
         has_triggers: false,
         writes_elsewhere: false,
         may_be_merged: false,
-        triggers: Some(Triggers::default()),
+        triggers: Some(Code::default()),
+        reading: Some(Code::default()),
         columns: columns.into(),
         settled_by: Position::ZERO,
     }

@@ -175,6 +175,8 @@ impl Watches {
                     self.drop_tables(stripe, |in_schema, _| in_schema == schema);
                 }
             }
+            // No watch rests on code.
+            Changed::Routine => {}
             Changed::Everything => {
                 for stripe in &self.stripes {
                     self.drop_tables(stripe, |_, _| true);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use freshet_sql::{Body, TableName, View, Writes, effects};
+use freshet_sql::{Body, Calls, Reads, RoutineKind, TableName, View, Writes, effects};
 
-use super::{columns, triggers};
+use super::{bodies, columns};
 use crate::catalog::{ColumnInfo, Name, TableKind, generated, rules};
 use crate::connection::{Connection, Rows};
 use crate::control::{query_definitions, quote};
@@ -20,6 +20,8 @@ pub(super) struct Object {
     pub(super) refusal: Option<String>,
     /// Reading it may run code that is not known here.
     pub(super) runs_unknown_code: bool,
+    /// What reading it runs, directly: a view's functions.
+    pub(super) calls: Vec<(RoutineKind, Name)>,
     /// It has triggers of which nothing is known, or may have.
     pub(super) has_triggers: bool,
     /// What its other triggers do.
@@ -44,6 +46,7 @@ pub(super) async fn read(
         kind: TableKind::Base,
         engine: engine.into(),
         runs_unknown_code: false,
+        calls: Vec::new(),
         has_triggers: false,
         bodies: Vec::new(),
         columns: Arc::new([]),
@@ -61,7 +64,7 @@ pub(super) async fn read(
     if object.refusal.is_none() {
         object.columns = columns::read(connection, &object.name).await?;
     }
-    match triggers::read(connection, server, &object.name).await? {
+    match bodies::triggers(connection, server, &object.name).await? {
         Some(bodies) => object.bodies = bodies,
         None => object.has_triggers = true,
     }
@@ -106,6 +109,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> Object {
         engine: String::new(),
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
         runs_unknown_code: !is_nothing,
+        calls: Vec::new(),
         has_triggers: !is_nothing || !privileges.has_in("TRIGGER", &asked.0),
         bodies: Vec::new(),
         columns: Arc::new([]),
@@ -129,15 +133,39 @@ async fn read_view(
         view.runs_unknown_code = true;
         return Ok(Some("our account cannot see the view's text (it needs SELECT and SHOW VIEW)".into()));
     }
-    view.runs_unknown_code = effects(text.as_bytes(), server.modes()).writes != Writes::Nothing;
-    match View::read(text, &view.name.0, &columns, server.modes()) {
+    let schema = view.name.0.clone();
+    let whole = |table: TableName| (table.schema.unwrap_or_else(|| schema.clone()), table.name);
+    let found = effects(text.as_bytes(), server.modes());
+    view.runs_unknown_code = found.writes != Writes::Nothing;
+    match found.calls {
+        Calls::Named(calls) => {
+            view.calls = calls.into_iter().map(|call| (call.kind, whole(call.name))).collect();
+        }
+        Calls::Unknown => view.runs_unknown_code = true,
+    }
+    match View::read(text, &schema, &columns, server.modes()) {
         Ok(text) => {
-            let in_full = |table: &TableName| Some((table.schema.clone()?, table.name.clone()));
-            let names = text.tables().iter().filter_map(in_full).collect();
+            let names = text.tables().iter().cloned().map(whole).collect();
             view.kind = TableKind::View { names, text: Some(Arc::new(text)) };
             Ok(None)
         }
-        Err(reason) => Ok(Some(reason.text())),
+        Err(reason) => {
+            // What it reads is still looked at: views below it may call functions.
+            let names = tables_of(found.reads, view).into_iter().map(whole).collect();
+            view.kind = TableKind::View { names, text: None };
+            Ok(Some(reason.text()))
+        }
+    }
+}
+
+/// The tables among these, if that can be told.
+fn tables_of(reads: Reads, view: &mut Object) -> Vec<TableName> {
+    match reads {
+        Reads::Tables(tables) => tables,
+        Reads::Unknown => {
+            view.runs_unknown_code = true;
+            Vec::new()
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use freshet_sql::TableName;
 
 use super::*;
-use crate::catalog::Triggers;
+use crate::catalog::Code;
 use crate::rows::WatchSpec;
 use crate::rows::samples::{INT, column, spec, table, table_of, text, watch};
 
@@ -123,7 +123,7 @@ fn triggers_and_other_layouts_are_any() {
     let deletes = delete(vec![pin("a", one(1))]);
     assert_touches((&with_trigger, &by_a), &deletes, &[], None);
     let mut understood = table();
-    understood.triggers = Some(Triggers { any: true, ..Triggers::default() });
+    understood.triggers = Some(Code { any: true, ..Code::default() });
     assert_touches((&understood, &by_a), &deletes, &[], None);
     let (_, watch) = crate::rows::samples::watch(&table(), &by_a);
     let wider = table_of("t", [table().columns.to_vec(), vec![column("d", INT)]].concat());
