@@ -89,7 +89,7 @@ fn columns(extra: &str) -> String {
 pub fn view(table: Table, limit: i8) -> String {
     let limit = Column::K.literal(limit);
     format!(
-        "CREATE OR REPLACE VIEW w AS SELECT id, v, k, pid, n, m, d, t, u FROM {} WHERE k < {limit}",
+        "CREATE OR REPLACE VIEW w AS SELECT id, v, k, pid, n, m, d, t, u, g FROM {} WHERE k < {limit}",
         table.name()
     )
 }
