@@ -4,7 +4,6 @@
 //! a session goes on being answered from memory where they cannot have hidden a table from it.
 
 use std::thread;
-use std::time::Duration;
 
 use freshet_tests::cached::{Counted, answer, await_asleep, connect, fresh_schema, run};
 use freshet_tests::{Flavor, Freshet, with_each};
@@ -26,13 +25,10 @@ const VIEW: &[&str] = &[
     "CREATE TABLE s (a INT)",
     "CREATE TABLE one (a INT)",
     "INSERT INTO one VALUES (1)",
-    "CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE t SET v = v + 1 WHERE id = 1; DO SLEEP(0.25); RETURN 1; END",
+    "CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE t SET v = v + 1 WHERE id = 1; DO SLEEP(0.5); RETURN 1; END",
     "CREATE VIEW below AS SELECT f() AS a FROM one",
     "CREATE VIEW w AS SELECT a FROM below",
 ];
-
-/// The function sleeps after it has written: how long to wait until it does.
-const WRITTEN: Duration = Duration::from_millis(120);
 
 /// What runs through one client, while another would be answered from memory what it changes: from the moment it is sent
 /// until the stream has told of it, nobody may be.
@@ -128,7 +124,7 @@ fn executes_fenced(
         let writing = scope.spawn(|| {
             let _: Vec<i32> = writer.exec(statement, ()).unwrap();
         });
-        thread::sleep(WRITTEN);
+        await_asleep(freshet.target(), "stored_prepared");
         if freshet.is_there() {
             assert_eq!(counted.hits_of(reader, ONE, 1), 0, "not while it runs");
         }
@@ -174,7 +170,7 @@ const AUDITED: &[&str] = &[
     "INSERT INTO other VALUES (7)",
     "CREATE TABLE child (id INT PRIMARY KEY)",
     "CREATE TRIGGER ta AFTER UPDATE ON t FOR EACH ROW BEGIN DECLARE n INT DEFAULT 0; SET n = NEW.v; \
-     IF n > 0 THEN INSERT INTO log (what) VALUES (n); END IF; DO SLEEP(0.25); END",
+     IF n > 0 THEN INSERT INTO log (what) VALUES (n); END IF; DO SLEEP(0.5); END",
     "CREATE TRIGGER la AFTER INSERT ON log FOR EACH ROW UPDATE total SET n = n + 1",
 ];
 
@@ -196,7 +192,7 @@ fn triggers_that_are_understood() {
         let _ = counted.prime(&mut writer, other);
         thread::scope(|scope| {
             let writing = scope.spawn(|| run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]));
-            thread::sleep(WRITTEN);
+            await_asleep(freshet.target(), "stored_audit");
             if freshet.is_there() {
                 assert_eq!(counted.hits_of(&mut reader, log, 1), 0, "the log is fenced");
                 assert_eq!(counted.hits_of(&mut reader, total, 1), 0, "and what its own trigger writes");
@@ -261,23 +257,23 @@ fn triggers_that_hide_a_table() {
 #[test]
 fn triggers_that_change() {
     with_each(|server, freshet| {
-        run(&mut fresh_schema(server, "stored_audit"), AUDITED);
+        run(&mut fresh_schema(server, "stored_changing"), AUDITED);
         let mut counted = Counted::of(freshet);
-        let mut reader = connect(freshet.target(), "stored_audit");
-        let mut writer = connect(freshet.target(), "stored_audit");
+        let mut reader = connect(freshet.target(), "stored_changing");
+        let mut writer = connect(freshet.target(), "stored_changing");
         run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
         let other = "SELECT a FROM other";
         run(
             &mut writer,
             &[
                 "DROP TRIGGER ta",
-                "CREATE TRIGGER ta AFTER UPDATE ON t FOR EACH ROW BEGIN UPDATE other SET a = a + 1; DO SLEEP(0.25); END",
+                "CREATE TRIGGER ta AFTER UPDATE ON t FOR EACH ROW BEGIN UPDATE other SET a = a + 1; DO SLEEP(0.5); END",
             ],
         );
         let before = counted.prime(&mut reader, other);
         thread::scope(|scope| {
             let writing = scope.spawn(|| run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]));
-            thread::sleep(WRITTEN);
+            await_asleep(freshet.target(), "stored_changing");
             if freshet.is_there() {
                 assert_eq!(counted.hits_of(&mut reader, other, 1), 0, "the new trigger's table is fenced");
             }
