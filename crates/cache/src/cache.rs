@@ -183,8 +183,8 @@ impl Cache {
         &self.freshness
     }
 
-    /// Looks up. What [`Fences::Ignore`] asks of the caller is said there. `f` runs only on a hit; it may run under a lock, so it must not call the cache and should do no more
-    /// than copy. Allocates nothing.
+    /// Looks up. What [`Fences::Ignore`] asks of the caller is said there. `f` runs only on a hit; it may run under a lock,
+    /// so it must not call the cache and should do no more than copy. Allocates nothing.
     pub fn get<R>(
         &self,
         key: Key<'_>,

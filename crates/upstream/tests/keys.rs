@@ -14,6 +14,7 @@ use freshet_cache::{Freshness, Position};
 use freshet_protocol::binlog::{Body, Decoder, Flavor, TableMap, binlog_dump};
 use freshet_sql::{Condition, Datum};
 use freshet_upstream::catalog::ForeignKeys;
+use freshet_upstream::control::quote;
 use freshet_upstream::rows::{Key, KeyType, key_of_assigned, key_of_datum, key_of_field, prefix, range};
 use freshet_upstream::{Catalog, ColumnInfo, Config, Connection, ServerInfo};
 
@@ -274,20 +275,6 @@ struct Counted {
     wrong: usize,
 }
 
-fn quoted(text: &str) -> String {
-    let mut out = String::from("'");
-    for character in text.chars() {
-        match character {
-            '\'' => out.push_str("''"),
-            '\\' => out.push_str("\\\\"),
-            '\0' => out.push_str("\\0"),
-            other => out.push(other),
-        }
-    }
-    out.push('\'');
-    out
-}
-
 fn literals() -> Vec<Literal> {
     let numbers = NUMBERS.iter().map(|text| {
         let datum = if text.contains('.') {
@@ -299,13 +286,13 @@ fn literals() -> Vec<Literal> {
     });
     let single = (b' '..=b'~').filter(|byte| *byte != b'\\').map(|byte| char::from(byte).to_string());
     let texts = [NUMBERS, TEXTS, DATES].concat().into_iter().map(str::to_owned).chain(single);
-    let texts = texts.map(|text| Literal { sql: quoted(&text), datum: Datum::Text(text.into_bytes()) });
+    let texts = texts.map(|text| Literal { sql: quote(&text), datum: Datum::Text(text.into_bytes()) });
     numbers.chain(texts).collect()
 }
 
 fn stored() -> Vec<String> {
     let mut all: Vec<String> = literals().into_iter().map(|literal| literal.sql).collect();
-    all.extend(STORED.iter().map(|text| quoted(text)));
+    all.extend(STORED.iter().map(|text| quote(text)));
     all.push("NULL".to_owned());
     all
 }

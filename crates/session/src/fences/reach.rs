@@ -100,7 +100,7 @@ pub(crate) struct Sources<'a> {
 /// tables, which nobody else sees; `write` tells the rows of a write to one table.
 pub(crate) async fn reach(
     effects: &Effects,
-    write: Option<Write>,
+    mut write: Option<Write>,
     shadowed: impl Fn(&str, &str) -> bool,
     sources: Sources<'_>,
 ) -> Reach {
@@ -119,7 +119,7 @@ pub(crate) async fn reach(
             for table in tables {
                 let is_hidden = table.schema.as_deref().is_some_and(|schema| shadowed(schema, &table.name));
                 if !is_hidden && !reach.runs_unknown_code {
-                    let write = write.clone().filter(|write| tables.len() == 1 && write.is_to(table));
+                    let write = write.take_if(|write| tables.len() == 1 && write.is_to(table));
                     add_written(&mut reach, table, (effects.fires, write), sources).await;
                 }
             }

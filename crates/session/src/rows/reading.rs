@@ -115,8 +115,10 @@ pub(crate) fn deps_of_reading(
             deps.all.push(of_merged_tables(freshness));
         }
     }
-    let is_shown = told.len() == 1 && freshet_sql::shows_rows(statement.text, statement.modes);
     let Deps { mut all, absent, .. } = deps;
+    // The text is read once more only where something hangs on it.
+    let is_shown =
+        !absent.is_empty() && told.len() == 1 && freshet_sql::shows_rows(statement.text, statement.modes);
     all.extend(absent.iter().filter(|_| !is_shown).map(|(dep, _)| *dep));
     all.sort_unstable();
     all.dedup();

@@ -1,5 +1,4 @@
 //! What holds of every statement, however mangled.
-use std::time::Instant;
 
 use proptest::prelude::*;
 
@@ -124,36 +123,4 @@ proptest! {
             prop_assert_eq!(pins_where(&text), plain.clone(), "{}", text);
         }
     }
-}
-
-/// The least time of one run, in nanoseconds, over short batches: other programs disturb only some of them.
-fn least_time(run: &dyn Fn() -> bool) -> u128 {
-    const BATCHES: u32 = 500;
-    const ROUNDS: u32 = 100;
-    let batch = || {
-        let start = Instant::now();
-        assert!((0..ROUNDS).all(|_| run()));
-        start.elapsed().as_nanos() / u128::from(ROUNDS)
-    };
-    (0..BATCHES).map(|_| batch()).min().unwrap()
-}
-
-/// Says how long it takes; run by hand, optimised.
-#[test]
-#[ignore = "a measurement"]
-fn takes_little_time() {
-    let tables = [TableName::bare("sbtest1")];
-    let columns = columns_of(&tables[0]).unwrap();
-    let known = |_: &TableName| Some(columns.clone());
-    for text in [
-        "SELECT c FROM sbtest1 WHERE id=4711",
-        "SELECT c FROM sbtest1 WHERE id=?",
-        "SELECT c FROM sbtest1 WHERE id BETWEEN 100 AND 199 ORDER BY c",
-    ] {
-        let alone = least_time(&|| row_reads_of(text.as_bytes(), MYSQL, &tables, &known).is_some());
-        let analysed = least_time(&|| row_reads(text.as_bytes(), MYSQL, &known).is_some());
-        println!("{text}: {alone} ns, with the analysis {analysed} ns");
-    }
-    let text = "UPDATE sbtest1 SET k=k+1 WHERE id=4711";
-    println!("{text}: {} ns", least_time(&|| row_write(text.as_bytes(), MYSQL).is_some()));
 }
