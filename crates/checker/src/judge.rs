@@ -18,7 +18,8 @@
 //! # Levels
 //!
 //! A weaker level lets `t` lie before `a`: see [`Level`]. Writers through Freshet and around it have a clock each, since
-//! `strict` promises nothing in time of those who go around, but that they are seen within a lag.
+//! `strict` promises nothing in time of those who go around, but that they are seen within a lag. What such a late write
+//! hides of others may be lacking with it: `hidden` says when.
 //!
 //! # Memory
 //!
@@ -26,6 +27,7 @@
 //! outcome. What lies [`KEPT_MS`] back is folded into one state.
 
 mod explain;
+mod hidden;
 mod log;
 mod report;
 mod stream;

@@ -1,6 +1,6 @@
 //! Looking for a state that explains a read.
 
-use super::log::{Clocks, Log, Open};
+use super::log::{Clocks, Log, Open, Standing};
 use super::{Level, Nanos, OPEN_MAX, Path, Read};
 use crate::model::Db;
 use crate::query::Query;
@@ -51,6 +51,8 @@ struct Found {
     first: Option<(Nanos, Vec<u64>)>,
     /// The transactions that every explanation so far contains.
     common: Option<Vec<u64>>,
+    /// Whether late writes may hide others.
+    may_hide: bool,
 }
 
 /// More than this was under way.
@@ -79,11 +81,15 @@ impl Case<'_> {
                 break;
             }
         }
-        for at in self.moments_before(bounds.through.min(bounds.around), from) {
-            if found.first.is_some() {
-                break;
+        let before = self.moments_before(bounds.through.min(bounds.around), from);
+        for may_hide in [false, true] {
+            found.may_hide = may_hide;
+            for at in &before {
+                if found.first.is_some() {
+                    break;
+                }
+                self.try_at(*at, bounds, &mut found)?;
             }
-            self.try_at(at, bounds, &mut found)?;
         }
         if let Some((at, seen)) = found.first {
             let proven = if at >= self.read.asked { found.common.unwrap_or_default() } else { Vec::new() };
@@ -151,8 +157,12 @@ impl Case<'_> {
             return Err(TooMany);
         }
         for chosen in 0..1_u32 << open.count {
-            let (db, seen) = self.after(&open, chosen);
-            if self.gives_the_answer(&db) {
+            let state = if found.may_hide {
+                self.with_hidden(&open, chosen)
+            } else {
+                Some(self.after(&open, chosen))
+            };
+            if let Some((_, seen)) = state.filter(|(db, _)| self.gives_the_answer(db)) {
                 found.add(at, seen);
             }
         }
@@ -162,9 +172,10 @@ impl Case<'_> {
     /// The state after what is certain and the chosen ones of what is open, and what of the latter part is in it.
     fn after(&self, open: &Open, chosen: u32) -> (Db, Vec<u64>) {
         let (mut db, mut seen, mut bit) = (open.db, Vec::new(), 1);
-        for (number, is_open) in &open.rest {
-            let is_in = !is_open || chosen & bit != 0;
-            bit <<= u32::from(*is_open);
+        for (number, standing) in &open.rest {
+            let is_open = *standing == Standing::Open;
+            let is_in = *standing == Standing::Certain || is_open && chosen & bit != 0;
+            bit <<= u32::from(is_open);
             if let Some(transaction) = self.log.get(*number).filter(|_| is_in) {
                 transaction.changes.iter().for_each(|change| db.apply(change));
                 seen.push(*number);

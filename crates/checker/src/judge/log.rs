@@ -48,13 +48,24 @@ pub struct Log {
     checkpoints: VecDeque<Checkpoint>,
 }
 
+/// What can be said of a transaction at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has happened.
+    Certain,
+    /// It may have happened.
+    Open,
+    /// It has not happened by the clock of its way, although others that were sent later have by theirs.
+    NotYet,
+}
+
 /// A state of what is certain, and what may have happened besides, in order.
 #[derive(Debug)]
 pub struct Open {
-    /// After all that is certain before the first that is open.
+    /// After all that is certain before the first that is not.
     pub db: Db,
-    /// The numbers of what follows, and whether each is open.
-    pub rest: Vec<(u64, bool)>,
+    /// The numbers of what follows.
+    pub rest: Vec<(u64, Standing)>,
     /// How many are open.
     pub count: usize,
 }
@@ -131,15 +142,19 @@ impl Log {
             if transaction.sent > clocks.through.max(clocks.around) {
                 break;
             }
-            if transaction.sent > clock || transaction.tables() & tables == 0 {
+            if transaction.tables() & tables == 0 {
                 continue;
             }
-            let is_open = transaction.known >= clock;
-            if open.rest.is_empty() && !is_open {
+            let standing = match clock {
+                clock if transaction.sent > clock => Standing::NotYet,
+                clock if transaction.known >= clock => Standing::Open,
+                _ => Standing::Certain,
+            };
+            if open.rest.is_empty() && standing == Standing::Certain {
                 transaction.changes.iter().for_each(|change| open.db.apply(change));
             } else {
-                open.rest.push((number, is_open));
-                open.count += usize::from(is_open);
+                open.rest.push((number, standing));
+                open.count += usize::from(standing == Standing::Open);
             }
         }
         open

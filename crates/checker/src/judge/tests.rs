@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::explain::Case;
 use super::*;
-use crate::model::{COLUMNS, Db, Row, Table};
-use crate::query::{Filter, Shape};
+use crate::model::{COLUMNS, Column, Db, Row, Table};
+use crate::query::{Condition, Filter, On, Shape};
 
 const LAG: Nanos = 50;
 
@@ -27,9 +27,15 @@ fn log(transactions: &[Transaction]) -> Log {
 
 fn pool() -> Arc<[Query]> {
     let all = || Filter::default();
-    [Shape::Rows(Table::P, Filter::id(1)), Shape::Rows(Table::P, all()), Shape::Count(Table::P, all())]
-        .map(Query::new)
-        .into()
+    let same_k = Filter(vec![(On::Column(Column::K), Condition::Is(0))]);
+    [
+        Shape::Rows(Table::P, Filter::id(1)),
+        Shape::Rows(Table::P, all()),
+        Shape::Count(Table::P, all()),
+        Shape::Rows(Table::P, same_k),
+    ]
+    .map(Query::new)
+    .into()
 }
 
 fn rows(rows: &[&[i64]]) -> Observed {
@@ -115,6 +121,33 @@ fn a_write_around_may_be_late_but_not_under_semisync() {
         panic!("it is late")
     };
     assert_eq!(explanation.missing, Some(0));
+}
+
+/// A row with another `k`.
+fn put_k(id: usize, v: i64, k: i8) -> Change {
+    let mut cells = [Some(0); COLUMNS];
+    cells[Column::K as usize] = Some(k);
+    Change::Put(Table::P, id, Row { v, cells })
+}
+
+#[test]
+fn a_late_write_around_hides_what_does_not_concern_the_answer() {
+    let gone = write(Path::Around, 100, 110, &[Change::Remove(Table::P, 1)]);
+    let again = write(Path::Through, 112, 114, &[put_k(1, 2, 5)]);
+    // Asked for by id: whoever inserts that id has told so.
+    let (by_id, by_k) = (0, 3);
+    let late = |query| read(140, 145, query, &[&[1, 1]]);
+    let writes = [gone.clone(), again.clone()];
+    assert!(!holds(&writes, Level::Strict, &late(by_id)));
+    // Rows with `k` as it was: the new row is none of these.
+    assert!(holds(&writes, Level::Strict, &read(140, 145, by_k, &[&[1, 1], &[2, 1]])));
+    assert!(!holds(&writes, Level::Semisync, &read(140, 145, by_k, &[&[1, 1], &[2, 1]])));
+    // A row that came back as one of these is lacking.
+    let back = write(Path::Through, 116, 118, &[put_k(1, 3, 0)]);
+    assert!(!holds(&[gone, again, back], Level::Strict, &read(140, 145, by_k, &[&[1, 1], &[2, 1]])));
+    // Without the lag it is stale.
+    let written = [write(Path::Through, 100, 110, &[Change::Remove(Table::P, 1)])];
+    assert!(!holds(&written, Level::Strict, &read(140, 145, by_k, &[&[1, 1], &[2, 1]])));
 }
 
 #[test]
