@@ -182,6 +182,36 @@ fn each_level_keeps_its_promise_while_the_stream_lags() {
     });
 }
 
+/// A row goes around Freshet and comes back through it, with another value, while nobody has heard of the first. Who asks
+/// for the old value lacks only what went around; whatever the insert concerns shows it.
+#[test]
+fn a_write_through_shows_wherever_it_concerns_an_answer_though_one_around_is_late() {
+    with_stall("levels_hidden", &[], |server, freshet, stall, mut direct| {
+        let flavor = server.flavor;
+        run(&mut direct, &["ALTER TABLE t ADD KEY (v)", "INSERT INTO t VALUES (7,3)"]);
+        let mut reader = session(freshet, "levels_hidden", "strict");
+        let mut counted = Counted::of(freshet);
+        let [by_old, by_new, by_id, all] = ["v = 3", "v = 5", "id = 7", "id < 9"]
+            .map(|condition| format!("SELECT id, v FROM t WHERE {condition} ORDER BY id"));
+        for read in [&by_old, &by_new, &by_id, &all] {
+            counted.prime(&mut reader, read).expect("it is answered");
+        }
+        stall.hold();
+        run(&mut direct, &["DELETE FROM t WHERE id = 7"]);
+        run(&mut reader, &["INSERT INTO t VALUES (7,5)"]);
+        let row = |value: &str| vec!["7".to_owned(), value.to_owned()];
+        for read in [&by_new, &by_id] {
+            assert_eq!(answer(&mut reader, read), Ok(vec![row("5")]), "{flavor:?}: {read}");
+        }
+        assert_eq!(answer(&mut reader, &all).unwrap().last(), Some(&row("5")), "{flavor:?}");
+        let late = answer(&mut reader, &by_old).expect("it is answered");
+        assert!(late.is_empty() || late == [row("3")], "{flavor:?}: {late:?}");
+        println!("{flavor:?}: the row that went around, asked for by its old value: {late:?}");
+        stall.release();
+        eventually("what went around", || (answer(&mut reader, &by_old) == Ok(vec![])).then_some(()));
+    });
+}
+
 /// The server's own switches, put back when this is dropped.
 struct Switches(Conn, Flavor);
 
