@@ -98,7 +98,9 @@ fn drawn(dice: &mut Dice) -> Question {
         ),
         5 => (
             "o aggregates",
-            format!("SELECT COUNT(*), COUNT(DISTINCT {key}), SUM(f), MAX(dt), MIN(c) FROM o WHERE {one}"),
+            format!(
+                "SELECT COUNT(*), COUNT(DISTINCT {key}), SUM(f), MAX(dt), MIN(BINARY c) FROM o WHERE {one}"
+            ),
         ),
         6 => (
             "o having",

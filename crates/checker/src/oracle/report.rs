@@ -5,8 +5,10 @@ use std::fmt;
 
 /// Differences of which all is kept.
 const KEPT_MAX: usize = 20;
-/// Characters of an answer that are printed.
+/// Characters of an answer that are printed…
 const SHOWN_CHARS_MAX: usize = 600;
+/// …from so many before the first that differs.
+const SHOWN_CHARS_BEFORE: usize = 200;
 
 /// Counts of one shape.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,17 +87,19 @@ impl fmt::Display for Counts {
     }
 }
 
-fn cut(text: &str) -> String {
-    text.chars().take(SHOWN_CHARS_MAX).collect()
+fn cut(text: &str, from: usize) -> String {
+    text.chars().skip(from).take(SHOWN_CHARS_MAX).collect()
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hit = if self.is_hit { "from memory" } else { "forwarded" };
         writeln!(f, "different, {hit}{}: {}", if self.is_prepared { ", prepared" } else { "" }, self.text)?;
-        writeln!(f, "  after   {}", cut(&self.after))?;
-        writeln!(f, "  through {}", cut(&self.through))?;
-        writeln!(f, "  direct  {}", cut(&self.direct))
+        let pairs = self.through.chars().zip(self.direct.chars());
+        let from = pairs.take_while(|(one, other)| one == other).count().saturating_sub(SHOWN_CHARS_BEFORE);
+        writeln!(f, "  after   {}", cut(&self.after, 0))?;
+        writeln!(f, "  through {}", cut(&self.through, from))?;
+        writeln!(f, "  direct  {}", cut(&self.direct, from))
     }
 }
 

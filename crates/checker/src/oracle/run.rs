@@ -3,8 +3,9 @@
 use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
+use mysql::consts::ColumnFlags;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Row};
+use mysql::{Column, Conn, Row};
 
 use super::questions::{self, Question, TABLE};
 use super::report::{Difference, Findings};
@@ -244,7 +245,7 @@ fn answer<P: mysql::prelude::Protocol>(
         Err(mysql::Error::MySqlError(error)) => return Ok(Err(error.code)),
         Err(error) => return Err(error.into()),
     };
-    let columns = result.columns().as_ref().iter().map(|column| format!("{column:?}")).collect();
+    let columns = result.columns().as_ref().iter().map(described).collect();
     let mut rows = Vec::new();
     for row in result {
         let row: Row = match row {
@@ -257,4 +258,20 @@ fn answer<P: mysql::prelude::Protocol>(
         rows.sort_unstable();
     }
     Ok(Ok((columns, rows)))
+}
+
+/// What the server says of a column, but for the flags that follow from how it happened to find the rows: a table's own
+/// column and one of a temporary table differ in these, on both servers, and statistics choose between the two.
+fn described(column: &Column) -> String {
+    let of_the_plan = ColumnFlags::PRI_KEY_FLAG
+        | ColumnFlags::UNIQUE_KEY_FLAG
+        | ColumnFlags::MULTIPLE_KEY_FLAG
+        | ColumnFlags::PART_KEY_FLAG
+        | ColumnFlags::NUM_FLAG
+        | ColumnFlags::BINARY_FLAG;
+    let names = [column.schema_str(), column.table_str(), column.org_table_str()];
+    let own = [column.name_str(), column.org_name_str()];
+    let (kind, flags) = (column.column_type(), column.flags().difference(of_the_plan));
+    let (length, decimals) = (column.column_length(), column.decimals());
+    format!("{names:?} {own:?} {kind:?}({length}, {decimals}) {flags:?} {}", column.character_set())
 }
