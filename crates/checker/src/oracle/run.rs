@@ -260,18 +260,19 @@ fn answer<P: mysql::prelude::Protocol>(
     Ok(Ok((columns, rows)))
 }
 
-/// What the server says of a column, but for the flags that follow from how it happened to find the rows: a table's own
-/// column and one of a temporary table differ in these, on both servers, and statistics choose between the two.
+/// What the server says of a column; of its flags only those that tell its type. The others follow from how the server
+/// happened to find the rows: a table's own column and one of a temporary table differ in them, on both servers, and
+/// statistics choose between the two.
 fn described(column: &Column) -> String {
-    let of_the_plan = ColumnFlags::PRI_KEY_FLAG
-        | ColumnFlags::UNIQUE_KEY_FLAG
-        | ColumnFlags::MULTIPLE_KEY_FLAG
-        | ColumnFlags::PART_KEY_FLAG
-        | ColumnFlags::NUM_FLAG
-        | ColumnFlags::BINARY_FLAG;
+    let of_the_type = ColumnFlags::NOT_NULL_FLAG
+        | ColumnFlags::BLOB_FLAG
+        | ColumnFlags::UNSIGNED_FLAG
+        | ColumnFlags::ZEROFILL_FLAG
+        | ColumnFlags::ENUM_FLAG
+        | ColumnFlags::SET_FLAG;
     let names = [column.schema_str(), column.table_str(), column.org_table_str()];
     let own = [column.name_str(), column.org_name_str()];
-    let (kind, flags) = (column.column_type(), column.flags().difference(of_the_plan));
+    let (kind, flags) = (column.column_type(), column.flags().intersection(of_the_type));
     let (length, decimals) = (column.column_length(), column.decimals());
     format!("{names:?} {own:?} {kind:?}({length}, {decimals}) {flags:?} {}", column.character_set())
 }
