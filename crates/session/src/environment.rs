@@ -137,6 +137,7 @@ fn modes(sql_mode: &str, server: Server, readable: bool) -> Modes {
         no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
         pipes_as_concat: has("PIPES_AS_CONCAT"),
         ignore_space: has("IGNORE_SPACE"),
+        empty_string_is_null: has("EMPTY_STRING_IS_NULL"),
         other_syntax: is_old
             || !readable
             || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB"].iter().any(|name| has(name)),

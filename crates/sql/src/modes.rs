@@ -34,6 +34,8 @@ pub struct Modes {
     pub pipes_as_concat: bool,
     /// IGNORE_SPACE: `count (x)` is the built-in function.
     pub ignore_space: bool,
+    /// EMPTY_STRING_IS_NULL: `''` is NULL.
+    pub empty_string_is_null: bool,
     /// A mode that changes the grammar in ways not modelled here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server
     /// older than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
     pub other_syntax: bool,
@@ -48,6 +50,7 @@ impl Modes {
             no_backslash_escapes: false,
             pipes_as_concat: false,
             ignore_space: false,
+            empty_string_is_null: false,
             other_syntax: false,
         }
     }

@@ -7,6 +7,7 @@ use freshet_tests::cached::{Counted, answer, connect, fresh_schema, run};
 use freshet_tests::lag::with_each_late;
 use freshet_tests::{Flavor, Freshet, Server};
 use mysql::Conn;
+use mysql::prelude::Queryable;
 
 use crate::steps::{ChangeUser, Execute, InitDb, Ping, Prepare, Run, Say, Step, walk};
 
@@ -239,5 +240,58 @@ fn a_write_that_was_acknowledged_is_seen_though_its_event_is_late() {
         }
         assert!(stage.wrong.is_empty(), "{:?}:\n{}", server.flavor, stage.wrong.join("\n"));
         assert!(stage.changed * 10 >= cases.len() * 9, "only {} of {} wrote", stage.changed, cases.len());
+    });
+}
+
+/// With EMPTY_STRING_IS_NULL, an empty string is NULL where it is stored and where `<=>` compares it.
+const EMPTY: &[&str] = &[
+    "INSERT INTO e VALUES (3, '')",
+    "UPDATE e SET a = '' WHERE a = 'x'",
+    "UPDATE e SET a = 'z' WHERE a <=> ''",
+    "DELETE FROM e WHERE a <=> ''",
+];
+const NULLS: [&str; 3] = [
+    "SELECT id FROM e WHERE a IS NULL",
+    "SELECT id FROM e WHERE a <=> NULL",
+    "SELECT id FROM e WHERE a = 'x'",
+];
+
+#[test]
+fn an_empty_string_that_is_null() {
+    with_each_late(|server, freshet| {
+        if server.flavor != Flavor::MariaDb {
+            return;
+        }
+        let mut direct = fresh_schema(server, "fresh_empty");
+        run(&mut direct, &["CREATE TABLE e (id INT PRIMARY KEY, a VARCHAR(5))"]);
+        let mut counted = Counted::of(freshet);
+        let mut reader = connect(freshet.target(), "fresh_empty");
+        for prepared in [false, true] {
+            for write in EMPTY {
+                run(
+                    &mut direct,
+                    &["REPLACE INTO e VALUES (1, 'x'), (2, NULL), (4, 'y')", "DELETE FROM e WHERE id = 3"],
+                );
+                NULLS.iter().for_each(|read| drop(counted.prime(&mut reader, read)));
+                let mut writer = connect(freshet.target(), "fresh_empty");
+                run(&mut writer, &["SET sql_mode = 'EMPTY_STRING_IS_NULL'"]);
+                match prepared {
+                    true => {
+                        let text = write.replace("''", "?");
+                        writer.exec_drop(text, ("",)).expect("it writes");
+                    }
+                    false => run(&mut writer, &[write]),
+                }
+                for read in NULLS {
+                    let wanted = answer(&mut direct, read);
+                    assert_eq!(answer(&mut reader, read), wanted, "{write}, prepared: {prepared}, {read}");
+                }
+            }
+        }
+        let read = "SELECT id FROM e WHERE a <=> ''";
+        run(&mut reader, &["SET sql_mode = 'EMPTY_STRING_IS_NULL'"]);
+        let before = counted.prime(&mut reader, read);
+        run(&mut connect(freshet.target(), "fresh_empty"), &["UPDATE e SET a = NULL WHERE a = 'y'"]);
+        assert_ne!(answer(&mut reader, read), before);
     });
 }

@@ -438,6 +438,7 @@ fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
             no_backslash_escapes,
             pipes_as_concat,
             ignore_space,
+            empty_string_is_null: false,
             other_syntax: other && maria,
         },
     )

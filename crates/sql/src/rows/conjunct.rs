@@ -361,6 +361,9 @@ fn text(source: &Source<'_>, token: &[u8]) -> Option<Datum> {
         return None; // A national string has a character set of its own.
     }
     let content = unquote_bytes(token, source.modes)?;
+    if content.is_empty() && source.modes.empty_string_is_null {
+        return None; // It is NULL to some comparisons and to what is stored.
+    }
     let plain = content.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\');
     plain.then_some(Datum::Text(content))
 }

@@ -180,6 +180,15 @@ fn modes_decide() {
     let other = Modes { other_syntax: true, ..MYSQL };
     assert_eq!(reads_in("SELECT * FROM t WHERE a = 1", other), "-");
     assert_eq!(row_write(b"DELETE FROM t WHERE a = 1", other), None);
+    let empty = Modes { empty_string_is_null: true, ..MARIADB };
+    assert_eq!(reads_in("SELECT * FROM t WHERE a <=> '' AND b = 1 AND c = 'x'", empty), "t[b=1 & c='x']");
+    assert_eq!(reads_in("SELECT * FROM t WHERE a IN ('', 'x')", empty), "t[]");
+    let write = row_write(b"UPDATE t SET a = '' WHERE b <=> ''", empty);
+    let other = vec![("a".to_owned(), Datum::Other)];
+    assert_eq!(
+        write,
+        Some(RowWrite::Update { table: TableName::bare("t"), assigned: other, pins: Vec::new() })
+    );
     let plain = Modes { no_backslash_escapes: true, ..MYSQL };
     assert_eq!(reads_in("SELECT * FROM t WHERE a = 'x\\' AND b = 1", plain), "t[b=1]");
 }
