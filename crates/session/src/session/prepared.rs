@@ -65,6 +65,11 @@ impl Prepared {
         }
     }
 
+    /// Notes an execution for many rows at once. It may have brought other types, which are the server's for what follows.
+    pub(crate) fn executed_in_bulk(&self) {
+        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// The rows that an execution by this packet writes; `None` if they cannot be told.
     pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities) -> Option<Write> {
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
@@ -84,3 +89,6 @@ impl Prepared {
         (!has_long_data).then(|| Write { what: what.clone(), parameters })
     }
 }
+
+#[cfg(test)]
+mod tests;
