@@ -20,6 +20,13 @@ const SETUP: &[&str] = &[
     "CREATE PROCEDURE pe() SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'told'",
     "CREATE PROCEDURE pwarn() SIGNAL SQLSTATE '01000' SET MESSAGE_TEXT = 'warned'",
     "CREATE FUNCTION fn() RETURNS INT BEGIN INSERT INTO n (a) VALUES ('x'); RETURN LAST_INSERT_ID(); END",
+    "CREATE FUNCTION asks() RETURNS INT NO SQL RETURN 10 * FOUND_ROWS() + ROW_COUNT()",
+    "CREATE VIEW asked AS SELECT asks() AS a",
+    "CREATE TABLE ta (a INT)",
+    "CREATE TRIGGER tra BEFORE INSERT ON ta FOR EACH ROW INSERT INTO n (a) VALUES (FOUND_ROWS())",
+    "CREATE TABLE tu (a INT)",
+    "CREATE TRIGGER tru BEFORE INSERT ON tu FOR EACH ROW \
+     BEGIN CREATE TEMPORARY TABLE IF NOT EXISTS tt2 (a INT); INSERT INTO n (a) VALUES (FOUND_ROWS()); END",
 ];
 
 /// What is done, one after the other; the last is what is asked about.
@@ -106,6 +113,11 @@ const ASKED: &[&str] = &[
     "GET DIAGNOSTICS @g = NUMBER, @r = ROW_COUNT; SELECT @g, @r",
     "SET @r = ROW_COUNT(), @f = FOUND_ROWS()",
     "INSERT INTO n (a) VALUES (ROW_COUNT())",
+    // By code that the statement's text does not show, known or not.
+    "SELECT asks()",
+    "SELECT a FROM asked",
+    "INSERT INTO ta VALUES (1)",
+    "INSERT INTO tu VALUES (1)",
 ];
 /// Those that are asked after something that is no statement, too.
 const BETWEEN: &[&str] = &["SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()", "SHOW WARNINGS"];
@@ -114,7 +126,8 @@ const SHOWN: &str = "SELECT @g, @r, @f, (SELECT a FROM n ORDER BY id DESC LIMIT 
 
 fn transcript(target: &Target, direct: &mut Conn, done: &[&str], asked: &str, way: Way) -> Vec<Answer> {
     // The tables are as they were each time. A definition is slow, and only needed where ids were given out.
-    let gives_ids = |text: &&str| ["INTO n ", "EXECUTE s", "pw()", "fn()"].iter().any(|it| text.contains(it));
+    let gives_ids =
+        |text: &&str| ["INTO n ", "INTO t", "EXECUTE s", "pw()", "fn()"].iter().any(|it| text.contains(it));
     run(direct, &["REPLACE INTO t VALUES (1,10),(2,20),(3,30)", "DELETE FROM n", "DELETE FROM tr"]);
     if done.iter().chain([&asked]).any(gives_ids) {
         run(direct, &["ALTER TABLE n AUTO_INCREMENT = 1"]);

@@ -37,6 +37,8 @@ pub struct Body {
     pub session: bool,
     /// It may begin and end transactions.
     pub commits: bool,
+    /// It may ask about the statement before it, which can be the one before whatever runs it: FOUND_ROWS() and the like.
+    pub reads_last_statement: bool,
     /// The routines that it may call, directly. Without a schema, they are in that of the trigger or routine.
     pub calls: Vec<Call>,
 }
@@ -144,6 +146,7 @@ impl Walk<'_> {
             self.expression(&[])?;
         } else if self.cursor.word("GET") {
             self.body.session = true;
+            self.body.reads_last_statement = true;
             self.expression(&[])?;
         } else {
             self.transaction()?;
@@ -315,6 +318,7 @@ impl Walk<'_> {
         (!facts.lost && parentheses == 0 && cases == 0).then_some(())?;
         self.add_calls(scan.calls())?;
         self.body.session |= facts.changes_session;
+        self.body.reads_last_statement |= facts.reads_last_statement;
         self.add_reads(reads.reads())
     }
 
@@ -342,6 +346,7 @@ impl Walk<'_> {
             Writes::Schema(_) | Writes::Everything => return None,
         }
         self.body.session |= found.session;
+        self.body.reads_last_statement |= found.reads_last_statement;
         self.add_calls(found.calls)?;
         self.cursor = ahead;
         (self.body.writes.len() <= TABLES_MAX).then_some(())?;

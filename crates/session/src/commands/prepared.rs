@@ -25,7 +25,7 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
     let text = &packet[1..];
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let write = match &effects.writes {
-        Writes::Tables(tables) if tables.len() == 1 => freshet_sql::row_write(text, session.modes()),
+        Writes::Tables(tables) if tables.len() == 1 => freshet_sql::row_write(text, session.modes_of_write()),
         _ => None,
     };
     let nothing = Effects::none();
@@ -59,8 +59,14 @@ pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Comma
     }
     let prepared = known(session, packet);
     let effects = effects_of(session, prepared.as_deref()).await;
-    let single = prepared.as_ref().filter(|_| command == Command::StmtExecute);
-    let write = single.and_then(|prepared| prepared.executed(packet, session.capabilities()));
+    let write = match (&prepared, command) {
+        (Some(prepared), Command::StmtExecute) => prepared.executed(packet, session.capabilities()),
+        (Some(prepared), _) => {
+            prepared.executed_in_bulk();
+            None
+        }
+        (None, _) => None,
+    };
     let relayed = session.forward(Forward { write, ..Forward::new(packet, command, &effects) }).await?;
     if let Some(prepared) = prepared {
         prepared.ended(relayed.error);

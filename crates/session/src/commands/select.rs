@@ -32,11 +32,12 @@ pub(super) async fn handle(
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = freshet_sql::effects(text, session.modes());
-    if effects.reads_last_statement {
-        // FOUND_ROWS() and its kin: nothing may come between it and the statement it asks about.
+    if effects.reads_last_statement || session.would_be_asked_between(&effects).await {
+        // FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
         count_not_cached(session);
         let effects = session.certain(text, effects);
-        return forward(session, query.packet, text, &effects).await;
+        let stripped = without_hint(session, query);
+        return forward(session, stripped.as_deref().unwrap_or(query.packet), text, &effects).await;
     }
     session.resolve_doubts().await;
     if let Err(error) = session.learn().await {
@@ -58,11 +59,7 @@ pub(super) async fn handle(
     {
         return Ok(Flow::Continue);
     }
-    let stripped = match session.flavor() {
-        // Since MySQL 8 the hints are an error or a warning.
-        Flavor::MySql => freshet_sql::strip_hint(text, modes).map(|text| query.with_text(&text)),
-        Flavor::MariaDb => None,
-    };
+    let stripped = without_hint(session, query);
     let payload = stripped.as_deref().unwrap_or(query.packet);
     match key.and_then(|key| plan(session, text, &template, key)) {
         Some(plan) => fill(session, query, payload, &template, plan).await,
@@ -71,6 +68,16 @@ pub(super) async fn handle(
             let effects = session.certain(text, template.effects.clone());
             forward(session, payload, text, &effects).await
         }
+    }
+}
+
+/// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
+fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
+    match session.flavor() {
+        Flavor::MySql => {
+            freshet_sql::strip_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
+        }
+        Flavor::MariaDb => None,
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Reach {
     pub(crate) runs_routines: bool,
     /// It runs code that may commit on its own.
     pub(crate) commits: bool,
+    /// It runs code that is understood and may ask about the statement before.
+    pub(crate) reads_last_statement: bool,
     /// It runs code of which nothing is known if one of these does, which cannot be told now.
     pub(crate) unproven: Vec<Doubt>,
     /// The version of the catalog that was read before any of this was told.
@@ -74,6 +76,11 @@ impl Reach {
     /// Whether it changes nothing and runs nothing that could become something else.
     pub(crate) fn is_empty(&self) -> bool {
         self.deps.is_empty() && self.write.is_none() && !self.runs_routines
+    }
+
+    /// Whether code that it runs may ask about the statement before.
+    pub(crate) fn asks_back(&self) -> bool {
+        self.reads_last_statement || self.runs_unknown_code || !self.unproven.is_empty()
     }
 
     /// Adds everything.
@@ -181,6 +188,7 @@ fn add_code(reach: &mut Reach, code: &Code, sources: Sources<'_>) {
     reach.deps.extend(tables);
     reach.sets_variables |= code.session;
     reach.commits |= code.commits;
+    reach.reads_last_statement |= code.reads_last_statement;
 }
 
 /// Adds what routines do. A procedure may do more than any other statement: commit.

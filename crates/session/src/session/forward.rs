@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use freshet_cache::Dep;
 use freshet_protocol::{Command, put_packet};
-use freshet_sql::{Effects, Flavor, Temporary, Writes};
+use freshet_sql::{Effects, Flavor, Modes, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use tokio::io::AsyncWriteExt as _;
 
@@ -11,6 +11,7 @@ use super::state::TemporaryTables;
 use super::{Flow, Session};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
+use crate::qualify::qualify;
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
 use crate::rows::Write;
 use crate::shared::Counters;
@@ -44,8 +45,13 @@ impl Session {
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         let Forward { payload, command, effects, text, capture, write } = forward;
+        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
+        let write = write.or_else(|| self.write_in(text, effects));
+        let in_flight = self.raise(effects, write).await;
         // Preparing leaves row counts as they were, and may prepare what asks for them.
-        if effects.reads_last_statement || command == Command::StmtPrepare {
+        let asks_back =
+            effects.reads_last_statement || self.state.asks_back || command == Command::StmtPrepare;
+        if asks_back {
             self.replay_last_hit().await?;
         }
         // After a ping nearly all of it can still be asked for.
@@ -54,9 +60,6 @@ impl Session {
             self.state.last_hit.clear();
             self.state.warnings.clear();
         }
-        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
-        let write = write.or_else(|| self.write_in(text, effects));
-        let in_flight = self.raise(effects, write).await;
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
             // Which tables, and whether for writing, is not read out of the text: all of them are taken.
             self.state.wlock = Some(self.shared.wlock());
@@ -95,6 +98,7 @@ impl Session {
         self.state.runs_unknown_code = false;
         self.state.fires_setters = false;
         self.state.runs_routines = false;
+        self.state.asks_back = false;
         self.state.may_commit = false;
         self.state.ran_by = None;
         let touches_nothing = effects.writes == Writes::Nothing
@@ -110,6 +114,7 @@ impl Session {
         self.state.runs_unknown_code = reach.runs_unknown_code;
         self.state.fires_setters = reach.sets_variables;
         self.state.runs_routines = reach.runs_routines;
+        self.state.asks_back = reach.asks_back();
         self.state.may_commit = reach.commits;
         self.state.ran_by = reach.runs_code.then_some(reach.told_at);
         self.state.doubts(std::mem::take(&mut reach.unproven));
@@ -125,11 +130,28 @@ impl Session {
         )
     }
 
+    /// Whether [`Session::learn`] would take away what the statement before left, and code behind a statement with these
+    /// effects may ask for it: a stored function, or one behind a view.
+    pub(crate) async fn would_be_asked_between(&self, effects: &Effects) -> bool {
+        if self.environment().is_some() || effects.reads.is_nothing() && effects.calls.is_nothing() {
+            return false;
+        }
+        // As the session was last known to read texts: nothing else hangs on it.
+        let effects = qualify(effects.clone(), self.state.schema.as_deref());
+        self.reach(&effects, None).await.asks_back()
+    }
+
+    /// How the rows of a write are read. Where the environment is not known, an empty string may be NULL.
+    pub(crate) fn modes_of_write(&self) -> Modes {
+        let modes = self.modes();
+        Modes { empty_string_is_null: modes.empty_string_is_null || self.environment().is_none(), ..modes }
+    }
+
     /// The rows that a text writes, if it is one write to one table.
     fn write_in(&self, text: &[u8], effects: &Effects) -> Option<Write> {
         match &effects.writes {
             Writes::Tables(tables) if tables.len() == 1 => {
-                let what = freshet_sql::row_write(text, self.modes())?;
+                let what = freshet_sql::row_write(text, self.modes_of_write())?;
                 Some(Write { what, parameters: Vec::new() })
             }
             _ => None,

@@ -157,6 +157,8 @@ pub(crate) struct State {
     pub(crate) may_commit: bool,
     /// The statement under way runs routines, all of which are understood.
     pub(crate) runs_routines: bool,
+    /// The statement under way runs code that may ask about the statement before it.
+    pub(crate) asks_back: bool,
     /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
     pub(crate) unproven: Vec<Doubt>,
@@ -201,6 +203,7 @@ impl State {
             runs_unknown_code: false,
             fires_setters: false,
             runs_routines: false,
+            asks_back: false,
             may_commit: false,
             ran_by: None,
             unproven: Vec::new(),

@@ -18,8 +18,9 @@ fn told(body: Option<Body>) -> String {
     };
     let session = if body.session { " session" } else { "" };
     let commits = if body.commits { " commits" } else { "" };
+    let asks = if body.reads_last_statement { " asks" } else { "" };
     let calls: String = body.calls.iter().map(called).collect();
-    format!("{}<{}{session}{commits}{calls}", list(&body.writes), list(&body.reads))
+    format!("{}<{}{session}{commits}{asks}{calls}", list(&body.writes), list(&body.reads))
 }
 
 fn called(call: &Call) -> String {
@@ -33,6 +34,9 @@ const BODIES: &[(&str, &str)] = &[
     ("INSERT INTO d.log SELECT NEW.id, a FROM x", "d.log<x"),
     ("SET NEW.a = UPPER(NEW.a), NEW.b = NOW()", "<"),
     ("BEGIN END", "<"),
+    ("SET NEW.a = FOUND_ROWS()", "< asks"),
+    ("BEGIN IF ROW_COUNT() > 0 THEN DELETE FROM a; END IF; END", "a<a asks"),
+    ("INSERT INTO a SELECT @@warning_count FROM b", "a<b asks"),
     ("BEGIN INSERT INTO a VALUES (1); UPDATE b SET c = c + 1 WHERE id = OLD.id; END", "a,b<b"),
     ("begin insert into a values (1); end;", "a<"),
     ("x: BEGIN LEAVE x; END x;", "<"),
@@ -66,13 +70,13 @@ const BODIES: &[(&str, &str)] = &[
     ("SET NEW.a = d.f(1) + `g h`(2)", "< d.f() g h()"),
     ("BEGIN DECLARE a INT DEFAULT f(); END", "< f()"),
     ("IF f() THEN DELETE FROM a; END IF", "a<a f()"),
-    ("CALL p()", "< call p()"),
-    ("CALL d.p(p(1), (SELECT a FROM x))", "<x p() call d.p()"),
-    ("CALL p", "< call p()"),
-    ("CALL p(@a)", "< session call p()"),
+    ("CALL p()", "< asks call p()"),
+    ("CALL d.p(p(1), (SELECT a FROM x))", "<x asks p() call d.p()"),
+    ("CALL p", "< asks call p()"),
+    ("CALL p(@a)", "< session asks call p()"),
     ("BEGIN END; CALL p()", "?"),
-    ("BEGIN IF 1 THEN CALL p(); END IF; END", "< call p()"),
-    ("BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION CALL p(); END", "< call p()"),
+    ("BEGIN IF 1 THEN CALL p(); END IF; END", "< asks call p()"),
+    ("BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION CALL p(); END", "< asks call p()"),
     ("BEGIN DECLARE c CURSOR FOR SELECT f(a) FROM t; END", "<t f()"),
     ("RETURN f(1)", "< f()"),
     ("RETURN (SELECT a FROM t WHERE b = g(c))", "<t g()"),
@@ -83,7 +87,7 @@ const BODIES: &[(&str, &str)] = &[
     (
         "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN GET DIAGNOSTICS CONDITION 1 @e = MESSAGE_TEXT; ROLLBACK; \
          RESIGNAL; END; DELETE FROM a; END",
-        "a<a session commits",
+        "a<a session commits asks",
     ),
     // Types are no calls
     (

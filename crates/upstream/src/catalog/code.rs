@@ -17,6 +17,8 @@ pub struct Code {
     pub session: bool,
     /// It may begin and end transactions.
     pub commits: bool,
+    /// It may ask about the statement before the one that runs it.
+    pub reads_last_statement: bool,
 }
 
 /// What is known of a procedure or function.

@@ -45,6 +45,7 @@ impl Followed {
         self.code.any = true;
         self.code.session |= body.session;
         self.code.commits |= body.commits;
+        self.code.reads_last_statement |= body.reads_last_statement;
         let written = body.writes.iter().map(|table| Step::Table { name: whole(table), written: true });
         let read = body.reads.iter().map(|table| Step::Table { name: whole(table), written: false });
         let run = body.calls.iter().map(|call| Step::Routine(call.kind, whole(&call.name)));
