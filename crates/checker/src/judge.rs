@@ -35,7 +35,7 @@ mod stream;
 pub use explain::{Explained, Explanation};
 pub use log::Log;
 pub use report::{Kind, Report, Violation};
-pub use stream::{Event, Judge, Recorder};
+pub use stream::{Event, Judge, Recorder, Sent};
 
 use std::sync::Arc;
 

@@ -22,6 +22,7 @@ pub mod workload;
 pub mod oracle;
 
 pub mod dice;
+pub mod relay;
 pub mod target;
 
 /// Whatever ends a run early, in words.

@@ -4,6 +4,7 @@
 //! 1 if one was broken, and 2 if it could not be told.
 
 use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,8 +12,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use freshet_checker::Failure;
 use freshet_checker::judge::Level;
 use freshet_checker::oracle::Oracle;
+use freshet_checker::relay::Relay;
 use freshet_checker::target::Target;
-use freshet_checker::workload::Workload;
+use freshet_checker::workload::{Disturb, Outcome, Workload};
+
+/// Of a hundred reads so many may remain undecided: a judge that does not decide cannot acquit.
+const UNDECIDED_PERCENT_MAX: u64 = 1;
 
 /// Judges whether a Freshet keeps its promises.
 #[derive(Debug, Parser)]
@@ -28,6 +33,8 @@ enum Command {
     Judge(JudgeArguments),
     /// One writer, and every question asked both through Freshet and directly
     Oracle(OracleArguments),
+    /// A way to a server on which the binlog stream can be held up and cut, as `judge` orders
+    Relay(RelayArguments),
 }
 
 #[derive(Debug, Args)]
@@ -74,6 +81,71 @@ struct JudgeArguments {
     /// End with the first broken promise
     #[arg(long)]
     stop_early: bool,
+    #[command(flatten)]
+    disturb: DisturbArguments,
+}
+
+/// What happens to the server and to the stream meanwhile.
+#[derive(Debug, Args)]
+struct DisturbArguments {
+    /// What is to happen, several with commas between them
+    #[arg(long, value_enum, value_delimiter = ',')]
+    disturb: Vec<Disturbed>,
+    /// Kills the server, and returns when it is back
+    #[arg(long, required_if_eq("disturb", "restarts"))]
+    crash_command: Option<String>,
+    /// Where the relay between Freshet and the server takes its orders: see the command of that name
+    #[arg(long, required_if_eq("disturb", "stalls"))]
+    relay_control: Option<SocketAddr>,
+    /// The stream is cut on the way alone, and not by the server
+    #[arg(long, requires = "relay_control")]
+    no_kills: bool,
+    /// Seconds from one restart to the next, usually; never more than a third of the whole
+    #[arg(long, default_value_t = 75)]
+    restart_every: u64,
+    /// Seconds from some cuts in a row to the next ones; never more than a fifth of the whole
+    #[arg(long, default_value_t = 17)]
+    cut_every: u64,
+    /// Seconds from one stall to the next; never more than a fifth of the whole
+    #[arg(long, default_value_t = 20)]
+    stall_every: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Disturbed {
+    /// The server is killed, and comes back
+    Restarts,
+    /// The stream is broken, by the server or on the way
+    Cuts,
+    /// The stream is held up for some seconds
+    Stalls,
+}
+
+impl DisturbArguments {
+    fn usable(self, duration: Duration) -> Disturb {
+        let every = |kind: Disturbed, seconds: u64| {
+            // Different ones, so that short runs do not see all at the same time.
+            let part = if kind == Disturbed::Restarts { 3 } else { 5 };
+            self.disturb.contains(&kind).then(|| Duration::from_secs(seconds).min(duration / part))
+        };
+        Disturb {
+            every: [
+                every(Disturbed::Restarts, self.restart_every),
+                every(Disturbed::Cuts, self.cut_every),
+                every(Disturbed::Stalls, self.stall_every),
+            ],
+            crash: self.crash_command,
+            relay: self.relay_control,
+            with_kills: !self.no_kills,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct RelayArguments {
+    /// The server behind it, host:port
+    #[arg(long)]
+    server: String,
 }
 
 #[derive(Debug, Args)]
@@ -98,6 +170,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Judge(arguments) => judge(arguments),
         Command::Oracle(arguments) => oracle(arguments),
+        Command::Relay(arguments) => relay(arguments),
     };
     done.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "freshet-checker: {error}");
@@ -113,12 +186,13 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
         Promise::Eventual => Level::Eventual,
     };
     let Common { freshet, server, schema, seed, seconds } = arguments.common;
+    let duration = Duration::from_secs(seconds);
     let workload = Workload {
         freshet,
         server,
         schema,
         seed,
-        duration: Duration::from_secs(seconds),
+        duration,
         level,
         lag_ms: arguments.lag,
         readers: arguments.readers,
@@ -126,20 +200,59 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
         around: arguments.around,
         with_definitions: !arguments.no_definitions,
         stops_early: arguments.stop_early,
+        disturb: arguments.disturb.usable(duration),
     };
     let outcome = workload.run()?;
-    let mut out = std::io::stdout();
-    write!(out, "{}", outcome.report)?;
-    let [hits, fenced, stale] = outcome.hits;
-    writeln!(out, "hits: {hits}; refused by a fence: {fenced}, by a stamp: {stale}")?;
-    for failure in &outcome.failures {
-        writeln!(out, "failure: {failure}")?;
-    }
-    Ok(match (outcome.report.broken(), outcome.failures.is_empty()) {
+    let failures = failures(&workload, &outcome);
+    print(&outcome, &failures)?;
+    Ok(match (outcome.report.broken(), failures.is_empty()) {
         (0, true) => ExitCode::SUCCESS,
         (0, false) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     })
+}
+
+fn print(outcome: &Outcome, failures: &[String]) -> Result<(), Failure> {
+    let mut out = std::io::stdout();
+    write!(out, "{}", outcome.report)?;
+    let [hits, fenced, stale] = outcome.hits;
+    writeln!(out, "hits: {hits}; refused by a fence: {fenced}, by a stamp: {stale}")?;
+    writeln!(out, "{}\n{}", outcome.disturbances, outcome.troubles)?;
+    if let Some(violation) = outcome.report.violations.first() {
+        let near = outcome.disturbances.before(violation.read.asked).join("\n  ");
+        writeln!(out, "disturbances around the first violation:\n  {near}")?;
+    }
+    for failure in failures {
+        writeln!(out, "failure: {failure}")?;
+    }
+    Ok(())
+}
+
+/// Whatever keeps a run without violations from being a proof.
+fn failures(workload: &Workload, outcome: &Outcome) -> Vec<String> {
+    let mut failures = outcome.failures.clone();
+    let (undecided, reads) = (outcome.report.undecided, outcome.report.reads.iter().sum::<u64>());
+    if undecided * 100 > reads * UNDECIDED_PERCENT_MAX {
+        failures.push(format!("{undecided} of {reads} reads are undecided"));
+    }
+    if outcome.hits[0] == 0 {
+        failures.push("nothing was answered from memory".to_owned());
+    }
+    for (at, kind) in ["restarts", "cuts", "stalls"].into_iter().enumerate() {
+        if workload.disturb.every[at].is_some() && outcome.disturbances.counts[at] == 0 {
+            failures.push(format!("there were no {kind}"));
+        }
+    }
+    failures
+}
+
+/// Says where it is, and obeys until it is ended.
+fn relay(arguments: RelayArguments) -> Result<ExitCode, Failure> {
+    let relay = Relay::before(arguments.server)?;
+    let orders = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    writeln!(std::io::stdout(), "relay {} control {}", relay.address, orders.local_addr()?)?;
+    relay.obey(&orders)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn oracle(arguments: OracleArguments) -> Result<ExitCode, Failure> {

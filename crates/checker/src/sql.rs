@@ -84,12 +84,12 @@ fn columns(extra: &str) -> String {
     )
 }
 
-/// The statement that defines the view.
+/// The statement that defines a view of this name.
 #[must_use]
-pub fn view(table: Table, limit: i8) -> String {
+pub fn view(name: &str, table: Table, limit: i8) -> String {
     let limit = Column::K.literal(limit);
     format!(
-        "CREATE OR REPLACE VIEW w AS SELECT id, v, k, pid, n, m, d, t, u, g FROM {} WHERE k < {limit}",
+        "CREATE OR REPLACE VIEW {name} AS SELECT id, v, k, pid, n, m, d, t, u, g FROM {} WHERE k < {limit}",
         table.name()
     )
 }
@@ -103,7 +103,7 @@ pub fn schema(db: &Db) -> Vec<String> {
         format!("CREATE TABLE r {} PARTITION BY HASH (id) PARTITIONS 3", columns("")),
         format!("CREATE TABLE s {}", columns("")),
         format!("CREATE TABLE l {}", columns("")),
-        view(db.view_of, db.view_limit),
+        view("w", db.view_of, db.view_limit),
         "CREATE TRIGGER st AFTER UPDATE ON s FOR EACH ROW UPDATE l SET v = NEW.v WHERE id = NEW.id"
             .to_owned(),
     ];

@@ -1,15 +1,26 @@
 //! Where a server or a Freshet is, and answers as plain values.
 
+use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Row, Value};
 
 use crate::Failure;
 
+/// Longer than any statement may wait for locks, and for a semi-synchronous replica: who is silent for so long hangs.
+const SILENCE_MAX: Duration = Duration::from_secs(40);
+
 /// A way to a server: `mysql://user:password@host:port/`.
 #[derive(Clone, Debug)]
 pub struct Target(mysql::Opts);
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.0.get_ip_or_hostname(), self.0.get_tcp_port())
+    }
+}
 
 impl FromStr for Target {
     type Err = String;
@@ -27,7 +38,8 @@ impl Target {
     pub fn connect(&self, schema: &str) -> Result<Conn, mysql::Error> {
         let schema = (!schema.is_empty()).then_some(schema);
         // By the server's own socket a client would go round Freshet.
-        Conn::new(OptsBuilder::from_opts(self.0.clone()).db_name(schema).prefer_socket(false))
+        let options = OptsBuilder::from_opts(self.0.clone()).db_name(schema).prefer_socket(false);
+        Conn::new(options.read_timeout(Some(SILENCE_MAX)).tcp_connect_timeout(Some(SILENCE_MAX)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,6 +16,8 @@ use crate::query::Query;
 
 /// Events that wait for the judge; at this bound the clients wait for it.
 const EVENTS_MAX: usize = 1 << 16;
+/// Reads that wait for the outcome of what was sent before them, beyond which no client should begin anything.
+const WAITING_MAX: usize = 1 << 17;
 /// The judge looks at the clock at least this often.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const NANOS_OF_MS: u64 = 1_000_000;
@@ -42,6 +44,7 @@ pub struct Recorder {
     began: Instant,
     events: SyncSender<Event>,
     under_way: Arc<Mutex<UnderWay>>,
+    waiting: Arc<AtomicUsize>,
 }
 
 /// A transaction that was sent.
@@ -50,6 +53,31 @@ pub struct Recorder {
 pub struct Sent {
     number: u64,
     transaction: Transaction,
+}
+
+impl Sent {
+    /// When.
+    #[must_use]
+    pub const fn at(&self) -> Nanos {
+        self.transaction.sent
+    }
+
+    /// The statements.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.transaction.text
+    }
+
+    /// What it does.
+    #[must_use]
+    pub fn changes(&self) -> &[Change] {
+        &self.transaction.changes
+    }
+
+    /// Says what it has done, where that is not what it was to do.
+    pub fn adopt(&mut self, changes: Vec<Change>) {
+        self.transaction.changes = changes;
+    }
 }
 
 impl Recorder {
@@ -87,6 +115,13 @@ impl Recorder {
     /// To be called after a read was answered.
     pub fn read(&self, read: Read) {
         let _ = self.events.send(Event::Read(read));
+    }
+
+    /// Whether so much is to be judged that nothing should be begun: an outcome that takes long to be found out keeps the
+    /// judge waiting, and what is under way must be able to end.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > WAITING_MAX
     }
 
     /// Everything sent before this moment has been told.
@@ -136,7 +171,7 @@ impl Judge {
     #[must_use]
     pub fn new(pool: Arc<[Query]>, base: Db, level: Level, lag_ms: u64) -> (Self, Recorder, Receiver<Event>) {
         let (events, told) = sync_channel(EVENTS_MAX);
-        let recorder = Recorder { began: Instant::now(), events, under_way: Arc::default() };
+        let recorder = Recorder { began: Instant::now(), events, under_way: Arc::default(), waiting: Arc::default() };
         let judge = Self {
             pool,
             level,
@@ -169,6 +204,7 @@ impl Judge {
                 next = told.try_recv().map_err(|_| RecvTimeoutError::Timeout);
             }
             self.judge_until(settled);
+            recorder.waiting.store(self.reads.len(), Ordering::Relaxed);
             if let Some(ends) = ends.filter(|_| self.report.broken() > 0) {
                 ends.store(true, Ordering::Relaxed);
             }

@@ -3,14 +3,16 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use mysql::Params;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Params};
 
-use super::locks::Locks;
+use super::link::{Link, Loss, Trouble};
+use super::locks::{Held, Locks};
 use super::plan::{Kind, Plan};
+use super::settle::{Settled, settle};
 use crate::Failure;
 use crate::dice::Dice;
-use crate::judge::{Nanos, Path, Read, Recorder};
+use crate::judge::{Nanos, Path, Read, Recorder, Sent};
 use crate::model::{Change, Table};
 use crate::query::{NO_SUCH_TABLE, Observed, Query};
 use crate::sql::RowSet;
@@ -26,6 +28,8 @@ const ALREADY: [u16; 2] = [1060, 1091];
 const HOT_SHARE: usize = 30;
 /// How often a question for a snapshot is drawn again, before there is none.
 const DRAWS_MAX: usize = 50;
+/// While the judge has too much to judge, clients look this often whether they may go on.
+const BEHIND_EVERY: Duration = Duration::from_millis(2);
 
 /// What a client does.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +49,10 @@ pub struct Role {
 /// A client at work.
 pub struct Client<'a> {
     pub(super) session: usize,
+    /// What is added to the number of a session for the one that follows it, so that all are different.
+    pub(super) sessions_apart: usize,
     pub(super) role: Role,
-    pub(super) conn: Conn,
+    pub(super) link: Link<'a>,
     pub(super) pool: &'a [Query],
     pub(super) locks: &'a Locks,
     pub(super) versions: &'a AtomicI64,
@@ -62,19 +68,42 @@ impl Client<'_> {
     /// Works until it is told to stop.
     ///
     /// # Errors
-    /// With what the server should not have said.
+    /// With what the server should not have said, and when a connection is lost although the server is there.
     pub fn work(mut self) -> Result<(), Failure> {
         while !self.stop.load(Ordering::Relaxed) {
-            if self.dice.percent(self.role.writes) {
-                let pause = self.dice.below(self.role.pause_ms.max(1));
-                std::thread::sleep(Duration::from_millis(u64::try_from(pause)?));
-                self.write()?;
-            } else if self.dice.percent(5) {
-                self.snapshot()?;
-            } else {
-                let query = self.question();
-                self.read(&[query], Vec::new())?;
+            if self.recorder.is_behind() {
+                std::thread::sleep(BEHIND_EVERY);
+                continue;
             }
+            let began = self.recorder.now();
+            match self.step() {
+                Ok(()) => {}
+                Err(Trouble::Lost(loss)) => self.recover(began, &loss)?,
+                Err(Trouble::Failed(failure)) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), Trouble> {
+        if self.dice.percent(self.role.writes) {
+            let pause = self.dice.below(self.role.pause_ms.max(1));
+            std::thread::sleep(Duration::from_millis(u64::try_from(pause)?));
+            self.write()
+        } else if self.dice.percent(5) {
+            self.snapshot()
+        } else {
+            let query = self.question();
+            self.read(&[query], Vec::new())
+        }
+    }
+
+    /// Goes on after a loss. On a new connection it is a new session, to which nothing was shown and which wrote nothing.
+    fn recover(&mut self, used: Nanos, loss: &Loss) -> Result<(), Failure> {
+        self.link.around().note(|troubles| troubles.lost += 1);
+        if self.link.recover(used, loss)? {
+            self.session += self.sessions_apart;
+            self.own_known = 0;
         }
         Ok(())
     }
@@ -92,7 +121,7 @@ impl Client<'_> {
     }
 
     /// Asks some questions, which see one snapshot if there are several, and records what was seen.
-    fn read(&mut self, queries: &[usize], own: Vec<Change>) -> Result<(), Failure> {
+    fn read(&mut self, queries: &[usize], own: Vec<Change>) -> Result<(), Trouble> {
         let asked = self.recorder.now();
         let mut answered = None;
         let mut parts = Vec::with_capacity(queries.len());
@@ -126,14 +155,14 @@ impl Client<'_> {
         Ok(())
     }
 
-    fn ask(&mut self, query: usize) -> Result<Observed, Failure> {
+    fn ask(&mut self, query: usize) -> Result<Observed, Trouble> {
         let query = &self.pool[query];
         let rows: mysql::Result<Vec<mysql::Row>> = if self.role.is_prepared {
             let sql = query.prepared();
             let parameters = sql.parameters.clone().filter(|parameters| !parameters.is_empty());
-            self.conn.exec(sql.text.as_str(), parameters.map_or(Params::Empty, Params::Positional))
+            self.link.conn.exec(sql.text.as_str(), parameters.map_or(Params::Empty, Params::Positional))
         } else {
-            self.conn.query(query.text())
+            self.link.conn.query(query.text())
         };
         match rows {
             Ok(rows) => {
@@ -145,20 +174,24 @@ impl Client<'_> {
             {
                 Ok(Err(error.code))
             }
-            Err(error) => Err(format!("{}: {error}", query.text()).into()),
+            Err(error) => Err(Trouble::of(query.text(), &error)),
         }
     }
 
     /// Several questions in one transaction.
-    fn snapshot(&mut self) -> Result<(), Failure> {
+    fn snapshot(&mut self) -> Result<(), Trouble> {
         let queries: Vec<usize> =
             (0..2 + self.dice.below(2)).filter_map(|_| self.stable_question()).collect();
-        self.conn.query_drop("START TRANSACTION")?;
+        self.say("START TRANSACTION")?;
         self.read(&queries, Vec::new())?;
-        Ok(self.conn.query_drop("COMMIT")?)
+        self.say("COMMIT")
     }
 
-    fn write(&mut self) -> Result<(), Failure> {
+    fn say(&mut self, statement: &str) -> Result<(), Trouble> {
+        self.link.conn.query_drop(statement).map_err(|error| Trouble::of(statement, &error))
+    }
+
+    fn write(&mut self) -> Result<(), Trouble> {
         if self.role.with_definitions && self.dice.percent(2) {
             return self.rename();
         }
@@ -169,49 +202,92 @@ impl Client<'_> {
         let locks = self.locks;
         let held = locks.take(kind.rows());
         let plan = kind.plan(&mut self.dice, &held.newest(), self.versions);
-        if self.commit(&plan)? {
-            held.committed(&plan.changes);
-        }
-        Ok(())
+        self.commit(&plan, &held).map(|_| ())
     }
 
     /// Sends statements that commit by themselves, or only the last of which does; true if they did.
-    fn commit(&mut self, plan: &Plan) -> Result<bool, Failure> {
+    fn commit(&mut self, plan: &Plan, held: &Held<'_>) -> Result<bool, Trouble> {
         let Some((last, first)) = plan.statements.split_last() else { return Ok(false) };
         for statement in first {
             if !self.execute(statement)? {
                 return Ok(false);
             }
         }
-        let sent = self.recorder.sending(&plan.statements.join("; "), self.role.path, plan.changes.clone());
-        let is_committed = self.execute(last);
-        let known = self.recorder.done(sent, matches!(is_committed, Ok(true)));
-        self.own_known = known;
-        is_committed
+        let said = plan.statements.join("; ");
+        Ok(self.commit_by(last, (&said, &plan.changes), held)?)
+    }
+
+    /// Sends what commits some changes, and finds out whether it did: what is held is free only when that is known.
+    fn commit_by(
+        &mut self,
+        statement: &str,
+        (said, changes): (&str, &[Change]),
+        held: &Held<'_>,
+    ) -> Result<bool, Failure> {
+        let mut sent = self.recorder.sending(said, self.role.path, changes.to_vec());
+        let done = match self.execute(statement) {
+            Ok(is_committed) => Ok((is_committed, None)),
+            Err(Trouble::Failed(failure)) => Err(failure),
+            Err(Trouble::Lost(loss)) => {
+                let settled = self.settle(&sent, &loss, held);
+                settled.map(|changes| {
+                    let is_committed = !changes.is_empty();
+                    sent.adopt(changes);
+                    (is_committed, Some(loss))
+                })
+            }
+        };
+        let used = sent.at();
+        if let Ok((true, _)) = done {
+            held.committed(sent.changes());
+        }
+        let known = self.recorder.done(sent, matches!(done, Ok((true, _))));
+        let (is_committed, loss) = done?;
+        match loss {
+            // What was never acknowledged is not promised to the session that sent it.
+            Some(loss) => self.recover(used, &loss)?,
+            None => self.own_known = known,
+        }
+        Ok(is_committed)
+    }
+
+    /// Those of some changes that are there, when the answer to their commit was lost.
+    fn settle(&self, sent: &Sent, loss: &Loss, held: &Held<'_>) -> Result<Vec<Change>, Failure> {
+        let around = self.link.around();
+        let seen = around.found(sent.at(), loss, sent.changes())?;
+        let (place, changes) = match settle(&held.newest(), sent.changes(), &seen) {
+            Settled::Done => (0, sent.changes().to_vec()),
+            Settled::Undone => (1, Vec::new()),
+            // The partitions of a table are emptied one by one, and nothing is logged unless all are.
+            Settled::Torn(changes) if sent.text().starts_with("TRUNCATE") => (2, changes),
+            settled => return Err(format!("after an outage of the server: {}: {settled:?}", sent.text()).into()),
+        };
+        around.note(|troubles| troubles.settled[place] += 1);
+        Ok(changes)
     }
 
     /// False if the server undid what was begun.
-    fn execute(&mut self, statement: &str) -> Result<bool, Failure> {
+    fn execute(&mut self, statement: &str) -> Result<bool, Trouble> {
         let is_plain =
             matches!(statement, "BEGIN" | "COMMIT" | "ROLLBACK") || statement.starts_with("CREATE");
         let done = if self.role.is_prepared && !is_plain {
-            self.conn.exec_drop(statement, ())
+            self.link.conn.exec_drop(statement, ())
         } else {
-            self.conn.query_drop(statement)
+            self.link.conn.query_drop(statement)
         };
         match done {
             Ok(()) => Ok(true),
             Err(mysql::Error::MySqlError(error)) if UNDONE.contains(&error.code) => {
-                self.conn.query_drop("ROLLBACK")?;
+                self.say("ROLLBACK")?;
                 Ok(false)
             }
             Err(mysql::Error::MySqlError(error)) if ALREADY.contains(&error.code) => Ok(true),
-            Err(error) => Err(format!("{statement}: {error}").into()),
+            Err(error) => Err(Trouble::of(statement, &error)),
         }
     }
 
     /// Some writes in one transaction, now and then with a look at its own changes, and not always committed.
-    fn transaction(&mut self) -> Result<(), Failure> {
+    fn transaction(&mut self) -> Result<(), Trouble> {
         let kinds: Vec<Kind> = (0..1 + self.dice.below(3)).map(|_| self.inner_kind()).collect();
         let mut rows = RowSet::default();
         for kind in &kinds {
@@ -220,7 +296,7 @@ impl Client<'_> {
         let locks = self.locks;
         let held = locks.take(rows);
         let (mut db, mut whole) = (held.newest(), Plan::default());
-        self.conn.query_drop("BEGIN")?;
+        self.say("BEGIN")?;
         for kind in kinds {
             let plan = kind.plan(&mut self.dice, &db, self.versions);
             for statement in &plan.statements {
@@ -237,15 +313,10 @@ impl Client<'_> {
             self.read(&queries, whole.changes.clone())?;
         }
         if self.dice.percent(25) {
-            return Ok(self.conn.query_drop("ROLLBACK")?);
+            return self.say("ROLLBACK");
         }
         let said = whole.statements.join("; ");
-        let sent = self.recorder.sending(&said, self.role.path, whole.changes.clone());
-        let is_committed = self.execute("COMMIT");
-        self.own_known = self.recorder.done(sent, matches!(is_committed, Ok(true)));
-        if is_committed? {
-            held.committed(&whole.changes);
-        }
+        self.commit_by("COMMIT", (&said, &whole.changes), &held)?;
         Ok(())
     }
 
@@ -257,13 +328,12 @@ impl Client<'_> {
     }
 
     /// A table goes by another name for a moment.
-    fn rename(&mut self) -> Result<(), Failure> {
+    fn rename(&mut self) -> Result<(), Trouble> {
         let locks = self.locks;
         let held = locks.take(Kind::Truncate.rows());
         for (text, is_away) in [("RENAME TABLE r TO r_away", true), ("RENAME TABLE r_away TO r", false)] {
             let plan = Plan { statements: vec![text.to_owned()], changes: vec![Change::Away(is_away)] };
-            while !self.commit(&plan)? {}
-            held.committed(&plan.changes);
+            while !self.commit(&plan, &held)? {}
             std::thread::sleep(Duration::from_millis(2));
         }
         debug_assert!(held.newest().rows(Table::R).count() <= crate::model::ROWS);

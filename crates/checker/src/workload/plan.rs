@@ -172,7 +172,7 @@ impl Kind {
                 changes: db.rows(Table::R).map(|(id, _)| Change::Remove(Table::R, id)).collect(),
             },
             Self::View(table, limit) => {
-                Plan { statements: vec![view(table, limit)], changes: vec![Change::View(table, limit)] }
+                Plan { statements: vec![view("w", table, limit)], changes: vec![Change::View(table, limit)] }
             }
             Self::Alter(is_added) => {
                 let what = if is_added { "ADD COLUMN extra INT NULL" } else { "DROP COLUMN extra" };

@@ -1,6 +1,7 @@
 //! A whole run: the schema, the clients, the judge, and a last look at the database.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,10 +9,13 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use super::client::{Client, Role};
+use super::disturb::{Disturb, Disturbance, Disturbances, Disturber};
+use super::link::{Link, Surroundings, Troubles};
 use super::locks::Locks;
+use super::outages::Outages;
 use crate::Failure;
 use crate::dice::Dice;
-use crate::judge::{Judge, Level, Path, Recorder, Report};
+use crate::judge::{Judge, Level, Path, Report};
 use crate::model::{COLUMNS, Change, Column, DEFINITIONS, Db, ROWS, Row, Table};
 use crate::query::{Filter, Query, Shape};
 use crate::sql::schema;
@@ -49,6 +53,8 @@ pub struct Workload {
     pub with_definitions: bool,
     /// End with the first broken promise.
     pub stops_early: bool,
+    /// What happens to the server and to the stream meanwhile.
+    pub disturb: Disturb,
 }
 
 /// What came of it.
@@ -58,6 +64,10 @@ pub struct Outcome {
     pub report: Report,
     /// Answers from memory, and lookups refused by a fence and by a stamp, as Freshet counts them.
     pub hits: [u64; 3],
+    /// What happened to the server and to the stream.
+    pub disturbances: Disturbances,
+    /// What the clients noticed of it.
+    pub troubles: Troubles,
     /// What went wrong besides.
     pub failures: Vec<String>,
 }
@@ -74,45 +84,75 @@ impl Workload {
         let mut dice = Dice::new(self.seed);
         let versions = AtomicI64::new(1);
         let base = first_rows(&mut dice, &versions);
-        let mut direct = self.prepare(&base)?;
+        self.prepare(&base)?;
         let pool: std::sync::Arc<[Query]> = Query::pool(&mut dice, POOL).into();
         let locks = Locks::new(base);
         let (judge, recorder, told) = Judge::new(pool.clone(), base, self.level, self.lag_ms);
-        let mut counter = self.freshet.connect("")?;
-        let before = counted(&mut counter)?;
-        let (stop, are_done) = (AtomicBool::new(false), AtomicBool::new(false));
-        let shared = (&pool[..], &locks, &versions, &stop);
-        let clients = self.clients(&recorder, shared)?;
+        let (outages, stop) = (Outages::default(), AtomicBool::new(false));
+        let around = Surroundings {
+            server: &self.server,
+            schema: &self.schema,
+            outages: &outages,
+            recorder: recorder.clone(),
+            troubles: Mutex::default(),
+        };
+        let before = counted(&mut around.connect(&self.freshet)?)?;
+        let clients = self.clients(&around, (&pool, &locks, &versions, &stop))?;
+        let disturber = Disturber {
+            disturb: &self.disturb,
+            server: &self.server,
+            outages: &outages,
+            recorder: &recorder,
+            done: Mutex::default(),
+            stop: &stop,
+        };
+        let are_done = AtomicBool::new(false);
         let (report, mut failures) = thread::scope(|scope| {
-            let clients: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| client.work())).collect();
             let (of_judge, is_over) = (recorder.clone(), || are_done.load(Ordering::Acquire));
             let ends = self.stops_early.then_some(&stop);
             let judging = scope.spawn(move || judge.run(&of_judge, &told, is_over, ends));
-            let until = Instant::now() + self.duration;
-            while Instant::now() < until
-                && !stop.load(Ordering::Relaxed)
-                && !clients.iter().any(thread::ScopedJoinHandle::is_finished)
-            {
-                thread::sleep(LOOK_EVERY);
-            }
-            stop.store(true, Ordering::Relaxed);
-            let failures = clients.into_iter().filter_map(|client| match client.join() {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(_) => Some("a client was lost".to_owned()),
-            });
-            let failures: Vec<String> = failures.collect();
+            let failures = self.let_work(clients, &disturber);
             are_done.store(true, Ordering::Release);
             let report = judging.join().map_err(|_| "the judge was lost")?;
             Ok::<_, Failure>((report, failures))
         })?;
-        failures.extend(lost(&mut direct, &locks.newest())?);
-        let after = counted(&mut counter)?;
+        // What the server lost is one failure more, and no reason to be silent about the rest.
+        let lost = lost(&mut around.connect(&self.server)?, &locks.newest());
+        failures.extend(lost.unwrap_or_else(|error| vec![format!("at the end: {error}")]));
+        let after = counted(&mut around.connect(&self.freshet)?)?;
         let hits = std::array::from_fn(|at| after[at].saturating_sub(before[at]));
-        Ok(Outcome { report, hits, failures })
+        let disturbances = disturber.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let troubles = around.troubles.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Outcome { report, hits, disturbances, troubles, failures })
     }
 
-    fn prepare(&self, base: &Db) -> Result<Conn, Failure> {
+    /// Until the time is over, or somebody fails; what failed.
+    fn let_work(&self, clients: Vec<Client<'_>>, disturber: &Disturber<'_>) -> Vec<String> {
+        thread::scope(|scope| {
+            let mut all: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| client.work())).collect();
+            let kinds = [Disturbance::Restart, Disturbance::Cut, Disturbance::Stall];
+            for kind in kinds.into_iter().filter(|kind| self.disturb.every[*kind as usize].is_some()) {
+                let dice = Dice::new(self.seed.wrapping_mul(1_000_003).wrapping_add(kind as u64));
+                all.push(scope.spawn(move || disturber.work(kind, dice)));
+            }
+            let until = Instant::now() + self.duration;
+            while Instant::now() < until
+                && !disturber.stop.load(Ordering::Relaxed)
+                && !all.iter().any(thread::ScopedJoinHandle::is_finished)
+            {
+                thread::sleep(LOOK_EVERY);
+            }
+            disturber.stop.store(true, Ordering::Relaxed);
+            let failures = all.into_iter().filter_map(|one| match one.join() {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) => Some("a client was lost".to_owned()),
+            });
+            failures.collect()
+        })
+    }
+
+    fn prepare(&self, base: &Db) -> Result<(), Failure> {
         let mut direct = self.server.connect("")?;
         direct.query_drop(format!("DROP DATABASE IF EXISTS {}", self.schema))?;
         direct.query_drop(format!("CREATE DATABASE {}", self.schema))?;
@@ -120,7 +160,7 @@ impl Workload {
         for statement in schema(base) {
             direct.query_drop(statement)?;
         }
-        Ok(direct)
+        Ok(())
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -135,23 +175,25 @@ impl Workload {
     }
 
     fn clients<'a>(
-        &self,
-        recorder: &Recorder,
+        &'a self,
+        around: &'a Surroundings<'a>,
         (pool, locks, versions, stop): (&'a [Query], &'a Locks, &'a AtomicI64, &'a AtomicBool),
     ) -> Result<Vec<Client<'a>>, Failure> {
         let unlike_snapshots = if self.with_definitions { Table::R.bit() | DEFINITIONS } else { 0 };
+        let roles = self.roles();
+        let sessions_apart = roles.len();
         let mut clients = Vec::new();
-        for (session, role) in self.roles().into_iter().enumerate() {
+        for (session, role) in roles.into_iter().enumerate() {
             let target = if role.path == Path::Through { &self.freshet } else { &self.server };
-            let mut conn = target.connect(&self.schema)?;
-            conn.query_drop("SET SESSION innodb_lock_wait_timeout = 5")?;
+            let link = Link::new(target, around)?;
             let seed = self.seed.wrapping_mul(1_000).wrapping_add(session as u64 + 1);
             let dice = Dice::new(seed);
-            let recorder = recorder.clone();
+            let recorder = around.recorder.clone();
             clients.push(Client {
                 session,
+                sessions_apart,
                 role,
-                conn,
+                link,
                 pool,
                 locks,
                 versions,

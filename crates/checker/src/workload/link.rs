@@ -1,0 +1,218 @@
+//! A client's connection, which may be lost: with the server, and with nothing else.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, DriverError};
+
+use super::outages::Outages;
+use super::settle::{Seen, look};
+use crate::Failure;
+use crate::judge::{Nanos, Recorder};
+use crate::model::Change;
+use crate::target::Target;
+
+/// A connection is to be had again within this.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Between two attempts.
+const RETRY_EVERY: Duration = Duration::from_millis(100);
+/// Between the two looks that must agree.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(150);
+/// The server is not there, or is going: CR_CONN_HOST_ERROR, CR_SERVER_GONE_ERROR, CR_SERVER_LOST, ER_SERVER_SHUTDOWN,
+/// ER_ABORTING_CONNECTION, ER_NET_READ_ERROR, ER_NET_READ_INTERRUPTED, ER_NET_ERROR_ON_WRITE, ER_NET_WRITE_INTERRUPTED,
+/// ER_CONNECTION_KILLED.
+const LOST: [u16; 10] = [2003, 2006, 2013, 1053, 1152, 1158, 1159, 1160, 1161, 1927];
+
+/// Why a statement has no answer.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The connection behind it is lost. Whether it was carried out is not known.
+    Lost(Loss),
+    /// Something that must not be.
+    Failed(Failure),
+}
+
+/// A connection that was lost.
+#[derive(Debug)]
+pub struct Loss {
+    /// By an error packet on a connection that itself is there, maybe.
+    pub is_told: bool,
+    what: String,
+}
+
+impl<E: Into<Failure>> From<E> for Trouble {
+    fn from(failure: E) -> Self {
+        Self::Failed(failure.into())
+    }
+}
+
+impl Trouble {
+    /// What an error of the client library means to whoever sent this.
+    #[must_use]
+    pub fn of(statement: &str, error: &mysql::Error) -> Self {
+        let what = format!("{statement}: {error}");
+        match error {
+            mysql::Error::MySqlError(told) if LOST.contains(&told.code) => {
+                Self::Lost(Loss { is_told: true, what })
+            }
+            mysql::Error::IoError(_) | mysql::Error::DriverError(DriverError::CouldNotConnect(_)) => {
+                Self::Lost(Loss { is_told: false, what })
+            }
+            // The library gives the codec's errors no name; those that are none of the connection speak of packets.
+            mysql::Error::CodecError(codec) if !codec.to_string().to_ascii_lowercase().contains("packet") => {
+                Self::Lost(Loss { is_told: false, what })
+            }
+            _ => Self::Failed(what.into()),
+        }
+    }
+}
+
+/// What the clients went through. Each count is of one cause.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Troubles {
+    /// Statements without an answer.
+    pub lost: u64,
+    /// Connections made anew.
+    pub reconnections: u64,
+    /// Connections on which it was told that the server is away, and which went on.
+    pub kept: u64,
+    /// Attempts to connect that were in vain.
+    pub refused: u64,
+    /// Transactions of unknown outcome that were found done, undone, and half done.
+    pub settled: [u64; 3],
+}
+
+impl fmt::Display for Troubles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [done, undone, torn] = self.settled;
+        write!(
+            f,
+            "lost statements: {}; connections made anew: {} after {} attempts in vain, kept: {}; \
+             unknown outcomes: {done} done, {undone} undone, {torn} TRUNCATEs torn",
+            self.lost, self.reconnections, self.refused, self.kept
+        )
+    }
+}
+
+/// What all links of a run share.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The server itself.
+    pub server: &'a Target,
+    /// The schema of the run.
+    pub schema: &'a str,
+    /// When the server was away.
+    pub outages: &'a Outages,
+    /// The clock.
+    pub recorder: Recorder,
+    /// What happened to them.
+    pub troubles: Mutex<Troubles>,
+}
+
+impl Surroundings<'_> {
+    /// Counts.
+    pub fn note(&self, note: impl FnOnce(&mut Troubles)) {
+        note(&mut self.troubles.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// A connection, as soon as there is one to be had.
+    ///
+    /// # Errors
+    /// When the patience is over, or something else is wrong than that the server is away.
+    pub fn connect(&self, target: &Target) -> Result<Conn, Failure> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let error = match self.try_connect(target) {
+                Ok(conn) => return Ok(conn),
+                Err(error) => error,
+            };
+            match Trouble::of(&format!("connecting to {target}"), &error) {
+                Trouble::Failed(failure) => return Err(failure),
+                Trouble::Lost(loss) if Instant::now() > until => return Err(loss.what.into()),
+                Trouble::Lost(_) => self.note(|troubles| troubles.refused += 1),
+            }
+            thread::sleep(RETRY_EVERY);
+        }
+    }
+
+    fn try_connect(&self, target: &Target) -> mysql::Result<Conn> {
+        let mut conn = target.connect(self.schema)?;
+        conn.query_drop("SET SESSION innodb_lock_wait_timeout = 5")?;
+        Ok(conn)
+    }
+
+    /// What the server has of these changes, once whoever was to make them is gone with the server that was.
+    ///
+    /// # Errors
+    /// When no outage explains that there is no answer, or the server is not to be understood.
+    pub fn found(&self, sent: Nanos, loss: &Loss, changes: &[Change]) -> Result<Seen, Failure> {
+        self.must_be_explained(sent, loss)?;
+        if !self.outages.await_end() {
+            return Err("the server does not come back".into());
+        }
+        let mut last = None;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let mut direct = self.connect(self.server)?;
+            match look(&mut direct, self.schema, changes) {
+                Ok(seen) if last == Some(seen) => return Ok(seen),
+                Ok(seen) => last = Some(seen),
+                // It may be away again.
+                Err(error) if Instant::now() > until => return Err(error),
+                Err(_) => last = None,
+            }
+            thread::sleep(LOOK_AGAIN_AFTER);
+        }
+    }
+
+    fn must_be_explained(&self, used: Nanos, loss: &Loss) -> Result<(), Failure> {
+        if self.outages.explain(used, self.recorder.now()) {
+            return Ok(());
+        }
+        Err(format!("a connection was lost while the server was there: {}", loss.what).into())
+    }
+}
+
+/// A client's way to the server.
+#[derive(Debug)]
+pub struct Link<'a> {
+    /// The connection.
+    pub conn: Conn,
+    target: &'a Target,
+    around: &'a Surroundings<'a>,
+}
+
+impl<'a> Link<'a> {
+    /// A connection to this.
+    ///
+    /// # Errors
+    /// As [`Surroundings::connect`].
+    pub fn new(target: &'a Target, around: &'a Surroundings<'a>) -> Result<Self, Failure> {
+        Ok(Self { conn: around.connect(target)?, target, around })
+    }
+
+    /// What it shares with the others.
+    #[must_use]
+    pub const fn around(&self) -> &'a Surroundings<'a> {
+        self.around
+    }
+
+    /// Goes on after a loss: on the same connection if it bears it, else on a new one. True: it is a new one.
+    ///
+    /// # Errors
+    /// When no outage explains the loss, or no connection is to be had.
+    pub fn recover(&mut self, used: Nanos, loss: &Loss) -> Result<bool, Failure> {
+        self.around.must_be_explained(used, loss)?;
+        if loss.is_told && self.conn.query_drop("ROLLBACK").is_ok() {
+            self.around.note(|troubles| troubles.kept += 1);
+            thread::sleep(RETRY_EVERY);
+            return Ok(false);
+        }
+        self.conn = self.around.connect(self.target)?;
+        self.around.note(|troubles| troubles.reconnections += 1);
+        Ok(true)
+    }
+}
