@@ -171,7 +171,8 @@ impl Judge {
     #[must_use]
     pub fn new(pool: Arc<[Query]>, base: Db, level: Level, lag_ms: u64) -> (Self, Recorder, Receiver<Event>) {
         let (events, told) = sync_channel(EVENTS_MAX);
-        let recorder = Recorder { began: Instant::now(), events, under_way: Arc::default(), waiting: Arc::default() };
+        let recorder =
+            Recorder { began: Instant::now(), events, under_way: Arc::default(), waiting: Arc::default() };
         let judge = Self {
             pool,
             level,

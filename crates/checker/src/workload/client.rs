@@ -260,7 +260,9 @@ impl Client<'_> {
             Settled::Undone => (1, Vec::new()),
             // The partitions of a table are emptied one by one, and nothing is logged unless all are.
             Settled::Torn(changes) if sent.text().starts_with("TRUNCATE") => (2, changes),
-            settled => return Err(format!("after an outage of the server: {}: {settled:?}", sent.text()).into()),
+            settled => {
+                return Err(format!("after an outage of the server: {}: {settled:?}", sent.text()).into());
+            }
         };
         around.note(|troubles| troubles.settled[place] += 1);
         Ok(changes)

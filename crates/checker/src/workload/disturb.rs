@@ -180,8 +180,8 @@ impl Disturber<'_> {
 
     fn kill(&self) -> Result<usize, mysql::Error> {
         let mut conn = self.server.connect("")?;
-        let streams: Vec<u64> = conn
-            .query("SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")?;
+        let streams: Vec<u64> =
+            conn.query("SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")?;
         let killed = streams.iter().filter(|id| conn.query_drop(format!("KILL {id}")).is_ok());
         Ok(killed.count())
     }

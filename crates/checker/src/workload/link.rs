@@ -70,6 +70,16 @@ impl Trouble {
     }
 }
 
+/// ER_ACCESS_DENIED_ERROR: right before and after an outage the account is the same.
+const DENIED: u16 = 1045;
+
+/// So many times in a row a connection may be denied to whom it is due, which is counted and not judged here.
+const DENIED_MAX: u32 = 20;
+
+fn is_denied(error: &mysql::Error) -> bool {
+    matches!(error, mysql::Error::MySqlError(told) if told.code == DENIED)
+}
+
 /// What the clients went through. Each count is of one cause.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Troubles {
@@ -81,6 +91,8 @@ pub struct Troubles {
     pub kept: u64,
     /// Attempts to connect that were in vain.
     pub refused: u64,
+    /// Besides these, how many were answered that the password is wrong.
+    pub denied: u64,
     /// Transactions of unknown outcome that were found done, undone, and half done.
     pub settled: [u64; 3],
 }
@@ -90,9 +102,9 @@ impl fmt::Display for Troubles {
         let [done, undone, torn] = self.settled;
         write!(
             f,
-            "lost statements: {}; connections made anew: {} after {} attempts in vain, kept: {}; \
+            "lost statements: {}; connections made anew: {} after {} attempts in vain ({} denied), kept: {}; \
              unknown outcomes: {done} done, {undone} undone, {torn} TRUNCATEs torn",
-            self.lost, self.reconnections, self.refused, self.kept
+            self.lost, self.reconnections, self.refused, self.denied, self.kept
         )
     }
 }
@@ -124,11 +136,18 @@ impl Surroundings<'_> {
     /// When the patience is over, or something else is wrong than that the server is away.
     pub fn connect(&self, target: &Target) -> Result<Conn, Failure> {
         let until = Instant::now() + PATIENCE;
+        let mut denied = 0;
         loop {
             let error = match self.try_connect(target) {
                 Ok(conn) => return Ok(conn),
                 Err(error) => error,
             };
+            if is_denied(&error) && denied < DENIED_MAX {
+                denied += 1;
+                self.note(|troubles| troubles.denied += 1);
+                thread::sleep(RETRY_EVERY);
+                continue;
+            }
             match Trouble::of(&format!("connecting to {target}"), &error) {
                 Trouble::Failed(failure) => return Err(failure),
                 Trouble::Lost(loss) if Instant::now() > until => return Err(loss.what.into()),

@@ -78,8 +78,8 @@ pub fn settle(before: &Db, changes: &[Change], seen: &Seen) -> Settled {
 /// # Errors
 /// When the server is away, or does not answer as it should.
 pub fn look(direct: &mut Conn, schema: &str, changes: &[Change]) -> Result<Seen, Failure> {
-    let names: Vec<String> =
-        direct.query(format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'"))?;
+    let names: Vec<String> = direct
+        .query(format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'"))?;
     let is_away = names.iter().any(|name| name == "r_away");
     if is_away == names.iter().any(|name| name == "r") {
         return Err(format!("of r and r_away there should be one: {names:?}").into());
