@@ -20,6 +20,20 @@ pub enum Sabotage {
     ForgottenTable,
     /// Definitions are never read again.
     StaleCatalog,
+    /// Of an update that gives a row other keys, only those of before are stamped.
+    NoAfterImages,
+    /// Of an update that gives a row other keys, only those of after are stamped.
+    NoBeforeImages,
+    /// Of a range's blocks, those of more than one key are not stamped.
+    NoRangeLevels,
+    /// An update is judged by all columns that a watch reads but the last.
+    DeafColumns,
+    /// A watch is used while writes are under way that do not know of it.
+    EarlyWatch,
+    /// A write fences the rows that its conditions name, and not what else it may touch.
+    NarrowFences,
+    /// An insert of rows that cannot be told fences nobody who found that a row was not there.
+    UnfencedAbsence,
     /// Nothing is wrong, but the stream is slow: it gives the others time to show.
     SlowStream,
 }
@@ -33,7 +47,7 @@ mod on {
     use crate::{Dep, Position};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    const NAMES: [(&str, Sabotage); 8] = [
+    const NAMES: [(&str, Sabotage); 15] = [
         ("applied-as-visible", Sabotage::AppliedAsVisible),
         ("no-fences", Sabotage::NoFences),
         ("early-lift", Sabotage::EarlyLift),
@@ -41,6 +55,13 @@ mod on {
         ("no-cascades", Sabotage::NoCascades),
         ("forgotten-table", Sabotage::ForgottenTable),
         ("stale-catalog", Sabotage::StaleCatalog),
+        ("no-after-images", Sabotage::NoAfterImages),
+        ("no-before-images", Sabotage::NoBeforeImages),
+        ("no-range-levels", Sabotage::NoRangeLevels),
+        ("deaf-columns", Sabotage::DeafColumns),
+        ("early-watch", Sabotage::EarlyWatch),
+        ("narrow-fences", Sabotage::NarrowFences),
+        ("unfenced-absence", Sabotage::UnfencedAbsence),
         ("slow-stream", Sabotage::SlowStream),
     ];
 

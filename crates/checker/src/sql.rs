@@ -1,5 +1,7 @@
 //! Statements written either with their literals or with placeholders, and the schema.
 
+use std::fmt::Display;
+
 use mysql::Value;
 
 use crate::model::{Column, DEFINITIONS, Db, ROWS, Row, Table};
@@ -59,9 +61,9 @@ impl Sql {
 /// The columns that are written, in order.
 pub const WRITTEN: &str = "id, v, k, pid, n, m, d, t, u";
 
-/// A row as it stands in VALUES.
+/// A row as it stands in VALUES, with its id in whatever form.
 #[must_use]
-pub fn values(id: usize, row: &Row) -> String {
+pub fn values(id: impl Display, row: &Row) -> String {
     let mut sql = Sql::new(false);
     sql.add(&format!("({id}, {}", row.v));
     for column in Column::ALL {

@@ -71,6 +71,11 @@ impl Keyed {
         std::iter::once(self.deps.rows).chain(self.watches.iter().map(of)).collect()
     }
 
+    /// Whether this is what all that rests on some watch depends on.
+    pub fn is_any(&self, freshness: &Freshness, dep: Dep) -> bool {
+        self.watches.iter().any(|watch| freshness.any(watch.id) == dep)
+    }
+
     /// What a result that is read from this row depends on: on the whole table, if there is no watch that can be used.
     pub fn read(&self, freshness: &Freshness, row: usize, is_usable: impl Fn(&Watch) -> bool) -> Vec<Dep> {
         match self.watches.iter().find(|watch| is_usable(watch)) {

@@ -50,6 +50,10 @@ pub enum Broken {
     BornIgnored,
     /// A watch is born at what is published as applied, not at what the applier has begun with.
     BornAtApplied,
+    /// A write of which the rows are not told fences nothing of what rests on single rows.
+    AnyUnfenced,
+    /// A change of which the rows are not told stamps nothing of what rests on single rows.
+    AnyUnstamped,
     /// A new generation clears the slots, publishes `applied`, and stamps everything later.
     EverythingLate,
     /// Hits of the level `session` ignore all fences.
@@ -60,11 +64,13 @@ pub enum Broken {
     OldestFenceLate,
 }
 
-pub const ALL_BROKEN: [Broken; 22] = [
+pub const ALL_BROKEN: [Broken; 24] = [
     Broken::SlotsAfterApplied,
     Broken::WatchBeforeSettled,
     Broken::BornIgnored,
     Broken::BornAtApplied,
+    Broken::AnyUnfenced,
+    Broken::AnyUnstamped,
     Broken::EverythingLate,
     Broken::FencesIgnored,
     Broken::ShownByHitsIgnored,
@@ -359,6 +365,13 @@ impl World {
         }
     }
 
+    /// Leaves out what every result that rests on single rows depends on, if that is what is broken.
+    fn forget_any(&self, deps: &mut Vec<Dep>, broken: Broken) {
+        if self.broken == broken {
+            deps.retain(|dep| !self.keyed.is_any(&self.freshness, *dep));
+        }
+    }
+
     fn pick_objects(&mut self) -> Vec<usize> {
         let count = 1 + self.random.below(3);
         let is_of_rows = self.random.below(100) < self.rates.rows;
@@ -398,7 +411,8 @@ impl World {
             return None;
         }
         let ticket = self.keyed.ticket();
-        let deps: Vec<Dep> = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        let mut deps: Vec<Dep> = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        self.forget_any(&mut deps, Broken::AnyUnfenced);
         Some(self.freshness.fence(deps).holding(ticket))
     }
 
@@ -488,7 +502,9 @@ impl World {
 
     fn begin_stamping(&mut self) {
         let objects = self.server.log[self.applied as usize - 1].objects.clone();
-        self.to_stamp = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        let mut to_stamp: Vec<Dep> = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        self.forget_any(&mut to_stamp, Broken::AnyUnstamped);
+        self.to_stamp = to_stamp;
         if objects.contains(&VIEW) && self.broken == Broken::CatalogUntilTold {
             self.catalog = None;
         }

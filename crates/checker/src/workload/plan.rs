@@ -201,9 +201,14 @@ fn random_row(dice: &mut Dice, db: &Db, table: Table, pid: Option<i8>, version: 
 fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, version: i64) -> Plan {
     let name = table.name();
     let new = random_row(dice, db, table, pid, version);
-    let insert = format!("INTO {name} ({WRITTEN}) VALUES {}", values(id, &new));
+    let into = format!("INTO {name} ({WRITTEN}) VALUES");
+    let insert = format!("{into} {}", values(id, &new));
     let Some(old) = db.row(table, id) else {
         let word = dice.one_of(&["INSERT", "INSERT", "INSERT IGNORE", "REPLACE"]);
+        // An id that has to be worked out does not tell who reads the text which row is made.
+        let is_told = dice.percent(60);
+        let worked_out = || format!("{into} {}", values(format_args!("{} + 1", id - 1), &new));
+        let insert = if is_told { insert } else { worked_out() };
         return Plan {
             statements: vec![format!("{word} {insert}")],
             changes: vec![Change::Put(table, id, new)],

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Freshness};
 use freshet_sql::{Datum, RowWrite, TableName};
 use freshet_upstream::TableInfo;
@@ -54,7 +55,9 @@ pub(crate) fn touched(write: &Described, freshness: &Freshness, watches: &Watche
         match watch.deps_of_write(table, &write.what, &write.parameters) {
             Touched::Nothing => {}
             Touched::Slots(slots) => deps.extend(slots),
+            Touched::Absent if sabotage::is(Sabotage::UnfencedAbsence) => {}
             Touched::Absent => deps.push(watch.absent()),
+            Touched::Any if sabotage::is(Sabotage::NarrowFences) => {}
             Touched::Any => deps.push(watch.any()),
         }
     }

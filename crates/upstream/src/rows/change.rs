@@ -1,6 +1,7 @@
 //! Row images to stamps: what a change in the binlog concerns.
 
 use freshet_cache::Position;
+use freshet_cache::sabotage::{self, Sabotage};
 use freshet_protocol::binlog::{Field, Value};
 
 use super::blocks::Block;
@@ -54,10 +55,13 @@ impl Watch {
                 (field, _) => field,
             })
         });
-        if before != after {
+        let moves = images.before.is_some() && images.after.is_some() && before != after;
+        if before != after && !(moves && sabotage::is(Sabotage::NoBeforeImages)) {
             self.stamp_place(before, at);
         }
-        self.stamp_place(after, at);
+        if !(moves && sabotage::is(Sabotage::NoAfterImages)) {
+            self.stamp_place(after, at);
+        }
     }
 
     /// Whether an update changes anything that an entry can have read.
@@ -67,7 +71,11 @@ impl Watch {
         };
         match &self.spec().read {
             None => (0..self.layout().len()).any(is_changed),
-            Some(read) => self.key_ordinals().chain(read.iter().copied().map(usize::from)).any(is_changed),
+            Some(read) => {
+                let heard = read.len().saturating_sub(usize::from(sabotage::is(Sabotage::DeafColumns)));
+                let read = read.iter().take(heard).copied().map(usize::from);
+                self.key_ordinals().chain(read).any(is_changed)
+            }
         }
     }
 
@@ -102,7 +110,8 @@ impl Watch {
             None => freshness.stamp(self.dep(slot), at),
             Some(Key::Null) => freshness.stamp(self.dep(slot.ending_in(hash, &Tail::Null)), at),
             Some(Key::Ordered(key)) => {
-                for level in bits(self.uses()) {
+                let is_stamped = |level: &u32| *level == 0 || !sabotage::is(Sabotage::NoRangeLevels);
+                for level in bits(self.uses()).filter(is_stamped) {
                     freshness.stamp(self.dep(slot.in_block(hash, Block::of(key, level))), at);
                 }
             }
