@@ -3,14 +3,24 @@
 //! A column's values are codes, small numbers in the order in which the server compares them; [`Column::literal`] says what a
 //! code is in SQL. So the model compares numbers where the server compares decimals, dates and collated texts.
 
+use crate::dice::Dice;
+
 /// Rows of a table: ids 1 to this.
 pub const ROWS: usize = 20;
+/// The first of them are asked for, written, deleted and made again more often than others.
+const BUSY_ROWS: usize = 4;
 /// The tables.
 pub const TABLES: usize = 5;
 /// The columns beside `id` and `v`.
 pub const COLUMNS: usize = 7;
 /// The parents that `pid` may name: ids 1 to this.
 pub const PARENTS: u8 = 6;
+
+/// The id of some row, mostly a busy one: what comes and goes is best seen where readers and writers meet.
+pub fn some_id(dice: &mut Dice) -> usize {
+    let bound = if dice.percent(60) { BUSY_ROWS } else { ROWS };
+    1 + dice.below(bound)
+}
 
 /// A table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +40,11 @@ pub enum Table {
 impl Table {
     /// All of them.
     pub const ALL: [Self; TABLES] = [Self::P, Self::C, Self::R, Self::S, Self::L];
+
+    /// One to be asked for: mostly one of those that are written most.
+    pub fn draw(dice: &mut Dice) -> Self {
+        if dice.percent(60) { dice.one_of(&[Self::P, Self::C, Self::R]) } else { dice.one_of(&Self::ALL) }
+    }
 
     /// Its name on the server.
     #[must_use]

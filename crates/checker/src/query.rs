@@ -37,10 +37,10 @@ impl Query {
         Self { shape, text: plain.text, prepared }
     }
 
-    /// So many questions, all different.
+    /// So many questions, all different. The first, which are asked most, are of each way to rest on rows.
     #[must_use]
     pub fn pool(dice: &mut Dice, count: usize) -> Vec<Self> {
-        let mut pool: Vec<Self> = Vec::with_capacity(count);
+        let mut pool: Vec<Self> = Shape::of_each_way(dice).into_iter().map(Self::new).collect();
         // Small columns make few questions of some shapes: what comes twice is drawn again, within reason.
         for _ in 0..count * 20 {
             if pool.len() == count {

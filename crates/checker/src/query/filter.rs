@@ -1,7 +1,7 @@
 //! Conditions on one table's rows.
 
 use crate::dice::Dice;
-use crate::model::{Column, Db, PARENTS, ROWS, Row, Table};
+use crate::model::{Column, Db, PARENTS, Row, Table, some_id};
 use crate::sql::Sql;
 
 /// What a condition is on.
@@ -37,6 +37,9 @@ pub enum Condition {
 /// Conditions, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter(pub Vec<(On, Condition)>);
+
+/// Beginnings of texts, in any case.
+const PREFIXES: [&str; 6] = ["a", "ap", "B", "be", "cherry", "d"];
 
 impl On {
     fn name(self) -> &'static str {
@@ -115,6 +118,27 @@ impl Filter {
         Self(vec![(On::Id, Condition::Is(i8::try_from(id).unwrap_or(0)))])
     }
 
+    /// On a few primary keys.
+    pub fn on_ids(dice: &mut Dice) -> Self {
+        let ids = (0..3).map(|_| i8::try_from(some_id(dice)).unwrap_or(0)).collect();
+        Self(vec![(On::Id, Condition::In(ids))])
+    }
+
+    /// On one value of a column.
+    pub fn value(dice: &mut Dice, column: Column) -> Self {
+        Self(vec![(On::Column(column), Condition::Is(dice.code(column.codes())))])
+    }
+
+    /// On the lower values of a column.
+    pub fn range(dice: &mut Dice, column: Column) -> Self {
+        Self(vec![(On::Column(column), Condition::Below(2 + dice.code(column.codes() - 2)))])
+    }
+
+    /// On what the texts begin with.
+    pub fn prefix(dice: &mut Dice) -> Self {
+        Self(vec![(On::Column(Column::N), Condition::Prefix(dice.one_of(&PREFIXES)))])
+    }
+
     /// One or two conditions of any kind.
     pub fn draw(dice: &mut Dice) -> Self {
         let mut conditions = vec![draw_one(dice)];
@@ -157,7 +181,7 @@ impl Filter {
 }
 
 fn draw_one(dice: &mut Dice) -> (On, Condition) {
-    let id = |dice: &mut Dice| i8::try_from(1 + dice.below(ROWS)).unwrap_or(1);
+    let id = |dice: &mut Dice| i8::try_from(some_id(dice)).unwrap_or(1);
     if dice.percent(35) {
         let condition = match dice.below(10) {
             0..=4 => Condition::Is(id(dice)),
@@ -176,7 +200,7 @@ fn draw_one(dice: &mut Dice) -> (On, Condition) {
     let code = dice.code(column.codes());
     let condition = match dice.below(10) {
         0 | 1 if column.is_nullable() => Condition::Null,
-        2 if column == Column::N => Condition::Prefix(dice.one_of(&["a", "ap", "B", "be", "cherry", "d"])),
+        2 if column == Column::N => Condition::Prefix(dice.one_of(&PREFIXES)),
         3 => Condition::In((0..1 + dice.below(3)).map(|_| dice.code(column.codes())).collect()),
         4 => Condition::AtLeast(code),
         5 => Condition::Below(code),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Answer, Filter};
 use crate::dice::Dice;
-use crate::model::{Column, DEFINITIONS, Db, ROWS, Row, Table};
+use crate::model::{Column, DEFINITIONS, Db, Row, Table, some_id};
 use crate::sql::Sql;
 
 /// A shape with its tables and literals.
@@ -68,13 +68,29 @@ fn count_and_sum<'a>(rows: impl Iterator<Item = (usize, &'a Row)>) -> [Option<i6
 }
 
 impl Shape {
+    /// One for each way in which an answer can rest on rows: on one that may come and go, on several, on those with a
+    /// value, in a range or with a prefix, on a column that is not the version, and on all.
+    pub fn of_each_way(dice: &mut Dice) -> [Self; 7] {
+        // Rows of these are deleted one by one.
+        let table = dice.one_of(&[Table::C, Table::R]);
+        let column = dice.one_of(&Column::ALL);
+        [
+            Self::Rows(table, Filter::id(some_id(dice))),
+            Self::Extremes(table, Filter::on_ids(dice)),
+            Self::Count(Table::draw(dice), Filter::value(dice, column)),
+            Self::Rows(Table::draw(dice), Filter::range(dice, column)),
+            Self::Rows(Table::draw(dice), Filter::prefix(dice)),
+            Self::Distinct(table, Filter::on_ids(dice)),
+            Self::Groups(table, NOTHING),
+        ]
+    }
+
     /// One of any kind.
     pub fn draw(dice: &mut Dice) -> Self {
-        let (table, other, third) =
-            (dice.one_of(&Table::ALL), dice.one_of(&Table::ALL), dice.one_of(&Table::ALL));
+        let (table, other, third) = (Table::draw(dice), Table::draw(dice), Table::draw(dice));
         let filter = Filter::draw(dice);
         match dice.below(26) {
-            0..=4 => Self::Rows(table, Filter::id(1 + dice.below(ROWS))),
+            0..=4 => Self::Rows(table, Filter::id(some_id(dice))),
             5..=7 => Self::Rows(table, filter),
             8 => Self::Ordered(table, filter),
             9 => Self::Count(table, filter),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::dice::Dice;
-use crate::model::{COLUMNS, Change, Column, DEFINITIONS, Db, PARENTS, ROWS, Row, Table};
+use crate::model::{COLUMNS, Change, Column, DEFINITIONS, Db, PARENTS, ROWS, Row, Table, some_id};
 use crate::sql::{ALL_ROWS, RowSet, WRITTEN, values, view};
 
 /// A kind of write, with what it is aimed at.
@@ -33,6 +33,9 @@ pub enum Kind {
     View(Table, i8),
     /// A column is added to `r`, or dropped again.
     Alter(bool),
+    /// A table's comment: its definition changes, and nothing of what it holds. Soon after, a slow write to one of its
+    /// rows: what was known of the ways to read the table is learned anew while that is under way.
+    Comment(Table, usize),
 }
 
 /// Statements that are one change.
@@ -55,7 +58,7 @@ fn lock(rows: &mut RowSet, table: Table, bits: u64) {
 impl Kind {
     /// One of any kind; `with_definitions`: also those that change definitions.
     pub fn draw(dice: &mut Dice, with_definitions: bool) -> Self {
-        let id = 1 + dice.below(ROWS);
+        let id = some_id(dice);
         let parent = 1 + dice.below(usize::from(PARENTS));
         let k = dice.code(Column::K.codes());
         match dice.below(40) {
@@ -69,7 +72,8 @@ impl Kind {
             10..=11 => Self::UpdateJoin(parent),
             12 => Self::DeleteJoin(id),
             13 => Self::DeleteParent(parent),
-            14..=15 => Self::MoveKey(id, 1 + dice.below(ROWS)),
+            14..=15 => Self::MoveKey(id, some_id(dice)),
+            16..=17 if with_definitions => Self::Comment(dice.one_of(&[Table::P, Table::C, Table::R]), id),
             _ => Self::draw_row(dice),
         }
     }
@@ -80,7 +84,7 @@ impl Kind {
         let others = [Table::P, Table::C, Table::R];
         let table = if dice.percent(5) { Table::S } else { dice.one_of(&others) };
         let pid = dice.percent(70).then(|| dice.code(PARENTS));
-        Self::Row(table, 1 + dice.below(ROWS), pid)
+        Self::Row(table, some_id(dice), pid)
     }
 
     /// What nobody else may write meanwhile.
@@ -117,6 +121,10 @@ impl Kind {
                 lock(&mut rows, Table::R, ALL_ROWS);
                 rows[definitions] |= 1;
             }
+            Self::Comment(table, _) => {
+                lock(&mut rows, table, ALL_ROWS);
+                rows[definitions] |= 1;
+            }
             // No view can be made over a table that is away.
             Self::View(..) => rows[definitions] |= 1,
         }
@@ -126,7 +134,7 @@ impl Kind {
     /// Whether it ends a transaction that is open.
     #[must_use]
     pub const fn is_definition(self) -> bool {
-        matches!(self, Self::Truncate | Self::View(..) | Self::Alter(_))
+        matches!(self, Self::Truncate | Self::View(..) | Self::Alter(_) | Self::Comment(..))
     }
 
     /// The statement, and what it does to a state. Nothing if there is nothing to be done.
@@ -178,6 +186,7 @@ impl Kind {
                 let what = if is_added { "ADD COLUMN extra INT NULL" } else { "DROP COLUMN extra" };
                 Plan { statements: vec![format!("ALTER TABLE r {what}")], changes: Vec::new() }
             }
+            Self::Comment(table, id) => comment(dice, db, (table, id), version),
         }
     }
 }
@@ -216,20 +225,20 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
     };
     match dice.below(10) {
         // A parent's children would go with it, and what the trigger sees is not there for others.
-        0 if !matches!(table, Table::P | Table::S) => Plan {
+        0..=1 if !matches!(table, Table::P | Table::S) => Plan {
             statements: vec![format!("DELETE FROM {name} WHERE id = {id}")],
             changes: vec![Change::Remove(table, id)],
         },
-        1 if !matches!(table, Table::P | Table::S) => {
+        2 if !matches!(table, Table::P | Table::S) => {
             Plan { statements: vec![format!("REPLACE {insert}")], changes: vec![Change::Put(table, id, new)] }
         }
-        2 => updated(
+        3 => updated(
             db,
             (table, id),
             Row { v: version, ..*old },
             format!("INSERT {insert} ON DUPLICATE KEY UPDATE v = {version}"),
         ),
-        3..=6 => {
+        4..=7 => {
             let column = dice.one_of(&Column::ALL);
             let mut cells = old.cells;
             cells[column as usize] = new.get(column);
@@ -243,9 +252,30 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
             updated(db, (table, id), Row { v: version, cells }, text)
         }
         _ => {
-            let text = format!("UPDATE {name} SET v = {version} WHERE id = {id}");
+            let text = if dice.percent(30) {
+                slow_update((table, id), version)
+            } else {
+                format!("UPDATE {name} SET v = {version} WHERE id = {id}")
+            };
             updated(db, (table, id), Row { v: version, ..*old }, text)
         }
+    }
+}
+
+/// A statement that updates one row, and takes its time over it.
+fn slow_update((table, id): (Table, usize), version: i64) -> String {
+    format!("UPDATE {} SET v = {version} WHERE id = {id} AND SLEEP(0.04) = 0", table.name())
+}
+
+fn comment(dice: &mut Dice, db: &Db, (table, id): (Table, usize), version: i64) -> Plan {
+    let redefined = format!("ALTER TABLE {} COMMENT 'as of {version}'", table.name());
+    let Some(old) = db.row(table, id) else {
+        return Plan { statements: vec![redefined], changes: Vec::new() };
+    };
+    let pause = format!("DO SLEEP(0.0{:02})", 1 + dice.below(30));
+    Plan {
+        statements: vec![redefined, pause, slow_update((table, id), version)],
+        changes: vec![Change::Put(table, id, Row { v: version, ..*old })],
     }
 }
 
