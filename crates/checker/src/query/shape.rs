@@ -69,8 +69,8 @@ fn count_and_sum<'a>(rows: impl Iterator<Item = (usize, &'a Row)>) -> [Option<i6
 
 impl Shape {
     /// One for each way in which an answer can rest on rows: on one that may come and go, on several, on those with a
-    /// value, in a range or with a prefix, on a column that is not the version, and on all.
-    pub fn of_each_way(dice: &mut Dice) -> [Self; 7] {
+    /// value, in a range or with a prefix, on a column that is not the version, and on all; and on what a definition says.
+    pub fn of_each_way(dice: &mut Dice) -> [Self; 8] {
         // Rows of these are deleted one by one.
         let table = dice.one_of(&[Table::C, Table::R]);
         let column = dice.one_of(&Column::ALL);
@@ -82,6 +82,7 @@ impl Shape {
             Self::Rows(Table::draw(dice), Filter::prefix(dice)),
             Self::Distinct(table, Filter::on_ids(dice)),
             Self::Groups(table, NOTHING),
+            Self::View(Filter::range(dice, column)),
         ]
     }
 
