@@ -10,9 +10,8 @@ use std::time::Instant;
 use freshet_cache::{Cache, Fill, Freshness, Key, Position};
 use freshet_protocol::binlog::{Decoder, Flavor};
 use freshet_sql::{Condition, Datum, Flavor as SqlFlavor};
-use freshet_upstream::ColumnInfo;
 use freshet_upstream::applier::{Applier, Definitions, Reading};
-use freshet_upstream::catalog::{Changed, Code, Name, TableInfo, TableKind};
+use freshet_upstream::catalog::{Changed, Code, ColumnInfo, Descendants, TableInfo, TableKind};
 use freshet_upstream::rows::{KeyType, WatchSpec, Watches};
 use freshet_upstream::timeline::Timeline;
 
@@ -29,11 +28,14 @@ const XID: u8 = 16;
 const GTID: u8 = 162;
 
 /// No foreign keys.
-struct Nothing(Arc<[Name]>);
+struct Nothing;
 
 impl Definitions for Nothing {
-    fn descendants(&self, _schema: &str, _table: &str) -> Option<Arc<[Name]>> {
-        Some(Arc::clone(&self.0))
+    fn descendants(&self, _schema: &str, _table: &str) -> Option<Arc<Descendants>> {
+        Some(Arc::default())
+    }
+    fn layout(&self, _schema: &str, _table: &str, _at: Position) -> Option<Arc<[ColumnInfo]>> {
+        None
     }
     fn changed(&self, _what: Changed<'_>) {}
     fn accounts_changed(&self) {}
@@ -60,6 +62,7 @@ fn table() -> TableInfo {
         engine: "InnoDB".to_owned(),
         cacheable: Ok(()),
         reaches: Vec::new(),
+        descendants: Arc::default(),
         runs_unknown_code: false,
         has_triggers: false,
         writes_elsewhere: false,

@@ -12,6 +12,7 @@
 
 mod change;
 mod group;
+mod keys;
 mod rows;
 mod sabotage;
 mod statement;
@@ -23,7 +24,7 @@ use freshet_cache::{Freshness, Position};
 use freshet_protocol::binlog::{Body, Event, Gtid};
 use freshet_sql::Flavor;
 
-use crate::catalog::{Changed, Name};
+use crate::catalog::{Changed, ColumnInfo, Descendants};
 use crate::rows::Watches;
 use crate::timeline::{OffTimeline, Timeline};
 use group::{Group, Prepared};
@@ -32,7 +33,10 @@ use group::{Group, Prepared};
 pub trait Definitions {
     /// The tables whose rows the server may change without an event when rows of this one change (foreign keys that
     /// cascade), transitively. `None` if that is not known at this moment.
-    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>>;
+    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>>;
+
+    /// The columns that the row images of an event at this position have. `None` if that is not known at this moment.
+    fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>>;
 
     /// Definitions have changed. Called after the change is stamped and before it is published as applied, so that who
     /// sees it applied does not see the old definitions.

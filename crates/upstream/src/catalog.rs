@@ -40,9 +40,10 @@ use crate::error::Error;
 use crate::server::ServerInfo;
 use closure::Reach;
 
+pub use closure::Descendants;
 pub(crate) use code::routine_name;
 pub use code::{Code, Routine};
-pub use foreign_keys::{ForeignKey, ForeignKeys};
+pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnUpdate};
 pub use load::Locate;
 pub use rules::of_merged_tables;
 pub(crate) use rules::table_refusal;
@@ -182,10 +183,16 @@ impl Catalog {
         drop(dropped);
     }
 
-    /// What a change of this table's rows can change through foreign keys, itself not included
-    /// unless it reaches itself, from memory. `None`: not known now, so everything has to be taken
-    /// for changed.
-    pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>> {
+    /// The layout of a table's rows in events that lie at `at`, from memory; `None` if that is not known now.
+    pub fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>> {
+        let known = self.known(schema, table)?;
+        let is_told = known.kind == TableKind::Base && !known.columns.is_empty() && known.settled_by < at;
+        is_told.then(|| Arc::clone(&known.columns))
+    }
+
+    /// What a change of this table's rows can change through foreign keys, from memory. `None`: not
+    /// known now, so everything has to be taken for changed.
+    pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         let mut state = self.state();
         let name = state.name(schema, table);
         let applied = self.freshness.applied();

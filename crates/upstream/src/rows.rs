@@ -51,7 +51,7 @@ mod write;
 #[cfg(test)]
 pub(crate) mod samples;
 
-pub(crate) use change::Images;
+pub(crate) use change::{Images, may_have_changed};
 pub(crate) use key::is_plain_collation;
 
 pub use era::Ticket;
@@ -60,4 +60,4 @@ pub use reading::{prefix, range};
 pub use spec::{Reading, WatchSpec, plan};
 pub use watch::Watch;
 pub use watches::Watches;
-pub use write::Touched;
+pub use write::{Touched, reached};

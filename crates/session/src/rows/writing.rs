@@ -6,7 +6,7 @@ use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Freshness};
 use freshet_sql::{Datum, RowWrite, TableName};
 use freshet_upstream::TableInfo;
-use freshet_upstream::rows::{Ticket, Touched, Watches};
+use freshet_upstream::rows::{Ticket, Touched, Watches, reached};
 
 /// A write as it was read, with the values of its parameters.
 #[derive(Clone, Debug)]
@@ -61,9 +61,7 @@ pub(crate) fn touched(write: &Described, freshness: &Freshness, watches: &Watche
             Touched::Any => deps.push(watch.any()),
         }
     }
-    if !matches!(write.what, RowWrite::Insert { .. }) {
-        // An insert moves nothing in the tables that refer to this one.
-        deps.extend(table.reaches.iter().map(|(schema, name)| freshness.table(schema, name).definition));
-    }
+    let reached = reached(table, &write.what).into_iter();
+    deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
     (deps, ticket)
 }

@@ -1,16 +1,16 @@
 //! Changes of rows.
 //!
-//! What a statement changes is announced table by table, then come the rows. A table's own dependency is stamped when it is
-//! announced; its watches are stamped row by row, so that the cost of an event depends on its rows and on the watches of its
+//! What a statement changes is announced table by table, then come the rows. With its rows a table's own dependency is
+//! stamped; its watches are stamped row by row, so that the cost of an event depends on its rows and on the watches of its
 //! table, and not on what is stored. Wherever rows cannot be told, the table is stamped as a whole: itself and, of each of
 //! its watches, what every entry depends on.
 
 use std::sync::Arc;
 
 use freshet_cache::{Dep, Position};
-use freshet_protocol::binlog::{Field, RowChange, RowImage, Rows, RowsKind, TableMap};
+use freshet_protocol::binlog::{Field, RowChange, RowImage, Rows, TableMap};
 
-use super::{Applier, Definitions, system};
+use super::{Applier, Definitions, keys, system};
 use crate::catalog::{Changed, Name};
 use crate::rows::{Images, Watch};
 
@@ -33,7 +33,7 @@ impl<D: Definitions> Applier<D> {
                 self.definitions.changed(Changed::Routine);
             }
         }
-        self.stamp_table(&name.0, &name.1, at);
+        self.group.touch(&name.0, &name.1);
         if let Err((schema, table)) = self.group.statement.announce(map, name) {
             self.whole_with_descendants(&schema, &table, at);
         }
@@ -44,14 +44,11 @@ impl<D: Definitions> Applier<D> {
     pub(super) fn rows(&mut self, rows: &Rows, at: Position) -> bool {
         match self.group.statement.with_rows(rows.table_id) {
             Some(announced) => {
-                let (schema, table) = &announced.name;
-                let watches = self.watches.on(schema, table);
-                stamp_rows(&watches, rows, &announced.map, at);
-                // Foreign keys act on what is updated or deleted above them, never on what is inserted.
-                if rows.kind != RowsKind::Insert {
-                    let name = announced.name.clone();
-                    self.descendants(&name.0, &name.1, at);
-                }
+                let (schema, table) = announced.name.clone();
+                stamp_rows(&self.watches.on(&schema, &table), rows, &announced.map, at);
+                let reached = keys::reached(&self.definitions, announced, rows, at);
+                self.stamp_table(&schema, &table, at);
+                self.whole_each(reached.as_deref(), at);
             }
             None if NO_TABLE.contains(&rows.table_id) => {}
             None => self.stamp(Dep::EVERYTHING, at),
@@ -64,8 +61,15 @@ impl<D: Definitions> Applier<D> {
 
     /// No more rows of the present statement follow.
     pub(super) fn statement_over(&mut self, at: Position) {
-        for (schema, table) in self.group.statement.end() {
-            self.whole_with_descendants(&schema, &table, at);
+        let statement = std::mem::take(&mut self.group.statement);
+        let below = statement
+            .only_one_with_rows()
+            .and_then(|(schema, table)| self.definitions.descendants(schema, table));
+        for (schema, table) in statement.without_rows() {
+            // What hangs by foreign keys on the table with the rows was announced for these, which have told what they reach.
+            if !below.as_ref().is_some_and(|below| keys::is_among(&below.all, schema, table)) {
+                self.whole_with_descendants(schema, table, at);
+            }
         }
     }
 
@@ -91,14 +95,15 @@ impl<D: Definitions> Applier<D> {
 
     /// Any rows of the tables that foreign keys lead to from this one may have changed.
     fn descendants(&mut self, schema: &str, table: &str, at: Position) {
-        let descendants: Option<Arc<[Name]>> = self.definitions.descendants(schema, table);
-        match descendants {
+        let descendants = self.definitions.descendants(schema, table);
+        self.whole_each(descendants.as_ref().map(|descendants| &*descendants.all), at);
+    }
+
+    /// Any rows of these tables may have changed; without a list, of any table.
+    fn whole_each(&mut self, tables: Option<&[Name]>, at: Position) {
+        match tables {
             None => self.stamp(Dep::EVERYTHING, at),
-            Some(descendants) => {
-                for (schema, table) in descendants.iter() {
-                    self.whole(schema, table, at);
-                }
-            }
+            Some(tables) => tables.iter().for_each(|(schema, table)| self.whole(schema, table, at)),
         }
     }
 }
@@ -128,7 +133,7 @@ fn try_stamp_rows(watches: &[Arc<Watch>], rows: &Rows, map: &TableMap, at: Posit
 
 /// The fields of an image, in a buffer that is used again. The outer `None`: it is broken.
 #[expect(clippy::option_option, reason = "there may be no such image")]
-fn unpack<'a, 'f>(
+pub(super) fn unpack<'a, 'f>(
     image: Option<RowImage<'f>>,
     fields: &'a mut Vec<Field<'f>>,
 ) -> Option<Option<&'a [Field<'f>]>> {

@@ -1,7 +1,7 @@
 //! The tables that one statement was announced to change.
 //!
 //! The server announces each of them, also those whose rows change without events of their own (through foreign keys). So
-//! what was announced and has had no rows by the end of the statement has changed in a way that is not known.
+//! what was announced and has had no rows by the end of the statement may have changed in a way that is not known.
 
 use freshet_protocol::binlog::TableMap;
 
@@ -48,8 +48,15 @@ impl Statement {
         Some(table)
     }
 
-    /// Ends it: the tables that had no rows.
-    pub(super) fn end(&mut self) -> impl Iterator<Item = Name> + use<> {
-        std::mem::take(&mut self.tables).into_iter().filter(|table| !table.has_rows).map(|table| table.name)
+    /// The tables that had no rows.
+    pub(super) fn without_rows(&self) -> impl Iterator<Item = &Name> {
+        self.tables.iter().filter(|table| !table.has_rows).map(|table| &table.name)
+    }
+
+    /// The table that had rows, if no other had.
+    pub(super) fn only_one_with_rows(&self) -> Option<&Name> {
+        let mut with_rows = self.tables.iter().filter(|table| table.has_rows);
+        let first = with_rows.next()?;
+        with_rows.next().is_none().then_some(&first.name)
     }
 }

@@ -5,6 +5,7 @@ use freshet_cache::Dep;
 use freshet_protocol::binlog::{self, Decoder, EventHeader, GtidEvent, Xid};
 
 use super::*;
+use crate::catalog::Name;
 
 mod rows;
 
@@ -12,15 +13,23 @@ mod rows;
 #[derive(Default)]
 struct Known {
     descendants: RefCell<Option<HashMap<Name, Vec<Name>>>>,
+    /// Updates of these columns lead there; `None`: of any.
+    referenced: RefCell<Option<Vec<String>>>,
+    layout: RefCell<Option<Arc<[ColumnInfo]>>>,
     changes: Cell<u32>,
     accounts: Cell<u32>,
 }
 
 impl Definitions for &Known {
-    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>> {
+    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         let graph = self.descendants.borrow();
-        let found = graph.as_ref()?.get(&name(schema, table)).cloned().unwrap_or_default();
-        Some(found.into())
+        let all = graph.as_ref()?.get(&name(schema, table)).cloned().unwrap_or_default();
+        let on_update = vec![(self.referenced.borrow().clone(), all.clone())];
+        Some(Arc::new(Descendants { on_delete: all.clone(), on_update, all }))
+    }
+
+    fn layout(&self, _schema: &str, _table: &str, _at: Position) -> Option<Arc<[ColumnInfo]>> {
+        self.layout.borrow().clone()
     }
 
     fn changed(&self, _what: Changed<'_>) {
@@ -158,7 +167,7 @@ fn a_transaction_is_published_at_its_end_and_stamped_before() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
     let before = stream.applied();
-    for body in [gtid(1), query("BEGIN"), table_map("t")] {
+    for body in [gtid(1), query("BEGIN"), rows::map_of_one("t"), rows::insert_of_one()] {
         assert_eq!(stream.feed(body).unwrap(), Step::Inside);
     }
     assert!(stream.rows_stamp("t") > before);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use freshet_cache::Position;
 
-use super::{ForeignKeys, Name};
+use super::foreign_keys::{ForeignKeys, OnUpdate};
+use super::{ForeignKey, Name};
 
 /// When more tables than this have changed their definitions since the foreign keys were read,
 /// every table is taken to reach everything, until they have been read again.
@@ -18,7 +19,27 @@ pub(super) struct Reach {
     since: Since,
     staged: Option<(ForeignKeys, Position)>,
     /// What was asked for already, as long as keys and changes are the same.
-    memory: HashMap<Name, Arc<[Name]>>,
+    memory: HashMap<Name, Arc<Descendants>>,
+}
+
+/// What a change of a table's rows changes through foreign keys, itself not included unless it reaches itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Descendants {
+    /// Whatever the change is.
+    pub all: Vec<Name>,
+    /// If rows are deleted.
+    pub on_delete: Vec<Name>,
+    /// If one of these columns of a row is updated, whose names are in lower case; `None`: any column.
+    pub on_update: Vec<(Option<Vec<String>>, Vec<Name>)>,
+}
+
+impl Descendants {
+    /// What an update reaches. `changes` says whether it may change a column of this name.
+    pub fn on_update_of(&self, changes: impl Fn(&str) -> bool) -> impl Iterator<Item = &Name> {
+        let changes = move |columns: &Vec<String>| columns.iter().any(|column| changes(column));
+        let acts = self.on_update.iter().filter(move |(columns, _)| columns.as_ref().is_none_or(&changes));
+        acts.flat_map(|(_, reached)| reached)
+    }
 }
 
 /// The definition changes that the keys in use do not know.
@@ -72,16 +93,13 @@ impl Reach {
     }
 
     /// What a change of this table reaches; `None` if that is not known.
-    pub(super) fn of(&mut self, table: &Name, applied: Position) -> Option<Arc<[Name]>> {
+    pub(super) fn of(&mut self, table: &Name, applied: Position) -> Option<Arc<Descendants>> {
         self.promote(applied);
         let Since::Tables(changed) = &self.since else { return None };
         if let Some(known) = self.memory.get(table) {
             return Some(known.clone());
         }
-        // A changed table may be a child of this one now, and then its children are reached too. Of
-        // a renamed table both names are here, so that its children are found under the old one.
-        let reached = closure(&self.keys.children, std::iter::once(table), changed);
-        let reached: Arc<[Name]> = reached.into();
+        let reached = Arc::new(descendants(&self.keys, table, changed));
         self.memory.insert(table.clone(), reached.clone());
         Some(reached)
     }
@@ -95,7 +113,7 @@ impl Reach {
             Since::Unknown => None,
             Since::Tables(_) if self.keys.is_complete => Some(Vec::new()),
             Since::Tables(changed) if !changed.is_empty() => None,
-            Since::Tables(_) => Some(closure(&self.keys.parents, std::iter::once(table), &[])),
+            Since::Tables(_) => Some(closure(&self.keys.parents, std::iter::once(table), std::iter::empty())),
         }
     }
 
@@ -108,14 +126,39 @@ impl Reach {
     }
 }
 
+/// What hangs on one table. A `changed` table may be a child of this one now, and then its children are reached too. Of
+/// a renamed table both names are there, so that its children are found under the old one.
+fn descendants(keys: &ForeignKeys, table: &Name, changed: &[Name]) -> Descendants {
+    let below = |acting: &dyn Fn(&ForeignKey) -> bool| {
+        let own = keys.keys.get(table).into_iter().flatten();
+        let first = own.filter(|key| acting(key)).map(|key| &key.child);
+        closure(&keys.children, std::iter::empty(), changed.iter().chain(first))
+    };
+    // Its columns may go by other names now.
+    let has_changed = changed.contains(table);
+    let mut on_update: Vec<_> = Vec::new();
+    for key in keys.keys.get(table).into_iter().flatten() {
+        let columns = match &key.acts.on_update {
+            OnUpdate::Never => continue,
+            OnUpdate::OfColumns(columns) if !has_changed => Some(columns.clone()),
+            OnUpdate::OfColumns(_) | OnUpdate::OfAny => None,
+        };
+        on_update.push((columns, below(&|other| other == key)));
+    }
+    if !changed.is_empty() {
+        on_update.push((None, below(&|_| false)));
+    }
+    Descendants { all: below(&|_| true), on_delete: below(&|key| key.acts.on_delete), on_update }
+}
+
 /// Everything that is reached from these in one step or more, and `also` with what that reaches.
 fn closure<'a>(
     edges: &'a HashMap<Name, Vec<Name>>,
     from: impl Iterator<Item = &'a Name>,
-    also: &'a [Name],
+    also: impl Iterator<Item = &'a Name>,
 ) -> Vec<Name> {
-    let mut seen: HashSet<&Name> = also.iter().collect();
-    let mut open: Vec<&Name> = from.chain(also).collect();
+    let mut seen: HashSet<&Name> = also.collect();
+    let mut open: Vec<&Name> = from.chain(seen.iter().copied()).collect();
     while let Some(name) = open.pop() {
         for next in edges.get(name).into_iter().flatten() {
             if seen.insert(next) {

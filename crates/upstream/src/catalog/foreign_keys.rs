@@ -11,7 +11,11 @@ use crate::server::ServerInfo;
 
 /// InnoDB's own list names every foreign key on the server, whatever may be seen of the tables; it
 /// needs PROCESS. And it is quick where the standard view opens every table on the server.
-const INNODB_MYSQL: &str = "SELECT FOR_NAME, REF_NAME, TYPE FROM information_schema.INNODB_FOREIGN";
+const INNODB_MYSQL: &str = "SELECT ID, FOR_NAME, REF_NAME, TYPE FROM information_schema.INNODB_FOREIGN";
+/// The columns that they refer to. Both servers would join the two lists row by row, without an index.
+const INNODB_MYSQL_COLUMNS: &str = "SELECT ID, REF_COL_NAME FROM information_schema.INNODB_FOREIGN_COLS";
+const INNODB_MARIADB_COLUMNS: &str =
+    "SELECT ID, REF_COL_NAME FROM information_schema.INNODB_SYS_FOREIGN_COLS";
 /// The standard view shows the foreign keys of the tables on which our account holds anything.
 const STANDARD: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
      UPDATE_RULE, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS";
@@ -22,6 +26,10 @@ const STANDARD_COLUMNS: &str = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERE
 /// The bits of InnoDB's TYPE that say NO ACTION, on delete and on update. RESTRICT is no bit at
 /// all, and all others change the child.
 const INNODB_PASSIVE: u64 = 16 | 32;
+/// CASCADE and SET NULL, on delete.
+const INNODB_ON_DELETE: u64 = 1 | 2;
+/// The same, on update.
+const INNODB_ON_UPDATE: u64 = 4 | 8;
 
 /// How often, and how long after one another, the list is read while a table in it is being changed.
 const READINGS_MAX: usize = 10;
@@ -34,12 +42,41 @@ pub struct ForeignKey {
     pub parent: Name,
     /// The table that refers to it.
     pub child: Name,
+    /// When it does so.
+    pub acts: Acts,
+}
+
+/// Which changes of a parent's row make a foreign key change the child.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Acts {
+    /// It is deleted.
+    pub on_delete: bool,
+    /// It is updated.
+    pub on_update: OnUpdate,
+}
+
+/// Which updates of a parent's row make a foreign key change the child.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OnUpdate {
+    /// None.
+    Never,
+    /// Those that change one of these columns.
+    OfColumns(Vec<String>),
+    /// Perhaps any.
+    OfAny,
+}
+
+impl Acts {
+    /// On whatever is done to the parent's row.
+    pub const ALWAYS: Self = Self { on_delete: true, on_update: OnUpdate::OfAny };
 }
 
 /// All foreign keys of a server with CASCADE, SET NULL or SET DEFAULT.
 #[derive(Debug, Clone, Default)]
 pub struct ForeignKeys {
     pub(super) children: HashMap<Name, Vec<Name>>,
+    /// The keys by the parent's name.
+    pub(super) keys: HashMap<Name, Vec<ForeignKey>>,
     pub(super) parents: HashMap<Name, Vec<Name>>,
     /// Whether the list holds every such key of the server, seen or not.
     pub(super) is_complete: bool,
@@ -63,14 +100,9 @@ impl ForeignKeys {
 
     async fn read_once(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         if server.privileges.has("PROCESS") {
-            let question = if server.is_mariadb() { innodb_mariadb() } else { INNODB_MYSQL.to_owned() };
-            match connection.query(&question).await {
-                Ok(rows) => {
-                    if let Some(keys) = from_innodb(&rows) {
-                        return Ok(keys);
-                    }
-                }
-                Err(Error::Server(_)) => {}
+            match read_innodb(connection, server).await {
+                Ok(Some(keys)) => return Ok(keys),
+                Ok(None) | Err(Error::Server(_)) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -86,9 +118,11 @@ impl ForeignKeys {
     /// From a list of keys, taken to be complete.
     pub fn from_keys(keys: impl IntoIterator<Item = ForeignKey>) -> Self {
         let mut all = Self { is_complete: true, ..Self::default() };
-        for ForeignKey { parent, child } in keys {
+        for key in keys {
+            let ForeignKey { parent, child, .. } = &key;
             all.parents.entry(child.clone()).or_default().push(parent.clone());
-            all.children.entry(parent).or_default().push(child);
+            all.children.entry(parent.clone()).or_default().push(child.clone());
+            all.keys.entry(parent.clone()).or_default().push(key);
         }
         all
     }
@@ -111,9 +145,24 @@ impl ForeignKeys {
     /// The same with all names in lower case.
     pub(super) fn folded(&self) -> Self {
         let fold = |(schema, name): &Name| (schema.to_lowercase(), name.to_lowercase());
-        let keys = self.iter().map(|(parent, child)| ForeignKey { parent: fold(parent), child: fold(child) });
+        let keys = self.keys.values().flatten().map(|ForeignKey { parent, child, acts }| ForeignKey {
+            parent: fold(parent),
+            child: fold(child),
+            acts: acts.clone(),
+        });
         Self { is_complete: self.is_complete, ..Self::from_keys(keys) }
     }
+}
+
+async fn read_innodb(connection: &mut Connection, server: &ServerInfo) -> Result<Option<ForeignKeys>, Error> {
+    let (keys, columns) = if server.is_mariadb() {
+        (innodb_mariadb(), INNODB_MARIADB_COLUMNS)
+    } else {
+        (INNODB_MYSQL.to_owned(), INNODB_MYSQL_COLUMNS)
+    };
+    let keys = connection.query(&keys).await?;
+    // What changes between the two is told of, and then both are read again.
+    Ok(from_innodb(&keys, &connection.query(columns).await?))
 }
 
 /// InnoDB's own list in MariaDB: its names are those of files, in an encoding that the server itself can
@@ -126,7 +175,7 @@ fn innodb_mariadb() -> String {
     };
     let name = |column: &str| format!("CONCAT({}, '/', {})", part(column, 1), part(column, -1));
     format!(
-        "SELECT {}, {}, TYPE FROM information_schema.INNODB_SYS_FOREIGN",
+        "SELECT ID, {}, {}, TYPE FROM information_schema.INNODB_SYS_FOREIGN",
         name("FOR_NAME"),
         name("REF_NAME")
     )
@@ -137,7 +186,9 @@ fn from_standard(rows: &Rows) -> impl Iterator<Item = ForeignKey> {
         [child_schema, child, parent_schema, parent, update, delete]
             if is_active(update) || is_active(delete) =>
         {
-            Some(key([child_schema, child, parent_schema, parent]))
+            let on_update = if is_active(update) { OnUpdate::OfAny } else { OnUpdate::Never };
+            let acts = Acts { on_delete: is_active(delete), on_update };
+            Some(ForeignKey { acts, ..key([child_schema, child, parent_schema, parent]) })
         }
         _ => None,
     })
@@ -150,8 +201,10 @@ fn unexplained(rules: &Rows, columns: &Rows) -> Vec<ForeignKey> {
     columns.texts().filter_map(ends).filter(|key| !explained.contains(key)).collect()
 }
 
+/// One that may do anything.
 fn key([child_schema, child, parent_schema, parent]: [&str; 4]) -> ForeignKey {
-    ForeignKey { parent: (parent_schema.into(), parent.into()), child: (child_schema.into(), child.into()) }
+    let (parent, child) = ((parent_schema.into(), parent.into()), (child_schema.into(), child.into()));
+    ForeignKey { parent, child, acts: Acts::ALWAYS }
 }
 
 /// Whether a rule changes the child. What is not known to leave it alone counts as changing it.
@@ -160,16 +213,34 @@ fn is_active(rule: &str) -> bool {
 }
 
 /// `None` if a name cannot be read with certainty.
-fn from_innodb(rows: &Rows) -> Option<ForeignKeys> {
+fn from_innodb(rows: &Rows, columns: &Rows) -> Option<ForeignKeys> {
+    let mut referenced: HashMap<&str, Vec<String>> = HashMap::new();
+    for row in columns.texts() {
+        let [id, column] = row[..] else { return None };
+        referenced.entry(id).or_default().push(column.to_lowercase());
+    }
     let mut keys = Vec::new();
     for row in rows.texts() {
-        let [child, parent, kind] = row[..] else { return None };
-        if kind.parse::<u64>().ok()? & !INNODB_PASSIVE == 0 {
-            continue;
+        let [id, child, parent, kind] = row[..] else { return None };
+        let kind = kind.parse::<u64>().ok()? & !INNODB_PASSIVE;
+        if kind != 0 {
+            let acts = acts_of_innodb(kind, referenced.get(id));
+            keys.push(ForeignKey { parent: innodb_name(parent)?, child: innodb_name(child)?, acts });
         }
-        keys.push(ForeignKey { parent: innodb_name(parent)?, child: innodb_name(child)? });
     }
     Some(ForeignKeys::from_keys(keys))
+}
+
+fn acts_of_innodb(kind: u64, referenced: Option<&Vec<String>>) -> Acts {
+    if kind & !(INNODB_ON_DELETE | INNODB_ON_UPDATE) != 0 {
+        return Acts::ALWAYS;
+    }
+    let on_update = match referenced {
+        _ if kind & INNODB_ON_UPDATE == 0 => OnUpdate::Never,
+        Some(columns) => OnUpdate::OfColumns(columns.clone()),
+        None => OnUpdate::OfAny,
+    };
+    Acts { on_delete: kind & INNODB_ON_DELETE != 0, on_update }
 }
 
 /// `schema/table`. A further slash belongs to either, and a question mark may stand for what could

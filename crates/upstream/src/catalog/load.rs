@@ -111,7 +111,10 @@ impl Catalog {
         let mut reached = HashSet::new();
         for (schema, name) in &info.base_tables {
             let descendants = self.descendants(schema, name).ok_or(CatalogError::Unsettled)?;
-            reached.extend(descendants.iter().cloned());
+            reached.extend(descendants.all.iter().cloned());
+            if *name == info.name.1 && *schema == info.name.0 {
+                info.descendants = descendants;
+            }
         }
         info.reaches = reached.into_iter().collect();
         info.reaches.sort();
@@ -206,6 +209,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         cacheable: too_many.or(refusal).map_or(Ok(()), Err),
         base_tables: objects.iter().map(|object| object.name.clone()).collect(),
         reaches: Vec::new(),
+        descendants: Arc::default(),
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
         may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),

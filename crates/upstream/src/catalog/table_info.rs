@@ -5,6 +5,7 @@ use std::sync::Arc;
 use freshet_cache::Position;
 use freshet_sql::View;
 
+use super::closure::Descendants;
 use super::code::Code;
 use crate::rows::KeyType;
 
@@ -63,6 +64,8 @@ pub struct TableInfo {
     pub base_tables: Vec<Name>,
     /// Everything that a change of its rows can change through foreign keys.
     pub reaches: Vec<Name>,
+    /// The same of its own rows alone, by what is done to them. A view has none.
+    pub descendants: Arc<Descendants>,
     /// It is a view, and reading it may run stored functions of which nothing is known, or whatever else is not understood
     /// of it; or our account would not see it if it were one.
     pub runs_unknown_code: bool,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use freshet_cache::sabotage::{self, Sabotage};
-use freshet_cache::{Dep, Fence, Freshness};
+use freshet_cache::{Dep, Fence, Freshness, Position};
 use freshet_sql::RoutineKind;
 use tokio::sync::{Notify, oneshot};
 
@@ -12,7 +12,7 @@ use super::clock::now_ms;
 use super::proven::Proven;
 use super::status::{FollowState, FollowStatus};
 use crate::applier::Definitions;
-use crate::catalog::{Catalog, CatalogError, Changed, Name, Routine, TableInfo};
+use crate::catalog::{Catalog, CatalogError, Changed, ColumnInfo, Descendants, Name, Routine, TableInfo};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
@@ -199,11 +199,15 @@ impl Shared {
 }
 
 impl Definitions for Arc<Shared> {
-    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<[Name]>> {
+    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         if sabotage::is(Sabotage::NoCascades) {
-            return Some([].into());
+            return Some(Arc::default());
         }
         self.catalog.descendants(schema, table)
+    }
+
+    fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>> {
+        self.catalog.layout(schema, table, at)
     }
 
     fn changed(&self, what: Changed<'_>) {

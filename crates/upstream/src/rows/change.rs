@@ -8,6 +8,7 @@ use super::blocks::Block;
 use super::key::{Key, key_of_field};
 use super::slot::{Slot, Tail, bits};
 use super::watch::Watch;
+use crate::catalog::ColumnInfo;
 
 /// A row before and after its change, all of its columns. One of them at least is there.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +128,15 @@ impl Watch {
 
 fn field<'f>(image: &[Field<'f>], column: usize) -> Field<'f> {
     image.get(column).copied().unwrap_or(Field::Absent)
+}
+
+/// Whether an update may have changed a column, which is given with its ordinal.
+pub(crate) fn may_have_changed(
+    (ordinal, column): (usize, &ColumnInfo),
+    before: &[Field<'_>],
+    after: &[Field<'_>],
+) -> bool {
+    is_changed(field(before, ordinal), field(after, ordinal), column.generated)
 }
 
 /// Images may leave out what has not changed (`binlog_row_image`). Whether they leave out a computed column for that reason

@@ -40,6 +40,7 @@ pub(crate) fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
         engine: "InnoDB".to_owned(),
         cacheable: Ok(()),
         reaches: Vec::new(),
+        descendants: Arc::default(),
         runs_unknown_code: false,
         has_triggers: false,
         writes_elsewhere: false,

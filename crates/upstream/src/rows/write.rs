@@ -15,7 +15,7 @@ use super::reading::{SLOTS_MAX, bound, points, prefix, product, range};
 use super::slot::{Slot, Tail, bits};
 use super::spec::named;
 use super::watch::Watch;
-use crate::catalog::{ColumnInfo, TableInfo};
+use crate::catalog::{ColumnInfo, Name, TableInfo};
 
 /// What a write touches of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,24 @@ enum Part {
 }
 
 type Assigned = [(String, Datum)];
+
+/// The tables that foreign keys change together with a write to this one.
+#[must_use]
+pub fn reached<'a>(table: &'a TableInfo, write: &RowWrite) -> Vec<&'a Name> {
+    let below = &table.descendants;
+    match write {
+        // Nothing refers yet to what is inserted.
+        RowWrite::Insert { .. } => Vec::new(),
+        RowWrite::Delete { .. } => below.on_delete.iter().collect(),
+        RowWrite::Update { assigned, .. } => {
+            let changes = |name: &str| {
+                let column = table.columns.iter().find(|column| column.name == name);
+                column.is_none_or(|column| may_change(column, assigned))
+            };
+            below.on_update_of(changes).collect()
+        }
+    }
+}
 
 impl Watch {
     /// What a write to its table, whose definition is this, touches of it. `parameters` are the values of the statement's

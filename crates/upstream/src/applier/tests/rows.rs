@@ -70,6 +70,16 @@ fn image(row: Row<'_>) -> Vec<u8> {
     image
 }
 
+/// A table is announced that gets one row.
+pub(super) fn map_of_one(table: &str) -> Body {
+    map(7, table, &KINDS)
+}
+
+/// Its row.
+pub(super) fn insert_of_one() -> Body {
+    rows_of(7, WRITE_ROWS, &[&[Int(1), Null, Int(1)]], true)
+}
+
 fn rows_of(id: u8, kind: u8, images: &[Row<'_>], is_last: bool) -> Body {
     let mut body = vec![id, 0, 0, 0, 0, 0, u8::from(is_last), 0];
     body.push(u8::try_from(images[0].len()).unwrap());
@@ -332,12 +342,54 @@ fn foreign_keys_act_on_updates_and_deletes_only() {
         let before = stream.change(rows);
         assert!(stream.is_stamped(below.any(), before) && stream.rows_stamp("below") > before);
     }
+    // A column is referred to that nobody knows here, then one that stays as it is, then one that does not.
+    known.referenced.replace(Some(vec!["b".to_owned()]));
+    let changed: Row<'_> = &[Int(1), Null, Int(2)];
+    let before = stream.change(updated(row, changed));
+    assert!(stream.is_stamped(below.any(), before) && stream.rows_stamp("below") > before);
+    known.layout.replace(Some(Arc::clone(&table().columns)));
+    let before = stream.change(updated(row, changed));
+    assert!(!stream.is_stamped(below.any(), before) && stream.rows_stamp("below") <= before);
+    known.referenced.replace(Some(vec!["b".to_owned(), "c".to_owned()]));
+    let before = stream.change(updated(row, changed));
+    assert!(stream.is_stamped(below.any(), before) && stream.rows_stamp("below") > before);
+    let before = stream.change(deleted(row));
+    assert!(stream.is_stamped(below.any(), before));
     // Where they lead is not known.
     known.descendants.replace(None);
     let before = stream.change(inserted(row));
     assert!(stream.everything() <= before);
     let before = stream.change(deleted(row));
     assert!(stream.everything() > before);
+}
+
+#[test]
+fn a_child_that_is_announced_for_its_parents_sake_has_changed_only_if_they_say_so() {
+    let known = known();
+    known.descendants.replace(Some(HashMap::from([(name("s", "t"), vec![name("s", "below")])])));
+    known.referenced.replace(Some(vec!["a".to_owned()]));
+    known.layout.replace(Some(Arc::clone(&table().columns)));
+    let mut stream = Stream::new(&known, Flavor::MariaDb);
+    let below = table_of("below", table().columns.to_vec());
+    let below = stream.applier.watches.watch(&below, &spec(&[0], None, None)).unwrap();
+    let [row, moved, changed]: [Row<'_>; 3] =
+        [&[Int(1), Null, Int(1)], &[Int(2), Null, Int(1)], &[Int(1), Null, Int(2)]];
+    for (rows, others, is_reached) in [
+        ([row, changed], false, false),
+        ([row, moved], false, true),
+        // Announced for the sake of which one?
+        ([row, changed], true, true),
+    ] {
+        let before = stream.applied();
+        stream.all(vec![mariadb_gtid(1, false, true), map(7, "t", &KINDS), map(8, "below", &KINDS)]);
+        stream.all(vec![map(9, "other", &KINDS), rows_of(7, UPDATE_ROWS, &rows, false)]);
+        if others {
+            stream.all(vec![rows_of(9, WRITE_ROWS, &[row], true)]);
+        }
+        stream.all(vec![Body::Xid]);
+        assert_eq!(stream.is_stamped(below.any(), before), is_reached);
+        assert_eq!(stream.rows_stamp("below") > before, is_reached);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use super::super::ForeignKey;
+use super::super::Acts;
 use super::*;
 
 fn name(name: &str) -> Name {
@@ -6,7 +6,11 @@ fn name(name: &str) -> Name {
 }
 
 fn keys(edges: &[(&str, &str)]) -> ForeignKeys {
-    let key = |(parent, child): &(&str, &str)| ForeignKey { parent: name(parent), child: name(child) };
+    let key = |(parent, child): &(&str, &str)| ForeignKey {
+        parent: name(parent),
+        child: name(child),
+        acts: Acts::ALWAYS,
+    };
     ForeignKeys::from_keys(edges.iter().map(key))
 }
 
@@ -18,7 +22,7 @@ fn reach(edges: &[(&str, &str)]) -> Reach {
 
 fn of(reach: &mut Reach, table: &str, applied: u64) -> Option<String> {
     let reached = reach.of(&name(table), Position::new(applied))?;
-    Some(reached.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(" "))
+    Some(reached.all.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(" "))
 }
 
 fn some(text: &str) -> Option<String> {
@@ -82,6 +86,40 @@ fn too_many_changes_reach_everything() {
     assert_eq!(of(&mut reach, "a", 0), None);
     reach.anything_changed();
     assert_eq!(of(&mut reach, "a", 0), None);
+}
+
+#[test]
+fn a_key_acts_on_what_it_was_made_for() {
+    let on = |child: &str, on_delete, on_update| {
+        let acts = Acts { on_delete, on_update };
+        ForeignKey { parent: name("p"), child: name(child), acts }
+    };
+    let by_id = OnUpdate::OfColumns(vec!["id".to_owned()]);
+    let below = ForeignKey { parent: name("both"), child: name("below"), acts: Acts::ALWAYS };
+    let all = [
+        on("deletes", true, OnUpdate::Never),
+        on("both", true, by_id),
+        on("any", false, OnUpdate::OfAny),
+        below,
+    ];
+    let mut reach = Reach::default();
+    reach.stage(ForeignKeys::from_keys(all), Position::ZERO);
+    let of = |reach: &mut Reach, column: &str| {
+        let reached = reach.of(&name("p"), Position::ZERO).unwrap();
+        let names = |names: &mut dyn Iterator<Item = &Name>| {
+            names.map(|name| name.1.clone()).collect::<Vec<_>>().join(" ")
+        };
+        let on_update = names(&mut reached.on_update_of(|changed| changed == column));
+        (names(&mut reached.on_delete.iter()), on_update)
+    };
+    assert_eq!(of(&mut reach, "id"), ("below both deletes".to_owned(), "below both any".to_owned()));
+    assert_eq!(of(&mut reach, "v").1, "any");
+    // Another table may be a child now.
+    reach.tables_changed(vec![name("new")]);
+    assert_eq!(of(&mut reach, "v"), ("below both deletes new".to_owned(), "any new new".to_owned()));
+    // And what was `v` may be `id`.
+    reach.tables_changed(vec![name("p")]);
+    assert!(of(&mut reach, "v").1.contains("both"));
 }
 
 #[test]

@@ -12,16 +12,26 @@ fn name(schema: &str, name: &str) -> Name {
 #[test]
 fn only_keys_that_change_the_child_count() {
     let innodb: &[&[&str]] = &[
-        &["a/restrict", "a/p", "0"],
-        &["a/no_action", "a/p", "48"],
-        &["a/cascade", "a/p", "33"],
-        &["b/set_null", "a/p", "24"],
-        &["b/unknown_bit", "a/p", "256"],
+        &["1", "a/restrict", "a/p", "0"],
+        &["2", "a/no_action", "a/p", "48"],
+        &["3", "a/cascade", "a/p", "33"],
+        &["4", "b/set_null", "a/p", "24"],
+        &["5", "b/unknown_bit", "a/p", "256"],
+        &["6", "a/unknown_columns", "a/p", "4"],
     ];
-    let keys = from_innodb(&rows(innodb)).unwrap();
-    let mut children = keys.children[&name("a", "p")].clone();
-    children.sort();
-    assert_eq!(children, [name("a", "cascade"), name("b", "set_null"), name("b", "unknown_bit")]);
+    let columns: &[&[&str]] = &[&["3", "id"], &["4", "Id"], &["4", "k"], &["5", "id"]];
+    let keys = from_innodb(&rows(innodb), &rows(columns)).unwrap();
+    let acts = |child: (&str, &str)| {
+        let found = keys.keys[&name("a", "p")].iter().find(|key| key.child == name(child.0, child.1));
+        found.map(|key| (key.acts.on_delete, key.acts.on_update.clone()))
+    };
+    assert_eq!((acts(("a", "restrict")), acts(("a", "no_action"))), (None, None));
+    assert_eq!(acts(("a", "cascade")), Some((true, OnUpdate::Never)));
+    let both = OnUpdate::OfColumns(vec!["id".to_owned(), "k".to_owned()]);
+    assert_eq!(acts(("b", "set_null")), Some((false, both)));
+    assert_eq!(acts(("b", "unknown_bit")), Some((true, OnUpdate::OfAny)));
+    assert_eq!(acts(("a", "unknown_columns")), Some((false, OnUpdate::OfAny)));
+    assert_eq!(keys.children[&name("a", "p")].len(), 4);
 
     let standard: &[&[&str]] = &[
         &["a", "restrict", "a", "p", "RESTRICT", "NO ACTION"],
@@ -31,16 +41,20 @@ fn only_keys_that_change_the_child_count() {
     let keys = ForeignKeys::from_keys(from_standard(&rows(standard)));
     assert_eq!(keys.children[&name("a", "p")], [name("a", "cascade"), name("b", "set_null")]);
     assert_eq!(keys.parents[&name("b", "set_null")], [name("a", "p")]);
+    let acts: Vec<_> = keys.keys[&name("a", "p")].iter().map(|key| key.acts.clone()).collect();
+    assert_eq!(acts[0], Acts { on_delete: true, on_update: OnUpdate::Never });
+    assert_eq!(acts[1], Acts { on_delete: false, on_update: OnUpdate::OfAny });
     assert_eq!(keys.len(), 2);
 }
 
 #[test]
 fn an_uncertain_name_makes_the_whole_list_unusable() {
+    let read = |child, kind| from_innodb(&rows(&[&["1", child, "a/p", kind]]), &rows(&[]));
     for child in ["a/b/c", "c", "a/c?", ""] {
-        assert!(from_innodb(&rows(&[&[child, "a/p", "1"]])).is_none(), "{child}");
+        assert!(read(child, "1").is_none(), "{child}");
     }
-    assert!(from_innodb(&rows(&[&["a/c@0p", "a/p", "1"]])).is_some());
-    assert!(from_innodb(&rows(&[&["a/c", "a/p", "many"]])).is_none());
+    assert!(read("a/c@0p", "1").is_some());
+    assert!(read("a/c", "many").is_none());
 }
 
 #[test]
@@ -48,5 +62,5 @@ fn a_key_without_rules_may_do_anything() {
     let rules: &[&[&str]] = &[&["a", "c", "a", "p", "RESTRICT", "NO ACTION"]];
     let columns: &[&[&str]] = &[&["a", "c", "a", "p"], &["a", "c", "hidden", "p"]];
     let keys = unexplained(&rows(rules), &rows(columns));
-    assert_eq!(keys, [ForeignKey { parent: name("hidden", "p"), child: name("a", "c") }]);
+    assert_eq!(keys, [key(["a", "c", "hidden", "p"])]);
 }

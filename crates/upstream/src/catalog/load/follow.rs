@@ -139,7 +139,7 @@ impl Catalog {
         let mut reached: HashSet<Name> = code.writes.iter().cloned().collect();
         for (schema, name) in &code.writes {
             let descendants = self.descendants(schema, name).ok_or(CatalogError::Unsettled)?;
-            reached.extend(descendants.iter().cloned());
+            reached.extend(descendants.all.iter().cloned());
         }
         code.writes = reached.into_iter().collect();
         code.writes.sort();
