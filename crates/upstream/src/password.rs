@@ -29,7 +29,13 @@ pub struct Password {
 impl Password {
     /// Answers with this password.
     pub fn new(secret: Secret) -> Self {
-        Self { secret, scramble: [0; SCRAMBLE_LEN] }
+        Self::resumed(secret, [0; SCRAMBLE_LEN])
+    }
+
+    /// Answers with this password from here on, where the plugin already runs and was given this scramble: without it
+    /// the RSA exchange would encrypt for another one, and the server would refuse the right password.
+    pub fn resumed(secret: Secret, scramble: [u8; SCRAMBLE_LEN]) -> Self {
+        Self { secret, scramble }
     }
 
     fn start(&self, plugin: &str, secure: bool) -> Result<Vec<u8>, Error> {

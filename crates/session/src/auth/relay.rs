@@ -189,7 +189,8 @@ impl<'a> Relay<'a> {
         match given {
             Given::Password(secret) => {
                 self.learned = Some(secret.clone());
-                self.password = Some(Password::new(secret));
+                // The server's own scramble, which the client was given too.
+                self.password = Some(Password::resumed(secret, self.client.scrambles.latest()));
                 self.by_password(plugin, challenge, secure).await
             }
             // The client encrypted it for the server whose key it was given beforehand; that server may read it.

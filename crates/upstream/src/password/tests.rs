@@ -36,6 +36,17 @@ async fn the_rsa_exchange_ends_in_the_masked_password() {
 }
 
 #[tokio::test]
+async fn a_password_that_comes_after_the_scramble_is_masked_with_it() {
+    let key = rsa::PrivateKey::generate().unwrap();
+    let mut ours = Password::resumed(Secret::new("secret"), SCRAMBLE.try_into().unwrap());
+    let full = Challenge::More(&[caching_sha2::FULL_AUTH]);
+    assert_eq!(ours.answer(CACHING_SHA2_PASSWORD, full, false).await.unwrap(), Some(vec![2]));
+    let pem = Challenge::More(key.public_pem().as_bytes());
+    let sent = ours.answer(CACHING_SHA2_PASSWORD, pem, false).await.unwrap().unwrap();
+    assert_eq!(caching_sha2::mask(&key.decrypt(&sent).unwrap(), SCRAMBLE.try_into().unwrap()), b"secret\0");
+}
+
+#[tokio::test]
 async fn a_fast_acknowledgement_wants_no_answer() {
     let fast = Challenge::More(&[caching_sha2::FAST_AUTH_OK]);
     assert_eq!(password("x").answer(CACHING_SHA2_PASSWORD, fast, false).await.unwrap(), None);

@@ -151,6 +151,19 @@ fn a_login_is_repeated_from_memory_where_the_password_was_learned() {
     });
 }
 
+/// A server that has just started knows no account's password yet, and asks for it in full.
+#[test]
+fn without_tls_on_either_side_a_first_login_is_let_in() {
+    const USER: &str = "freshet_cold";
+    with_each(USER, async |door| {
+        let mut server = door.server.clone();
+        server.tls = TlsMode::Disabled;
+        let without_tls = Door::before(server).await;
+        without_tls.login(USER, PASSWORD, None).await.unwrap();
+        assert_eq!(without_tls.last(), Some(true), "the server was asked");
+    });
+}
+
 #[test]
 fn change_user_is_a_login_of_its_own() {
     const USER: &str = "freshet_changed";
