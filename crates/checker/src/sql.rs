@@ -96,13 +96,14 @@ pub fn view(name: &str, table: Table, limit: i8) -> String {
     )
 }
 
-/// What makes the schema, with the given rows in it.
+/// What makes the schema, with the given rows in it, and `r` partitioned or not.
 #[must_use]
-pub fn schema(db: &Db) -> Vec<String> {
+pub fn schema(db: &Db, is_partitioned: bool) -> Vec<String> {
+    let partitions = if is_partitioned { " PARTITION BY HASH (id) PARTITIONS 3" } else { "" };
     let mut statements = vec![
         format!("CREATE TABLE p {}", columns("")),
         format!("CREATE TABLE c {}", columns(", FOREIGN KEY (pid) REFERENCES p (id) ON DELETE CASCADE")),
-        format!("CREATE TABLE r {} PARTITION BY HASH (id) PARTITIONS 3", columns("")),
+        format!("CREATE TABLE r {}{partitions}", columns("")),
         format!("CREATE TABLE s {}", columns("")),
         format!("CREATE TABLE l {}", columns("")),
         view("w", db.view_of, db.view_limit),

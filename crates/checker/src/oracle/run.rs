@@ -78,7 +78,7 @@ impl Oracle {
         }
         direct.query_drop(format!("USE {}", self.schema))?;
         let base = Db::default();
-        for statement in schema(&base).into_iter().chain([
+        for statement in schema(&base, true).into_iter().chain([
             TABLE.to_owned(),
             "CREATE TABLE marker (id INT PRIMARY KEY, v BIGINT NOT NULL)".to_owned(),
             "INSERT INTO marker VALUES (1, 0)".to_owned(),
