@@ -238,6 +238,9 @@ fn failures(workload: &Workload, outcome: &Outcome) -> Vec<String> {
     if outcome.hits[0] == 0 {
         failures.push("nothing was answered from memory".to_owned());
     }
+    if outcome.troubles.denied > 0 {
+        failures.push(format!("{} logins with the right password were denied", outcome.troubles.denied));
+    }
     for (at, kind) in ["restarts", "cuts", "stalls"].into_iter().enumerate() {
         if workload.disturb.every[at].is_some() && outcome.disturbances.counts[at] == 0 {
             failures.push(format!("there were no {kind}"));
