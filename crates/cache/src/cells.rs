@@ -57,6 +57,7 @@ impl Cells {
 
     /// A [`Dep`] is made here alone and the cells never shrink, so there is always a cell; the cell of
     /// everything stands in, because it can only invalidate more.
+    #[inline]
     fn cell(&self, dep: Dep) -> &Cell {
         self.cells.get(dep.0 as usize).unwrap_or(&self.cells[0])
     }

@@ -123,7 +123,7 @@
 //! to the rule a slot is a cell like the others, and the stamps of one check are loaded in any order.
 //!
 //! A position at or below the beginning needs no stamp, for everything has a later one. One so far above it that a slot
-//! cannot tell it (2^51, which no stream reaches before it is begun anew) is stamped on everything; and a fence that a bucket
+//! cannot tell it (2^51, which no stream reaches before it is begun anew) is stamped on everything; and a fence that a head
 //! cannot count is raised on everything.
 //!
 //! # Fences by number: the `session` level
@@ -155,6 +155,7 @@ use crate::sabotage::{self, Sabotage};
 use crate::slots::{Slots, Widen};
 use crate::{Dep, Fence, Position, TableDeps};
 use ahash::RandomState;
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -185,6 +186,7 @@ pub enum Fences {
 struct Published(AtomicU64);
 
 impl Published {
+    #[inline]
     fn load(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
@@ -214,7 +216,7 @@ impl Default for Freshness {
 }
 
 impl Freshness {
-    /// The memory that is taken for good, whatever is stored, in bytes: 2.3 MiB of cells at once, and up to 16 MiB of
+    /// The memory that is taken for good, whatever is stored, in bytes: 2.3 MiB of cells at once, and up to 17 MiB of
     /// slots, in pages that are taken as rows in them change.
     pub const FIXED_BYTES: usize = Cells::BYTES + Slots::BYTES;
 
@@ -360,19 +362,18 @@ impl Freshness {
     /// besides is stale: it need not wait for the fence to be reclaimed.
     #[must_use]
     pub fn check(&self, deps: &[Dep], valid_from: Position, fences: Fences) -> Verdict {
-        self.check_each(deps.iter().copied(), valid_from, fences)
+        self.check_each(iter::once(deps.iter().copied()), valid_from, fences)
     }
 
-    /// [`Self::check`] of dependencies that do not lie in one slice.
+    /// [`Self::check`] of dependencies that lie in several pieces.
     #[inline]
     pub(crate) fn check_each(
         &self,
-        deps: impl Iterator<Item = Dep> + Clone,
+        deps: impl Iterator<Item: Iterator<Item = Dep>> + Clone,
         valid_from: Position,
         fences: Fences,
     ) -> Verdict {
-        let is_fenced =
-            fences == Fences::Refuse && with_everything(deps.clone()).any(|dep| self.is_fenced(dep));
+        let is_fenced = fences == Fences::Refuse && self.is_any_fenced(deps.clone());
         if self.is_any_dead(deps, valid_from) {
             Verdict::Stale
         } else if is_fenced {
@@ -385,20 +386,38 @@ impl Freshness {
     /// Whether an entry can never be served again, fences aside.
     #[must_use]
     pub fn is_dead(&self, deps: &[Dep], valid_from: Position) -> bool {
-        self.is_any_dead(deps.iter().copied(), valid_from)
+        self.is_any_dead(iter::once(deps.iter().copied()), valid_from)
     }
 
-    /// [`Self::is_dead`] of dependencies that do not lie in one slice.
+    /// [`Self::is_dead`] of dependencies that lie in several pieces.
     #[inline]
-    pub(crate) fn is_any_dead(&self, deps: impl Iterator<Item = Dep>, valid_from: Position) -> bool {
-        with_everything(deps).any(|dep| self.stamp_of(dep) > valid_from)
+    pub(crate) fn is_any_dead(
+        &self,
+        mut deps: impl Iterator<Item: Iterator<Item = Dep>>,
+        valid_from: Position,
+    ) -> bool {
+        self.is_stamped_after(Dep::EVERYTHING, valid_from)
+            || deps.any(|mut piece| piece.any(|dep| self.is_stamped_after(dep, valid_from)))
+    }
+
+    #[inline]
+    fn is_any_fenced(&self, mut deps: impl Iterator<Item: Iterator<Item = Dep>>) -> bool {
+        self.is_fenced(Dep::EVERYTHING) || deps.any(|mut piece| piece.any(|dep| self.is_fenced(dep)))
+    }
+
+    #[inline]
+    fn is_stamped_after(&self, dep: Dep, than: Position) -> bool {
+        match dep.slot() {
+            Some(slot) => self.slots.is_stamped_after(slot, than),
+            None => self.cells.stamp(dep) > than,
+        }
     }
 
     /// The last known change to any of these, or to everything. The content of a servable entry has been the same
     /// since then, so a reader pinned to a snapshot at or after `P` may use it iff this, read after the check, is `<= P`.
     #[must_use]
     pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
-        with_everything(deps.iter().copied()).map(|dep| self.stamp_of(dep)).max().unwrap_or_default()
+        deps.iter().map(|dep| self.stamp_of(*dep)).fold(self.stamp_of(Dep::EVERYTHING), Position::max)
     }
 
     /// The last known change to this alone, or a later one.
@@ -473,11 +492,6 @@ impl Freshness {
     pub fn oldest_fence(&self) -> u64 {
         self.raised.oldest()
     }
-}
-
-#[inline]
-fn with_everything(deps: impl Iterator<Item = Dep>) -> impl Iterator<Item = Dep> {
-    std::iter::once(Dep::EVERYTHING).chain(deps)
 }
 
 #[cfg(test)]

@@ -15,12 +15,14 @@ impl Position {
 
     /// The position with this place in the total order.
     #[must_use]
+    #[inline]
     pub const fn new(raw: u64) -> Self {
         Self(raw)
     }
 
     /// The place in the total order.
     #[must_use]
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -5,26 +5,40 @@
 //! apart exactly, and what is forgotten makes entries look changed that are not, never the other way round.
 //!
 //! ```text
-//! word 0      floor:51  fences:13
+//! head        newest:51 fences:13   of two buckets, apart from them
+//! word 0      floor
 //! words 1..8  tag:13    position:51     0: free; no tag is 0
 //! ```
 //!
 //! Positions are relative to the *base*, the beginning of the present generation of the stream; before it, everything
 //! was stamped, so that nothing at or below it needs remembering.
 //!
+//! # Heads
+//!
+//! Nearly all checks need to know one thing of a bucket: whether any row in it was stamped after the result was read.
+//! So the newest stamp stands apart, beside the fences. Only if the newest is too new does a reader go to the bucket, to
+//! see whose it is. So it looks at one word for a row and not at eight, of 1 MiB and not of 16.
+//!
+//! Two buckets share a head, because that is measured: what a check of 12 rows adds to a hit was 95 to 210 ns with a head for each, 2 MiB,
+//! 35 to 95 with 1 MiB, and 50 to 95 with 256 KiB, on a processor with 2 MiB of cache to a core. The more share one, the sooner does
+//! a change lead a reader to the bucket for nothing, and the more does a fence refuse.
+//!
 //! # Writing a stamp
 //!
-//! Under one lock, for the applier writes nearly all of them. A row that the bucket knows is raised in place. A new one
-//! takes a free word; if there is none, the least of all eight, the new one among them, goes to the floor: *first the
-//! floor is raised to it, then its word is overwritten*. A word never moves, and no word is ever below the floor, so
-//! one that is found needs no comparison with it. Two rows of one tag share a word, which has the later of them.
+//! Under one lock, for the applier writes nearly all of them. The head is raised. A row that the bucket knows is raised
+//! in place. A new one takes a free word; if there is none, the least of all eight, the new one among them, goes to the
+//! floor: *first the floor is raised to it, then its word is overwritten*. A word never moves, and no word is ever below
+//! the floor, so one that is found needs no comparison with it. Two rows of one tag share a word, which has the later of
+//! them.
 //!
 //! # Why a reader never misses a stamp
 //!
-//! A reader loads the seven words, Acquire, and if none has its tag, the floor, Acquire. It takes no lock. Let the stamp of its
-//! row at `p` happen before the first load. Some word of its tag held it or more, or the floor had passed it. If the
-//! floor had, it never sinks, and no word below it is written. If word `i` held it, then by coherence the load of word `i`
-//! finds that store or a later one:
+//! A reader takes no lock. Let the stamp of its row at `p` happen before its first load. The head never sinks, so the
+//! load of it, Acquire, finds `p` or more. If that is not after what the reader asks about, neither is `p`: done.
+//!
+//! Else it loads the seven words, Acquire, and if none has its tag, the floor, Acquire. Some word of its tag held `p` or more, or the
+//! floor had passed it. If the floor had, it never sinks, and no word below it is written. If word `i` held it, then by coherence
+//! the load of word `i` finds that store or a later one:
 //!
 //! * a later one with this tag was raised in place, or came when the floor was `>= p` already: it is above `p`;
 //! * one with another tag was written (Release) after the floor was raised to what had stood there, `>= p`, and loading it
@@ -32,27 +46,27 @@
 //!   reader could find neither: `tests` runs every interleaving of these steps, in this order and in the others.
 //!
 //! The reader may miss stamps that are set while it looks. Those it need not find: the check is one point in
-//! time, its beginning ([`crate::freshness`]).
+//! time, its beginning ([`crate::freshness`]). So it does not matter in which order head and bucket are written.
 //!
 //! # A new generation
 //!
-//! *First the base is moved to its beginning `G`, then all words and floors are cleared*, under the lock. A reader loads
-//! *the base last*, and adds it to what it found. If it found any word or floor as the clearing or the new generation left it (all of them
-//! stored with Release), it sees the new base, and so a stamp of `G` or later. That is never too little: nothing before `G`
-//! is later than `G`. If it found none, it found what the last generation knew, and adds that generation's base or
-//! a later one. That may be too much, and is harmless: until the clearing is done `applied < G`, so that what is
+//! *First the base is moved to its beginning `G`, then all heads, words and floors are cleared*, under the lock. A reader loads
+//! *the base last*, after the head, and again after the bucket if it goes there, and adds it to what it found. If it found anything as
+//! the clearing or the new generation left it (all stored with Release), it sees the new base, and so a stamp of `G` or later. That
+//! is never too little: nothing before `G` is later than `G`. If it found nothing so, it found what the last generation knew, and adds that
+//! generation's base or a later one. That may be too much, and is harmless: until the clearing is done `applied < G`, so that what is
 //! compared with it is valid from before `G`, and everything is stamped with `G`.
 //!
 //! # Fences
 //!
-//! A bucket has one count for all its rows: a fence refuses what shares the bucket, for as long as the write takes, which
-//! for one in 256 Ki buckets is seldom. The count and the floor share a word, and both are changed by read-modify-writes
+//! A head has one count for all its rows: a fence refuses what shares the head, for as long as the write takes, which
+//! for one in 128 Ki heads is seldom. The count and the newest stamp share a word, and both are changed by read-modify-writes
 //! alone, so neither loses what the other does and the release sequences of both go on (`cells` says what for). The count
 //! has a bound, and who would pass it is told, to fence everything in its stead.
 //!
 //! # Size and precision
 //!
-//! 16 MiB of addresses, of which pages are taken only as stamps are set: none where no row is watched, all after some ten
+//! 17 MiB of addresses, of which pages are taken only as stamps and fences are set: none where no row is watched, all after some ten
 //! thousand changes; after some tens where the allocator asks for huge pages, as that of the program does. How many of the rows that did *not* change look changed
 //! to an entry that was stored before so many different others did, each once (`tests::precision`):
 //!
@@ -62,15 +76,19 @@
 //!
 //! # Cost
 //!
-//! What dependencies on rows add to a hit on 200 bytes, in nanoseconds (`examples/hit_cost.rs`, while others used the two
-//! cores; spread: over 20,000 entries, so that each slot is a cache line from far away, of which a check waits for all at
-//! once because it looks at their fences first):
+//! What dependencies on rows add to a hit on 200 bytes, in nanoseconds (`examples/hit_cost.rs` with `rows`, while others used the two
+//! cores, so that two threads tell little where they are spread; spread: over 20,000 entries, so that each head is a cache line that
+//! is seldom near, of which a check waits for all at once because it looks at their fences first):
 //!
 //! | | one key, 1 thread | one key, 2 | spread, 1 | spread, 2 |
 //! |---|---|---|---|---|
-//! | 1 row | 6 to 8 | 13 to 16 | 32 to 37 | 38 to 105 |
-//! | 4 rows | 27 to 29 | 55 to 57 | 83 to 87 | 215 to 220 |
-//! | 12 rows | 91 to 92 | 143 to 161 | 200 to 228 | 458 to 462 |
+//! | 1 row | 1 to 2 | 5 to 14 | 4 to 58 | 0 to 32 |
+//! | 4 rows | 13 to 16 | 27 to 129 | 47 to 90 | 11 to 56 |
+//! | 12 rows | 22 to 32 | 46 to 81 | 21 to 124, mostly 70 to 95 | 21 to 216 |
+//! | 24 rows | 78 to 80 | 127 to 142 | 179 to 250 | 177 to 181 |
+//!
+//! An entry that more has changed around than it depends on pays more: for a row whose head tells of a later change, the bucket is
+//! looked at as well.
 
 use crate::Position;
 use crate::dep::{BUCKET_BITS, Slot, TAG_BITS};
@@ -83,15 +101,18 @@ const POSITION_BITS: u32 = u64::BITS - TAG_BITS;
 /// The greatest position that can be told, relative to the base.
 const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
 const FENCE_BITS: u32 = u64::BITS - POSITION_BITS;
-/// How many fences stand on one bucket at the most, and the bits that they are counted in.
+/// How many fences stand on one head at the most, and the bits that they are counted in.
 const FENCES_MAX: u64 = (1 << FENCE_BITS) - 1;
 /// The words of a bucket: the floor with the fences, and what is known exactly.
 const WORDS: usize = 8;
+/// How many neighbours share a head.
+const BUCKETS_PER_HEAD: usize = 2;
 const LINE_BYTES: usize = WORDS * size_of::<u64>();
 
 type Bucket = [AtomicU64; WORDS];
 
 pub(crate) struct Slots {
+    heads: Box<[AtomicU64]>,
     /// Whole buckets from `start` on, which is where the first cache line begins.
     words: Box<[AtomicU64]>,
     start: usize,
@@ -105,34 +126,55 @@ pub(crate) struct Slots {
 pub(crate) struct Widen;
 
 impl Slots {
-    /// The addresses that all buckets take. Memory is taken as they are written.
-    pub(crate) const BYTES: usize = (1 << BUCKET_BITS) * LINE_BYTES;
+    /// The addresses that all buckets and heads take. Memory is taken as they are written.
+    pub(crate) const BYTES: usize =
+        (1 << BUCKET_BITS) * (LINE_BYTES + size_of::<AtomicU64>() / BUCKETS_PER_HEAD);
 
     /// A table of two to the power of so many buckets, up to what a [`Slot`] can name.
     pub(crate) fn new(bucket_bits: u32) -> Self {
-        let buckets = 1 << bucket_bits.min(BUCKET_BITS);
-        let len = (buckets + 1) * WORDS;
-        // Fresh memory from the system is zero as it is. If there is none, this ends as every allocation does.
-        let zeros = <[AtomicU64]>::new_box_zeroed_with_elems(len);
-        let words: Box<[AtomicU64]> =
-            zeros.unwrap_or_else(|_| (0..len).map(|_| AtomicU64::default()).collect());
+        let buckets = 1_usize << bucket_bits.min(BUCKET_BITS);
+        let heads = zeros(buckets.div_ceil(BUCKETS_PER_HEAD));
+        let words = zeros((buckets + 1) * WORDS);
         let start = words.as_ptr().align_offset(LINE_BYTES).min(WORDS);
-        Self { words, start, buckets, base: AtomicU64::new(0), writing: Mutex::default() }
+        Self { heads, words, start, buckets, base: AtomicU64::new(0), writing: Mutex::default() }
     }
 
     /// There is a bucket for every slot: one that was made for a larger table shares with another.
     #[inline]
+    fn place(&self, slot: Slot) -> usize {
+        slot.bucket as usize & (self.buckets - 1)
+    }
+
+    #[inline]
+    fn head(&self, slot: Slot) -> &AtomicU64 {
+        &self.heads[self.place(slot) / BUCKETS_PER_HEAD]
+    }
+
+    fn buckets(&self) -> &[Bucket] {
+        self.words[self.start..].as_chunks().0
+    }
+
     fn bucket(&self, slot: Slot) -> &Bucket {
-        let (buckets, _) = self.words[self.start..].as_chunks();
-        &buckets[slot.bucket as usize & (self.buckets - 1)]
+        &self.buckets()[self.place(slot)]
+    }
+
+    /// Whether [`Self::stamp`] is after this. The head, then the base; the bucket only if these do not say no.
+    #[inline]
+    pub(crate) fn is_stamped_after(&self, slot: Slot, than: Position) -> bool {
+        let newest = self.head(slot).load(Ordering::Acquire) >> FENCE_BITS;
+        self.told(newest) > than && self.stamp(slot) > than
+    }
+
+    /// The position that is meant by a relative one that was loaded before.
+    #[inline]
+    fn told(&self, relative: u64) -> Position {
+        Position::new(self.base.load(Ordering::Acquire) + relative)
     }
 
     /// At least the last stamp of this slot, and at least the base. The words, then the floor, then the base.
-    #[inline]
     pub(crate) fn stamp(&self, slot: Slot) -> Position {
         let bucket = self.bucket(slot);
-        let relative = newest(|word| bucket[word].load(Ordering::Acquire), slot.tag);
-        Position::new(self.base.load(Ordering::Acquire) + relative)
+        self.told(newest(|word| bucket[word].load(Ordering::Acquire), slot.tag))
     }
 
     /// # Errors
@@ -144,58 +186,59 @@ impl Slots {
         if at > POSITION_MAX {
             return Err(Widen);
         }
+        let head = self.head(slot);
+        let newest = head.load(Ordering::Relaxed) >> FENCE_BITS;
+        if at > newest {
+            head.fetch_add((at - newest) << FENCE_BITS, Ordering::Release);
+        }
         let bucket = self.bucket(slot);
         let change = Change::plan(array::from_fn(|word| bucket[word].load(Ordering::Relaxed)), slot.tag, at);
-        if change.raise != 0 {
-            bucket[0].fetch_add(change.raise << FENCE_BITS, Ordering::Release);
-        }
-        if let Some((word, value)) = change.write {
+        for (word, value) in [change.floor.map(|floor| (0, floor)), change.write].into_iter().flatten() {
             bucket[word].store(value, Ordering::Release);
         }
         Ok(())
     }
 
-    /// Moves the base and forgets all stamps, in this order.
+    /// Moves the base and forgets all stamps, in this order. Fences stay.
     pub(crate) fn restart(&self, at: Position) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if at.get() <= self.base.load(Ordering::Relaxed) {
             return;
         }
         self.base.store(at.get(), Ordering::Release);
-        let (buckets, _) = self.words[self.start..].as_chunks();
-        buckets.iter().for_each(clear);
+        // What was never written is only read, so that it still takes no memory.
+        for head in self.heads.iter().filter(|head| head.load(Ordering::Relaxed) > FENCES_MAX) {
+            head.fetch_and(FENCES_MAX, Ordering::Release);
+        }
+        for word in self.words.iter().filter(|word| word.load(Ordering::Relaxed) != 0) {
+            word.store(0, Ordering::Release);
+        }
     }
 
     /// Acquire, as for [`crate::cells`].
     #[inline]
     pub(crate) fn is_fenced(&self, slot: Slot) -> bool {
-        self.bucket(slot)[0].load(Ordering::Acquire) & FENCES_MAX != 0
+        self.head(slot).load(Ordering::Acquire) & FENCES_MAX != 0
     }
 
     /// # Errors
-    /// When the bucket has as many as it can count.
+    /// When the head has as many as it can count.
     pub(crate) fn raise_fence(&self, slot: Slot) -> Result<(), Widen> {
-        let more = |word: u64| (word & FENCES_MAX < FENCES_MAX).then_some(word + 1);
-        let raised = self.bucket(slot)[0].fetch_update(Ordering::SeqCst, Ordering::Relaxed, more);
+        let more = |head: u64| (head & FENCES_MAX < FENCES_MAX).then_some(head + 1);
+        let raised = self.head(slot).fetch_update(Ordering::SeqCst, Ordering::Relaxed, more);
         raised.map(|_| ()).map_err(|_| Widen)
     }
 
     /// Release, as for [`crate::cells`].
     pub(crate) fn lift_fence(&self, slot: Slot) {
-        self.bucket(slot)[0].fetch_sub(1, Ordering::Release);
+        self.head(slot).fetch_sub(1, Ordering::Release);
     }
 }
 
-/// Fences stay. A bucket that was never written is only read, so that it still takes no memory.
-fn clear(bucket: &Bucket) {
-    for word in &bucket[1..] {
-        if word.load(Ordering::Relaxed) != 0 {
-            word.store(0, Ordering::Release);
-        }
-    }
-    if bucket[0].load(Ordering::Relaxed) > FENCES_MAX {
-        bucket[0].fetch_and(FENCES_MAX, Ordering::Release);
-    }
+/// Fresh memory from the system is zero as it is. If there is none, this ends as every allocation does.
+fn zeros(len: usize) -> Box<[AtomicU64]> {
+    let zeros = <[AtomicU64]>::new_box_zeroed_with_elems(len);
+    zeros.unwrap_or_else(|_| (0..len).map(|_| AtomicU64::default()).collect())
 }
 
 /// The reading half: the words and then, if it must be, the floor. All words, because seven comparisons cost less than
@@ -208,7 +251,7 @@ fn newest(load: impl Fn(usize) -> u64, tag: u16) -> u64 {
     for word in 1..WORDS {
         found = found.min(load(word) ^ tag);
     }
-    if found > POSITION_MAX { load(0) >> FENCE_BITS } else { found }
+    if found > POSITION_MAX { load(0) } else { found }
 }
 
 /// The position in this word; 0 if it is free or another's.
@@ -219,8 +262,8 @@ fn position_of(word: u64, tag: u16) -> u64 {
 /// The writing half: what a stamp changes in a bucket, in the order in which it has to be done.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Change {
-    /// By how much the floor is raised.
-    raise: u64,
+    /// What the floor is raised to.
+    floor: Option<u64>,
     /// The word that is overwritten, and with what.
     write: Option<(usize, u64)>,
 }
@@ -228,7 +271,7 @@ struct Change {
 impl Change {
     /// For a stamp at this position, relative to the base.
     fn plan(bucket: [u64; WORDS], tag: u16, at: u64) -> Self {
-        let floor = bucket[0] >> FENCE_BITS;
+        let floor = bucket[0];
         let known = (1..WORDS).find(|word| position_of(bucket[*word], tag) != 0);
         // A free word is the least of all.
         let least = (1..WORDS).min_by_key(|word| bucket[*word] & POSITION_MAX).unwrap_or(1);
@@ -240,11 +283,11 @@ impl Change {
         if at <= floor || (known.is_some() && at <= position) {
             Self::default()
         } else if known.is_some() || position == 0 {
-            Self { raise: 0, write }
+            Self { floor: None, write }
         } else if at <= position {
-            Self { raise: at - floor, write: None }
+            Self { floor: Some(at), write: None }
         } else {
-            Self { raise: position - floor, write }
+            Self { floor: Some(position), write }
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::arena::{Arena, BLOCK_CHARGE, Pieces, blocks_for};
 use crate::large::{self, LARGE_MIN};
 use crate::{Body, Dep, Entry, Fill, Key, Position};
-use std::slice;
+use std::iter;
 
 /// What stands before everything else. Little endian, without gaps, a multiple of [`DEP_BYTES`] so that no dependency
 /// straddles two blocks.
@@ -150,13 +150,17 @@ impl<'a> Stored<'a> {
                 .map_or_else(|| is_equal(self.read(from, len), key.text), |text| text == key.text)
     }
 
+    /// In pieces, nearly always one, each of which is a plain array.
     #[inline]
-    pub(crate) fn deps(&self) -> Deps<'a> {
+    pub(crate) fn deps(&self) -> impl Iterator<Item: Iterator<Item = Dep>> + Clone + use<'a> {
         let (from, len) = (Header::BYTES, self.header.deps as usize * DEP_BYTES);
-        match self.front.get(from..from + len) {
-            Some(deps) => Deps::new(deps, self.read(0, 0)),
-            None => Deps::new(&[], self.read(from, len)),
-        }
+        let (first, others) = match self.front.get(from..from + len) {
+            Some(deps) => (deps, self.read(0, 0)),
+            None => (&[][..], self.read(from, len)),
+        };
+        let dep = |bytes: &[u8; DEP_BYTES]| Dep(u32::from_le_bytes(*bytes));
+        // None straddles two blocks.
+        iter::once(first).chain(others).map(move |piece| piece.as_chunks().0.iter().map(dep))
     }
 
     /// The body, if it is not kept apart.
@@ -181,33 +185,5 @@ fn is_equal(pieces: Pieces<'_>, mut bytes: &[u8]) -> bool {
     bytes.is_empty()
 }
 
-/// The dependencies of an entry.
-#[derive(Clone)]
-pub(crate) struct Deps<'a> {
-    pieces: Pieces<'a>,
-    piece: slice::ChunksExact<'a, u8>,
-}
-
 /// How many bytes a stored dependency takes.
 const DEP_BYTES: usize = size_of::<u32>();
-
-impl<'a> Deps<'a> {
-    /// Those in `piece`, then those in `pieces`. Each must lie in one of them as a whole.
-    #[inline]
-    fn new(piece: &'a [u8], pieces: Pieces<'a>) -> Self {
-        Self { pieces, piece: piece.chunks_exact(DEP_BYTES) }
-    }
-}
-
-impl Iterator for Deps<'_> {
-    type Item = Dep;
-
-    #[inline]
-    fn next(&mut self) -> Option<Dep> {
-        if self.piece.len() == 0 {
-            self.piece = self.pieces.next()?.chunks_exact(DEP_BYTES);
-        }
-        let bytes = self.piece.next()?.first_chunk()?;
-        Some(Dep(u32::from_le_bytes(*bytes)))
-    }
-}

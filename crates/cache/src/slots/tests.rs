@@ -129,6 +129,9 @@ proptest! {
             for tag in 1..13 {
                 let truly = stamps.get(&tag).copied().unwrap_or(0).max(base);
                 let seen = stamp(&slots, tag);
+                for than in [seen.saturating_sub(1), seen, seen + 1] {
+                    prop_assert_eq!(slots.is_stamped_after(slot(tag), at(than)), seen > than);
+                }
                 prop_assert!(seen >= truly, "{} in place of {}", seen, truly);
                 prop_assert!(seen == truly || seen <= forgotten.max(truly), "{seen} but {truly}, {forgotten}");
                 prop_assert!(truly <= forgotten || seen == truly, "one of the last seven: {seen} {truly}");
@@ -142,6 +145,7 @@ proptest! {
 enum Step {
     /// What the next two do is decided, under the lock.
     Plan(u16, u64),
+    Head(u64),
     Raise,
     Write,
     MoveBase,
@@ -150,6 +154,7 @@ enum Step {
 
 /// What a reader looks at beside the words of the bucket.
 const BASE: usize = WORDS;
+const HEAD: usize = WORDS + 1;
 const LOADS: usize = WORDS + 1;
 const NEXT_BASE: u64 = 1000;
 
@@ -157,6 +162,7 @@ const NEXT_BASE: u64 = 1000;
 struct Interleaved {
     bucket: [Cell<u64>; WORDS],
     base: Cell<u64>,
+    head: Cell<u64>,
     change: Cell<Change>,
     steps: Vec<Step>,
     /// How many steps the writer has done before each load.
@@ -173,10 +179,11 @@ impl Interleaved {
                 let bucket = array::from_fn(|word| self.bucket[word].get());
                 return self.change.set(Change::plan(bucket, tag, at - self.base.get()));
             }
-            Step::Raise => self.bucket[0].set(self.bucket[0].get() + (change.raise << FENCE_BITS)),
+            Step::Head(at) => self.head.set(self.head.get().max(at - self.base.get())),
+            Step::Raise => change.floor.into_iter().for_each(|floor| self.bucket[0].set(floor)),
             Step::Write => change.write.into_iter().for_each(|(word, value)| self.bucket[word].set(value)),
             Step::MoveBase => self.base.set(NEXT_BASE),
-            Step::Clear => self.bucket.iter().for_each(|word| word.set(0)),
+            Step::Clear => self.bucket.iter().chain([&self.head]).for_each(|word| word.set(0)),
         }
         self.change.set(change);
     }
@@ -186,7 +193,11 @@ impl Interleaved {
         self.steps[self.done.get()..until].iter().for_each(|step| self.step(*step));
         self.done.set(until);
         self.loads.set(self.loads.get() + 1);
-        self.bucket.get(word).unwrap_or(&self.base).get()
+        match word {
+            BASE => self.base.get(),
+            HEAD => self.head.get(),
+            word => self.bucket[word].get(),
+        }
     }
 }
 
@@ -201,8 +212,17 @@ fn base_first(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
     load(BASE) + newest(load, tag)
 }
 
+/// As [`Slots::is_stamped_after`] does it before it goes to the bucket, if it does.
+fn head(load: &dyn Fn(usize) -> u64, _tag: u16) -> u64 {
+    load(HEAD) + load(BASE)
+}
+
+fn base_before_head(load: &dyn Fn(usize) -> u64, _tag: u16) -> u64 {
+    load(BASE) + load(HEAD)
+}
+
 fn floor_first(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
-    let floor = load(0) >> FENCE_BITS;
+    let floor = load(0);
     let found = (1..WORDS).map(|word| position_of(load(word), tag)).max().unwrap_or(0);
     load(BASE) + if found == 0 { floor } else { found }
 }
@@ -228,7 +248,7 @@ fn schedules(steps: usize) -> Vec<[usize; LOADS]> {
 /// In how many interleavings with these steps a reader of a full bucket does not find what was stamped before.
 fn missed(steps: &[Step], read: Read) -> usize {
     let full = |word: usize| match word as u64 {
-        0 => 5 << FENCE_BITS,
+        0 => 5,
         word => word << POSITION_BITS | (10 + word),
     };
     let mut missed = 0;
@@ -237,6 +257,7 @@ fn missed(steps: &[Step], read: Read) -> usize {
             let world = Interleaved {
                 bucket: array::from_fn(|word| Cell::new(full(word))),
                 base: Cell::new(0),
+                head: Cell::new(17),
                 change: Cell::default(),
                 steps: steps.to_vec(),
                 schedule,
@@ -264,12 +285,19 @@ fn restart([first, second]: [Step; 2]) -> Vec<Step> {
     [first, second].into_iter().chain(stamp(8)).chain(stamp(1)).collect()
 }
 
+/// The same, to the head.
+fn restart_of_head([first, second]: [Step; 2]) -> Vec<Step> {
+    vec![first, second, Step::Head(NEXT_BASE + 1), Step::Head(NEXT_BASE + 2)]
+}
+
 #[test]
 fn in_no_interleaving_does_a_reader_miss_what_was_stamped_before() {
     for steps in stamps([Step::Raise, Step::Write]) {
         assert_eq!(missed(&steps, in_order), 0);
     }
     assert_eq!(missed(&restart([Step::MoveBase, Step::Clear]), in_order), 0);
+    assert_eq!(missed(&[Step::Head(30), Step::Head(9), Step::Head(31)], head), 0);
+    assert_eq!(missed(&restart_of_head([Step::MoveBase, Step::Clear]), head), 0);
 }
 
 /// The test's test.
@@ -286,6 +314,9 @@ fn in_any_other_order_it_does() {
         "cleared before the base is moved"
     );
     assert!(missed(&restart([Step::MoveBase, Step::Clear]), base_first) > 0, "the base is loaded first");
+    assert!(missed(&restart_of_head([Step::Clear, Step::MoveBase]), head) > 0, "cleared before, again");
+    let steps = restart_of_head([Step::MoveBase, Step::Clear]);
+    assert!(missed(&steps, base_before_head) > 0, "the base is loaded first, again");
 }
 
 /// The table in the module's text.
