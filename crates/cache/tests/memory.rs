@@ -17,6 +17,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SIZE: usize = 96 << 20;
 /// What a process may take besides: chunks that are partly free, threads' heaps and stacks, the allocator's own tables.
 const SMALL: usize = 24 << 20;
+/// What the system hands out at once where the allocator asks for huge pages.
+const HUGE_PAGE: usize = 2 << 20;
 /// How long the allocator may keep what was freed.
 const PURGED_WITHIN: Duration = Duration::from_secs(10);
 
@@ -152,7 +154,8 @@ fn resident_memory_stays_within_the_bound_and_is_given_back() {
     freshness.lives_until(u64::MAX);
     let before = resident_bytes();
     let cache = Arc::new(Cache::new(freshness, SIZE, 4 << 20));
-    assert!(resident_bytes() < before + (1 << 20), "nothing is preallocated");
+    // Its first small allocation may be the first in a huge page, which the allocator then has as a whole.
+    assert!(resident_bytes() < before + (1 << 20) + HUGE_PAGE, "nothing is preallocated");
     let workers: Vec<Worker> = (0..4).map(|_| Worker::start(&cache)).collect();
     let (some, others) = workers.split_at(2);
     let observed = Observed { cache: Arc::clone(&cache), before };
