@@ -148,13 +148,14 @@ pub static FRESHNESS: Setting = setting(
      goes back in time; eventual: no read is older than max_staleness; semisync: strict for writers that go around Freshet \
      too, whose commits wait for it. See docs/freshness.md",
 );
-/// The age that answers may have at level eventual.
+/// How long what was committed may be lacking in an answer, where the level lets it be.
 pub static MAX_STALENESS: Setting = setting(
     "max_staleness",
     "FRESHET_MAX_STALENESS",
     "10s",
     "10ms to 1d; ms, s, m, h and d are understood, s is meant when nothing is said",
-    "The age that an answer may have at freshness = eventual; the variable of this name counts milliseconds",
+    "How long what was committed may be lacking in an answer, where the level lets it be: any write at eventual, writes \
+     around Freshet at strict, and at session others' writes too. The variable of this name counts milliseconds",
 );
 /// Whether the server's commits wait for us.
 pub static SEMISYNC: Setting = setting(

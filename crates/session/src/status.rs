@@ -64,8 +64,8 @@ pub(crate) static STATUS: &[Status] = &[
     },
     Status {
         name: "Freshet_not_proven",
-        doc: "Lookups not made because a level's proof was not there: of max_staleness at the level eventual, of commits \
-              that wait for us at the level semisync.",
+        doc: "Lookups not made because a level's proof was not there: of max_staleness, or of commits that wait for us at \
+              the level semisync.",
         read: |shared| shared.counters.not_proven.load(Ordering::Relaxed).to_string(),
     },
     Status {

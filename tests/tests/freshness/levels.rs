@@ -150,10 +150,11 @@ fn a_write_under_way_bars_strict_readers_alone() {
 #[test]
 fn each_level_keeps_its_promise_while_the_stream_lags() {
     const STALENESS: Duration = Duration::from_millis(400);
-    with_stall("levels_lag", &["--max-staleness", "400ms"], |server, freshet, stall, mut direct| {
+    with_stall("levels_lag", &[], |server, freshet, stall, mut direct| {
         let flavor = server.flavor;
         let [mut strict, mut own, mut other, mut eventual] =
             ["strict", "session", "session", "eventual"].map(|level| session(freshet, "levels_lag", level));
+        run(&mut eventual, &["SET SESSION max_staleness = 400"]);
         let mut counted = Counted::of(freshet);
         for reader in [&mut strict, &mut own, &mut other, &mut eventual] {
             assert_eq!(counted.prime(reader, READ), one("0"));
@@ -178,6 +179,34 @@ fn each_level_keeps_its_promise_while_the_stream_lags() {
         stall.release();
         for reader in [&mut strict, &mut own, &mut other, &mut eventual] {
             assert_eq!(counted.prime(reader, READ), one("2"), "{flavor:?}");
+        }
+    });
+}
+
+/// Whatever the level: what went around Freshet is not lacking for longer than `max_staleness`, although the stream looks
+/// live.
+#[test]
+fn a_stream_that_lags_for_longer_than_max_staleness_answers_nothing() {
+    with_stall("levels_bound", &[], |server, freshet, stall, mut direct| {
+        let flavor = server.flavor;
+        let mut sessions =
+            ["strict", "session", "eventual"].map(|level| session(freshet, "levels_bound", level));
+        let mut counted = Counted::of(freshet);
+        for reader in &mut sessions {
+            run(reader, &["SET SESSION max_staleness = 300"]);
+            assert_eq!(counted.prime(reader, READ), one("0"));
+        }
+        stall.hold();
+        run(&mut direct, &["UPDATE t SET v = 1 WHERE id = 1"]);
+        thread::sleep(Duration::from_millis(310));
+        for reader in &mut sessions {
+            assert_eq!(answer(reader, READ), one("1"), "{flavor:?}");
+        }
+        stall.release();
+        for reader in &mut sessions {
+            eventually("hits again", || {
+                (answer(reader, READ) == one("1") && counted.hits_of(reader, READ, 1) == 1).then_some(())
+            });
         }
     });
 }

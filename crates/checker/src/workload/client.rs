@@ -94,7 +94,7 @@ impl Client<'_> {
             self.snapshot()
         } else {
             let query = self.question();
-            self.read(&[query], Vec::new())
+            self.read(&[query], Vec::new()).map(|_| ())
         }
     }
 
@@ -120,8 +120,9 @@ impl Client<'_> {
         draws.into_iter().find(|query| self.pool[*query].tables() & self.unlike_snapshots == 0)
     }
 
-    /// Asks some questions, which see one snapshot if there are several, and records what was seen.
-    fn read(&mut self, queries: &[usize], own: Vec<Change>) -> Result<(), Trouble> {
+    /// Asks some questions, which see one snapshot if there are several, and records what was seen. False if the server undid
+    /// the transaction in which they were asked: a reading one too may be in the way of a definition that is being changed.
+    fn read(&mut self, queries: &[usize], own: Vec<Change>) -> Result<bool, Trouble> {
         let asked = self.recorder.now();
         let mut answered = None;
         let mut parts = Vec::with_capacity(queries.len());
@@ -129,13 +130,14 @@ impl Client<'_> {
             let observed = self.ask(*query)?;
             answered.get_or_insert_with(|| self.recorder.now());
             match observed {
+                Err(code) if UNDONE.contains(&code) => return Ok(false),
                 Err(code) if code != NO_SUCH_TABLE => {}
                 observed => parts.push((*query, observed)),
             }
         }
         let ended = self.recorder.now();
         if parts.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let Role { path, is_prepared, .. } = self.role;
         // Until the first answer is from the server no snapshot is open there; those from memory are still true at it.
@@ -152,7 +154,7 @@ impl Client<'_> {
             parts,
             is_prepared,
         });
-        Ok(())
+        Ok(true)
     }
 
     fn ask(&mut self, query: usize) -> Result<Observed, Trouble> {
@@ -183,8 +185,8 @@ impl Client<'_> {
         let queries: Vec<usize> =
             (0..2 + self.dice.below(2)).filter_map(|_| self.stable_question()).collect();
         self.say("START TRANSACTION")?;
-        self.read(&queries, Vec::new())?;
-        self.say("COMMIT")
+        let is_undone = !self.read(&queries, Vec::new())?;
+        self.say(if is_undone { "ROLLBACK" } else { "COMMIT" })
     }
 
     fn say(&mut self, statement: &str) -> Result<(), Trouble> {
@@ -312,7 +314,10 @@ impl Client<'_> {
         }
         if self.dice.percent(30) {
             let queries: Vec<usize> = (0..2).filter_map(|_| self.stable_question()).collect();
-            self.read(&queries, whole.changes.clone())?;
+            if !self.read(&queries, whole.changes.clone())? {
+                self.link.around().note(|troubles| troubles.undone += 1);
+                return self.say("ROLLBACK");
+            }
         }
         if self.dice.percent(25) {
             return self.say("ROLLBACK");

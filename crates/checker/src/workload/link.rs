@@ -93,18 +93,20 @@ pub struct Troubles {
     pub refused: u64,
     /// Besides these, how many were answered that the password is wrong.
     pub denied: u64,
+    /// Transactions that the server undid when they read.
+    pub undone: u64,
     /// Transactions of unknown outcome that were found done, undone, and half done.
     pub settled: [u64; 3],
 }
 
 impl fmt::Display for Troubles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [done, undone, torn] = self.settled;
+        let [done, not_done, torn] = self.settled;
         write!(
             f,
             "lost statements: {}; connections made anew: {} after {} attempts in vain ({} denied), kept: {}; \
-             unknown outcomes: {done} done, {undone} undone, {torn} TRUNCATEs torn",
-            self.lost, self.reconnections, self.refused, self.denied, self.kept
+             unknown outcomes: {done} done, {not_done} undone, {torn} TRUNCATEs torn; undone when they read: {}",
+            self.lost, self.reconnections, self.refused, self.denied, self.kept, self.undone
         )
     }
 }

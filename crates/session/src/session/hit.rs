@@ -7,7 +7,10 @@
 //!   writes are among it. A stored answer that was not fenced when it was complete ([`READ_UNFENCED`]) contains nothing
 //!   that is not applied. Any other may contain the write under way: where it is taken from under a fence, it counts like
 //!   a forwarded one.
-//! * `eventual`: fences are passed over, while everything committed up to `max_staleness` ago is proven to be applied.
+//! * `eventual`: fences are passed over.
+//!
+//! At these three everything committed up to `max_staleness` ago is proven to be applied, whoever wrote it.
+//!
 //! * `semisync`: as `strict`, while it is proven that commits wait for us. Fences count as well as stamps: tables without
 //!   transactions, and some definitions, change before the server waits.
 //!
@@ -102,18 +105,22 @@ impl Session {
 
     /// What this level lets through at this moment; `None` if the proof that it needs is not there.
     fn admits(&self, level: Level, now: u64) -> Option<Admits> {
+        let is_proven = match level {
+            Level::Strict | Level::Session | Level::Eventual => self.is_current(now),
+            Level::Semisync => self.shared.upstream.commits_wait(now),
+        };
         let admits = match level {
-            Level::Strict => return Some(Admits::Unfenced),
+            _ if !is_proven => return None,
+            Level::Strict | Level::Semisync => Admits::Unfenced,
             Level::Session => Admits::NotOlderThanSeen,
-            Level::Eventual if self.is_current(now) => Admits::Any,
-            Level::Semisync if self.shared.upstream.commits_wait(now) => Admits::Unfenced,
-            Level::Eventual | Level::Semisync => return None,
+            Level::Eventual => Admits::Any,
         };
         // `query_cache_wlock_invalidate` bars everybody, whatever they were promised.
         Some(if self.shared.is_wlocked() { Admits::Unfenced } else { admits })
     }
 
-    /// Whether a proof that the level needs has run out meanwhile.
+    /// Whether a proof that the level needs has run out meanwhile. What `strict` and `session` promise of writers around us is
+    /// counted from the question.
     fn runs_out(&self, level: Level) -> bool {
         match level {
             Level::Strict | Level::Session => false,
@@ -122,8 +129,8 @@ impl Session {
         }
     }
 
-    /// Whether everything committed up to `max_staleness` ago is applied. The proof is renewed in time, as long as somebody
-    /// asks.
+    /// Whether everything committed up to `max_staleness` ago is applied. The proof is renewed every now and then, and in
+    /// time if somebody asks.
     fn is_current(&self, now: u64) -> bool {
         let max = self.state.locals.max_staleness_ms(&self.shared.globals);
         let age = now.saturating_sub(self.shared.upstream.current_to_ms());

@@ -34,7 +34,7 @@ pub(super) const FRESHNESS: Variable = Variable {
 
 pub(super) const MAX_STALENESS: Variable = Variable {
     name: "max_staleness",
-    doc: "The age that an answer may have at the level eventual, in milliseconds: 10 to 86400000.",
+    doc: "How long what was committed may be lacking in an answer, where the level lets it be, in milliseconds: 10 to 86400000.",
     lives: Lives::Everywhere,
     number: true,
     show: |target, global| {

@@ -1,7 +1,7 @@
 //! Short questions that somebody waits for: what is visible, where the binlog ends, who is still connected.
 //!
-//! One question at a time on a connection of its own, and no question unless something waits for its answer: a server that
-//! nobody writes to is left alone.
+//! One question at a time on a connection of its own, and none unless something waits for its answer, but for one: where
+//! the binlog ends is asked for every now and then, so that what is applied stays proven to be recent.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -31,6 +31,9 @@ const LIST_EVERY: Duration = Duration::from_millis(500);
 /// The time after which waits are looked through when nothing else happens.
 const IDLE_EVERY: Duration = Duration::from_millis(100);
 
+/// The time between two questions for the binlog's end that nobody waits for. Who wants fresher proof asks for it.
+const PROVEN_EVERY: Duration = Duration::from_secs(2);
+
 /// A question that takes longer means that the connection is lost.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 
@@ -43,6 +46,8 @@ pub(crate) struct Prober<'a> {
     /// When the last question of any kind was answered.
     answered_at: Instant,
     listed_at: Instant,
+    /// When the binlog's end was last asked for, to prove that what is applied is recent.
+    proven_at: Option<Instant>,
     unasked_every: Duration,
     semisync: Watching,
 }
@@ -61,6 +66,7 @@ impl<'a> Prober<'a> {
             probed_at: now,
             answered_at: now,
             listed_at: now,
+            proven_at: None,
             unasked_every: UNASKED_EVERY,
             semisync: Watching::default(),
         }
@@ -133,7 +139,9 @@ impl<'a> Prober<'a> {
         let Generation { shared, ends, .. } = self.generation;
         // Before the end is asked for: what is logged after it must be known to wait.
         let waits_for_ms = self.semisync.look(self.generation, self.connection, self.server).await?;
-        let wants_current = waits_for_ms.is_some() || shared.proven.take_asked() && ends.borrow().is_empty();
+        let is_due = self.proven_at.is_none_or(|proven_at| proven_at.elapsed() >= PROVEN_EVERY);
+        let is_asked = shared.proven.take_asked() || is_due;
+        let wants_current = waits_for_ms.is_some() || is_asked && ends.borrow().is_empty();
         shared.settling.tick(now_ms());
         let wants_bound = shared.settling.begin_bound();
         if !wants_bound && !wants_current {
@@ -149,6 +157,7 @@ impl<'a> Prober<'a> {
         }
         // Where the stream has not said yet in which file it is, nothing is proven.
         if let Some(end) = end.filter(|_| wants_current) {
+            self.proven_at = Some(self.answered_at);
             ends.borrow_mut().answered(asked_ms, end, waits_for_ms);
             ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
         }
