@@ -20,7 +20,7 @@
 //! see whose it is. So it looks at one word for a row and not at eight, of 1 MiB and not of 16.
 //!
 //! Two buckets share a head, because that is measured: what a check of 12 rows adds to a hit was 95 to 210 ns with a head for each, 2 MiB,
-//! 35 to 95 with 1 MiB, and 50 to 95 with 256 KiB, on a processor with 2 MiB of cache to a core. The more share one, the sooner does
+//! 20 to 125 with 1 MiB, and 15 to 95 with 256 KiB, on a processor with 2 MiB of cache to a core. The more share one, the sooner does
 //! a change lead a reader to the bucket for nothing, and the more does a fence refuse.
 //!
 //! # Writing a stamp
