@@ -233,11 +233,16 @@ impl Walk<'_> {
             self.conditions()?;
             return self.statement();
         }
+        let declared = self.locals.len();
         loop {
             self.locals.push(self.cursor.identifier()?);
             if !self.cursor.punct(b',') {
                 break;
             }
+        }
+        if self.cursor.at_any(&["CURSOR", "CONDITION"]) {
+            // No variable: what is SET under this name is the session's.
+            self.locals.truncate(declared);
         }
         header::type_of(&mut self.cursor)?;
         // What follows its type, as a default; or a cursor's SELECT, of which only the tables and functions count.

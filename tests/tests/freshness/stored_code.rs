@@ -197,17 +197,22 @@ fn triggers_that_are_understood() {
         run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
         let before = [log, total, other].map(|read| counted.prime(&mut reader, read));
         let _ = counted.prime(&mut writer, other);
-        thread::scope(|scope| {
-            let writing = scope.spawn(|| run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]));
-            await_asleep(freshet.target(), "stored_audit");
-            if freshet.is_there() {
-                assert_eq!(counted.hits_of(&mut reader, log, 1), 0, "the log is fenced");
-                assert_eq!(counted.hits_of(&mut reader, total, 1), 0, "and what its own trigger writes");
-                assert_eq!(counted.hits_of(&mut reader, ONE, 1), 0, "and the table itself");
-                assert_eq!(counted.hits_of(&mut reader, other, 3), 3, "but no other table");
-            }
-            writing.join().unwrap();
-        });
+        // What others define or call meanwhile on the same server may cost the other table its hits in one trial.
+        eventually(
+            "a log, what its own trigger writes and the table itself are fenced, and no other table",
+            || {
+                let _ = [log, total, ONE, other].map(|read| counted.prime(&mut reader, read));
+                thread::scope(|scope| {
+                    let writing = scope.spawn(|| run(&mut writer, &["UPDATE t SET v = v + 1 WHERE id = 1"]));
+                    await_asleep(freshet.target(), "stored_audit");
+                    let hits = [log, total, ONE].map(|read| counted.hits_of(&mut reader, read, 1));
+                    let spared = counted.hits_of(&mut reader, other, 3);
+                    writing.join().unwrap();
+                    assert_eq!(hits, [0, 0, 0], "the log, what its own trigger writes, the table itself");
+                    (!freshet.is_there() || spared == 3).then_some(())
+                })
+            },
+        );
         let after = [log, total, other].map(|read| answer(&mut reader, read));
         assert!(before[0] != after[0] && before[1] != after[1] && before[2] == after[2]);
         if freshet.is_there() {

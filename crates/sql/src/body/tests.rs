@@ -100,6 +100,9 @@ const BODIES: &[(&str, &str)] = &[
     ("BEGIN SELECT 'a''b'; DELETE FROM t; SELECT 'c\\'d'; END", "t<t"),
     // What is not understood
     ("SET sql_log_bin = 0", "?"),
+    ("BEGIN DECLARE sql_log_bin INT; SET sql_log_bin = 0; END", "<"),
+    ("BEGIN DECLARE sql_log_bin CURSOR FOR SELECT 1; SET sql_log_bin = 0; END", "?"),
+    ("BEGIN DECLARE sql_log_bin CONDITION FOR 1234; SET sql_log_bin = 0; END", "?"),
     ("SET SESSION sql_mode = ''", "?"),
     ("SET @@sql_mode = ''", "?"),
     ("BEGIN SET undeclared = 1; END", "?"),
