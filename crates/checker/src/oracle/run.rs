@@ -121,10 +121,15 @@ impl Run {
         let chosen = (0..ACTIVE).map(|_| &questions[self.dice.below(questions.len())]);
         let mut active: Vec<Active<'_>> = chosen.map(|question| Active { question, stored: None }).collect();
         let mut after = "nothing".to_owned();
-        for _ in 0..WRITES_OF_A_SET {
+        for round in 0..WRITES_OF_A_SET {
             self.counted = self.count()?;
             for asked in &mut active {
                 self.ask(asked, &after)?;
+                if round == 0 {
+                    // The first time that a table is read in some way, the result rests on all of it, and only the next
+                    // one on rows: of the first it is known that any write drops it.
+                    asked.stored = None;
+                }
             }
             if Instant::now() >= until {
                 break;
