@@ -19,6 +19,10 @@ use crate::catalog::{Changed, ColumnInfo, TableInfo};
 /// Watches on one table; a further one is refused.
 const WATCHES_MAX: usize = 64;
 
+/// When a table has so many, new ones are not told apart by the columns that they read: one serves all readings with the
+/// same key columns.
+const NARROW_MAX: usize = 48;
+
 /// Tables that have watches; on a further one they are refused.
 const TABLES_MAX: usize = 10_000;
 
@@ -49,6 +53,12 @@ struct Table {
     watches: Arc<[Arc<Watch>]>,
 }
 
+impl Table {
+    fn known(&self, spec: &WatchSpec) -> Option<Arc<Watch>> {
+        self.watches.iter().find(|watch| watch.spec() == spec).cloned()
+    }
+}
+
 type Tables = HashMap<String, HashMap<String, Table>>;
 
 impl Stripe {
@@ -72,8 +82,8 @@ impl Watches {
         }
     }
 
-    /// The watch on this table, made if it is new. `None` if there are too many, if its columns have no such keys, or if the
-    /// definition is an outdated one.
+    /// The watch on this table, made if it is new; where there are many, perhaps one that is concerned by changes of more
+    /// columns. `None` if there are too many, if its columns have no such keys, or if the definition is an outdated one.
     #[must_use]
     pub fn watch(&self, table: &TableInfo, spec: &WatchSpec) -> Option<Arc<Watch>> {
         if table.columns.is_empty() || table.settled_by == Position::new(u64::MAX) {
@@ -83,14 +93,21 @@ impl Watches {
         let stripe = self.stripe(&schema, &name);
         let mut tables = stripe.tables();
         let place = self.place(&mut tables, (schema, name), table)?;
-        if let Some(known) = place.watches.iter().find(|watch| watch.spec() == spec) {
-            return Some(Arc::clone(known));
+        if let Some(known) = place.known(spec) {
+            return Some(known);
+        }
+        let mut spec = spec.clone();
+        if place.watches.len() >= NARROW_MAX {
+            spec.read = None;
+            if let Some(known) = place.known(&spec) {
+                return Some(known);
+            }
         }
         if place.watches.len() >= WATCHES_MAX {
             return None;
         }
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let watch = Arc::new(Watch::new(id, table, spec, &stripe.era, &self.common)?);
+        let watch = Arc::new(Watch::new(id, table, &spec, &stripe.era, &self.common)?);
         place.watches = place.watches.iter().cloned().chain([Arc::clone(&watch)]).collect();
         watch.enter();
         Some(watch)

@@ -48,6 +48,23 @@ fn the_newest_layout_counts() {
 }
 
 #[test]
+fn where_there_are_many_they_are_not_told_apart_by_what_they_read() {
+    let (_, watches) = watches();
+    let columns = (0..100).map(|number| column(&format!("c{number}"), INT)).collect();
+    let table = table_of("t", columns);
+    let watch = |key: u16, read: u16| watches.watch(&table, &spec(&[key], None, Some(&[read]))).unwrap();
+    for read in 0..100 {
+        let expected = (usize::from(read) < NARROW_MAX).then_some(vec![read]);
+        assert_eq!(watch(0, read).spec().read, expected);
+    }
+    assert_eq!(watches.on("s", "t").len(), NARROW_MAX + 1);
+    // There is room for other keys still, and those that are there stay as they are.
+    assert_eq!(watch(1, 5).spec().read, None);
+    assert!(Arc::ptr_eq(&watch(1, 5), &watch(1, 6)));
+    assert_eq!(watch(0, 7).spec().read, Some(vec![7]));
+}
+
+#[test]
 fn watches_are_bounded() {
     let (_, watches) = watches();
     let columns = (0..100).map(|number| column(&format!("c{number}"), INT)).collect();
