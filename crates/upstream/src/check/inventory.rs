@@ -54,7 +54,7 @@ pub(super) fn cascades(server: &ServerInfo, keys: &ForeignKeys) -> Finding {
         return Finding::fine(subject, format!("{found}, whose rows are logged"));
     }
     let found = format!(
-        "{found}, whose rows are not logged: a change of the parent drops what is cached of the children as well"
+        "{found}, whose rows are not logged: where they act, all that is cached of the children is dropped"
     );
     if server.variables.is_on("innodb_native_foreign_keys") {
         let remedy =
