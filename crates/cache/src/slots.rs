@@ -224,7 +224,7 @@ impl Slots {
     /// # Errors
     /// When the head has as many as it can count.
     pub(crate) fn raise_fence(&self, slot: Slot) -> Result<(), Widen> {
-        let more = |head: u64| (head & FENCES_MAX < FENCES_MAX).then_some(head + 1);
+        let more = |head: u64| (head & FENCES_MAX < FENCES_MAX).then(|| head + 1);
         let raised = self.head(slot).fetch_update(Ordering::SeqCst, Ordering::Relaxed, more);
         raised.map(|_| ()).map_err(|_| Widen)
     }
