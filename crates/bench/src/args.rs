@@ -55,6 +55,10 @@ pub struct Args {
     /// Percent of the statements that are updates, among points
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub writes: u8,
+    /// Measures instead for how long the second target goes on showing what was before a commit on the first, which is the
+    /// server itself, while so many rows a second are changed there, in commits of 50
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(50..=1_000_000))]
+    pub lag: Option<u32>,
     /// Makes the tables first, through the first target
     #[arg(long)]
     pub prepare: bool,

@@ -6,6 +6,7 @@ use crate::answer::{Step, Walk};
 use crate::args::{Args, Failure, Target};
 use crate::login;
 use crate::round::query_packet;
+use crate::wire::Wire;
 
 /// Counters since the target's start, or the difference of two readings. Zero where a target has no such counter.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,21 +32,7 @@ impl Counters {
             ("Freshet_needless", &mut counters.needless),
             ("Freshet_fenced", &mut counters.fenced),
         ] {
-            let mut packet = Vec::new();
-            query_packet(&mut packet, &format!("SHOW GLOBAL STATUS LIKE '{name}'"));
-            wire.send_raw(&packet).await?;
-            let mut end = None;
-            while end.is_none() {
-                wire.fill().await?;
-                // From the front each time: these answers are a few packets.
-                match Walk::default().step(wire.buffer()) {
-                    Step::More(_) => {}
-                    Step::End(at) => end = Some(at),
-                    Step::Err(_) => return Err(format!("{} does not show its status", target.name).into()),
-                }
-            }
-            let answer = wire.buffer().split_to(end.unwrap_or_default());
-            *counter = value(&answer).unwrap_or_default();
+            *counter = status(&mut wire, name).await?.unwrap_or_default();
         }
         Ok(counters)
     }
@@ -57,6 +44,27 @@ impl Counters {
             refilled: self.refilled.saturating_sub(before.refilled),
             needless: self.needless.saturating_sub(before.needless),
             fenced: self.fenced.saturating_sub(before.fenced),
+        }
+    }
+}
+
+/// A status value that is a number, if there is one of this name.
+pub async fn status(wire: &mut Wire, name: &str) -> Result<Option<u64>, Failure> {
+    second(wire, &format!("SHOW GLOBAL STATUS LIKE '{name}'")).await
+}
+
+/// The second column of the only row of an answer of two columns, if it is a number.
+pub async fn second(wire: &mut Wire, question: &str) -> Result<Option<u64>, Failure> {
+    let mut packet = Vec::new();
+    query_packet(&mut packet, question);
+    wire.send_raw(&packet).await?;
+    loop {
+        wire.fill().await?;
+        // From the front each time: these answers are a few packets.
+        match Walk::default().step(wire.buffer()) {
+            Step::More(_) => {}
+            Step::End(at) => return Ok(value(&wire.buffer().split_to(at))),
+            Step::Err(_) => return Err(format!("{question} is answered by an error").into()),
         }
     }
 }

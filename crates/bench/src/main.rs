@@ -16,6 +16,7 @@ mod wire;
 
 mod counters;
 mod keys;
+mod lag;
 mod latency;
 mod mix;
 mod processor;
@@ -47,6 +48,9 @@ fn run(args: &Args) -> Result<(), Failure> {
     tokio::task::LocalSet::new().block_on(&runtime, async {
         if args.prepare {
             table::prepare(args).await?;
+        }
+        if let Some(rate) = args.lag {
+            return lag::measure(args, rate).await;
         }
         let mut rounds = report::Report::new(args);
         rounds.head()?;

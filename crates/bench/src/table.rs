@@ -40,7 +40,8 @@ fn row(id: u32) -> String {
     format!("({id},{id},'{id:0119}','{id:059}')")
 }
 
-async fn say(wire: &mut Wire, statement: &str) -> Result<(), Failure> {
+/// Sends a statement and waits for its answer.
+pub async fn say(wire: &mut Wire, statement: &str) -> Result<(), Failure> {
     let mut packet = Vec::new();
     query_packet(&mut packet, statement);
     wire.send_raw(&packet).await?;
