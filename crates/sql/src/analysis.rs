@@ -57,14 +57,8 @@ pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
     }
 }
 
-/// The tables that a view's SELECT reads, or why the view cannot be depended on.
-///
-/// A view may read no table at all.
-pub fn view_tables(definition: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
-    read(definition, modes).map(|read| read.tables)
-}
-
-/// The same, and how often tables are named in it.
+/// The tables that a view's SELECT reads, which may be none, and how often tables are named in it; or why the view cannot be
+/// depended on.
 pub(crate) fn view_named(definition: &[u8], modes: Modes) -> Result<(Vec<TableName>, usize), Reason> {
     read(definition, modes).map(|read| (read.tables, read.named))
 }

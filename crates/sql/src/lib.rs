@@ -51,7 +51,7 @@ mod binlog;
 
 mod rows;
 
-pub use analysis::{Analysis, analyse, pure_expression, view_tables};
+pub use analysis::{Analysis, analyse, pure_expression};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};

@@ -449,7 +449,7 @@ fn all(text: &[u8], modes: Modes) {
     let _ = crate::read(text, modes);
     let _ = crate::effects(text, modes);
     let _ = analyse(text, modes);
-    let _ = view_tables(text, modes);
+    let _ = view_named(text, modes);
     let _ = pure_expression(text, modes);
     let _ = crate::strip_hint(text, modes);
     let _ = crate::hint_error(text, modes);
@@ -618,10 +618,10 @@ fn hints_are_told() {
 
 #[test]
 fn views_and_generated_columns() {
-    let tables = view_tables(b"select `s`.`t`.`a` AS `a` from `s`.`t` join `s`.`u` where 1", MYSQL);
-    assert_eq!(tables, Ok(vec![TableName::of("s", "t"), TableName::of("s", "u")]));
-    assert_eq!(view_tables(b"select 1 AS `1`", MYSQL), Ok(Vec::new()));
-    assert!(view_tables(b"select now() AS `now()`", MYSQL).is_err());
+    let tables = view_named(b"select `s`.`t`.`a` AS `a` from `s`.`t` join `s`.`u` where 1", MYSQL);
+    assert_eq!(tables, Ok((vec![TableName::of("s", "t"), TableName::of("s", "u")], 2)));
+    assert_eq!(view_named(b"select 1 AS `1`", MYSQL), Ok((Vec::new(), 0)));
+    assert!(view_named(b"select now() AS `now()`", MYSQL).is_err());
     assert!(pure_expression(b"(`a` + 1) * json_unquote(json_extract(`j`,_utf8mb4'$.x'))", MYSQL));
     assert!(pure_expression(b"cast(`a` as char charset utf8mb4)", MYSQL));
     assert!(!pure_expression(b"now() + `a`", MYSQL));
