@@ -31,10 +31,10 @@ pub(super) fn reached(
     if below.on_update.is_empty() {
         return Some(Vec::new());
     }
-    let layout = definitions.layout(schema, table, at);
-    let layout = layout.as_deref().filter(|layout| layout.len() == announced.map.columns.len());
-    let changes = |name: &str| layout.is_none_or(|layout| is_updated(name, layout, rows, &announced.map));
-    Some(below.on_update_of(changes).cloned().collect())
+    let map = &announced.map;
+    let layout = definitions.layout(schema, table, at).filter(|layout| layout.len() == map.columns.len());
+    let kept = layout.as_deref().and_then(|layout| kept(layout, rows, map)).unwrap_or_default();
+    Some(below.on_update_of(|name| !kept.contains(&name)).cloned().collect())
 }
 
 /// Whether one of these is the table.
@@ -42,25 +42,14 @@ pub(super) fn is_among(names: &[Name], schema: &str, table: &str) -> bool {
     names.iter().any(|name| name.0 == schema && name.1 == table)
 }
 
-/// Whether the rows may have other values than before in a column.
-fn is_updated(name: &str, layout: &[ColumnInfo], rows: &Rows, map: &TableMap) -> bool {
-    let Some(ordinal) = layout.iter().position(|column| column.name == name) else { return true };
-    unchanged(ordinal, &layout[ordinal], rows, map).is_none()
-}
-
-/// `None` if it has changed in one of them, or that cannot be told.
-fn unchanged(ordinal: usize, column: &ColumnInfo, rows: &Rows, map: &TableMap) -> Option<()> {
+/// The columns in which every row has the value that it had; `None` if that cannot be told.
+fn kept<'a>(layout: &'a [ColumnInfo], rows: &Rows, map: &TableMap) -> Option<Vec<&'a str>> {
+    let mut kept: Vec<(usize, &ColumnInfo)> = layout.iter().enumerate().collect();
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for change in rows.rows(map).ok()? {
         let change = change.ok()?;
-        let (Some(before), Some(after)) =
-            (unpack(change.before, &mut before)?, unpack(change.after, &mut after)?)
-        else {
-            return None;
-        };
-        if may_have_changed((ordinal, column), before, after) {
-            return None;
-        }
+        let (before, after) = (unpack(change.before, &mut before)??, unpack(change.after, &mut after)??);
+        kept.retain(|column| !may_have_changed(*column, before, after));
     }
-    Some(())
+    Some(kept.into_iter().map(|(_, column)| column.name.as_str()).collect())
 }
