@@ -1,5 +1,7 @@
 //! A way to a server on which the binlog stream can be held up: the checker's relay, within the test.
 
+use std::time::Duration;
+
 use freshet_checker::relay::Relay;
 
 use crate::Server;
@@ -18,8 +20,16 @@ impl Stall {
     /// # Panics
     /// If there is no port to be had.
     pub fn before(server: &Server) -> Stall {
+        Stall::late(server, Duration::ZERO)
+    }
+
+    /// The same, on which the stream is late by so much at least.
+    ///
+    /// # Panics
+    /// If there is no port to be had.
+    pub fn late(server: &Server, lag: Duration) -> Stall {
         let target = &server.target;
-        let relay = Relay::before(format!("{}:{}", target.host, target.port)).expect("a port is free");
+        let relay = Relay::late(format!("{}:{}", target.host, target.port), lag).expect("a port is free");
         let (user, password, way) = (&target.user, &target.password, relay.address);
         // What is encrypted cannot be told apart.
         Stall { url: format!("mysql://{user}:{password}@{way}/?ssl-mode=disabled"), relay }

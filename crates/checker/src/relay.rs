@@ -1,7 +1,8 @@
 //! A way to a server on which the binlog stream can be held up or cut, as a slow network or a busy machine would.
 //!
 //! It passes bytes on between Freshet and the server, without TLS so that it can tell the connection on which the stream was
-//! asked for. What the server sends on that one waits while it is held, and only that one is cut; all others go on.
+//! asked for. What the server sends on that one comes late if it is to, and waits while it is held, and only that one is
+//! cut; all others go on.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -34,6 +35,8 @@ pub struct Relay {
 /// The connections on which a stream was asked for, and what is to become of them.
 #[derive(Debug, Default)]
 struct Streams {
+    /// What they bring comes so much later.
+    lag: Duration,
     are_held: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
 }
@@ -50,8 +53,17 @@ impl Relay {
     /// # Errors
     /// If there is no port to be had.
     pub fn before(server: String) -> io::Result<Self> {
+        Self::late(server, Duration::ZERO)
+    }
+
+    /// The same, on which the stream is late by so much at least.
+    ///
+    /// # Errors
+    /// If there is no port to be had.
+    pub fn late(server: String, lag: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let relay = Self { address: listener.local_addr()?, streams: Arc::default() };
+        let streams = Streams { lag, ..Streams::default() };
+        let relay = Self { address: listener.local_addr()?, streams: Arc::new(streams) };
         let streams = Arc::clone(&relay.streams);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -143,6 +155,9 @@ fn join(client: TcpStream, upstream: TcpStream, streams: &Arc<Streams>) -> io::R
     let of_all = Arc::clone(streams);
     thread::spawn(move || {
         pass(from_upstream, client, |_| {
+            if is_stream.load(Ordering::SeqCst) {
+                thread::sleep(of_all.lag);
+            }
             while is_stream.load(Ordering::SeqCst) && of_all.are_held.load(Ordering::SeqCst) {
                 thread::sleep(PAUSE);
             }
