@@ -55,7 +55,7 @@ pub(crate) use change::{Images, may_have_changed};
 pub(crate) use key::is_plain_collation;
 
 pub use era::Ticket;
-pub use key::{Key, KeyType, key_of_assigned, key_of_datum, key_of_field};
+pub use key::{Key, KeyType, Labels, key_of_assigned, key_of_datum, key_of_field};
 pub use reading::{prefix, range};
 pub use spec::{Reading, WatchSpec, plan};
 pub use watch::Watch;

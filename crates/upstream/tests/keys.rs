@@ -217,6 +217,56 @@ const DATES: &[&str] = &[
     "2024-02-29 12:34:56.",
     "2024-02-29 00:00:00.000000",
     "2024-02-29 00:00:01",
+    "-12:34:56",
+    "00:00:00",
+    "-00:00:00",
+    "00:00:00.5",
+    "12:34:56.5",
+    "12:34:56.500",
+    "12:34:56.1234567",
+    "123:00:00",
+    "838:59:59",
+    "838:59:59.5",
+    "839:00:00",
+    "1:2:3",
+    "12:34",
+    "12:60:00",
+    "123456",
+    "2 12:34:56",
+    "1901",
+    "2155",
+    "2156",
+    "1900",
+    "0000",
+    "a,b",
+    "b,a",
+    "a,a",
+    "A,b,AB",
+    "a,5",
+    "co-op ",
+    "00112233-4455-1677-8899-aabbccddeeff",
+    "00112233-4455-1677-8899-AABBCCDDEEFF",
+    "001122334455167788 99aabbccddeeff",
+    "00112233445516778899aabbccddeeff",
+    "{00112233-4455-1677-8899-aabbccddeeff}",
+    "00112233-4455-4677-8899-aabbccddeeff",
+    "00112233-4455-7677-8899-aabbccddeeff",
+    "00000000-0000-0000-0000-000000000000",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    "00112233-4455-7677-8899-aabbccddee00",
+    "10.0.0.1",
+    "10.0.0.0",
+    "0.0.0.0",
+    "010.0.0.1",
+    "255.255.255.255",
+    "::1",
+    "::",
+    "0:0:0:0:0:0:0:1",
+    "::ffff:10.0.0.1",
+    "::10.0.0.1",
+    "fe80::1",
+    "FE80::0001",
+    "fe80::",
 ];
 
 /// What is stored only: beyond printable ASCII.
@@ -332,6 +382,17 @@ const OTHER_TYPES: &[&str] = &[
     "VARCHAR(3) CHARACTER SET utf8mb4",
     "CHAR(3) CHARACTER SET latin1",
     "VARCHAR(300) CHARACTER SET ascii",
+    "TIME",
+    "TIME(3)",
+    "TIME(6)",
+    "YEAR",
+    "BIT(1)",
+    "BIT(5)",
+    "BIT(64)",
+    "ENUM('a','b','ab','a b','1','5','abc') CHARACTER SET utf8mb4",
+    "ENUM('z','A','co-op','','null','true') CHARACTER SET latin1 COLLATE latin1_bin",
+    "ENUM('a','A','b') CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    "SET('a','b','ab','5','S') CHARACTER SET utf8mb4",
 ];
 
 /// Every collation in which texts have keys is tried.
@@ -341,6 +402,9 @@ async fn types(connection: &mut Connection, is_mariadb: bool) -> Vec<String> {
         types.push("VARCHAR(200) COMPRESSED CHARACTER SET utf8mb4".to_owned());
         types.push("BLOB COMPRESSED".to_owned());
         types.push("JSON".to_owned());
+        types.push("UUID".to_owned());
+        types.push("INET4".to_owned());
+        types.push("INET6".to_owned());
     }
     let source = if is_mariadb {
         "SELECT FULL_COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY"

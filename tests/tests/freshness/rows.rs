@@ -35,6 +35,8 @@ const SETUP: &[&str] = &[
     "INSERT INTO fu VALUES (1,1),(2,2)",
     "CREATE TABLE ft (id INT PRIMARY KEY, up INT, v INT, FOREIGN KEY (up) REFERENCES ft (id) ON DELETE CASCADE)",
     "INSERT INTO ft VALUES (1,NULL,0),(2,1,0)",
+    "CREATE TABLE kinds (id INT PRIMARY KEY, e ENUM('new','paid','sent'), s SET('a','b','c'), y YEAR, h TIME, f BIT(1), v INT)",
+    "INSERT INTO kinds VALUES (1,'new','a,b',2023,'10:00:00',0,0),(2,'paid','c',2024,'11:00:00',1,0)",
     "CREATE TABLE mark (id INT PRIMARY KEY, n INT)",
     "INSERT INTO mark VALUES (1,0)",
     "CREATE VIEW v_plain AS SELECT id, c AS label, k FROM t",
@@ -58,6 +60,36 @@ const fn line(read: &'static str, keeps: &'static [&'static str], drops: &'stati
 }
 
 const LINES: &[Line] = &[
+    line(
+        "SELECT COUNT(*), SUM(v) FROM kinds WHERE e = 'new'",
+        &["UPDATE kinds SET v = v + 1 WHERE id = 2", "INSERT INTO kinds (id, e) VALUES (3, 'sent')"],
+        &[
+            "UPDATE kinds SET v = v + 1 WHERE id = 1",
+            "UPDATE kinds SET e = 1 WHERE id = 2",
+            "INSERT INTO kinds (id, e, v) VALUES (4, 'NEW', 1)",
+            "UPDATE kinds SET e = 'paid' WHERE e = 'new'",
+        ],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM kinds WHERE s = 'a,b'",
+        &["UPDATE kinds SET v = v + 1 WHERE id = 2"],
+        &["UPDATE kinds SET v = v + 1 WHERE id = 1", "UPDATE kinds SET s = 'b,a' WHERE id = 2"],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM kinds WHERE y = 2023",
+        &["UPDATE kinds SET v = v + 1 WHERE y = 2024"],
+        &["UPDATE kinds SET v = v + 1 WHERE id = 1", "UPDATE kinds SET y = '23' WHERE id = 2"],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM kinds WHERE h BETWEEN '09:00:00' AND '10:30:00'",
+        &["UPDATE kinds SET v = v + 1 WHERE h = '11:00:00'"],
+        &["UPDATE kinds SET v = v + 1 WHERE id = 1", "UPDATE kinds SET h = '09:30:00' WHERE id = 2"],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM kinds WHERE f = 0",
+        &["UPDATE kinds SET v = v + 1 WHERE f = 1"],
+        &["UPDATE kinds SET v = v + 1 WHERE id = 1", "UPDATE kinds SET f = b'0' WHERE id = 2"],
+    ),
     line(
         "SELECT c FROM t WHERE id = 1",
         &[

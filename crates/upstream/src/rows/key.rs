@@ -6,6 +6,8 @@
 //! ([`key_of_field`]) is what the column holds. All of them answer `None` where the servers' conversions are not followed.
 //! `tests/keys.rs` asks real servers whether this is so.
 
+mod address;
+mod named;
 mod number;
 mod temporal;
 mod text;
@@ -15,6 +17,7 @@ use std::sync::Arc;
 use freshet_protocol::binlog::{Field, Value};
 use freshet_sql::Datum;
 
+pub use named::Labels;
 pub(crate) use text::is_plain_collation;
 
 /// The precision up to which a DECIMAL's digits, without point, fit a signed 64-bit integer.
@@ -58,6 +61,29 @@ pub enum KeyType {
         /// Fractional digits, 0 to 6.
         decimals: u8,
     },
+    /// TIME.
+    Time {
+        /// Fractional digits, 0 to 6.
+        decimals: u8,
+    },
+    /// YEAR.
+    Year,
+    /// BIT.
+    Bit {
+        /// Its bits, 1 to 64.
+        bits: u8,
+    },
+    /// ENUM.
+    Enum(Labels),
+    /// SET.
+    Set(Labels),
+    /// MariaDB's UUID.
+    Uuid,
+    /// MariaDB's INET4 and INET6.
+    Address {
+        /// Bytes that a value takes, 4 or 16.
+        bytes: u8,
+    },
 }
 
 /// The canonical form of a column's value.
@@ -76,9 +102,20 @@ impl KeyType {
     #[must_use]
     pub const fn is_ordered(&self) -> bool {
         match self {
-            Self::Integer { .. } | Self::Date | Self::DateTime { .. } => true,
+            Self::Integer { .. }
+            | Self::Date
+            | Self::DateTime { .. }
+            | Self::Time { .. }
+            | Self::Year
+            | Self::Bit { .. } => true,
             Self::Decimal { precision, .. } => *precision <= ORDERED_DIGITS_MAX,
-            Self::None | Self::Text { .. } | Self::Bytes { .. } => false,
+            Self::None
+            | Self::Text { .. }
+            | Self::Bytes { .. }
+            | Self::Enum(_)
+            | Self::Set(_)
+            | Self::Uuid
+            | Self::Address { .. } => false,
         }
     }
 
@@ -116,6 +153,10 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
         KeyType::Decimal { scale, .. } if !key_type.is_ordered() => {
             number::long_of_datum(*scale, datum).map(Key::Text)
         }
+        KeyType::Enum(labels) => labels.one_of_datum(datum).map(Key::Text),
+        KeyType::Set(labels) => labels.set_of_datum(datum).map(Key::Text),
+        KeyType::Uuid => address::uuid_of_text(text_of(datum)?).map(Key::Text),
+        KeyType::Address { bytes } => address::address_of_text(*bytes, text_of(datum)?).map(Key::Text),
         // MariaDB rounds a literal that lies between two values before it looks it up in an index, and finds one of them.
         _ => bounds_of_datum(key_type, datum)
             .filter(|(floor, ceiling)| floor == ceiling)
@@ -135,6 +176,11 @@ pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum) -> Option<(u64,
         KeyType::DateTime { decimals } => {
             temporal::datetime_of_text(*decimals, moment_of(datum)?).map(|key| (key, key))
         }
+        KeyType::Time { decimals } => {
+            temporal::time_of_text(*decimals, text_of(datum)?).map(|key| (key, key))
+        }
+        KeyType::Year => temporal::year_of_datum(datum).map(|key| (key, key)),
+        KeyType::Bit { bits } => number::bit_bounds(*bits, datum),
         _ => None,
     }
 }
@@ -148,6 +194,9 @@ pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
         }
         KeyType::Date => Some((0, temporal::DAY_MAX)),
         KeyType::DateTime { decimals } => Some((0, temporal::datetime_max(*decimals))),
+        KeyType::Time { .. } => Some((0, u64::MAX)),
+        KeyType::Year => Some((0, temporal::YEAR_MAX)),
+        KeyType::Bit { bits } => Some((0, number::bit_greatest(*bits))),
         _ => None,
     }
 }
@@ -175,7 +224,14 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
         }
         // A time would be rounded away.
         KeyType::Date => temporal::date_of_text(moment_of(datum)?).map(Key::Ordered),
-        KeyType::DateTime { .. } => key_of_datum(key_type, datum),
+        KeyType::DateTime { .. }
+        | KeyType::Time { .. }
+        | KeyType::Year
+        | KeyType::Uuid
+        | KeyType::Address { .. } => key_of_datum(key_type, datum),
+        KeyType::Bit { bits } => number::bit_assigned(*bits, datum).map(Key::Ordered),
+        KeyType::Enum(labels) => labels.one_of_datum(datum).filter(|key| !key.is_empty()).map(Key::Text),
+        KeyType::Set(labels) => labels.set_of_datum(datum).map(Key::Text),
     }
 }
 
@@ -204,6 +260,17 @@ pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
         (KeyType::Date, Value::Date(date)) => temporal::date_of_field(date).map(Key::Ordered),
         (KeyType::DateTime { decimals }, Value::DateTime(value)) if value.decimals == *decimals => {
             temporal::datetime_of_field(value).map(Key::Ordered)
+        }
+        (KeyType::Time { decimals }, Value::Time(value)) if value.decimals == *decimals => {
+            temporal::time_of_field(value).map(Key::Ordered)
+        }
+        (KeyType::Year, Value::Year(year)) => Some(Key::Ordered(u64::from(year))),
+        (KeyType::Bit { .. }, Value::Bit(value)) => Some(Key::Ordered(value)),
+        (KeyType::Enum(labels), Value::Enum(number)) => labels.one(u64::from(number)).map(Key::Text),
+        (KeyType::Set(labels), Value::Set(bits)) => labels.set(bits).map(Key::Text),
+        (KeyType::Uuid, Value::Bytes(bytes)) => Some(Key::Text(address::uuid_of_field(bytes))),
+        (KeyType::Address { .. }, Value::Bytes(bytes)) => {
+            Some(Key::Text(address::without_zeros(bytes).to_vec()))
         }
         _ => None,
     }

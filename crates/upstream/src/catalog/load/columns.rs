@@ -10,7 +10,7 @@ use crate::catalog::{ColumnInfo, Name};
 use crate::connection::Connection;
 use crate::control::{query_definitions, quote};
 use crate::error::Error;
-use crate::rows::{KeyType, is_plain_collation};
+use crate::rows::{KeyType, Labels, is_plain_collation};
 
 /// What is asked for, in this order.
 const ASKED: &str = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COLLATION_NAME, \
@@ -87,8 +87,7 @@ struct Shape<'a> {
 }
 
 /// What is not here has no keys: TIMESTAMP, because it is compared in the session's time zone; FLOAT and DOUBLE, because what is
-/// shown of them is not what they are; ENUM, SET, YEAR, TIME, BIT, JSON, geometries, UUID and INET, because literals of many forms
-/// are equal to them.
+/// shown of them is not what they are; JSON and geometries, because literals of many forms are equal to them.
 fn key_type(data_type: &str, shape: &Shape<'_>) -> KeyType {
     let unsigned = shape.column_type.to_ascii_lowercase().contains("unsigned");
     let integer = |bytes| KeyType::Integer { unsigned, bytes };
@@ -107,6 +106,14 @@ fn key_type(data_type: &str, shape: &Shape<'_>) -> KeyType {
         }
         "date" => KeyType::Date,
         "datetime" => shape.decimals.parse().map_or(KeyType::None, |decimals| KeyType::DateTime { decimals }),
+        "time" => shape.decimals.parse().map_or(KeyType::None, |decimals| KeyType::Time { decimals }),
+        "year" => KeyType::Year,
+        "bit" => shape.precision.parse().map_or(KeyType::None, |bits| KeyType::Bit { bits }),
+        "enum" => Labels::parse(shape.column_type, shape.collation).map_or(KeyType::None, KeyType::Enum),
+        "set" => Labels::parse(shape.column_type, shape.collation).map_or(KeyType::None, KeyType::Set),
+        "uuid" => KeyType::Uuid,
+        "inet4" => KeyType::Address { bytes: 4 },
+        "inet6" => KeyType::Address { bytes: 16 },
         _ => KeyType::None,
     }
 }

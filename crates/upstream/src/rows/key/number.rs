@@ -139,6 +139,21 @@ pub(super) fn integer_of_field(unsigned: bool, bytes: u8, value: Value<'_>) -> O
     (least..=greatest).contains(&value).then(|| integer_key(unsigned, value))
 }
 
+pub(super) fn bit_greatest(bits: u8) -> u64 {
+    u64::MAX >> (64 - u32::from(bits.clamp(1, 64)))
+}
+
+/// Of a BIT, which only whole numbers within its range are compared with as numbers: a number below zero wraps around.
+pub(super) fn bit_bounds(bits: u8, datum: &Datum) -> Option<(u64, u64)> {
+    bit_assigned(bits, datum).map(|key| (key, key))
+}
+
+/// Only what fits.
+pub(super) fn bit_assigned(bits: u8, datum: &Datum) -> Option<u64> {
+    let Datum::Int(value) = datum else { return None };
+    u64::try_from(*value).ok().filter(|value| *value <= bit_greatest(bits))
+}
+
 fn decimal_greatest(precision: u8) -> i128 {
     10i128.pow(u32::from(precision.min(ORDERED_DIGITS_MAX))) - 1
 }

@@ -1,10 +1,11 @@
-//! Dates, and dates with a time.
+//! Dates, dates with a time, times, and years.
 //!
 //! Only the canonical forms are read, only dates that exist, and only years of the range that is documented as supported:
 //! the servers' ideas of the others differ. The keys count days, or units of the column's last fractional digit, from
 //! the first day of the year 0.
 
-use freshet_protocol::binlog::{Date, DateTime};
+use freshet_protocol::binlog::{Date, DateTime, Time};
+use freshet_sql::Datum;
 
 /// The years that a literal may have.
 const LITERAL_YEAR_MIN: u16 = 1000;
@@ -15,6 +16,16 @@ const MICROS_A_SECOND: u32 = 1_000_000;
 
 /// The last day of the year 9999, with room.
 pub(super) const DAY_MAX: u64 = 10_000 * 366;
+
+/// The years that a YEAR holds, but for 0. Shorter literals stand for years of this or the last century.
+const YEAR_MIN: u64 = 1901;
+pub(super) const YEAR_MAX: u64 = 2155;
+
+/// The hours of a TIME are below this, on either side of zero.
+const TIME_HOURS_MAX: i64 = 838;
+
+/// What is added to a TIME's units so that its key sorts as it does.
+const TIME_BIAS: i64 = 1 << 62;
 
 /// Fractional digits that can be told apart.
 const DECIMALS_MAX: u8 = 6;
@@ -132,4 +143,53 @@ pub(super) fn date_of_field(date: Date) -> Option<u64> {
 pub(super) fn datetime_of_field(value: DateTime) -> Option<u64> {
     let second = second_number([value.hour, value.minute, value.second].map(u16::from))?;
     datetime_number(day_number(value.date)?, second, value.micros, value.decimals)
+}
+
+/// A time in the form `[-]HH:MM:SS`, hours of two or three digits, with no more fractional digits than the column has.
+pub(super) fn time_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (is_negative, length) = match text.strip_prefix('-') {
+        Some(length) => (true, length),
+        None => (false, text),
+    };
+    let (length, fraction) = match length.split_once('.') {
+        Some((_, "")) => return None,
+        Some((length, fraction)) => (length, fraction),
+        None => (length, ""),
+    };
+    let hour_digits = length.find(':').filter(|digits| matches!(digits, 2 | 3))?;
+    let [hours, minutes, seconds] = parts(length, ':', [hour_digits, 2, 2])?.map(i64::from);
+    if hours > TIME_HOURS_MAX || minutes > 59 || seconds > 59 {
+        return None;
+    }
+    let whole = (hours * 60 + minutes) * 60 + seconds;
+    let micros = whole * i64::from(MICROS_A_SECOND) + i64::from(micros(fraction)?);
+    // Past the last second the servers cut in different ways.
+    let is_cut = hours == TIME_HOURS_MAX && (minutes, seconds) == (59, 59) && !fraction.is_empty();
+    if is_cut || is_negative && micros == 0 {
+        return None;
+    }
+    time_number(if is_negative { -micros } else { micros }, decimals)
+}
+
+pub(super) fn time_of_field(value: Time) -> Option<u64> {
+    time_number(value.micros, value.decimals)
+}
+
+/// `None` if the column cannot hold the fraction.
+fn time_number(micros: i64, decimals: u8) -> Option<u64> {
+    let unit = 10i64.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
+    (micros % unit == 0).then(|| u64::try_from(micros / unit + TIME_BIAS).ok()).flatten()
+}
+
+/// A year of four digits within the type's range, as a number or as a text.
+pub(super) fn year_of_datum(datum: &Datum) -> Option<u64> {
+    let year = match datum {
+        Datum::Int(year) => u64::try_from(*year).ok()?,
+        Datum::Text(text) if text.len() == 4 && text.iter().all(u8::is_ascii_digit) => {
+            std::str::from_utf8(text).ok()?.parse().ok()?
+        }
+        _ => return None,
+    };
+    (YEAR_MIN..=YEAR_MAX).contains(&year).then_some(year)
 }

@@ -139,3 +139,72 @@ fn what_is_stored_differently_is_not_foretold() {
     assert!(key_of_assigned(&text_type(), &text("abcd")).is_some());
     assert!(key_of_assigned(&DECIMAL, &decimal("99999999.99")).is_some());
 }
+
+fn labels(column_type: &str, collation: &str) -> Labels {
+    Labels::parse(column_type, collation).unwrap()
+}
+
+#[test]
+fn names_of_values() {
+    let one = KeyType::Enum(labels("enum('x','It''s','5')", "utf8mb4_general_ci"));
+    assert!(same(&one, &text("X"), &Datum::Int(1)) && same(&one, &text("it's"), &Datum::Int(2)));
+    assert_eq!(key_of_field(&one, Field::Value(Value::Enum(2))), key_of_datum(&one, &text("it's")));
+    for undecided in [text("5"), text("y"), text(""), Datum::Int(4), Datum::Int(-1), decimal("1.0")] {
+        assert_eq!(key_of_datum(&one, &undecided), None, "{undecided:?}");
+    }
+    assert_eq!(key_of_assigned(&one, &Datum::Int(0)), None, "it may be refused");
+    let exact = KeyType::Enum(labels("enum('x','Y')", "latin1_bin"));
+    assert_eq!(key_of_datum(&exact, &text("y")), None, "what was refused is equal to it");
+    assert!(key_of_datum(&exact, &text("Y")).is_some());
+}
+
+#[test]
+fn several_names_at_once() {
+    let set = KeyType::Set(labels("set('a','b','c')", "latin1_swedish_ci"));
+    assert!(same(&set, &text("A,c"), &Datum::Int(5)) && same(&set, &text(""), &Datum::Int(0)));
+    assert_eq!(key_of_field(&set, Field::Value(Value::Set(5))), key_of_datum(&set, &text("a,C")));
+    for undecided in [text("c,a"), text("a,a"), text("a,d"), text("a, b"), Datum::Int(8)] {
+        assert_eq!(key_of_datum(&set, &undecided), None, "{undecided:?}");
+    }
+    assert_eq!(key_of_field(&set, Field::Value(Value::Set(8))), None);
+}
+
+#[test]
+fn times_and_years() {
+    let time = KeyType::Time { decimals: 3 };
+    assert!(same(&time, &text("12:34:56"), &text("12:34:56.000000")));
+    let keys = ["-838:59:59", "-00:00:01", "00:00:00", "00:00:00.001", "100:00:00"]
+        .map(|t| key_of_datum(&time, &text(t)));
+    assert!(keys.iter().all(Option::is_some) && keys.is_sorted());
+    for undecided in [
+        "-00:00:00",
+        "1:2:3",
+        "12:34",
+        "839:00:00",
+        "838:59:59.5",
+        "12:34:56.1234",
+        "12:34:56.",
+        "2024-01-01",
+    ] {
+        assert_eq!(key_of_datum(&time, &text(undecided)), None, "{undecided}");
+    }
+    assert!(same(&KeyType::Year, &Datum::Int(2024), &text("2024")));
+    for undecided in [Datum::Int(24), Datum::Int(0), Datum::Int(2156), text("24"), text(" 2024")] {
+        assert_eq!(key_of_datum(&KeyType::Year, &undecided), None, "{undecided:?}");
+    }
+    let bit = KeyType::Bit { bits: 5 };
+    assert!(key_of_datum(&bit, &Datum::Int(31)).is_some());
+    assert_eq!(key_of_datum(&bit, &Datum::Int(32)), None);
+}
+
+#[test]
+fn addresses_and_uuids() {
+    let address = KeyType::Address { bytes: 16 };
+    assert!(same(&address, &text("::1"), &text("0:0:0:0:0:0:0:1")));
+    assert_eq!(key_of_datum(&address, &text("10.0.0.1")), None);
+    let uuid = text("00112233-4455-1677-8899-aabbccddeeff");
+    let turned = b"\xaa\xbb\xcc\xdd\xee\xff\x88\x99\x16\x77\x44\x55\x00\x11\x22\x33";
+    let of_row = key_of_field(&KeyType::Uuid, Field::Value(Value::Bytes(turned)));
+    assert!(of_row.is_some() && of_row == key_of_datum(&KeyType::Uuid, &uuid));
+    assert_eq!(key_of_datum(&KeyType::Uuid, &text("00112233445516778899aabbccddeeff")), None);
+}

@@ -14,19 +14,27 @@ fn types_that_have_keys() {
     assert_eq!(key("varbinary", "varbinary(20)", ""), KeyType::Bytes { len: 20 });
     let text = KeyType::Text { collation: "utf8mb4_0900_ai_ci".into(), chars: 20 };
     assert_eq!(key("varchar", "varchar(20)", "utf8mb4_0900_ai_ci"), text);
+    assert_eq!(key("time", "time(3)", ""), KeyType::Time { decimals: 3 });
+    assert_eq!(key("year", "year(4)", ""), KeyType::Year);
+    assert_eq!(key("bit", "bit(10)", ""), KeyType::Bit { bits: 10 });
+    assert_eq!(key("uuid", "uuid", ""), KeyType::Uuid);
+    assert!(matches!(key("enum", "enum('a','it''s')", "latin1_swedish_ci"), KeyType::Enum(_)));
+    assert!(matches!(key("set", "set('a','b')", "utf8mb4_bin"), KeyType::Set(_)));
 }
 
 #[test]
 fn types_and_collations_that_have_none() {
-    for data_type in
-        ["timestamp", "time", "year", "float", "double", "bit", "enum", "set", "json", "geometry", "uuid"]
-    {
+    for data_type in ["timestamp", "float", "double", "json", "geometry"] {
         assert_eq!(key_type(data_type, &shape(data_type, "", "")), KeyType::None, "{data_type}");
     }
     for collation in
         ["utf8mb4_german2_ci", "utf8mb4_swedish_ci", "sjis_japanese_ci", "utf8mb4_tr_0900_ai_ci", "utf16_bin"]
     {
         assert_eq!(key_type("varchar", &shape("varchar(20)", collation, "20")), KeyType::None, "{collation}");
+        assert_eq!(key_type("enum", &shape("enum('a')", collation, "")), KeyType::None, "{collation}");
+    }
+    for column_type in ["enum('é')", "enum(", "enum('a'", "enum('a',b)", "enum('a\\b)"] {
+        assert_eq!(key_type("enum", &shape(column_type, "utf8mb4_bin", "")), KeyType::None, "{column_type}");
     }
 }
 
