@@ -16,8 +16,12 @@ use super::spec::WatchSpec;
 use super::watch::{Common, Watch};
 use crate::catalog::{Changed, ColumnInfo, TableInfo};
 
-/// Watches on one table; a further one is refused.
+/// Watches on one table. A further one takes the place of the one that is unused for longest, or is refused.
 const WATCHES_MAX: usize = 64;
+
+/// A watch gives up its place after so many lookups of watches on its table of which none asked for it. Where more ways to
+/// read a table than there are places are in use in turn, each would otherwise drop what rests on another.
+const IDLE_LOOKUPS: u64 = 1024;
 
 /// When a table has so many, new ones are not told apart by the columns that they read: one serves all readings with the
 /// same key columns.
@@ -51,11 +55,53 @@ struct Table {
     layout: Arc<[ColumnInfo]>,
     settled_by: Position,
     watches: Arc<[Arc<Watch>]>,
+    /// How often any of them was looked up.
+    lookups: u64,
+    /// For each watch, what `lookups` was when it was last looked up.
+    used: Vec<u64>,
 }
 
 impl Table {
-    fn known(&self, spec: &WatchSpec) -> Option<Arc<Watch>> {
-        self.watches.iter().find(|watch| watch.spec() == spec).cloned()
+    fn known(&mut self, spec: &WatchSpec) -> Option<Arc<Watch>> {
+        let at = self.watches.iter().position(|watch| watch.spec() == spec)?;
+        self.lookups += 1;
+        if let Some(used) = self.used.get_mut(at) {
+            *used = self.lookups;
+        }
+        self.watches.get(at).cloned()
+    }
+
+    /// Makes room for one more watch, if there is none. False if all are in use.
+    fn make_room(&mut self, freshness: &Freshness) -> bool {
+        if self.watches.len() < WATCHES_MAX {
+            return true;
+        }
+        let idlest = self.used.iter().enumerate().min_by_key(|(_, used)| **used);
+        let Some((at, _)) = idlest.filter(|(_, used)| self.lookups - **used > IDLE_LOOKUPS) else {
+            self.lookups += 1;
+            return false;
+        };
+        self.used.remove(at);
+        let gone = self.watches.get(at).cloned();
+        self.watches = self
+            .watches
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != at)
+            .map(|(_, watch)| Arc::clone(watch))
+            .collect();
+        // The applier no longer stamps what rests on it. Who found it read a `valid_from` before, which is not above what is
+        // applied now; so a stamp above that ends all of it, also what is not stored yet.
+        if let Some(gone) = gone {
+            freshness.stamp(gone.any(), Position::new(freshness.applied().get() + 1));
+        }
+        true
+    }
+
+    fn add(&mut self, watch: &Arc<Watch>) {
+        self.watches = self.watches.iter().cloned().chain([Arc::clone(watch)]).collect();
+        self.lookups += 1;
+        self.used.push(self.lookups);
     }
 }
 
@@ -83,7 +129,7 @@ impl Watches {
     }
 
     /// The watch on this table, made if it is new; where there are many, perhaps one that is concerned by changes of more
-    /// columns. `None` if there are too many, if its columns have no such keys, or if the definition is an outdated one.
+    /// columns. `None` if there are too many in use, if its columns have no such keys, or if the definition is an outdated one.
     #[must_use]
     pub fn watch(&self, table: &TableInfo, spec: &WatchSpec) -> Option<Arc<Watch>> {
         if table.columns.is_empty() || table.settled_by == Position::new(u64::MAX) {
@@ -103,12 +149,12 @@ impl Watches {
                 return Some(known);
             }
         }
-        if place.watches.len() >= WATCHES_MAX {
+        if !place.make_room(&self.common.freshness) {
             return None;
         }
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let watch = Arc::new(Watch::new(id, table, &spec, &stripe.era, &self.common)?);
-        place.watches = place.watches.iter().cloned().chain([Arc::clone(&watch)]).collect();
+        place.add(&watch);
         watch.enter();
         Some(watch)
     }
@@ -125,6 +171,8 @@ impl Watches {
             layout: Arc::clone(&table.columns),
             settled_by: table.settled_by,
             watches: Arc::clone(&self.none),
+            lookups: 0,
+            used: Vec::new(),
         };
         let of_schema = tables.entry(schema).or_default();
         if let Some(known) = of_schema.get_mut(&name) {

@@ -86,6 +86,34 @@ fn watches_are_bounded() {
 }
 
 #[test]
+fn what_is_unused_for_longest_makes_room() {
+    let (freshness, watches) = watches();
+    let columns: Vec<_> = (0..100).map(|number| column(&format!("c{number}"), INT)).collect();
+    let table = table_of("t", columns);
+    let watch = |key: u16| watches.watch(&table, &spec(&[key], None, None));
+    let all: Vec<_> = (0..64).map(|key| watch(key).unwrap()).collect();
+    // More ways than places, all of them in use: whoever came first stays.
+    for key in (0..65).cycle().take(20 * 65) {
+        assert_eq!(watch(key).is_some(), key < 64);
+    }
+    // One of them is not asked for any more.
+    let mut lookups = 0;
+    let new = loop {
+        lookups += 1;
+        watch((lookups % 63) as u16);
+        if let Some(new) = watch(64) {
+            break new;
+        }
+    };
+    assert!(u64::from(lookups as u32) >= IDLE_LOOKUPS / 2, "{lookups}");
+    let applied = freshness.applied();
+    assert!(freshness.stamp_of(all[63].any()) > applied, "what rests on it is ended");
+    assert!(freshness.stamp_of(all[0].any()) <= applied && freshness.stamp_of(new.any()) <= applied);
+    assert_eq!(watches.on("s", "t").len(), WATCHES_MAX);
+    assert!(Arc::ptr_eq(&watch(0).unwrap(), &all[0]) && watch(63).is_none());
+}
+
+#[test]
 fn columns_without_keys_cannot_be_watched() {
     let (_, watches) = watches();
     let table = table_of("t", vec![column("a", crate::rows::KeyType::None), column("b", INT)]);
