@@ -13,26 +13,25 @@
 //! A hit costs the same within what other load on the machine hides, up to 8 KiB in one piece: 161 to 201 ns against 128.
 
 use crate::chunk::{BLOCK_BYTES, BLOCKS_PER_CHUNK, BLOCKS_PER_CHUNK_LOG2, Before, Chunk, Link, NONE};
+use crate::fills::Fills;
 
 /// What a block takes, its link included, in bytes.
 pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + Link::BYTES;
 /// One in this many blocks may be free beside those of one chunk; so chunks to be emptied are not quite full. A chunk's worth
 /// of blocks must be freed from one emptying to the next, so in the long run no more blocks are moved than freed.
 pub(crate) const SLACK_SHARE: usize = 32;
-/// Stands for how many blocks are in use where there is no chunk.
-const NO_CHUNK: u16 = u16::MAX;
 
 /// How many blocks hold this many bytes.
 pub(crate) const fn blocks_for(bytes: usize) -> usize {
     bytes.div_ceil(BLOCK_BYTES)
 }
 
-/// Invariants: `used` says of each chunk how many of its blocks are in use; `in_use` and `free` are the sums over all
+/// Invariants: `fills` says of each chunk how many of its blocks are free; `in_use` and `free` are the sums over all
 /// chunks; each block in use is in exactly one chain, and the link behind it points back to it.
 #[derive(Default)]
 pub(crate) struct Arena {
     chunks: Vec<Chunk>,
-    used: Vec<u16>,
+    fills: Fills,
     /// Where the next block is taken from if one is free there.
     current: usize,
     in_use: usize,
@@ -107,10 +106,8 @@ impl Arena {
         if self.free <= BLOCKS_PER_CHUNK + (self.free + self.in_use) / SLACK_SHARE {
             return None;
         }
-        let used = |chunk: &usize| self.used[*chunk];
-        let chunk = (0..self.chunks.len()).min_by_key(used)?;
-        let used = std::mem::replace(&mut self.used[chunk], NO_CHUNK);
-        self.free -= BLOCKS_PER_CHUNK - usize::from(used);
+        let chunk = self.fills.emptiest()?;
+        self.free -= self.fills.take_out(chunk);
         for at in 0..BLOCKS_PER_CHUNK {
             if !self.chunks[chunk].is_free(at) {
                 self.relocate(number(chunk, at), moved);
@@ -150,20 +147,17 @@ impl Arena {
                 (before, block) = (Before::Block(block), self.link(block).next);
             }
         }
-        let open = || self.used.iter().filter(|used| **used != NO_CHUNK);
+        let (chunks, free) = self.fills.audit();
         assert_eq!(chained.len(), self.in_use);
-        assert_eq!(open().map(|used| usize::from(*used)).sum::<usize>(), self.in_use);
-        assert_eq!(open().count() * BLOCKS_PER_CHUNK, self.in_use + self.free);
+        assert_eq!((free, chunks * BLOCKS_PER_CHUNK), (self.free, self.in_use + self.free));
     }
 
     fn add_chunk(&mut self) -> Option<()> {
         let chunk = Chunk::map()?;
-        let hole = self.used.iter().position(|used| *used == NO_CHUNK);
-        if let Some(at) = hole {
-            (self.chunks[at], self.used[at]) = (chunk, 0);
-        } else {
-            self.chunks.push(chunk);
-            self.used.push(0);
+        let at = self.fills.add();
+        match self.chunks.get_mut(at) {
+            Some(gap) => *gap = chunk,
+            None => self.chunks.push(chunk),
         }
         self.free += BLOCKS_PER_CHUNK;
         Some(())
@@ -171,12 +165,13 @@ impl Arena {
 
     /// Takes a free block, the last of its chain, and lets what stands before it point to it.
     fn take(&mut self, before: Before) -> Option<u32> {
-        if self.used.get(self.current).is_none_or(|used| !has_free(*used)) {
-            self.current = self.fullest()?;
+        // From the fullest, so that others become empty.
+        if self.fills.free_in(self.current) == 0 {
+            self.current = self.fills.fullest()?;
         }
         let at = self.chunks[self.current].take()?;
         let block = number(self.current, at);
-        self.used[self.current] += 1;
+        self.fills.set_free(self.current, self.fills.free_in(self.current) - 1);
         (self.in_use, self.free) = (self.in_use + 1, self.free - 1);
         self.set_link(block, Link { before, next: NONE });
         if let Before::Block(before) = before {
@@ -185,15 +180,10 @@ impl Arena {
         Some(block)
     }
 
-    /// The fullest chunk that is not full, so that others become empty.
-    fn fullest(&self) -> Option<usize> {
-        (0..self.used.len()).filter(|chunk| has_free(self.used[*chunk])).max_by_key(|chunk| self.used[*chunk])
-    }
-
     fn give_back(&mut self, block: u32) {
         let (chunk, at) = place(block);
         self.chunks[chunk].give_back(at);
-        self.used[chunk] -= 1;
+        self.fills.set_free(chunk, self.fills.free_in(chunk) + 1);
         (self.in_use, self.free) = (self.in_use - 1, self.free + 1);
     }
 
@@ -225,10 +215,6 @@ const fn place(block: u32) -> (usize, usize) {
 
 const fn number(chunk: usize, at: usize) -> u32 {
     ((chunk << BLOCKS_PER_CHUNK_LOG2) + at) as u32
-}
-
-const fn has_free(used: u16) -> bool {
-    (used as usize) < BLOCKS_PER_CHUNK
 }
 
 /// Part of a chain, in slices: each as long as blocks of it lie side by side.

@@ -29,7 +29,8 @@ pub(crate) const fn allocated(bytes: usize) -> usize {
 
 /// How many bytes may be used and how many are.
 ///
-/// Invariant: `used <= limit`, but for the moments after the limit was lowered in which [`crate::Cache::resize`] evicts.
+/// Invariant: `used <= limit`, but for the time after the limit was lowered in which [`crate::Cache::trim`] evicts; then
+/// `used` does not grow.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: AtomicUsize,
@@ -55,9 +56,14 @@ impl Budget {
 
     /// SeqCst here, in [`Self::reserve`] and in [`Self::is_over`]: of a thread that lowers the limit and then
     /// looks at what is used, and one that adds to what is used and then looks at the limit, at least one sees
-    /// the other. So either the reservation is undone or the resize evicts for it.
+    /// the other. So either the reservation is undone or a trim evicts for it.
     pub(crate) fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Ordering::SeqCst);
+    }
+
+    /// Whether `bytes` are there now.
+    pub(crate) fn has(&self, bytes: usize) -> bool {
+        self.used().checked_add(bytes).is_some_and(|sum| sum <= self.limit())
     }
 
     /// Takes `bytes` if they are there.

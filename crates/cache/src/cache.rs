@@ -11,8 +11,8 @@
 //!
 //! `used()` counts all blocks that hold something, with their links, large bodies in whole pages, slots, hash chains,
 //! ghosts, and large bodies that were evicted while a hit still copies them. It is reserved before it is taken and
-//! released after it is given back, so it exceeds `size()` at no moment; only when the size goes down it takes
-//! [`Cache::resize`] the time to evict. Outside of it are the cells and slots ([`Freshness::FIXED_BYTES`], of which most is
+//! released after it is given back, so it never grows beyond `size()`. When the size goes down, nothing gets in until
+//! [`Cache::trim`] has evicted enough. Outside of it are the cells and slots ([`Freshness::FIXED_BYTES`], of which most is
 //! taken only as rows change), the empty shards and the counters (about 20 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
 //! one chunk (136 KiB) per shard and one block in 32, and the rest of the last page of each shard's arrays (12 KiB).
 //!
@@ -60,8 +60,9 @@ const SHARDS: usize = 1 << SHARDS_LOG2;
 const SHARDS_LOG2: u32 = 6;
 /// Keys are copied and compared under the lock, so a longer one is refused. In bytes.
 const TEXT_MAX: usize = 256 << 10;
-/// One insert evicts no more entries than this; a result that needs more is not stored.
-const EVICTIONS_PER_INSERT_MAX: usize = 1 << 16;
+/// One call evicts no more entries than this, which takes half a millisecond. An insert that needs more stores nothing;
+/// [`Cache::make_room`] and [`Cache::trim`] go on with the next call, and whoever calls lets others run in between.
+const EVICTIONS_PER_CALL_MAX: usize = 256;
 /// How often an insert makes room for a shard's first index before it gives up, because others took the room.
 const PLACINGS_MAX: usize = 4;
 /// A sweep looks at this many entries under one lock.
@@ -241,7 +242,19 @@ impl Cache {
         Lookup::Hit(f(&header.view(Body::apart(large.bytes()))))
     }
 
-    /// Stores a result, evicting others for it. May be called at any time after the result was asked for, and needs
+    /// Evicts some of what is in the way of this result. Returns whether to call again, when others have had their turn,
+    /// before [`Self::insert`] of a result that needs more room than one call makes.
+    pub fn make_room(&self, key: Key<'_>, fill: &Fill) -> bool {
+        let (in_blocks, in_large) = stored::charge_for(key, fill);
+        // While the size goes down there is room for nothing; and what is refused needs none.
+        if self.budget.is_over() || self.refuse(key, fill).is_err() {
+            return false;
+        }
+        let needs_more = || !self.budget.has(in_blocks + in_large);
+        self.evict_while(needs_more) && needs_more()
+    }
+
+    /// Stores a result, evicting a few others for it; for more, see [`Self::make_room`]. May be called at any time after the result was asked for, and needs
     /// no check before: what has changed since `valid_from` makes it unservable.
     pub fn insert(&self, key: Key<'_>, fill: Fill) -> Insert {
         let became = self.try_insert(key, &fill).err().unwrap_or(Insert::Stored);
@@ -252,7 +265,7 @@ impl Cache {
     fn try_insert(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
         self.refuse(key, fill)?;
         let (in_blocks, in_large) = stored::charge_for(key, fill);
-        if !self.make_room(in_blocks + in_large) {
+        if !self.reserve(in_blocks + in_large) {
             return Err(Insert::NoRoom);
         }
         let mut charge = Charge::new(Arc::clone(&self.budget), in_blocks + in_large);
@@ -264,7 +277,7 @@ impl Cache {
         let new = New { hash, key, fill, large, charge: in_blocks, fences_raised };
         let placed = self.place(new, charge);
         // No reference to a large body is left here, so all that an eviction takes out is freed.
-        // If the limit went down since the room was made, either the resize has met this entry or this sees the limit.
+        // If the limit went down since the room was made, either a trim has met this entry or this sees the limit.
         self.trim();
         placed
     }
@@ -295,7 +308,7 @@ impl Cache {
                 self.settle(inserted, charge);
                 return Ok(());
             }
-            if !self.make_room(FIRST_INDEX_BYTES) {
+            if !self.reserve(FIRST_INDEX_BYTES) {
                 break;
             }
             self.budget.release(FIRST_INDEX_BYTES);
@@ -315,16 +328,33 @@ impl Cache {
     }
 
     /// Reserves `bytes`, evicting from one shard after the other until they are there.
-    fn make_room(&self, bytes: usize) -> bool {
-        for _ in 0..EVICTIONS_PER_INSERT_MAX {
-            if self.budget.reserve(bytes) {
+    fn reserve(&self, bytes: usize) -> bool {
+        if self.budget.reserve(bytes) {
+            return true;
+        }
+        // While the size goes down, evicting is [`Self::trim`]'s.
+        if self.budget.is_over() {
+            return false;
+        }
+        let mut reserved = false;
+        self.evict_while(|| {
+            reserved = self.budget.reserve(bytes);
+            !reserved
+        });
+        reserved || self.budget.reserve(bytes)
+    }
+
+    /// Evicts while `goes_on` says so, up to the bound of one call. Returns whether there is more to evict.
+    fn evict_while(&self, mut goes_on: impl FnMut() -> bool) -> bool {
+        for _ in 0..EVICTIONS_PER_CALL_MAX {
+            if !goes_on() {
                 return true;
             }
             if !self.evict_one() {
-                break;
+                return false;
             }
         }
-        self.budget.reserve(bytes)
+        true
     }
 
     /// Evicts one entry of the next shard that holds its share or more, so that chance does not fill some and empty others.
@@ -410,20 +440,17 @@ impl Cache {
         (removed.len(), was_last)
     }
 
-    /// Changes the size, 0 turns the cache off. When it goes down, nothing gets in until enough has been evicted, and this
-    /// returns when it has (but for entries that hits are copying, which go when the copies are made).
+    /// Changes the size, 0 turns the cache off. When it goes down, nothing gets in from now on until [`Self::trim`] has
+    /// evicted enough; what is still stored is served meanwhile.
     pub fn resize(&self, bytes: usize) {
         self.budget.set_limit(bytes);
-        self.trim();
     }
 
-    /// Evicts until what is used is within the limit.
-    fn trim(&self) {
-        while self.budget.is_over() {
-            if !self.evict_one() {
-                break;
-            }
-        }
+    /// Evicts some of what is above the size. Returns whether there is more of it, for another call when others have had
+    /// their turn. Entries that hits are copying go when the copies are made.
+    pub fn trim(&self) -> bool {
+        let is_over = || self.budget.is_over();
+        is_over() && self.evict_while(is_over) && is_over()
     }
 
     /// Forgets everything and gives the memory back.

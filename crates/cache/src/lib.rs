@@ -35,6 +35,8 @@ mod memory;
 
 mod chunk;
 
+mod fills;
+
 mod arena;
 
 mod large;

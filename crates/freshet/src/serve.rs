@@ -70,6 +70,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     tokio::select! {
         () = accept_all(listeners, &workers, config.max_clients) => {}
         () = sessions.keep_house() => {}
+        () = sessions.keep_to_size() => {}
         signal = signals.next() => tracing::info!(signal, "shutting down"),
     }
     sessions.drain();

@@ -90,6 +90,11 @@ impl Sessions {
         let _ = tokio::task::spawn_blocking(move || shared.gate.prepare()).await;
     }
 
+    /// Keeps the cache to its size when that goes down, for ever.
+    pub async fn keep_to_size(&self) {
+        self.shared.keep_to_size().await;
+    }
+
     /// Ends idle clients and reclaims dead results, for ever.
     pub async fn keep_house(&self) {
         let mut period = tokio::time::interval(HOUSEKEEPING_PERIOD);

@@ -1,14 +1,14 @@
 //! What all sessions share.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use ahash::HashMap;
 use freshet_cache::{Cache, Dep, Fence, Freshness};
 use freshet_protocol::{Greeting, StatusFlags};
 use freshet_upstream::upstream::Upstream;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::auth::Gate;
 use crate::environment::{Environments, VectorQuery};
@@ -50,7 +50,8 @@ pub struct Shared {
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
-    pub(crate) resizing: Mutex<()>,
+    /// Told when the cache's size has changed.
+    pub(crate) resized: Notify,
     clients: AtomicUsize,
     wlocks: AtomicUsize,
     draining: watch::Sender<bool>,
@@ -89,7 +90,7 @@ impl Shared {
             environments: Environments::default(),
             registry: Registry::default(),
             counters: Counters::default(),
-            resizing: Mutex::new(()),
+            resized: Notify::new(),
             clients: AtomicUsize::new(0),
             wlocks: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
@@ -111,6 +112,22 @@ impl Shared {
     pub fn end_idle(&self) {
         let idle_max_ms = u64::try_from(self.options.idle_max.as_millis()).unwrap_or(u64::MAX);
         self.registry.end_idle(freshet_upstream::follow::now_ms().saturating_sub(idle_max_ms));
+    }
+
+    /// Gives memory back when the cache's size has gone down, for ever: in small steps, so that hits go on meanwhile.
+    pub async fn keep_to_size(&self) {
+        loop {
+            self.resized.notified().await;
+            while self.cache.trim() {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Changes the size of the cache: at once for what is to be stored, and soon for what is.
+    pub(crate) fn resize_cache(&self, bytes: usize) {
+        self.cache.resize(bytes);
+        self.resized.notify_one();
     }
 
     /// Takes over how the server presents itself, once the follower has met it, so that the first client is greeted

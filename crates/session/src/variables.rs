@@ -5,13 +5,13 @@
 mod freshness;
 mod kinds;
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use freshet_cache::Cache;
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Scope, Value};
 use freshet_upstream::upstream::Upstream;
+use tokio::sync::Notify;
 
 use crate::level::{Level, SemisyncMode};
 use kinds::{boolean, one_of, read_only, size};
@@ -140,8 +140,8 @@ pub(crate) struct Target<'a> {
     pub(crate) flavor: Flavor,
     pub(crate) upstream: &'a Upstream,
     pub(crate) semisync: SemisyncMode,
-    /// Resizing evicts: one at a time.
-    pub(crate) resizing: &'a Mutex<()>,
+    /// Told when the cache's size has changed.
+    pub(crate) resized: &'a Notify,
 }
 
 /// Where a variable lives.
@@ -215,8 +215,8 @@ pub(crate) static VARIABLES: &[Variable] = &[
         show: |target, _| target.cache.size().to_string(),
         set: |target, _, value| {
             let (bytes, warning) = size("query_cache_size", value, SIZE_MAX, SIZE_STEP, 256 << 20)?;
-            let _one_at_a_time = target.resizing.lock();
             target.cache.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
+            target.resized.notify_one();
             Ok(warning)
         },
     },

@@ -107,6 +107,7 @@ fn every_refusal_has_its_reason() {
     assert_eq!(cache.insert(q, fill(9, &[], vec![])), Insert::NotLive);
     cache.resize(0);
     assert_eq!(cache.insert(q, fill(9, &[], vec![])), Insert::Off);
+    while cache.trim() {}
     assert_eq!(cache.used(), 0);
 }
 
@@ -190,6 +191,7 @@ enum Step {
     Get { key: u8 },
     Stamp { table: u8, at: u8 },
     Resize { kib: usize },
+    Trim,
     Sweep { budget: usize },
     Clear,
 }
@@ -202,6 +204,7 @@ fn step() -> impl Strategy<Value = Step> {
         20 => any::<u8>().prop_map(|key| Step::Get { key }),
         2 => (0..6u8, any::<u8>()).prop_map(|(table, at)| Step::Stamp { table, at }),
         1 => (0..2000usize).prop_map(|kib| Step::Resize { kib }),
+        2 => Just(Step::Trim),
         1 => (0..300usize).prop_map(|budget| Step::Sweep { budget }),
         1 => Just(Step::Clear),
     ]
@@ -233,6 +236,7 @@ fn run(steps: Vec<Step>) {
     let dep = |table: u8| freshness.table("s", &table.to_string()).rows;
     let mut naive = Naive { entries: HashMap::new(), stamps: [0; 6] };
     for (n, step) in steps.into_iter().enumerate() {
+        let used_before = cache.used();
         match step {
             Step::Insert { key: k, valid_from, table, len } => {
                 let body: Vec<u8> = (0..len).map(|i| (i + n) as u8).collect();
@@ -249,10 +253,11 @@ fn run(steps: Vec<Step>) {
                 *stamp = at.max(*stamp);
             }
             Step::Resize { kib } => cache.resize(kib << 10),
+            Step::Trim => while cache.trim() {},
             Step::Sweep { budget } => drop(cache.sweep(budget)),
             Step::Clear => cache.clear(),
         }
-        assert!(cache.used() <= cache.size(), "the bound holds");
+        assert!(cache.used() <= cache.size().max(used_before), "the bound holds");
         assert_eq!(cache.audit(), cache.used(), "every byte is accounted for");
     }
 }
@@ -296,7 +301,8 @@ fn act(cache: &Cache, thread: u64, n: u64) {
         0 => cache.clear(),
         1..5 => cache.resize(MIB),
         5..9 => cache.resize(MIB - 4096 * (id as usize % 200)),
-        9..20 => drop(cache.sweep(100)),
+        9..12 => drop(cache.trim()),
+        12..20 => drop(cache.sweep(100)),
         20..30 => cache.freshness().stamp(Dep::EVERYTHING, Position::new(n)),
         30..4000 => drop(cache.insert(k, fill(n, &[], expected()))),
         _ => {
@@ -305,6 +311,83 @@ fn act(cache: &Cache, thread: u64, n: u64) {
         }
     }
     assert!(cache.used() <= MIB, "the bound holds at every moment");
+}
+
+/// A full cache of small entries.
+fn full_of_small(size: usize) -> Cache {
+    let cache = live(size);
+    for n in 0.. {
+        cache.insert(key(n, b"small"), fill(1, &[], vec![1; 100]));
+        if cache.statistics().lowmem_prunes > 0 {
+            break;
+        }
+    }
+    cache
+}
+
+/// Runs `step` until it says that nothing is left to do. No call evicts more than the bound of one.
+fn in_steps(cache: &Cache, mut step: impl FnMut() -> bool) -> usize {
+    for steps in 0.. {
+        let before = cache.statistics().lowmem_prunes;
+        let goes_on = step();
+        let evicted = cache.statistics().lowmem_prunes - before;
+        assert!(evicted <= EVICTIONS_PER_CALL_MAX as u64, "{evicted} in one call");
+        if !goes_on {
+            return steps;
+        }
+    }
+    0
+}
+
+#[test]
+fn a_smaller_size_holds_at_once_and_evicts_in_steps() {
+    let cache = full_of_small(8 * MIB);
+    let (entries, used, prunes) = (cache.entries(), cache.used(), cache.statistics().lowmem_prunes);
+    cache.resize(MIB);
+    assert_eq!((cache.size(), cache.entries()), (MIB, entries), "nothing is evicted by the call itself");
+    assert_eq!(cache.insert(key(0, b"new"), fill(1, &[], vec![1; 100])), Insert::NoRoom);
+    assert!(!cache.make_room(key(0, b"new"), &fill(1, &[], vec![1; 100])));
+    assert_eq!((cache.used(), cache.statistics().lowmem_prunes), (used, prunes), "nor by who wants to store");
+    let stored =
+        || (0..entries as u32).filter(|n| matches!(body_of(&cache, key(*n, b"small")), Lookup::Hit(_)));
+    assert!(stored().count() >= entries - 1, "what is stored is served meanwhile");
+    assert!(cache.trim(), "one step is not enough");
+    assert!(stored().count() > entries / 2);
+    assert!(in_steps(&cache, || cache.trim()) > 10);
+    assert!(cache.used() <= MIB && cache.used() > MIB / 2, "{}", cache.used());
+    assert_eq!(cache.insert(key(0, b"new"), fill(1, &[], vec![1; 100])), Insert::Stored);
+}
+
+#[test]
+fn a_size_of_nothing_and_one_that_grows_again_on_the_way_hold_too() {
+    let cache = full_of_small(4 * MIB);
+    cache.resize(0);
+    assert!(cache.trim());
+    let left = cache.entries();
+    cache.resize(8 * MIB);
+    assert!(!cache.trim(), "nothing is above the size any more");
+    assert_eq!(cache.entries(), left);
+    assert_eq!(cache.insert(key(0, b"new"), fill(1, &[], vec![1; 100])), Insert::Stored);
+    cache.resize(0);
+    in_steps(&cache, || cache.trim());
+    assert_eq!((cache.used(), cache.entries()), (0, 0));
+    assert!(!cache.trim(), "there is nothing left to do");
+}
+
+#[test]
+fn no_insert_evicts_many_and_steps_make_room_for_what_is_large() {
+    let cache = full_of_small(4 * MIB);
+    let large = fill(1, &[], vec![1; MIB]);
+    let before = cache.statistics().lowmem_prunes;
+    assert_eq!(cache.insert(key(0, b"large"), large.clone()), Insert::NoRoom);
+    let evicted = cache.statistics().lowmem_prunes - before;
+    assert!(evicted <= EVICTIONS_PER_CALL_MAX as u64, "{evicted}");
+    assert!(in_steps(&cache, || cache.make_room(key(0, b"large"), &large)) > 2);
+    assert_eq!(cache.insert(key(0, b"large"), large), Insert::Stored);
+    let too_large = fill(1, &[], vec![1; MIB + 1]);
+    let before = cache.entries();
+    assert!(!cache.make_room(key(0, b"larger"), &too_large));
+    assert_eq!(cache.entries(), before, "nothing leaves for what is not stored anyway");
 }
 
 /// Each shard lives from its share of the memory, however long results come and go by chance.

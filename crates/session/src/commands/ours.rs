@@ -1,5 +1,7 @@
 //! Statements that we answer ourselves: our variables, our status, our cache.
 
+use std::sync::Arc;
+
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Assignment, LikeFilter, Ours, Scope, SelectedVariable};
 
@@ -59,7 +61,7 @@ impl Snapshot {
         session.state.locals = self.locals;
         shared.globals.set(self.globals);
         if shared.cache.size() != self.size {
-            shared.cache.resize(self.size);
+            shared.resize_cache(self.size);
         }
         shared.cache.set_limit(self.limit);
         shared.ask_for_semisync();
@@ -110,11 +112,11 @@ fn target(session: &mut Session) -> Target<'_> {
     Target {
         globals: &shared.globals,
         cache: &shared.cache,
+        resized: &shared.resized,
         locals: &mut session.state.locals,
         flavor,
         upstream: &shared.upstream,
         semisync: shared.options.semisync,
-        resizing: &shared.resizing,
     }
 }
 
@@ -169,7 +171,9 @@ async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
         return session.refuse(&error);
     }
     if empties {
-        session.shared.cache.clear();
+        let cache = Arc::clone(&session.shared.cache);
+        // Giving gigabytes back takes the system a while. It fails only where the program ends.
+        let _ = tokio::task::spawn_blocking(move || cache.clear()).await;
     }
     session.put_ok(0);
     Ok(Flow::Continue)

@@ -148,7 +148,7 @@ async fn fill(
     let relayed = session.forward(forward).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let stored = match relayed.captured {
-        Some(captured) => store(session, text, plan, (captured, cost_us)),
+        Some(captured) => store(session, text, plan, (captured, cost_us)).await,
         None => Insert::TooLarge,
     };
     if stored != Insert::Stored {
@@ -157,7 +157,7 @@ async fn fill(
     Ok(Flow::Continue)
 }
 
-fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captured, u32)) -> Insert {
+async fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captured, u32)) -> Insert {
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let text = freshet_sql::key_text(text, session.modes(), strips);
     let Plan { key, depends, valid_from } = plan;
@@ -184,5 +184,16 @@ fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captu
         rows: captured.rows,
         cost_us,
     };
-    cache.insert(Key { environment: key, text: &text }, fill)
+    let key = Key { environment: key, text: &text };
+    // Others have their turn between two steps.
+    for _ in 0..ROOM_STEPS_MAX {
+        if !cache.make_room(key, &fill) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    cache.insert(key, fill)
 }
+
+/// How many steps of making room are worth one result.
+const ROOM_STEPS_MAX: usize = 256;
