@@ -24,12 +24,12 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
     let (command, body) = split(&packet);
     match command {
         Command::Quit => Ok(Flow::Close),
-        Command::Query => query::handle(session, &packet).await,
+        Command::Query => query::handle(session, packet).await,
         Command::Ping if session.admitted.upstream.is_none() => {
             session.put_ok(0);
             Ok(Flow::Continue)
         }
-        Command::StmtPrepare => prepared::prepare(session, &packet).await,
+        Command::StmtPrepare => prepared::prepare(session, packet).await,
         Command::StmtExecute | Command::StmtBulkExecute => prepared::execute(session, &packet, command).await,
         Command::StmtSendLongData => prepared::send_long_data(session, &packet).await,
         Command::StmtReset => prepared::reset(session, &packet).await,

@@ -199,7 +199,9 @@ pub(crate) fn is_plain_set(text: &[u8]) -> bool {
         b"statement",
     ];
     let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-    words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set"))
+    // What is longer is not remembered anyway.
+    text.len() <= STATEMENT_REMEMBERED_MAX
+        && words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set"))
         && !text.iter().any(|byte| matches!(byte, b'@' | b'(' | b';' | b'/' | b'#'))
         && !words.any(|word| ELSEWHERE.iter().any(|elsewhere| word.eq_ignore_ascii_case(elsewhere)))
 }

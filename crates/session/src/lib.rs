@@ -23,10 +23,12 @@ mod template;
 
 mod fences;
 mod qualify;
+mod reading;
 mod relay;
 mod rows;
 
-pub mod level;
+pub mod kept;
+mod level;
 mod local;
 mod privileges;
 pub mod status;

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, watch};
 use crate::auth::Gate;
 use crate::environment::{Environments, VectorQuery};
 use crate::level::{Level, SemisyncMode};
+use crate::reading::Readers;
 use crate::registry::Registry;
 use crate::template::Templates;
 use crate::variables::Globals;
@@ -47,6 +48,7 @@ pub struct Shared {
     /// Limits.
     pub options: Options,
     pub(crate) templates: Templates,
+    pub(crate) readers: Readers,
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
@@ -87,6 +89,7 @@ impl Shared {
             globals: Globals::default(),
             options,
             templates: Templates::default(),
+            readers: Readers::default(),
             environments: Environments::default(),
             registry: Registry::default(),
             counters: Counters::default(),

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ahash::HashMap;
 use freshet_cache::Freshness;
 use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
 use freshet_upstream::catalog::Name;
@@ -12,11 +11,12 @@ use freshet_upstream::upstream::Upstream;
 use tracing::debug;
 
 use crate::fences::{Reading, Sources, reading};
+use crate::kept::Kept;
 use crate::qualify::qualify;
 use crate::rows::{Named, Tables};
 
-/// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates; one that
-/// writes its literals in forms that the tokeniser does not take out starts the shard anew at the bound.
+/// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates. Those that
+/// are used least make room, so that a client that invents forms takes none from the others.
 const SHARD_BYTES_MAX: usize = 1 << 20;
 /// What a template takes beside its text, about, in bytes.
 const TEMPLATE_BYTES: usize = 512;
@@ -67,16 +67,18 @@ struct Form {
     text: Vec<u8>,
 }
 
-#[derive(Debug, Default)]
-struct Shard {
-    known: HashMap<Form, Arc<Template>>,
-    bytes: usize,
-}
+type Shard = Kept<Form, Arc<Template>>;
 
 /// All templates.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Templates {
     shards: [Mutex<Shard>; SHARDS],
+}
+
+impl Default for Templates {
+    fn default() -> Self {
+        Self { shards: std::array::from_fn(|_| Mutex::new(Kept::new(SHARD_BYTES_MAX))) }
+    }
 }
 
 impl Templates {
@@ -94,7 +96,7 @@ impl Templates {
         let form = Form { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
         let version = upstream.catalog_version();
-        if let Some(known) = self.shard(shard).known.get(&form)
+        if let Some(known) = self.shard(shard).get(&form)
             && known.catalog_version == version
         {
             return Arc::clone(known);
@@ -103,13 +105,7 @@ impl Templates {
         debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
         if !matches!(template.verdict, Verdict::NotNow(_)) && form.text.len() <= TEXT_MAX {
             let bytes = form.text.len() + TEMPLATE_BYTES;
-            let mut shard = self.shard(shard);
-            if shard.bytes + bytes > SHARD_BYTES_MAX {
-                *shard = Shard::default();
-            }
-            if shard.known.insert(form, Arc::clone(&template)).is_none() {
-                shard.bytes += bytes;
-            }
+            self.shard(shard).insert(form, Arc::clone(&template), bytes);
         }
         template
     }

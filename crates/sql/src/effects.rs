@@ -87,16 +87,34 @@ pub enum Temporary {
     Unknown,
 }
 
+/// The most tables that a text of many statements is taken apart into; one that may write more counts as writing everything.
+const TABLES_MAX: usize = 1024;
+
 /// The effects of `text`, whatever it is; several statements give the union of theirs.
 pub fn effects(text: &[u8], modes: Modes) -> Effects {
+    let mut lexer = Lexer::new(text, modes);
+    let first = Statement::next(&mut lexer, text, modes);
+    effects_from(first, lexer, text, modes)
+}
+
+/// The effects of `text`, whose first statement has been cut from it by `lexer`.
+pub(crate) fn effects_from<'a>(
+    first: Option<Statement<'a>>,
+    mut lexer: Lexer<'a>,
+    text: &'a [u8],
+    modes: Modes,
+) -> Effects {
     if modes.other_syntax {
         return Effects::worst();
     }
-    let mut lexer = Lexer::new(text, modes);
     let mut all = Effects::none();
     let mut defines_views = false;
+    let mut next_statement = first;
     for count in 0..STATEMENTS_MAX {
-        let Some(statement) = Statement::next(&mut lexer, text, modes) else { return all };
+        let Some(statement) = next_statement.take().or_else(|| Statement::next(&mut lexer, text, modes))
+        else {
+            return all;
+        };
         let next = of_statement(&statement);
         // What a view is that came about in the same text cannot be found out before the text is sent.
         if defines_views && !next.reads.is_nothing() {
@@ -275,13 +293,8 @@ impl Writes {
     fn and(self, next: Writes) -> Writes {
         match (self, next) {
             (Writes::Nothing, other) | (other, Writes::Nothing) => other,
-            (Writes::Tables(mut all), Writes::Tables(more)) => {
-                for name in more {
-                    if !all.contains(&name) {
-                        all.push(name);
-                    }
-                }
-                Writes::Tables(all)
+            (Writes::Tables(all), Writes::Tables(more)) => {
+                TableName::union(all, more, TABLES_MAX).map_or(Writes::Everything, Writes::Tables)
             }
             (Writes::Schema(one), Writes::Schema(other)) if one == other => Writes::Schema(one),
             _ => Writes::Everything,
@@ -303,13 +316,11 @@ impl Temporary {
     fn and(self, next: Temporary) -> Temporary {
         match (self, next) {
             (Temporary::None, other) | (other, Temporary::None) => other,
-            (Temporary::Creates(mut all), Temporary::Creates(more)) => {
-                all.extend(more);
-                Temporary::Creates(all)
+            (Temporary::Creates(all), Temporary::Creates(more)) => {
+                TableName::union(all, more, TABLES_MAX).map_or(Temporary::Unknown, Temporary::Creates)
             }
-            (Temporary::Drops(mut all), Temporary::Drops(more)) => {
-                all.extend(more);
-                Temporary::Drops(all)
+            (Temporary::Drops(all), Temporary::Drops(more)) => {
+                TableName::union(all, more, TABLES_MAX).map_or(Temporary::Unknown, Temporary::Drops)
             }
             _ => Temporary::Unknown,
         }

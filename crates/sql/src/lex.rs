@@ -151,11 +151,34 @@ impl Iterator for Lexer<'_> {
     type Item = Token;
 
     fn next(&mut self) -> Option<Token> {
+        #[cfg(test)]
+        work::count();
         let start = self.at;
         match self.cut() {
             Ok(token) => token,
             Err(Lost) => Some(self.unknown(start)),
         }
+    }
+}
+
+/// Counts the tokens that this thread cuts, for tests of what a text costs.
+#[cfg(test)]
+pub(crate) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static TOKENS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub fn count() {
+        TOKENS.set(TOKENS.get() + 1);
+    }
+
+    /// How many tokens `run` cuts.
+    pub fn of<T>(run: impl FnOnce() -> T) -> (T, usize) {
+        TOKENS.set(0);
+        let out = run();
+        (out, TOKENS.get())
     }
 }
 

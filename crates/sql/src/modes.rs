@@ -1,5 +1,7 @@
 //! What has to be known of the server and the session before a text can be read at all.
 
+use std::collections::HashSet;
+
 /// The two families of servers, where their grammars differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flavor {
@@ -69,6 +71,19 @@ impl TableName {
     /// A name without a schema.
     pub fn bare(name: impl Into<String>) -> Self {
         TableName { schema: None, name: name.into() }
+    }
+
+    /// These names and those, each once and in order; None if there are more than `max`.
+    pub(crate) fn union(mut all: Vec<Self>, more: Vec<Self>, max: usize) -> Option<Vec<Self>> {
+        if more.is_empty() {
+            return Some(all);
+        }
+        all.extend(more);
+        let mut seen = HashSet::with_capacity(all.len());
+        let is_new: Vec<bool> = all.iter().map(|name| seen.insert(name)).collect();
+        let mut is_new = is_new.into_iter();
+        all.retain(|_| is_new.next() == Some(true));
+        (all.len() <= max).then_some(all)
     }
 
     /// A name with its schema.

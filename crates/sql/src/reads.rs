@@ -12,6 +12,8 @@ use crate::words::is_in;
 
 /// The most names that a statement is taken apart into; one with more may read anything.
 const TABLES_MAX: usize = 256;
+/// The most names that they may be read as, and that a text of many statements is taken apart into.
+const NAMES_MAX: usize = 3 * TABLES_MAX;
 /// How deep parentheses are followed; below that, a statement may read anything.
 const DEPTH_MAX: usize = 64;
 
@@ -33,15 +35,11 @@ impl Reads {
         matches!(self, Self::Tables(names) if names.is_empty())
     }
 
+    /// These and those; too many together may be anything.
     pub(crate) fn and(self, next: Reads) -> Reads {
         match (self, next) {
-            (Reads::Tables(mut all), Reads::Tables(more)) => {
-                for name in more {
-                    if !all.contains(&name) {
-                        all.push(name);
-                    }
-                }
-                Reads::Tables(all)
+            (Reads::Tables(all), Reads::Tables(more)) => {
+                TableName::union(all, more, NAMES_MAX).map_or(Reads::Unknown, Reads::Tables)
             }
             _ => Reads::Unknown,
         }

@@ -5,7 +5,7 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::effects::{Effects, effects};
+use crate::effects::{Effects, effects, effects_from};
 use crate::hint::Hints;
 use crate::lex::Lexer;
 use crate::modes::Modes;
@@ -61,17 +61,19 @@ pub fn read(text: &[u8], modes: Modes) -> Request {
         return read_select(text, modes).unwrap_or_else(|| Request::Other(effects(text, modes)));
     }
     let mut lexer = Lexer::new(text, modes);
-    let alone = Statement::next(&mut lexer, text, modes).filter(|_| lexer.all(|token| token.is(b';')));
-    let Some(statement) = alone else {
-        return Request::Other(effects(text, modes));
-    };
-    if let Some(ours) = ours::read(&statement) {
-        return Request::Ours(ours);
+    let statement = Statement::next(&mut lexer, text, modes);
+    if let Some(alone) = statement.as_ref().filter(|_| lexer.clone().all(|token| token.is(b';'))) {
+        if let Some(ours) = ours::read(alone) {
+            return Request::Ours(ours);
+        }
+        if let Some(kill) = kill(alone) {
+            return kill;
+        }
+        if select {
+            return Request::Select { hint: None };
+        }
     }
-    if let Some(kill) = kill(&statement) {
-        return kill;
-    }
-    if select { Request::Select { hint: None } } else { Request::Other(effects(text, modes)) }
+    Request::Other(effects_from(statement, lexer, text, modes))
 }
 
 /// One pass over the tokens of what starts with SELECT or WITH; None if it is not one SELECT to its end.

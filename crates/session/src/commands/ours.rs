@@ -13,6 +13,8 @@ use crate::session::{Flow, Session};
 use crate::status;
 use crate::variables::{self, GlobalValues, Lives, Locals, Target, VARIABLES, Warning};
 
+/// A longer text is not taken for SHOW WARNINGS, in bytes.
+const SHOW_WARNINGS_BYTES_MAX: usize = 1024;
 /// How many warnings are kept for SHOW WARNINGS: the server's default of `max_error_count`.
 const WARNINGS_MAX: usize = 64;
 
@@ -181,6 +183,9 @@ async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
 
 /// SHOW WARNINGS after a statement of ours that left some.
 pub(super) fn shows_our_warnings(session: &mut Session, text: &[u8]) -> bool {
+    if text.len() > SHOW_WARNINGS_BYTES_MAX {
+        return false;
+    }
     let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
     let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let is =

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use bytes::{Bytes, BytesMut};
 use freshet_protocol::Command;
-use freshet_sql::{Effects, Flavor, Reads, Writes};
+use freshet_sql::{Effects, Reads};
 
 use super::unavailable;
 use crate::fences::{Reading, Sources, reading};
+use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Prepared, Session};
 
@@ -18,20 +20,18 @@ const PREPARED_MAX: usize = 16_382;
 const LAST_PREPARED: u32 = u32::MAX;
 
 /// COM_STMT_PREPARE.
-pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let text = &packet[1..];
-    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let write = match &effects.writes {
-        Writes::Tables(tables) if tables.len() == 1 => freshet_sql::row_write(text, session.modes_of_write()),
-        _ => None,
-    };
+    let packet = packet.freeze();
+    let ReadPrepared { effects, write, stripped } = read(session, &packet).await;
+    let effects = session.certain(&packet[1..], effects);
+    let write = write.filter(|_| reading::writes_one_table(&effects));
     let nothing = Effects::none();
     let command = Command::StmtPrepare;
-    let stripped = without_hint(session, text);
-    let payload = stripped.as_deref().unwrap_or(packet);
+    let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
+    let payload = stripped.as_deref().unwrap_or(&packet);
     let relayed = session.forward(Forward::new(payload, command, &nothing)).await?;
     if let Some(ok) = relayed.prepared {
         let prepared = Arc::new(Prepared::new(effects, write, ok.parameters.into()));
@@ -43,13 +43,14 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8]) -> Result<Flow
     Ok(Flow::Continue)
 }
 
-/// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
-fn without_hint(session: &Session, text: &[u8]) -> Option<Vec<u8>> {
-    let text = match session.flavor() {
-        Flavor::MySql => freshet_sql::strip_hint(text, session.modes())?,
-        Flavor::MariaDb => return None,
-    };
-    Some([&[Command::StmtPrepare.byte()], text.as_slice()].concat())
+/// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.
+async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
+    let (text, manner) = (packet.slice(1..), session.manner());
+    if text.len() < LONG_BYTES_MIN {
+        return reading::prepared(&text, manner);
+    }
+    let read = session.shared.readers.read(text, move |text| reading::prepared(text, manner)).await;
+    read.unwrap_or_else(|| ReadPrepared { effects: Effects::worst(), write: None, stripped: None })
 }
 
 /// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.

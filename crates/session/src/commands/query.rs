@@ -1,10 +1,13 @@
 //! COM_QUERY: a statement as text.
 
+use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Assignment, Effects, Ours, Request};
 
 use super::{attributes, kill, malformed, ours, select, unavailable};
+use crate::reading::{self, LONG_BYTES_MIN, Read};
 use crate::relay::Lost;
+use crate::rows::Write;
 use crate::session::{Flow, Forward, Session};
 
 /// A COM_QUERY under way.
@@ -12,6 +15,8 @@ use crate::session::{Flow, Forward, Session};
 pub(super) struct Query<'a> {
     /// The whole packet.
     pub(super) packet: &'a [u8],
+    /// The same, if it is long, for whoever reads it beside the event loop.
+    long: Option<&'a Bytes>,
     /// Where the statement starts in it.
     pub(super) text_at: usize,
 }
@@ -27,13 +32,20 @@ impl<'a> Query<'a> {
     }
 }
 
-pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
+    let frozen;
+    let (packet, long) = if packet.len() < LONG_BYTES_MIN {
+        (&packet[..], None)
+    } else {
+        frozen = packet.freeze();
+        (&frozen[..], Some(&frozen))
+    };
     let attributes = session.capabilities().contains(Capabilities::QUERY_ATTRIBUTES);
     let text_at = match if attributes { attributes::text_offset(packet) } else { Ok(1) } {
         Ok(text_at) => text_at,
         Err(_) => return session.refuse(&malformed()),
     };
-    let query = Query { packet, text_at };
+    let query = Query { packet, long, text_at };
     session.state.stale_body = None;
     if let Some(key) = session.current_key()
         && select::from_memory(session, query.text(), key)
@@ -49,8 +61,11 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let modes = session.modes();
-    match freshet_sql::read(query.text(), modes) {
+    let Read { request, write, select } = read(session, query).await;
+    if let Some(select) = select {
+        return select::handle_long(session, query, select).await;
+    }
+    match request {
         Request::Select { hint } => select::handle(session, query, hint).await,
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
             mixed(session, query, &assignments, rest.as_bytes()).await
@@ -64,9 +79,27 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
                 return Ok(Flow::Continue);
             }
             let effects = session.certain(query.text(), effects);
-            forward(session, query.packet, query.text(), &effects).await
+            let write = write.filter(|_| reading::writes_one_table(&effects));
+            let write = write.map(|what| Write { what, parameters: Vec::new() });
+            let text = query.text();
+            session
+                .forward(Forward { text, write, ..Forward::new(query.packet, Command::Query, &effects) })
+                .await?;
+            Ok(Flow::Continue)
         }
     }
+}
+
+/// What the text is: of a long one, everything that is to be known of it.
+async fn read(session: &Session, query: Query<'_>) -> Read {
+    let manner = session.manner();
+    let Some(packet) = query.long else {
+        let request = freshet_sql::read(query.text(), manner.modes);
+        return Read { request, write: None, select: None };
+    };
+    let text = packet.slice(query.text_at..);
+    let read = session.shared.readers.read(text, move |text| reading::query(text, manner)).await;
+    read.unwrap_or_else(|| Read { request: Request::Other(Effects::worst()), write: None, select: None })
 }
 
 /// A SET of our variables and of the server's: all of it is done, or nothing.

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Flavor, Hint};
+use freshet_sql::Hint;
 use freshet_upstream::follow::now_ms;
 
 use super::query::{Query, forward};
 use super::unavailable;
+use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::{Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
@@ -20,6 +21,9 @@ use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 
 /// Answers `text` from memory if something is stored for it.
 pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> bool {
+    if text.len() > CACHED_BYTES_MAX {
+        return false;
+    }
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let text = freshet_sql::key_text(text, session.modes(), strips);
     session.answer_from_memory(&text, key)
@@ -39,6 +43,7 @@ pub(super) async fn handle(
         let stripped = without_hint(session, query);
         return forward(session, stripped.as_deref().unwrap_or(query.packet), text, &effects).await;
     }
+    give_way(text).await;
     session.resolve_doubts().await;
     if let Err(error) = session.learn().await {
         return unavailable(session, &error);
@@ -52,6 +57,7 @@ pub(super) async fn handle(
     let shared = Arc::clone(&session.shared);
     let template =
         shared.templates.of(text, schema.as_deref(), modes, (shared.freshness(), &shared.upstream)).await;
+    give_way(text).await;
     let key = key_for(session, &template, hint);
     // The first look was before the environment was known, or with a temporary table in the way.
     if let Some(key) = key
@@ -71,14 +77,32 @@ pub(super) async fn handle(
     }
 }
 
+/// A SELECT that is too long to be cached.
+pub(super) async fn handle_long(
+    session: &mut Session,
+    query: Query<'_>,
+    select: LongSelect,
+) -> Result<Flow, Lost> {
+    let LongSelect { effects, hint_error, stripped } = select;
+    if let Some((code, sqlstate, message)) = hint_error {
+        return session.refuse(&ErrPacket::new(code, sqlstate, &message));
+    }
+    count_not_cached(session);
+    let effects = session.certain(query.text(), effects);
+    let stripped = stripped.map(|text| query.with_text(&text));
+    forward(session, stripped.as_deref().unwrap_or(query.packet), query.text(), &effects).await
+}
+
+/// Between two passes over a long text, others have their turn.
+async fn give_way(text: &[u8]) {
+    if text.len() >= LONG_BYTES_MIN {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
 fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
-    match session.flavor() {
-        Flavor::MySql => {
-            freshet_sql::strip_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
-        }
-        Flavor::MariaDb => None,
-    }
+    reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
 }
 
 fn count_not_cached(session: &Session) {

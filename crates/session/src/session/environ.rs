@@ -159,7 +159,7 @@ impl Session {
     /// What `effects` are where the text was read as `self.modes()` says, with every table named in full. Where a
     /// statement since may have changed how quotes are read, a text with quotes may do anything.
     pub(crate) fn certain(&self, text: &[u8], effects: Effects) -> Effects {
-        if self.environment().is_none() && text.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
+        if self.environment().is_none() && has_quotes(text) {
             return Effects { reads_last_statement: effects.reads_last_statement, ..Effects::worst() };
         }
         let effects = self.without_foreign_names(effects);
@@ -261,4 +261,11 @@ async fn vector_for(upstream: &mut Connection) -> Result<VectorQuery, Error> {
         rows.rows.iter().any(|row| row.first().is_some_and(|cell| cell.as_deref() == Some(name.as_bytes())))
     };
     Ok(VectorQuery::new(exists))
+}
+
+/// Whether how a text is read depends on the modes of quotes. In pieces, each of which is looked at as a whole.
+fn has_quotes(text: &[u8]) -> bool {
+    const PIECE_BYTES: usize = 1024;
+    let is_quote = |byte: &u8| matches!(byte, b'"' | b'\\');
+    text.chunks(PIECE_BYTES).any(|piece| piece.iter().fold(false, |found, byte| found | is_quote(byte)))
 }

@@ -12,6 +12,7 @@ use super::{Flow, Session};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
+use crate::reading::{self, LONG_BYTES_MIN, Manner};
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
 use crate::rows::Write;
 use crate::shared::Counters;
@@ -142,20 +143,23 @@ impl Session {
     }
 
     /// How the rows of a write are read. Where the environment is not known, an empty string may be NULL.
-    pub(crate) fn modes_of_write(&self) -> Modes {
+    fn modes_of_write(&self) -> Modes {
         let modes = self.modes();
         Modes { empty_string_is_null: modes.empty_string_is_null || self.environment().is_none(), ..modes }
     }
 
-    /// The rows that a text writes, if it is one write to one table.
+    /// How texts are read.
+    pub(crate) fn manner(&self) -> Manner {
+        Manner { modes: self.modes(), modes_of_write: self.modes_of_write() }
+    }
+
+    /// The rows that a text writes, if it is one write to one table. Who sends a long one has read them before.
     fn write_in(&self, text: &[u8], effects: &Effects) -> Option<Write> {
-        match &effects.writes {
-            Writes::Tables(tables) if tables.len() == 1 => {
-                let what = freshet_sql::row_write(text, self.modes_of_write())?;
-                Some(Write { what, parameters: Vec::new() })
-            }
-            _ => None,
+        if text.len() >= LONG_BYTES_MIN {
+            return None;
         }
+        let what = reading::row_write(text, effects, self.manner())?;
+        Some(Write { what, parameters: Vec::new() })
     }
 
     async fn reach(&self, effects: &Effects, write: Option<Write>) -> Reach {
@@ -333,6 +337,9 @@ impl Session {
     }
 }
 
+/// The first word of a text is looked for in so many bytes.
+const FIRST_WORD_BYTES_MAX: usize = 1024;
+
 /// ER_PARSE_ERROR.
 const PARSE_ERROR: u16 = 1064;
 
@@ -376,11 +383,14 @@ const RUNS: [&[u8]; 34] = [
 
 /// Whether the server did not understand a text whose first word is none, so that nothing of it ran.
 fn ran_nothing(text: &[u8], relayed: &Relayed) -> bool {
-    let text = text.trim_ascii_start();
-    let word = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    let start = text.get(..FIRST_WORD_BYTES_MAX).unwrap_or(text);
+    let front = start.trim_ascii_start();
+    let word = front.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_whole = word.len() < front.len() || start.len() == text.len();
     relayed.error == Some(PARSE_ERROR)
         && relayed.results == 0
         && !word.is_empty()
+        && is_whole
         && !RUNS.iter().any(|runs| word.eq_ignore_ascii_case(runs))
 }
 

@@ -69,16 +69,11 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
     let mut expect_table = true;
     while let Some(token) = cursor.peek() {
         if depth == 0 && cursor.at_any(until) {
-            return Some((tables, true));
+            return Some((TableName::union(Vec::new(), tables, TABLES_MAX)?, true));
         }
         if expect_table && can_be_table(cursor, token) {
             let table = target(cursor)?;
-            if tables.len() >= TABLES_MAX {
-                return None;
-            }
-            if !tables.contains(&table) {
-                tables.push(table);
-            }
+            tables.push(table);
             expect_table = false;
             continue;
         }
@@ -94,7 +89,7 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
             || (expect_table && token.kind == Kind::Word);
         cursor.next();
     }
-    Some((tables, false))
+    Some((TableName::union(Vec::new(), tables, TABLES_MAX)?, false))
 }
 
 /// A keyword is no table, but it may lead to one.

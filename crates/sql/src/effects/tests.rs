@@ -310,3 +310,21 @@ fn no_word_hides_a_written_table() {
     assert_eq!(short("INSERT INTO concurrent VALUES (1)", MYSQL), "concurrent");
     assert_eq!(short("DELETE FROM quick", MYSQL), "quick");
 }
+
+/// A text of many statements that name many tables each is taken for one that may read and write anything, before the
+/// tables of all of them together are compared with each other.
+#[test]
+fn many_tables_of_many_statements_are_everything() {
+    let names = |n: usize| (0..200).map(|at| format!("t{n}_{at}")).collect::<Vec<_>>().join(",");
+    let text = |unit: &dyn Fn(usize) -> String, times: usize| (0..times).map(unit).collect::<String>();
+    let updates = |times| text(&|n| format!("UPDATE {} SET a=1;", names(n)), times);
+    let selects = |times| text(&|n| format!("SELECT 1 FROM {};", names(n)), times);
+    let drops = |times| text(&|n| format!("DROP TEMPORARY TABLE {};", names(n)), times);
+    let of = |text: String| effects(text.as_bytes(), Modes::new(Flavor::MySql));
+    assert!(matches!(of(updates(3)).writes, Writes::Tables(tables) if tables.len() == 600));
+    assert_eq!(of(updates(100)).writes, Writes::Everything);
+    assert!(matches!(of(selects(3)).reads, Reads::Tables(tables) if tables.len() == 600));
+    assert_eq!(of(selects(100)).reads, Reads::Unknown);
+    assert!(matches!(of(drops(3)).temporary, Temporary::Drops(tables) if tables.len() == 600));
+    assert_eq!(of(drops(100)).temporary, Temporary::Unknown);
+}

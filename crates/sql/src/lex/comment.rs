@@ -51,7 +51,7 @@ impl Lexer<'_> {
     fn skip_line(&mut self) {
         self.passed_comment = true;
         let rest = self.text.get(self.at..).unwrap_or_default();
-        self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
     fn open_comment(&mut self) -> Result<(), Lost> {
@@ -112,10 +112,14 @@ impl Lexer<'_> {
 
 /// Where `needle` first stands in `text`.
 pub(crate) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
-    text.windows(needle.len()).position(|window| window == needle)
+    memchr::memmem::find(text, needle)
 }
 
 /// Whether `needle` stands anywhere in `text`, in any case.
 pub(crate) fn contains_ignoring_case(text: &[u8], needle: &[u8]) -> bool {
-    text.windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle))
+    let Some(first) = needle.first() else { return true };
+    let starts = memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text);
+    starts
+        .into_iter()
+        .any(|at| text.get(at..at + needle.len()).is_some_and(|window| window.eq_ignore_ascii_case(needle)))
 }

@@ -22,7 +22,7 @@ impl Lexer<'_> {
     /// Passes the opening quote, the content and the closing quote.
     fn quoted(&mut self, quote: u8, escapes: bool) -> Result<(), Lost> {
         self.at += 1;
-        while let Some(byte) = self.byte(0) {
+        while let Some(byte) = self.skip_plain(quote, escapes) {
             let doubled = byte == quote && self.byte(1) == Some(quote);
             let escaped = byte == b'\\' && escapes;
             self.at += if doubled || escaped { 2 } else { 1 };
@@ -31,6 +31,14 @@ impl Lexer<'_> {
             }
         }
         Err(Lost)
+    }
+
+    /// Passes what means nothing in quotes, and returns the byte that stands there then.
+    fn skip_plain(&mut self, quote: u8, escapes: bool) -> Option<u8> {
+        let rest = self.text.get(self.at..)?;
+        let special = if escapes { memchr::memchr2(quote, b'\\', rest) } else { memchr::memchr(quote, rest) };
+        self.at += special.unwrap_or(rest.len());
+        self.byte(0)
     }
 
     /// `x'1F'` or `b'01'`.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::effects::Writes;
+use crate::lex::work;
 use crate::modes::Flavor;
 
 const MODES: Modes = Modes::new(Flavor::MySql);
@@ -42,5 +43,21 @@ fn kills_with_a_plain_number() {
         ["KILL QUERY ID 5", "KILL USER a", "KILL 1 + 1", "KILL CONNECTION_ID()", "KILL 99999999999999999999"]
     {
         assert!(matches!(read(text.as_bytes(), MODES), Request::Other(_)), "{text}");
+    }
+}
+
+/// No text is cut into tokens more than once to know what it is, but for a SELECT that is none.
+#[test]
+fn a_text_is_cut_once() {
+    for text in [
+        "INSERT INTO t VALUES (1)".to_owned() + &",(1)".repeat(10_000),
+        "UPDATE t SET a=1;".repeat(1000),
+        "SELECT 1 FROM t WHERE a IN (1".to_owned() + &",1".repeat(10_000) + ")",
+        "SET autocommit=1".to_owned() + &",autocommit=1".repeat(10_000),
+        "nothing that is known ".repeat(10_000),
+    ] {
+        let tokens = Lexer::new(text.as_bytes(), MODES).count();
+        let (_, cut) = work::of(|| read(text.as_bytes(), MODES));
+        assert!(cut < tokens + tokens / 10 + 10, "{cut} of {tokens}: {}", &text[..20]);
     }
 }

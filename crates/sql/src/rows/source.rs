@@ -19,6 +19,8 @@ pub(super) struct Source<'a> {
     pub tokens: Vec<Token>,
     /// For each opening parenthesis, where it closes; for other tokens, themselves.
     closes: Vec<usize>,
+    /// Where the parameters stand, in order.
+    params: Vec<usize>,
 }
 
 impl<'a> Source<'a> {
@@ -41,7 +43,9 @@ impl<'a> Source<'a> {
             return None;
         }
         let closes = pair(&tokens)?;
-        Some(Source { text, modes, tokens, closes })
+        let is_param = |(at, token): (usize, &Token)| (token.kind == Kind::Param).then_some(at);
+        let params = tokens.iter().enumerate().filter_map(is_param).collect();
+        Some(Source { text, modes, tokens, closes, params })
     }
 
     pub fn token(&self, at: usize) -> Option<Token> {
@@ -116,7 +120,11 @@ impl<'a> Source<'a> {
 
     /// How many parameters stand before `at`.
     pub fn params_before(&self, at: usize) -> usize {
-        self.tokens.iter().take(at).filter(|token| token.kind == Kind::Param).count()
+        self.params.partition_point(|&param| {
+            #[cfg(test)]
+            work::count();
+            param < at
+        })
     }
 }
 
@@ -127,6 +135,27 @@ impl<'a> Source<'a> {
 fn is_free(word: &[u8]) -> bool {
     let value = crate::words::is_in(word, &["FALSE", "NULL", "TRUE"]);
     !value && !is_reserved(word) && !crate::functions::is_volatile_word(word)
+}
+
+/// Counts the steps of this thread, for tests of what a statement costs.
+#[cfg(test)]
+pub(super) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static STEPS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub fn count() {
+        STEPS.set(STEPS.get() + 1);
+    }
+
+    /// The steps of `run`.
+    pub fn of<T>(run: impl FnOnce() -> T) -> (T, usize) {
+        STEPS.set(0);
+        let out = run();
+        (out, STEPS.get())
+    }
 }
 
 fn pair(tokens: &[Token]) -> Option<Vec<usize>> {

@@ -2,6 +2,8 @@
 //!
 //! Each form is read to its last token: any word that is not expected may widen what the statement touches.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::conjunct::{self, Conjunct};
@@ -182,6 +184,7 @@ impl Reader<'_, '_> {
     fn assignments(&mut self) -> Option<Vec<(String, Datum)>> {
         let end = self.clause_end(self.at, &["LIMIT", "ORDER", "RETURNING", "WHERE"]);
         let mut assigned: Vec<(String, Datum)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for item in self.items(self.at, end)? {
             let mut at = item.start;
             let mut column = self.source.name(at)?;
@@ -195,9 +198,16 @@ impl Reader<'_, '_> {
             }
             column.make_ascii_lowercase();
             let value = conjunct::datum(self.source, at + 1..item.end);
-            match assigned.iter_mut().find(|(name, _)| *name == column) {
-                Some((_, earlier)) => *earlier = Datum::Other,
-                None => assigned.push((column, value)),
+            match places.entry(column) {
+                Entry::Occupied(place) => {
+                    if let Some((_, earlier)) = assigned.get_mut(*place.get()) {
+                        *earlier = Datum::Other;
+                    }
+                }
+                Entry::Vacant(place) => {
+                    assigned.push((place.key().clone(), value));
+                    place.insert(assigned.len() - 1);
+                }
             }
         }
         self.at = end;

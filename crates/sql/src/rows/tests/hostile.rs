@@ -217,3 +217,36 @@ fn other_tables_than_analysed_are_refused() {
     let both = [TableName::bare("t"), TableName::bare("u")];
     assert!(row_reads_of(text, MYSQL, &both, &columns_of).is_none());
 }
+
+/// How many markers stand before each is found without going through all of them again.
+#[test]
+fn markers_cost_few_steps_each_and_are_numbered_as_they_stand() {
+    let insert = |markers: usize| {
+        let rows = vec![format!("({})", vec!["?"; 16].join(",")); markers / 16].join(",");
+        format!("INSERT INTO t VALUES {rows}")
+    };
+    let steps_of = |markers: usize| {
+        let text = insert(markers);
+        let (write, steps) = source::work::of(|| row_write(text.as_bytes(), MYSQL));
+        let Some(RowWrite::Insert { rows, .. }) = write else { panic!("{markers} markers are not read") };
+        let found: Vec<Datum> = rows.concat();
+        let expected: Vec<Datum> = (0..markers as u16).map(Datum::Param).collect();
+        assert_eq!(found, expected);
+        steps
+    };
+    for markers in [16, 256, 4096] {
+        let steps = steps_of(markers);
+        assert!(steps <= markers * (2 + markers.ilog2() as usize), "{steps} steps for {markers} markers");
+    }
+}
+
+/// The numbers of markers are those that a count of all tokens before each gives.
+#[test]
+fn markers_are_counted_as_one_by_one() {
+    let text = "SELECT ? FROM t WHERE a IN (?, 1, '?', `?`, ?) AND b = ? -- ?";
+    let source = Source::cut(text.as_bytes(), MYSQL).unwrap();
+    for at in 0..=source.tokens.len() + 1 {
+        let counted = source.tokens.iter().take(at).filter(|token| token.kind == crate::token::Kind::Param);
+        assert_eq!(source.params_before(at), counted.count(), "{at}");
+    }
+}

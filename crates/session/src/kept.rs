@@ -1,0 +1,104 @@
+//! A map within a bound of bytes that forgets what is used least.
+//!
+//! What is kept has uses to its credit. Room is made for an eighth of the bound at a time, from what has the fewest, and
+//! among these from what was used longest ago; so each insert looks at a few others on average. What was not used from one
+//! such moment to the next loses one use. So things that are used once each, however many, never push out what is used
+//! again and again.
+
+use std::hash::Hash;
+
+use ahash::HashMap;
+
+/// More uses than these are not told apart.
+const USES_MAX: u8 = 15;
+/// One in so many bytes is freed at once.
+const FREED_SHARE: usize = 8;
+
+#[derive(Debug)]
+struct Slot<V> {
+    value: V,
+    bytes: usize,
+    uses: u8,
+    /// The moment of the last use; no two are the same.
+    used_at: u64,
+}
+
+/// The map. What each value takes is for the caller to say.
+#[derive(Debug)]
+pub(crate) struct Kept<K, V> {
+    slots: HashMap<K, Slot<V>>,
+    bytes: usize,
+    bytes_max: usize,
+    now: u64,
+    /// When room was made last.
+    freed_at: u64,
+    /// How many slots were looked at to make room.
+    #[cfg(test)]
+    looked_at: usize,
+}
+
+impl<K: Eq + Hash, V> Kept<K, V> {
+    /// An empty map of values of up to `bytes_max` together.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self {
+            slots: HashMap::default(),
+            bytes: 0,
+            bytes_max,
+            now: 0,
+            freed_at: 0,
+            #[cfg(test)]
+            looked_at: 0,
+        }
+    }
+
+    /// What is kept under `key`, which counts as a use.
+    pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
+        self.now += 1;
+        let slot = self.slots.get_mut(key)?;
+        slot.uses = (slot.uses + 1).min(USES_MAX);
+        slot.used_at = self.now;
+        Some(&slot.value)
+    }
+
+    /// Keeps `value` in the place of what was there; one that takes more than the whole is not kept.
+    pub(crate) fn insert(&mut self, key: K, value: V, bytes: usize) {
+        self.now += 1;
+        if let Some(slot) = self.slots.get_mut(&key) {
+            self.bytes = self.bytes - slot.bytes + bytes;
+            (slot.value, slot.bytes, slot.used_at) = (value, bytes, self.now);
+        } else if bytes <= self.bytes_max / FREED_SHARE {
+            self.bytes += bytes;
+            self.slots.insert(key, Slot { value, bytes, uses: 0, used_at: self.now });
+        }
+        if self.bytes > self.bytes_max {
+            self.make_room();
+        }
+    }
+
+    fn make_room(&mut self) {
+        let mut all: Vec<(u8, u64, usize)> =
+            self.slots.values().map(|slot| (slot.uses, slot.used_at, slot.bytes)).collect();
+        all.sort_unstable();
+        let goal = self.bytes_max - self.bytes_max / FREED_SHARE;
+        let mut left = self.bytes;
+        let first_kept = all.iter().find(|(_, _, bytes)| {
+            let stays = left <= goal;
+            left -= if stays { 0 } else { *bytes };
+            stays
+        });
+        let first_kept = first_kept.map_or((u8::MAX, 0), |(uses, used_at, _)| (*uses, *used_at));
+        self.slots.retain(|_, slot| (slot.uses, slot.used_at) >= first_kept);
+        self.bytes = left;
+        for slot in self.slots.values_mut().filter(|slot| slot.used_at <= self.freed_at) {
+            slot.uses = slot.uses.saturating_sub(1);
+        }
+        self.freed_at = self.now;
+        #[cfg(test)]
+        {
+            self.looked_at += all.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

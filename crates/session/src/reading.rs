@@ -1,0 +1,125 @@
+//! Long texts are read beside the event loop, so that no client's text holds up the other clients of its loop.
+//!
+//! A text of megabytes has up to a million tokens, and reading it takes up to seconds. A bounded number of threads of the
+//! whole process do that; whoever has a long text waits for one of them, and nobody else does.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use freshet_sql::{Effects, Flavor, Modes, Request, RowWrite, Writes};
+use tokio::sync::Semaphore;
+
+/// A text of so many bytes is a long one. A shorter one is read in a few milliseconds.
+pub(crate) const LONG_BYTES_MIN: usize = 64 << 10;
+/// A text of more bytes is neither looked up nor stored, and no template is made of it.
+pub(crate) const CACHED_BYTES_MAX: usize = 256 << 10;
+
+/// How a text is to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    pub(crate) modes: Modes,
+    /// For the rows of a write.
+    pub(crate) modes_of_write: Modes,
+}
+
+/// What is read of a text before it is sent.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) request: Request,
+    /// The rows that it writes, if it is one write to one table.
+    pub(crate) write: Option<RowWrite>,
+    /// What there is to know of a SELECT that is too long for a template.
+    pub(crate) select: Option<LongSelect>,
+}
+
+/// A SELECT that is too long for a template.
+#[derive(Debug)]
+pub(crate) struct LongSelect {
+    pub(crate) effects: Effects,
+    pub(crate) hint_error: Option<(u16, &'static str, String)>,
+    /// The text without hints that the server does not know.
+    pub(crate) stripped: Option<Vec<u8>>,
+}
+
+/// What is read of a long text that is to be prepared.
+#[derive(Debug)]
+pub(crate) struct ReadPrepared {
+    pub(crate) effects: Effects,
+    pub(crate) write: Option<RowWrite>,
+    /// The text without hints that the server does not know.
+    pub(crate) stripped: Option<Vec<u8>>,
+}
+
+/// The threads that long texts are read on.
+#[derive(Debug, Clone)]
+pub(crate) struct Readers(Arc<Semaphore>);
+
+impl Default for Readers {
+    /// One for two cores, so that the event loops keep most of the machine.
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self(Arc::new(Semaphore::new((cores / 2).max(1))))
+    }
+}
+
+impl Readers {
+    /// Reads `text` beside the event loop. `None` only where the program ends.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        text: Bytes,
+        read: impl FnOnce(&[u8]) -> T + Send + 'static,
+    ) -> Option<T> {
+        let permit = Arc::clone(&self.0).acquire_owned().await.ok()?;
+        // The permit goes with the work: a client that leaves does not make room for another before it is done.
+        let work = move || {
+            let out = read(&text);
+            drop(permit);
+            out
+        };
+        tokio::task::spawn_blocking(work).await.ok()
+    }
+}
+
+/// Reads a long text in one go.
+pub(crate) fn query(text: &[u8], manner: Manner) -> Read {
+    let request = freshet_sql::read(text, manner.modes);
+    let is_select = matches!(request, Request::Select { .. }) && text.len() > CACHED_BYTES_MAX;
+    let select = is_select.then(|| LongSelect {
+        effects: freshet_sql::effects(text, manner.modes),
+        hint_error: freshet_sql::hint_error(text, manner.modes),
+        stripped: without_hint(text, manner.modes),
+    });
+    let write = match &request {
+        Request::Other(effects) => row_write(text, effects, manner),
+        _ => None,
+    };
+    Read { request, write, select }
+}
+
+/// Reads a text that is to be prepared.
+pub(crate) fn prepared(text: &[u8], manner: Manner) -> ReadPrepared {
+    let effects = freshet_sql::effects(text, manner.modes);
+    let write = row_write(text, &effects, manner);
+    ReadPrepared { effects, write, stripped: without_hint(text, manner.modes) }
+}
+
+/// The text without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
+pub(crate) fn without_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
+    match modes.flavor {
+        Flavor::MySql => freshet_sql::strip_hint(text, modes),
+        Flavor::MariaDb => None,
+    }
+}
+
+/// The rows that a text with these effects writes, if it is one write to one table.
+pub(crate) fn row_write(text: &[u8], effects: &Effects, manner: Manner) -> Option<RowWrite> {
+    if writes_one_table(effects) { freshet_sql::row_write(text, manner.modes_of_write) } else { None }
+}
+
+/// Whether what is written is one table.
+pub(crate) fn writes_one_table(effects: &Effects) -> bool {
+    matches!(&effects.writes, Writes::Tables(tables) if tables.len() == 1)
+}
+
+#[cfg(test)]
+mod tests;
