@@ -60,21 +60,24 @@ impl<K: Eq + Hash, V> Kept<K, V> {
         Some(&slot.value)
     }
 
-    /// Keeps `value` in the place of what was there; one that takes more than the whole is not kept.
+    /// Keeps `value` in the place of what was there; one that takes more than is freed at once is not kept.
     pub(crate) fn insert(&mut self, key: K, value: V, bytes: usize) {
         self.now += 1;
-        if let Some(slot) = self.slots.get_mut(&key) {
-            self.bytes = self.bytes - slot.bytes + bytes;
-            (slot.value, slot.bytes, slot.used_at) = (value, bytes, self.now);
-        } else if bytes <= self.bytes_max / FREED_SHARE {
-            self.bytes += bytes;
-            self.slots.insert(key, Slot { value, bytes, uses: 0, used_at: self.now });
+        let old = self.slots.remove(&key);
+        self.bytes -= old.as_ref().map_or(0, |old| old.bytes);
+        if bytes > self.bytes_max / FREED_SHARE {
+            return;
         }
-        if self.bytes > self.bytes_max {
+        // Before it is there: it has had no time to be used.
+        if self.bytes + bytes > self.bytes_max {
             self.make_room();
         }
+        self.bytes += bytes;
+        let uses = old.map_or(0, |old| old.uses);
+        self.slots.insert(key, Slot { value, bytes, uses, used_at: self.now });
     }
 
+    /// Frees an eighth of the bound, or more.
     fn make_room(&mut self) {
         let mut all: Vec<(u8, u64, usize)> =
             self.slots.values().map(|slot| (slot.uses, slot.used_at, slot.bytes)).collect();

@@ -27,8 +27,8 @@ mod reading;
 mod relay;
 mod rows;
 
-pub mod kept;
-mod level;
+mod kept;
+pub mod level;
 mod local;
 mod privileges;
 pub mod status;
