@@ -161,6 +161,19 @@ impl Iterator for Lexer<'_> {
     }
 }
 
+/// A non-breaking blank in latin1: a blank to a server that reads latin1, a part of a character to one that reads UTF-8.
+const LATIN1_BLANK: u8 = 0xA0;
+
+/// Whether a byte can be part of a name without quotes.
+pub(crate) fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Blanks between tokens.
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+}
+
 /// Counts the tokens that this thread cuts, for tests of what a text costs.
 #[cfg(test)]
 pub(crate) mod work {
@@ -180,17 +193,4 @@ pub(crate) mod work {
         let out = run();
         (out, TOKENS.get())
     }
-}
-
-/// A non-breaking blank in latin1: a blank to a server that reads latin1, a part of a character to one that reads UTF-8.
-const LATIN1_BLANK: u8 = 0xA0;
-
-/// Whether a byte can be part of a name without quotes.
-pub(crate) fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
-}
-
-/// Blanks between tokens.
-pub(crate) fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }

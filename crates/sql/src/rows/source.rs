@@ -137,6 +137,19 @@ fn is_free(word: &[u8]) -> bool {
     !value && !is_reserved(word) && !crate::functions::is_volatile_word(word)
 }
 
+fn pair(tokens: &[Token]) -> Option<Vec<usize>> {
+    let mut closes: Vec<usize> = (0..tokens.len()).collect();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if token.is(b'(') {
+            open.push(at);
+        } else if token.is(b')') {
+            *closes.get_mut(open.pop()?)? = at;
+        }
+    }
+    open.is_empty().then_some(closes)
+}
+
 /// Counts the steps of this thread, for tests of what a statement costs.
 #[cfg(test)]
 pub(super) mod work {
@@ -156,17 +169,4 @@ pub(super) mod work {
         let out = run();
         (out, STEPS.get())
     }
-}
-
-fn pair(tokens: &[Token]) -> Option<Vec<usize>> {
-    let mut closes: Vec<usize> = (0..tokens.len()).collect();
-    let mut open = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        if token.is(b'(') {
-            open.push(at);
-        } else if token.is(b')') {
-            *closes.get_mut(open.pop()?)? = at;
-        }
-    }
-    open.is_empty().then_some(closes)
 }
