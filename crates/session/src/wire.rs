@@ -201,6 +201,20 @@ impl Wire {
         self.compressed.is_some()
     }
 
+    /// What the client has sent and is here, whatever packets and numbers it is in: for a connection that carries a stream.
+    ///
+    /// # Errors
+    /// What a compressed frame may have; its number counts for nothing here.
+    pub fn streamed(&mut self) -> Result<BytesMut, WireError> {
+        if let Some(compressed) = &mut self.compressed {
+            compressed.accept_number();
+            while compressed.unpack(&mut self.read, self.packet_bytes_max)? {
+                compressed.accept_number();
+            }
+        }
+        Ok(self.read.split())
+    }
+
     /// Gives the memory of a large packet back. Kept small buffers cost less than allocating them again.
     pub fn trim(&mut self) {
         let below = self.compressed.as_mut().map(|below| [&mut below.incoming, &mut below.outgoing]);

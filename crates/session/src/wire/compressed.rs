@@ -46,8 +46,14 @@ impl Compressed {
         self.is_new_command = true;
     }
 
-    /// The next frame written has this number, and the next one read any.
-    pub(super) fn set_seq(&mut self, seq: u8) {
+    /// The next frame is taken with whatever number it has.
+    pub(super) fn accept_number(&mut self) {
+        if let Some(header) = CompressedHeader::parse(&self.incoming) {
+            self.set_seq(header.seq);
+        }
+    }
+
+    fn set_seq(&mut self, seq: u8) {
         self.seq = seq;
         self.is_new_command = false;
     }
@@ -99,3 +105,6 @@ impl From<NotPacked> for WireError {
         Self::NotUnpacked
     }
 }
+
+#[cfg(test)]
+mod tests;
