@@ -317,7 +317,8 @@ fn packets_over_16_mib_pass_both_ways() {
             assert_eq!(answer.len(), 5);
             let large = format!("SELECT REPEAT('y', {0}), LENGTH('{1}')", 20_000_000, "z".repeat(20_000_000));
             let answer = raw.query(&large).expect("an answer");
-            assert_eq!(answer[4].len(), 4 + 20_000_000 + 1 + 8);
+            // The lengths take nine bytes and one, and the number has eight digits.
+            assert_eq!(answer[4].len(), 9 + 20_000_000 + 1 + 8);
         }
     });
 }
@@ -665,4 +666,37 @@ fn frames_that_are_none_end_the_connection_with_the_servers_error() {
         let mut other = raw(freshet.target(), "proto_frames", capability::COMPRESS);
         assert_eq!(other.query("SELECT 1").expect("others are served").len(), 5);
     });
+}
+
+#[test]
+fn an_account_with_several_factors_is_refused_as_by_the_server() {
+    for server in freshet_tests::server::all().into_iter().filter(|server| server.flavor == Flavor::MySql) {
+        let freshet = Freshet::before(&server);
+        let mut admin = server.target.connect();
+        // It is there already if an earlier run was interrupted.
+        let _ = admin.query_drop("INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'");
+        run(
+            &mut admin,
+            &[
+                "SET GLOBAL authentication_policy = '*,*,'",
+                "DROP USER IF EXISTS several_factors",
+                "CREATE USER several_factors IDENTIFIED BY '' AND IDENTIFIED WITH auth_socket",
+            ],
+        );
+        let refusals = [&server.target, freshet.target()].map(|target| {
+            let mut client = Raw::dial(&target.host, target.port).expect("it greets");
+            client.login("several_factors", "", 0).map_err(|refused| refused.to_string())
+        });
+        run(
+            &mut admin,
+            &[
+                "DROP USER several_factors",
+                "SET GLOBAL authentication_policy = DEFAULT",
+                "UNINSTALL PLUGIN auth_socket",
+            ],
+        );
+        assert!(matches!(&refusals[0], Err(refused) if refused.contains("Access denied")), "{refusals:?}");
+        assert_eq!(refusals[0], refusals[1]);
+        freshet.stop();
+    }
 }
