@@ -656,7 +656,7 @@ fn frames_that_are_none_end_the_connection_with_the_servers_error() {
             ([frame_header(60, 0, 500), vec![b'x'; 60]].concat(), 1157),
             ([frame_header(60, 0, 1), vec![b'x'; 60]].concat(), 1157),
         ] {
-            let mut client = raw(freshet.target(), "proto_frames", capability::COMPRESS);
+            let client = raw(freshet.target(), "proto_frames", capability::COMPRESS);
             client.stream().write_all(&frame).expect("it is sent");
             let mut said = Vec::new();
             // The end of the connection ends the reading.

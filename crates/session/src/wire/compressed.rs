@@ -85,11 +85,7 @@ impl Compressed {
     /// Packs and sends, frame by frame, and lets others have their turn between two frames.
     pub(super) async fn send(&mut self, mut data: &[u8], stream: &mut Stream) -> Result<(), WireError> {
         while !data.is_empty() {
-            self.outgoing.clear();
-            data = PACKER.with_borrow_mut(|packer| {
-                packer.put(&mut self.outgoing, &mut self.seq, self.compression, data)
-            });
-            self.is_new_command = false;
+            data = self.pack(data);
             stream.write_all(&self.outgoing).await?;
             if !data.is_empty() {
                 tokio::task::yield_now().await;
@@ -97,6 +93,13 @@ impl Compressed {
         }
         self.outgoing.clear();
         Ok(())
+    }
+
+    /// Puts the next frame in the place of what is in `outgoing`, and returns what of `data` is left for further ones.
+    pub(super) fn pack<'a>(&mut self, data: &'a [u8]) -> &'a [u8] {
+        self.outgoing.clear();
+        self.is_new_command = false;
+        PACKER.with_borrow_mut(|packer| packer.put(&mut self.outgoing, &mut self.seq, self.compression, data))
     }
 }
 
