@@ -7,8 +7,11 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+mod compressed;
 #[cfg(test)]
 mod tests;
+
+use compressed::Compressed;
 
 /// How long any packet may take.
 const PACKET_SECONDS_MAX: u64 = 60;
@@ -23,6 +26,7 @@ pub mod capability {
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
     pub const LOCAL_FILES: u32 = 1 << 7;
     pub const PROTOCOL_41: u32 = 1 << 9;
+    pub const COMPRESS: u32 = 1 << 5;
     pub const TRANSACTIONS: u32 = 1 << 13;
     pub const SECURE_CONNECTION: u32 = 1 << 15;
     pub const MULTI_STATEMENTS: u32 = 1 << 16;
@@ -84,6 +88,8 @@ pub struct Raw {
     pub version: String,
     /// What the server offered.
     pub offered: u32,
+    /// The frames below the packets, once both sides compress.
+    compressed: Option<Compressed>,
 }
 
 impl Raw {
@@ -96,7 +102,15 @@ impl Raw {
         stream.set_read_timeout(Some(Duration::from_secs(PACKET_SECONDS_MAX)))?;
         stream.set_write_timeout(Some(Duration::from_secs(PACKET_SECONDS_MAX)))?;
         stream.set_nodelay(true)?;
-        let mut raw = Raw { stream, seq: 0, capabilities: 0, id: 0, version: String::new(), offered: 0 };
+        let mut raw = Raw {
+            stream,
+            seq: 0,
+            capabilities: 0,
+            id: 0,
+            version: String::new(),
+            offered: 0,
+            compressed: None,
+        };
         let greeting = raw.packet()?;
         if greeting.first() != Some(&10) {
             let said = String::from_utf8_lossy(&greeting).into_owned();
@@ -111,7 +125,8 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Logs in with an account that has no password; gives the server's last word.
+    /// Logs in with an account that has no password; gives the server's last word. Both sides compress from then on, if
+    /// that is agreed.
     ///
     /// # Errors
     /// Those of the network; a refusal is one of kind `PermissionDenied`.
@@ -131,7 +146,11 @@ impl Raw {
         }
         login.extend(b"mysql_native_password\0");
         self.put(&login)?;
-        self.authenticated()
+        let said = self.authenticated()?;
+        if self.capabilities & capability::COMPRESS != 0 {
+            self.compressed = Some(Compressed::default());
+        }
+        Ok(said)
     }
 
     /// Answers every challenge with the empty password, to the last word.
@@ -176,7 +195,10 @@ impl Raw {
             frame[3] = self.seq;
             self.seq = self.seq.wrapping_add(1);
             frame.extend(piece);
-            self.stream.write_all(&frame)?;
+            match &mut self.compressed {
+                None => self.stream.write_all(&frame)?,
+                Some(compressed) => compressed.write(&mut self.stream, &frame)?,
+            }
             if piece.len() < FRAME_MAX {
                 return Ok(());
             }
@@ -190,6 +212,9 @@ impl Raw {
     /// Those of the network.
     pub fn send(&mut self, command: u8, body: &[u8]) -> io::Result<()> {
         self.seq = 0;
+        if let Some(compressed) = &mut self.compressed {
+            compressed.begin();
+        }
         self.put(&[&[command], body].concat())
     }
 
@@ -201,8 +226,9 @@ impl Raw {
         let mut packet = Vec::new();
         loop {
             let mut header = [0; 4];
-            self.stream.read_exact(&mut header)?;
-            if header[3] != self.seq {
+            self.read_exact(&mut header)?;
+            // Inside of compressed frames the numbers say nothing.
+            if header[3] != self.seq && self.compressed.is_none() {
                 let said = format!("packet {} where {} was due", header[3], self.seq);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, said));
             }
@@ -210,10 +236,17 @@ impl Raw {
             let len = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
             let start = packet.len();
             packet.resize(start + len, 0);
-            self.stream.read_exact(&mut packet[start..])?;
+            self.read_exact(&mut packet[start..])?;
             if len < FRAME_MAX {
                 return Ok(packet);
             }
+        }
+    }
+
+    fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        match &mut self.compressed {
+            None => self.stream.read_exact(bytes),
+            Some(compressed) => compressed.read(&mut self.stream, bytes),
         }
     }
 

@@ -39,19 +39,11 @@ pub fn run(program: &str, args: &[String]) -> String {
     out.into_owned()
 }
 
-/// Host, port, user, password and schema, as our client programs take them.
-pub fn arguments(target: &Target, schema: &str, tls: bool) -> Vec<String> {
-    let mut arguments = vec![
-        target.host.clone(),
-        target.port.to_string(),
-        target.user.clone(),
-        target.password.clone(),
-        schema.to_owned(),
-    ];
-    if tls {
-        arguments.push("tls".to_owned());
-    }
-    arguments
+/// Host, port, user, password, schema and further words, as our client programs take them.
+pub fn arguments(target: &Target, schema: &str, words: &[&str]) -> Vec<String> {
+    let port = target.port.to_string();
+    let first = [target.host.as_str(), &port, &target.user, &target.password, schema];
+    first.iter().chain(words).map(|&word| word.to_owned()).collect()
 }
 
 /// Fails with the first line in which two transcripts differ.

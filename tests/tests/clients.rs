@@ -1,24 +1,44 @@
-//! Real clients of five languages see through Freshet exactly what they see without it.
+//! Real clients of six languages see through Freshet exactly what they see without it.
 
+use freshet_tests::cached::status;
 use freshet_tests::{Freshet, Server, Target, tool, with_each};
 
-/// Runs a client program directly and through Freshet, with and without TLS, and compares what it printed.
-fn same_through(name: &str, program: &str, before: &[String]) {
+/// How a client reaches the server.
+type Ways = &'static [&'static [&'static str]];
+
+const PLAIN_AND_TLS: Ways = &[&[], &["tls"]];
+const AND_COMPRESSED: Ways = &[&[], &["tls"], &["compress"]];
+const COMPRESSED_AND_TLS: Ways = &[&[], &["compress"], &["tls", "compress"]];
+
+/// Runs a client program directly and through Freshet in each of some ways, and compares what it printed.
+fn same_through(name: &str, program: &str, before: &[String], ways: Ways) {
     if !tool::is_there(program) {
         return;
     }
     with_each(|server, freshet| {
-        for tls in [false, true] {
-            let schema = format!("clients_{name}_{}", u8::from(tls));
+        for words in ways {
+            let schema = format!("clients_{name}_{}", words.join("_"));
             let run = |target: &Target| {
-                tool::run(program, &[before, &tool::arguments(target, &schema, tls)].concat())
+                tool::run(program, &[before, &tool::arguments(target, &schema, words)].concat())
             };
-            let (direct, through) = (run(&server.target), run(freshet.target()));
+            let direct = run(&server.target);
+            let hits = hits(freshet);
+            let through = run(freshet.target());
             assert!(!through.contains("STALE"), "{through}");
             assert!(through.ends_with("done\n"), "{through}");
             tool::assert_same(&direct, &through);
+            // Each program repeats what can be answered from memory.
+            let grown = self::hits(freshet) - hits;
+            assert!(grown >= HITS_MIN || !freshet.is_there(), "{name} {words:?}: {grown} hits");
         }
     });
+}
+
+/// The least that a program's repeated texts bring. Each repeats one for longer than a write takes to be applied.
+const HITS_MIN: u64 = 2;
+
+fn hits(freshet: &Freshet) -> u64 {
+    status(&mut freshet.target().connect(), "Qcache_hits")
 }
 
 fn text(path: std::path::PathBuf) -> String {
@@ -28,7 +48,7 @@ fn text(path: std::path::PathBuf) -> String {
 #[test]
 fn python_pymysql() {
     let python = text(tool::folder().join("python/bin/python"));
-    same_through("python", &python, &[text(tool::sources().join("python/check.py"))]);
+    same_through("python", &python, &[text(tool::sources().join("python/check.py"))], PLAIN_AND_TLS);
 }
 
 #[test]
@@ -36,7 +56,7 @@ fn node_mysql2() {
     // Node looks for modules beside the script, so it is run from where they are installed.
     let installed = tool::folder().join("node");
     if std::fs::copy(tool::sources().join("node/check.js"), installed.join("check.js")).is_ok() {
-        same_through("node", "node", &[text(installed.join("check.js"))]);
+        same_through("node", "node", &[text(installed.join("check.js"))], AND_COMPRESSED);
     } else {
         freshet_tests::leave_out("the modules of node are not installed; scripts/tools installs them");
     }
@@ -44,13 +64,25 @@ fn node_mysql2() {
 
 #[test]
 fn go_sql_driver() {
-    same_through("go", &text(tool::folder().join("go/check")), &[]);
+    same_through("go", &text(tool::folder().join("go/check")), &[], AND_COMPRESSED);
 }
 
 #[test]
 fn java_connector_j() {
     let class_path = text(tool::folder().join("java/*"));
-    same_through("java", "java", &["-cp".into(), class_path, text(tool::sources().join("java/Check.java"))]);
+    let before = ["-cp".into(), class_path, text(tool::sources().join("java/Check.java"))];
+    same_through("java", "java", &before, AND_COMPRESSED);
+}
+
+#[test]
+fn php_mysqli_and_pdo() {
+    let program = text(tool::sources().join("php/check.php"));
+    same_through(
+        "php",
+        "php",
+        &["-d".into(), "mysqli.allow_local_infile=1".into(), program],
+        COMPRESSED_AND_TLS,
+    );
 }
 
 /// What one session of a command line client prints for statements of all kinds.
@@ -67,7 +99,7 @@ const SCRIPT: &str = "
     DROP DATABASE clients_cli;
 ";
 
-fn command_line(program: &str, before: &[&str]) {
+fn command_line(program: &str, before: &[&str], how: &[&str]) {
     if !tool::is_there(program) {
         return;
     }
@@ -83,7 +115,7 @@ fn command_line(program: &str, before: &[&str]) {
             let script = SCRIPT.replace("clients_cli", &format!("clients_{program}"));
             let rest =
                 ["--force", "--table", "--default-character-set=utf8mb4", "-e", &script].map(str::to_owned);
-            let before: Vec<String> = before.iter().map(|&arg| arg.to_owned()).collect();
+            let before: Vec<String> = before.iter().chain(how).map(|&arg| arg.to_owned()).collect();
             // The missing table makes the client's exit code 1 on both paths; the transcript is what counts.
             let args = [before, connect.into(), rest.into()].concat();
             let output = std::process::Command::new(program).args(args).output().expect("the client runs");
@@ -97,15 +129,22 @@ fn command_line(program: &str, before: &[&str]) {
 
 #[test]
 fn mariadb_command_line() {
-    command_line("mariadb", &["--no-defaults"]);
+    for how in [&[][..], &["--compress"], &["--compress", "--ssl"]] {
+        command_line("mariadb", &["--no-defaults"], how);
+    }
 }
 
 #[test]
 fn mysql_command_line() {
     // MySQL's own client lives in the same root as its server: "chroot ROOT mysql".
-    match std::env::var("FRESHET_TEST_MYSQL_ROOT") {
-        Ok(root) => command_line("chroot", &[root.as_str(), "mysql", "--no-defaults"]),
-        Err(_) => freshet_tests::leave_out("FRESHET_TEST_MYSQL_ROOT is not set"),
+    let Ok(root) = std::env::var("FRESHET_TEST_MYSQL_ROOT") else {
+        return freshet_tests::leave_out("FRESHET_TEST_MYSQL_ROOT is not set");
+    };
+    let zlib = ["--compression-algorithms=zlib"];
+    // Where the server offers no zstd, the client's own error is the transcript.
+    let zstd = ["--compression-algorithms=zstd,uncompressed", "--zstd-compression-level=7"];
+    for how in [&[][..], &zlib, &zstd, &["--compress", "--ssl-mode=REQUIRED"]] {
+        command_line("chroot", &[root.as_str(), "mysql", "--no-defaults"], how);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Freshet is the server to its clients: packet by packet, in every form of the protocol.
 
-use freshet_tests::cached::{Counted, connect, eventually, fresh_schema, run};
+use std::io::{Read as _, Write as _};
+
+use freshet_tests::cached::{Counted, connect, eventually, fresh_schema, run, status};
 use freshet_tests::raw::{self, Raw, capability, command, error_code};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::prelude::Queryable;
@@ -139,7 +141,12 @@ const STATEMENTS: &[&str] = &[
 #[test]
 fn every_statement_has_the_servers_own_bytes() {
     with_each(|server, freshet| {
-        for further in [0, capability::DEPRECATE_EOF, capability::FOUND_ROWS | capability::DEPRECATE_EOF] {
+        for further in [
+            0,
+            capability::DEPRECATE_EOF,
+            capability::FOUND_ROWS | capability::DEPRECATE_EOF,
+            capability::COMPRESS,
+        ] {
             let mut answers = Vec::new();
             for target in [&server.target, freshet.target()] {
                 stage(server, "proto_text");
@@ -163,7 +170,7 @@ fn a_hits_bytes_are_a_misses() {
     with_each(|server, freshet| {
         stage(server, "proto_hit");
         let mut counted = Counted::of(freshet);
-        for further in [0, capability::DEPRECATE_EOF] {
+        for further in [0, capability::DEPRECATE_EOF, capability::COMPRESS] {
             let mut direct = raw(&server.target, "proto_hit", further);
             let mut through = raw(freshet.target(), "proto_hit", further);
             for text in
@@ -267,7 +274,7 @@ fn long_data_transcript(client: &mut Raw) -> Vec<Vec<Vec<u8>>> {
 #[test]
 fn prepared_statements_have_the_servers_own_bytes() {
     with_each(|server, freshet| {
-        for further in [0, capability::DEPRECATE_EOF] {
+        for further in [0, capability::DEPRECATE_EOF, capability::COMPRESS] {
             let transcripts = [&server.target, freshet.target()].map(|target| {
                 stage(server, "proto_binary");
                 binary_transcript(&mut raw(target, "proto_binary", further), server.flavor)
@@ -302,11 +309,17 @@ fn packets_over_16_mib_pass_both_ways() {
                 .expect("bound");
             assert_eq!(got.map(|(got, bytes)| (got, bytes.len())), Some((len, len / 4)));
         }
-        // Exactly one frame's worth of command: an empty frame must follow.
-        let mut raw = raw(freshet.target(), "", 0);
-        let text = [&b"SELECT 1 -- "[..], &vec![b'x'; raw::FRAME_MAX - 13]].concat();
-        let answer = raw.ask(command::QUERY, &text).expect("an answer");
-        assert_eq!(answer.len(), 5);
+        for further in [0, capability::COMPRESS] {
+            // Exactly one frame's worth of command: an empty frame must follow.
+            let mut raw = raw(freshet.target(), "", further);
+            let text = [&b"SELECT 1 -- "[..], &vec![b'x'; raw::FRAME_MAX - 13]].concat();
+            let answer = raw.ask(command::QUERY, &text).expect("an answer");
+            assert_eq!(answer.len(), 5);
+            let large = format!("SELECT REPEAT('y', {0}), LENGTH('{1}')", 20_000_000, "z".repeat(20_000_000));
+            let answer = raw.query(&large).expect("an answer");
+            // The lengths take nine bytes and one, and the number has eight digits.
+            assert_eq!(answer[4].len(), 9 + 20_000_000 + 1 + 8);
+        }
     });
 }
 
@@ -326,28 +339,38 @@ fn a_packet_beyond_the_limit_is_refused() {
 
 #[test]
 fn local_files_are_asked_for_and_taken() {
-    with_each(|server, freshet| {
-        let transcripts = [&server.target, freshet.target()].map(|target| {
-            stage(server, "proto_infile");
-            let mut client = raw(target, "proto_infile", 0);
-            let mut transcript = Vec::new();
-            for pieces in [&[&b"7\t70\n8\t"[..], b"80\n"][..], &[], &[b"7\t1\n"]] {
-                transcript.push(
-                    client.query("LOAD DATA LOCAL INFILE 'name' INTO TABLE t (id, v)").expect("asked for"),
-                );
-                for piece in pieces {
-                    client.put(piece).expect("it is sent");
-                }
-                client.put(b"").expect("the end is sent");
-                transcript.push(vec![client.packet().expect("it is taken")]);
-                transcript.push(client.query("SELECT id, v FROM t WHERE id >= 7").expect("an answer"));
-            }
+    for further in [0, capability::COMPRESS] {
+        with_each(|server, freshet| infile(server, freshet, further));
+    }
+}
+
+fn infile(server: &Server, freshet: &Freshet, further: u32) {
+    let transcripts = [&server.target, freshet.target()].map(|target| {
+        stage(server, "proto_infile");
+        let mut client = raw(target, "proto_infile", further);
+        let mut transcript = Vec::new();
+        for pieces in [&[&b"7\t70\n8\t"[..], b"80\n"][..], &[], &[b"7\t1\n"]] {
             transcript
-        });
-        for (direct, through) in transcripts[0].iter().zip(&transcripts[1]) {
-            assert_eq!(difference(direct, through), None, "{:?}", server.flavor);
+                .push(client.query("LOAD DATA LOCAL INFILE 'name' INTO TABLE t (id, v)").expect("asked for"));
+            for piece in pieces {
+                client.put(piece).expect("it is sent");
+            }
+            client.put(b"").expect("the end is sent");
+            transcript.push(vec![client.packet().expect("it is taken")]);
+            transcript.push(client.query("SELECT id, v FROM t WHERE id >= 7").expect("an answer"));
         }
+        // The file is asked for in the middle of an answer, whose packets have numbers of their own.
+        client
+            .query("SELECT id FROM t; LOAD DATA LOCAL INFILE 'name' INTO TABLE t (v); SELECT 5")
+            .expect("an answer");
+        client.put(b"1\n2\n").expect("it is sent");
+        client.put(b"").expect("the end is sent");
+        transcript.push(client.answer().expect("the rest"));
+        transcript
     });
+    for (direct, through) in transcripts[0].iter().zip(&transcripts[1]) {
+        assert_eq!(difference(direct, through), None, "{:?}", server.flavor);
+    }
 }
 
 #[test]
@@ -399,19 +422,23 @@ fn the_smaller_commands_have_the_servers_own_bytes() {
 fn a_user_can_be_changed_on_the_way() {
     with_each(|server, freshet| {
         stage(server, "proto_change");
-        let mut client = raw(freshet.target(), "proto_change", 0);
-        client.query("SET @x = 5").expect("it is set");
-        for round in 0..3 {
-            let body = [USER.as_bytes(), b"\0\0proto_change\0\x2d\0mysql_native_password\0"].concat();
-            client.send(command::CHANGE_USER, &body).expect("it is sent");
-            client.authenticated().expect("it is let in");
-            let answer = client.query("SELECT @x IS NULL, DATABASE() = 'proto_change'").expect("an answer");
-            assert_eq!(answer[4], b"\x011\x011", "round {round}");
-        }
-        client.send(command::CHANGE_USER, b"nobody_at_all\0\0\0\x2d\0mysql_native_password\0").expect("sent");
-        let refused = client.authenticated().expect_err("nobody is refused");
-        assert!(refused.to_string().contains("Access denied"), "{refused}");
+        user_changes(&mut raw(freshet.target(), "proto_change", 0));
+        user_changes(&mut raw(freshet.target(), "proto_change", capability::COMPRESS));
     });
+}
+
+fn user_changes(client: &mut Raw) {
+    client.query("SET @x = 5").expect("it is set");
+    for round in 0..3 {
+        let body = [USER.as_bytes(), b"\0\0proto_change\0\x2d\0mysql_native_password\0"].concat();
+        client.send(command::CHANGE_USER, &body).expect("it is sent");
+        client.authenticated().expect("it is let in");
+        let answer = client.query("SELECT @x IS NULL, DATABASE() = 'proto_change'").expect("an answer");
+        assert_eq!(answer[4], b"\x011\x011", "round {round}");
+    }
+    client.send(command::CHANGE_USER, b"nobody_at_all\0\0\0\x2d\0mysql_native_password\0").expect("sent");
+    let refused = client.authenticated().expect_err("nobody is refused");
+    assert!(refused.to_string().contains("Access denied"), "{refused}");
 }
 
 /// A killed client may hear why, and then nothing.
@@ -424,11 +451,11 @@ fn a_client_is_killed_by_the_id_that_it_was_greeted_with() {
     with_each(|server, freshet| {
         stage(server, "proto_kill");
         let mut killer = raw(freshet.target(), "proto_kill", 0);
-        let mut idle = raw(freshet.target(), "proto_kill", 0);
+        let mut idle = raw(freshet.target(), "proto_kill", capability::COMPRESS);
         assert_eq!(error_code(&killer.query(&format!("KILL {}", idle.id)).expect("an answer")[0]), None);
         is_cut_off(&mut idle);
 
-        let mut busy = raw(freshet.target(), "proto_kill", 0);
+        let mut busy = raw(freshet.target(), "proto_kill", capability::COMPRESS);
         let id = busy.id;
         let sleeping = std::thread::spawn(move || {
             let answer = busy.query("SELECT SLEEP(30) FROM t");
@@ -463,39 +490,42 @@ fn a_client_is_killed_by_the_id_that_it_was_greeted_with() {
 fn a_replica_can_follow_through() {
     with_each(|server, freshet| {
         stage(server, "proto_replica");
-        let mut client = raw(freshet.target(), "", 0);
-        // Without this a server with checksums sends none to who does not know of them.
-        client
-            .query("SET @source_binlog_checksum = 'NONE', @master_binlog_checksum = 'NONE'")
-            .expect("it is set");
-        client.query("SET @mariadb_slave_capability = 4").expect("it is set");
-        let show =
-            if server.flavor == Flavor::MariaDb { "SHOW MASTER STATUS" } else { "SHOW BINARY LOG STATUS" };
-        let (file, _position): (String, u64) = server
-            .target
-            .connect()
-            .query_first::<mysql::Row, _>(show)
-            .expect("it is shown")
-            .map(|row| (row.get(0).expect("a file"), row.get(1).expect("a position")))
-            .expect("the binlog is on");
-        let register = [&9999u32.to_le_bytes()[..], &[0, 0, 0], &[0; 10]].concat();
-        let answer = client.ask(command::REGISTER_REPLICA, &register).expect("an answer");
-        assert_eq!(error_code(&answer[0]), None, "{answer:?}");
-        // From the beginning of the file, without waiting at its end.
-        let dump =
-            [&4u32.to_le_bytes()[..], &1u16.to_le_bytes(), &9999u32.to_le_bytes(), file.as_bytes()].concat();
-        client.send(command::BINLOG_DUMP, &dump).expect("it is sent");
-        let mut events = 0;
-        loop {
-            let packet = client.packet().expect("an event or the end");
-            match packet[0] {
-                0 => events += 1,
-                0xfe => break,
-                _ => panic!("{:?}", String::from_utf8_lossy(&packet)),
-            }
-        }
-        assert!(events > 3, "{events} events");
+        follows(server, &mut raw(freshet.target(), "", 0));
+        follows(server, &mut raw(freshet.target(), "", capability::COMPRESS));
     });
+}
+
+fn follows(server: &Server, client: &mut Raw) {
+    // Without this a server with checksums sends none to who does not know of them.
+    client
+        .query("SET @source_binlog_checksum = 'NONE', @master_binlog_checksum = 'NONE'")
+        .expect("it is set");
+    client.query("SET @mariadb_slave_capability = 4").expect("it is set");
+    let show = if server.flavor == Flavor::MariaDb { "SHOW MASTER STATUS" } else { "SHOW BINARY LOG STATUS" };
+    let (file, _position): (String, u64) = server
+        .target
+        .connect()
+        .query_first::<mysql::Row, _>(show)
+        .expect("it is shown")
+        .map(|row| (row.get(0).expect("a file"), row.get(1).expect("a position")))
+        .expect("the binlog is on");
+    let register = [&9999u32.to_le_bytes()[..], &[0, 0, 0], &[0; 10]].concat();
+    let answer = client.ask(command::REGISTER_REPLICA, &register).expect("an answer");
+    assert_eq!(error_code(&answer[0]), None, "{answer:?}");
+    // From the beginning of the file, without waiting at its end.
+    let dump =
+        [&4u32.to_le_bytes()[..], &1u16.to_le_bytes(), &9999u32.to_le_bytes(), file.as_bytes()].concat();
+    client.send(command::BINLOG_DUMP, &dump).expect("it is sent");
+    let mut events = 0;
+    loop {
+        let packet = client.packet().expect("an event or the end");
+        match packet[0] {
+            0 => events += 1,
+            0xfe => break,
+            _ => panic!("{:?}", String::from_utf8_lossy(&packet)),
+        }
+    }
+    assert!(events > 3, "{events} events");
 }
 
 #[test]
@@ -561,4 +591,112 @@ fn who_must_use_tls_and_does_not_is_refused() {
             other => panic!("{:?}", other.err()),
         }
     });
+}
+
+#[test]
+fn a_client_that_compresses_shares_what_is_stored() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        stage(server, "proto_share");
+        let mut counted = Counted::of(freshet);
+        let hit = |counted: &mut Counted, client: &mut Raw| {
+            eventually("a hit", || {
+                let before = counted.hits();
+                client.query("SELECT id, w, b FROM t ORDER BY id").expect("an answer");
+                (counted.hits() > before).then_some(())
+            });
+        };
+        hit(&mut counted, &mut raw(freshet.target(), "proto_share", 0));
+        let mut conn = freshet.target().connect();
+        let stored = status(&mut conn, "Qcache_inserts");
+        hit(&mut counted, &mut raw(freshet.target(), "proto_share", capability::COMPRESS));
+        assert_eq!(status(&mut conn, "Qcache_inserts"), stored, "the entry was there");
+    });
+}
+
+/// mysqlnd asks for compression without looking at what is offered, and compresses from then on.
+#[test]
+fn who_asks_for_compression_gets_it_offered_or_not() {
+    for server in freshet_tests::server::all().into_iter().filter(|server| server.flavor == Flavor::MySql) {
+        stage(&server, "proto_unasked");
+        let mut admin = server.target.connect();
+        admin.query_drop("SET GLOBAL protocol_compression_algorithms = 'uncompressed'").expect("it is set");
+        let freshet = Freshet::before(&server);
+        let answers = [&server.target, freshet.target()].map(|target| {
+            let mut client = Raw::dial(&target.host, target.port)?;
+            let offered = client.offered & capability::COMPRESS;
+            client.offered |= capability::COMPRESS;
+            client.login(USER, "proto_unasked", capability::COMPRESS)?;
+            Ok::<_, std::io::Error>((offered, client.query("SELECT * FROM t ORDER BY id")?))
+        });
+        admin.query_drop("SET GLOBAL protocol_compression_algorithms = DEFAULT").expect("it is set");
+        let [direct, through] = answers.map(|answer| answer.expect("an answer"));
+        assert_eq!((direct.0, through.0), (0, 0));
+        assert_eq!(difference(&direct.1, &through.1), None);
+        freshet.stop();
+    }
+}
+
+/// The header of a compressed frame, whatever may follow it.
+fn frame_header(len: usize, seq: u8, unpacked_len: usize) -> Vec<u8> {
+    [&len.to_le_bytes()[..3], &[seq], &unpacked_len.to_le_bytes()[..3]].concat()
+}
+
+#[test]
+fn frames_that_are_none_end_the_connection_with_the_servers_error() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        stage(server, "proto_frames");
+        for (frame, code) in [
+            (frame_header(10, 3, 0), 1156),
+            ([frame_header(60, 0, 500), vec![b'x'; 60]].concat(), 1157),
+            ([frame_header(60, 0, 1), vec![b'x'; 60]].concat(), 1157),
+        ] {
+            let client = raw(freshet.target(), "proto_frames", capability::COMPRESS);
+            client.stream().write_all(&frame).expect("it is sent");
+            let mut said = Vec::new();
+            // The end of the connection ends the reading.
+            client.stream().read_to_end(&mut said).expect("the connection is closed, not reset");
+            assert_eq!(said.get(7 + 4..).and_then(error_code), Some(code), "{said:?}");
+        }
+        let mut other = raw(freshet.target(), "proto_frames", capability::COMPRESS);
+        assert_eq!(other.query("SELECT 1").expect("others are served").len(), 5);
+    });
+}
+
+#[test]
+fn an_account_with_several_factors_is_refused_as_by_the_server() {
+    for server in freshet_tests::server::all().into_iter().filter(|server| server.flavor == Flavor::MySql) {
+        let freshet = Freshet::before(&server);
+        let mut admin = server.target.connect();
+        // It is there already if an earlier run was interrupted.
+        let _ = admin.query_drop("INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'");
+        run(
+            &mut admin,
+            &[
+                "SET GLOBAL authentication_policy = '*,*,'",
+                "DROP USER IF EXISTS several_factors",
+                "CREATE USER several_factors IDENTIFIED BY '' AND IDENTIFIED WITH auth_socket",
+            ],
+        );
+        let refusals = [&server.target, freshet.target()].map(|target| {
+            let mut client = Raw::dial(&target.host, target.port).expect("it greets");
+            client.login("several_factors", "", 0).map_err(|refused| refused.to_string())
+        });
+        run(
+            &mut admin,
+            &[
+                "DROP USER several_factors",
+                "SET GLOBAL authentication_policy = DEFAULT",
+                "UNINSTALL PLUGIN auth_socket",
+            ],
+        );
+        assert!(matches!(&refusals[0], Err(refused) if refused.contains("Access denied")), "{refusals:?}");
+        assert_eq!(refusals[0], refusals[1]);
+        freshet.stop();
+    }
 }

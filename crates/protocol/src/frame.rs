@@ -79,8 +79,17 @@ struct Extent {
     payload_len: usize,
 }
 
+/// Whether the sequence numbers of a packet's frames say anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// Each is one above the one before.
+    Counts,
+    /// They are not looked at, as inside of compressed frames, which have numbers of their own.
+    Ignored,
+}
+
 /// Walks the headers of the first packet; None if its last frame is not there.
-fn extent(buf: &[u8], max_len: usize) -> Result<Option<Extent>, FrameError> {
+fn extent(buf: &[u8], max_len: usize, numbering: Numbering) -> Result<Option<Extent>, FrameError> {
     let mut found: Option<Extent> = None;
     let mut at = 0;
     while let Some(header) = buf.get(at..).and_then(FrameHeader::parse) {
@@ -90,7 +99,7 @@ fn extent(buf: &[u8], max_len: usize) -> Result<Option<Extent>, FrameError> {
             frames: 0,
             payload_len: 0,
         });
-        if header.seq != before.last_seq.wrapping_add(1) {
+        if numbering == Numbering::Counts && header.seq != before.last_seq.wrapping_add(1) {
             return Err(FrameError::OutOfOrder);
         }
         let payload_len = before.payload_len + header.len;
@@ -119,7 +128,19 @@ fn extent(buf: &[u8], max_len: usize) -> Result<Option<Extent>, FrameError> {
 /// before the bytes arrive; [`FrameError::OutOfOrder`] for a continuation with
 /// a wrong sequence number. The buffer is then as it was.
 pub fn take_packet(buf: &mut BytesMut, max_len: usize) -> Result<Option<Packet>, FrameError> {
-    let Some(extent) = extent(buf, max_len)? else { return Ok(None) };
+    take_packet_numbered(buf, max_len, Numbering::Counts)
+}
+
+/// As [`take_packet`], with the sequence numbers of continuations looked at or not.
+///
+/// # Errors
+/// As [`take_packet`].
+pub fn take_packet_numbered(
+    buf: &mut BytesMut,
+    max_len: usize,
+    numbering: Numbering,
+) -> Result<Option<Packet>, FrameError> {
+    let Some(extent) = extent(buf, max_len, numbering)? else { return Ok(None) };
     let payload = if extent.frames == 1 {
         buf.advance(HEADER_LEN);
         buf.split_to(extent.payload_len)

@@ -21,6 +21,8 @@ mod status;
 
 mod frame;
 
+mod compressed;
+
 pub mod auth;
 mod handshake;
 
@@ -35,8 +37,15 @@ pub use auth::{caching_sha2, native, random_scramble, rsa};
 pub use bytes::{Malformed, Put, Reader};
 pub use capabilities::Capabilities;
 pub use command::Command;
+pub use compressed::{
+    COMPRESSED_HEADER_LEN, COMPRESSED_MAX, CompressedHeader, Compression, NoSuchLevel, NotPacked, Packer,
+    Unpacker,
+};
 pub use execute::{Execution, PARAMETERS_MAX, Parameter, ParameterType};
-pub use frame::{FRAME_MAX, FrameError, FrameHeader, HEADER_LEN, Packet, put_packet, take_packet};
+pub use frame::{
+    FRAME_MAX, FrameError, FrameHeader, HEADER_LEN, Numbering, Packet, put_packet, take_packet,
+    take_packet_numbered,
+};
 pub use handshake::{
     AuthReply, CACHING_SHA2_PASSWORD, CLIENT_ED25519, ChangeUser, ClientHello, Greeting, Login,
     MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN, SHA256_PASSWORD, ServerHello, SslRequest,

@@ -85,6 +85,10 @@ pub async fn admit(stream: Stream, gate: &Gate) -> Result<(Wire, Admitted), Admi
             .await;
     let admitted = told(&mut wire, outcome.unwrap_or(Err(AdmitError::TimedOut))).await?;
     wire.set_packet_bytes_max(gate.options.max_allowed_packet);
+    // A level that zstd does not have has been refused before.
+    if let Ok(Some(compression)) = admitted.login.compression() {
+        wire.start_compression(compression);
+    }
     Ok((wire, admitted))
 }
 

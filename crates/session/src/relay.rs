@@ -297,11 +297,12 @@ impl<'a> Relay<'a> {
             return Err(Malformed { what: "LOCAL INFILE without a client" }.into());
         };
         wire.flush().await?;
-        wire.set_seq(seq.wrapping_add(1));
+        // A client that compresses numbers what it sends in another way than the server.
+        let mut seq = seq.wrapping_add(1);
+        wire.set_seq(seq);
         let mut frames = BytesMut::new();
         loop {
             let packet = wire.packet().await?;
-            let mut seq = packet.first_seq;
             frames.clear();
             put_packet(&mut frames, &mut seq, &packet.payload);
             let (stream, _) = self.upstream.parts();

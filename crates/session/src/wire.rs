@@ -2,7 +2,10 @@
 //!
 //! Reading checks the sequence numbers and the size of every packet and takes no memory for what a client only
 //! announces. Writing collects: nothing is sent until [`Wire::flush`], so that an answer of many packets is one write.
+//!
+//! Below the packets of a client that has agreed on it is the compressed protocol ([`compressed`]).
 
+mod compressed;
 mod error;
 #[cfg(test)]
 mod tests;
@@ -10,11 +13,14 @@ mod tests;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use freshet_protocol::{FrameError, FrameHeader, HEADER_LEN, Packet, put_packet, take_packet};
+use freshet_protocol::{
+    Compression, FrameError, FrameHeader, HEADER_LEN, Numbering, Packet, put_packet, take_packet_numbered,
+};
 use freshet_upstream::net::Stream;
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use self::compressed::Compressed;
 pub use self::error::WireError;
 /// The client's stream is of the same kind as the server's: TCP or a unix socket, plain or under TLS.
 pub use freshet_upstream::net::Stream as ClientStream;
@@ -35,6 +41,8 @@ pub struct Wire {
     /// The number of the next packet, read or written: both sides count together.
     seq: u8,
     packet_bytes_max: usize,
+    /// What is between the packets and the stream, if anything is.
+    compressed: Option<Box<Compressed>>,
 }
 
 impl Wire {
@@ -42,7 +50,7 @@ impl Wire {
     pub fn new(stream: Stream, packet_bytes_max: usize) -> Self {
         let peer_uid = peer_uid(&stream);
         let (read, write) = (BytesMut::new(), BytesMut::new());
-        Self { stream: Some(stream), peer_uid, read, write, seq: 0, packet_bytes_max }
+        Self { stream: Some(stream), peer_uid, read, write, seq: 0, packet_bytes_max, compressed: None }
     }
 
     /// Changes the bound, as after login, when `max_allowed_packet` takes the place of what a login may need.
@@ -69,12 +77,27 @@ impl Wire {
     /// # Errors
     /// As [`Wire::packet`].
     pub fn buffered(&mut self) -> Result<Option<Packet>, WireError> {
+        loop {
+            let taken = self.take()?;
+            let Some(compressed) = self.compressed.as_mut().filter(|_| taken.is_none()) else {
+                return Ok(taken);
+            };
+            if !compressed.unpack(&mut self.read, self.packet_bytes_max)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn take(&mut self) -> Result<Option<Packet>, WireError> {
+        let numbering = self.numbering();
         if let Some(header) = FrameHeader::parse(&self.read)
             && header.seq != self.seq
+            && numbering == Numbering::Counts
         {
             return Err(WireError::OutOfOrder);
         }
-        let taken = take_packet(&mut self.read, self.packet_bytes_max).map_err(|error| match error {
+        let taken = take_packet_numbered(&mut self.read, self.packet_bytes_max, numbering);
+        let taken = taken.map_err(|error| match error {
             FrameError::TooLarge { len, max } => WireError::TooLarge { len, max },
             FrameError::OutOfOrder => WireError::OutOfOrder,
         })?;
@@ -84,12 +107,20 @@ impl Wire {
         Ok(taken)
     }
 
+    /// Inside of compressed frames only their own numbers count, as for the servers.
+    fn numbering(&self) -> Numbering {
+        if self.compressed.is_some() { Numbering::Ignored } else { Numbering::Counts }
+    }
+
     /// The first packet of the next command: the numbering starts again, and large buffers are given back first.
     ///
     /// # Errors
     /// As [`Wire::packet`]; [`WireError::Closed`] here is a client that left without saying so.
     pub async fn command(&mut self) -> Result<Packet, WireError> {
         self.seq = 0;
+        if let Some(compressed) = &mut self.compressed {
+            compressed.begin_command();
+        }
         self.trim();
         self.packet().await
     }
@@ -100,9 +131,11 @@ impl Wire {
     /// [`WireError::Closed`], [`WireError::Truncated`] or the system's error.
     pub async fn fill(&mut self) -> Result<(), WireError> {
         let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
-        self.read.reserve(READ_BYTES);
-        if stream.read_buf(&mut self.read).await? == 0 {
-            return Err(if self.read.is_empty() { WireError::Closed } else { WireError::Truncated });
+        let incoming = self.compressed.as_mut().map_or(&mut self.read, |compressed| &mut compressed.incoming);
+        incoming.reserve(READ_BYTES);
+        if stream.read_buf(incoming).await? == 0 {
+            let is_between = incoming.is_empty() && self.read.is_empty();
+            return Err(if is_between { WireError::Closed } else { WireError::Truncated });
         }
         Ok(())
     }
@@ -129,7 +162,10 @@ impl Wire {
     /// The system's.
     pub async fn flush(&mut self) -> Result<(), WireError> {
         let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
-        let sent = stream.write_all(&self.write).await;
+        let sent = match &mut self.compressed {
+            None => stream.write_all(&self.write).await.map_err(WireError::from),
+            Some(compressed) => compressed.send(&self.write, stream).await,
+        };
         self.write.clear();
         sent?;
         Ok(stream.flush().await?)
@@ -155,9 +191,34 @@ impl Wire {
         Ok(())
     }
 
+    /// Both sides compress from here on, as the login has agreed. To be called when its OK packet is sent.
+    pub fn start_compression(&mut self, compression: Compression) {
+        self.compressed = Some(Box::new(Compressed::new(compression, self.read.split())));
+    }
+
+    /// Whether the client's packets are in compressed frames.
+    pub fn is_compressed(&self) -> bool {
+        self.compressed.is_some()
+    }
+
+    /// What the client has sent and is here, whatever packets and numbers it is in: for a connection that carries a stream.
+    ///
+    /// # Errors
+    /// What a compressed frame may have; its number counts for nothing here.
+    pub fn streamed(&mut self) -> Result<BytesMut, WireError> {
+        if let Some(compressed) = &mut self.compressed {
+            compressed.accept_number();
+            while compressed.unpack(&mut self.read, self.packet_bytes_max)? {
+                compressed.accept_number();
+            }
+        }
+        Ok(self.read.split())
+    }
+
     /// Gives the memory of a large packet back. Kept small buffers cost less than allocating them again.
     pub fn trim(&mut self) {
-        for buffer in [&mut self.read, &mut self.write] {
+        let below = self.compressed.as_mut().map(|below| [&mut below.incoming, &mut below.outgoing]);
+        for buffer in [&mut self.read, &mut self.write].into_iter().chain(below.into_iter().flatten()) {
             if buffer.is_empty() && buffer.capacity() > IDLE_BUFFER_BYTES_MAX {
                 *buffer = BytesMut::new();
             }
@@ -186,14 +247,20 @@ impl Wire {
     }
 
     /// The stream, the bytes read from it and not yet taken, and the bytes not yet sent, for relaying. `None` after a
-    /// failed TLS handshake, which no admitted client has behind it.
+    /// failed TLS handshake, which no admitted client has behind it. Behind compression these are compressed frames.
     pub fn parts(&mut self) -> Option<(&mut Stream, &mut BytesMut, &mut BytesMut)> {
-        Some((self.stream.as_mut()?, &mut self.read, &mut self.write))
+        let stream = self.stream.as_mut()?;
+        Some(match &mut self.compressed {
+            None => (stream, &mut self.read, &mut self.write),
+            Some(compressed) => (stream, &mut compressed.incoming, &mut compressed.outgoing),
+        })
     }
 
     /// Bytes this connection's buffers hold on to.
     pub fn memory(&self) -> usize {
-        self.read.capacity() + self.write.capacity()
+        let below = self.compressed.as_ref();
+        let below = below.map_or(0, |below| below.incoming.capacity() + below.outgoing.capacity());
+        self.read.capacity() + self.write.capacity() + below
     }
 }
 

@@ -1,6 +1,6 @@
 // Exercises go-sql-driver and prints what it saw, so that a run through Freshet can be compared with a direct one.
 //
-// usage: check HOST PORT USER PASSWORD DATABASE [tls]
+// usage: check HOST PORT USER PASSWORD DATABASE [tls] [compress]
 package main
 
 import (
@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -103,8 +105,11 @@ func freshness(db *sql.DB) {
 func main() {
 	host, port, user, password, database := os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[5]
 	tls := "false"
-	if len(os.Args) > 6 {
+	if slices.Contains(os.Args[6:], "tls") {
 		tls = "skip-verify"
+	}
+	if slices.Contains(os.Args[6:], "compress") {
+		tls += "&compress=true"
 	}
 	root := open(host, port, user, password, "", tls, "")
 	must(root.Exec("DROP DATABASE IF EXISTS " + database))
@@ -124,6 +129,11 @@ func main() {
 		fmt.Println("interpolated", read(plain, "SELECT * FROM item WHERE id > ? ORDER BY id", 3))
 	}
 	freshness(db)
+	// Long enough for the last write to be applied, after which the answer comes from memory.
+	for i := 0; i < 40; i++ {
+		read(db, "SELECT COUNT(*), MAX(s) FROM item")
+		time.Sleep(10 * time.Millisecond)
+	}
 	fmt.Println("many", read(db, "SELECT 1; SELECT id FROM item ORDER BY id LIMIT 3; SELECT 'end'"))
 	tx := must(db.BeginTx(background, nil))
 	must(tx.Exec("DELETE FROM item"))
@@ -138,6 +148,13 @@ func main() {
 	for _, query := range []string{"SELEC 1", "SELECT * FROM nowhere", "INSERT INTO item (id) VALUES (1)"} {
 		fmt.Println(read(db, query))
 	}
+	large := strings.Repeat("0123456789abcdef", 1100000)
+	var back, short string
+	must(0, db.QueryRow("SELECT REPEAT('0123456789abcdef', 1100000), RPAD('', 100000, 'ab')").Scan(&back, &short))
+	fmt.Println("large", len(back), back == large, short)
+	// The command goes over two frames of the protocol, and many compressed ones.
+	must(0, plain.QueryRow("SELECT /* "+large+" */ ?", "small").Scan(&back))
+	fmt.Println("large command", back)
 	_, err := open(host, port, user, "wrong", "", tls, "").Exec("DO 1")
 	fmt.Println("wrong password", failure(err))
 	must(db.Exec("DROP DATABASE " + database))

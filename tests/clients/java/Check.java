@@ -4,7 +4,7 @@ import java.util.*;
 /**
  * Exercises Connector/J and prints what it saw, so that a run through Freshet can be compared with a direct one.
  *
- * usage: java -cp connector.jar Check.java HOST PORT USER PASSWORD DATABASE [tls]
+ * usage: java -cp connector.jar Check.java HOST PORT USER PASSWORD DATABASE [tls] [compress]
  */
 public class Check {
     static String base, user, password;
@@ -75,7 +75,7 @@ public class Check {
         }
     }
 
-    static void exercise(String database, String options) throws SQLException {
+    static void exercise(String database, String options) throws Exception {
         try (Connection root = open("", options)) {
             run(root, "DROP DATABASE IF EXISTS " + database);
             run(root, "CREATE DATABASE " + database + " CHARACTER SET utf8mb4");
@@ -99,6 +99,11 @@ public class Check {
                 say("some", read(other, "SELECT * FROM item WHERE id > ? AND s LIKE ? ORDER BY id", 3, "na%"));
             }
             freshness(db, other);
+            // Long enough for the last write to be applied, after which the answer comes from memory.
+            for (int i = 0; i < 40; i++) {
+                run(db, "SELECT COUNT(*), MAX(s) FROM item");
+                Thread.sleep(10);
+            }
             db.setAutoCommit(false);
             run(db, "DELETE FROM item");
             say("inside", read(db, "SELECT COUNT(*) FROM item"));
@@ -131,9 +136,10 @@ public class Check {
         }
     }
 
-    public static void main(String[] args) throws SQLException {
+    public static void main(String[] args) throws Exception {
+        List<String> how = Arrays.asList(args).subList(5, args.length);
         base = "jdbc:mysql://" + args[0] + ":" + args[1] + "/%s?connectionTimeZone=UTC&allowPublicKeyRetrieval=true&sslMode="
-                + (args.length > 5 ? "REQUIRED" : "DISABLED");
+                + (how.contains("tls") ? "REQUIRED" : "DISABLED") + "&useCompression=" + how.contains("compress");
         user = args[2];
         password = args[3];
         for (String options : List.of("", "&useServerPrepStmts=true&cachePrepStmts=true&useCursorFetch=true&rewriteBatchedStatements=true")) {

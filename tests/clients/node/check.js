@@ -1,11 +1,12 @@
 // Exercises mysql2 and prints what it saw, so that a run through Freshet can be compared with a direct one.
 //
-// usage: node check.js HOST PORT USER PASSWORD DATABASE [tls]
+// usage: node check.js HOST PORT USER PASSWORD DATABASE [tls] [compress]
 'use strict';
 const mysql = require('mysql2/promise');
 
-const [host, port, user, password, database, tls] = process.argv.slice(2);
-const base = { host, port: Number(port), user, password, ssl: tls ? { rejectUnauthorized: false } : undefined };
+const [host, port, user, password, database, ...how] = process.argv.slice(2);
+const ssl = how.includes('tls') ? { rejectUnauthorized: false } : undefined;
+const base = { host, port: Number(port), user, password, ssl, compress: how.includes('compress') };
 const say = (what, value) => console.log(`${what}: ${JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? `${v}n` : v))}`);
 const failure = async (what, promise) => {
   try {
@@ -41,6 +42,11 @@ async function main() {
     const seen = reads.map(([rows]) => Number(rows[0].n));
     if (seen.some((value) => value !== n)) say('STALE', [n, seen]);
   }
+  // Long enough for the last write to be applied, after which the answer comes from memory.
+  for (let i = 0; i < 40; i++) {
+    await db.query('SELECT COUNT(*), MAX(s) FROM item');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
   say('many', (await db.query('SELECT 1 AS a; UPDATE item SET s = "x" WHERE id = 2; SELECT s FROM item WHERE id = 2'))[0]
     .map((r) => (Array.isArray(r) ? r : r.affectedRows)));
   await db.beginTransaction();
@@ -64,6 +70,8 @@ async function main() {
       .on('data', (row) => rows.push([row.x, row.y])).on('end', resolve).on('error', reject);
   });
   say('streamed', rows);
+  const [[large]] = await db.query("SELECT REPEAT('0123456789abcdef', 1100000) AS a, RPAD('', 100000, id) AS b FROM item LIMIT 1");
+  say('large', [large.a.length, large.a === '0123456789abcdef'.repeat(1100000), large.b]);
   await db.query(`DROP DATABASE ${database}`);
   await Promise.all([db.end(), pool.end()]);
   console.log('done');

@@ -2,7 +2,7 @@
 
 use ::bytes::BufMut;
 
-use crate::{Capabilities, Malformed, Put, Reader};
+use crate::{Capabilities, Compression, Malformed, NoSuchLevel, Put, Reader};
 
 /// Filler before MariaDB's extended capabilities.
 const RESERVED: usize = 19;
@@ -118,6 +118,14 @@ impl Login {
         }
         out.extend(self.zstd_level);
         out
+    }
+
+    /// How both sides compress once the login is accepted, if `capabilities` are those agreed on.
+    ///
+    /// # Errors
+    /// If it names a level of zstd that there is not.
+    pub fn compression(&self) -> Result<Option<Compression>, NoSuchLevel> {
+        Compression::agreed(self.capabilities, self.zstd_level)
     }
 
     /// The capabilities, made to agree with the fields.

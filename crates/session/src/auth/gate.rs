@@ -23,15 +23,17 @@ pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client that is one too many may take to read so.
 const REFUSAL_MAX: Duration = Duration::from_secs(1);
 
-/// What we never offer a client, whatever the server does: compression, because the relay reads packets; result sets
-/// without column definitions, because our own questions on the same connection need them; and further factors, because
-/// each needs a packet of its own kind. TLS is offered if we have a certificate, not if the server has.
-const NEVER_OFFERED: Capabilities = Capabilities::COMPRESS
-    .union(Capabilities::ZSTD_COMPRESSION_ALGORITHM)
-    .union(Capabilities::OPTIONAL_RESULTSET_METADATA)
+/// What we never offer a client, whatever the server does: result sets without column definitions, because our own
+/// questions on the same connection need them; and further factors, because each needs a packet of its own kind. TLS is
+/// offered if we have a certificate, not if the server has.
+const NEVER_OFFERED: Capabilities = Capabilities::OPTIONAL_RESULTSET_METADATA
     .union(Capabilities::MULTI_FACTOR_AUTHENTICATION)
     .union(Capabilities::CAPABILITY_EXTENSION)
     .union(Capabilities::SSL);
+
+/// What is agreed on with a client for its side of us only.
+const NEVER_UPSTREAM: Capabilities =
+    NEVER_OFFERED.union(Capabilities::COMPRESS).union(Capabilities::ZSTD_COMPRESSION_ALGORITHM);
 
 /// What a connection to the server always has, whatever the client has: the relay rests on it.
 const ALWAYS_UPSTREAM: Capabilities = Capabilities::PROTOCOL_41
@@ -180,11 +182,11 @@ impl Gate {
     /// # Errors
     /// As [`Connection::dial`].
     pub(super) async fn dial(&self, client: Capabilities, collation: u8) -> Result<Dialled, Error> {
-        let want = client.difference(NEVER_OFFERED).union(ALWAYS_UPSTREAM);
+        let want = client.difference(NEVER_UPSTREAM).union(ALWAYS_UPSTREAM);
         let dialled = Connection::dial(&self.config, want, collation).await?;
         self.remember_greeting(dialled.greeting());
         // The client was greeted for another server than the one that is there now: it has to begin again.
-        if !dialled.capabilities().contains(client.difference(NEVER_OFFERED)) {
+        if !dialled.capabilities().contains(client.difference(NEVER_UPSTREAM)) {
             return Err(Error::Unexpected {
                 question: "the handshake: the server offers less than it did before",
             });

@@ -12,6 +12,10 @@ use super::login::{self, Client};
 use super::{Admitted, Scrambles};
 use crate::wire::Wire;
 
+/// What a client may have without its being offered. mysqlnd does not look whether the server compresses, and both servers
+/// compress for whoever says that it does.
+const UNASKED: Capabilities = Capabilities::COMPRESS;
+
 /// Greets, reads the login, and has it judged.
 pub(super) async fn greet_and_login(wire: &mut Wire, gate: &Gate) -> Result<Admitted, AdmitError> {
     let deadline = Instant::now() + gate.options.login_timeout;
@@ -20,7 +24,8 @@ pub(super) async fn greet_and_login(wire: &mut Wire, gate: &Gate) -> Result<Admi
     wire.put(&greeting.encode());
     let said = timeout_at(deadline, said(wire, gate)).await;
     let mut login = said.unwrap_or(Err(AdmitError::TimedOut))?;
-    login.capabilities = login.capabilities.intersection(greeting.capabilities);
+    login.capabilities = login.capabilities.intersection(greeting.capabilities.union(UNASKED));
+    login.compression().map_err(|_| no_such_level())?;
     if gate.options.require_tls && !wire.is_secure() {
         return Err(insecure());
     }
@@ -72,6 +77,11 @@ fn hello(packet: &Packet) -> Result<ClientHello, AdmitError> {
         return Err(AdmitError::BadHandshake(Malformed { what: "a client from before 4.1" }));
     }
     Ok(hello)
+}
+
+/// What MySQL says; MariaDB does not offer zstd.
+fn no_such_level() -> AdmitError {
+    AdmitError::refused(3923, "HY000", "Invalid zstd compression level for algorithm 'zstd'.")
 }
 
 fn insecure() -> AdmitError {

@@ -1,11 +1,16 @@
 //! COM_BINLOG_DUMP and its kin: from here on the connection carries a stream, which is passed on as bytes.
 
-use tokio::io::AsyncWriteExt as _;
+use freshet_upstream::Connection;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tracing::debug;
 
 use super::unavailable;
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
+use crate::wire::Wire;
+
+/// What one read of a stream that is to be compressed asks for, in bytes.
+const READ_BYTES: usize = 32 * 1024;
 
 pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
@@ -14,6 +19,11 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
     session.wire.flush().await?;
     session.send(packet).await?;
     let Some(upstream) = &mut session.admitted.upstream else { return Ok(Flow::Close) };
+    if session.wire.is_compressed() {
+        let ended = stream(&mut session.wire, upstream).await;
+        debug!(?ended, "a replica's compressed stream ended");
+        return Ok(Flow::Close);
+    }
     let (server, from_server) = upstream.parts();
     let Some((client, from_client, _)) = session.wire.parts() else { return Ok(Flow::Close) };
     let both = async {
@@ -26,4 +36,26 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
         Err(error) => debug!(%error, "a replica's stream broke"),
     }
     Ok(Flow::Close)
+}
+
+/// Passes both directions on through the client's compression, until one side ends.
+async fn stream(wire: &mut Wire, upstream: &mut Connection) -> Result<(), Lost> {
+    let (server, from_server) = upstream.parts();
+    loop {
+        wire.put_frames(from_server, 0);
+        from_server.clear();
+        wire.flush().await?;
+        let from_client = wire.streamed()?;
+        server.write_all(&from_client).await.map_err(Lost::Upstream)?;
+        server.flush().await.map_err(Lost::Upstream)?;
+        from_server.reserve(READ_BYTES);
+        tokio::select! {
+            read = server.read_buf(from_server) => {
+                if read.map_err(Lost::Upstream)? == 0 {
+                    return Ok(());
+                }
+            }
+            filled = wire.fill() => filled?,
+        }
+    }
 }

@@ -24,6 +24,9 @@ pub enum WireError {
         /// What is allowed.
         max: usize,
     },
+    /// What a compressed frame holds cannot be unpacked.
+    #[error("a compressed frame cannot be unpacked")]
+    NotUnpacked,
     /// A packet's content cannot be read.
     #[error(transparent)]
     Malformed(#[from] Malformed),
@@ -40,6 +43,9 @@ impl WireError {
             Self::OutOfOrder => Some(ErrPacket::new(1156, "08S01", "Got packets out of order")),
             Self::TooLarge { .. } => {
                 Some(ErrPacket::new(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes"))
+            }
+            Self::NotUnpacked => {
+                Some(ErrPacket::new(1157, "08S01", "Couldn't uncompress communication packet"))
             }
             Self::Malformed(_) => Some(ErrPacket::new(1835, "HY000", "Malformed communication packet.")),
         }
