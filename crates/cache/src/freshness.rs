@@ -53,6 +53,28 @@
 //!   they are stamped only when they are. So the bound holds once `applied` has passed whatever the snapshot
 //!   saw, for instance the answer of a probe that was asked after the result was complete.
 //!
+//! # Changes that the stream does not tell of
+//!
+//! Some changes are in no binlog: what a session writes with `sql_log_bin` off, a global variable that every statement reads as it
+//! is, rights that are loaded anew. Whoever learns that one is in effect stamps what it concerns at `A = max(visible, applied) + 1`,
+//! read after that ([`Freshness::stamp_unlogged`]). Take an entry that depends on it, with `valid_from = V`.
+//!
+//! 1. `V < A`: the stamp removes it, for good.
+//! 2. `V >= A`: `applied` was `>= A` when `V` was read and `< A` when `A` was chosen. `applied` never goes back, so `V` was read
+//!    later, its statement was sent later still, and the change was in effect by then: the content has it.
+//!
+//! So the stamp is right as it stands. But no fill is valid from `A` before the next transaction is applied, and on an idle server
+//! that may be long. So the follower publishes `A` itself, as soon as it is true:
+//!
+//! * `applied >= A` says that every transaction up to `A` has set its stamps. The follower makes room for `A` behind the last event:
+//!   all events to come get later positions. It does so between two transactions only, since the stamps of one that is half
+//!   applied lie below `A` and its commit does not; and only while no position beyond the last event is given out. If one is, a
+//!   transaction is there that will take `applied` past `A`.
+//! * `visible >= A` says that snapshots from now on contain every transaction up to `A`. That is so as soon as they contain all up
+//!   to the last event, for `A` itself is no transaction.
+//!
+//! Many changes may share one `A`: each was in effect before `A` was chosen for it, and case 2 holds for each.
+//!
 //! # What it does not cover
 //!
 //! Someone who goes around us redefines a view; a fill under way resolves its dependencies by the old definition, and its
@@ -206,6 +228,8 @@ pub struct Freshness {
     raised: Raised,
     applied: Published,
     visible: Published,
+    /// The last stamp of a change that is in no binlog.
+    unlogged: Published,
     lives_until_ms: Published,
 }
 
@@ -249,6 +273,7 @@ impl Freshness {
             raised: Raised::default(),
             applied: Published::default(),
             visible: Published::default(),
+            unlogged: Published::default(),
             lives_until_ms: Published::default(),
         }
     }
@@ -301,6 +326,20 @@ impl Freshness {
             Some(Ok(())) => {}
             Some(Err(Widen)) => self.cells.raise_stamp(Dep::EVERYTHING, at),
         }
+    }
+
+    /// Says that something has changed these that is in no binlog. To be called when the change is known to be in effect, and
+    /// before anyone who waits for it is told so. The follower publishes [`Self::unlogged`] then.
+    pub fn stamp_unlogged(&self, deps: &[Dep]) {
+        let at = Position::new(self.visible().max(self.applied()).get().saturating_add(1));
+        deps.iter().for_each(|dep| self.stamp(*dep, at));
+        self.unlogged.raise(at);
+    }
+
+    /// What `applied` and `visible` have to reach, so that what [`Self::stamp_unlogged`] has stamped can be stored again.
+    #[must_use]
+    pub fn unlogged(&self) -> Position {
+        Position::new(self.unlogged.load())
     }
 
     /// Says that every transaction up to `at` has set its stamps. Never goes back.

@@ -6,7 +6,7 @@ mod reach;
 
 use std::sync::Arc;
 
-use freshet_cache::{Dep, Fence, Freshness, Position};
+use freshet_cache::{Dep, Fence, Freshness};
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, TransactionEffect, Writes};
 use freshet_upstream::settle::Outcome;
@@ -247,20 +247,6 @@ fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavo
         [gtid] if one_transaction => gtid::parse(gtid, flavor)
             .map_or(Outcome::CommittedSomewhere, |gtid| Outcome::Committed(vec![gtid])),
         _ => Outcome::CommittedSomewhere,
-    }
-}
-
-/// For a session that keeps its writes out of the binlog: no event will tell of them, so what they reach is stamped
-/// here, above every position that an answer may already rest on.
-///
-/// No transaction ends at that position, which lies within the event that comes next, and nothing gives it out: what is
-/// stamped is stored again after the next commit that is logged. To give it out would move on by one with each unlogged
-/// write, and at last past real transactions.
-pub(crate) fn stamp_unlogged(deps: &[Dep], freshness: &Freshness) {
-    let (visible, applied) = (freshness.visible(), freshness.applied());
-    let at = Position::new(visible.max(applied).get().saturating_add(1));
-    for dep in deps {
-        freshness.stamp(*dep, at);
     }
 }
 

@@ -122,6 +122,27 @@ impl<D: Definitions> Applier<D> {
         &self.timeline
     }
 
+    /// The same, to locate on it what the server reports.
+    pub const fn timeline_mut(&mut self) -> &mut Timeline {
+        &mut self.timeline
+    }
+
+    /// Publishes as applied what was stamped for changes that are in no binlog, where the stream does not come past it by
+    /// itself: makes a step ([`crate::timeline`]). Not within a transaction, whose stamps would lie below what is published.
+    ///
+    /// # Errors
+    /// When the stream cannot go on.
+    pub fn step(&mut self) -> Result<Option<Position>, Broken> {
+        let is_due = |freshness: &Freshness| freshness.applied() < freshness.unlogged();
+        let mut reached = None;
+        while self.group.is_outside() && is_due(&self.freshness) {
+            let Some(at) = self.timeline.step()? else { break };
+            self.publish(at);
+            reached = Some(at);
+        }
+        Ok(reached)
+    }
+
     /// Takes the next event.
     ///
     /// # Errors

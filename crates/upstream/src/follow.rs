@@ -19,6 +19,7 @@ mod globals;
 mod open;
 mod prober;
 pub(crate) mod proven;
+mod rights;
 mod semisync;
 mod stream;
 pub(crate) mod thread;

@@ -59,6 +59,21 @@ impl Visible {
         }
     }
 
+    /// The stream has made a step to `at`, `visible` being what is. What that proves visible: as much as was received up to
+    /// there, for the step itself is no transaction.
+    pub(crate) fn stepped(&mut self, at: Position, visible: Position) -> Option<Position> {
+        let is_behind = self.is_behind(visible);
+        match self {
+            Self::Gtids(queue) if is_behind => queue.stepped(at),
+            Self::Quarantine(queue) if is_behind => {
+                queue.back_mut().into_iter().for_each(|(_, last)| *last = at)
+            }
+            Self::Snapshot(newest) => *newest = at,
+            Self::Gtids(_) | Self::Quarantine(_) => {}
+        }
+        (!is_behind).then_some(at)
+    }
+
     /// What to ask the server; `None` if time tells.
     pub(crate) const fn question(&self) -> Option<&'static str> {
         match self {
@@ -81,7 +96,11 @@ impl Visible {
     ///
     /// # Errors
     /// When the answer is not of the form expected.
-    pub(crate) fn learn(&mut self, answer: &Answer, timeline: &Timeline) -> Result<Option<Position>, Error> {
+    pub(crate) fn learn(
+        &mut self,
+        answer: &Answer,
+        timeline: &mut Timeline,
+    ) -> Result<Option<Position>, Error> {
         match self {
             Self::Gtids(queue) => queue.found(answer),
             Self::Snapshot(_) => snapshot(answer, timeline),
@@ -136,6 +155,15 @@ impl GtidQueue {
         *end = at;
     }
 
+    /// The last received is visible as far as the step.
+    fn stepped(&mut self, at: Position) {
+        let last = match &mut self.together {
+            Some((_, end)) => Some(end),
+            None => self.single.back_mut().map(|(_, end)| end),
+        };
+        last.into_iter().for_each(|end| *end = at);
+    }
+
     /// A position is visible when all transactions up to it are: commits may take effect in another order.
     fn found(&mut self, answer: &Answer) -> Result<Option<Position>, Error> {
         let text = answer.first().and_then(|row| row.first()).and_then(Option::as_deref);
@@ -159,7 +187,7 @@ impl GtidQueue {
 }
 
 /// The file and the offset are two rows of name and value.
-fn snapshot(answer: &Answer, timeline: &Timeline) -> Result<Option<Position>, Error> {
+fn snapshot(answer: &Answer, timeline: &mut Timeline) -> Result<Option<Position>, Error> {
     let coordinate =
         snapshot_coordinate(answer).ok_or(Error::Unexpected { question: "binlog_snapshot_position" })?;
     timeline

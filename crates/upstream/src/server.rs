@@ -11,6 +11,7 @@ use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
 use crate::connection::{Connection, Rows};
 use crate::error::Error;
 
+pub use globals::Concerns;
 pub use privileges::Privileges;
 pub use variables::Variables;
 pub use version::Version;
@@ -170,10 +171,9 @@ impl ServerInfo {
         !kind.eq_ignore_ascii_case("OFF") && kind != "0" && size != "0"
     }
 
-    /// The question whose answer changes when a global variable changes that new sessions take
-    /// their result-affecting settings from, or that affects results by itself. One row.
-    pub fn globals_question(&self) -> String {
-        globals::question(&self.variables)
+    /// The global variables that are looked at now and then, in the order of their names, and what a change of each concerns.
+    pub fn watched_globals(&self) -> Vec<(String, Concerns)> {
+        globals::watched(&self.variables)
     }
 }
 

@@ -5,6 +5,17 @@
 //! everything given out before, so that positions of two streams (two servers even) are never mixed up: all of the
 //! older ones are smaller. With 36 bits a file may have 64 GiB (the server starts a new one at 1 GiB, only a
 //! single transaction can make one longer) and 28 bits are left for files and restarts, of which one stream uses 15.
+//!
+//! # Steps
+//!
+//! A change that is in no binlog needs a position too ([`freshet_cache::freshness`]), and on an idle server no event brings the next
+//! one. So the stream can make a *step*: a position of our own between the last event and the next. Each step adds one to the
+//! positions of everything behind it. What was given out must keep its order, so a step is refused while a coordinate beyond the
+//! present one is given out. It is not needed then, for the stream comes to that coordinate by itself.
+//!
+//! A coordinate before the last step is located without any step, hence too early by the number of steps before it. Whoever
+//! locates one asks how far a snapshot sees, where less is safe, or where the binlog ended, where everything up to the present
+//! coordinate is applied and any position up to it says the same.
 
 use freshet_cache::Position;
 
@@ -19,7 +30,11 @@ const FILE_SPAN: u64 = 1 << OFFSET_BITS;
 
 /// Files that one stream may pass before it is started anew: 32 TiB of binlog at the server's default of 1 GiB a file. The
 /// cache tells the positions of single rows in 51 bits from the start of the stream; 15 are left for files.
-const FILES_MAX: u64 = (1 << 15) - 1;
+const FILES_MAX: u64 = (1 << 15) - 2;
+
+/// Steps that one stream may make before it is started anew: one file's span, which [`FILES_MAX`] leaves free. A thousand a
+/// second are two years.
+const STEPS_MAX: u64 = FILE_SPAN - 1;
 
 /// Why a coordinate has no place on this timeline. The stream cannot go on: it is started anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +58,9 @@ pub enum OffTimeline {
         /// The offset in it, bytes.
         offset: u64,
     },
+    /// As many positions of our own as there is room for were put between those of the binlog.
+    #[error("too many changes outside of the binlog")]
+    TooManySteps,
 }
 
 /// One stream's mapping of binlog coordinates to positions, and the coordinate that the stream has reached.
@@ -52,6 +70,11 @@ pub struct Timeline {
     first_file: Option<u64>,
     file: u64,
     offset: u64,
+    steps: u64,
+    /// Where the last step was made, steps aside. Meaningless before the first.
+    stepped_at: u64,
+    /// The greatest position that was given out for a coordinate.
+    located: Position,
 }
 
 impl Timeline {
@@ -59,7 +82,8 @@ impl Timeline {
     #[must_use]
     pub fn after(highest: Position) -> Self {
         let base = (highest.get() >> OFFSET_BITS).saturating_add(1).saturating_mul(FILE_SPAN);
-        Self { base, first_file: None, file: 0, offset: 0 }
+        let located = Position::ZERO;
+        Self { base, first_file: None, file: 0, offset: 0, steps: 0, stepped_at: 0, located }
     }
 
     /// The least position of this timeline: before every event that the stream can bring.
@@ -71,7 +95,24 @@ impl Timeline {
     /// The position that the stream has reached.
     #[must_use]
     pub fn here(&self) -> Position {
-        Position::new(self.base + self.span_of(self.file) + self.offset)
+        Position::new(self.unstepped(self.file, self.offset) + self.steps)
+    }
+
+    /// Makes a step: from now on the stream is one position further, where no event is. `None` if a coordinate beyond the
+    /// present one was located, which the stream has to reach first.
+    ///
+    /// # Errors
+    /// When there were too many steps.
+    pub fn step(&mut self) -> Result<Option<Position>, OffTimeline> {
+        if self.located > self.here() {
+            return Ok(None);
+        }
+        if self.steps >= STEPS_MAX {
+            return Err(OffTimeline::TooManySteps);
+        }
+        self.steps += 1;
+        self.stepped_at = self.unstepped(self.file, self.offset);
+        Ok(Some(self.here()))
     }
 
     /// The offset in the present file, bytes.
@@ -117,11 +158,15 @@ impl Timeline {
     ///
     /// # Errors
     /// When the coordinate has no place on any timeline.
-    pub fn locate(&self, file: &[u8], offset: u64) -> Result<Option<Position>, OffTimeline> {
+    pub fn locate(&mut self, file: &[u8], offset: u64) -> Result<Option<Position>, OffTimeline> {
         let number = file_number(file)?;
         let Some(first) = self.first_file.filter(|first| *first <= number) else { return Ok(None) };
         in_range(number - first, number, offset)?;
-        Ok(Some(Position::new(self.base + self.span_of(number) + offset)))
+        let unstepped = self.unstepped(number, offset);
+        let steps = if unstepped < self.stepped_at { 0 } else { self.steps };
+        let position = Position::new(unstepped + steps);
+        self.located = self.located.max(position);
+        Ok(Some(position))
     }
 
     /// One event has little more than 1 GiB at the most (`max_allowed_packet`), so that low bits that fall by more than
@@ -136,8 +181,9 @@ impl Timeline {
         Ok(offset)
     }
 
-    fn span_of(&self, file: u64) -> u64 {
-        file.saturating_sub(self.first_file.unwrap_or(file)) * FILE_SPAN
+    /// The position of a coordinate of this timeline, steps aside.
+    fn unstepped(&self, file: u64, offset: u64) -> u64 {
+        self.base + file.saturating_sub(self.first_file.unwrap_or(file)) * FILE_SPAN + offset
     }
 }
 

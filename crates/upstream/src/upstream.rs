@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use freshet_cache::{Fence, Freshness};
+use freshet_cache::{Dep, Fence, Freshness};
 use freshet_sql::RoutineKind;
 use tokio::sync::{mpsc, oneshot};
 
@@ -106,6 +106,12 @@ impl Upstream {
     /// no longer make a stored result stale.
     pub fn settle(&self, fence: Fence, outcome: Outcome) {
         self.shared.settle(fence, outcome);
+    }
+
+    /// Says that something has changed these that is in no binlog, and is in effect: results that rest on it are never served
+    /// again, and new ones can be stored within milliseconds. To be called before the fences of the change are handed over.
+    pub fn changed_unlogged(&self, deps: &[Dep]) {
+        self.shared.changed_unlogged(deps);
     }
 
     /// Changes whenever any definition may have changed.

@@ -17,4 +17,5 @@ mod stored_code;
 mod storm;
 mod transactions;
 mod unlogged;
+mod unlogged_rights;
 mod workload;

@@ -218,3 +218,28 @@ fn no_reader_misses_the_last_stamp_of_a_row() {
         done.store(true, Ordering::Relaxed);
     });
 }
+
+#[test]
+fn unlogged_writes_are_stamped_above_all_that_answers_may_rest_on() {
+    let freshness = Freshness::new();
+    freshness.publish_applied(Position::new(10));
+    freshness.publish_visible(Position::new(12));
+    let before = freshness.valid_from();
+    let dep = freshness.table("d", "t").definition;
+    freshness.stamp_unlogged(&[dep]);
+    assert_eq!(freshness.stamp_of(dep), Position::new(13));
+    assert!(freshness.is_dead(&[dep], before) && freshness.is_dead(&[dep], Position::new(12)));
+}
+
+#[test]
+fn unlogged_writes_never_move_past_a_transaction_that_is_still_to_come() {
+    let freshness = Freshness::new();
+    freshness.publish_applied(Position::new(10));
+    freshness.publish_visible(Position::new(10));
+    let dep = freshness.table("d", "t").definition;
+    for _ in 0..1000 {
+        freshness.stamp_unlogged(&[dep]);
+    }
+    assert_eq!((freshness.applied(), freshness.visible()), (Position::new(10), Position::new(10)));
+    assert_eq!((freshness.stamp_of(dep), freshness.unlogged()), (Position::new(11), Position::new(11)));
+}

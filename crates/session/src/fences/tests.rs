@@ -43,31 +43,6 @@ fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
 }
 
 #[test]
-fn unlogged_writes_are_stamped_above_all_that_answers_may_rest_on() {
-    let freshness = Freshness::new();
-    freshness.publish_applied(Position::new(10));
-    freshness.publish_visible(Position::new(12));
-    let before = freshness.valid_from();
-    let dep = freshness.table("d", "t").definition;
-    stamp_unlogged(&[dep], &freshness);
-    assert_eq!(freshness.stamp_of(dep), Position::new(13));
-    assert!(freshness.is_dead(&[dep], before) && freshness.is_dead(&[dep], Position::new(12)));
-}
-
-#[test]
-fn unlogged_writes_never_move_past_a_transaction_that_is_still_to_come() {
-    let freshness = Freshness::new();
-    freshness.publish_applied(Position::new(10));
-    freshness.publish_visible(Position::new(10));
-    let dep = freshness.table("d", "t").definition;
-    for _ in 0..1000 {
-        stamp_unlogged(&[dep], &freshness);
-    }
-    assert_eq!((freshness.applied(), freshness.visible()), (Position::new(10), Position::new(10)));
-    assert_eq!(freshness.stamp_of(dep), Position::new(11));
-}
-
-#[test]
 fn an_error_leaves_the_transaction_with_what_it_wrote() {
     let mut pending = Pending { deps: vec![Dep::EVERYTHING], ..Pending::default() };
     let failed = Relayed { error: Some(1062), ..Relayed::default() };

@@ -248,7 +248,8 @@ impl Session {
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         let shared = &self.shared;
         if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
-            fences::stamp_unlogged(&in_flight.deps(), shared.freshness());
+            // No event will tell of it.
+            shared.upstream.changed_unlogged(&in_flight.deps());
         }
         let flavor = self.flavor();
         fences::settle(&mut self.state.pending, in_flight, effects, relayed, flavor);

@@ -1,14 +1,16 @@
-//! The control connection: questions of sessions, definitions, and global variables.
+//! The control connection: questions of sessions, definitions, and what no binlog tells of: global variables and rights.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use freshet_cache::Position;
+use freshet_cache::{Dep, Position};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
+use super::clock::now_ms;
 use super::globals::Globals;
 use super::open::ask_end;
+use super::rights::Rights;
 use super::shared::{Ask, Shared};
 use super::stream::{Generation, Over};
 use super::usable::usable;
@@ -19,8 +21,11 @@ use crate::connection::{Connection, within};
 use crate::error::Error;
 use crate::server::ServerInfo;
 
-/// The time between two looks at the global variables.
-const GLOBALS_EVERY: Duration = Duration::from_secs(1);
+/// The time between two looks at the global variables and at rights.
+const AROUND_EVERY: Duration = Duration::from_secs(1);
+
+/// The least time between two such looks, where a session needs what is proven to be more recent.
+const AROUND_EVERY_MIN: Duration = Duration::from_millis(5);
 
 /// The time after which it is looked again whether a change of definitions is visible, which takes it a millisecond or two.
 const VISIBLE_EVERY: Duration = Duration::from_millis(2);
@@ -48,6 +53,7 @@ pub(crate) struct Control<'a> {
     pub(crate) connection: &'a mut Connection,
     pub(crate) asks: &'a mut mpsc::Receiver<Ask>,
     pub(crate) globals: &'a mut Globals,
+    pub(crate) rights: &'a mut Rights,
 }
 
 impl Control<'_> {
@@ -59,8 +65,7 @@ impl Control<'_> {
         generation: Option<&Generation>,
         until: Option<Instant>,
     ) -> Result<(), Over> {
-        let mut globals = interval_at(Instant::now() + GLOBALS_EVERY, GLOBALS_EVERY);
-        globals.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looked_at = Instant::now();
         loop {
             if let Some(generation) = generation {
                 self.read_foreign_keys(generation).await?;
@@ -72,7 +77,10 @@ impl Control<'_> {
                 ask = self.asks.recv() => self.serve(ask.ok_or(Over::Stopped)?, generation).await?,
                 () = self.shared.definitions.notified() => {}
                 () = sleep(pause), if wants_foreign_keys => {}
-                _ = globals.tick() => self.look_at_globals().await?,
+                () = around_is_due(self.shared, looked_at) => {
+                    self.look_around().await?;
+                    looked_at = Instant::now();
+                }
                 () = at(until), if until.is_some() => return Ok(()),
             }
         }
@@ -153,18 +161,38 @@ impl Control<'_> {
         Ok(())
     }
 
-    async fn look_at_globals(&mut self) -> Result<(), Over> {
-        let looking = self.globals.look(self.connection);
-        if !within(QUESTION_LIMIT, "reading global variables", looking).await? {
-            return Ok(());
+    /// Looks for changes that no binlog tells of.
+    async fn look_around(&mut self) -> Result<(), Over> {
+        let asked_ms = now_ms();
+        let accounts = self.shared.accounts_epoch();
+        let looking = self.rights.look(self.connection, accounts);
+        if within(QUESTION_LIMIT, "reading rights", looking).await? {
+            debug!("rights have changed outside of the binlog");
+            self.shared.changed_unlogged(&[Dep::EVERYTHING]);
+            self.shared.accounts_changed();
         }
-        self.shared.globals_changed();
-        // Some of them decide how the server is followed: it is looked at from the start.
+        let looking = self.globals.look(self.connection);
+        let changed = within(QUESTION_LIMIT, "reading global variables", looking).await?;
+        self.shared.globals_changed(changed);
+        self.shared.proven.looked_around(asked_ms);
+        if changed.is_some() { self.look_at_server().await } else { Ok(()) }
+    }
+
+    /// Some global variables decide how the server is followed: it is looked at from the start.
+    async fn look_at_server(&mut self) -> Result<(), Over> {
         let reading = ServerInfo::read(self.connection);
         let server = Arc::new(within(QUESTION_LIMIT, "reading what the server is", reading).await?);
         let is_same = server.has_gtids() == self.server.has_gtids() && usable(&server).is_ok();
         self.shared.set_server(server);
         if is_same { Ok(()) } else { Err(Over::Changed("the server's settings have changed")) }
+    }
+}
+
+/// Until it is time to look around, or somebody asks for it.
+async fn around_is_due(shared: &Shared, looked_at: Instant) {
+    tokio::select! {
+        () = sleep_until(looked_at + AROUND_EVERY) => {}
+        () = shared.around.notified() => sleep_until(looked_at + AROUND_EVERY_MIN).await,
     }
 }
 

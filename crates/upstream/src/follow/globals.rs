@@ -1,29 +1,53 @@
-//! Global variables that can change results without a word in the binlog, as they were last looked at.
+//! Global variables as they were last looked at: they change results, rights and logins without a word in the binlog.
 
 use crate::connection::{Connection, Rows};
 use crate::error::Error;
-use crate::server::ServerInfo;
+use crate::server::{Concerns, ServerInfo};
 
-/// The values, and the question that they answer. Equal if nothing has changed.
+/// One row of values, in the order of the variables.
+type Values = Vec<Vec<Option<Vec<u8>>>>;
+
+/// The variables that are looked at, and their values. Equal if nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Globals {
-    question: String,
-    values: Vec<Vec<Option<Vec<u8>>>>,
+    variables: Vec<(String, Concerns)>,
+    values: Values,
 }
 
 impl Globals {
     /// Reads them.
     pub(crate) async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
-        let question = server.globals_question();
-        let Rows { rows: values, .. } = connection.query(&question).await?;
-        Ok(Self { question, values })
+        let mut variables = server.watched_globals();
+        let values = match values(connection, &variables).await {
+            // One that we have never heard of, and may not read.
+            Err(Error::Server(_)) => {
+                variables.retain(|(_, concerns)| *concerns != Concerns::Unknown);
+                values(connection, &variables).await?
+            }
+            values => values?,
+        };
+        Ok(Self { variables, values })
     }
 
-    /// Reads them again. True if any has changed.
-    pub(crate) async fn look(&mut self, connection: &mut Connection) -> Result<bool, Error> {
-        let Rows { rows: values, .. } = connection.query(&self.question).await?;
-        let changed = values != self.values;
-        self.values = values;
-        Ok(changed)
+    /// Reads them again. What those that have changed concern, if any has: the most of it.
+    pub(crate) async fn look(&mut self, connection: &mut Connection) -> Result<Option<Concerns>, Error> {
+        let values = values(connection, &self.variables).await?;
+        let before = std::mem::replace(&mut self.values, values);
+        if before == self.values {
+            return Ok(None);
+        }
+        let of = |values: &Values| values.first().cloned().unwrap_or_default();
+        let (before, now) = (of(&before), of(&self.values));
+        let is_harmless = |at: usize, concerns| concerns == Concerns::Logins || before.get(at) == now.get(at);
+        let mut each = self.variables.iter().enumerate();
+        let all_harmless =
+            before.len() == now.len() && each.all(|(at, (_, concerns))| is_harmless(at, *concerns));
+        Ok(Some(if all_harmless { Concerns::Logins } else { Concerns::Results }))
     }
+}
+
+async fn values(connection: &mut Connection, variables: &[(String, Concerns)]) -> Result<Values, Error> {
+    let names: Vec<String> = variables.iter().map(|(name, _)| format!("@@global.{name}")).collect();
+    let Rows { rows, .. } = connection.query(&format!("SELECT {}", names.join(", "))).await?;
+    Ok(rows)
 }

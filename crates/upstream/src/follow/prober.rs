@@ -76,6 +76,7 @@ impl<'a> Prober<'a> {
     pub(crate) async fn run(mut self) -> Result<(), Over> {
         loop {
             self.let_out_of_quarantine();
+            self.generation.step()?;
             self.probe_if_due().await?;
             self.ask_end_if_wanted().await?;
             self.list_if_due().await?;
@@ -122,8 +123,8 @@ impl<'a> Prober<'a> {
         self.probed_at = Instant::now();
         self.answered_at = self.probed_at;
         let learned = {
-            let applier = self.generation.applier.borrow();
-            self.generation.visible.borrow_mut().learn(&answer.rows, applier.timeline())?
+            let mut applier = self.generation.applier.borrow_mut();
+            self.generation.visible.borrow_mut().learn(&answer.rows, applier.timeline_mut())?
         };
         let is_news = learned.is_some_and(|visible| visible > shared.freshness.visible());
         if let Some(visible) = learned {

@@ -41,6 +41,8 @@ pub enum Semisync {
 /// Shared with the sessions.
 pub(crate) struct Proven {
     current_to_ms: AtomicU64,
+    /// When it was last asked what no binlog tells of.
+    looked_around_ms: AtomicU64,
     /// A session needs `current_to_ms` to be newer than it is.
     asked: AtomicBool,
     wanted: AtomicBool,
@@ -52,6 +54,7 @@ impl Proven {
     pub(crate) fn new(wants_semisync: bool) -> Self {
         let proven = Self {
             current_to_ms: AtomicU64::new(0),
+            looked_around_ms: AtomicU64::new(0),
             asked: AtomicBool::new(false),
             wanted: AtomicBool::new(wants_semisync),
             waits_until_ms: AtomicU64::new(0),
@@ -61,9 +64,15 @@ impl Proven {
         proven
     }
 
-    /// Everything that was committed up to this moment is applied. Release and Acquire: who sees it sees the stamps.
+    /// Everything that was committed up to this moment is applied, and whatever had changed without the binlog is stamped. Release
+    /// and Acquire: who sees it sees the stamps.
     pub(crate) fn current_to_ms(&self) -> u64 {
-        self.current_to_ms.load(Ordering::Acquire)
+        self.current_to_ms.load(Ordering::Acquire).min(self.looked_around_ms.load(Ordering::Acquire))
+    }
+
+    /// What no binlog tells of was asked for at this moment, and stamped where it had changed.
+    pub(crate) fn looked_around(&self, asked_ms: u64) {
+        self.looked_around_ms.fetch_max(asked_ms, Ordering::Release);
     }
 
     /// True if this is the first that asks since the last answer.

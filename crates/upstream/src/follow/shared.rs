@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
 use crate::rows::Watches;
-use crate::server::ServerInfo;
+use crate::server::{Concerns, ServerInfo};
 use crate::settle::{Outcome, Registry};
 
 /// A session's question to the control connection, and where the answer goes.
@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     probe_asked: AtomicBool,
     /// Wakes the prober.
     pub(crate) prober: Notify,
+    /// Wakes the control loop: what no binlog tells of has to be asked for.
+    pub(crate) around: Notify,
     /// Wakes the control loop: the foreign keys have to be read again.
     pub(crate) definitions: Notify,
     state: Mutex<State>,
@@ -92,6 +94,7 @@ impl Shared {
             globals_epoch: AtomicU64::new(0),
             probe_asked: AtomicBool::new(false),
             prober: Notify::new(),
+            around: Notify::new(),
             definitions: Notify::new(),
             state: Mutex::new(State {
                 state: FollowState::Connecting { why: String::new() },
@@ -112,11 +115,21 @@ impl Shared {
         self.accounts_epoch.load(Ordering::Acquire)
     }
 
+    pub(crate) fn accounts_changed(&self) {
+        self.accounts_epoch.fetch_add(1, Ordering::Release);
+    }
+
     pub(crate) fn globals_epoch(&self) -> u64 {
         self.globals_epoch.load(Ordering::Acquire)
     }
 
-    pub(crate) fn globals_changed(&self) {
+    /// Takes over what those global variables concern that were seen to have changed.
+    pub(crate) fn globals_changed(&self, concerns: Option<Concerns>) {
+        match concerns {
+            None => return,
+            Some(Concerns::Logins) => {}
+            Some(Concerns::Results | Concerns::Unknown) => self.changed_unlogged(&[Dep::EVERYTHING]),
+        }
         self.globals_epoch.fetch_add(1, Ordering::Release);
     }
 
@@ -136,6 +149,7 @@ impl Shared {
     pub(crate) fn ask_current(&self) {
         if self.proven.ask() {
             self.prober.notify_one();
+            self.around.notify_one();
         }
     }
 
@@ -144,6 +158,12 @@ impl Shared {
             self.proven.want_semisync(wanted);
             self.prober.notify_one();
         }
+    }
+
+    /// See [`Freshness::stamp_unlogged`]; the prober's turn is where the stream makes its step.
+    pub(crate) fn changed_unlogged(&self, deps: &[Dep]) {
+        self.freshness.stamp_unlogged(deps);
+        self.prober.notify_one();
     }
 
     pub(crate) fn settle(&self, fence: Fence, outcome: Outcome) {
@@ -160,7 +180,7 @@ impl Shared {
     pub(crate) fn forget_definitions(&self) {
         self.catalog.changed(Changed::Everything);
         self.watches.changed(Changed::Everything);
-        self.accounts_epoch.fetch_add(1, Ordering::Release);
+        self.accounts_changed();
     }
 
     pub(crate) fn set_state(&self, state: FollowState) {
@@ -217,6 +237,6 @@ impl Definitions for Arc<Shared> {
     }
 
     fn accounts_changed(&self) {
-        self.accounts_epoch.fetch_add(1, Ordering::Release);
+        Shared::accounts_changed(self);
     }
 }

@@ -136,6 +136,16 @@ impl Generation {
         }
     }
 
+    /// Publishes what was stamped for changes that are in no binlog, if the stream does not come past it by itself.
+    pub(crate) fn step(&self) -> Result<(), Over> {
+        let shared = &self.shared;
+        let Some(at) = self.applier.borrow_mut().step()? else { return Ok(()) };
+        shared.settling.applied(None, at);
+        let visible = self.visible.borrow_mut().stepped(at, shared.freshness.visible());
+        visible.into_iter().for_each(|at| shared.freshness.publish_visible(at));
+        Ok(())
+    }
+
     /// What is behind `visible`, if anything.
     pub(crate) fn is_behind(&self) -> bool {
         self.visible.borrow().is_behind(self.shared.freshness.visible())
@@ -143,7 +153,7 @@ impl Generation {
 
     /// The position of a coordinate that the server reported.
     pub(crate) fn locate(&self, file: &[u8], offset: u64) -> Result<Option<Position>, Over> {
-        let located = self.applier.borrow().timeline().locate(file, offset);
+        let located = self.applier.borrow_mut().timeline_mut().locate(file, offset);
         Ok(located.map_err(Broken::from)?)
     }
 }

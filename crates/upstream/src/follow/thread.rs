@@ -15,6 +15,7 @@ use super::clock::now_ms;
 use super::globals::Globals;
 use super::open::{Identity, Joining, Opened, open};
 use super::prober::Prober;
+use super::rights::Rights;
 use super::semisync::Joined;
 use super::shared::{Ask, Counters, Shared};
 use super::status::FollowState;
@@ -24,7 +25,7 @@ use crate::applier::Applier;
 use crate::connection::{Connection, within};
 use crate::control::connect;
 use crate::error::Error;
-use crate::server::ServerInfo;
+use crate::server::{Concerns, ServerInfo};
 use crate::timeline::Timeline;
 
 /// The pause before a failed connection is made again: it doubles from the least to the greatest.
@@ -59,6 +60,7 @@ struct Reached {
     prober: Connection,
     server: Arc<ServerInfo>,
     globals: Globals,
+    rights: Rights,
     /// The server was started at this moment or later, in milliseconds of our clock.
     started_ms: u64,
 }
@@ -140,7 +142,8 @@ impl Follower {
         self.thread_id = reached.control.thread_id().max(reached.prober.thread_id());
         self.shared.set_server(Arc::clone(&reached.server));
         if self.globals.as_ref().is_some_and(|before| *before != reached.globals) {
-            self.shared.globals_changed();
+            // Everything was stamped when the connection was lost: only what logins rest on is left.
+            self.shared.globals_changed(Some(Concerns::Logins));
         }
     }
 
@@ -164,6 +167,7 @@ impl Follower {
             connection: &mut reached.control,
             asks: &mut self.asks,
             globals: &mut reached.globals,
+            rights: &mut reached.rights,
         };
         match control.run(None, Some(Instant::now() + OFF_EVERY)).await {
             Ok(()) | Err(Over::Changed(_)) => {
@@ -216,6 +220,7 @@ impl Follower {
             connection: &mut reached.control,
             asks: &mut self.asks,
             globals: &mut reached.globals,
+            rights: &mut reached.rights,
         };
         let prober = Prober::new(&generation, &mut reached.prober, &reached.server);
         let over = tokio::select! {
@@ -230,6 +235,8 @@ impl Follower {
     /// What is stored from here on is read after the start.
     fn begin(&self, start: Position, starts_visible: bool) {
         let freshness = &self.shared.freshness;
+        // What changed before without a word in the binlog is in effect for all that is stored from here on.
+        self.shared.proven.looked_around(now_ms());
         freshness.restart(start);
         if starts_visible {
             freshness.publish_visible(start);
@@ -266,12 +273,13 @@ async fn reach(shared: &Shared) -> Result<Reached, Error> {
     let describing = async {
         let server = Arc::new(ServerInfo::read(&mut control).await?);
         let globals = Globals::read(&mut control, &server).await?;
+        let rights = Rights::read(&mut control, &server, shared.accounts_epoch()).await?;
         let started_ms = started_ms(&mut control).await?;
-        Ok((server, globals, started_ms))
+        Ok((server, globals, rights, started_ms))
     };
-    let (server, globals, started_ms) =
+    let (server, globals, rights, started_ms) =
         within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
-    Ok(Reached { control, prober, server, globals, started_ms })
+    Ok(Reached { control, prober, server, globals, rights, started_ms })
 }
 
 /// The earliest moment at which the server can have been started. It counts whole seconds.

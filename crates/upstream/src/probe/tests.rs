@@ -11,7 +11,7 @@ fn answer(cells: &[&[&str]]) -> Vec<Vec<Option<Vec<u8>>>> {
 }
 
 fn executed(visible: &mut Visible, text: &str) -> Option<Position> {
-    visible.learn(&answer(&[&[&format!("{UUID}:{text}")]]), &Timeline::after(Position::ZERO)).unwrap()
+    visible.learn(&answer(&[&[&format!("{UUID}:{text}")]]), &mut Timeline::after(Position::ZERO)).unwrap()
 }
 
 fn at(raw: u64) -> Position {
@@ -49,10 +49,10 @@ fn mariadb_tells_a_coordinate() {
     timeline.rotate(b"bin.000003", 4).unwrap();
     let mut visible = Visible::Snapshot(at(0));
     let rows = answer(&[&["Binlog_snapshot_file", "bin.000003"], &["Binlog_snapshot_position", "700"]]);
-    assert_eq!(visible.learn(&rows, &timeline).unwrap(), timeline.locate(b"bin.000003", 700).unwrap());
-    assert!(visible.learn(&answer(&[]), &timeline).is_err());
+    assert_eq!(visible.learn(&rows, &mut timeline).unwrap(), timeline.locate(b"bin.000003", 700).unwrap());
+    assert!(visible.learn(&answer(&[]), &mut timeline).is_err());
     let empty = answer(&[&["Binlog_snapshot_file", ""], &["Binlog_snapshot_position", "0"]]);
-    assert!(visible.learn(&empty, &timeline).is_err(), "the binlog is off");
+    assert!(visible.learn(&empty, &mut timeline).is_err(), "the binlog is off");
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn the_quarantine_lets_nothing_out_early_and_stays_small() {
 
 #[test]
 fn answers_of_another_form_are_refused() {
-    let timeline = Timeline::after(Position::ZERO);
+    let mut timeline = Timeline::after(Position::ZERO);
     let mut visible = Visible::Gtids(GtidQueue::default());
-    assert!(visible.learn(&answer(&[]), &timeline).is_err());
-    assert!(visible.learn(&answer(&[&["not a set"]]), &timeline).is_err());
+    assert!(visible.learn(&answer(&[]), &mut timeline).is_err());
+    assert!(visible.learn(&answer(&[&["not a set"]]), &mut timeline).is_err());
 }

@@ -1,15 +1,59 @@
-//! The global variables that can change a result.
+//! The global variables that are looked at, and why.
+//!
+//! No binlog tells that a global variable was set. Each variable of the servers is in one of five classes:
+//!
+//! | class | the change concerns | so |
+//! |---|---|---|
+//! | [`RESULTS`] | every session at once: its results, or what it may read | all results are stamped, and logins are forgotten |
+//! | [`LOGINS`] | who gets in, and what a new session starts with | remembered logins are forgotten |
+//! | [`STREAM`] | how the binlog is to be believed | the server is looked at again, and logins are forgotten |
+//! | [`irrelevant`] | neither: sizes, plans, logs, replication | it is not looked at |
+//! | in none of these | unknown: a newer server's, or a plugin's | as `RESULTS` |
+//!
+//! A session's own copy of a variable belongs to its environment, which it reads itself; its global value is what a new session
+//! starts with. So `RESULTS` are those that have no session's copy, or that are read besides it. A variable that can
+//! only be set at the server's start needs no place here, because a restart ends the stream.
+
+mod irrelevant;
+#[cfg(test)]
+mod tests;
 
 use super::Variables;
 
-/// Global variables that can change a result: those that a new session starts with, so that what
-/// was learned of a fresh session's environment no longer holds, and those that every session reads
-/// as they are. A name that the server does not have is left out; a variable that can only be set
-/// at the server's start needs no place here, because a restart ends the stream.
-static RESULT_AFFECTING: &[&str] = &[
+/// What the change of a global variable concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concerns {
+    /// What sessions are answered, from this moment on.
+    Results,
+    /// What new sessions start with, and whether they are let in.
+    Logins,
+    /// Not known, so it may be anything.
+    Unknown,
+}
+
+/// Read as they are by every statement. Roles and revokes come first: a right that goes must not be answered from memory.
+static RESULTS: &[&str] = &[
+    "activate_mandatory_roles",
+    "ft_boolean_syntax",
+    "innodb_ft_aux_table",
+    "innodb_ft_result_cache_limit",
+    "innodb_ft_server_stopword_table",
+    "mandatory_roles",
+    "offline_mode",
+    "partial_revokes",
+    "regexp_stack_limit",
+    "regexp_time_limit",
+    "wsrep_reject_queries",
+];
+
+/// What a new session starts with, and what a login's outcome depends on.
+static LOGINS: &[&str] = &[
+    "activate_all_roles_on_login",
+    "authentication_policy",
     "autocommit",
     "big_tables",
     "block_encryption_mode",
+    "caching_sha2_password_proxy_users",
     "character_set_client",
     "character_set_collations",
     "character_set_connection",
@@ -17,46 +61,46 @@ static RESULT_AFFECTING: &[&str] = &[
     "character_set_filesystem",
     "character_set_results",
     "character_set_server",
+    "check_proxy_users",
     "collation_connection",
     "collation_database",
     "collation_server",
     "cte_max_recursion_depth",
     "default_collation_for_utf8mb4",
+    "default_password_lifetime",
     "default_regex_flags",
     "default_week_format",
+    "disconnect_on_expired_password",
     "div_precision_increment",
     "end_markers_in_json",
     "explicit_defaults_for_timestamp",
-    "ft_boolean_syntax",
     "group_concat_max_len",
     "init_connect",
-    "innodb_ft_aux_table",
     "innodb_ft_enable_stopword",
-    "innodb_ft_result_cache_limit",
-    "innodb_ft_server_stopword_table",
     "innodb_ft_user_stopword_table",
     "join_cache_level",
     "lc_messages",
     "lc_time_names",
-    "mandatory_roles",
-    "activate_all_roles_on_login",
     "max_allowed_packet",
     "max_execution_time",
     "max_join_size",
+    "max_password_errors",
     "max_recursive_iterations",
     "max_sort_length",
     "max_statement_time",
+    "max_user_connections",
     "old",
     "old_mode",
     "optimizer_switch",
-    "partial_revokes",
-    "regexp_stack_limit",
-    "regexp_time_limit",
+    "proxy_protocol_networks",
+    "require_secure_transport",
+    "secure_auth",
     "session_track_gtids",
     "session_track_schema",
     "session_track_state_change",
     "session_track_system_variables",
     "session_track_transaction_info",
+    "sha256_password_proxy_users",
     "show_gipk_in_create_table_and_information_schema",
     "sql_auto_is_null",
     "sql_big_selects",
@@ -74,7 +118,10 @@ static RESULT_AFFECTING: &[&str] = &[
     "tx_read_only",
     "updatable_views_with_limit",
     "windowing_use_high_precision",
-    // What decides whether the stream can be believed.
+];
+
+/// What decides whether the stream can be believed.
+static STREAM: &[&str] = &[
     "binlog_format",
     "binlog_row_image",
     "binlog_row_metadata",
@@ -86,12 +133,25 @@ static RESULT_AFFECTING: &[&str] = &[
     "wsrep_on",
 ];
 
-/// One row with the values of those that this server has as global ones.
-pub(super) fn question(variables: &Variables) -> String {
-    let present: Vec<String> = RESULT_AFFECTING
-        .iter()
-        .filter(|name| variables.knows(name))
-        .map(|name| format!("@@global.{name}"))
-        .collect();
-    format!("SELECT {}", present.join(", "))
+/// What the change of this variable, named in lower case, concerns; `None` if it need not be looked at.
+fn concerns(name: &str) -> Option<Concerns> {
+    let is_in = |list: &[&str]| list.contains(&name);
+    if is_in(LOGINS) || is_in(STREAM) {
+        Some(Concerns::Logins)
+    } else if is_in(RESULTS) {
+        Some(Concerns::Results)
+    } else {
+        (!irrelevant::is_irrelevant(name) && is_plain(name)).then_some(Concerns::Unknown)
+    }
+}
+
+/// Whether a name can be written into a statement as it is.
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.')
+}
+
+/// The variables of this server that are looked at, in the order of their names, and what each concerns.
+pub(super) fn watched(variables: &Variables) -> Vec<(String, Concerns)> {
+    let watched = |(name, _): (&str, &str)| Some((name.to_owned(), concerns(name)?));
+    variables.iter().filter_map(watched).collect()
 }

@@ -99,10 +99,3 @@ fn lists_of_schemas_are_split() {
     assert_eq!(list(Some("a,b, c")), ["a", "b", "c"]);
     assert!(list(Some("")).is_empty() && list(None).is_empty());
 }
-
-#[test]
-fn only_known_globals_are_asked_for() {
-    let question = imagined("9.7.4", &[("sql_mode", ""), ("time_zone", "SYSTEM")]).globals_question();
-    assert!(question.contains("@@global.sql_mode, @@global.time_zone"), "{question}");
-    assert!(!question.contains("tx_isolation"), "{question}");
-}

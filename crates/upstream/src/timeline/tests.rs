@@ -92,3 +92,46 @@ fn a_stream_that_passes_more_files_than_the_cache_can_tell_is_begun_anew() {
     assert!(matches!(timeline.rotate(b"binlog.32775", 4), Err(OffTimeline::OutOfRange { .. })));
     assert!(matches!(timeline.locate(b"binlog.32775", 4), Err(OffTimeline::OutOfRange { .. })));
 }
+
+const FILE: &[u8] = b"binlog.000007";
+
+#[test]
+fn a_step_is_a_position_between_two_events() {
+    let mut timeline = started();
+    let before = timeline.advance(500).unwrap();
+    let step = timeline.step().unwrap().unwrap();
+    let next = timeline.step().unwrap().unwrap();
+    assert!(before < step && step < next && timeline.here() == next);
+    // The server says where its binlog ends: all of that is applied, and so are the steps.
+    assert_eq!(timeline.locate(FILE, 500).unwrap(), Some(next));
+    assert!(timeline.advance(519).unwrap() > next);
+    timeline.rotate(b"binlog.000008", 4).unwrap();
+    assert!(timeline.here() > next);
+    assert!(Timeline::after(timeline.here()).start() > timeline.here());
+}
+
+#[test]
+fn what_lies_before_a_step_is_never_located_behind_it() {
+    let mut timeline = started();
+    let ends: Vec<Position> = (1..50)
+        .map(|event| {
+            let end = timeline.advance(event * 19).unwrap();
+            timeline.step().unwrap().unwrap();
+            end
+        })
+        .collect();
+    for (event, end) in (1..49).zip(&ends) {
+        assert!(timeline.locate(FILE, event * 19).unwrap().unwrap() <= *end);
+    }
+    assert!(timeline.locate(FILE, 49 * 19).unwrap().unwrap() == timeline.here());
+}
+
+#[test]
+fn no_step_is_made_while_a_coordinate_ahead_is_given_out() {
+    let mut timeline = started();
+    timeline.advance(500).unwrap();
+    let ahead = timeline.locate(FILE, 600).unwrap().unwrap();
+    assert_eq!(timeline.step(), Ok(None));
+    assert_eq!(timeline.advance(600).unwrap(), ahead);
+    assert!(timeline.step().unwrap().unwrap() > ahead);
+}

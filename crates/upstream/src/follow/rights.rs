@@ -1,0 +1,129 @@
+//! Rights that change without a word in the binlog.
+//!
+//! Accounts and grants are logged like other definitions, and the applier stamps everything for them. Not logged are a reload that is
+//! local (`FLUSH LOCAL PRIVILEGES`, `mariadb-admin reload`), which puts into effect what was written to the grant tables at any
+//! time before, and whatever a session does with `sql_log_bin` off. So the server is asked now and then:
+//!
+//! 1. *The sign.* It counts the statements of each kind that it was given ([`SIGNS`]). As long as these counts stand still, no rights were changed. The
+//!    question costs the server a millisecond.
+//! 2. *The rights.* The counts also move for statements that fail, and for FLUSH TABLES. So what the grant tables hold, and what the
+//!    server says of the rights that are in effect, is summed up, and compared with what it was. A server with very many grants is
+//!    read in full only when a count has moved.
+//!
+//! A reload may put into effect what was in the tables before the last look. So it is compared with what was found at the last
+//! reload, and with the number of changes of accounts that the stream had told of by then.
+//!
+//! Where our account may not read the grant tables, every move of a count is taken for a change of rights.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+use crate::connection::{Connection, Rows};
+use crate::error::Error;
+use crate::server::ServerInfo;
+
+/// Counts of statements that change rights. Either server has some of them.
+const SIGNS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_flush', 'Com_grant', 'Com_grant_role', \
+    'Com_grant_roles', 'Com_revoke', 'Com_revoke_all', 'Com_revoke_role', 'Com_revoke_roles', 'Com_create_user', \
+    'Com_alter_user', 'Com_drop_user', 'Com_rename_user', 'Com_create_role', 'Com_drop_role', 'Com_set_password', \
+    'Com_alter_user_default_role')";
+
+/// The count of reloads, among other things.
+const RELOADS: &str = "Com_flush";
+
+/// What says which rights are in effect, and the tables that they are loaded from: of both servers, and of MariaDB's or MySQL's own.
+const BOTH: [&str; 9] = [
+    "information_schema.USER_PRIVILEGES",
+    "information_schema.SCHEMA_PRIVILEGES",
+    "information_schema.TABLE_PRIVILEGES",
+    "information_schema.COLUMN_PRIVILEGES",
+    "mysql.db",
+    "mysql.tables_priv",
+    "mysql.columns_priv",
+    "mysql.procs_priv",
+    "mysql.proxies_priv",
+];
+const MARIADB: [&str; 2] = ["mysql.global_priv", "mysql.roles_mapping"];
+const MYSQL: [&str; 4] = ["mysql.user", "mysql.role_edges", "mysql.default_roles", "mysql.global_grants"];
+
+/// The rights as they were last looked at, for the life of one control connection.
+#[derive(Debug)]
+pub(crate) struct Rights {
+    signs: Signs,
+    now: Sum,
+    at_reload: Reloaded,
+    tables: Vec<&'static str>,
+}
+
+/// Names and counts, as the server tells them.
+type Signs = Vec<Vec<Option<Vec<u8>>>>;
+
+/// The sum of everything that was read; `None` if it may not be read.
+type Sum = Option<u64>;
+
+/// What was found at a reload.
+#[derive(Debug, PartialEq, Eq)]
+struct Reloaded {
+    sum: Sum,
+    /// The accounts' epoch: what the stream has told of.
+    accounts: u64,
+}
+
+impl Rights {
+    /// Looks for the first time. Whatever is in effect by then is found. `accounts` is the accounts' epoch.
+    pub(crate) async fn read(
+        connection: &mut Connection,
+        server: &ServerInfo,
+        accounts: u64,
+    ) -> Result<Self, Error> {
+        let own: &[&str] = if server.is_mariadb() { &MARIADB } else { &MYSQL };
+        let tables = [&BOTH, own].concat();
+        // Before the rights: what changes between the two is noticed the next time.
+        let signs = connection.query(SIGNS).await?.rows;
+        let now = sum(connection, &tables).await?;
+        Ok(Self { signs, now, at_reload: Reloaded { sum: now, accounts }, tables })
+    }
+
+    /// Looks again. True if rights may have changed in a way that the stream does not tell of.
+    pub(crate) async fn look(&mut self, connection: &mut Connection, accounts: u64) -> Result<bool, Error> {
+        let signs = connection.query(SIGNS).await?.rows;
+        if signs == self.signs {
+            return Ok(false);
+        }
+        let is_reload = count(&signs, RELOADS) != count(&self.signs, RELOADS);
+        let now = sum(connection, &self.tables).await?;
+        let mut has_changed = now.is_none() || now != self.now;
+        if is_reload {
+            let reloaded = Reloaded { sum: now, accounts };
+            has_changed |= reloaded != self.at_reload;
+            self.at_reload = reloaded;
+        }
+        (self.signs, self.now) = (signs, now);
+        Ok(has_changed)
+    }
+}
+
+fn count<'a>(signs: &'a Signs, name: &str) -> Option<&'a [u8]> {
+    let is_named = |row: &&Vec<Option<Vec<u8>>>| {
+        row.first().is_some_and(|found| found.as_deref() == Some(name.as_bytes()))
+    };
+    signs.iter().find(is_named)?.get(1)?.as_deref()
+}
+
+/// The sum over all rows, in whatever order they come.
+async fn sum(connection: &mut Connection, tables: &[&str]) -> Result<Sum, Error> {
+    let mut sum = 0_u64;
+    for table in tables {
+        let Rows { rows, .. } = match connection.query(&format!("SELECT * FROM {table}")).await {
+            Ok(rows) => rows,
+            Err(Error::Server(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        for row in rows {
+            let mut hasher = DefaultHasher::new();
+            (table, row).hash(&mut hasher);
+            sum = sum.wrapping_add(hasher.finish());
+        }
+    }
+    Ok(Some(sum))
+}

@@ -1,0 +1,249 @@
+//! Rights and settings that change without a word in the binlog: each is noticed within `max_staleness`, usually within a
+//! second, and hits come back by themselves on a server that commits nothing.
+
+use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, try_answer};
+use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
+use mysql::Conn;
+
+use crate::unlogged_rights::Noticed::{Later, Soon};
+
+const READ: &str = "SELECT v FROM t WHERE id = 1";
+
+fn as_user(target: &Target, user: &str) -> Target {
+    Target { user: user.into(), password: "pw".into(), ..target.clone() }
+}
+
+/// How a change of rights reaches the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noticed {
+    /// By the next question for what no binlog tells of.
+    Soon,
+    /// Not at all before something else is done.
+    Later,
+}
+
+/// A schema with a table that nobody but its maker may read.
+fn stage(server: &Server, name: &str) -> (Conn, String) {
+    let schema = format!("fresh_{name}");
+    let mut admin = fresh_schema(server, &schema);
+    run(
+        &mut admin,
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+            "INSERT INTO t VALUES (1, 10)",
+            &format!("DROP USER IF EXISTS {schema}"),
+            &format!("CREATE USER {schema} IDENTIFIED BY 'pw'"),
+        ],
+    );
+    (admin, schema)
+}
+
+fn is_read(schema: &str) -> String {
+    format!("SELECT v FROM {schema}.t WHERE id = 1")
+}
+
+/// A reader who is answered from memory.
+fn primed(freshet: &Freshet, schema: &str) -> Conn {
+    let mut reader = as_user(freshet.target(), schema).connect();
+    let read = is_read(schema);
+    eventually("the right is there", || answer(&mut reader, &read).ok());
+    let got = Counted::of(freshet).prime(&mut reader, &read);
+    assert_eq!(got, Ok(vec![vec!["10".into()]]));
+    reader
+}
+
+fn refused(reader: &mut Conn, schema: &str) {
+    let read = is_read(schema);
+    // A lost right is as good as a lost connection.
+    eventually("the reader is refused", || {
+        matches!(try_answer(reader, &read), Ok(Err(_)) | Err(_)).then_some(())
+    });
+}
+
+/// Nothing is committed, and hits are there all the same.
+fn hits_come_back(freshet: &Freshet, target: &Target, schema: &str) {
+    let mut reader = connect(target, schema);
+    let _ = Counted::of(freshet).prime(&mut reader, READ);
+}
+
+#[test]
+fn a_mandatory_role_that_is_taken_away_takes_its_rights_along() {
+    with_each(|server, freshet| {
+        if server.flavor == Flavor::MariaDb {
+            return;
+        }
+        let (mut admin, schema) = stage(server, "mandatory");
+        let role = format!("{schema}_r");
+        run(
+            &mut admin,
+            &[
+                &format!("DROP ROLE IF EXISTS {role}"),
+                &format!("CREATE ROLE {role}"),
+                &format!("GRANT SELECT ON {schema}.* TO {role}"),
+                &format!("SET GLOBAL mandatory_roles = '{role}'"),
+            ],
+        );
+        let mut reader = as_user(freshet.target(), &schema).connect();
+        run(&mut reader, &[&format!("SET ROLE {role}")]);
+        let got = Counted::of(freshet).prime(&mut reader, &is_read(&schema));
+        assert_eq!(got, Ok(vec![vec!["10".into()]]));
+        run(&mut admin, &["SET GLOBAL mandatory_roles = ''"]);
+        refused(&mut reader, &schema);
+        hits_come_back(freshet, freshet.target(), &schema);
+        run(&mut admin, &[&format!("DROP ROLE {role}")]);
+    });
+}
+
+#[test]
+fn what_a_boolean_search_means_can_be_set_anew() {
+    const SEARCH: &str =
+        "SELECT COUNT(*) FROM texts WHERE MATCH (b) AGAINST ('+alpha ~beta' IN BOOLEAN MODE)";
+    with_each(|server, freshet| {
+        let (mut admin, schema) = stage(server, "boolean");
+        let [syntax] = <[String; 1]>::try_from(
+            answer(&mut admin, "SELECT @@GLOBAL.ft_boolean_syntax").unwrap().remove(0),
+        )
+        .unwrap();
+        run(
+            &mut admin,
+            &[
+                "CREATE TABLE texts (id INT PRIMARY KEY, b TEXT, FULLTEXT (b)) ENGINE = MyISAM",
+                "INSERT INTO texts VALUES (1, 'alpha words'), (2, 'beta words'), (3, 'gamma words'), (4, 'delta words')",
+            ],
+        );
+        let mut reader = connect(freshet.target(), &schema);
+        let before = Counted::of(freshet).prime(&mut reader, SEARCH);
+        // What must be there and what may not change places.
+        let other: String = syntax.replace('+', "!").replace('-', "+").replace('!', "-");
+        run(&mut admin, &[&format!("SET GLOBAL ft_boolean_syntax = '{other}'")]);
+        let now = answer(&mut admin, SEARCH);
+        eventually("the new meaning", || (answer(&mut reader, SEARCH) == now).then_some(()));
+        let again = Counted::of(freshet).prime(&mut reader, SEARCH);
+        run(&mut admin, &[&format!("SET GLOBAL ft_boolean_syntax = '{syntax}'")]);
+        assert!(now != before && again == now, "{before:?} {now:?} {again:?}");
+    });
+}
+
+#[test]
+fn a_setting_that_changes_no_result_costs_no_hit() {
+    with_each(|server, freshet| {
+        let (mut admin, schema) = stage(server, "harmless");
+        let mut reader = connect(freshet.target(), &schema);
+        let mut counted = Counted::of(freshet);
+        let _ = counted.prime(&mut reader, READ);
+        let [before] = <[String; 1]>::try_from(
+            answer(&mut admin, "SELECT @@GLOBAL.default_week_format").unwrap().remove(0),
+        )
+        .unwrap();
+        let stamped = answer(&mut reader, "SHOW STATUS LIKE 'Qcache_inserts'");
+        run(&mut admin, &["SET GLOBAL default_week_format = 5, GLOBAL sort_buffer_size = 300000"]);
+        // Whoever comes now starts with the new value: by then it was looked at.
+        let mut fresh = connect(freshet.target(), &schema);
+        eventually("a new session starts with it", || {
+            fresh = connect(freshet.target(), &schema);
+            let week = answer(&mut fresh, "SELECT @@SESSION.default_week_format");
+            (week == Ok(vec![vec!["5".into()]])).then_some(())
+        });
+        assert_eq!(counted.hits_of(&mut reader, READ, 20), 20);
+        assert_eq!(answer(&mut reader, "SHOW STATUS LIKE 'Qcache_inserts'"), stamped);
+        run(&mut admin, &[&format!("SET GLOBAL default_week_format = {before}")]);
+    });
+}
+
+/// Ways to take a right away of which the binlog does not tell, in the order of their statements; `{s}` is the schema and the user.
+const UNLOGGED: [&[&str]; 3] = [
+    &["SET sql_log_bin = 0", "REVOKE SELECT ON {s}.* FROM {s}", "SET sql_log_bin = 1"],
+    &[
+        "SET sql_log_bin = 0",
+        "DELETE FROM mysql.db WHERE Db = '{s}'",
+        "FLUSH PRIVILEGES",
+        "SET sql_log_bin = 1",
+    ],
+    &["DELETE FROM mysql.db WHERE Db = '{s}'", "FLUSH LOCAL PRIVILEGES"],
+];
+
+#[test]
+fn a_right_that_goes_without_the_binlog_is_gone_soon() {
+    with_each(|server, freshet| {
+        let (mut admin, schema) = stage(server, "silent");
+        for statements in UNLOGGED {
+            run(&mut admin, &[&format!("GRANT SELECT ON {schema}.* TO {schema}")]);
+            let mut reader = primed(freshet, &schema);
+            for statement in statements {
+                run(&mut admin, &[&statement.replace("{s}", &schema)]);
+            }
+            refused(&mut reader, &schema);
+            hits_come_back(freshet, freshet.target(), &schema);
+        }
+    });
+}
+
+/// What was edited is stored again under the old rights, and put into effect later.
+#[test]
+fn a_reload_of_what_was_edited_long_before_is_noticed() {
+    with_each(|server, freshet| {
+        let (mut admin, schema) = stage(server, "reload");
+        run(&mut admin, &[&format!("GRANT SELECT ON {schema}.* TO {schema}")]);
+        let mut reader = primed(freshet, &schema);
+        run(&mut admin, &[&format!("DELETE FROM mysql.db WHERE Db = '{schema}'")]);
+        for noticed in [Later, Soon] {
+            if noticed == Later {
+                let read = is_read(&schema);
+                let mut counted = Counted::of(freshet);
+                assert_eq!(counted.prime(&mut reader, &read), Ok(vec![vec!["10".into()]]));
+                run(&mut admin, &["FLUSH LOCAL PRIVILEGES"]);
+            } else {
+                refused(&mut reader, &schema);
+            }
+        }
+    });
+}
+
+#[test]
+fn statements_that_change_no_right_cost_no_hit() {
+    with_each(|server, freshet| {
+        let (mut admin, schema) = stage(server, "noise");
+        run(&mut admin, &[&format!("GRANT SELECT ON {schema}.* TO {schema}")]);
+        let mut reader = primed(freshet, &schema);
+        let mut counted = Counted::of(freshet);
+        let mut noisy = as_user(&server.target, &schema).connect();
+        let read = is_read(&schema);
+        // The first reload may put into effect what was granted before.
+        run(&mut admin, &["FLUSH LOCAL TABLES"]);
+        let _ = eventually("hits are back for good", || {
+            (counted.hits_of(&mut reader, &read, 200) == 200).then_some(())
+        });
+        let looks = std::time::Instant::now() + std::time::Duration::from_millis(2_500);
+        let mut asked = 0;
+        let before = counted.hits();
+        while std::time::Instant::now() < looks {
+            assert!(answer(&mut noisy, &format!("GRANT SELECT ON {schema}.* TO nobody")).is_err());
+            run(&mut admin, &["FLUSH LOCAL TABLES"]);
+            let _ = answer(&mut reader, &read);
+            asked += 1;
+        }
+        assert_eq!(counted.hits() - before, asked);
+    });
+}
+
+#[test]
+fn a_password_that_is_changed_without_the_binlog_is_the_one_that_counts() {
+    with_each(|server, freshet| {
+        let (mut admin, schema) = stage(server, "password");
+        let user = as_user(freshet.target(), &schema);
+        for _ in 0..3 {
+            drop(user.connect());
+        }
+        run(
+            &mut admin,
+            &[
+                "SET sql_log_bin = 0",
+                &format!("ALTER USER {schema} IDENTIFIED BY 'other'"),
+                "SET sql_log_bin = 1",
+            ],
+        );
+        eventually("the old password is refused", || user.try_connect("").is_err().then_some(()));
+        let new = Target { password: "other".into(), ..user };
+        drop(new.connect());
+    });
+}
