@@ -66,6 +66,16 @@ impl Bench {
         wait(what, || reached(&self.upstream.follow_status())).await;
     }
 
+    /// Until what no binlog tells of was asked for once more.
+    async fn looked_around(&self) {
+        let now = now_ms();
+        wait("a look around", || {
+            self.upstream.ask_current();
+            self.upstream.current_to_ms() > now
+        })
+        .await;
+    }
+
     /// Until changes of a row no longer count as changes of everything.
     async fn settled(&self) {
         let mut writer = connect(&self.config).await.unwrap();
@@ -296,11 +306,61 @@ async fn accounts_and_globals_are_noticed(mut bench: Bench) {
     bench.write("CREATE USER freshet_follow").await;
     wait("the account", || bench.upstream.accounts_epoch() > accounts).await;
     bench.write("DROP USER freshet_follow").await;
-    let globals = bench.upstream.globals_epoch();
+    let (globals, everything) = (bench.upstream.globals_epoch(), bench.everything());
     let before = bench.value("SELECT @@GLOBAL.div_precision_increment").await;
     bench.write("SET GLOBAL div_precision_increment = 7").await;
     wait("the variable", || bench.upstream.globals_epoch() > globals).await;
     bench.write(&format!("SET GLOBAL div_precision_increment = {before}")).await;
+    assert_eq!(bench.everything(), everything, "new sessions start with it, and no result rests on it");
+}
+
+/// What is in no binlog stamps everything, and on this idle server the stream passes the stamp by itself.
+async fn what_is_in_no_binlog_is_noticed(mut bench: Bench) {
+    let syntax = bench.value("SELECT @@GLOBAL.ft_boolean_syntax").await;
+    let other = syntax.replace('+', "!").replace('-', "+").replace('!', "-");
+    let everything = bench.everything();
+    bench.write(&format!("SET GLOBAL ft_boolean_syntax = '{other}'")).await;
+    wait("the variable", || bench.everything() > everything).await;
+    wait("the step", || bench.freshness.valid_from() >= bench.everything()).await;
+    bench.write(&format!("SET GLOBAL ft_boolean_syntax = '{syntax}'")).await;
+
+    bench.write("DROP USER IF EXISTS freshet_follow").await;
+    bench.write("CREATE USER freshet_follow").await;
+    bench.looked_around().await;
+    let (everything, accounts) = (bench.everything(), bench.upstream.accounts_epoch());
+    bench.write("SET sql_log_bin = 0").await;
+    bench.write(&format!("GRANT SELECT ON {SCHEMA}.* TO freshet_follow")).await;
+    bench.write("SET sql_log_bin = 1").await;
+    wait("the grant", || bench.everything() > everything && bench.upstream.accounts_epoch() > accounts).await;
+    wait("the step", || bench.freshness.valid_from() >= bench.everything()).await;
+    bench.write("DROP USER freshet_follow").await;
+}
+
+async fn what_changes_no_right_stamps_nothing(mut bench: Bench) {
+    // The first reload may put into effect what was granted before.
+    bench.write("FLUSH LOCAL PRIVILEGES").await;
+    bench.looked_around().await;
+    let (everything, accounts) = (bench.everything(), bench.upstream.accounts_epoch());
+    for _ in 0..2 {
+        bench.writer.query(&format!("GRANT SELECT ON {SCHEMA}.* TO freshet_nobody")).await.unwrap_err();
+        bench.write("FLUSH LOCAL TABLES").await;
+        bench.write("FLUSH LOCAL PRIVILEGES").await;
+        bench.looked_around().await;
+    }
+    assert_eq!((bench.everything(), bench.upstream.accounts_epoch()), (everything, accounts));
+}
+
+async fn many_steps_keep_the_order_of_the_stream(mut bench: Bench) {
+    let dep = bench.freshness.table(SCHEMA, "unlogged").rows;
+    for round in 0..40 {
+        bench.upstream.changed_unlogged(&[dep]);
+        wait("the step", || bench.freshness.valid_from() >= bench.freshness.stamp_of(dep)).await;
+        let (rows, before) = (bench.rows("t"), bench.freshness.valid_from());
+        assert!(rows <= before);
+        bench.write(&format!("REPLACE INTO t VALUES (1, {round})")).await;
+        wait("the row", || bench.rows("t") > before).await;
+        wait("its visibility", || bench.freshness.valid_from() >= bench.rows("t")).await;
+    }
 }
 
 async fn xa_changes_at_its_commit(mut bench: Bench) {
@@ -416,6 +476,9 @@ fn follow(variable: &str) {
             a_cut_stream_drops_everything_and_goes_on,
             descendants_and_truncate_and_definitions_are_stamped,
             accounts_and_globals_are_noticed,
+            what_is_in_no_binlog_is_noticed,
+            what_changes_no_right_stamps_nothing,
+            many_steps_keep_the_order_of_the_stream,
             xa_changes_at_its_commit,
             statements_in_the_binlog_are_noticed,
             a_server_that_cannot_be_followed_is_off_until_it_can,

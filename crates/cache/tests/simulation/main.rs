@@ -23,6 +23,7 @@ fn every_promise_is_kept() {
     }
     assert!(sum.hits > 1000 && sum.stepwise_hits > 300 && sum.refused_by_fence > 300, "{sum:?}");
     assert!(sum.restarts > 60 && sum.row_hits > 80 && sum.fenced_hits > 10, "{sum:?}");
+    assert!(sum.steps > 40, "{sum:?}");
 }
 
 #[test]

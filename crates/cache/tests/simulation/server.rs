@@ -20,6 +20,8 @@ pub type Content = Vec<(usize, Version)>;
 pub struct Transaction {
     pub objects: Vec<usize>,
     pub through_us: bool,
+    /// The stream does not bring it, and nothing that tells of positions knows it.
+    pub unlogged: bool,
     visible: bool,
 }
 
@@ -53,10 +55,15 @@ impl Server {
         }
     }
 
-    /// Logs a transaction: from now on the stream shows it. Returns its version.
-    pub fn flush(&mut self, objects: Vec<usize>, through_us: bool) -> Version {
-        self.log.push(Transaction { objects, through_us, visible: false });
+    /// Logs a transaction: from now on the stream shows it, unless it is unlogged. Returns its version.
+    pub fn flush(&mut self, objects: Vec<usize>, through_us: bool, unlogged: bool) -> Version {
+        self.log.push(Transaction { objects, through_us, unlogged, visible: false });
         self.log.len() as Version
+    }
+
+    /// How many transactions up to this one are in the binlog.
+    pub fn logged_up_to(&self, version: Version) -> u64 {
+        self.log[..version as usize].iter().filter(|transaction| !transaction.unlogged).count() as u64
     }
 
     /// The engine commits: from now on snapshots see it. Returns the number of the state that this makes.
@@ -69,7 +76,7 @@ impl Server {
             self.history[*object].push(since);
             self.locked[*object] = false;
         }
-        while self.log.get(self.visible_prefix).is_some_and(|next| next.visible) {
+        while self.log.get(self.visible_prefix).is_some_and(|next| next.visible || next.unlogged) {
             self.visible_prefix += 1;
         }
         self.states

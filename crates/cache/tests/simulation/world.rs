@@ -62,9 +62,21 @@ pub enum Broken {
     ShownByHitsIgnored,
     /// The oldest fence is read after the stamps.
     OldestFenceLate,
+    /// What is in no binlog is not stamped.
+    UnloggedUnstamped,
+    /// A step is published within a transaction.
+    StepWithinTransaction,
+    /// A step counts as visible before what was received is.
+    StepBeforeVisible,
+    /// A step is made while a position beyond it is given out.
+    StepPastLocated,
 }
 
-pub const ALL_BROKEN: [Broken; 24] = [
+pub const ALL_BROKEN: [Broken; 28] = [
+    Broken::UnloggedUnstamped,
+    Broken::StepWithinTransaction,
+    Broken::StepBeforeVisible,
+    Broken::StepPastLocated,
     Broken::SlotsAfterApplied,
     Broken::WatchBeforeSettled,
     Broken::BornIgnored,
@@ -104,6 +116,8 @@ pub struct Summary {
     /// Of the hits, those on single rows that were made step by step, and those on what was fenced.
     pub row_hits: u64,
     pub fenced_hits: u64,
+    /// Positions of our own, for what is in no binlog.
+    pub steps: u64,
 }
 
 impl std::ops::AddAssign for Summary {
@@ -117,6 +131,7 @@ impl std::ops::AddAssign for Summary {
         self.refused_by_stamp += other.refused_by_stamp;
         self.row_hits += other.row_hits;
         self.fenced_hits += other.fenced_hits;
+        self.steps += other.steps;
     }
 }
 
@@ -161,6 +176,7 @@ struct Writer {
     client: Client,
     objects: Vec<usize>,
     through_us: bool,
+    unlogged: bool,
     fence: Option<Fence>,
     stage: Stage,
 }
@@ -207,6 +223,15 @@ struct Remembered {
     valid_from: Position,
 }
 
+/// The positions of our own in this generation: how many, behind how many logged transactions the last was made, and the
+/// greatest position that was given out.
+#[derive(Default)]
+struct Timeline {
+    steps: u64,
+    stepped_at: u64,
+    located: Position,
+}
+
 /// What the applier does next with the transaction that it has begun with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Applying {
@@ -218,6 +243,8 @@ enum Applying {
 pub struct World {
     broken: Broken,
     outsiders: bool,
+    /// Whether some of the writes through us are in no binlog.
+    unlogged: bool,
     /// Whether commits become visible in the order of the log (`binlog_order_commits`).
     ordered: bool,
     random: Random,
@@ -233,6 +260,7 @@ pub struct World {
     generation: u64,
     received: Version,
     applied: Version,
+    published: Version,
     keyed: Keyed,
     applying: Applying,
     to_stamp: Vec<Dep>,
@@ -245,7 +273,8 @@ pub struct World {
     shown: [u64; CLIENTS],
     probe: Option<Version>,
     writers: Vec<Writer>,
-    to_settle: Vec<(Fence, Version)>,
+    to_settle: Vec<(Fence, Position)>,
+    timeline: Timeline,
     misses: Vec<Miss>,
     checks: Vec<Check>,
     stored: HashMap<u32, Stored>,
@@ -273,6 +302,7 @@ impl World {
         Self {
             broken,
             outsiders: random.one_in(2),
+            unlogged: !seed.is_multiple_of(2),
             ordered: !random.one_in(3),
             cache: Cache::with_hash_seed(Arc::clone(&freshness), size, size, seed),
             keyed: Keyed::new(deps[KEYED]),
@@ -288,6 +318,7 @@ impl World {
             generation: 0,
             received: 0,
             applied: 0,
+            published: 0,
             applying: Applying::Nothing,
             to_stamp: Vec::new(),
             too_late: Vec::new(),
@@ -297,6 +328,7 @@ impl World {
             probe: None,
             writers: Vec::new(),
             to_settle: Vec::new(),
+            timeline: Timeline::default(),
             misses: Vec::new(),
             checks: Vec::new(),
             stored: HashMap::new(),
@@ -329,16 +361,31 @@ impl World {
         Ok(())
     }
 
+    /// Where a transaction is that the stream has not passed, or passes now.
     fn position(&self, version: Version) -> Position {
-        Position::new((self.generation << GENERATION_SHIFT) + version)
+        self.stepped(self.server.logged_up_to(version))
+    }
+
+    fn stepped(&self, logged: u64) -> Position {
+        Position::new((self.generation << GENERATION_SHIFT) + logged + self.timeline.steps)
+    }
+
+    /// Where a transaction is that the server tells of, or before.
+    fn locate(&mut self, version: Version) -> Position {
+        let logged = self.server.logged_up_to(version);
+        let before = if logged < self.timeline.stepped_at { self.timeline.steps } else { 0 };
+        let at = Position::new(self.stepped(logged).get() - before);
+        self.timeline.located = self.timeline.located.max(at);
+        at
     }
 
     fn key(query: &[u8; 4]) -> Key<'_> {
         Key { environment: 0, text: query }
     }
 
+    /// The last transaction that was published as applied.
     fn applied(&self) -> Version {
-        self.freshness.applied().get() & ((1 << GENERATION_SHIFT) - 1)
+        self.published
     }
 
     fn pick_client(&mut self) -> Client {
@@ -402,7 +449,15 @@ impl World {
         let fence = through_us.then(|| self.raise(&wanted, Broken::FenceAfterSend)).flatten();
         wanted.iter().for_each(|object| self.server.locked[*object] = true);
         let client = self.pick_client();
-        self.writers.push(Writer { client, objects: wanted, through_us, fence, stage: Stage::Sent });
+        let unlogged = self.unlogged && through_us && self.random.one_in(3);
+        self.writers.push(Writer {
+            client,
+            objects: wanted,
+            through_us,
+            unlogged,
+            fence,
+            stage: Stage::Sent,
+        });
     }
 
     /// The fence holds the ticket under which it was decided what it stands on.
@@ -431,7 +486,8 @@ impl World {
             return;
         }
         let writer = &mut self.writers[at];
-        writer.stage = Stage::Logged(self.server.flush(writer.objects.clone(), writer.through_us));
+        writer.stage =
+            Stage::Logged(self.server.flush(writer.objects.clone(), writer.through_us, writer.unlogged));
     }
 
     fn make_visible(&mut self) {
@@ -457,8 +513,23 @@ impl World {
         }
         self.oracle.acknowledged(writer.client, state);
         self.answered(writer.client);
-        if self.broken != Broken::FenceLiftedAtOk {
-            self.to_settle.extend(writer.fence.map(|fence| (fence, version)));
+        if writer.unlogged {
+            self.stamp_unlogged(&writer.objects);
+        } else if self.broken != Broken::FenceLiftedAtOk {
+            let at = self.locate(version);
+            self.to_settle.extend(writer.fence.map(|fence| (fence, at)));
+        }
+    }
+
+    fn stamp_unlogged(&mut self, objects: &[usize]) {
+        let mut deps: Vec<Dep> = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        self.forget_any(&mut deps, Broken::AnyUnstamped);
+        if self.broken == Broken::UnloggedUnstamped {
+            deps.clear();
+        }
+        self.freshness.stamp_unlogged(&deps);
+        if objects.contains(&ALTER) {
+            self.keyed.forget();
         }
     }
 
@@ -468,8 +539,8 @@ impl World {
     }
 
     fn settle(&mut self) {
-        let applied = self.applied();
-        self.to_settle.retain(|(_, version)| *version > applied);
+        let applied = self.freshness.applied();
+        self.to_settle.retain(|(_, at)| *at > applied);
     }
 
     // The stream and the probe.
@@ -481,6 +552,9 @@ impl World {
 
     /// The beginning of a transaction, a look at what is to be stamped, one stamp, or the publication of `applied`.
     fn apply(&mut self) {
+        if self.broken == Broken::StepWithinTransaction && self.make_step() {
+            return;
+        }
         if let Some(dep) = self.to_stamp.pop() {
             self.freshness.stamp(dep, self.position(self.applied));
             return;
@@ -488,16 +562,38 @@ impl World {
         match self.applying {
             Applying::Nothing if self.applied < self.received && !self.is_stalled => {
                 self.applied += 1;
-                self.applying = Applying::Begun;
+                if !self.server.log[self.applied as usize - 1].unlogged {
+                    self.applying = Applying::Begun;
+                }
             }
-            Applying::Nothing => {}
+            Applying::Nothing => drop(self.make_step()),
             Applying::Begun => self.begin_stamping(),
             Applying::Stamping => {
                 self.applying = Applying::Nothing;
+                self.published = self.applied;
                 self.freshness.publish_applied(self.position(self.applied));
                 std::mem::swap(&mut self.to_stamp, &mut self.too_late);
             }
         }
+    }
+
+    /// Publishes what was stamped for what is in no binlog, if the stream does not come past it by itself.
+    fn make_step(&mut self) -> bool {
+        let here = self.position(self.applied);
+        let is_ahead = self.timeline.located > here && self.broken != Broken::StepPastLocated;
+        if self.freshness.applied() >= self.freshness.unlogged() || is_ahead || !self.connected {
+            return false;
+        }
+        self.timeline.steps += 1;
+        self.timeline.stepped_at = self.server.logged_up_to(self.applied);
+        self.summary.steps += 1;
+        let at = self.position(self.applied);
+        self.freshness.publish_applied(at);
+        let ended = self.position(self.published).get() - 1;
+        if self.freshness.visible().get() >= ended || self.broken == Broken::StepBeforeVisible {
+            self.freshness.publish_visible(at);
+        }
+        true
     }
 
     fn begin_stamping(&mut self) {
@@ -523,7 +619,10 @@ impl World {
     fn probe(&mut self) {
         match self.probe.take() {
             None => self.probe = Some(self.server.visible_prefix()),
-            Some(answer) => self.freshness.publish_visible(self.position(answer)),
+            Some(answer) => {
+                let at = self.locate(answer);
+                self.freshness.publish_visible(at);
+            }
         }
     }
 
@@ -555,6 +654,8 @@ impl World {
         self.summary.restarts += 1;
         self.received = self.server.log.len() as Version;
         self.applied = self.received;
+        self.published = self.applied;
+        self.timeline = Timeline::default();
         (self.to_stamp, self.too_late, self.applying) = (Vec::new(), Vec::new(), Applying::Nothing);
         self.keyed.forget();
         let begin = self.position(self.applied);
