@@ -32,6 +32,9 @@ pub(crate) struct Environment {
     pub(crate) unlogged: bool,
     /// After how many idle seconds the server closes the session's connection.
     pub(crate) wait_timeout_s: u64,
+    /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
+    /// it logs in with.
+    pub(crate) account: Vec<u8>,
     /// What of it can change a result, in canonical bytes: that alone makes two environments differ in their `id`.
     pub(crate) keyed: Vec<u8>,
     /// All of it, in canonical bytes.
@@ -83,6 +86,7 @@ impl Environment {
             schema: schema.and_then(|bytes| String::from_utf8(bytes).ok()),
             unlogged: text("sql_log_bin") == "0",
             wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
+            account: text("account").as_bytes().to_vec(),
             keyed,
             whole,
         }

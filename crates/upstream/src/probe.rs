@@ -137,6 +137,8 @@ fn quarantine(queue: &mut VecDeque<(u64, Position)>, at: Position, now_ms: u64) 
 pub(crate) struct GtidQueue {
     single: VecDeque<(Gtid, Position)>,
     together: Option<(GtidSet, Position)>,
+    /// The last answer, as text and as what it means: while nothing is committed, it stays the same.
+    executed: (Vec<u8>, GtidSet),
 }
 
 impl GtidQueue {
@@ -167,8 +169,12 @@ impl GtidQueue {
     /// A position is visible when all transactions up to it are: commits may take effect in another order.
     fn found(&mut self, answer: &Answer) -> Result<Option<Position>, Error> {
         let text = answer.first().and_then(|row| row.first()).and_then(Option::as_deref);
-        let executed = text.and_then(|text| GtidSet::parse(text).ok());
-        let executed = executed.ok_or(Error::Unexpected { question: "gtid_executed" })?;
+        let unexpected = || Error::Unexpected { question: "gtid_executed" };
+        let text = text.ok_or_else(unexpected)?;
+        if self.executed.0 != text {
+            self.executed = (text.to_vec(), GtidSet::parse(text).map_err(|_| unexpected())?);
+        }
+        let executed = &self.executed.1;
         let mut visible = None;
         while let Some((gtid, at)) = self.single.front() {
             if !executed.contains(gtid) {

@@ -7,14 +7,25 @@ use ahash::HashMap;
 
 use super::Environment;
 
-/// How many environments of one user are kept, and how many transitions between them. An application uses a handful. A
-/// user who makes up more starts anew, with other identities: what was stored for the old ones is not found again, and
+/// How many environments of one account are kept, and how many transitions between them. An application uses a handful. An
+/// account that makes up more starts anew, with other identities: what was stored for the old ones is not found again, and
 /// nobody else notices.
 const ENVIRONMENTS_MAX: usize = 2048;
 const TRANSITIONS_MAX: usize = 2048;
 
+/// Accounts whose environments are kept; the one unused for longest makes room. Accounts are the server's: the names that an
+/// anonymous account (`''@'%'`) lets in are all of one account, and share what it may have.
+const ACCOUNTS_MAX: usize = 4096;
+
 /// Identities are never given twice; there are as many as fit into a key beside the variables that belong to it.
 const IDENTITIES_MAX: u32 = 1 << 29;
+
+/// Identities that one account is given, so that it cannot use up those of all others. At this bound its new environments are not
+/// cached; at a thousand new ones a second that is after four hours.
+const IDENTITIES_PER_ACCOUNT_MAX: u32 = 1 << 24;
+
+/// Why an environment beyond either bound is not cached.
+const TOO_MANY: &str = "more environments than can be told apart";
 
 /// A plain statement in an environment.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -27,11 +38,19 @@ pub(crate) struct Transition {
 /// All environments that have been seen. A lock is taken when a session's environment changes, never for a hit.
 #[derive(Debug, Default)]
 pub(crate) struct Environments {
-    users: Mutex<HashMap<Vec<u8>, Share>>,
+    accounts: Mutex<Accounts>,
     given: AtomicU32,
 }
 
-/// One user's environments. There are as many users as the server has let in.
+#[derive(Debug, Default)]
+struct Accounts {
+    /// By the account as the server writes it.
+    shares: HashMap<Vec<u8>, Share>,
+    /// Counts the uses, to tell which share is unused for longest.
+    uses: u64,
+}
+
+/// One account's environments.
 #[derive(Debug, Default)]
 struct Share {
     /// By all that is known of them.
@@ -39,42 +58,73 @@ struct Share {
     /// The identities, by what can change a result.
     ids: HashMap<Vec<u8>, u32>,
     after: HashMap<Transition, Arc<Environment>>,
+    /// How many identities it was given.
+    given: u32,
+    used: u64,
+}
+
+impl Accounts {
+    fn share(&mut self, account: &[u8]) -> &mut Share {
+        if self.shares.len() >= ACCOUNTS_MAX && !self.shares.contains_key(account) {
+            self.make_room();
+        }
+        self.uses += 1;
+        let share = self.shares.entry(account.to_vec()).or_default();
+        share.used = self.uses;
+        share
+    }
+
+    fn make_room(&mut self) {
+        let oldest =
+            self.shares.iter().min_by_key(|(_, share)| share.used).map(|(account, _)| account.clone());
+        oldest.into_iter().for_each(|account| drop(self.shares.remove(&account)));
+    }
+}
+
+impl Share {
+    /// Forgets all but how much it was given.
+    fn start_anew(&mut self) {
+        *self = Self { given: self.given, used: self.used, ..Self::default() };
+    }
 }
 
 impl Environments {
-    /// The one environment of `user` equal to `environment`, with its identity.
-    pub(crate) fn intern(&self, user: &[u8], mut environment: Environment) -> Arc<Environment> {
-        let mut users = self.lock();
-        let share = users.entry(user.to_vec()).or_default();
+    /// The one environment of its account equal to `environment`, with its identity.
+    pub(crate) fn intern(&self, mut environment: Environment) -> Arc<Environment> {
+        let mut accounts = self.lock();
+        let share = accounts.share(&environment.account);
         if let Some(known) = share.known.get(&environment.whole) {
             return Arc::clone(known);
         }
         if share.known.len() >= ENVIRONMENTS_MAX {
-            *share = Share::default();
+            share.start_anew();
         }
         environment.id = match share.ids.get(&environment.keyed) {
             Some(id) => *id,
+            None if share.given >= IDENTITIES_PER_ACCOUNT_MAX => IDENTITIES_MAX,
             None => self.next_id(),
         };
         if environment.id >= IDENTITIES_MAX {
-            environment.refused = Some("more environments than can be told apart");
+            environment.refused = Some(TOO_MANY);
             return Arc::new(environment);
         }
-        share.ids.insert(environment.keyed.clone(), environment.id);
+        if share.ids.insert(environment.keyed.clone(), environment.id).is_none() {
+            share.given += 1;
+        }
         let environment = Arc::new(environment);
         share.known.insert(environment.whole.clone(), Arc::clone(&environment));
         environment
     }
 
-    /// What `transition` led `user` to before.
-    pub(crate) fn after(&self, user: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
-        self.lock().get(user)?.after.get(transition).cloned()
+    /// What `transition` led this account to before.
+    pub(crate) fn after(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
+        self.lock().shares.get(account)?.after.get(transition).cloned()
     }
 
-    /// Notes what `transition` led `user` to.
-    pub(crate) fn remember(&self, user: &[u8], transition: Transition, after: &Arc<Environment>) {
-        let mut users = self.lock();
-        let share = users.entry(user.to_vec()).or_default();
+    /// Notes what `transition` led to.
+    pub(crate) fn remember(&self, transition: Transition, after: &Arc<Environment>) {
+        let mut accounts = self.lock();
+        let share = accounts.share(&after.account);
         if share.after.len() >= TRANSITIONS_MAX {
             share.after.clear();
         }
@@ -88,7 +138,7 @@ impl Environments {
         self.given.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(0).saturating_add(1)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Share>> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Accounts> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,7 +31,7 @@ fn what_is_keyed_makes_another_environment_and_what_is_not_does_not() {
     let query = query();
     let environments = Environments::default();
     let id = |values: &[(&str, &str)]| {
-        environments.intern(b"user", Environment::read(&query, b"user", &row(&query, values), MYSQL)).id
+        environments.intern(Environment::read(&query, b"user", &row(&query, values), MYSQL)).id
     };
     let plain = id(&[]);
     assert_ne!(plain, 0);
@@ -100,7 +100,7 @@ fn what_is_not_keyed_is_each_sessions_own_all_the_same() {
     let query = query();
     let environments = Environments::default();
     let read = |values: &[(&str, &str)]| {
-        environments.intern(b"user", Environment::read(&query, b"user", &row(&query, values), MYSQL))
+        environments.intern(Environment::read(&query, b"user", &row(&query, values), MYSQL))
     };
     assert!(!read(&[("sql_log_bin", "1")]).unlogged);
     assert!(read(&[("sql_log_bin", "0")]).unlogged);
@@ -108,18 +108,34 @@ fn what_is_not_keyed_is_each_sessions_own_all_the_same() {
 }
 
 #[test]
-fn a_user_who_makes_up_environments_harms_nobody_else_and_gets_no_identity_twice() {
+fn an_account_that_makes_up_environments_harms_nobody_else_and_gets_no_identity_twice() {
     let query = query();
     let environments = Environments::default();
-    let read = |user: &[u8], value: &str| {
-        let row = row(&query, &[("group_concat_max_len", value)]);
-        environments.intern(user, Environment::read(&query, user, &row, MYSQL)).id
+    let read = |account: &str, value: &str| {
+        let row = row(&query, &[("account", account), ("group_concat_max_len", value)]);
+        environments.intern(Environment::read(&query, account.as_bytes(), &row, MYSQL)).id
     };
-    let other = read(b"other", "1024");
+    let other = read("other@%", "1024");
     let mut seen = std::collections::HashSet::from([other]);
     for value in 0..5000 {
-        assert!(seen.insert(read(b"user", &value.to_string())));
+        assert!(seen.insert(read("user@%", &value.to_string())));
     }
-    assert_eq!(read(b"other", "1024"), other);
-    assert!(seen.insert(read(b"user", "0")), "it was forgotten, and is another one now");
+    assert_eq!(read("other@%", "1024"), other);
+    assert!(seen.insert(read("user@%", "0")), "it was forgotten, and is another one now");
+}
+
+#[test]
+fn names_that_are_made_up_share_what_the_anonymous_account_may_have() {
+    let query = query();
+    let environments = Environments::default();
+    let read = |account: &str, name: &str| {
+        let row = row(&query, &[("account", account)]);
+        environments.intern(Environment::read(&query, name.as_bytes(), &row, MYSQL)).id
+    };
+    let (other, first) = (read("other@%", "other"), read("@%", "name 0"));
+    for name in 1..10_000 {
+        assert_ne!(read("@%", &format!("name {name}")), first);
+    }
+    assert_eq!(read("other@%", "other"), other);
+    assert_ne!(read("@%", "name 0"), first, "it was forgotten for names that came later");
 }

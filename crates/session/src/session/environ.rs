@@ -80,9 +80,8 @@ impl Session {
             ),
             Known::Unknown => (None, None),
         };
-        if before.is_some()
-            && let Some(after) =
-                transition.as_ref().and_then(|it| self.shared.environments.after(&self.admitted.user, it))
+        if let (Some(before), Some(transition)) = (&before, &transition)
+            && let Some(after) = self.shared.environments.after(&before.account, transition)
         {
             self.state.schema.clone_from(&after.schema);
             self.state.environment = Known::Read(after);
@@ -91,9 +90,9 @@ impl Session {
         self.state.environment = match self.read_environment().await? {
             None => Known::Unknown,
             Some(environment) => {
-                let environment = self.shared.environments.intern(&self.admitted.user, environment);
+                let environment = self.shared.environments.intern(environment);
                 if let Some(transition) = transition {
-                    self.shared.environments.remember(&self.admitted.user, transition, &environment);
+                    self.shared.environments.remember(transition, &environment);
                 }
                 self.state.schema.clone_from(&environment.schema);
                 Known::Read(environment)

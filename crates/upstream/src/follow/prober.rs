@@ -19,6 +19,10 @@ use crate::server::ServerInfo;
 /// The least time between two questions that sessions wait for; those who come meanwhile share the next.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
 
+/// The pause after an answer is so many times as long as it took to understand it, if that is more: a set of executed GTIDs can be
+/// long, and the same thread applies the stream.
+const PAUSES_PER_COST: u32 = 9;
+
 /// The time between two probes that nobody asks for, while something received is not known to be visible.
 const UNASKED_EVERY: Duration = Duration::from_millis(5);
 
@@ -45,6 +49,8 @@ pub(crate) struct Prober<'a> {
     probed_at: Instant,
     /// When the last question of any kind was answered.
     answered_at: Instant,
+    /// The pause after it, at least.
+    asked_every: Duration,
     listed_at: Instant,
     /// When the binlog's end was last asked for, to prove that what is applied is recent.
     proven_at: Option<Instant>,
@@ -65,6 +71,7 @@ impl<'a> Prober<'a> {
             server,
             probed_at: now,
             answered_at: now,
+            asked_every: ASKED_EVERY,
             listed_at: now,
             proven_at: None,
             unasked_every: UNASKED_EVERY,
@@ -95,7 +102,7 @@ impl<'a> Prober<'a> {
         tokio::select! {
             () = sleep_until(until) => {}
             () = self.generation.shared.prober.notified() => {
-                sleep_until((self.answered_at + ASKED_EVERY).min(until)).await;
+                sleep_until((self.answered_at + self.asked_every).min(until)).await;
             }
         }
     }
@@ -126,6 +133,7 @@ impl<'a> Prober<'a> {
             let mut applier = self.generation.applier.borrow_mut();
             self.generation.visible.borrow_mut().learn(&answer.rows, applier.timeline_mut())?
         };
+        self.asked_every = (self.probed_at.elapsed() * PAUSES_PER_COST).max(ASKED_EVERY);
         let is_news = learned.is_some_and(|visible| visible > shared.freshness.visible());
         if let Some(visible) = learned {
             shared.freshness.publish_visible(visible);

@@ -187,6 +187,7 @@ mod tests {
     #[test]
     fn what_is_applied_is_as_recent_as_the_question_whose_answer_it_has_passed() {
         let (proven, mut ends) = (Proven::new(true), Ends::default());
+        proven.looked_around(1_000);
         ends.answered(100, Position::new(10), None);
         ends.answered(200, Position::new(20), Some(50));
         ends.applied(Position::new(9), &proven);
@@ -202,8 +203,19 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_recent_that_is_in_no_binlog_and_was_not_asked_for() {
+        let (proven, mut ends) = (Proven::new(false), Ends::default());
+        ends.answered(100, Position::new(10), None);
+        ends.applied(Position::new(10), &proven);
+        assert_eq!(proven.current_to_ms(), 0);
+        proven.looked_around(70);
+        assert_eq!(proven.current_to_ms(), 70);
+    }
+
+    #[test]
     fn a_fallback_takes_back_what_is_under_way() {
         let (proven, mut ends) = (Proven::new(true), Ends::default());
+        proven.looked_around(1_000);
         ends.answered(100, Position::new(10), Some(1_000));
         ends.commits_do_not_wait();
         proven.set_semisync(Semisync::Not(Lack::new("gone", "none")));

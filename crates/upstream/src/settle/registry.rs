@@ -22,8 +22,9 @@ const UNKNOWN_MS_MAX: u64 = 600_000;
 /// everything, which lasts until all of them are settled.
 const WAITING_MAX: usize = 65_536;
 
-/// Writes on broken connections whose fate is open at once. At this bound the stream is started anew, which ends the wait.
-const UNKNOWN_MAX: usize = 1_024;
+/// Writes on broken connections whose fate is open at once. At this bound the stream is started anew, which ends the wait. Each of
+/// them keeps a thread of the server, so that its `max_connections` comes first: nobody can empty the cache by breaking off writes.
+const UNKNOWN_MAX: usize = WAITING_MAX / 2;
 
 /// All fences that wait. `F` is the fence: dropping it lifts it.
 ///
@@ -49,6 +50,7 @@ struct Inner<F> {
     bound: BTreeMap<Position, Vec<F>>,
     /// The fences in `bound`.
     bound_len: usize,
+    /// In the order of arrival.
     unknown: Vec<Unknown<F>>,
     /// The server that is followed was started at this moment or later.
     server_started_ms: u64,
@@ -191,7 +193,8 @@ impl<F> Registry<F> {
     /// Whether a write's fate has been open for so long that the stream should be started anew.
     pub(crate) fn is_overdue(&self, now_ms: u64) -> bool {
         let inner = self.lock();
-        inner.unknown.len() >= UNKNOWN_MAX || inner.unknown.iter().any(|unknown| unknown.is_overdue(now_ms))
+        inner.unknown.len() >= UNKNOWN_MAX
+            || inner.unknown.first().is_some_and(|oldest| oldest.is_overdue(now_ms))
     }
 
     /// The server that is followed next has been started after the one that was followed before, so that every thread of

@@ -87,10 +87,10 @@ fn going_back_and_odd_names_are_refused() {
 #[test]
 fn a_stream_that_passes_more_files_than_the_cache_can_tell_is_begun_anew() {
     let mut timeline = started();
-    timeline.rotate(b"binlog.32774", 4).unwrap();
+    timeline.rotate(b"binlog.32773", 4).unwrap();
     assert!(timeline.here().get() - timeline.start().get() < 1 << 51);
-    assert!(matches!(timeline.rotate(b"binlog.32775", 4), Err(OffTimeline::OutOfRange { .. })));
-    assert!(matches!(timeline.locate(b"binlog.32775", 4), Err(OffTimeline::OutOfRange { .. })));
+    assert!(matches!(timeline.rotate(b"binlog.32774", 4), Err(OffTimeline::OutOfRange { .. })));
+    assert!(matches!(timeline.locate(b"binlog.32774", 4), Err(OffTimeline::OutOfRange { .. })));
 }
 
 const FILE: &[u8] = b"binlog.000007";

@@ -149,6 +149,21 @@ fn an_unknown_outcome_is_bounded_in_time() {
 }
 
 #[test]
+fn writes_that_are_broken_off_do_not_end_the_stream_before_the_server_has_no_threads_left() {
+    let bench = bench(Some(Executed::mariadb()));
+    let first = bench.settle(Outcome::Unknown { thread_id: 1, opened_ms: 0 }, 0);
+    for thread_id in 2..10_000 {
+        bench.settle(Outcome::Unknown { thread_id, opened_ms: 0 }, 0);
+    }
+    assert!(!bench.registry.is_overdue(0));
+    assert!(bench.registry.begin_list());
+    bench.registry.listed(&HashSet::new());
+    assert!(bench.registry.begin_bound());
+    bench.registry.bound(None);
+    assert!(!is_up(&first) && bench.registry.len() == 0);
+}
+
+#[test]
 fn too_many_waiting_fences_become_one_on_everything() {
     let bench = bench(Some(Executed::mariadb()));
     let first = bench.settle(committed(&[1]), 0);
