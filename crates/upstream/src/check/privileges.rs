@@ -21,7 +21,8 @@ static WANTED: &[Wanted] = &[
         privilege: |_| "SELECT",
         without: State::Degraded,
         loss: "only tables on which something is granted to this account are cached, and what procedures and functions \
-               write is not known, so that nobody is answered from memory while they run",
+               write is not known, so that nobody is answered from memory while they run; and each FLUSH, GRANT and REVOKE, \
+               even one that fails, drops everything stored",
     },
     Wanted {
         privilege: |_| "SHOW VIEW",
