@@ -260,6 +260,7 @@ pub struct World {
     generation: u64,
     received: Version,
     applied: Version,
+    /// The last transaction that was published as applied.
     published: Version,
     keyed: Keyed,
     applying: Applying,
@@ -381,11 +382,6 @@ impl World {
 
     fn key(query: &[u8; 4]) -> Key<'_> {
         Key { environment: 0, text: query }
-    }
-
-    /// The last transaction that was published as applied.
-    fn applied(&self) -> Version {
-        self.published
     }
 
     fn pick_client(&mut self) -> Client {
@@ -708,7 +704,7 @@ impl World {
     }
 
     fn invoke(&self, client: Client) -> Invocation {
-        self.oracle.invoke(client, self.applied())
+        self.oracle.invoke(client, self.published)
     }
 
     fn ignores_fences(&self, client: Client) -> bool {
