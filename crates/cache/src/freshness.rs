@@ -265,6 +265,12 @@ impl Freshness {
         Cells::schema(self.hash.hash_one(schema))
     }
 
+    /// The dependency on the rights of the accounts with this user name, in the form that all who use it agree on.
+    #[must_use]
+    pub fn account(&self, user: &str) -> Dep {
+        Cells::schema(self.hash.hash_one(("account", user)))
+    }
+
     /// The dependency on the rows of which a watch has this key, as a hash of both.
     #[must_use]
     pub fn row(&self, watch: u64, key: u64) -> Dep {

@@ -15,7 +15,7 @@ use freshet_upstream::upstream::Upstream;
 use crate::relay::Relayed;
 use crate::rows::{Described, touched};
 
-pub(crate) use reach::{Doubt, Reach, Reading, Sources, reach, reading, settled, settled_routine, used};
+pub(crate) use reach::{Doubt, Reach, Reading, Sources, locked, reach, reading, settled, settled_routine, used};
 
 /// A session's connection to the server, as it is told apart from others.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,6 +86,8 @@ pub(crate) struct InFlight {
     thread: Thread,
     /// It may commit more than once.
     scattered: bool,
+    /// It is fenced by what it may change itself, and by nothing that is pending.
+    is_alone: bool,
 }
 
 impl InFlight {
@@ -140,9 +142,13 @@ pub(crate) fn raise(
             TransactionEffect::RollsBack => false,
             TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
         };
+    let is_alone = pending.is_empty();
+    let is_about_accounts = matches!(effects.writes, Writes::Accounts(_));
     let defines = reach.runs_unknown_code
         || effects.defines_routine
-        || effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing;
+        || effects.transaction == TransactionEffect::MayCommit
+            && effects.writes != Writes::Nothing
+            && !is_about_accounts;
     // A definition rests on no other, but what it commits may.
     let rests_on_others = !defines || !pending.is_empty();
     pending.add(&reach, freshness);
@@ -164,7 +170,8 @@ pub(crate) fn raise(
         fence: Some(fence),
         upstream: behind.upstream.clone(),
         thread: behind.thread,
-        scattered: reach.runs_routines,
+        scattered: reach.runs_routines || effects.several,
+        is_alone,
     })
 }
 
@@ -205,14 +212,33 @@ fn fence(deps: &[Dep], writes: &[Described], behind: &Behind<'_>) -> Option<Fenc
     (!deps.is_empty()).then(|| behind.freshness.fence(deps).holding(tickets))
 }
 
+/// What a statement leaves behind, as far as its effects and its answer say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Nothing at all: it has changed nothing.
+    Nothing,
+    /// No open transaction with what it wrote.
+    NothingOpen,
+    /// It cannot be told.
+    Anything,
+}
+
 /// Hands the fences over when the answer is in.
 pub(crate) fn settle(
     pending: &mut Pending,
     in_flight: Option<InFlight>,
-    effects: &Effects,
+    (effects, left): (&Effects, Left),
     relayed: &Relayed,
     flavor: Flavor,
 ) {
+    let changed_nothing = left == Left::Nothing && in_flight.as_ref().is_some_and(|it| it.is_alone);
+    if changed_nothing || left == Left::NothingOpen {
+        pending.clear();
+    }
+    let in_flight = match in_flight {
+        Some(in_flight) if changed_nothing => return in_flight.settle(Outcome::Nothing),
+        other => other,
+    };
     // An error says nothing of the transaction, which goes on after most of them; what came before it in the same answer
     // does not either.
     let status = relayed.status.filter(|_| relayed.error.is_none());

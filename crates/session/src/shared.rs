@@ -155,9 +155,9 @@ impl Shared {
         self.upstream.want_semisync(self.options.semisync.wants(global));
     }
 
-    /// Bars everybody from everything, as `query_cache_wlock_invalidate` wants, until it is dropped.
-    pub(crate) fn wlock(self: &Arc<Self>) -> Wlock {
-        let fence = self.freshness().fence([Dep::EVERYTHING]);
+    /// Bars everybody from what depends on these, as `query_cache_wlock_invalidate` wants, until it is dropped.
+    pub(crate) fn wlock(self: &Arc<Self>, deps: Vec<Dep>) -> Wlock {
+        let fence = self.freshness().fence(deps);
         self.wlocks.fetch_add(1, Ordering::SeqCst);
         Wlock { shared: Arc::clone(self), _fence: fence }
     }

@@ -62,8 +62,8 @@ pub enum BinlogEffect {
     },
     /// Anything in this schema may have changed.
     Schema(String),
-    /// Accounts, roles or privileges changed.
-    Accounts,
+    /// Accounts, roles or privileges changed: of these user names, in lower case; None for any.
+    Accounts(Option<Vec<String>>),
     /// Anything may have changed, or the text is not understood.
     Everything,
 }
@@ -147,12 +147,12 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
         let names = ddl::names(&mut cursor).filter(|_| named)?;
         return Some(BinlogEffect::Definition { tables: resolve(names, schema) });
     }
-    if cursor.words(&["SET", "PASSWORD"]) || cursor.words(&["SET", "DEFAULT", "ROLE"]) {
-        return Some(BinlogEffect::Accounts);
+    if cursor.word("SET") {
+        return ddl::accounts_set(cursor).map(BinlogEffect::Accounts);
     }
     if cursor.word("FLUSH") {
         let privileges = cursor.rest().iter().any(|token| token.is_word(cursor.text, "PRIVILEGES"));
-        return Some(if privileges { BinlogEffect::Accounts } else { BinlogEffect::Nothing });
+        return Some(if privileges { BinlogEffect::Accounts(None) } else { BinlogEffect::Nothing });
     }
     boundary(cursor)
 }
@@ -200,7 +200,7 @@ fn definition(touched: Touched, schema: &str) -> Option<BinlogEffect> {
             schema: name.schema.unwrap_or_else(|| schema.to_owned()),
             name: name.name,
         },
-        Touched::Accounts => BinlogEffect::Accounts,
+        Touched::Accounts(users) => BinlogEffect::Accounts(users),
         Touched::Code | Touched::Everything => return None,
     })
 }

@@ -12,6 +12,7 @@ mod never;
 mod rights;
 mod rows;
 mod shadows;
+mod shares;
 mod steps;
 mod stored_code;
 mod storm;

@@ -1,6 +1,7 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
 use super::{Effects, TransactionEffect, Writes, of_cursor};
+use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
 use crate::lex::contains_ignoring_case;
@@ -170,9 +171,41 @@ fn xa(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     Effects { writes, transaction: TransactionEffect::MayCommit, session: true, ..Effects::none() }
 }
 
-fn lock(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+fn lock(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let locks_tables = if cursor.at_word("INSTANCE") { None } else { Some(true) };
-    Effects { locks_tables, session: true, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+    let is_readable = cursor.any(&["TABLE", "TABLES"]) && !statement.cut_short;
+    let write_locks = if is_readable { locked_for_writing(&mut cursor) } else { None };
+    Effects {
+        locks_tables,
+        write_locks: write_locks.map_or(Writes::Everything, Writes::Tables),
+        session: true,
+        transaction: TransactionEffect::MayCommit,
+        ..Effects::none()
+    }
+}
+
+/// `a WRITE, b AS c READ LOCAL, d LOW_PRIORITY WRITE`: the tables with WRITE; None for any other form.
+fn locked_for_writing(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
+    const KINDS: &[&str] = &["LOW_PRIORITY", "READ", "WRITE"];
+    let mut tables = Vec::new();
+    loop {
+        let table = cursor.table_name()?;
+        if cursor.word("AS") || !cursor.at_any(KINDS) {
+            cursor.identifier()?;
+        }
+        if cursor.word("READ") {
+            cursor.word("LOCAL");
+        } else {
+            cursor.word("LOW_PRIORITY");
+            cursor.word("WRITE").then_some(())?;
+            cursor.word("CONCURRENT");
+            tables.push(table);
+        }
+        if !cursor.punct(b',') {
+            ddl::skip_wait(cursor);
+            return cursor.at_end().then_some(tables);
+        }
+    }
 }
 
 fn unlock(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {

@@ -121,8 +121,14 @@ impl<D: Definitions> Applier<D> {
                 self.stamp(self.freshness.schema(&schema), at);
                 self.definitions.changed(Changed::Schema(&schema));
             }
-            BinlogEffect::Accounts => {
-                self.stamp(Dep::EVERYTHING, at);
+            BinlogEffect::Accounts(users) => {
+                match users {
+                    Some(users) => {
+                        users.iter().for_each(|user| self.stamp(self.freshness.account(user), at));
+                        self.stamp(Dep::ACCOUNTS, at);
+                    }
+                    None => self.stamp(Dep::EVERYTHING, at),
+                }
                 self.definitions.accounts_changed();
             }
             _ => {
