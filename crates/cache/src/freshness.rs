@@ -498,6 +498,12 @@ impl Freshness {
     pub fn oldest_fence(&self) -> u64 {
         self.raised.oldest()
     }
+
+    /// Whether any fence stands with a number up to `last`, beside those of these numbers.
+    #[must_use]
+    pub fn stands(&self, last: u64, own: &[u64]) -> bool {
+        self.raised.stands(last, own)
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use freshet_upstream::upstream::Upstream;
 use tokio::sync::{Notify, watch};
 
 use crate::auth::Gate;
+use crate::bounds::Bounds;
 use crate::environment::{Environments, VectorQuery};
 use crate::level::{Level, SemisyncMode};
 use crate::reading::Readers;
@@ -51,6 +52,7 @@ pub struct Shared {
     pub(crate) readers: Readers,
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
+    pub(crate) bounds: Bounds,
     pub(crate) counters: Counters,
     /// Told when the cache's size has changed.
     pub(crate) resized: Notify,
@@ -92,6 +94,7 @@ impl Shared {
             readers: Readers::default(),
             environments: Environments::default(),
             registry: Registry::default(),
+            bounds: Bounds::default(),
             counters: Counters::default(),
             resized: Notify::new(),
             clients: AtomicUsize::new(0),

@@ -108,11 +108,15 @@ const TOKENS_MAX: usize = 100_000;
 
 /// What a Query event's text, run with `schema` as the current one, means to whoever caches the server's tables.
 ///
-/// The session's modes are in the event but not handed in: where they could matter, the text is read in all of them, and
-/// means everything unless they agree.
-pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor) -> BinlogEffect {
+/// Of the session's modes, which are in the event, it is handed in whether they are the usual ones. Where they could matter, the
+/// text is read in all of them, and means everything unless they agree; but accounts are taken as the usual modes have them,
+/// since the server writes their secrets into the text, which look like anything.
+pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor, is_usual: bool) -> BinlogEffect {
     let plain = Modes::new(flavor);
     let effect = read(text, schema, plain);
+    if is_usual && matches!(effect, BinlogEffect::Accounts(_)) {
+        return effect;
+    }
     let ambiguous = text.iter().any(|&byte| byte == b'"' || byte == b'\\');
     let others = [(true, false), (false, true), (true, true)];
     let agree = others.iter().all(|&(ansi_quotes, no_backslash_escapes)| {

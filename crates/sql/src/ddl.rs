@@ -242,10 +242,12 @@ pub(crate) fn accounts(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
                     Kind::Str => unquote_string(bytes, cursor.modes),
                     kind => unquote_name(kind, bytes),
                 };
-                let name = user_name(&name.filter(|name| name.is_ascii() || is_secret)?);
-                // A secret may be empty; a user is the nameless one then.
-                (!name.is_empty() || is_secret).then_some(())?;
-                users.push(name);
+                // A secret may be empty, or be no text; a user without a name is the nameless one.
+                match name.filter(|name| name.is_ascii() && !name.is_empty()) {
+                    Some(name) => users.push(user_name(&name)),
+                    None if is_secret => {}
+                    None => return None,
+                }
             }
             _ => {}
         }

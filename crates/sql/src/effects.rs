@@ -51,8 +51,12 @@ pub struct Effects {
     pub several: bool,
     /// It is a definition: what was open before it is committed, and nothing is left open, whether or not it succeeds.
     pub is_definition: bool,
+    /// It changes what writes to tables reach: a trigger, a foreign key, or a name.
+    pub redirects: bool,
     /// It is a block that may begin and end transactions.
     pub commits_inside: bool,
+    /// It may be XA COMMIT, which needs no privilege.
+    pub may_commit_for_others: bool,
     /// A statement in it is none that a server takes, so that the text ends there with a parse error. An answer without that
     /// error says that it was one: then anything may have happened.
     pub refused: bool,
@@ -142,8 +146,9 @@ pub(crate) fn effects_from<'a>(
             all.reads = Reads::Unknown;
         }
         defines_views |= ddl::may_define_view(statement.cursor());
-        // Nor can what a routine does; and a procedure may be what defines it.
-        if count > 0 && (all.may_run_routines() || next.may_run_routines()) {
+        // Nor can what a routine does; and a procedure may be what defines it. Nor what a table's writes reach.
+        let may_run_routines = all.may_run_routines() || next.may_run_routines();
+        if count > 0 && (may_run_routines || all.redirects || next.redirects) {
             return Effects::worst_of(text);
         }
         let refused = next.refused;
@@ -187,13 +192,12 @@ fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let mut effects =
         Effects { transaction: TransactionEffect::MayCommit, is_definition: true, ..Effects::none() };
-    let fast_but_far_reaching = cursor.at_word("RENAME");
     let touched = ddl::touched(cursor);
+    // What tables reach by foreign keys and triggers changes with these, whatever tables they name.
+    effects.redirects = statement.facts.references
+        || cursor.at_word("RENAME") && matches!(touched, Touched::Tables(_))
+        || matches!(touched, Touched::Trigger { .. });
     match touched.clone() {
-        // What a table reaches by foreign keys and triggers changes with these, so no table alone can stand for them.
-        Touched::Tables(_) if statement.facts.references || fast_but_far_reaching => {
-            effects.writes = Writes::Everything;
-        }
         Touched::Tables(names) | Touched::Emptied(names) => effects.set_tables(names, cursor),
         Touched::TemporaryCreated(names) => {
             effects.temporary = Temporary::Creates(names);
@@ -206,7 +210,9 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
         Touched::Schema(Some(schema)) => effects.writes = Writes::Schema(schema),
         Touched::Nothing | Touched::Routine(_) | Touched::Code => {}
         Touched::Accounts(Some(users)) => effects.writes = Writes::Accounts(users),
-        Touched::Schema(None) | Touched::Trigger { .. } | Touched::Accounts(None) | Touched::Everything => {
+        // No row changes with it.
+        Touched::Trigger { .. } => effects.writes = Writes::Tables(Vec::new()),
+        Touched::Schema(None) | Touched::Accounts(None) | Touched::Everything => {
             effects.writes = Writes::Everything;
         }
     }
@@ -239,7 +245,9 @@ impl Effects {
             write_locks: Writes::Nothing,
             several: false,
             is_definition: false,
+            redirects: false,
             commits_inside: false,
+            may_commit_for_others: false,
             refused: false,
         }
     }
@@ -288,7 +296,9 @@ impl Effects {
             write_locks: Writes::Everything,
             several: true,
             is_definition: false,
+            redirects: false,
             commits_inside: true,
+            may_commit_for_others: true,
             refused: false,
         }
     }
@@ -351,7 +361,9 @@ impl Effects {
             write_locks: self.write_locks.and(next.write_locks),
             several: self.several || next.several,
             is_definition: self.is_definition || next.is_definition,
+            redirects: self.redirects || next.redirects,
             commits_inside: self.commits_inside || next.commits_inside,
+            may_commit_for_others: self.may_commit_for_others || next.may_commit_for_others,
             refused: self.refused || next.refused,
         }
     }

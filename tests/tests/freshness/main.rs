@@ -7,6 +7,7 @@ mod environments;
 mod fenced;
 mod isolation;
 mod levels;
+mod narrowed;
 mod neighbours;
 mod never;
 mod rights;

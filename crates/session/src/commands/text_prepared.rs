@@ -22,9 +22,7 @@ pub(super) async fn forward(
     }
     let (effects, prepares) = match found {
         Some(TextPrepared::Immediate { text: inner }) => (effects_of(session, text, &inner), None),
-        Some(TextPrepared::Execute { name }) => {
-            (session.state.texts.get(&name).cloned().unwrap_or(effects), None)
-        }
+        Some(TextPrepared::Execute { name }) => (session.state.texts.get(&name).unwrap_or(effects), None),
         Some(TextPrepared::Prepare { name, text: inner }) => {
             // The schema of now is the one that its names are found in, whenever it is executed.
             let inner = inner.map(|inner| effects_of(session, text, &inner));
@@ -35,8 +33,11 @@ pub(super) async fn forward(
     let payload = query.packet;
     let relayed = session.forward(Forward { text, write, ..Forward::new(payload, Command::Query, &effects) }).await?;
     if let Some((name, inner)) = prepares {
-        // One that failed has taken away what had the name.
-        session.state.texts.set(name, inner.filter(|_| relayed.error.is_none()));
+        match relayed.error {
+            None => session.state.texts.set(name, inner),
+            // It has taken away what had the name.
+            Some(_) => session.state.texts.remove(&name),
+        }
     }
     Ok(Flow::Continue)
 }

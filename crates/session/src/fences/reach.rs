@@ -83,6 +83,17 @@ impl Reach {
         self.reads_last_statement || self.runs_unknown_code || !self.unproven.is_empty()
     }
 
+    /// Whether it may change everything.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.deps.contains(&Dep::EVERYTHING)
+    }
+
+    /// Whoever sends it may write nothing.
+    pub(crate) fn narrow_to_nothing(&mut self) {
+        self.deps.clear();
+        self.write = None;
+    }
+
     /// Adds everything.
     fn widen(&mut self) {
         self.deps = vec![Dep::EVERYTHING];
@@ -112,7 +123,7 @@ pub(crate) async fn reach(
     sources: Sources<'_>,
 ) -> Reach {
     let mut reach = Reach { told_at: sources.upstream.catalog_version(), ..Reach::default() };
-    if effects.defines_routine {
+    if effects.defines_routine || effects.redirects {
         reach.deps.push(Dep::DEFINITIONS);
     }
     reach.commits = effects.commits_inside;

@@ -125,6 +125,9 @@ impl Session {
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
         let write = write.filter(|_| !self.state.unlogged);
         let mut reach = self.reach(effects, write).await;
+        if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
+            reach.narrow_to_nothing();
+        }
         self.state.runs_unknown_code = reach.runs_unknown_code;
         self.state.fires_setters = reach.sets_variables;
         self.state.runs_routines = reach.runs_routines;
@@ -135,13 +138,17 @@ impl Session {
         let transacting = self.state.surely_transacts();
         let thread = self.thread();
         let shared = &self.shared;
-        fences::raise(
+        let mut in_flight = fences::raise(
             &mut self.state.pending,
             effects,
             reach,
             transacting,
             &fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread },
-        )
+        );
+        if let Some(in_flight) = in_flight.as_mut().filter(|_| effects.redirects) {
+            fences::after_earlier_writes(in_flight, shared.freshness()).await;
+        }
+        in_flight
     }
 
     /// Whether [`Session::learn`] would take away what the statement before left, and code behind a statement with these
@@ -153,6 +160,14 @@ impl Session {
         // As the session was last known to read texts: nothing else hangs on it.
         let effects = qualify(effects.clone(), self.state.schema.as_deref());
         self.reach(&effects, None).await.asks_back()
+    }
+
+    /// Whether this client's account may write nothing, so that a statement with these effects does not.
+    async fn may_write_nothing(&self, effects: &Effects) -> bool {
+        let shared = &self.shared;
+        let bounds =
+            || shared.bounds.may_write_nothing(&self.admitted.user, shared.freshness(), &shared.upstream);
+        !effects.may_commit_for_others && !self.state.unlogged && bounds().await
     }
 
     /// How the rows of a write are read. Where the environment is not known, an empty string may be NULL.
@@ -177,7 +192,8 @@ impl Session {
 
     async fn reach(&self, effects: &Effects, write: Option<Write>) -> Reach {
         let temporary = &self.state.temporary;
-        fences::reach(effects, write, |schema, name| temporary.surely_shadow(schema, name), self.sources()).await
+        fences::reach(effects, write, |schema, name| temporary.surely_shadow(schema, name), self.sources())
+            .await
     }
 
     fn sources(&self) -> Sources<'_> {
@@ -263,6 +279,9 @@ impl Session {
         }
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
+        if self.state.unlogged && (self.state.runs_unknown_code || effects.is_definition) {
+            self.shared.bounds.forget();
+        }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         let shared = &self.shared;
         if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
@@ -370,8 +389,9 @@ const FIRST_WORD_BYTES_MAX: usize = 1024;
 const PARSE_ERROR: u16 = 1064;
 
 /// The errors of what no server takes for a statement or command, and those that come before it is looked at: ER_UNKNOWN_COM_ERROR,
-/// ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_USER_LIMIT_REACHED, ER_MUST_CHANGE_PASSWORD, ER_MUST_CHANGE_PASSWORD_LOGIN.
-const REFUSALS: [u16; 6] = [1047, PARSE_ERROR, 1065, 1226, 1820, 1862];
+/// ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_USER_LIMIT_REACHED, ER_UNKNOWN_STMT_HANDLER, ER_MUST_CHANGE_PASSWORD,
+/// ER_MUST_CHANGE_PASSWORD_LOGIN.
+const REFUSALS: [u16; 7] = [1047, PARSE_ERROR, 1065, 1226, 1243, 1820, 1862];
 
 /// The errors of a definition that its account may not make, which is looked at for all that it names before anything is done:
 /// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR.

@@ -244,8 +244,7 @@ impl State {
     /// Whether a statement with these effects, sent now, leaves no transaction open, whatever becomes of it.
     pub(crate) fn leaves_nothing_open(&self, effects: &Effects) -> bool {
         let is_one = !effects.several && !self.may_commit;
-        let is_plain =
-            effects.transaction == TransactionEffect::None && effects.writes != Writes::Everything;
+        let is_plain = effects.transaction == TransactionEffect::None && effects.writes != Writes::Everything;
         self.surely_autocommits() && is_one && (is_plain || effects.is_definition)
     }
 

@@ -5,6 +5,7 @@ use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
 use crate::lex::contains_ignoring_case;
+use crate::modes::Flavor;
 use crate::statement::{Cursor, Statement};
 use crate::token::Kind;
 
@@ -20,6 +21,7 @@ const STATEMENTS: &[(&str, Reader)] = &[
     ("CHANGE", commits),
     ("CHECK", commits),
     ("CHECKSUM", nothing),
+    ("CLONE", clone),
     ("COMMIT", commit),
     ("DEALLOCATE", session),
     ("DESC", explain),
@@ -83,8 +85,18 @@ fn unknown(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     Effects {
         unlogged: names_log_bin(text),
         sets_tracking: contains_ignoring_case(text, b"session_track_"),
+        // MySQL prepares no XA statement, and knows no other way to hide one.
+        may_commit_for_others: statement.modes.flavor == Flavor::MariaDb,
         ..Effects::worst()
     }
+}
+
+/// A clone of this server changes nothing here. One of another in its place changes everything, and ends with a restart.
+fn clone(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    if cursor.at_word("LOCAL") {
+        return commits(cursor, statement);
+    }
+    Effects { writes: Writes::Everything, transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
 
 /// As [`crate::scan::Facts::names_log_bin`], in texts within the text too.
@@ -167,8 +179,14 @@ fn xa(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     if cursor.at_word("RECOVER") {
         return Effects::none();
     }
-    let writes = if cursor.at_word("COMMIT") { Writes::Everything } else { Writes::Nothing };
-    Effects { writes, transaction: TransactionEffect::MayCommit, session: true, ..Effects::none() }
+    let commits = cursor.at_word("COMMIT");
+    Effects {
+        writes: if commits { Writes::Everything } else { Writes::Nothing },
+        transaction: TransactionEffect::MayCommit,
+        session: true,
+        may_commit_for_others: commits,
+        ..Effects::none()
+    }
 }
 
 fn lock(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {

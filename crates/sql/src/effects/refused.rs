@@ -211,7 +211,9 @@ fn is_cut_off(mut cursor: Cursor<'_>, word: &[u8]) -> bool {
         let is_quoted = token.kind == Kind::Str && cursor.bytes(token).starts_with(b"'");
         is_quoted || matches!(token.kind, Kind::Int | Kind::Real)
     };
-    is_expected && cursor.peek().is_none_or(cannot_name)
+    // Words that both servers reserve.
+    let is_reserved = cursor.at_any(&["FROM", "INTO", "SELECT", "SET", "WHERE"]);
+    is_expected && (is_reserved || cursor.peek().is_none_or(cannot_name))
 }
 
 /// Whether a text begins as a compound statement of MariaDB's does.
