@@ -31,7 +31,8 @@ pub(super) async fn forward(
         None => (effects, None),
     };
     let payload = query.packet;
-    let relayed = session.forward(Forward { text, write, ..Forward::new(payload, Command::Query, &effects) }).await?;
+    let relayed =
+        session.forward(Forward { text, write, ..Forward::new(payload, Command::Query, &effects) }).await?;
     if let Some((name, inner)) = prepares {
         match relayed.error {
             None => session.state.texts.set(name, inner),
