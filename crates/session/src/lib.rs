@@ -21,6 +21,7 @@ mod commands;
 mod environment;
 mod template;
 
+mod bounds;
 mod fences;
 mod qualify;
 mod reading;
