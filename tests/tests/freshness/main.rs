@@ -5,6 +5,7 @@ mod directed;
 mod doubts;
 mod environments;
 mod fenced;
+mod hits;
 mod isolation;
 mod levels;
 mod neighbours;

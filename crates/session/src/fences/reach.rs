@@ -40,6 +40,8 @@ pub(crate) struct Reach {
     pub(crate) runs_code: bool,
     /// It runs routines that are understood.
     pub(crate) runs_routines: bool,
+    /// It writes through a view.
+    pub(crate) opens_views: bool,
     /// It runs code that may commit on its own.
     pub(crate) commits: bool,
     /// It runs code that is understood and may ask about the statement before.
@@ -160,6 +162,7 @@ async fn add_written(
     if info.writes_elsewhere {
         reach.widen();
     }
+    reach.opens_views |= matches!(info.kind, TableKind::View { .. });
     reach.at_once |= !is_transactional(&info.engine);
     if fires {
         info.triggers.iter().for_each(|code| add_code(reach, code, sources));

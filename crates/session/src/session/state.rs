@@ -159,6 +159,10 @@ pub(crate) struct State {
     pub(crate) runs_routines: bool,
     /// The statement under way runs code that may ask about the statement before it.
     pub(crate) asks_back: bool,
+    /// The statement under way writes through a view.
+    pub(crate) opens_views: bool,
+    /// An answer without room for it announced a change of the session's state that an opened view explains.
+    pub(crate) announced: bool,
     /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
     pub(crate) unproven: Vec<Doubt>,
@@ -204,6 +208,8 @@ impl State {
             fires_setters: false,
             runs_routines: false,
             asks_back: false,
+            opens_views: false,
+            announced: false,
             may_commit: false,
             ran_by: None,
             unproven: Vec::new(),
