@@ -26,7 +26,7 @@ pub(crate) struct Environment {
     pub(crate) modes: Modes,
     /// The user name whose rights alone decide what is seen, as [`freshet_sql::user_name`] has it; `None` where those of a role
     /// do too.
-    pub(crate) account: Option<String>,
+    pub(crate) sole_user: Option<String>,
     /// The default schema; `None` when there is none.
     pub(crate) schema: Option<String>,
     /// Why no answer of this environment is cached, where that is so.
@@ -80,7 +80,7 @@ impl Environment {
         let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
         Self {
             id: 0,
-            account: account(text("account"), text("role")),
+            sole_user: sole_user(text("account"), text("role")),
             modes: modes(text("sql_mode"), server, readable),
             refused: if schema.as_deref().is_some_and(|s| std::str::from_utf8(s).is_err()) {
                 Some("the default schema's name")
@@ -98,7 +98,7 @@ impl Environment {
 }
 
 /// The user name of an account, unless a role is active or cannot be told. MySQL says NONE, MariaDB nothing.
-fn account(account: &str, role: &str) -> Option<String> {
+fn sole_user(account: &str, role: &str) -> Option<String> {
     let has_role = !role.is_empty() && !role.eq_ignore_ascii_case("NONE");
     let user = account.rsplit_once('@')?.0;
     (!has_role && user.is_ascii()).then(|| freshet_sql::user_name(user))

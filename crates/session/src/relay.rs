@@ -69,6 +69,8 @@ pub(crate) struct Relayed {
     pub(crate) unlogged: bool,
     /// Session state of any kind has changed: also by a trigger or a function, of which no statement tells.
     pub(crate) state_changed: bool,
+    /// The answer ended with an EOF packet that announces a change. The next OK packet says which.
+    pub(crate) announced: bool,
     /// The default schema, where it was reported.
     pub(crate) schema: Option<Vec<u8>>,
     /// Whether anything holds for the present or the next transaction alone, where the server said so.
@@ -98,7 +100,10 @@ impl Relayed {
     }
 
     fn note_ok(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
-        let Some(ok) = filter::as_ok(seen, payload, capabilities)? else { return Ok(()) };
+        let Some(ok) = filter::as_ok(seen, payload, capabilities)? else {
+            self.announced |= filter::announces(seen);
+            return Ok(());
+        };
         for change in &ok.changes {
             match change {
                 StateChange::Gtids(gtids) => self.gtids.push(gtids.clone()),
@@ -134,7 +139,7 @@ fn is_on(value: &[u8]) -> bool {
 pub(crate) struct Relay<'a> {
     upstream: &'a mut Connection,
     wire: Option<&'a mut Wire>,
-    filter: &'a Filter,
+    filter: &'a Filter<'a>,
     answer: Answer,
     capture: Option<Capture>,
     relayed: Relayed,
@@ -149,7 +154,7 @@ impl<'a> Relay<'a> {
     pub(crate) fn new(
         upstream: &'a mut Connection,
         wire: Option<&'a mut Wire>,
-        filter: &'a Filter,
+        filter: &'a Filter<'a>,
         command: Command,
     ) -> Self {
         let answer = Answer::to(command, upstream.capabilities());
@@ -231,11 +236,14 @@ impl<'a> Relay<'a> {
         let start = self.checked + HEADER_LEN;
         let payload = &self.upstream.parts().1[start..start + header.len];
         let seen = self.answer.see(header.len, payload)?;
-        if let Some(capture) = &mut self.capture {
-            capture.packet(&seen, self.checked);
-        }
         self.relayed.note(&seen, payload, capabilities)?;
-        match self.filter.rewritten(&seen, payload, capabilities)? {
+        let rewritten = self.filter.rewritten(&seen, payload, capabilities)?;
+        if let Some(capture) = &mut self.capture {
+            let is_news = self.filter.is_news(&seen, payload, capabilities)?;
+            let passed = rewritten.as_deref().unwrap_or(payload);
+            capture.packet(&filter::as_passed(&seen, passed), self.checked, is_news);
+        }
+        match rewritten {
             Some(payload) => self.replace(header, &payload),
             None => self.checked += HEADER_LEN + header.len,
         }
@@ -249,11 +257,15 @@ impl<'a> Relay<'a> {
     /// Puts `payload` in the place of the frame at the front of what is not yet checked.
     fn replace(&mut self, header: FrameHeader, payload: &[u8]) {
         self.release();
-        self.capture = None;
         self.upstream.parts().1.advance(HEADER_LEN + header.len);
+        let mut seq = header.seq;
+        let mut frame = BytesMut::with_capacity(HEADER_LEN + payload.len());
+        put_packet(&mut frame, &mut seq, payload);
         if let Some(wire) = &mut self.wire {
-            let mut seq = header.seq;
-            put_packet(wire.out().0, &mut seq, payload);
+            wire.out().0.extend_from_slice(&frame);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.bytes(&frame);
         }
     }
 

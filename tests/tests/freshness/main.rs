@@ -1,10 +1,12 @@
 //! What is read through Freshet is never older than what was written, whichever way the write went.
 
 mod cases;
+mod definitions;
 mod directed;
 mod doubts;
 mod environments;
 mod fenced;
+mod hits;
 mod isolation;
 mod levels;
 mod narrowed;

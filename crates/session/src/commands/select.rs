@@ -132,13 +132,13 @@ struct Plan {
     valid_from: Position,
 }
 
-/// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the verdict must
-/// have been reached at a version of the catalog that is still the current one *after* it.
+/// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
+/// the verdict rests on must be known to be the current ones *after* it.
 fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option<Plan> {
     let shared = &session.shared;
     let freshness = shared.freshness();
     let valid_from = freshness.valid_from();
-    if template.catalog_version != shared.upstream.catalog_version() || !freshness.is_live(now_ms()) {
+    if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
         return None;
     }
     let statement = Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() };
@@ -160,8 +160,8 @@ fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option
 
 /// The dependency on the rights by which the tables are read: a view has those of its definer besides.
 fn rights(session: &Session, template: &Template) -> Dep {
-    let account = session.environment().and_then(|environment| environment.account.as_deref());
-    match account {
+    let user = session.environment().and_then(|environment| environment.sole_user.as_deref());
+    match user {
         Some(user) if template.tables.below.is_empty() && template.tables.are_all_base() => {
             session.shared.freshness().account(user)
         }

@@ -31,8 +31,7 @@ pub(crate) struct Captured {
 const NEVER: StatusFlags = StatusFlags::MORE_RESULTS
     .union(StatusFlags::CURSOR_EXISTS)
     .union(StatusFlags::PS_OUT_PARAMS)
-    .union(StatusFlags::IN_TRANS)
-    .union(StatusFlags::SESSION_STATE_CHANGED);
+    .union(StatusFlags::IN_TRANS);
 
 impl Capture {
     /// Up to `bytes_max` bytes.
@@ -54,7 +53,9 @@ impl Capture {
     }
 
     /// A packet passes that is no row; its frame begins `ahead` bytes after those that [`Capture::bytes`] was given.
-    pub(crate) fn packet(&mut self, seen: &Seen, ahead: usize) {
+    /// `is_news`: it reports a change of this session.
+    pub(crate) fn packet(&mut self, seen: &Seen, ahead: usize, is_news: bool) {
+        self.storable &= !is_news;
         match seen.part {
             Part::ColumnCount | Part::Column => {}
             Part::ColumnsEnd | Part::RowsEnd => self.end(seen, ahead),

@@ -13,13 +13,15 @@ const TRACKED_BY_DEFAULT: [&[u8]; 5] = [
 
 /// Makes OK packets what this client would have been sent without us.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Filter {
+pub(crate) struct Filter<'a> {
     /// What the client and we agreed on.
     pub(crate) capabilities: Capabilities,
     /// The server reports the state of transactions of its own accord, as MySQL does.
     pub(crate) tells_transactions: bool,
     /// The client has set the tracking up for itself: it is told everything.
     pub(crate) tells_all: bool,
+    /// The session's default schema; empty where it has none.
+    pub(crate) schema: &'a str,
 }
 
 /// The OK packet that `payload` is, if it is one: also the one that ends rows for clients without EOF packets.
@@ -40,7 +42,19 @@ pub(crate) fn as_ok(
     OkPacket::parse(payload, capabilities).map(Some)
 }
 
-impl Filter {
+/// Whether a packet says that the session has changed.
+pub(crate) fn announces(seen: &Seen) -> bool {
+    seen.status.is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED))
+}
+
+/// `seen` with the flags of the packet that is passed on in its place.
+pub(crate) fn as_passed(seen: &Seen, passed: &[u8]) -> Seen {
+    let flags = seen.status_at.and_then(|at| passed.get(at..)?.first_chunk::<2>());
+    let status = flags.map(|flags| StatusFlags::from_bits_retain(u16::from_le_bytes(*flags)));
+    Seen { status: seen.status.and(status), ..*seen }
+}
+
+impl Filter<'_> {
     /// What the client is to get in the place of `payload`, which came over a connection with `capabilities`;
     /// `None` if just that.
     pub(crate) fn rewritten(
@@ -63,11 +77,32 @@ impl Filter {
         Ok((encoded != payload).then_some(encoded))
     }
 
+    /// Whether a packet reports that something of the session is other than it was.
+    ///
+    /// `MariaDB` opens a view of another schema by moving the session there and back, and reports where it is again: its
+    /// default schema, as before, and that its state has changed. An EOF packet does not say what has changed.
+    pub(crate) fn is_news(
+        &self,
+        seen: &Seen,
+        payload: &[u8],
+        capabilities: Capabilities,
+    ) -> Result<bool, Malformed> {
+        if !announces(seen) {
+            return Ok(false);
+        }
+        let ok = as_ok(seen, payload, capabilities)?;
+        let is_news = |change: &StateChange| match change {
+            StateChange::Schema(schema) => schema != self.schema.as_bytes(),
+            StateChange::SessionState(_) => false,
+            _ => true,
+        };
+        Ok(ok.is_some_and(|ok| ok.changes.iter().any(is_news)))
+    }
+
     /// An EOF packet that announces changes, without the announcement: it has no room for them, and they are ours.
     fn quiet(&self, seen: &Seen, payload: &[u8]) -> Option<Vec<u8>> {
-        let announces = seen.status.is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED));
         let high = seen.status_at? + 1;
-        if !announces || self.tells_all || high >= payload.len() {
+        if !announces(seen) || self.tells_all || high >= payload.len() {
             return None;
         }
         let mut payload = payload.to_vec();

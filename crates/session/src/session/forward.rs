@@ -113,6 +113,7 @@ impl Session {
         self.state.runs_routines = false;
         self.state.asks_back = false;
         self.state.may_commit = false;
+        self.state.opens_views = false;
         self.state.ran_by = None;
         let touches_nothing = effects.writes == Writes::Nothing
             && effects.reads.is_nothing()
@@ -133,7 +134,8 @@ impl Session {
         self.state.runs_routines = reach.runs_routines;
         self.state.asks_back = reach.asks_back();
         self.state.may_commit = reach.commits;
-        self.state.ran_by = reach.runs_code.then_some(reach.told_at);
+        self.state.opens_views = reach.opens_views;
+        self.state.ran_by = reach.runs_code.then(|| reach.told.clone());
         self.state.doubts(std::mem::take(&mut reach.unproven));
         let transacting = self.state.surely_transacts();
         let thread = self.thread();
@@ -262,6 +264,7 @@ impl Session {
             capabilities: self.capabilities(),
             tells_transactions: self.flavor() == Flavor::MySql,
             tells_all: self.state.tells_all,
+            schema: self.state.schema.as_deref().unwrap_or_default(),
         };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
@@ -302,9 +305,8 @@ impl Session {
     /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
     /// come to its end since. One through us has been since before it was sent.
     fn ran_other_code(&self) -> bool {
-        let is_newer = |version| version != self.shared.upstream.catalog_version();
         let is_fenced = || self.shared.freshness().is_fenced(Dep::DEFINITIONS);
-        self.state.ran_by.is_some_and(|version| is_newer(version) || is_fenced())
+        self.state.ran_by.as_ref().is_some_and(|told| !self.shared.upstream.is_current(told) || is_fenced())
     }
 
     /// What a statement that ran may have changed of the session.
@@ -319,8 +321,7 @@ impl Session {
         if self.state.fires_setters {
             self.state.environment = Known::Unknown;
         }
-        // Running a routine of another schema moves the session there and back.
-        let moved = self.state.runs_routines && relayed.schema.is_some();
+        let moved = self.moved_and_back(effects, relayed);
         let explained =
             effects.session || effects.temporary != Temporary::None || self.state.fires_setters || moved;
         if self.state.runs_unknown_code || !self.state.unproven.is_empty() {
@@ -339,6 +340,23 @@ impl Session {
             let plain = relayed.error.is_none() && is_plain_set(text);
             self.state.environment.changed_by(text, plain);
         }
+    }
+
+    /// Whether the statement moved the session to another schema and back, which the server reports as a change of the
+    /// session's state: a routine of another schema does so, and in `MariaDB` every view of one, also where it is only
+    /// described. Where the answer had no room for the report, it comes with a later answer.
+    fn moved_and_back(&mut self, effects: &Effects, relayed: &Relayed) -> bool {
+        let opens_views = self.state.opens_views
+            || !effects.reads.is_nothing()
+            || effects.writes == Writes::Nothing && effects.calls.is_nothing();
+        let Some(schema) = &relayed.schema else {
+            self.state.announced =
+                relayed.announced && opens_views || self.state.announced && !relayed.state_changed;
+            return false;
+        };
+        let was_announced = std::mem::take(&mut self.state.announced);
+        let is_back = super::schema_of(Some(schema)) == self.state.schema;
+        self.state.runs_routines || (opens_views || was_announced) && is_back
     }
 
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
@@ -360,8 +378,12 @@ impl Session {
 
     /// Reads an answer that the client is not to see.
     async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
-        let filter =
-            Filter { capabilities: self.capabilities(), tells_transactions: false, tells_all: false };
+        let filter = Filter {
+            capabilities: self.capabilities(),
+            tells_transactions: false,
+            tells_all: false,
+            schema: "",
+        };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };

@@ -25,8 +25,10 @@ use super::Session;
 use crate::level::Level;
 use crate::shared::{Counters, Shared};
 
-/// The flags of a stored answer that stay its own; the others are those of the session that reads it.
-const ENTRY_FLAGS: StatusFlags = StatusFlags::NO_GOOD_INDEX.union(StatusFlags::NO_INDEX);
+/// The flags of a stored answer that stay its own; the others are those of the session that reads it. What an answer
+/// reports as changed is the default schema at most, which is part of the key.
+const ENTRY_FLAGS: StatusFlags =
+    StatusFlags::NO_GOOD_INDEX.union(StatusFlags::NO_INDEX).union(StatusFlags::SESSION_STATE_CHANGED);
 
 /// Kept among the flags of a stored answer, in the place of one that no answer to a SELECT has and that is never taken from
 /// there: nothing that the answer depends on was fenced when it was complete.

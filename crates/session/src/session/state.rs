@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ahash::HashMap;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
+use freshet_upstream::catalog::Told;
 
 use super::prepared::Prepared;
 use super::texts::Texts;
@@ -152,14 +153,18 @@ pub(crate) struct State {
     pub(crate) runs_unknown_code: bool,
     /// The statement under way runs code that sets variables, and is known to make no temporary tables.
     pub(crate) fires_setters: bool,
-    /// The statement under way runs code that is understood: by this version of the catalog.
-    pub(crate) ran_by: Option<u64>,
+    /// The statement under way runs code that is understood: by these definitions.
+    pub(crate) ran_by: Option<Told>,
     /// The statement under way runs routines that may begin and end transactions, or may do so.
     pub(crate) may_commit: bool,
     /// The statement under way runs routines, all of which are understood.
     pub(crate) runs_routines: bool,
     /// The statement under way runs code that may ask about the statement before it.
     pub(crate) asks_back: bool,
+    /// The statement under way writes through a view.
+    pub(crate) opens_views: bool,
+    /// An answer without room for it announced a change of the session's state that an opened view explains.
+    pub(crate) announced: bool,
     /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
     pub(crate) unproven: Vec<Doubt>,
@@ -207,6 +212,8 @@ impl State {
             fires_setters: false,
             runs_routines: false,
             asks_back: false,
+            opens_views: false,
+            announced: false,
             may_commit: false,
             ran_by: None,
             unproven: Vec::new(),

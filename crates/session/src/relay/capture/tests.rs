@@ -10,7 +10,7 @@ fn result_set(capture: &mut Capture, status: StatusFlags) {
         let flags = matches!(part, Part::ColumnsEnd | Part::RowsEnd).then_some(status);
         match part {
             Part::Row => capture.row(),
-            part => capture.packet(&seen(part, flags, part == Part::RowsEnd), 0),
+            part => capture.packet(&seen(part, flags, part == Part::RowsEnd), 0, false),
         }
         capture.bytes(&[0; 9]);
     }
@@ -34,25 +34,24 @@ fn what_is_not_one_complete_quiet_result_set_is_not_kept() {
         capture.finish().is_none()
     };
     assert!(refused(&|_| {}));
-    assert!(refused(&|it| it.packet(&seen(Part::ColumnCount, None, false), 0)));
-    assert!(refused(&|it| it.packet(&seen(Part::Err, None, true), 0)));
-    assert!(refused(&|it| it.packet(&seen(Part::Ok, Some(StatusFlags::AUTOCOMMIT), true), 0)));
-    for flag in [
-        StatusFlags::MORE_RESULTS,
-        StatusFlags::IN_TRANS,
-        StatusFlags::CURSOR_EXISTS,
-        StatusFlags::SESSION_STATE_CHANGED,
-    ] {
+    assert!(refused(&|it| it.packet(&seen(Part::ColumnCount, None, false), 0, false)));
+    assert!(refused(&|it| it.packet(&seen(Part::Err, None, true), 0, false)));
+    assert!(refused(&|it| it.packet(&seen(Part::Ok, Some(StatusFlags::AUTOCOMMIT), true), 0, false)));
+    for flag in [StatusFlags::MORE_RESULTS, StatusFlags::IN_TRANS, StatusFlags::CURSOR_EXISTS] {
         assert!(refused(&|it| result_set(it, flag)), "{flag:?}");
     }
     assert!(refused(&|it| {
+        it.packet(&seen(Part::RowsEnd, Some(StatusFlags::SESSION_STATE_CHANGED), true), 0, true);
+    }));
+    assert!(!refused(&|it| result_set(it, StatusFlags::SESSION_STATE_CHANGED)));
+    assert!(refused(&|it| {
         let mut end = seen(Part::RowsEnd, Some(StatusFlags::AUTOCOMMIT), true);
         end.warnings = Some(1);
-        it.packet(&end, 0);
+        it.packet(&end, 0, false);
     }));
     assert!(refused(&|it| {
         result_set(it, StatusFlags::AUTOCOMMIT);
-        it.packet(&seen(Part::Err, None, true), 0);
+        it.packet(&seen(Part::Err, None, true), 0, false);
     }));
 }
 

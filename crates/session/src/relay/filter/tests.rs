@@ -18,7 +18,7 @@ fn passed(packet: &OkPacket, client: Capabilities, tells_all: bool) -> OkPacket 
     let payload = packet.encode(upstream, 0);
     let seen =
         Seen { part: Part::Ok, last: true, status: Some(packet.status), status_at: None, warnings: None };
-    let filter = Filter { capabilities: client, tells_transactions: false, tells_all };
+    let filter = Filter { capabilities: client, tells_transactions: false, tells_all, schema: "here" };
     let rewritten = filter.rewritten(&seen, &payload, upstream).unwrap();
     OkPacket::parse(rewritten.as_deref().unwrap_or(&payload), client).unwrap()
 }
@@ -69,8 +69,41 @@ fn an_eof_packet_announces_no_changes() {
         status_at: Some(3),
         warnings: Some(0),
     };
-    let filter = Filter { capabilities: BASE, tells_transactions: false, tells_all: false };
+    let filter = Filter { capabilities: BASE, tells_transactions: false, tells_all: false, schema: "" };
     let rewritten = filter.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE).unwrap();
     assert_eq!(rewritten, Some(vec![0xfe, 0, 0, 1, 0]));
     assert_eq!(Filter { tells_all: true, ..filter }.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE), Ok(None));
+}
+
+#[test]
+fn a_session_that_was_moved_there_and_back_has_no_news() {
+    let is_news = |changes: Vec<StateChange>, schema: &str| {
+        let filter = Filter { capabilities: BASE, tells_transactions: false, tells_all: false, schema };
+        let packet = ok(changes);
+        let upstream = BASE | Capabilities::SESSION_TRACK;
+        let payload = packet.encode(upstream, 0);
+        let seen =
+            Seen { part: Part::Ok, last: true, status: Some(packet.status), status_at: None, warnings: None };
+        filter.is_news(&seen, &payload, upstream).unwrap()
+    };
+    let at = |schema: &str| StateChange::Schema(schema.into());
+    let changed = || StateChange::SessionState(b"1".to_vec());
+    assert!(!is_news(vec![], "here"));
+    assert!(!is_news(vec![at("here"), changed()], "here"));
+    assert!(!is_news(vec![at(""), changed()], ""));
+    assert!(is_news(vec![at("there"), changed()], "here"));
+    assert!(is_news(vec![at("here"), variable("sql_mode", "")], "here"));
+}
+
+#[test]
+fn what_is_passed_on_in_the_place_of_a_packet_has_its_own_flags() {
+    let seen = Seen {
+        part: Part::RowsEnd,
+        last: true,
+        status: Some(StatusFlags::AUTOCOMMIT | StatusFlags::SESSION_STATE_CHANGED),
+        status_at: Some(3),
+        warnings: Some(0),
+    };
+    assert_eq!(as_passed(&seen, &[0xfe, 0, 0, 2, 0]).status, Some(StatusFlags::AUTOCOMMIT));
+    assert_eq!(as_passed(&seen, &[0xfe, 0, 0, 2, 0x40]).status, seen.status);
 }
