@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use freshet_cache::{Fence, Freshness};
+use freshet_cache::{Dep, Fence, Freshness};
 use freshet_sql::RoutineKind;
 use tokio::sync::{mpsc, oneshot};
 
@@ -175,6 +175,13 @@ impl Upstream {
     #[must_use]
     pub fn globals_epoch(&self) -> u64 {
         self.shared.globals_epoch()
+    }
+
+    /// Whether a definition of accounts, or anything else that may change everything, is under way through us: what is
+    /// known of accounts is not what the next login is judged by, perhaps.
+    #[must_use]
+    pub fn is_everything_fenced(&self) -> bool {
+        self.shared.freshness.is_fenced(Dep::EVERYTHING)
     }
 
     /// A question on the control connection.

@@ -21,7 +21,9 @@ static WANTED: &[Wanted] = &[
         privilege: |_| "SELECT",
         without: State::Degraded,
         loss: "only tables on which something is granted to this account are cached, and what procedures and functions \
-               write is not known, so that nobody is answered from memory while they run",
+               write is not known, so that nobody is answered from memory while they run; and which accounts require TLS \
+               is not known, so that a client without it reaches a server on another machine without it too, or with \
+               ssl-mode=required not at all",
     },
     Wanted {
         privilege: |_| "SHOW VIEW",

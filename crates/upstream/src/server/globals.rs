@@ -82,6 +82,8 @@ static RESULT_AFFECTING: &[&str] = &[
     "query_cache_size",
     "query_cache_type",
     "read_only",
+    // Which logins are let in.
+    "require_secure_transport",
     "super_read_only",
     "wsrep_on",
 ];
