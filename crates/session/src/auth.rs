@@ -62,6 +62,11 @@ pub struct Admitted {
 }
 
 impl Admitted {
+    /// The server's id of its connection there; 0 while there is none.
+    pub fn thread_id(&self) -> u32 {
+        self.upstream.as_ref().map_or(0, Connection::thread_id)
+    }
+
     /// The capabilities agreed on with the client.
     pub fn capabilities(&self) -> Capabilities {
         self.login.capabilities

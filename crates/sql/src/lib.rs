@@ -61,7 +61,7 @@ pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
 pub use reads::Reads;
 pub use reason::Reason;
-pub use request::{Hint, Request, read};
+pub use request::{Hint, Kill, Request, kills, read};
 pub use rows::{
     ColumnsRead, Condition, Datum, Definition, Occurrence, Pin, RowReads, RowWrite, View, row_reads,
     row_reads_of, row_write, shows_rows,

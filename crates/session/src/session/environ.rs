@@ -44,7 +44,6 @@ impl Session {
         if !self.state.tracked
             && let Some(upstream) = &mut self.admitted.upstream
         {
-            self.handle.set_thread_id(upstream.thread_id());
             self.flavor = Some(Server::of(&upstream.greeting().server_version).flavor);
             // Later than it was opened: a restart of the server since then is not taken for one that ended it.
             self.opened_ms = now_ms();
@@ -60,7 +59,7 @@ impl Session {
 
     /// The connection is as after a login: it is set up again before its next use.
     pub(crate) fn starts_anew(&mut self) {
-        self.handle.set_thread_id(0);
+        self.handle.set_thread_id(self.admitted.thread_id());
         self.state.tracked = false;
         self.state.environment = Known::Unknown;
         self.state.key = None;
