@@ -1,9 +1,12 @@
 //! What an account demands of the client's channel (REQUIRE SSL and its kin, `require_secure_transport`) holds through
 //! Freshet as it does without it: whichever way the client comes, and whichever way Freshet goes to the server.
 
+use std::io::Read;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use freshet_tests::cached::{eventually, run};
 use freshet_tests::raw::{Raw, command};
@@ -55,6 +58,12 @@ impl Door {
 
     /// What a client on this channel sees of itself, or the error it is told; hosts are masked.
     fn login(&self, channel: Channel, user: &str, password: &str) -> String {
+        let said = self.ask(channel, user, password, "SELECT CURRENT_USER()");
+        said.replace("'localhost'", "'HOST'").replace("'127.0.0.1'", "'HOST'")
+    }
+
+    /// What the command line client prints.
+    fn ask(&self, channel: Channel, user: &str, password: &str, text: &str) -> String {
         let mut client = Command::new("mariadb");
         client.args(["--no-defaults", "-N", "-s", "--skip-ssl-verify-server-cert"]).stdin(Stdio::null());
         client.arg(format!("-u{user}")).env("MYSQL_PWD", password);
@@ -66,10 +75,9 @@ impl Door {
             Channel::Clear | Channel::Socket => "--skip-ssl",
             Channel::Tls | Channel::SocketTls => "--ssl",
         });
-        let output = client.args(["-e", "SELECT CURRENT_USER()"]).output().expect("the client runs");
+        let output = client.args(["-e", text]).output().expect("the client runs");
         let said = if output.status.success() { output.stdout } else { output.stderr };
-        let said = String::from_utf8_lossy(&said).trim().to_owned();
-        said.replace("'localhost'", "'HOST'").replace("'127.0.0.1'", "'HOST'")
+        String::from_utf8_lossy(&said).trim().to_owned()
     }
 }
 
@@ -293,5 +301,88 @@ fn where_accounts_cannot_be_read_the_server_judges_or_nobody_comes_in() {
         assert!(refused.contains("grant Freshet's account SELECT on mysql.user"), "{refused}");
         freshet.stop();
         run(&mut admin, &["DROP USER login_blind"]);
+    });
+}
+
+/// The client's own channel is what the status variables tell of, and not Freshet's to the server.
+#[test]
+fn status_variables_tell_of_the_clients_own_channel() {
+    const QUESTIONS: [&str; 5] = [
+        "SHOW STATUS LIKE 'Ssl_cipher'",
+        "SHOW SESSION STATUS LIKE 'ssl_version'",
+        "SHOW LOCAL STATUS WHERE Variable_name IN ('Ssl_cipher', 'Ssl_version', 'Compression')",
+        "SELECT VARIABLE_VALUE FROM SCHEMA.session_status WHERE VARIABLE_NAME = 'Ssl_cipher'",
+        "SELECT * FROM SCHEMA.SESSION_STATUS WHERE VARIABLE_NAME IN ('Ssl_cipher', 'Ssl_version') ORDER BY 1",
+    ];
+    with_each(|server, direct| {
+        let schema = if server.flavor == Flavor::MySql { "performance_schema" } else { "information_schema" };
+        for mode in ["preferred", "required", "disabled"] {
+            let (freshet, through) = freshet_before(server, &format!("{}?ssl-mode={mode}", server.url), &[]);
+            for channel in [Channel::Clear, Channel::Tls, Channel::Socket] {
+                for question in QUESTIONS {
+                    let question = question.replace("SCHEMA", schema);
+                    let [direct, through] =
+                        [direct, &through].map(|door| door.ask(channel, "login_any", "", &question));
+                    assert_eq!(direct, through, "{mode}, {channel:?}: {question}");
+                }
+                let shown = [direct, &through].map(|door| {
+                    let shown = door.ask(channel, "login_any", "", "\\s");
+                    let line =
+                        shown.lines().find(|line| line.starts_with("SSL:")).expect("it tells").to_owned();
+                    line.split(',').next().unwrap_or_default().to_owned()
+                });
+                assert_eq!(shown[0], shown[1], "{mode}, {channel:?}");
+            }
+            freshet.stop();
+        }
+    });
+}
+
+/// All that is said to a client that only connects.
+fn first_words(port: u16) -> Vec<u8> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it can be set");
+    let mut said = vec![0; 4];
+    stream.read_exact(&mut said).expect("it says something");
+    said.resize(4 + usize::from(said[0]), 0);
+    stream.read_exact(&mut said[4..]).expect("it says all of it");
+    said
+}
+
+#[test]
+fn too_many_connections_are_refused_in_the_servers_form() {
+    with_each(|server, direct| {
+        let mut admin = server.target.connect();
+        let before = answer_of(server, "SELECT @@GLOBAL.max_connections");
+        let (freshet, through) = freshet_before(server, &server.url, &[]);
+        assert_eq!(through.login(Channel::Clear, "login_any", ""), "login_any@%");
+        run(&mut admin, &["SET GLOBAL max_connections = 10"]);
+        let outcome = std::panic::catch_unwind(|| {
+            let is_refused = || first_words(direct.port)[4] == 0xff;
+            // Connections that have not logged in count.
+            let mut held = Vec::new();
+            while !is_refused() {
+                assert!(held.len() < 50, "the server takes any number");
+                held.push(TcpStream::connect(("127.0.0.1", direct.port)).expect("it listens"));
+            }
+            let refused = eventually("the server is full", || {
+                Some(first_words(direct.port)).filter(|it| it[4] == 0xff)
+            });
+            assert_eq!(refused, b"\x17\0\0\0\xff\x10\x04Too many connections");
+            // Freshet has greeted by then; what it says next is the same packet.
+            let mut client = Raw::dial("127.0.0.1", through.port).expect("it greets");
+            let told = client.login("login_any", "", 0).expect_err("the server is full").to_string();
+            assert!(told.contains("Too many connections") && !told.contains('#'), "{told}");
+            refused
+        });
+        run(&mut admin, &[&format!("SET GLOBAL max_connections = {before}")]);
+        let refused = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        freshet.stop();
+
+        let (_freshet, through) = freshet_before(server, &server.url, &["--max-clients", "1"]);
+        let _held = TcpStream::connect(("127.0.0.1", through.port)).expect("it listens");
+        let told =
+            eventually("there is one client", || Some(first_words(through.port)).filter(|it| it[4] == 0xff));
+        assert_eq!(told, refused);
     });
 }

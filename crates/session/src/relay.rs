@@ -16,6 +16,7 @@ use freshet_protocol::{
 use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use crate::session::OwnChannel;
 use crate::wire::{Wire, WireError};
 
 pub(crate) use capture::{Capture, Captured};
@@ -137,6 +138,7 @@ pub(crate) struct Relay<'a> {
     filter: &'a Filter,
     answer: Answer,
     capture: Option<Capture>,
+    own_channel: Option<OwnChannel>,
     relayed: Relayed,
     /// Bytes at the front of the server's buffer that are checked and pass unchanged.
     checked: usize,
@@ -159,6 +161,7 @@ impl<'a> Relay<'a> {
             filter,
             answer,
             capture: None,
+            own_channel: None,
             relayed: Relayed::default(),
             checked: 0,
             unseen: 0,
@@ -168,6 +171,15 @@ impl<'a> Relay<'a> {
     /// Keeps a copy while it passes.
     pub(crate) fn capturing(mut self, capture: Option<Capture>) -> Self {
         self.capture = capture;
+        self
+    }
+
+    /// Puts rows about the session's channel right while they pass.
+    pub(crate) fn putting_right(mut self, own_channel: Option<OwnChannel>) -> Self {
+        if own_channel.is_some() {
+            self.capture = None;
+        }
+        self.own_channel = own_channel;
         self
     }
 
@@ -209,7 +221,8 @@ impl<'a> Relay<'a> {
             return Ok(Step::NeedMore);
         }
         let first = body.first().copied().unwrap_or(0);
-        if !self.answer.wants_whole(header.len, first) {
+        let is_row_wanted = self.own_channel.is_some() && header.len < FRAME_MAX;
+        if !is_row_wanted && !self.answer.wants_whole(header.len, first) {
             let seen = self.answer.see(header.len, &body[..body.len().min(header.len)])?;
             let here = body.len().min(header.len);
             self.unseen = header.len - here;
@@ -235,7 +248,8 @@ impl<'a> Relay<'a> {
             capture.packet(&seen, self.checked);
         }
         self.relayed.note(&seen, payload, capabilities)?;
-        match self.filter.rewritten(&seen, payload, capabilities)? {
+        let row = self.own_channel.as_ref().filter(|_| seen.part == Part::Row).and_then(|it| it.row(payload));
+        match row.map_or_else(|| self.filter.rewritten(&seen, payload, capabilities), |row| Ok(Some(row)))? {
             Some(payload) => self.replace(header, &payload),
             None => self.checked += HEADER_LEN + header.len,
         }

@@ -1,5 +1,6 @@
 //! One client, from its login to its end.
 
+mod channel;
 mod environ;
 mod forward;
 pub(crate) mod hit;
@@ -28,6 +29,7 @@ use crate::relay::Lost;
 use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
+pub(crate) use channel::OwnChannel;
 pub(crate) use forward::Forward;
 pub(crate) use prepared::Prepared;
 pub(crate) use state::State;

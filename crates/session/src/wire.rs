@@ -17,7 +17,7 @@ use freshet_protocol::{
     Compression, FrameError, FrameHeader, HEADER_LEN, Numbering, Packet, put_packet, take_packet_numbered,
 };
 use freshet_upstream::Channel;
-use freshet_upstream::net::Stream;
+use freshet_upstream::net::{Stream, Tls};
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -245,6 +245,11 @@ impl Wire {
     /// What the client's connection passes over.
     pub fn channel(&self) -> Channel {
         self.stream.as_ref().map_or(Channel::Clear, Stream::channel)
+    }
+
+    /// The TLS that the client has, if it has.
+    pub fn tls(&self) -> Option<Tls> {
+        self.stream.as_ref().and_then(Stream::tls)
     }
 
     /// The user id of the client's process, if it came through a unix socket.

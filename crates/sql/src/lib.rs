@@ -39,6 +39,8 @@ mod body;
 
 mod request;
 
+mod session_status;
+
 mod key;
 
 mod shape;
@@ -66,4 +68,5 @@ pub use rows::{
     ColumnsRead, Condition, Datum, Definition, Occurrence, Pin, RowReads, RowWrite, View, row_reads,
     row_reads_of, row_write, shows_rows,
 };
+pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};

@@ -11,7 +11,6 @@ use freshet_upstream::upstream::Upstream;
 use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
 use rustls::ServerConfig;
 
-use super::error::without_sqlstate;
 use super::secrets::Secrets;
 use crate::wire::Wire;
 
@@ -248,7 +247,7 @@ fn same_face(a: &Greeting, b: &Greeting) -> bool {
 /// Refuses a client before any greeting, as the server does when it has `max_connections`.
 pub async fn refuse_too_many(stream: Stream) {
     let mut wire = Wire::new(stream, 0);
-    wire.put(&without_sqlstate(&ErrPacket::new(1040, "08004", "Too many connections")));
+    wire.put(&ErrPacket::new(1040, "08004", "Too many connections").without_sqlstate().encode());
     // Nobody is owed more than an attempt.
     let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;
 }

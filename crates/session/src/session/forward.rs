@@ -7,8 +7,8 @@ use freshet_sql::{Effects, Flavor, Modes, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use tokio::io::AsyncWriteExt as _;
 
-use super::state::TemporaryTables;
-use super::{Flow, Session};
+use super::state::{TemporaryTables, Tracking};
+use super::{Flow, OwnChannel, Session};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
@@ -65,7 +65,8 @@ impl Session {
             // Which tables, and whether for writing, is not read out of the text: all of them are taken.
             self.state.wlock = Some(self.shared.wlock());
         }
-        let relayed = self.exchange(payload, command, capture).await?;
+        let own_channel = self.own_channel(text, self.modes());
+        let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
         self.conclude(effects, text, &relayed, in_flight);
         Ok(relayed)
     }
@@ -76,12 +77,12 @@ impl Session {
         &mut self,
         payload: &[u8],
         command: Command,
-        capture: Option<Capture>,
+        copies: (Option<Capture>, Option<OwnChannel>),
     ) -> Result<Relayed, Lost> {
         match self.send(payload).await {
-            Ok(()) => self.relay(command, capture).await,
+            Ok(()) => self.relay(command, copies).await,
             Err(lost) => {
-                let said = self.relay(command, None).await;
+                let said = self.relay(command, (None, None)).await;
                 self.wire.flush().await?;
                 said.and(Err(lost))
             }
@@ -90,7 +91,7 @@ impl Session {
 
     /// Passes a command on that gets no answer.
     pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
-        self.send(payload).await?;
+        self.write_command(payload, None).await?;
         Ok(Flow::Continue)
     }
 
@@ -199,18 +200,28 @@ impl Session {
         }
     }
 
-    /// Sends one packet to the server.
+    /// Sends a command that will be answered, with what sets the session up before it if that is due.
     pub(crate) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
+        let before = self.due_tracking();
+        self.write_command(payload, before).await
+    }
+
+    /// One write, for one command and for the statement before it, if there is one.
+    async fn write_command(&mut self, payload: &[u8], before: Option<String>) -> Result<(), Lost> {
         Counters::add(&self.shared.counters.forwarded);
         let now = now_ms();
         self.handle.begins();
         self.state.upstream_used_ms = now;
+        let before =
+            before.map(|sql| [&query_prefix(self.upstream_has_attributes()), sql.as_bytes()].concat());
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
         self.scratch.clear();
-        let mut seq = 0;
-        put_packet(&mut self.scratch, &mut seq, payload);
+        if let Some(before) = before {
+            put_packet(&mut self.scratch, &mut 0, &before);
+        }
+        put_packet(&mut self.scratch, &mut 0, payload);
         let (stream, _) = upstream.parts();
         stream.write_all(&self.scratch).await.map_err(Lost::Upstream)?;
         stream.flush().await.map_err(Lost::Upstream)?;
@@ -224,8 +235,9 @@ impl Session {
     pub(crate) async fn relay(
         &mut self,
         command: Command,
-        capture: Option<Capture>,
+        (capture, own_channel): (Option<Capture>, Option<OwnChannel>),
     ) -> Result<Relayed, Lost> {
+        self.finish_tracking().await?;
         let filter = Filter {
             capabilities: self.capabilities(),
             tells_transactions: self.flavor() == Flavor::MySql,
@@ -234,7 +246,8 @@ impl Session {
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
-        Relay::new(upstream, Some(&mut self.wire), &filter, command).capturing(capture).run().await
+        let relay = Relay::new(upstream, Some(&mut self.wire), &filter, command);
+        relay.capturing(capture).putting_right(own_channel).run().await
     }
 
     /// What the answer means for the session and for others.
@@ -314,12 +327,27 @@ impl Session {
 
     /// Reads an answer that the client is not to see.
     async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
+        self.finish_tracking().await?;
+        self.unseen_answer(command).await.map(|_| ())
+    }
+
+    /// Reads what the server says to being asked for reports, if it was asked with the command under way.
+    async fn finish_tracking(&mut self) -> Result<(), Lost> {
+        if self.state.tracking == Tracking::Sent {
+            let answer = self.unseen_answer(Command::Query).await?;
+            // An account whose password has expired may do nothing but change it; once it has, this succeeds.
+            self.state.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
+        }
+        Ok(())
+    }
+
+    async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
         let filter =
             Filter { capabilities: self.capabilities(), tells_transactions: false, tells_all: false };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
-        Relay::new(upstream, None, &filter, command).run().await.map(|_| ())
+        Relay::new(upstream, None, &filter, command).run().await
     }
 
     fn upstream_has_attributes(&self) -> bool {

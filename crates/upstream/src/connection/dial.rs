@@ -1,5 +1,7 @@
 //! From an address to a connection that has been greeted and, if wanted, is under TLS.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Greeting, SCRAMBLE_LEN, ServerHello, SslRequest, StatusFlags};
 
@@ -31,7 +33,8 @@ const NEVER: Capabilities = Capabilities::COMPRESS
 pub struct Dialled {
     pub(super) connection: Connection,
     pub(super) collation: u8,
-    pub(super) config: Config,
+    /// The time that the login may take.
+    pub(super) limit: Duration,
 }
 
 impl Connection {
@@ -101,7 +104,7 @@ async fn dial(
     if wants_tls(preference, config, connection.greeting.capabilities)? {
         connection = start_tls(connection, config, collation).await?;
     }
-    Ok(Dialled { connection, collation, config: config.clone() })
+    Ok(Dialled { connection, collation, limit: config.connect_timeout })
 }
 
 fn agree(want: Capabilities, offered: Capabilities) -> Result<Capabilities, Error> {
