@@ -30,6 +30,8 @@ pub async fn open(args: &Args, target: &Target, database: &str) -> Result<Wire, 
     };
     let mut seq = hello.last_seq.wrapping_add(1);
     let mut capabilities = WANTED;
+    // The request for TLS announces already what the login will have.
+    capabilities.set(Capabilities::CONNECT_WITH_DB, !database.is_empty());
     if args.tls {
         capabilities |= Capabilities::SSL;
         let request = SslRequest { capabilities, max_packet_size: PACKET_BYTES_MAX, collation: COLLATION };
