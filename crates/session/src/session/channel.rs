@@ -13,7 +13,14 @@ use super::Session;
 const NULL: u8 = 0xFB;
 
 /// The variables, and what each says of a client that has TLS; of one that has none it is empty.
-static VARIABLES: &[(&str, fn(&Tls) -> String)] = &[("Ssl_cipher", cipher), ("Ssl_version", version)];
+static VARIABLES: &[Variable] =
+    &[Variable { name: "Ssl_cipher", of: cipher }, Variable { name: "Ssl_version", of: version }];
+
+/// A status variable, and its value for a channel with TLS.
+struct Variable {
+    name: &'static str,
+    of: fn(&Tls) -> String,
+}
 
 /// OpenSSL's names of the cipher suites, as the servers show them.
 static CIPHERS: &[(CipherSuite, &str)] = &[
@@ -65,8 +72,8 @@ impl OwnChannel {
             StatusName::At(column) => values.get(*column).copied()??,
             StatusName::Is(name) => name.as_bytes(),
         };
-        let (_, value) = VARIABLES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))?;
-        let value = self.tls.as_ref().map_or_else(String::new, value);
+        let variable = VARIABLES.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))?;
+        let value = self.tls.as_ref().map_or_else(String::new, variable.of);
         *values.get_mut(self.at.value_at)? = Some(value.as_bytes());
         let mut row = Vec::with_capacity(payload.len() + value.len());
         for value in values {
