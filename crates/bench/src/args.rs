@@ -11,7 +11,7 @@ use crate::mix::Mix;
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Measures reads and writes of sysbench tables over many connections.
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 #[command(name = "freshet-bench")]
 pub struct Args {
     /// What is measured: NAME=HOST:PORT or NAME=/SOCKET, with ,PID for each server process whose processor time counts;
@@ -59,6 +59,12 @@ pub struct Args {
     /// server itself, while so many rows a second are changed there, in commits of 50
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(50..=1_000_000))]
     pub lag: Option<u32>,
+    /// Measures instead how many clients a second connect, ask one point select and leave; the numbers are of those
+    #[arg(long)]
+    pub connect: bool,
+    /// TLS, with any certificate, and without resuming: each client is a new one
+    #[arg(long)]
+    pub tls: bool,
     /// Makes the tables first, through the first target
     #[arg(long)]
     pub prepare: bool,

@@ -1,12 +1,12 @@
-//! Logging in, with the two password plugins that need no TLS and no RSA.
+//! Logging in, with the two password plugins that need no RSA.
 
 use freshet_protocol::{
     AuthReply, CACHING_SHA2_PASSWORD, Capabilities, ErrPacket, Login, MYSQL_NATIVE_PASSWORD, ServerHello,
-    caching_sha2, native, scramble_in,
+    SslRequest, caching_sha2, native, scramble_in,
 };
 
 use crate::args::{Args, Failure, Target};
-use crate::wire::{Socket, Wire};
+use crate::wire::Wire;
 
 /// What is asked for: nothing that would change the form of answers. Without DEPRECATE_EOF each result has two EOF
 /// packets, which is how its end is found.
@@ -15,20 +15,33 @@ const WANTED: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::SECURE_CONNECTION)
     .union(Capabilities::TRANSACTIONS)
     .union(Capabilities::PLUGIN_AUTH);
+/// The largest packet that we say we take, in bytes.
+const PACKET_BYTES_MAX: u32 = 1 << 24;
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
 
 /// A connection that is logged in; `database` may be empty.
 pub async fn open(args: &Args, target: &Target, database: &str) -> Result<Wire, Failure> {
-    let mut wire = Wire::new(Socket::connect(&target.address).await?);
+    let mut wire = Wire::connect(&target.address).await?;
     let hello = wire.packet().await?;
     let greeting = match ServerHello::parse(&hello.payload)? {
         ServerHello::Greeting(greeting) => greeting,
         ServerHello::Err(error) => return Err(said(&error).into()),
     };
+    let mut seq = hello.last_seq.wrapping_add(1);
+    let mut capabilities = WANTED;
+    // The request for TLS announces already what the login will have.
+    capabilities.set(Capabilities::CONNECT_WITH_DB, !database.is_empty());
+    if args.tls {
+        capabilities |= Capabilities::SSL;
+        let request = SslRequest { capabilities, max_packet_size: PACKET_BYTES_MAX, collation: COLLATION };
+        wire.send(seq, &request.encode()).await?;
+        wire = wire.start_tls().await?;
+        seq = seq.wrapping_add(1);
+    }
     let login = Login {
-        capabilities: WANTED,
-        max_packet_size: 1 << 24,
+        capabilities,
+        max_packet_size: PACKET_BYTES_MAX,
         collation: COLLATION,
         user: args.user.clone().into(),
         auth_response: token(&greeting.auth_plugin, args, &greeting.scramble)?,
@@ -37,7 +50,7 @@ pub async fn open(args: &Args, target: &Target, database: &str) -> Result<Wire, 
         attributes: None,
         zstd_level: None,
     };
-    wire.send(hello.last_seq.wrapping_add(1), &login.encode()).await?;
+    wire.send(seq, &login.encode()).await?;
     finish(&mut wire, args).await?;
     Ok(wire)
 }

@@ -12,6 +12,7 @@ mod args;
 
 mod answer;
 mod login;
+mod tls;
 mod wire;
 
 mod counters;

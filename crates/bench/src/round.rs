@@ -17,6 +17,8 @@ use crate::{login, processor};
 /// What clients do to each other: two insert the same row, or wait for each other's locks.
 const EXPECTED_ERRORS: [u16; 3] = [1062, 1205, 1213];
 
+/// COM_QUIT.
+const QUIT: u8 = 1;
 /// COM_QUERY.
 const QUERY: u8 = 3;
 
@@ -41,7 +43,7 @@ pub struct Outcome {
 pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
     let before = Counters::read(args, target).await?;
     let mut wires = Vec::new();
-    for _ in 0..args.clients {
+    for _ in 0..if args.connect { 0 } else { args.clients } {
         wires.push(login::open(args, target, &args.database).await?);
     }
     let own = [std::process::id()];
@@ -49,10 +51,14 @@ pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let until = started + Duration::from_secs(u64::from(args.seconds));
     let mut clients = JoinSet::new();
-    for (number, wire) in wires.into_iter().enumerate() {
-        let keys = Keys::new(number as u64, args.keys, args.distribution);
+    let mut wires = wires.into_iter();
+    for number in 0..args.clients {
+        let keys = Keys::new(u64::from(number), args.keys, args.distribution);
         let statements = Statements::new(args.mix, &args.table, args.tables, args.writes, keys);
-        clients.spawn_local(drive(wire, statements, until));
+        match wires.next() {
+            Some(wire) => clients.spawn_local(drive(wire, statements, until)),
+            None => clients.spawn_local(come_and_go(args.clone(), target.clone(), statements, until)),
+        };
     }
     let (mut latency, mut reads) = (Latency::default(), 0);
     while let Some(client) = clients.join_next().await {
@@ -85,6 +91,32 @@ async fn drive(mut wire: Wire, mut statements: Statements, until: Instant) -> Re
         let answered = Instant::now();
         latency.add(answered - now);
         now = answered;
+    }
+    Ok((latency, reads))
+}
+
+/// Clients one after another: each connects, asks once and leaves.
+async fn come_and_go(
+    args: Args,
+    target: Target,
+    mut statements: Statements,
+    until: Instant,
+) -> Result<(Latency, u64), String> {
+    let (mut latency, mut reads) = (Latency::default(), 0);
+    let mut question = String::new();
+    let mut packet = Vec::new();
+    let mut now = Instant::now();
+    while now < until {
+        let mut wire =
+            login::open(&args, &target, &args.database).await.map_err(|error| error.to_string())?;
+        reads += u64::from(statements.next(&mut question));
+        query_packet(&mut packet, &question);
+        wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
+        read_answer(&mut wire).await?;
+        wire.send(0, &[QUIT]).await.map_err(|error| error.to_string())?;
+        let left = Instant::now();
+        latency.add(left - now);
+        now = left;
     }
     Ok((latency, reads))
 }

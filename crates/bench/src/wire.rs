@@ -1,69 +1,26 @@
 //! One connection: a socket, what has been read of it, and what is to be written.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 use freshet_protocol::{Packet, put_packet, take_packet};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
 
 use crate::args::{Address, Failure};
+use crate::tls;
 
 /// The largest packet that is expected while logging in.
 const PACKET_BYTES_MAX: usize = 1 << 20;
 
-/// Either kind of socket.
-pub enum Socket {
-    /// Over TCP.
-    Tcp(TcpStream),
-    /// Over a unix socket.
-    Unix(UnixStream),
-}
+/// What a connection passes over.
+pub type Socket = Box<dyn Stream>;
 
-impl Socket {
-    /// Connects.
-    pub async fn connect(address: &Address) -> io::Result<Socket> {
-        match address {
-            Address::Tcp(address) => {
-                let stream = TcpStream::connect(address).await?;
-                stream.set_nodelay(true)?;
-                Ok(Socket::Tcp(stream))
-            }
-            Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path).await?)),
-        }
-    }
-}
-
-impl AsyncRead for Socket {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            Socket::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
-            Socket::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
-    }
-}
+/// What can be read from and written to.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Unpin> Stream for T {}
 
 /// One connection.
 pub struct Wire {
@@ -75,10 +32,24 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Wraps a socket.
-    pub fn new(socket: Socket) -> Wire {
-        let secure = matches!(socket, Socket::Unix(_));
-        Wire { socket, read: BytesMut::with_capacity(16 << 10), write: BytesMut::new(), secure }
+    /// Connects.
+    pub async fn connect(address: &Address) -> io::Result<Wire> {
+        let (socket, secure): (Socket, bool) = match address {
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                (Box::new(stream), false)
+            }
+            Address::Unix(path) => (Box::new(UnixStream::connect(path).await?), true),
+        };
+        Ok(Wire { socket, read: BytesMut::with_capacity(16 << 10), write: BytesMut::new(), secure })
+    }
+
+    /// Goes on in TLS. Nothing may be read that is not taken.
+    pub async fn start_tls(self) -> Result<Wire, Failure> {
+        let name = ServerName::try_from("localhost")?;
+        let socket = TlsConnector::from(tls::config()?).connect(name, self.socket).await?;
+        Ok(Wire { socket: Box::new(socket), secure: true, ..self })
     }
 
     /// The next whole packet; for logging in.
@@ -97,12 +68,14 @@ impl Wire {
     pub async fn send(&mut self, mut seq: u8, payload: &[u8]) -> io::Result<()> {
         self.write.clear();
         put_packet(&mut self.write, &mut seq, payload);
-        self.socket.write_all(&self.write).await
+        self.socket.write_all(&self.write).await?;
+        self.socket.flush().await
     }
 
     /// Sends bytes that are packets already.
     pub async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.socket.write_all(bytes).await
+        self.socket.write_all(bytes).await?;
+        self.socket.flush().await
     }
 
     /// Reads once; what has not been consumed stays.

@@ -55,10 +55,12 @@ pub fn server_config(config: &Config) -> Result<Arc<ServerConfig>, TlsError> {
         None => make()?,
     };
     let provider: Arc<CryptoProvider> = Arc::new(aws_lc_rs::default_provider());
-    let server = ServerConfig::builder_with_provider(provider)
+    let mut server = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
+    // Clients that come again resume what they had; the key is ours alone, and changes every few hours.
+    server.ticketer = aws_lc_rs::Ticketer::new()?;
     Ok(Arc::new(server))
 }
 

@@ -15,6 +15,7 @@ mod login;
 mod open;
 mod peer;
 mod relay;
+mod requirement;
 mod secrets;
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 use freshet_protocol::{Capabilities, ChangeUser, Login, OkPacket};
 use freshet_upstream::net::Stream;
-use freshet_upstream::{Connection, Secret};
+use freshet_upstream::{Channel, Connection, Secret};
 use tokio::time::timeout;
 
 pub use self::error::AdmitError;
@@ -52,6 +53,8 @@ pub struct Admitted {
     pub secret: Option<Secret>,
     /// The id the client was told, from [`CONNECTION_ID_MIN`] upwards.
     pub connection_id: u32,
+    /// What the client's connection passed over when it logged in.
+    pub channel: Channel,
     /// What the server said when it accepted this login, now or earlier: status flags and session state.
     pub ok: OkPacket,
     /// The scrambles with which the client may compute the proof of a later COM_CHANGE_USER.
@@ -59,6 +62,11 @@ pub struct Admitted {
 }
 
 impl Admitted {
+    /// The server's id of its connection there; 0 while there is none.
+    pub fn thread_id(&self) -> u32 {
+        self.upstream.as_ref().map_or(0, Connection::thread_id)
+    }
+
     /// The capabilities agreed on with the client.
     pub fn capabilities(&self) -> Capabilities {
         self.login.capabilities

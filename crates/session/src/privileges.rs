@@ -13,6 +13,8 @@ pub(crate) enum Privilege {
     SetGlobal,
     /// To empty the cache.
     Reload,
+    /// To kill other users' connections.
+    Kill,
 }
 
 impl Privilege {
@@ -21,6 +23,7 @@ impl Privilege {
         match self {
             Self::SetGlobal => &["ALL PRIVILEGES", "SUPER", "SYSTEM_VARIABLES_ADMIN"],
             Self::Reload => &["ALL PRIVILEGES", "RELOAD"],
+            Self::Kill => &["ALL PRIVILEGES", "SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN"],
         }
     }
 
@@ -28,6 +31,7 @@ impl Privilege {
         match self {
             Self::SetGlobal => "SUPER or SYSTEM_VARIABLES_ADMIN",
             Self::Reload => "RELOAD",
+            Self::Kill => "SUPER or CONNECTION_ADMIN",
         }
     }
 }

@@ -1,10 +1,20 @@
 //! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
 use tokio::sync::Notify;
+
+/// How a session is ended by others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum End {
+    /// By us alone: it was idle, or the server does not know it.
+    Ours = 1,
+    /// The server has killed its connection, and may have a last word for the client.
+    KilledByServer = 2,
+}
 
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
@@ -17,7 +27,8 @@ pub(crate) struct Handle {
     active_ms: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
-    ended: AtomicBool,
+    /// An [`End`], or 0.
+    ended: AtomicU8,
     ends: Notify,
 }
 
@@ -28,7 +39,7 @@ impl Handle {
             thread_id: AtomicU32::new(0),
             active_ms: AtomicU64::new(now_ms),
             busy: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
+            ended: AtomicU8::new(0),
             ends: Notify::new(),
         }
     }
@@ -62,15 +73,24 @@ impl Handle {
         !self.busy.load(Ordering::Relaxed) && self.active_ms.load(Ordering::Relaxed) < since_ms
     }
 
-    /// Ends the session at its next pause.
-    pub(crate) fn end(&self) {
-        self.ended.store(true, Ordering::Release);
+    /// Ends the session at its next pause: no command that its client sends after this returns is carried out.
+    pub(crate) fn end(&self, how: End) {
+        self.ended.store(how as u8, Ordering::Release);
         self.ends.notify_one();
+    }
+
+    /// Whether somebody has ended the session, and how.
+    pub(crate) fn end_of(&self) -> Option<End> {
+        match self.ended.load(Ordering::Acquire) {
+            0 => None,
+            how if how == End::KilledByServer as u8 => Some(End::KilledByServer),
+            _ => Some(End::Ours),
+        }
     }
 
     /// Waits until somebody ends the session.
     pub(crate) async fn ended(&self) {
-        while !self.ended.load(Ordering::Acquire) {
+        while self.end_of().is_none() {
             self.ends.notified().await;
         }
     }
@@ -93,11 +113,16 @@ impl Registry {
         self.lock().get(&id).cloned()
     }
 
+    /// By the server's id of its connection. Walks over all: few ask.
+    pub(crate) fn find_thread(&self, thread_id: u32) -> Option<Arc<Handle>> {
+        self.lock().values().find(|handle| handle.thread_id() == thread_id).cloned()
+    }
+
     /// Ends the sessions that were last active before `since_ms`.
     pub(crate) fn end_idle(&self, since_ms: u64) {
         for handle in self.lock().values() {
             if handle.is_idle(since_ms) {
-                handle.end();
+                handle.end(End::Ours);
             }
         }
     }

@@ -16,6 +16,7 @@ use freshet_protocol::{
 use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use crate::session::OwnChannel;
 use crate::wire::{Wire, WireError};
 
 pub(crate) use capture::{Capture, Captured};
@@ -142,6 +143,7 @@ pub(crate) struct Relay<'a> {
     filter: &'a Filter<'a>,
     answer: Answer,
     capture: Option<Capture>,
+    own_channel: Option<OwnChannel>,
     relayed: Relayed,
     /// Bytes at the front of the server's buffer that are checked and pass unchanged.
     checked: usize,
@@ -164,6 +166,7 @@ impl<'a> Relay<'a> {
             filter,
             answer,
             capture: None,
+            own_channel: None,
             relayed: Relayed::default(),
             checked: 0,
             unseen: 0,
@@ -173,6 +176,15 @@ impl<'a> Relay<'a> {
     /// Keeps a copy while it passes.
     pub(crate) fn capturing(mut self, capture: Option<Capture>) -> Self {
         self.capture = capture;
+        self
+    }
+
+    /// Puts rows about the session's channel right while they pass.
+    pub(crate) fn putting_right(mut self, own_channel: Option<OwnChannel>) -> Self {
+        if own_channel.is_some() {
+            self.capture = None;
+        }
+        self.own_channel = own_channel;
         self
     }
 
@@ -214,7 +226,8 @@ impl<'a> Relay<'a> {
             return Ok(Step::NeedMore);
         }
         let first = body.first().copied().unwrap_or(0);
-        if !self.answer.wants_whole(header.len, first) {
+        let is_row_wanted = self.own_channel.is_some() && header.len < FRAME_MAX;
+        if !is_row_wanted && !self.answer.wants_whole(header.len, first) {
             let seen = self.answer.see(header.len, &body[..body.len().min(header.len)])?;
             let here = body.len().min(header.len);
             self.unseen = header.len - here;
@@ -237,7 +250,11 @@ impl<'a> Relay<'a> {
         let payload = &self.upstream.parts().1[start..start + header.len];
         let seen = self.answer.see(header.len, payload)?;
         self.relayed.note(&seen, payload, capabilities)?;
-        let rewritten = self.filter.rewritten(&seen, payload, capabilities)?;
+        let row = self.own_channel.as_ref().filter(|_| seen.part == Part::Row).and_then(|it| it.row(payload));
+        let rewritten = match row {
+            Some(row) => Some(row),
+            None => self.filter.rewritten(&seen, payload, capabilities)?,
+        };
         if let Some(capture) = &mut self.capture {
             let is_news = self.filter.is_news(&seen, payload, capabilities)?;
             let passed = rewritten.as_deref().unwrap_or(payload);

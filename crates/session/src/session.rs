@@ -1,5 +1,6 @@
 //! One client, from its login to its end.
 
+mod channel;
 mod environ;
 mod forward;
 pub(crate) mod hit;
@@ -8,6 +9,7 @@ mod state;
 mod texts;
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -23,11 +25,12 @@ use tracing::debug;
 use crate::auth::{AdmitError, Admitted};
 use crate::commands;
 use crate::fences::Thread;
-use crate::registry::Handle;
+use crate::registry::{End, Handle};
 use crate::relay::Lost;
 use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
+pub(crate) use channel::OwnChannel;
 pub(crate) use forward::Forward;
 pub(crate) use prepared::Prepared;
 pub(crate) use state::State;
@@ -35,6 +38,9 @@ pub(crate) use state::State;
 /// How long, and for how many bytes, a client that is sent away may go on sending.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 const FAREWELL_BYTES_MAX: usize = 64 << 20;
+
+/// How long the server may take to say its last word to a client that it has killed.
+const LAST_WORD_MAX: Duration = Duration::from_millis(500);
 
 /// Whether a session goes on after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +84,7 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
 impl Session {
     fn new(shared: Arc<Shared>, wire: Wire, admitted: Admitted) -> Self {
         let handle = Arc::new(Handle::new(admitted.user.clone(), now_ms()));
+        handle.set_thread_id(admitted.thread_id());
         shared.registry.add(admitted.connection_id, &handle);
         let mut state = State::new(admitted.ok.status);
         state.schema = schema_of(admitted.database.as_deref());
@@ -130,23 +137,38 @@ impl Session {
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms);
         if self.state.in_transaction() || !*self.draining.borrow_and_update() {
-            let upstream = &mut self.admitted.upstream;
             let idle = !self.state.in_transaction();
+            let upstream = &mut self.admitted.upstream;
             tokio::select! {
                 biased;
-                packet = self.wire.command() => return Ok(Some(packet?.payload)),
+                packet = self.wire.command() => {
+                    let packet = packet?;
+                    // Whoever is killed gets no answer any more, though one from memory needs no server.
+                    if self.handle.end_of().is_none() && !is_ready(unasked(upstream)).await {
+                        return Ok(Some(packet.payload));
+                    }
+                    self.wire.set_seq(0);
+                }
                 () = unasked(upstream) => {}
-                () = self.handle.ended() => return Ok(None),
+                () = self.handle.ended() => {}
                 _ = self.draining.changed(), if idle => return Ok(self.shutting_down()),
             }
-            let (_, buffer) = match &mut self.admitted.upstream {
-                Some(upstream) => upstream.parts(),
-                None => return Ok(None),
-            };
-            self.wire.put_frames(buffer, 0);
+            self.pass_on_last_word().await;
             return Ok(None);
         }
         Ok(self.shutting_down())
+    }
+
+    /// What the server says at the end of its connection is the client's to hear.
+    async fn pass_on_last_word(&mut self) {
+        if self.handle.end_of() == Some(End::KilledByServer) {
+            // It closes the connection at once; a client is not made to wait for long where it does not.
+            let _ = tokio::time::timeout(LAST_WORD_MAX, unasked(&mut self.admitted.upstream)).await;
+        }
+        if let Some(upstream) = &mut self.admitted.upstream {
+            let (_, buffer) = upstream.parts();
+            self.wire.put_frames(buffer, 0);
+        }
     }
 
     fn shutting_down(&mut self) -> Option<BytesMut> {
@@ -215,6 +237,7 @@ impl Session {
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
         self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
+        self.handle.set_thread_id(self.admitted.thread_id());
         self.shared.registry.add(id, &self.handle);
         Ok(())
     }
@@ -251,6 +274,12 @@ async fn unasked(upstream: &mut Option<Connection>) {
             let _ = stream.read_buf(buffer).await;
         }
     }
+}
+
+/// Whether this would be over without waiting.
+async fn is_ready(future: impl Future<Output = ()>) -> bool {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await
 }
 
 /// Splits a command packet; an empty one is no command.

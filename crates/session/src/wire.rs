@@ -16,7 +16,8 @@ use bytes::BytesMut;
 use freshet_protocol::{
     Compression, FrameError, FrameHeader, HEADER_LEN, Numbering, Packet, put_packet, take_packet_numbered,
 };
-use freshet_upstream::net::Stream;
+use freshet_upstream::Channel;
+use freshet_upstream::net::{Stream, Tls};
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -238,7 +239,17 @@ impl Wire {
     /// Whether nobody on the way can read what is sent: TLS or a unix socket. It is the server's own notion
     /// (`require_secure_transport`), and the one by which clients decide to send a password in clear.
     pub fn is_secure(&self) -> bool {
-        self.stream.as_ref().is_some_and(Stream::is_secure)
+        self.channel().is_secure()
+    }
+
+    /// What the client's connection passes over.
+    pub fn channel(&self) -> Channel {
+        self.stream.as_ref().map_or(Channel::Clear, Stream::channel)
+    }
+
+    /// The TLS that the client has, if it has.
+    pub fn tls(&self) -> Option<Tls> {
+        self.stream.as_ref().and_then(Stream::tls)
     }
 
     /// The user id of the client's process, if it came through a unix socket.

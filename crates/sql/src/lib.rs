@@ -41,6 +41,8 @@ mod prepared;
 
 mod request;
 
+mod session_status;
+
 mod key;
 
 mod shape;
@@ -65,9 +67,10 @@ pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
 pub use prepared::{TextPrepared, text_prepared};
 pub use reads::Reads;
 pub use reason::Reason;
-pub use request::{Hint, Request, read};
+pub use request::{Hint, Kill, Request, kills, read};
 pub use rows::{
     ColumnsRead, Condition, Datum, Definition, Occurrence, Pin, RowReads, RowWrite, View, row_reads,
     row_reads_of, row_write, shows_rows,
 };
+pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};

@@ -10,7 +10,7 @@ use crate::hint::Hints;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::ours::{self, Ours};
-use crate::statement::Statement;
+use crate::statement::{STATEMENTS_MAX, Statement};
 use crate::token::Kind;
 
 /// What a text of COM_QUERY asks for.
@@ -23,17 +23,21 @@ pub enum Request {
     },
     /// A statement about our own variables, status or cache.
     Ours(Ours),
-    /// KILL with a plain number.
-    Kill {
-        /// KILL QUERY: the connection stays.
-        query_only: bool,
-        /// The thread id as the client knows it.
-        id: u64,
-        /// Where the number stands in the text.
-        id_at: Range<usize>,
-    },
+    /// KILL with a plain number, alone in its text.
+    Kill(Kill),
     /// Everything else.
     Other(Effects),
+}
+
+/// A KILL with a plain number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kill {
+    /// KILL QUERY: the connection stays.
+    pub query_only: bool,
+    /// The thread id as the client knows it.
+    pub id: u64,
+    /// Where the number stands in the text.
+    pub id_at: Range<usize>,
 }
 
 /// SQL_CACHE or SQL_NO_CACHE.
@@ -67,7 +71,7 @@ pub fn read(text: &[u8], modes: Modes) -> Request {
             return Request::Ours(ours);
         }
         if let Some(kill) = kill(alone) {
-            return kill;
+            return Request::Kill(kill);
         }
         if select {
             return Request::Select { hint: None };
@@ -93,8 +97,15 @@ fn read_select(text: &[u8], modes: Modes) -> Option<Request> {
     hints.is_select().then_some(Request::Select { hint: hints.hint() })
 }
 
+/// The KILLs with a plain number among the statements of a text, in order.
+pub fn kills(text: &[u8], modes: Modes) -> Vec<Kill> {
+    let mut lexer = Lexer::new(text, modes);
+    let statements = std::iter::from_fn(|| Statement::next(&mut lexer, text, modes));
+    statements.take(STATEMENTS_MAX).filter_map(|statement| kill(&statement)).collect()
+}
+
 /// KILL [HARD | SOFT] [CONNECTION | QUERY] n.
-fn kill(statement: &Statement<'_>) -> Option<Request> {
+fn kill(statement: &Statement<'_>) -> Option<Kill> {
     let mut cursor = statement.cursor();
     if !cursor.word("KILL") {
         return None;
@@ -106,5 +117,5 @@ fn kill(statement: &Statement<'_>) -> Option<Request> {
     }
     let number = cursor.next().filter(|token| token.kind == Kind::Int && cursor.at_end())?;
     let id = std::str::from_utf8(cursor.bytes(number)).ok()?.parse().ok()?;
-    Some(Request::Kill { query_only, id, id_at: number.start..number.end })
+    Some(Kill { query_only, id, id_at: number.start..number.end })
 }

@@ -1,6 +1,7 @@
 //! Where a server listens.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// The port a MySQL or MariaDB server listens on unless told otherwise.
@@ -21,6 +22,18 @@ pub enum Address {
 }
 
 impl Address {
+    /// Whether nothing leaves the machine on the way there, as far as the address itself tells: a unix socket, a
+    /// loopback address, or `localhost`.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp { host, .. } => {
+                host.eq_ignore_ascii_case("localhost")
+                    || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+            }
+            Self::Unix(_) => true,
+        }
+    }
+
     /// The name that a certificate must carry for this address, none for a unix socket.
     pub fn host(&self) -> Option<&str> {
         match self {

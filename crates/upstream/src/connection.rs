@@ -11,6 +11,7 @@ use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command, Greeting, OkPacket, Packet, put_packet, take_packet};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use crate::channel::Channel;
 use crate::error::Error;
 use crate::net::Stream;
 
@@ -54,14 +55,19 @@ impl Connection {
         &self.greeting
     }
 
+    /// What it passes over.
+    pub fn channel(&self) -> Channel {
+        self.stream.channel()
+    }
+
     /// Whether what is sent cannot be overheard.
     pub fn is_secure(&self) -> bool {
-        self.stream.is_secure()
+        self.channel().is_secure()
     }
 
     /// Whether TLS is in use.
     pub fn is_tls(&self) -> bool {
-        self.stream.is_tls()
+        self.channel() == Channel::Tls
     }
 
     /// The stream and what has been read from it and not yet used, for whoever relays frames and

@@ -18,6 +18,7 @@ pub mod config;
 pub mod error;
 pub mod secret;
 
+pub mod channel;
 pub mod net;
 pub mod tls;
 
@@ -43,6 +44,7 @@ mod bounds;
 
 pub use address::Address;
 pub use catalog::{Catalog, CatalogError, ColumnInfo, TableInfo, TableKind};
+pub use channel::{Channel, Preference};
 pub use config::{Config, ConfigError, TlsMode};
 pub use connection::{Connection, Dialled, Rows};
 pub use error::Error;

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ServerConfig};
+use rustls::{CipherSuite, ClientConfig, ProtocolVersion, ServerConfig};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
 use crate::address::Address;
+use crate::channel::Channel;
 use socket::Socket;
 
 /// A silent TCP connection is probed after this time, so that a peer that vanished is noticed.
@@ -33,6 +34,15 @@ pub enum Stream {
     Unix(UnixStream),
     /// TLS over either, on the client's or on the server's side.
     Tls(Box<TlsStream<Socket>>),
+}
+
+/// What a TLS handshake has agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tls {
+    /// The version.
+    pub version: ProtocolVersion,
+    /// The cipher suite.
+    pub suite: CipherSuite,
 }
 
 impl Stream {
@@ -59,17 +69,20 @@ impl Stream {
         Ok(Self::Tcp(stream))
     }
 
-    /// Whether nobody between the two ends can read what is sent: TLS, or a unix socket.
-    ///
-    /// TLS counts even where the certificate is not verified, as it does for MySQL's own clients:
-    /// what is wanted of the certificate is decided when the connection is made.
-    pub fn is_secure(&self) -> bool {
-        !matches!(self, Self::Tcp(_))
+    /// What it passes over.
+    pub fn channel(&self) -> Channel {
+        match self {
+            Self::Tcp(_) => Channel::Clear,
+            Self::Unix(_) => Channel::Socket,
+            Self::Tls(_) => Channel::Tls,
+        }
     }
 
-    /// Whether TLS is in use.
-    pub fn is_tls(&self) -> bool {
-        matches!(self, Self::Tls(_))
+    /// The version of TLS and the cipher suite in use, if TLS is.
+    pub fn tls(&self) -> Option<Tls> {
+        let Self::Tls(stream) = self else { return None };
+        let (_, session) = stream.get_ref();
+        Some(Tls { version: session.protocol_version()?, suite: session.negotiated_cipher_suite()?.suite() })
     }
 
     /// Starts TLS as the client.

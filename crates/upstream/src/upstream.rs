@@ -201,6 +201,13 @@ impl Upstream {
         self.shared.globals_epoch()
     }
 
+    /// Whether a definition of accounts, or anything else that may change everything, is under way through us: what is
+    /// known of accounts is not what the next login is judged by, perhaps.
+    #[must_use]
+    pub fn is_everything_fenced(&self) -> bool {
+        self.shared.freshness.is_fenced(Dep::EVERYTHING)
+    }
+
     /// A question on the control connection.
     ///
     /// # Errors

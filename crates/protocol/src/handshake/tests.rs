@@ -42,10 +42,7 @@ fn greetings_of_both_servers_are_read_and_written_back() {
 fn a_server_may_refuse_before_it_greets() {
     let refusal = b"\xff\x10\x04Too many connections";
     let Ok(ServerHello::Err(error)) = ServerHello::parse(refusal) else { panic!() };
-    assert_eq!(
-        (error.code, &error.sqlstate, &error.message[..]),
-        (1040, b"HY000", &b"Too many connections"[..])
-    );
+    assert_eq!((error.code, error.sqlstate, &error.message[..]), (1040, None, &b"Too many connections"[..]));
     assert!(matches!(ServerHello::parse(&bytes(MYSQL)), Ok(ServerHello::Greeting(_))));
     assert!(ServerHello::parse(b"").is_err());
     assert!(ServerHello::parse(b"\x09").is_err());

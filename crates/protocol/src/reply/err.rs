@@ -6,12 +6,13 @@ use crate::{Malformed, Reader};
 
 /// The server says what went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{code} ({}): {}", .sqlstate.escape_ascii(), String::from_utf8_lossy(.message))]
+#[error("{code} ({}): {}", .sqlstate.unwrap_or(GENERAL_ERROR).escape_ascii(), String::from_utf8_lossy(.message))]
 pub struct ErrPacket {
     /// The error's number.
     pub code: u16,
-    /// Its class, as standard SQL has it.
-    pub sqlstate: [u8; 5],
+    /// Its class, as standard SQL has it. Servers send none in the place of a greeting, before they know whether the
+    /// client can read it.
+    pub sqlstate: Option<[u8; 5]>,
     /// Text for people, in the client's character set.
     pub message: Vec<u8>,
 }
@@ -27,15 +28,20 @@ impl ErrPacket {
     /// The code under which MariaDB reports progress: not an error at all.
     pub const PROGRESS: u16 = 0xFFFF;
 
-    /// An error of our own. A `sqlstate` of other than five bytes is none.
+    /// An error of our own. A `sqlstate` of other than five bytes is that of errors in general.
     #[must_use]
     pub fn new(code: u16, sqlstate: &str, message: impl AsRef<[u8]>) -> Self {
         let sqlstate = sqlstate.as_bytes().try_into().unwrap_or(GENERAL_ERROR);
-        Self { code, sqlstate, message: message.as_ref().to_vec() }
+        Self { code, sqlstate: Some(sqlstate), message: message.as_ref().to_vec() }
     }
 
-    /// Reads an ERR packet. Before the login is read, servers send none of
-    /// the SQLSTATE.
+    /// The same in the place of a greeting.
+    #[must_use]
+    pub fn without_sqlstate(self) -> Self {
+        Self { sqlstate: None, ..self }
+    }
+
+    /// Reads an ERR packet.
     ///
     /// # Errors
     /// If it is truncated or something else.
@@ -45,10 +51,10 @@ impl ErrPacket {
             return Err(Malformed::new("ERR packet"));
         }
         let code = reader.u16()?;
-        let mut sqlstate = GENERAL_ERROR;
+        let mut sqlstate = None;
         if reader.peek() == Some(MARKER) {
             reader.u8()?;
-            sqlstate = reader.array()?;
+            sqlstate = Some(reader.array()?);
         }
         Ok(Self { code, sqlstate, message: reader.rest().to_vec() })
     }
@@ -59,8 +65,10 @@ impl ErrPacket {
         let mut out = Vec::with_capacity(9 + self.message.len());
         out.put_u8(Self::HEADER);
         out.put_u16_le(self.code);
-        out.put_u8(MARKER);
-        out.put_slice(&self.sqlstate);
+        if let Some(sqlstate) = &self.sqlstate {
+            out.put_u8(MARKER);
+            out.put_slice(sqlstate);
+        }
         out.put_slice(&self.message);
         out
     }

@@ -114,9 +114,11 @@ fn errors_with_and_without_their_class() {
     assert_eq!(ErrPacket::parse(&error.encode()), Ok(error.clone()));
     assert_eq!(error.to_string(), "1064 (42000): near 'x'");
     let bare = ErrPacket::parse(b"\xff\x10\x04Too many").unwrap();
-    assert_eq!((bare.code, bare.sqlstate), (1040, *b"HY000"));
-    assert_eq!(ErrPacket::new(1, "wrong", "").sqlstate, *b"wrong");
-    assert_eq!(ErrPacket::new(1, "too long", "").sqlstate, *b"HY000");
+    assert_eq!((bare.code, bare.sqlstate), (1040, None));
+    assert_eq!(bare.encode(), b"\xff\x10\x04Too many");
+    assert_eq!(bare.to_string(), "1040 (HY000): Too many");
+    assert_eq!(ErrPacket::new(1, "wrong", "").sqlstate, Some(*b"wrong"));
+    assert_eq!(ErrPacket::new(1, "too long", "").sqlstate, Some(*b"HY000"));
     assert!(ErrPacket::parse(b"\xff\x10").is_err());
     assert!(ErrPacket::parse(b"\xff\x10\x04#420").is_err());
     assert!(ErrPacket::parse(b"\0\x10\x04").is_err());

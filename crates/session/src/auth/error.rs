@@ -57,18 +57,10 @@ impl AdmitError {
         match (self, self.to_err_packet()) {
             (_, None) => return,
             // Before a greeting the protocol has no SQL state: clients would show its mark as text.
-            (Self::NoServer(_), Some(packet)) => wire.put(&without_sqlstate(&packet)),
+            (Self::NoServer(_), Some(packet)) => wire.put(&packet.without_sqlstate().encode()),
             (_, Some(packet)) => wire.put(&packet.encode()),
         }
         // A client that does not read its farewell is left without.
         let _ = timeout(FAREWELL_MAX, wire.close()).await;
     }
-}
-
-/// An ERR packet as it is sent before the capabilities are known.
-pub(super) fn without_sqlstate(packet: &ErrPacket) -> Vec<u8> {
-    let mut payload = vec![0xFF];
-    payload.extend_from_slice(&packet.code.to_le_bytes());
-    payload.extend_from_slice(&packet.message);
-    payload
 }

@@ -1,5 +1,6 @@
 //! What all logins share.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -7,10 +8,9 @@ use std::time::Duration;
 use freshet_protocol::{Capabilities, ErrPacket, Greeting, rsa};
 use freshet_upstream::net::Stream;
 use freshet_upstream::upstream::Upstream;
-use freshet_upstream::{Config, Connection, Dialled, Error};
+use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
 use rustls::ServerConfig;
 
-use super::error::without_sqlstate;
 use super::secrets::Secrets;
 use crate::wire::Wire;
 
@@ -44,19 +44,31 @@ const ALWAYS_UPSTREAM: Capabilities = Capabilities::PROTOCOL_41
 /// What the follower of the binlog knows and a login needs.
 pub trait Knowledge: Send + Sync {
     /// Changes whenever anything may have changed that a login's outcome depends on. `None` while the binlog stream is
-    /// not proven live: nothing remembered may then be relied on.
+    /// not proven live, and while accounts are being changed: nothing remembered may then be relied on.
     fn epoch(&self) -> Option<Epoch>;
+
+    /// A question to the server on a connection of its own.
+    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a>;
 }
+
+/// What [`Knowledge::ask`] will have heard.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 'a>>;
 
 impl Knowledge for Upstream {
     fn epoch(&self) -> Option<Epoch> {
         let status = self.follow_status();
-        status.live.then(|| Epoch {
+        // The fence of a change of accounts through us falls after its epoch has begun.
+        let is_certain = status.live && !self.is_everything_fenced();
+        is_certain.then(|| Epoch {
             stream: status.generations,
             accounts: self.accounts_epoch(),
             globals: self.globals_epoch(),
             schemas: self.schemas_version(),
         })
+    }
+
+    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a> {
+        Box::pin(Upstream::ask(self, sql))
     }
 }
 
@@ -158,6 +170,19 @@ impl Gate {
         self.knowledge.epoch()
     }
 
+    /// See [`Knowledge::ask`].
+    ///
+    /// # Errors
+    /// The server cannot be asked just now, or refuses.
+    pub(super) async fn ask(&self, sql: &str) -> Result<Rows, Error> {
+        self.knowledge.ask(sql).await
+    }
+
+    /// Whether the server offers TLS, as far as is known.
+    pub(super) fn server_has_tls(&self) -> bool {
+        self.face().is_none_or(|face| face.capabilities.contains(Capabilities::SSL))
+    }
+
     /// The key with which a client on a channel that others can read may hand its password over. Made at the first
     /// need, unless [`Gate::prepare`] did. `None` if it could not be made.
     pub(super) fn key(&self) -> Option<&rsa::PrivateKey> {
@@ -172,7 +197,7 @@ impl Gate {
         if let Some(face) = self.face() {
             return Ok(face);
         }
-        let dialled = self.dial(Capabilities::empty(), 0).await?;
+        let dialled = self.dial(Preference::Nowhere, Capabilities::empty(), 0).await?;
         let greeting = Arc::new(dialled.greeting().clone());
         Ok(greeting)
     }
@@ -181,9 +206,14 @@ impl Gate {
     ///
     /// # Errors
     /// As [`Connection::dial`].
-    pub(super) async fn dial(&self, client: Capabilities, collation: u8) -> Result<Dialled, Error> {
+    pub(super) async fn dial(
+        &self,
+        preference: Preference,
+        client: Capabilities,
+        collation: u8,
+    ) -> Result<Dialled, Error> {
         let want = client.difference(NEVER_UPSTREAM).union(ALWAYS_UPSTREAM);
-        let dialled = Connection::dial(&self.config, want, collation).await?;
+        let dialled = Connection::dial_preferring(preference, &self.config, want, collation).await?;
         self.remember_greeting(dialled.greeting());
         // The client was greeted for another server than the one that is there now: it has to begin again.
         if !dialled.capabilities().contains(client.difference(NEVER_UPSTREAM)) {
@@ -217,7 +247,7 @@ fn same_face(a: &Greeting, b: &Greeting) -> bool {
 /// Refuses a client before any greeting, as the server does when it has `max_connections`.
 pub async fn refuse_too_many(stream: Stream) {
     let mut wire = Wire::new(stream, 0);
-    wire.put(&without_sqlstate(&ErrPacket::new(1040, "08004", "Too many connections")));
+    wire.put(&ErrPacket::new(1040, "08004", "Too many connections").without_sqlstate().encode());
     // Nobody is owed more than an attempt.
     let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;
 }

@@ -6,9 +6,10 @@ use freshet_upstream::{Connection, Error, Password, Responder, Secret};
 use tokio::time::Instant;
 
 use super::error::AdmitError;
-use super::gate::{Epoch, Gate};
+use super::gate::Gate;
 use super::local::{self, Proof};
 use super::relay::{Relay, Relayed};
+use super::requirement::Asker;
 use super::secrets::LoginKind;
 use super::{Admitted, Scrambles, peer};
 use crate::wire::Wire;
@@ -85,18 +86,18 @@ async fn judge(
     let known = gate.secrets.password(&client.login.user, epoch);
     let proven =
         known.and_then(|secret| Some((local::verify(&client.login, &client.scrambles, &secret)?, secret)));
+    let channel = wire.channel();
+    let asker = Asker { gate, channel, epoch };
     let verdict = match proven {
-        Some((proof, secret)) => {
-            by_memory(wire, &client.login, (proof, secret), upstream, (gate, epoch)).await?
-        }
-        None => by_relay(wire, &mut client, upstream, (gate, epoch)).await?,
+        Some((proof, secret)) => by_memory(wire, &client.login, (proof, secret), upstream, asker).await?,
+        None => by_relay(wire, &mut client, upstream, asker).await?,
     };
     wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
     wire.flush().await?;
     let Client { login, scrambles, connection_id, .. } = client;
     let Verdict { upstream, secret, ok } = verdict;
     let (user, database) = (login.user.clone(), login.database.clone());
-    Ok(Admitted { user, login, database, upstream, secret, connection_id, ok, scrambles })
+    Ok(Admitted { user, login, database, upstream, secret, connection_id, channel, ok, scrambles })
 }
 
 /// The login proves a password that is known. Whether the server lets it in is known too, if it has said so to the
@@ -106,23 +107,37 @@ async fn by_memory(
     login: &Login,
     (proof, secret): (Proof, Secret),
     upstream: Option<Connection>,
-    (gate, epoch): (&Gate, Option<Epoch>),
+    asker: Asker<'_>,
 ) -> Result<Verdict, AdmitError> {
     if proof == Proof::Fast {
         wire.put(&auth_more(&[caching_sha2::FAST_AUTH_OK]));
     }
-    let accepted = gate.secrets.accepted(&login.user, &LoginKind::of(login), epoch);
+    let (secrets, epoch) = (&asker.gate.secrets, asker.epoch);
+    let accepted = secrets.accepted(&login.user, &LoginKind::of(login, asker.channel), epoch);
     if let (Some(ok), None) = (accepted, &upstream) {
         return Ok(Verdict { upstream: None, secret: Some(secret), ok });
     }
-    let asked =
-        ask_server(upstream, with_plugin(login, None), &mut Password::new(secret.clone()), gate).await;
+    let asked = with_password(upstream, login, &secret, asker).await;
     if let Err(Error::Server(_)) = &asked {
-        gate.secrets.forget(&login.user);
+        secrets.forget(&login.user);
     }
     let (connection, ok) = asked.map_err(from_server)?;
-    gate.secrets.learn(login, secret.clone(), &ok, epoch);
+    secrets.learn(login, asker.channel, (secret.clone(), &ok), epoch);
     Ok(Verdict { upstream: Some(connection), secret: Some(secret), ok })
+}
+
+/// Makes the login at the server with a password that the client has proved to know.
+pub(super) async fn with_password(
+    upstream: Option<Connection>,
+    login: &Login,
+    secret: &Secret,
+    asker: Asker<'_>,
+) -> Result<(Connection, OkPacket), Error> {
+    let mut password = Password::new(secret.clone());
+    // What the client itself answered was made for another scramble: the password answers anew.
+    let (mut connection, ok) = ask_server(upstream, with_plugin(login, None), &mut password, asker).await?;
+    asker.hold(&mut connection, &login.user, !secret.is_empty()).await?;
+    Ok((connection, ok))
 }
 
 /// The server asks, the client answers, the server decides.
@@ -130,20 +145,22 @@ async fn by_relay(
     wire: &mut Wire,
     client: &mut Client,
     upstream: Option<Connection>,
-    (gate, epoch): (&Gate, Option<Epoch>),
+    asker: Asker<'_>,
 ) -> Result<Verdict, AdmitError> {
+    let Asker { gate, epoch, channel } = asker;
     let login = client.login.clone();
     let peer_uid = wire.peer_uid();
     let mut relay = Relay::new(wire, gate, client);
-    let asked = ask_server(upstream, with_plugin(&login, Some(NO_PLUGIN)), &mut relay, gate).await;
-    let Relayed { learned, challenged, failure } = relay.finish();
+    let asked = ask_server(upstream, with_plugin(&login, Some(NO_PLUGIN)), &mut relay, asker).await;
+    let Relayed { learned, challenged, has_password, failure } = relay.finish();
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let (connection, ok) = asked.map_err(from_server)?;
-    peer::check(gate, &login, peer_uid, challenged, epoch).await?;
+    let (mut connection, ok) = asked.map_err(from_server)?;
+    asker.hold(&mut connection, &login.user, has_password).await.map_err(from_server)?;
+    peer::check(asker, &login, peer_uid, challenged).await?;
     if let Some(secret) = &learned {
-        gate.secrets.learn(&login, secret.clone(), &ok, epoch);
+        gate.secrets.learn(&login, channel, (secret.clone(), &ok), epoch);
     }
     Ok(Verdict { upstream: Some(connection), secret: learned, ok })
 }
@@ -153,13 +170,14 @@ pub(super) async fn ask_server(
     upstream: Option<Connection>,
     login: Login,
     responder: &mut impl Responder,
-    gate: &Gate,
+    asker: Asker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     if let Some(mut connection) = upstream {
         let ok = connection.change_user(change_of(login), responder).await?;
         return Ok((connection, ok));
     }
-    let dialled = gate.dial(login.capabilities, login.collation).await?;
+    let preference = asker.preference().await?;
+    let dialled = asker.gate.dial(preference, login.capabilities, login.collation).await?;
     // The whole login is within the client's time limit already.
     dialled.login_without_limit(login, responder).await
 }

@@ -1,9 +1,10 @@
 //! A connection to the server for a client that was let in without one.
 
-use freshet_upstream::{Connection, Error, Password};
+use freshet_upstream::{Connection, Error};
 use tokio::time::timeout;
 
-use super::login::{ask_server, with_plugin};
+use super::login::with_password;
+use super::requirement::Asker;
 use super::{Admitted, Gate};
 
 impl Admitted {
@@ -16,6 +17,7 @@ impl Admitted {
             upstream: self.upstream.take(),
             secret: self.secret.clone(),
             connection_id: self.connection_id,
+            channel: self.channel,
             ok: self.ok.clone(),
             scrambles: self.scrambles.clone(),
         }
@@ -30,9 +32,8 @@ impl Admitted {
 pub async fn open(gate: &Gate, admitted: &Admitted) -> Result<Connection, Error> {
     let Some(secret) = &admitted.secret else { return Err(Error::Closed) };
     let limit = gate.options.login_timeout;
-    let mut password = Password::new(secret.clone());
-    // What the client itself answered was made for another scramble: the password answers anew.
-    let asked = ask_server(None, with_plugin(&admitted.login, None), &mut password, gate);
+    let asker = Asker { gate, channel: admitted.channel, epoch: gate.epoch() };
+    let asked = with_password(None, &admitted.login, secret, asker);
     let (connection, _) =
         timeout(limit, asked).await.unwrap_or(Err(Error::TimedOut { doing: "logging in", limit }))?;
     Ok(connection)

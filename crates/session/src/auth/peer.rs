@@ -11,17 +11,17 @@ use freshet_upstream::{Address, Error, Password, Secret};
 use tokio::net::UnixStream;
 
 use super::error::AdmitError;
-use super::gate::{Epoch, Gate};
 use super::login::{ask_server, with_plugin};
+use super::requirement::Asker;
 
 /// Refuses a login that the server has accepted because of who we are.
 pub(super) async fn check(
-    gate: &Gate,
+    asker: Asker<'_>,
     login: &Login,
     peer_uid: Option<u32>,
     challenged: bool,
-    epoch: Option<Epoch>,
 ) -> Result<(), AdmitError> {
+    let Asker { gate, epoch, .. } = asker;
     if !matches!(gate.config.address, Address::Unix(_)) || is_our_own(peer_uid) {
         return Ok(());
     }
@@ -33,7 +33,7 @@ pub(super) async fn check(
         return Ok(());
     }
     let nonsense = Secret::new(random_scramble().to_vec());
-    match ask_server(None, with_plugin(login, None), &mut Password::new(nonsense), gate).await {
+    match ask_server(None, with_plugin(login, None), &mut Password::new(nonsense), asker).await {
         Ok(_) => Err(borrowed(login)),
         Err(Error::Server(_) | Error::Authentication { .. }) => {
             gate.secrets.peer_was_checked(&login.user, epoch);

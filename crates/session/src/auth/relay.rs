@@ -37,6 +37,8 @@ pub(super) struct Relay<'a> {
     learned: Option<Secret>,
     /// The server has asked for something. If it accepts without, it has not judged the client at all.
     challenged: bool,
+    /// The client has answered with something.
+    has_password: bool,
     /// Why the client's side ended the login.
     failure: Option<AdmitError>,
 }
@@ -47,17 +49,34 @@ pub(super) struct Relayed {
     pub(super) learned: Option<Secret>,
     /// See [`Relay::challenged`].
     pub(super) challenged: bool,
+    /// See [`Relay::has_password`].
+    pub(super) has_password: bool,
     /// Why the client's side ended the login, if it did: it takes precedence over the server's side of the same.
     pub(super) failure: Option<AdmitError>,
 }
 
 impl<'a> Relay<'a> {
     pub(super) fn new(wire: &'a mut Wire, gate: &'a Gate, client: &'a mut Client) -> Self {
-        Self { wire, gate, client, password: None, learned: None, challenged: false, failure: None }
+        let has_password = !is_empty(&client.login.auth_response);
+        Self {
+            wire,
+            gate,
+            client,
+            password: None,
+            learned: None,
+            challenged: false,
+            has_password,
+            failure: None,
+        }
     }
 
     pub(super) fn finish(self) -> Relayed {
-        Relayed { learned: self.learned, challenged: self.challenged, failure: self.failure }
+        Relayed {
+            learned: self.learned,
+            challenged: self.challenged,
+            has_password: self.has_password,
+            failure: self.failure,
+        }
     }
 
     async fn asked(
@@ -223,7 +242,9 @@ impl<'a> Relay<'a> {
 
     async fn client_answer(&mut self) -> Result<Zeroizing<Vec<u8>>, AdmitError> {
         self.wire.flush().await?;
-        Ok(full::answer(self.wire).await?)
+        let answer = full::answer(self.wire).await?;
+        self.has_password = !is_empty(&answer);
+        Ok(answer)
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use ahash::HashMap;
 use freshet_protocol::{Capabilities, Login, OkPacket};
-use freshet_upstream::Secret;
+use freshet_upstream::{Channel, Secret};
 
 use super::gate::Epoch;
+use super::requirement::Requirement;
 
 /// Users remembered at once; the one unused for longest makes room.
 pub(super) const USERS_MAX: usize = 4096;
@@ -21,13 +22,16 @@ const LOGIN_TRUSTED_MAX: Duration = Duration::from_secs(300);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoginKind {
     database: Option<Vec<u8>>,
+    /// The server may demand a better channel of one than the other has.
+    channel: Channel,
     /// A client that can handle an expired password is let in with one.
     may_be_expired: bool,
 }
 
 impl LoginKind {
-    pub(super) fn of(login: &Login) -> Self {
+    pub(super) fn of(login: &Login, channel: Channel) -> Self {
         Self {
+            channel,
             database: login.database.clone(),
             may_be_expired: login.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS),
         }
@@ -46,6 +50,8 @@ impl Epoch {
 pub(super) struct Secrets {
     /// Locked for a look-up or an insertion, never across an await.
     users: Mutex<HashMap<Vec<u8>, User>>,
+    /// Whether accounts can be read, and since when that is known. Locked for a look or a change.
+    readable: Mutex<Option<(Epoch, bool)>>,
 }
 
 struct User {
@@ -54,6 +60,8 @@ struct User {
     secret: Option<Secret>,
     /// It was seen that the server does not let our own process in as this user without a proof.
     peer_checked: bool,
+    /// What the server demands of its channel, and when that was read.
+    requirement: Option<(Epoch, Requirement)>,
     logins: Vec<Accepted>,
     used: Instant,
 }
@@ -103,10 +111,40 @@ impl Secrets {
         entry(&mut self.lock(), user, epoch).peer_checked = true;
     }
 
-    /// The server has accepted this login. `epoch` is from before the login was sent.
-    pub(super) fn learn(&self, login: &Login, secret: Secret, ok: &OkPacket, epoch: Option<Epoch>) {
+    /// What the server demands of the channel of this user's logins, if it was read in this epoch.
+    pub(super) fn requirement(&self, user: &[u8], epoch: Option<Epoch>) -> Option<Requirement> {
+        let epoch = epoch?;
+        let (read, requirement) = current(&mut self.lock(), user, epoch)?.requirement?;
+        (read.globals == epoch.globals).then_some(requirement)
+    }
+
+    /// Remembers it.
+    pub(super) fn set_requirement(&self, user: &[u8], requirement: Requirement, epoch: Option<Epoch>) {
         let Some(epoch) = epoch else { return };
-        let kind = LoginKind::of(login);
+        entry(&mut self.lock(), user, epoch).requirement = Some((epoch, requirement));
+    }
+
+    /// Whether our own account may read accounts, if that was seen in this epoch.
+    pub(super) fn readable(&self, epoch: Option<Epoch>) -> Option<bool> {
+        let known = *self.readable.lock().unwrap_or_else(PoisonError::into_inner);
+        known.filter(|(seen, _)| epoch.is_some_and(|now| now.same_accounts(*seen))).map(|(_, known)| known)
+    }
+
+    /// Remembers it.
+    pub(super) fn set_readable(&self, readable: bool, epoch: Option<Epoch>) {
+        *self.readable.lock().unwrap_or_else(PoisonError::into_inner) = epoch.map(|epoch| (epoch, readable));
+    }
+
+    /// The server has accepted this login. `epoch` is from before the login was sent.
+    pub(super) fn learn(
+        &self,
+        login: &Login,
+        channel: Channel,
+        (secret, ok): (Secret, &OkPacket),
+        epoch: Option<Epoch>,
+    ) {
+        let Some(epoch) = epoch else { return };
+        let kind = LoginKind::of(login, channel);
         let mut users = self.lock();
         let known = entry(&mut users, &login.user, epoch);
         known.secret = Some(secret);
@@ -152,6 +190,7 @@ fn entry<'a>(users: &'a mut HashMap<Vec<u8>, User>, user: &[u8], epoch: Epoch) -
         epoch,
         secret: None,
         peer_checked: false,
+        requirement: None,
         logins: Vec::new(),
         used: Instant::now(),
     })

@@ -25,6 +25,10 @@ impl Knowledge for Still {
     fn epoch(&self) -> Option<Epoch> {
         self.0
     }
+
+    fn ask<'a>(&'a self, _: &'a str) -> gate::Answer<'a> {
+        Box::pin(async { Err(freshet_upstream::Error::Closed) })
+    }
 }
 
 fn login(user: &[u8]) -> Login {
@@ -120,7 +124,7 @@ fn what_was_learned_is_forgotten_when_accounts_change_or_the_stream_breaks() {
     ];
     for (epoch, remembered) in changes {
         let secrets = Secrets::default();
-        secrets.learn(&login(b"ali"), Secret::new(*b"x"), &OkPacket::default(), Some(EPOCH));
+        secrets.learn(&login(b"ali"), Channel::Tls, (Secret::new(*b"x"), &OkPacket::default()), Some(EPOCH));
         assert_eq!(secrets.password(b"ali", epoch).is_some(), remembered, "{epoch:?}");
         assert!(secrets.password(b"baba", epoch).is_none());
     }
@@ -131,12 +135,15 @@ fn an_accepted_login_is_repeated_only_in_the_same_words() {
     let secrets = Secrets::default();
     let mut into_shop = login(b"ali");
     into_shop.database = Some(b"shop".to_vec());
-    secrets.learn(&login(b"ali"), Secret::new(*b"x"), &OkPacket::default(), Some(EPOCH));
-    secrets.learn(&into_shop, Secret::new(*b"x"), &OkPacket::default(), Some(EPOCH));
-    let accepted =
-        |login: &Login, epoch| secrets.accepted(b"ali", &LoginKind::of(login), Some(epoch)).is_some();
+    secrets.learn(&login(b"ali"), Channel::Tls, (Secret::new(*b"x"), &OkPacket::default()), Some(EPOCH));
+    secrets.learn(&into_shop, Channel::Tls, (Secret::new(*b"x"), &OkPacket::default()), Some(EPOCH));
+    let accepted = |login: &Login, epoch| {
+        secrets.accepted(b"ali", &LoginKind::of(login, Channel::Tls), Some(epoch)).is_some()
+    };
     assert!(accepted(&login(b"ali"), EPOCH));
     assert!(accepted(&into_shop, EPOCH));
+    let in_clear = LoginKind::of(&login(b"ali"), Channel::Clear);
+    assert!(secrets.accepted(b"ali", &in_clear, Some(EPOCH)).is_none(), "the account may require TLS");
     let redefined = Epoch { schemas: 2, ..EPOCH };
     assert!(accepted(&login(b"ali"), redefined), "no definition matters to a login without a schema");
     assert!(!accepted(&into_shop, redefined), "the schema may be gone");
@@ -153,13 +160,18 @@ fn an_accepted_login_is_repeated_only_in_the_same_words() {
 fn the_table_of_secrets_is_bounded() {
     let secrets = Secrets::default();
     for user in 0..secrets::USERS_MAX as u32 + 50 {
-        secrets.learn(&login(&user.to_le_bytes()), Secret::default(), &OkPacket::default(), Some(EPOCH));
+        secrets.learn(
+            &login(&user.to_le_bytes()),
+            Channel::Tls,
+            (Secret::default(), &OkPacket::default()),
+            Some(EPOCH),
+        );
     }
     assert_eq!(secrets.len(), secrets::USERS_MAX);
     for database in 0..200_u32 {
         let mut login = login(b"ali");
         login.database = Some(database.to_le_bytes().to_vec());
-        secrets.learn(&login, Secret::default(), &OkPacket::default(), Some(EPOCH));
+        secrets.learn(&login, Channel::Tls, (Secret::default(), &OkPacket::default()), Some(EPOCH));
     }
     assert_eq!(secrets.len(), secrets::USERS_MAX);
 }
@@ -187,7 +199,7 @@ async fn the_greeting_is_the_servers_in_our_name() {
 async fn a_known_client_is_let_in_without_the_server() {
     let gate = Arc::new(gate(Options::default()));
     let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
-    gate.secrets.learn(&login(b"ali"), Secret::new(*b"open sesame"), &ok, Some(EPOCH));
+    gate.secrets.learn(&login(b"ali"), Channel::Socket, (Secret::new(*b"open sesame"), &ok), Some(EPOCH));
     let (mut client, ours) = UnixStream::pair().unwrap();
     let theirs = gate.clone();
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &theirs).await });
@@ -206,7 +218,12 @@ async fn a_known_client_is_let_in_without_the_server() {
 #[tokio::test]
 async fn a_wrong_password_is_left_to_the_server() {
     let gate = Arc::new(gate(Options::default()));
-    gate.secrets.learn(&login(b"ali"), Secret::new(*b"open sesame"), &OkPacket::default(), Some(EPOCH));
+    gate.secrets.learn(
+        &login(b"ali"),
+        Channel::Socket,
+        (Secret::new(*b"open sesame"), &OkPacket::default()),
+        Some(EPOCH),
+    );
     let (mut client, ours) = UnixStream::pair().unwrap();
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
     let seen = Greeting::parse(&read(&mut client).await.1).unwrap();

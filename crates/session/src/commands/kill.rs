@@ -1,35 +1,31 @@
 //! KILL and COM_PROCESS_KILL: clients know themselves by the ids that we gave them, the server by its own.
+//!
+//! The server kills and judges who may. What it does not know is ended here: a client without a connection to it. And a
+//! client that the server has killed must get no answer from memory: its session is ended here before the killer is
+//! told.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::Effects;
-use tracing::debug;
+use freshet_sql::{Effects, Kill};
 
 use super::query::{Query, forward};
 use super::{malformed, unavailable};
 use crate::auth::CONNECTION_ID_MIN;
-use crate::registry::Handle;
+use crate::privileges::{self, Privilege};
+use crate::registry::{End, Handle};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
-/// A KILL as it was written.
-pub(super) struct Kill {
-    pub(super) query_only: bool,
-    pub(super) id: u64,
-    pub(super) id_at: Range<usize>,
-}
-
 /// What an id stands for.
 enum Target {
-    /// It is the server's own.
-    Server,
-    /// One of our clients; this is its connection there.
-    Client(u32),
-    /// One of our clients that has no connection to the server, so that nobody but we can end it. Whose it is.
-    Idle { own: bool },
+    /// None of our clients.
+    Stranger,
+    /// One of our clients, and its connection to the server.
+    Client(Arc<Handle>, u32),
+    /// One of our clients that has no connection to the server, so that nobody but we can end it.
+    Idle(Arc<Handle>),
 }
 
 /// How often, and how long apart, an id of ours is looked for: a client knows its own a moment before it is registered.
@@ -37,17 +33,21 @@ const LOOKS: u32 = 5;
 const LOOKS_APART: Duration = Duration::from_millis(10);
 
 async fn target(session: &Session, id: u64) -> Target {
-    match find(session, id).await {
-        None => Target::Server,
+    let Ok(id) = u32::try_from(id) else { return Target::Stranger };
+    let handle = match id {
+        CONNECTION_ID_MIN.. => find(session, id).await,
+        id => session.shared.registry.find_thread(id),
+    };
+    match handle {
+        None => Target::Stranger,
         Some(handle) => match handle.thread_id() {
-            0 => Target::Idle { own: handle.user == session.admitted.user },
-            thread_id => Target::Client(thread_id),
+            0 => Target::Idle(handle),
+            thread_id => Target::Client(handle, thread_id),
         },
     }
 }
 
-async fn find(session: &Session, id: u64) -> Option<Arc<Handle>> {
-    let id = u32::try_from(id).ok().filter(|id| *id >= CONNECTION_ID_MIN)?;
+async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {
     for _ in 1..LOOKS {
         if let Some(handle) = session.shared.registry.find(id) {
             return Some(handle);
@@ -57,19 +57,85 @@ async fn find(session: &Session, id: u64) -> Option<Arc<Handle>> {
     session.shared.registry.find(id)
 }
 
-/// KILL [CONNECTION | QUERY] id.
+/// KILL [CONNECTION | QUERY] id, alone in its text.
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id).await {
-        Target::Server => forward(session, query.packet, query.text(), &Effects::none()).await,
-        Target::Client(thread_id) => {
-            let text = query.text();
-            let replaced =
-                [&text[..kill.id_at.start], thread_id.to_string().as_bytes(), &text[kill.id_at.end..]]
-                    .concat();
-            forward(session, &query.with_text(&replaced), &replaced, &Effects::none()).await
+        Target::Idle(handle) => end_idle(session, kill.id, &handle, kill.query_only).await,
+        Target::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
+        Target::Client(handle, thread_id) => {
+            let text = with_ids(query.text(), &[(&kill, thread_id)]);
+            let ended = [handle].into_iter().filter(|_| !kill.query_only).collect();
+            through_server(session, &query.with_text(&text), &text, &Effects::none(), ended).await
         }
-        Target::Idle { own } => Ok(end_idle(session, kill.id, own, kill.query_only)),
     }
+}
+
+/// A text of several statements with KILLs among them; `None` if none of them concerns a client of ours.
+pub(super) async fn among_others(
+    session: &mut Session,
+    query: Query<'_>,
+    effects: &Effects,
+) -> Option<Result<Flow, Lost>> {
+    let text = query.text();
+    if !may_kill(text) {
+        return None;
+    }
+    let kills = freshet_sql::kills(text, session.modes());
+    let (mut ids, mut ended) = (Vec::new(), Vec::new());
+    for kill in &kills {
+        // A client that the server does not know has no id there: the server says so.
+        if let Target::Client(handle, thread_id) = target(session, kill.id).await {
+            ids.push((kill, thread_id));
+            ended.extend((!kill.query_only).then_some(handle));
+        }
+    }
+    if ids.is_empty() {
+        return None;
+    }
+    let text = with_ids(text, &ids);
+    let packet = query.with_text(&text);
+    Some(through_server(session, &packet, &text, effects, ended).await)
+}
+
+/// Whether a KILL can be one of several statements, at a first glance.
+fn may_kill(text: &[u8]) -> bool {
+    let mut pieces = text.split(|&byte| byte == b';').map(<[u8]>::trim_ascii_start);
+    let starts_so = |piece: &[u8]| {
+        let is_word = piece.get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"KILL"));
+        // The word may stand behind a comment.
+        is_word || matches!(piece.first(), Some(b'/' | b'-' | b'#'))
+    };
+    pieces.next().is_some_and(|first| starts_so(first) && pieces.clone().next().is_some())
+        || pieces.any(starts_so)
+}
+
+/// The text with the server's ids in the place of ours.
+fn with_ids(text: &[u8], ids: &[(&Kill, u32)]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for (kill, id) in ids {
+        out.extend_from_slice(&text[from..kill.id_at.start]);
+        out.extend_from_slice(id.to_string().as_bytes());
+        from = kill.id_at.end;
+    }
+    out.extend_from_slice(&text[from..]);
+    out
+}
+
+/// Has the server kill, and ends the sessions of those whom it has killed before the killer is told.
+async fn through_server(
+    session: &mut Session,
+    packet: &[u8],
+    text: &[u8],
+    effects: &Effects,
+    killed: Vec<Arc<Handle>>,
+) -> Result<Flow, Lost> {
+    let forward = Forward { text, ..Forward::new(packet, Command::Query, effects) };
+    let relayed = session.forward(forward).await?;
+    if relayed.error.is_none() {
+        killed.iter().for_each(|handle| handle.end(End::KilledByServer));
+    }
+    Ok(Flow::Continue)
 }
 
 /// COM_PROCESS_KILL.
@@ -80,31 +146,50 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let id = match target(session, u64::from(id)).await {
-        Target::Server => id,
-        Target::Client(thread_id) => thread_id,
-        Target::Idle { own } => return Ok(end_idle(session, u64::from(id), own, false)),
+    let (id, killed) = match target(session, u64::from(id)).await {
+        Target::Stranger => (id, None),
+        Target::Client(handle, thread_id) => (thread_id, Some(handle)),
+        Target::Idle(handle) => return end_idle(session, u64::from(id), &handle, false).await,
     };
     let mut payload = vec![Command::ProcessKill.byte()];
     payload.extend_from_slice(&id.to_le_bytes());
     let effects = Effects::none();
-    let command = Command::ProcessKill;
-    session.forward(Forward::new(&payload, command, &effects)).await?;
+    let relayed = session.forward(Forward::new(&payload, Command::ProcessKill, &effects)).await?;
+    if let Some(handle) = killed.filter(|_| relayed.error.is_none()) {
+        handle.end(End::KilledByServer);
+    }
     Ok(Flow::Continue)
 }
 
-/// Ends a client that the server does not know. Without asking the server for privileges, only the same user may.
-fn end_idle(session: &mut Session, id: u64, own: bool, query_only: bool) -> Flow {
-    if !own {
-        session.put_error(&ErrPacket::new(1095, "HY000", format!("You are not owner of thread {id}")));
-        return Flow::Continue;
+/// Ends a client that the server does not know, if the server would let this one kill it: it is of the same user, or
+/// has the privilege.
+async fn end_idle(session: &mut Session, id: u64, handle: &Handle, query_only: bool) -> Result<Flow, Lost> {
+    let own = handle.user == session.admitted.user;
+    if !own && privileges::require(session, Privilege::Kill).await?.is_err() {
+        let text = format!("You are not owner of thread {id}");
+        return session.refuse(&ErrPacket::new(1095, "HY000", text));
     }
-    if !query_only
-        && let Some(handle) = u32::try_from(id).ok().and_then(|id| session.shared.registry.find(id))
-    {
-        debug!(id, "killed");
-        handle.end();
+    if !query_only {
+        handle.end(End::Ours);
     }
     session.put_ok(0);
-    Flow::Continue
+    Ok(Flow::Continue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_kill;
+
+    #[test]
+    fn only_texts_with_a_kill_among_others_are_looked_at() {
+        for text in ["SELECT 1; KILL 7", "kill 7; SELECT 1", "DO 1;\n/* now */ KILL 7", "/**/KILL 1;SELECT 2"]
+        {
+            assert!(may_kill(text.as_bytes()), "{text}");
+        }
+        for text in
+            ["", "SELECT 1", "KILL 7", "INSERT INTO t VALUES ('a;b'); SELECT 2", "SELECT 'KILL'; DO 1"]
+        {
+            assert!(!may_kill(text.as_bytes()), "{text}");
+        }
+    }
 }

@@ -71,14 +71,15 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             mixed(session, query, &assignments, rest.as_bytes()).await
         }
         Request::Ours(statement) => ours::handle(session, statement).await,
-        Request::Kill { query_only, id, id_at } => {
-            kill::statement(session, query, kill::Kill { query_only, id, id_at }).await
-        }
+        Request::Kill(kill) => kill::statement(session, query, kill).await,
         Request::Other(effects) => {
             if ours::shows_our_warnings(session, query.text()) {
                 return Ok(Flow::Continue);
             }
             let effects = session.certain(query.text(), effects);
+            if let Some(done) = kill::among_others(session, query, &effects).await {
+                return done;
+            }
             let write = write.filter(|_| reading::writes_one_table(&effects));
             let write = write.map(|what| Write { what, parameters: Vec::new() });
             text_prepared::forward(session, query, effects, write).await

@@ -17,7 +17,7 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
         return unavailable(session, &error);
     }
     session.wire.flush().await?;
-    session.send(packet).await?;
+    session.forward_silently(packet).await?;
     let Some(upstream) = &mut session.admitted.upstream else { return Ok(Flow::Close) };
     if session.wire.is_compressed() {
         let ended = stream(&mut session.wire, upstream).await;

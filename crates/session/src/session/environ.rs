@@ -9,6 +9,7 @@ use freshet_upstream::follow::now_ms;
 use freshet_upstream::{Connection, Error};
 
 use super::Session;
+use super::state::Tracking;
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
 use crate::qualify::qualify;
 use crate::shared::Shared;
@@ -31,7 +32,7 @@ impl Session {
         self.flavor.unwrap_or_else(met)
     }
 
-    /// The server's connection, opened and set up if this is its first use.
+    /// The server's connection, opened if this is its first use, and set up with its next command.
     ///
     /// # Errors
     /// The server cannot be reached, or refuses; the session can try again.
@@ -41,27 +42,34 @@ impl Session {
             self.admitted.upstream = Some(connection);
             self.starts_anew();
         }
-        if !self.state.tracked
+        if self.state.tracking == Tracking::Unmet
             && let Some(upstream) = &mut self.admitted.upstream
         {
-            self.handle.set_thread_id(upstream.thread_id());
             self.flavor = Some(Server::of(&upstream.greeting().server_version).flavor);
             // Later than it was opened: a restart of the server since then is not taken for one that ended it.
             self.opened_ms = now_ms();
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
-            self.state.tracked = match vector(&self.shared, upstream).await {
-                Ok(query) => track(upstream, &query).await?,
-                Err(error) if error.leaves_connection_usable() => false,
+            match vector(&self.shared, upstream).await {
+                Ok(_) => self.state.tracking = Tracking::Due,
+                Err(error) if error.leaves_connection_usable() => {}
                 Err(error) => return Err(error),
-            };
+            }
         }
         Ok(())
     }
 
+    /// The statement that sets the server's reports up, if that is due: it goes with the command that comes first.
+    pub(super) fn due_tracking(&mut self) -> Option<String> {
+        let upstream = self.admitted.upstream.as_ref().filter(|_| self.state.tracking == Tracking::Due)?;
+        let query = self.shared.vector(&upstream.greeting().server_version)?;
+        self.state.tracking = Tracking::Sent;
+        Some(tracking(self.flavor(), &query))
+    }
+
     /// The connection is as after a login: it is set up again before its next use.
     pub(crate) fn starts_anew(&mut self) {
-        self.handle.set_thread_id(0);
-        self.state.tracked = false;
+        self.handle.set_thread_id(self.admitted.thread_id());
+        self.state.tracking = Tracking::Unmet;
         self.state.environment = Known::Unknown;
         self.state.key = None;
     }
@@ -145,7 +153,8 @@ impl Session {
         let kind = self.state.locals.effective_type(&self.shared.globals);
         let state = &self.state;
         let is_alone = state.autocommits() && !state.unsure;
-        let free = state.tracked && is_alone && !state.locked && !state.one_shot && !state.tells_all;
+        let is_tracked = matches!(state.tracking, Tracking::Due | Tracking::On);
+        let free = is_tracked && is_alone && !state.locked && !state.one_shot && !state.tells_all;
         match &self.state.environment {
             Known::Read(environment) if free && kind != TYPE_OFF && environment.refused.is_none() => {
                 let strips = self.state.locals.strips_comments(&self.shared.globals);
@@ -210,9 +219,9 @@ impl Session {
     }
 }
 
-/// Asks the server to report what we must know: under which GTID a commit went, changes of variables that no statement
-/// names, and what holds for the next transaction alone. `false` if it will not.
-async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<bool, Error> {
+/// The statement that has the server report what we must know: under which GTID a commit went, changes of variables that
+/// no statement names, and what holds for the next transaction alone.
+fn tracking(flavor: Flavor, query: &VectorQuery) -> String {
     let mut names: Vec<&str> = vec![
         "autocommit",
         "character_set_client",
@@ -223,23 +232,18 @@ async fn track(upstream: &mut Connection, query: &VectorQuery) -> Result<bool, E
     names.extend(query.variables().iter().filter(|name| !VOLATILE.contains(name)));
     names.sort_unstable();
     names.dedup();
-    let gtids = match Server::of(&upstream.greeting().server_version).flavor {
+    let gtids = match flavor {
         Flavor::MariaDb => {
             names.push("last_gtid");
             ""
         }
         Flavor::MySql => "SESSION session_track_gtids=OWN_GTID, ",
     };
-    let sql = format!(
+    format!(
         "SET {gtids}SESSION session_track_transaction_info=CHARACTERISTICS, SESSION session_track_state_change=1, \
          SESSION session_track_system_variables='{}'",
         names.join(",")
-    );
-    match upstream.query(&sql).await {
-        Ok(_) => Ok(true),
-        Err(error) if error.leaves_connection_usable() => Ok(false),
-        Err(error) => Err(error),
-    }
+    )
 }
 
 /// Variables that the reading of an environment covers and whose reports would tell nothing.

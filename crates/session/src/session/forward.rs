@@ -8,8 +8,8 @@ use freshet_upstream::follow::now_ms;
 use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 
-use super::state::TemporaryTables;
-use super::{Flow, Session};
+use super::state::{TemporaryTables, Tracking};
+use super::{Flow, OwnChannel, Session};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Left, Reach, Sources};
 use crate::qualify::qualify;
@@ -66,7 +66,8 @@ impl Session {
             let deps = fences::locked(&effects.write_locks, self.sources()).await;
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
-        let relayed = self.exchange(payload, command, capture).await?;
+        let own_channel = self.own_channel(text, self.modes());
+        let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             self.was_not_refused(text, &relayed).await;
         }
@@ -88,12 +89,12 @@ impl Session {
         &mut self,
         payload: &[u8],
         command: Command,
-        capture: Option<Capture>,
+        copies: (Option<Capture>, Option<OwnChannel>),
     ) -> Result<Relayed, Lost> {
         match self.send(payload).await {
-            Ok(()) => self.relay(command, capture).await,
+            Ok(()) => self.relay(command, copies).await,
             Err(lost) => {
-                let said = self.relay(command, None).await;
+                let said = self.relay(command, (None, None)).await;
                 self.wire.flush().await?;
                 said.and(Err(lost))
             }
@@ -102,7 +103,7 @@ impl Session {
 
     /// Passes a command on that gets no answer.
     pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
-        self.send(payload).await?;
+        self.write_command(payload, None).await?;
         Ok(Flow::Continue)
     }
 
@@ -233,18 +234,28 @@ impl Session {
         }
     }
 
-    /// Sends one packet to the server.
+    /// Sends a command that will be answered, with what sets the session up before it if that is due.
     pub(crate) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
+        let before = self.due_tracking();
+        self.write_command(payload, before).await
+    }
+
+    /// One write, for one command and for the statement before it, if there is one.
+    async fn write_command(&mut self, payload: &[u8], before: Option<String>) -> Result<(), Lost> {
         Counters::add(&self.shared.counters.forwarded);
         let now = now_ms();
         self.handle.begins();
         self.state.upstream_used_ms = now;
+        let before =
+            before.map(|sql| [&query_prefix(self.upstream_has_attributes()), sql.as_bytes()].concat());
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
         self.scratch.clear();
-        let mut seq = 0;
-        put_packet(&mut self.scratch, &mut seq, payload);
+        if let Some(before) = before {
+            put_packet(&mut self.scratch, &mut 0, &before);
+        }
+        put_packet(&mut self.scratch, &mut 0, payload);
         let (stream, _) = upstream.parts();
         stream.write_all(&self.scratch).await.map_err(Lost::Upstream)?;
         stream.flush().await.map_err(Lost::Upstream)?;
@@ -258,8 +269,9 @@ impl Session {
     pub(crate) async fn relay(
         &mut self,
         command: Command,
-        capture: Option<Capture>,
+        (capture, own_channel): (Option<Capture>, Option<OwnChannel>),
     ) -> Result<Relayed, Lost> {
+        self.finish_tracking().await?;
         let filter = Filter {
             capabilities: self.capabilities(),
             tells_transactions: self.flavor() == Flavor::MySql,
@@ -269,7 +281,8 @@ impl Session {
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
-        Relay::new(upstream, Some(&mut self.wire), &filter, command).capturing(capture).run().await
+        let relay = Relay::new(upstream, Some(&mut self.wire), &filter, command);
+        relay.capturing(capture).putting_right(own_channel).run().await
     }
 
     /// What the answer means for the session and for others.
@@ -378,6 +391,21 @@ impl Session {
 
     /// Reads an answer that the client is not to see.
     async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
+        self.finish_tracking().await?;
+        self.unseen_answer(command).await.map(|_| ())
+    }
+
+    /// Reads what the server says to being asked for reports, if it was asked with the command under way.
+    async fn finish_tracking(&mut self) -> Result<(), Lost> {
+        if self.state.tracking == Tracking::Sent {
+            let answer = self.unseen_answer(Command::Query).await?;
+            // An account whose password has expired may do nothing but change it; once it has, this succeeds.
+            self.state.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
+        }
+        Ok(())
+    }
+
+    async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
         let filter = Filter {
             capabilities: self.capabilities(),
             tells_transactions: false,
@@ -387,7 +415,7 @@ impl Session {
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
-        Relay::new(upstream, None, &filter, command).run().await.map(|_| ())
+        Relay::new(upstream, None, &filter, command).run().await
     }
 
     fn upstream_has_attributes(&self) -> bool {

@@ -15,6 +15,19 @@ use crate::fences::{Doubt, Pending};
 use crate::shared::Wlock;
 use crate::variables::{Locals, Warning};
 
+/// How far the server has been asked to report what must be known of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tracking {
+    /// It has not been asked, and may refuse.
+    Unmet,
+    /// It is asked together with the first command: until then nothing has happened that it would report.
+    Due,
+    /// It was asked, and its answer comes before that to the command.
+    Sent,
+    /// It does.
+    On,
+}
+
 /// How many temporary tables are told apart by name; a session with more counts as one whose tables are not known.
 const TEMPORARY_TABLES_MAX: usize = 256;
 
@@ -137,8 +150,8 @@ pub(crate) struct State {
     pub(crate) environment: Known,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
-    /// The server reports what this room must know of the session; until it does nothing is answered from memory.
-    pub(crate) tracked: bool,
+    /// Whether the server reports what must be known of the session.
+    pub(crate) tracking: Tracking,
     pub(crate) temporary: TemporaryTables,
     /// LOCK TABLES is in force.
     pub(crate) locked: bool,
@@ -202,7 +215,7 @@ impl State {
             unsure: false,
             environment: Known::Unknown,
             schema: None,
-            tracked: false,
+            tracking: Tracking::Unmet,
             temporary: TemporaryTables::Known(HashMap::default()),
             locked: false,
             wlock: None,

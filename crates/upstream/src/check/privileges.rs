@@ -22,7 +22,9 @@ static WANTED: &[Wanted] = &[
         without: State::Degraded,
         loss: "only tables on which something is granted to this account are cached, and what procedures and functions \
                write is not known, so that nobody is answered from memory while they run; and each FLUSH, GRANT and REVOKE, \
-               even one that fails, drops everything stored",
+               even one that fails, drops everything stored; and which accounts require TLS \
+               is not known, so that a client without it reaches a server on another machine without it too, or with \
+               ssl-mode=required not at all",
     },
     Wanted {
         privilege: |_| "SHOW VIEW",

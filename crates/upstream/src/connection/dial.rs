@@ -1,5 +1,7 @@
 //! From an address to a connection that has been greeted and, if wanted, is under TLS.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Greeting, SCRAMBLE_LEN, ServerHello, SslRequest, StatusFlags};
 
@@ -7,7 +9,7 @@ use super::{Connection, HANDSHAKE_PACKET_BYTES_MAX, within};
 use crate::config::{Config, TlsMode};
 use crate::error::Error;
 use crate::net::Stream;
-use crate::{Address, tls};
+use crate::{Address, Preference, tls};
 
 /// The largest packet that we say we take. The server's own limit is what counts in practice.
 pub const MAX_PACKET_SIZE: u32 = 1 << 30;
@@ -31,7 +33,8 @@ const NEVER: Capabilities = Capabilities::COMPRESS
 pub struct Dialled {
     pub(super) connection: Connection,
     pub(super) collation: u8,
-    pub(super) config: Config,
+    /// The time that the login may take.
+    pub(super) limit: Duration,
 }
 
 impl Connection {
@@ -46,7 +49,21 @@ impl Connection {
     /// [`Error::Server`] if it refuses instead of greeting (too many connections, a blocked
     /// host), [`Error::Tls`] if TLS is wanted and cannot be had.
     pub async fn dial(config: &Config, want: Capabilities, collation: u8) -> Result<Dialled, Error> {
-        within(config.connect_timeout, "connecting to the server", dial(config, want, collation)).await
+        Self::dial_preferring(Preference::default(), config, want, collation).await
+    }
+
+    /// As [`Self::dial`], with another preference where the mode is `preferred`.
+    ///
+    /// # Errors
+    /// As [`Self::dial`].
+    pub async fn dial_preferring(
+        preference: Preference,
+        config: &Config,
+        want: Capabilities,
+        collation: u8,
+    ) -> Result<Dialled, Error> {
+        let dialling = dial(preference, config, want, collation);
+        within(config.connect_timeout, "connecting to the server", dialling).await
     }
 }
 
@@ -60,14 +77,14 @@ impl Dialled {
     pub fn capabilities(&self) -> Capabilities {
         self.connection.capabilities
     }
-
-    /// Whether what is sent cannot be overheard.
-    pub fn is_secure(&self) -> bool {
-        self.connection.is_secure()
-    }
 }
 
-async fn dial(config: &Config, want: Capabilities, collation: u8) -> Result<Dialled, Error> {
+async fn dial(
+    preference: Preference,
+    config: &Config,
+    want: Capabilities,
+    collation: u8,
+) -> Result<Dialled, Error> {
     let stream = Stream::connect(&config.address)
         .await
         .map_err(|source| Error::Connect { address: config.address.to_string(), source })?;
@@ -84,10 +101,10 @@ async fn dial(config: &Config, want: Capabilities, collation: u8) -> Result<Dial
         ServerHello::Err(refusal) => return Err(Error::Server(refusal)),
     };
     connection.capabilities = agree(want, connection.greeting.capabilities)?;
-    if wants_tls(config, connection.greeting.capabilities)? {
+    if wants_tls(preference, config, connection.greeting.capabilities)? {
         connection = start_tls(connection, config, collation).await?;
     }
-    Ok(Dialled { connection, collation, config: config.clone() })
+    Ok(Dialled { connection, collation, limit: config.connect_timeout })
 }
 
 fn agree(want: Capabilities, offered: Capabilities) -> Result<Capabilities, Error> {
@@ -99,13 +116,16 @@ fn agree(want: Capabilities, offered: Capabilities) -> Result<Capabilities, Erro
     Ok((want | NEEDED | FOR_LOGIN).difference(NEVER) & offered)
 }
 
-fn wants_tls(config: &Config, offered: Capabilities) -> Result<bool, Error> {
+fn wants_tls(preference: Preference, config: &Config, offered: Capabilities) -> Result<bool, Error> {
     let offered = offered.contains(Capabilities::SSL);
-    let local = matches!(config.address, Address::Unix(_));
     match config.tls {
         TlsMode::Disabled => Ok(false),
-        // A unix socket cannot be overheard, so TLS there costs and gains nothing.
-        TlsMode::Preferred => Ok(offered && !local),
+        TlsMode::Preferred => Ok(offered
+            && match preference {
+                Preference::Nowhere => false,
+                Preference::Tcp => matches!(config.address, Address::Tcp { .. }),
+                Preference::Everywhere => true,
+            }),
         _ if offered => Ok(true),
         mode => Err(Error::Tls(format!("ssl-mode is '{mode}' and the server offers no TLS"))),
     }

@@ -27,7 +27,7 @@ impl Dialled {
         login: Login,
         responder: &mut impl Responder,
     ) -> Result<(Connection, OkPacket), Error> {
-        let limit = self.config.connect_timeout;
+        let limit = self.limit;
         within(limit, "logging in", self.login_without_limit(login, responder)).await
     }
 

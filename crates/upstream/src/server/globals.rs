@@ -129,6 +129,8 @@ static STREAM: &[&str] = &[
     "query_cache_size",
     "query_cache_type",
     "read_only",
+    // Which logins are let in.
+    "require_secure_transport",
     "super_read_only",
     "wsrep_on",
 ];

@@ -1,0 +1,119 @@
+//! Status variables that tell of the session's own channel: the client asks about its own, and the server answers about
+//! ours to it. Rows of statements that plainly ask for them are put right on their way.
+
+use freshet_protocol::{Put as _, Reader};
+use freshet_sql::{Modes, SessionStatus, StatusName, session_status};
+use freshet_upstream::Channel;
+use freshet_upstream::net::Tls;
+use rustls::{CipherSuite, ProtocolVersion};
+
+use super::Session;
+
+/// A value of the text protocol that is NULL.
+const NULL: u8 = 0xFB;
+
+/// The variables, and what each says of a client that has TLS; of one that has none it is empty.
+static VARIABLES: &[Variable] =
+    &[Variable { name: "Ssl_cipher", of: cipher }, Variable { name: "Ssl_version", of: version }];
+
+/// A status variable, and its value for a channel with TLS.
+struct Variable {
+    name: &'static str,
+    of: fn(&Tls) -> String,
+}
+
+/// OpenSSL's names of the cipher suites, as the servers show them.
+static CIPHERS: &[(CipherSuite, &str)] = &[
+    (CipherSuite::TLS13_AES_256_GCM_SHA384, "TLS_AES_256_GCM_SHA384"),
+    (CipherSuite::TLS13_AES_128_GCM_SHA256, "TLS_AES_128_GCM_SHA256"),
+    (CipherSuite::TLS13_CHACHA20_POLY1305_SHA256, "TLS_CHACHA20_POLY1305_SHA256"),
+    (CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "ECDHE-ECDSA-AES256-GCM-SHA384"),
+    (CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, "ECDHE-ECDSA-AES128-GCM-SHA256"),
+    (CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, "ECDHE-ECDSA-CHACHA20-POLY1305"),
+    (CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, "ECDHE-RSA-AES256-GCM-SHA384"),
+    (CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "ECDHE-RSA-AES128-GCM-SHA256"),
+    (CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, "ECDHE-RSA-CHACHA20-POLY1305"),
+];
+
+fn cipher(tls: &Tls) -> String {
+    let named = CIPHERS.iter().find(|(suite, _)| *suite == tls.suite);
+    named.map_or_else(|| format!("{:?}", tls.suite), |(_, name)| (*name).to_owned())
+}
+
+fn version(tls: &Tls) -> String {
+    match tls.version {
+        ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
+        ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Puts the rows of one answer right.
+#[derive(Debug)]
+pub(crate) struct OwnChannel {
+    at: SessionStatus,
+    tls: Option<Tls>,
+}
+
+impl OwnChannel {
+    /// The row that the client is to get in the place of `payload`; `None` if just that.
+    pub(crate) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
+        let mut reader = Reader::new(payload);
+        let mut values = Vec::new();
+        while reader.remaining() > 0 {
+            values.push(if reader.peek() == Some(NULL) {
+                reader.u8().ok()?;
+                None
+            } else {
+                Some(reader.lenenc_bytes().ok()?)
+            });
+        }
+        let name = match &self.at.name {
+            StatusName::At(column) => values.get(*column).copied()??,
+            StatusName::Is(name) => name.as_bytes(),
+        };
+        let variable = VARIABLES.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))?;
+        let value = self.tls.as_ref().map_or_else(String::new, variable.of);
+        *values.get_mut(self.at.value_at)? = Some(value.as_bytes());
+        let mut row = Vec::with_capacity(payload.len() + value.len());
+        for value in values {
+            match value {
+                Some(value) => row.put_lenenc_bytes(value),
+                None => row.push(NULL),
+            }
+        }
+        Some(row)
+    }
+}
+
+impl Session {
+    /// What puts the rows of the answer to `text` right, if it asks for anything that differs between the client's
+    /// channel and ours.
+    pub(crate) fn own_channel(&self, text: &[u8], modes: Modes) -> Option<OwnChannel> {
+        let tls = self.wire.tls();
+        let has_tls =
+            self.admitted.upstream.as_ref().is_some_and(|upstream| upstream.channel() == Channel::Tls);
+        if tls.is_none() && !has_tls {
+            return None;
+        }
+        Some(OwnChannel { at: session_status(text, modes)?, tls })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rows_of_the_channel_are_put_right() {
+        let at = SessionStatus { name: StatusName::At(0), value_at: 1 };
+        let tls = Tls { version: ProtocolVersion::TLSv1_3, suite: CipherSuite::TLS13_AES_128_GCM_SHA256 };
+        let clear = OwnChannel { at: at.clone(), tls: None };
+        let secure = OwnChannel { at, tls: Some(tls) };
+        assert_eq!(clear.row(b"\x0bSsl_version\x07TLSv1.3"), Some(b"\x0bSsl_version\0".to_vec()));
+        assert_eq!(secure.row(b"\x0bSsl_version\0"), Some(b"\x0bSsl_version\x07TLSv1.3".to_vec()));
+        assert_eq!(secure.row(b"\x07Queries\x017"), None);
+        assert_eq!(secure.row(b"\xfb\xfb"), None);
+        assert_eq!(secure.row(b"\x40short"), None);
+    }
+}
