@@ -27,19 +27,25 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
             return Cow::Borrowed(trimmed);
         }
         if !out.is_empty() && token.start > last_end {
+            if out.ends_with(MINUSES) {
+                return Cow::Borrowed(trimmed);
+            }
             out.push(b' ');
         }
         out.extend_from_slice(token.of(trimmed));
         last_end = token.end;
     }
     // A hint that sets a variable may change the result, so it stays part of what is compared.
-    if !lexer.passed_comment() || lexer.hint_sets_variable() {
+    if !lexer.passed_comment() || lexer.hint_sets_variable() || out.ends_with(MINUSES) {
         return Cow::Borrowed(trimmed);
     }
     let end = trim(&out).len();
     out.truncate(end);
     Cow::Owned(out)
 }
+
+/// Two signs, which a blank behind them would make the beginning of a comment.
+const MINUSES: &[u8] = b"--";
 
 fn may_have_comment(text: &[u8]) -> bool {
     text.contains(&b'#') || text.windows(2).any(|pair| pair == b"/*" || pair == b"--")
