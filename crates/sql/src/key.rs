@@ -10,7 +10,7 @@ use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
 use crate::token::Kind;
 
-/// The part of `text` that is compared: without blanks and `;` at both ends, and without comments if asked.
+/// The part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
 ///
 /// Where comments are taken out, what stood between two tokens becomes one blank, or none at the ends. A text that
 /// cannot be cut into tokens, or that sets a variable in a hint, keeps its comments.
@@ -51,15 +51,12 @@ fn may_have_comment(text: &[u8]) -> bool {
     text.contains(&b'#') || text.windows(2).any(|pair| pair == b"/*" || pair == b"--")
 }
 
-fn trim(mut text: &[u8]) -> &[u8] {
-    let droppable = |byte: &u8| is_blank(*byte) || *byte == b';';
-    while let Some((_, rest)) = text.split_first().filter(|(first, _)| droppable(first)) {
-        text = rest;
-    }
-    while let Some((_, rest)) = text.split_last().filter(|(last, _)| droppable(last)) {
-        text = rest;
-    }
-    text
+/// What the servers themselves cut off: blanks at both ends, and `;` at the end. In front it is an error.
+fn trim(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(text.len());
+    let rest = text.get(start..).unwrap_or_default();
+    let end = rest.iter().rposition(|byte| !is_blank(*byte) && *byte != b';').map_or(0, |last| last + 1);
+    rest.get(..end).unwrap_or_default()
 }
 
 /// `text` without SQL_CACHE and SQL_NO_CACHE, or None if it has neither.

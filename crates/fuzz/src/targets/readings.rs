@@ -99,7 +99,15 @@ fn tables_stand_as_names(text: &[u8], modes: Modes) -> bool {
     let opens = |token: &Token| token.is_word(text, "FROM") || token.is_word(text, "JOIN");
     // A parser that was not fed with our tokens reads it too.
     let other = std::str::from_utf8(text).is_ok_and(|text| Parser::parse_sql(&MySqlDialect {}, text).is_ok());
-    other && tokens.windows(2).all(|two| !opens(&two[0]) || two[1].is_name() || two[1].is(b'('))
+    other && tokens.windows(2).all(|two| !opens(&two[0]) || is_a_table(text, &two[1]) || two[1].is(b'('))
+}
+
+/// Words that name no table without quotes.
+const NO_TABLES: [&str; 12] =
+    ["AS", "CROSS", "FOR", "GROUP", "HAVING", "JOIN", "LIMIT", "ON", "ORDER", "SELECT", "UNION", "WHERE"];
+
+fn is_a_table(text: &[u8], token: &Token) -> bool {
+    token.is_name() && !NO_TABLES.iter().any(|word| token.is_word(text, word))
 }
 
 /// A statement whose result is a function of its tables changes nothing, and reads them.
