@@ -76,7 +76,7 @@ pub fn users(ground: &Ground, freshet: &Freshet) -> Found {
     let mut admin = ground.admin();
     run(&mut admin, &["CREATE USER IF NOT EXISTS ''@'%' IDENTIFIED BY ''"]);
     let found = ground.both(freshet, |target| {
-        let names = (0..ground.count(3000, 300)).filter(|number| {
+        let names = (0..ground.count(3000, 150)).filter(|number| {
             let raw = Raw::dial(&target.host, target.port);
             raw.and_then(|mut raw| raw.login(&format!("nobody{number}"), "", 0)).is_ok()
         });
@@ -102,7 +102,7 @@ pub fn storm(ground: &Ground, freshet: &Freshet) -> Found {
 
 /// Clients that log in and say nothing.
 pub fn idle(ground: &Ground, freshet: &Freshet) -> Found {
-    let clients = ground.count(5_000, 500);
+    let clients = ground.count(5_000, 300);
     let hold = |target: &Target| -> String {
         let all: Vec<Raw> = (0..clients)
             .map(|_| {

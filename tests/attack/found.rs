@@ -16,6 +16,11 @@ pub struct Given {
     pub took: Duration,
 }
 
+/// Whether one way takes too long beside the other.
+pub fn is_slow(direct: &Given, through: &Given) -> bool {
+    through.took > direct.took * SLOWER_MAX + SLACK
+}
+
 /// What came of an attack.
 #[derive(Debug)]
 pub struct Found {
@@ -71,7 +76,7 @@ impl Found {
         if held > self.memory_max {
             wrong.push(format!("holds {} MB more, allowed {} MB", held >> 20, self.memory_max >> 20));
         }
-        if self.judges_time && self.through.took > self.direct.took * SLOWER_MAX + SLACK {
+        if self.judges_time && is_slow(&self.direct, &self.through) {
             wrong.push(format!("{:.1?} for {:.1?}", self.through.took, self.direct.took));
         }
         wrong

@@ -40,12 +40,12 @@ fn large(ground: &Ground, freshet: &Freshet) {
 /// Clients that ask for a large hit and read nothing of it.
 pub fn silent(ground: &Ground, freshet: &Freshet) -> Found {
     large(ground, freshet);
-    let clients = ground.count(200, 80);
+    let clients = ground.count(200, 60);
     let mut counter = freshet.target().connect();
     let before = status(&mut counter, "Qcache_hits");
     let counter = std::cell::RefCell::new(counter);
     ground
-        .both(freshet, |target| {
+        .both_once(freshet, |target| {
             let held: Vec<Raw> = (0..clients)
                 .map(|_| {
                     let mut raw = attacker(target);
@@ -62,14 +62,13 @@ pub fn silent(ground: &Ground, freshet: &Freshet) -> Found {
             outcome
         })
         .memory_max(UNREAD_BYTES_MAX)
-        .at_any_time()
 }
 
 /// KILL ends one that does not read.
 pub fn killed(ground: &Ground, freshet: &Freshet) -> Found {
     large(ground, freshet);
     ground
-        .both(freshet, |target| {
+        .both_once(freshet, |target| {
             let mut admin = target.connect();
             let mut raw = attacker(target);
             raw.send(3, READ.as_bytes()).expect("it is sent");
@@ -117,8 +116,8 @@ fn vanish(ground: &Ground, freshet: &Freshet, statement: &str) -> Found {
         let _ = ground.admin().query_drop("SELECT 1");
         format!("begun {begun}, left {left}")
     };
-    let (direct, through, memory): (Given, Given, _) = ground.ways(freshet, look);
+    let (direct, through, memory): (Given, Given, _) = ground.once(freshet, look);
     // The server may keep it too.
     let worse = direct.outcome.ends_with("left 0") && !through.outcome.ends_with("left 0");
-    Found::new(direct, through, memory).expect(!worse, "the server works on for nobody")
+    Found::new(direct, through, memory).at_any_time().expect(!worse, "the server works on for nobody")
 }
