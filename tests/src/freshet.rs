@@ -77,6 +77,11 @@ impl Freshet {
         &self.target
     }
 
+    /// Its process.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
     /// Whether there is a program to be tested, and not the server itself.
     pub fn is_there(&self) -> bool {
         self.child.is_some()

@@ -28,9 +28,14 @@ pub fn all() -> Vec<Server> {
     named.into_iter().filter_map(|(flavor, variable)| from_environment(flavor, variable)).collect()
 }
 
+/// The server behind a URL.
+pub fn at(flavor: Flavor, url: &str) -> Server {
+    Server { flavor, target: target(url), url: url.to_owned() }
+}
+
 fn from_environment(flavor: Flavor, variable: &str) -> Option<Server> {
     match std::env::var(variable) {
-        Ok(url) if !url.is_empty() => Some(Server { flavor, target: target(&url), url }),
+        Ok(url) if !url.is_empty() => Some(at(flavor, &url)),
         _ => {
             leave_out(&format!("{variable} is not set"));
             None

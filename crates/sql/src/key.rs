@@ -10,7 +10,7 @@ use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
 use crate::token::Kind;
 
-/// The part of `text` that is compared: without blanks and `;` at both ends, and without comments if asked.
+/// The part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
 ///
 /// Where comments are taken out, what stood between two tokens becomes one blank, or none at the ends. A text that
 /// cannot be cut into tokens, or that sets a variable in a hint, keeps its comments.
@@ -27,13 +27,16 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
             return Cow::Borrowed(trimmed);
         }
         if !out.is_empty() && token.start > last_end {
+            if out.ends_with(MINUSES) {
+                return Cow::Borrowed(trimmed);
+            }
             out.push(b' ');
         }
         out.extend_from_slice(token.of(trimmed));
         last_end = token.end;
     }
     // A hint that sets a variable may change the result, so it stays part of what is compared.
-    if !lexer.passed_comment() || lexer.hint_sets_variable() {
+    if !lexer.passed_comment() || lexer.hint_sets_variable() || out.ends_with(MINUSES) {
         return Cow::Borrowed(trimmed);
     }
     let end = trim(&out).len();
@@ -41,19 +44,19 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
     Cow::Owned(out)
 }
 
+/// Two signs, which a blank behind them would make the beginning of a comment.
+const MINUSES: &[u8] = b"--";
+
 fn may_have_comment(text: &[u8]) -> bool {
     text.contains(&b'#') || text.windows(2).any(|pair| pair == b"/*" || pair == b"--")
 }
 
-fn trim(mut text: &[u8]) -> &[u8] {
-    let droppable = |byte: &u8| is_blank(*byte) || *byte == b';';
-    while let Some((_, rest)) = text.split_first().filter(|(first, _)| droppable(first)) {
-        text = rest;
-    }
-    while let Some((_, rest)) = text.split_last().filter(|(last, _)| droppable(last)) {
-        text = rest;
-    }
-    text
+/// What the servers themselves cut off: blanks at both ends, and `;` at the end. In front it is an error.
+fn trim(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(text.len());
+    let rest = text.get(start..).unwrap_or_default();
+    let end = rest.iter().rposition(|byte| !is_blank(*byte) && *byte != b';').map_or(0, |last| last + 1);
+    rest.get(..end).unwrap_or_default()
 }
 
 /// `text` without SQL_CACHE and SQL_NO_CACHE, or None if it has neither.

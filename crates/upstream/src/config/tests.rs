@@ -54,6 +54,10 @@ fn wrong_urls_are_told_in_one_line_without_the_password() {
         ("mysql://u:hunter2@h?connect-timeout=-1", "connect-timeout"),
         ("mysql://u:hunter2@/?socket=/x&ssl-mode=verify-identity&ssl-ca=/y", "no host name to verify"),
         ("unix:relative?user=u", "not absolute"),
+        ("mysql://u:1?hunter2@h", "an '@' behind a '?'"),
+        ("mysql://u:2?ssl-mode=hunter2@h", "an '@' behind a '?'"),
+        ("mysql://u:hunter2", "port is no number"),
+        ("mysql://u:hunter2/db", "port is no number"),
     ];
     for (url, expected) in cases {
         let message = Config::from_url(url).expect_err(url).to_string();

@@ -24,7 +24,8 @@ pub(super) fn parse(url: &str) -> Result<Config, ConfigError> {
         // A URL without a scheme would show "user" here, so what stands there is not repeated.
         _ => return Err(ConfigError::new("the URL's scheme is not known", FORMS)),
     };
-    parameters(&mut config, query.unwrap_or_default())?;
+    let query = query.unwrap_or_default();
+    parameters(&mut config, query).map_err(|error| if query.contains('@') { misplaced() } else { error })?;
     if config.user.is_empty() {
         return Err(ConfigError::new("the URL names no user", FORMS));
     }
@@ -32,6 +33,14 @@ pub(super) fn parse(url: &str) -> Result<Config, ConfigError> {
         Address::Tcp { host, .. } if host.is_empty() => Err(ConfigError::new("the URL names no host", FORMS)),
         _ => Ok(config),
     }
+}
+
+/// A password with an unencoded '?' is cut there, and its rest looks like parameters: it must not be repeated.
+fn misplaced() -> ConfigError {
+    ConfigError::new(
+        "the URL has an '@' behind a '?'",
+        "a '?' in a password written as %3F, an '@' in a parameter as %40",
+    )
 }
 
 /// `//user:password@host:port/schema`
@@ -75,10 +84,17 @@ fn host_and_port(endpoint: &str) -> Result<Address, ConfigError> {
         "" => DEFAULT_PORT,
         digits => match digits.parse() {
             Ok(port) if port > 0 => port,
-            _ => return Err(ConfigError::new(format!("the port is '{digits}'"), "1 to 65535")),
+            _ => return Err(wrong_port(digits)),
         },
     };
     Ok(Address::Tcp { host: text(host, "the host")?, port })
+}
+
+/// Without a host, the password stands where the port does: what is no number is not repeated.
+fn wrong_port(port: &str) -> ConfigError {
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    let what = if is_number { format!("the port is '{port}'") } else { "the port is no number".to_owned() };
+    ConfigError::new(what, "1 to 65535")
 }
 
 fn parameters(config: &mut Config, query: &str) -> Result<(), ConfigError> {

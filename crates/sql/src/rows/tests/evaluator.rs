@@ -2,6 +2,8 @@
 //!
 //! Each occurrence has rows of its own, so that what is tested is the occurrence, whatever its table. Derived tables, table
 //! expressions and views are leaves as well, whose rows come from the query that they stand for.
+//!
+//! The fuzzer reads this file too, and hands in a way to write the same statement differently.
 
 use std::collections::HashMap;
 
@@ -678,17 +680,27 @@ fn fits(row: &Row, leaf: usize, pins: &[Pin], params: &[Value]) -> bool {
     })
 }
 
-/// What came of one statement.
+/// What came of some statements.
 #[derive(Default)]
-struct Tally {
+pub(crate) struct Tally {
     understood: usize,
-    pinned: usize,
-    added: usize,
+    pub(crate) pinned: usize,
+    pub(crate) added: usize,
     /// Rows that fit their pins and changed the result: the pins are not needlessly wide throughout.
-    mattered: usize,
+    pub(crate) mattered: usize,
 }
 
-fn one(random: &mut Random, tally: &mut Tally) {
+/// Tries as many statements; `write` may write a statement in another way that means the same.
+pub(crate) fn some(seed: u64, cases: usize, write: &mut dyn FnMut(&str) -> String) -> Tally {
+    let mut tally = Tally::default();
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    for _ in 0..cases {
+        one(&mut random, &mut tally, write);
+    }
+    tally
+}
+
+fn one(random: &mut Random, tally: &mut Tally, write: &mut dyn FnMut(&str) -> String) {
     let mut maker = Maker { random, leaves: 0, nested: 0, expressions: Vec::new() };
     let select = maker.select(&[], 0);
     let leaves = maker.leaves;
@@ -698,6 +710,7 @@ fn one(random: &mut Random, tally: &mut Tally) {
     let mut writer = Writer::default();
     writer.select(&select, "1");
     let mut writer = writer.whole();
+    writer.text = write(&writer.text);
     if writer.leaves.len() > 6 {
         return;
     }
@@ -741,13 +754,9 @@ fn one(random: &mut Random, tally: &mut Tally) {
 
 #[test]
 fn rows_outside_of_their_pins_change_nothing() {
-    let mut tally = Tally::default();
     let seed = std::env::var("FRESHET_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1u64);
     let cases = std::env::var("FRESHET_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(4000usize);
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    for _ in 0..cases {
-        one(&mut random, &mut tally);
-    }
+    let tally = some(seed, cases, &mut str::to_owned);
     println!(
         "{} statements, {} pinned, {} rows outside of pins, {} inside mattered",
         tally.understood, tally.pinned, tally.added, tally.mattered

@@ -1,0 +1,24 @@
+//! The `sql` crate's evaluator of statements, from its source, and what it expects around it.
+
+use freshet_sql::{Condition, Datum, Definition, Flavor, Modes, Pin, TableName, View, row_reads_of};
+
+const MYSQL: Modes = Modes::new(Flavor::MySql);
+
+/// The tables there are.
+fn columns_of(table: &TableName) -> Option<Definition<'static>> {
+    let columns: &[&str] = match table.name.as_str() {
+        "t" => &["id", "a", "b", "c", "date", "end", "case", "order"],
+        "u" => &["id", "tid", "x", "y"],
+        "w" => &["id", "uid", "z"],
+        _ => return None,
+    };
+    Some(Definition::Table(columns.iter().map(|&column| column.to_owned()).collect()))
+}
+
+fn show_pins(pins: &[Pin]) -> String {
+    format!("{pins:?}")
+}
+
+#[allow(dead_code, clippy::all)]
+#[path = "../../sql/src/rows/tests/evaluator.rs"]
+pub mod evaluator;

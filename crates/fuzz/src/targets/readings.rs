@@ -1,0 +1,280 @@
+//! The readings of statements: where two of them answer the same question, they agree.
+
+use freshet_sql::{
+    Analysis, BinlogEffect, Effects, Modes, Reads, Request, RowWrite, TableName, TransactionEffect, Writes,
+    analyse, binlog_effect, effects, hint_error, key_text, pure_expression, read, routine_body, row_reads,
+    row_write, shape, shows_rows, strip_hint, trigger_body,
+};
+
+use sqlparser::dialect::MySqlDialect;
+use sqlparser::parser::Parser;
+
+use super::statements;
+use crate::modes::{Flavor as OwnFlavor, Modes as OwnModes};
+use crate::sql::lex::Lexer;
+use crate::target::{Behaviour, Finding, Outcome, Target, behaviour, hold};
+use crate::token::Token;
+
+/// The target.
+pub static TARGET: Target = Target {
+    name: "readings",
+    promise: "no reading of a statement contradicts another, and what changes no meaning changes no reading",
+    is_text: true,
+    seeds: statements::seeds,
+    check,
+};
+
+type Found = Result<(), Finding>;
+
+fn check(input: &[u8]) -> Outcome {
+    let (modes, text) = statements::modes_and_text(input);
+    let request = read(text, modes);
+    let effects = effects(text, modes);
+    let analysis = analyse(text, modes);
+    total(text, modes);
+    one_select(&request, &effects, &analysis)?;
+    if tables_stand_as_names(text, modes) {
+        cacheable(&effects, &analysis)?;
+    }
+    writes(text, modes, &effects)?;
+    logged(text, modes, &effects)?;
+    keys(text, modes, &analysis)?;
+    shapes(text, modes, &analysis)?;
+    cases(text, modes, &effects, &analysis)?;
+    several(text, modes, &effects)?;
+    Ok(told(&request, &effects, &analysis))
+}
+
+/// What only has to come to an end.
+fn total(text: &[u8], modes: Modes) {
+    let _ = (hint_error(text, modes), strip_hint(text, modes), pure_expression(text, modes));
+    let _ = (routine_body(text, modes), trigger_body(text, modes), shows_rows(text, modes));
+    let _ = row_reads(text, modes, &|_| None);
+}
+
+/// What was read, so that inputs that are read in a new way are kept.
+fn told(request: &Request, effects: &Effects, analysis: &Analysis) -> Behaviour {
+    let request = match request {
+        Request::Ours(_) => 1,
+        Request::Kill { .. } => 2,
+        Request::Select { hint } => 3 + hint.map_or(0, |hint| 1 + hint as u8),
+        Request::Other(_) => 9,
+    };
+    let writes = match &effects.writes {
+        Writes::Nothing => 0,
+        Writes::Tables(tables) => tables.len().min(3) + 1,
+        Writes::Schema(_) => 8,
+        Writes::Everything => 9,
+    };
+    let flags =
+        [effects.session, effects.reads_last_statement, effects.unlogged, effects.moves, effects.fires];
+    let analysis = match analysis {
+        Analysis::Cacheable { tables, named, hint } => format!("{} {named} {hint:?}", tables.len().min(4)),
+        Analysis::Not(reason) => format!("{reason:?}"),
+    };
+    behaviour((request, writes, flags, format!("{:?}", effects.transaction), analysis))
+}
+
+/// A text that is taken for a SELECT is one whose result may be stored; all others are not.
+fn one_select(request: &Request, effects: &Effects, analysis: &Analysis) -> Found {
+    if let Request::Other(own) = request {
+        hold!(own == effects, "`read` and `effects` tell the same effects", "{own:?}, then {effects:?}");
+        let cached = matches!(analysis, Analysis::Cacheable { .. });
+        hold!(!cached, "what is cacheable is read as a SELECT", "{analysis:?}");
+    }
+    Ok(())
+}
+
+/// Whether FROM and JOIN are followed by what a server would take for a table: other texts are errors there, and what is
+/// read in them is never stored.
+fn tables_stand_as_names(text: &[u8], modes: Modes) -> bool {
+    let flavor =
+        if modes.flavor == freshet_sql::Flavor::MySql { OwnFlavor::MySql } else { OwnFlavor::MariaDb };
+    let own = OwnModes {
+        ansi_quotes: modes.ansi_quotes,
+        no_backslash_escapes: modes.no_backslash_escapes,
+        ..OwnModes::new(flavor)
+    };
+    let tokens: Vec<Token> = Lexer::new(text, own).collect();
+    let opens = |token: &Token| token.is_word(text, "FROM") || token.is_word(text, "JOIN");
+    // A parser that was not fed with our tokens reads it too.
+    let other = std::str::from_utf8(text).is_ok_and(|text| Parser::parse_sql(&MySqlDialect {}, text).is_ok());
+    other && tokens.windows(2).all(|two| !opens(&two[0]) || is_a_table(text, &two[1]) || two[1].is(b'('))
+}
+
+/// Words that name no table without quotes.
+const NO_TABLES: [&str; 12] =
+    ["AS", "CROSS", "FOR", "GROUP", "HAVING", "JOIN", "LIMIT", "ON", "ORDER", "SELECT", "UNION", "WHERE"];
+
+fn is_a_table(text: &[u8], token: &Token) -> bool {
+    token.is_name() && !NO_TABLES.iter().any(|word| token.is_word(text, word))
+}
+
+/// A statement whose result is a function of its tables changes nothing, and reads them.
+fn cacheable(effects: &Effects, analysis: &Analysis) -> Found {
+    let Analysis::Cacheable { tables, named, .. } = analysis else { return Ok(()) };
+    hold!(*named >= tables.len(), "tables are named at least once", "{named} of {tables:?}");
+    hold!(effects.writes == Writes::Nothing, "what is cacheable writes nothing", "{effects:?}");
+    let quiet =
+        effects.transaction == TransactionEffect::None && !effects.session && !effects.reads_last_statement;
+    hold!(quiet, "what is cacheable leaves the session alone", "{effects:?}");
+    hold!(
+        effects.locks_tables.is_none() && !effects.unlogged,
+        "what is cacheable locks nothing",
+        "{effects:?}"
+    );
+    let Reads::Tables(read) = &effects.reads else { return Ok(()) };
+    // A word that is no name without quotes may come back in the other case; the server refuses it.
+    let same = |a: &TableName, b: &TableName| format!("{a:?}").eq_ignore_ascii_case(&format!("{b:?}"));
+    let missing = tables.iter().find(|table| !read.iter().any(|one| same(one, table)));
+    hold!(missing.is_none(), "what is cacheable reads what its effects read", "{missing:?} not in {read:?}");
+    Ok(())
+}
+
+/// A write whose rows are told is a write to that table.
+fn writes(text: &[u8], modes: Modes, effects: &Effects) -> Found {
+    let Some(write) = row_write(text, modes) else { return Ok(()) };
+    let (RowWrite::Insert { table, .. } | RowWrite::Update { table, .. } | RowWrite::Delete { table, .. }) =
+        &write;
+    hold!(
+        may_write(&effects.writes, table),
+        "rows are written where writes are told",
+        "{table:?}, {effects:?}"
+    );
+    if let RowWrite::Insert { columns: Some(columns), rows, .. } = &write {
+        let even = rows.iter().all(|row| row.len() == columns.len());
+        hold!(even, "a row has a value for each column", "{write:?}");
+    }
+    Ok(())
+}
+
+fn may_write(writes: &Writes, table: &TableName) -> bool {
+    match writes {
+        Writes::Nothing => false,
+        Writes::Tables(tables) => tables.contains(table),
+        Writes::Schema(schema) => table.schema.as_ref().is_none_or(|own| own == schema),
+        Writes::Everything => true,
+    }
+}
+
+/// What the binlog repeats touches no table that the statement was not said to write.
+///
+/// The other way round nothing follows: a statement of rows is logged as rows, and one may define temporary tables.
+fn logged(text: &[u8], modes: Modes, effects: &Effects) -> Found {
+    let plain = Modes::new(modes.flavor);
+    if modes != plain {
+        return Ok(());
+    }
+    let (BinlogEffect::Definition { tables } | BinlogEffect::Truncate { tables }) =
+        binlog_effect(text, "cur", modes.flavor)
+    else {
+        return Ok(());
+    };
+    // A definition of a temporary table is not logged in ROW, and where it is, it stamps too much.
+    // CHECK TABLE is stamped too, and changes nothing.
+    let checks = text.trim_ascii().to_ascii_uppercase().starts_with(b"CHECK");
+    let temporary = checks || effects.temporary != freshet_sql::Temporary::None;
+    let touched = |(schema, name): &(String, String)| {
+        let named = TableName::of(schema.clone(), name.clone());
+        let bare = TableName::bare(name.clone());
+        may_write(&effects.writes, &named) || schema == "cur" && may_write(&effects.writes, &bare)
+    };
+    let missing = tables.iter().find(|pair| !touched(pair));
+    hold!(
+        temporary || missing.is_none(),
+        "what is logged was said to be written",
+        "{missing:?}, {effects:?}"
+    );
+    Ok(())
+}
+
+/// What is left out of a key changes no meaning.
+fn keys(text: &[u8], modes: Modes, analysis: &Analysis) -> Found {
+    let Analysis::Cacheable { .. } = analysis else { return Ok(()) };
+    for strip in [false, true] {
+        let key = key_text(text, modes, strip);
+        let of_key = analyse(&key, modes);
+        let shown = key.escape_ascii();
+        hold!(
+            of_key == *analysis,
+            "a key means what its text means",
+            "\"{shown}\": {of_key:?}, not {analysis:?}"
+        );
+    }
+    if let Some(stripped) = strip_hint(text, modes) {
+        let bare = analyse(&stripped, modes);
+        let same = tables_of(&bare) == tables_of(analysis);
+        hold!(
+            same,
+            "a statement without its hint means the same",
+            "\"{}\": {bare:?}",
+            stripped.escape_ascii()
+        );
+    }
+    Ok(())
+}
+
+fn tables_of(analysis: &Analysis) -> Option<(&[TableName], usize)> {
+    match analysis {
+        Analysis::Cacheable { tables, named, .. } => Some((tables, *named)),
+        Analysis::Not(_) => None,
+    }
+}
+
+/// Statements of one shape have one analysis: other literals in the same places change nothing.
+fn shapes(text: &[u8], modes: Modes, analysis: &Analysis) -> Found {
+    let Analysis::Cacheable { .. } = analysis else { return Ok(()) };
+    let own = shape(text, modes);
+    for (from, to) in
+        [(&b"1"[..], &b"2"[..]), (b"'x'", b"'longer than x'"), (b"1", b"-17.5"), (b"(1)", b"(1,2,3)")]
+    {
+        let Some(at) = text.windows(from.len()).position(|window| window == from) else { continue };
+        let other = [&text[..at], to, &text[at + from.len()..]].concat();
+        if shape(&other, modes).text != own.text {
+            continue;
+        }
+        let theirs = analyse(&other, modes);
+        let shown = other.escape_ascii();
+        hold!(theirs == *analysis, "one shape has one analysis", "\"{shown}\": {theirs:?}, not {analysis:?}");
+    }
+    Ok(())
+}
+
+/// Keywords in the other case are the same words. Names are compared without their case.
+fn cases(text: &[u8], modes: Modes, effects: &Effects, analysis: &Analysis) -> Found {
+    // A string's content may matter, and so may a comment's.
+    if text.iter().any(|byte| b"'\"\\/#".contains(byte)) || !text.is_ascii() {
+        return Ok(());
+    }
+    let lower = |it: &dyn std::fmt::Debug| format!("{it:?}").to_ascii_lowercase();
+    let other: Vec<u8> = text.iter().map(u8::to_ascii_uppercase).collect();
+    let (theirs, own) = (lower(&freshet_sql::effects(&other, modes)), lower(effects));
+    // Names that differ in their case alone are one name then.
+    let as_many = |of: &str| of.matches("tablename").count();
+    if as_many(&theirs) != as_many(&own) {
+        return Ok(());
+    }
+    hold!(theirs == own, "the case of words changes no effects", "{theirs}, not {own}");
+    let (theirs, own) = (analyse(&other, modes), analysis);
+    let same = std::mem::discriminant(&theirs) == std::mem::discriminant(own);
+    hold!(same, "the case of words changes no verdict", "{theirs:?}, not {own:?}");
+    Ok(())
+}
+
+/// Of two statements in one text, both count.
+fn several(text: &[u8], modes: Modes, own: &Effects) -> Found {
+    let second = effects(SECOND, modes);
+    let both = effects(&[text, b"\n;", SECOND].concat(), modes);
+    let Writes::Tables(tables) = &second.writes else { return Ok(()) };
+    hold!(tables.iter().all(|table| may_write(&both.writes, table)), "a second statement counts", "{both:?}");
+    let covers = match (&own.writes, &both.writes) {
+        (_, Writes::Everything) | (Writes::Nothing, _) => true,
+        (Writes::Tables(own), both) => own.iter().all(|table| may_write(both, table)),
+        (Writes::Schema(_) | Writes::Everything, _) => false,
+    };
+    hold!(covers, "a first statement counts", "{own:?}, both {both:?}");
+    Ok(())
+}
+
+/// The second of two statements.
+const SECOND: &[u8] = b"DELETE FROM zz WHERE a = 1";
