@@ -12,10 +12,13 @@ use freshet_upstream::upstream::Upstream;
 /// How many users are remembered; at this bound all are asked for anew.
 const USERS_MAX: usize = 4096;
 
+/// An epoch of the accounts and a version of the definitions.
+type At = (u64, u64);
+
 /// What is known of users, by what holds at which epoch and version.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
-    users: Mutex<HashMap<String, ((u64, u64), bool)>>,
+    users: Mutex<HashMap<String, (At, bool)>>,
 }
 
 impl Bounds {

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(read("EXECUTE s USING f(1)"), None, "it runs a function");
         let immediate = Some(TextPrepared::Immediate { text: b"DELETE FROM t".to_vec() });
         assert_eq!(read("EXECUTE IMMEDIATE 'DELETE FROM t'"), immediate);
-        assert_eq!(read("EXECUTE IMMEDIATE 'DELETE FROM t WHERE a = ?' USING 1").is_some(), true);
+        assert!(read("EXECUTE IMMEDIATE 'DELETE FROM t WHERE a = ?' USING 1").is_some());
         for other in [
             "EXECUTE IMMEDIATE @t",
             "EXECUTE IMMEDIATE 'a' 'b'",

@@ -86,7 +86,8 @@ const NOISE: &[Noise] = &[
     noise(&[Say("CREATE TABLE shares_b.z (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES shares_b.par (id))"), Say("DROP TABLE shares_b.z")]),
     noise(&[Say("CREATE TEMPORARY TABLE tt (id INT)"), Say("INSERT INTO tt VALUES (1)"), Say("DROP TEMPORARY TABLE tt")]),
     noise(&[Say("CREATE OR REPLACE VIEW shares_b.vw AS SELECT 1")]),
-    noise(&[Say("CREATE TRIGGER shares_b.tr BEFORE INSERT ON shares_b.par FOR EACH ROW SET @a = 1"), Say("DROP TRIGGER shares_b.tr")]),
+    // On MySQL, the end of a trigger stamps more than its table.
+    on(MARIADB, &[Say("CREATE TRIGGER shares_b.tr BEFORE INSERT ON shares_b.par FOR EACH ROW SET @a = 1"), Say("DROP TRIGGER shares_b.tr")]),
     noise(&[Say("CREATE PROCEDURE shares_b.pq() SELECT 1"), Say("DROP PROCEDURE shares_b.pq")]),
     noise(&[Say("ANALYZE TABLE log")]),
     noise(&[Say("OPTIMIZE TABLE log")]),

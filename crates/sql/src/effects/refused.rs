@@ -193,9 +193,9 @@ pub(super) fn is_refused(mut cursor: Cursor<'_>) -> bool {
     }
     let defines = is_in(word, &["ALTER", "CREATE", "DROP"]);
     let what = cursor.peek().filter(|token| token.kind == Kind::Word).map(|token| cursor.bytes(token));
-    defines && what.is_some_and(|what| what.is_ascii() && !is_in(what, DEFINED))
-        || defines && cursor.at_end()
-        || is_cut_off(cursor, word)
+    let defines_nothing =
+        || cursor.at_end() || what.is_some_and(|what| what.is_ascii() && !is_in(what, DEFINED));
+    defines && defines_nothing() || is_cut_off(cursor, word)
 }
 
 /// Whether a number, a string or nothing stands where a table has to be named.
