@@ -64,6 +64,7 @@ fn told(request: &Request, effects: &Effects, analysis: &Analysis) -> Behaviour 
         Writes::Nothing => 0,
         Writes::Tables(tables) => tables.len().min(3) + 1,
         Writes::Schema(_) => 8,
+        Writes::Accounts(_) => 7,
         Writes::Everything => 9,
     };
     let flags =
@@ -150,7 +151,7 @@ fn writes(text: &[u8], modes: Modes, effects: &Effects) -> Found {
 
 fn may_write(writes: &Writes, table: &TableName) -> bool {
     match writes {
-        Writes::Nothing => false,
+        Writes::Nothing | Writes::Accounts(_) => false,
         Writes::Tables(tables) => tables.contains(table),
         Writes::Schema(schema) => table.schema.as_ref().is_none_or(|own| own == schema),
         Writes::Everything => true,
@@ -166,7 +167,7 @@ fn logged(text: &[u8], modes: Modes, effects: &Effects) -> Found {
         return Ok(());
     }
     let (BinlogEffect::Definition { tables } | BinlogEffect::Truncate { tables }) =
-        binlog_effect(text, "cur", modes.flavor)
+        binlog_effect(text, "cur", modes.flavor, true)
     else {
         return Ok(());
     };
@@ -270,7 +271,7 @@ fn several(text: &[u8], modes: Modes, own: &Effects) -> Found {
     let covers = match (&own.writes, &both.writes) {
         (_, Writes::Everything) | (Writes::Nothing, _) => true,
         (Writes::Tables(own), both) => own.iter().all(|table| may_write(both, table)),
-        (Writes::Schema(_) | Writes::Everything, _) => false,
+        (Writes::Schema(_) | Writes::Accounts(_) | Writes::Everything, _) => false,
     };
     hold!(covers, "a first statement counts", "{own:?}, both {both:?}");
     Ok(())
