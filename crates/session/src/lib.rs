@@ -21,8 +21,8 @@ mod commands;
 mod environment;
 mod template;
 
-mod bounds;
 mod fences;
+mod powerless;
 mod qualify;
 mod reading;
 mod relay;

@@ -11,9 +11,9 @@ use freshet_upstream::upstream::Upstream;
 use tokio::sync::{Notify, watch};
 
 use crate::auth::Gate;
-use crate::bounds::Bounds;
 use crate::environment::{Environments, VectorQuery};
 use crate::level::{Level, SemisyncMode};
+use crate::powerless::Powerless;
 use crate::reading::Readers;
 use crate::registry::Registry;
 use crate::template::Templates;
@@ -52,7 +52,7 @@ pub struct Shared {
     pub(crate) readers: Readers,
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
-    pub(crate) bounds: Bounds,
+    pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
     /// Told when the cache's size has changed.
     pub(crate) resized: Notify,
@@ -94,7 +94,7 @@ impl Shared {
             readers: Readers::default(),
             environments: Environments::default(),
             registry: Registry::default(),
-            bounds: Bounds::default(),
+            powerless: Powerless::default(),
             counters: Counters::default(),
             resized: Notify::new(),
             clients: AtomicUsize::new(0),

@@ -4,7 +4,6 @@
 use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, run};
 use freshet_tests::{Flavor, Freshet, Target};
 use mysql::Conn;
-use mysql::prelude::Queryable as _;
 
 use crate::levels::with_stall;
 use crate::steps::{Execute, Say, Step, walk};

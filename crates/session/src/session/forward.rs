@@ -169,7 +169,7 @@ impl Session {
     async fn may_write_nothing(&self, effects: &Effects) -> bool {
         let shared = &self.shared;
         let bounds =
-            || shared.bounds.may_write_nothing(&self.admitted.user, shared.freshness(), &shared.upstream);
+            || shared.powerless.may_write_nothing(&self.admitted.user, shared.freshness(), &shared.upstream);
         !effects.may_commit_for_others && !self.state.unlogged && bounds().await
     }
 
@@ -296,7 +296,7 @@ impl Session {
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
         if self.state.unlogged && (self.state.runs_unknown_code || effects.is_definition) {
-            self.shared.bounds.forget();
+            self.shared.powerless.forget();
         }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         let shared = &self.shared;

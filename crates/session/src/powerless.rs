@@ -17,11 +17,11 @@ type At = (u64, u64);
 
 /// What is known of users, by what holds at which epoch and version.
 #[derive(Debug, Default)]
-pub(crate) struct Bounds {
+pub(crate) struct Powerless {
     users: Mutex<HashMap<String, (At, bool)>>,
 }
 
-impl Bounds {
+impl Powerless {
     /// Whether this user may write nothing; false where that is not certain.
     pub(crate) async fn may_write_nothing(
         &self,
