@@ -119,7 +119,7 @@ pub fn expired_password(ground: &Ground, freshet: &Freshet) -> Found {
 /// What somebody who has read from memory is given once a right is gone; both ways must come to the same in time.
 fn revoked(ground: &Ground, freshet: &Freshet, user: &str, grant: &dyn Fn(), revoke: &dyn Fn()) -> Found {
     let direct = std::cell::RefCell::new(String::new());
-    let found = ground.both_once(freshet, |target| {
+    ground.both_once(freshet, |target| {
         grant();
         let who = as_user(target, user, "old");
         let mut conn = who.try_connect(SCHEMA).expect("it lets in");
@@ -148,8 +148,7 @@ fn revoked(ground: &Ground, freshet: &Freshet, user: &str, grant: &dyn Fn(), rev
             direct.replace(look());
             direct.borrow().clone()
         }
-    });
-    found
+    })
 }
 
 /// An account that is gone while its client is there.
