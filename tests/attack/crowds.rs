@@ -89,7 +89,7 @@ pub fn users(ground: &Ground, freshet: &Freshet) -> Found {
 /// Clients that log in and leave, four at a time.
 pub fn storm(ground: &Ground, freshet: &Freshet) -> Found {
     const CROWD: usize = 4;
-    let each = ground.count(4_000, 1_200) / CROWD;
+    let each = ground.count(20_000, 1_200) / CROWD;
     ground.both(freshet, |target| {
         std::thread::scope(|scope| {
             for _ in 0..CROWD {
