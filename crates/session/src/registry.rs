@@ -1,6 +1,6 @@
 //! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
@@ -17,8 +17,23 @@ pub(crate) struct Handle {
     active_ms: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
-    ended: AtomicBool,
+    /// An [`Ending`].
+    ending: AtomicU8,
+    /// One session waits here, in one place at a time.
     ends: Notify,
+}
+
+/// How soon a session is to end. It only ever moves down this list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ending {
+    /// Nobody wants it to.
+    No,
+    /// As soon as its client keeps it waiting: the server ends its connection, and says why to whoever reads.
+    Cut,
+    /// As soon as it is between two transactions.
+    Drain,
+    /// At its next pause.
+    Now,
 }
 
 impl Handle {
@@ -28,7 +43,7 @@ impl Handle {
             thread_id: AtomicU32::new(0),
             active_ms: AtomicU64::new(now_ms),
             busy: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
+            ending: AtomicU8::new(Ending::No as u8),
             ends: Notify::new(),
         }
     }
@@ -62,16 +77,29 @@ impl Handle {
         !self.busy.load(Ordering::Relaxed) && self.active_ms.load(Ordering::Relaxed) < since_ms
     }
 
-    /// Ends the session at its next pause.
-    pub(crate) fn end(&self) {
-        self.ended.store(true, Ordering::Release);
+    /// Ends the session, as soon as `ending` says.
+    pub(crate) fn end(&self, ending: Ending) {
+        self.ending.fetch_max(ending as u8, Ordering::Release);
         self.ends.notify_one();
     }
 
-    /// Waits until somebody ends the session.
-    pub(crate) async fn ended(&self) {
-        while !self.ended.load(Ordering::Acquire) {
-            self.ends.notified().await;
+    /// How soon the session is to end.
+    pub(crate) fn ending(&self) -> Ending {
+        match self.ending.load(Ordering::Acquire) {
+            0 => Ending::No,
+            1 => Ending::Cut,
+            2 => Ending::Drain,
+            _ => Ending::Now,
+        }
+    }
+
+    /// Waits until the session is to end this soon or sooner.
+    pub(crate) async fn ends(&self, soon: Ending) -> Ending {
+        loop {
+            match self.ending() {
+                ending if ending >= soon => return ending,
+                _ => self.ends.notified().await,
+            }
         }
     }
 }
@@ -97,9 +125,14 @@ impl Registry {
     pub(crate) fn end_idle(&self, since_ms: u64) {
         for handle in self.lock().values() {
             if handle.is_idle(since_ms) {
-                handle.end();
+                handle.end(Ending::Now);
             }
         }
+    }
+
+    /// Ends all sessions as soon as they are between two transactions.
+    pub(crate) fn drain(&self) {
+        self.lock().values().for_each(|handle| handle.end(Ending::Drain));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u32, Arc<Handle>>> {

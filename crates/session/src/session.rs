@@ -16,13 +16,12 @@ use freshet_upstream::Connection;
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::watch;
 use tracing::debug;
 
 use crate::auth::{AdmitError, Admitted};
 use crate::commands;
 use crate::fences::Thread;
-use crate::registry::Handle;
+use crate::registry::{Ending, Handle};
 use crate::relay::Lost;
 use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
@@ -51,7 +50,6 @@ pub(crate) struct Session {
     pub(crate) handle: Arc<Handle>,
     /// What a command is put together in before it is sent.
     scratch: BytesMut,
-    draining: watch::Receiver<bool>,
     /// When the server's connection was opened at the latest, in monotonic milliseconds.
     opened_ms: u64,
     /// What this client has been shown, also before it was reset.
@@ -63,7 +61,7 @@ pub(crate) struct Session {
 /// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
 pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     let Some(_place) = shared.enter() else {
-        return crate::auth::refuse_too_many(stream).await;
+        return crate::auth::refuse_too_many(stream, shared.bounds()).await;
     };
     match crate::auth::admit(stream, &shared.gate).await {
         Ok((wire, admitted)) => {
@@ -75,12 +73,12 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
 }
 
 impl Session {
-    fn new(shared: Arc<Shared>, wire: Wire, admitted: Admitted) -> Self {
+    fn new(shared: Arc<Shared>, mut wire: Wire, admitted: Admitted) -> Self {
         let handle = Arc::new(Handle::new(admitted.user.clone(), now_ms()));
-        shared.registry.add(admitted.connection_id, &handle);
+        shared.register(admitted.connection_id, &handle);
+        wire.obey(&handle);
         let mut state = State::new(admitted.ok.status);
         state.schema = schema_of(admitted.database.as_deref());
-        let draining = shared.draining();
         Self {
             shared,
             wire,
@@ -88,7 +86,6 @@ impl Session {
             state,
             handle,
             scratch: BytesMut::new(),
-            draining,
             opened_ms: 0,
             seen: hit::Seen::default(),
             flavor: None,
@@ -121,31 +118,34 @@ impl Session {
                 break;
             }
         }
-        self.wire.close().await;
+        // Whoever does not even read a farewell is left without.
+        let _ = tokio::time::timeout(FAREWELL_MAX, self.wire.close()).await;
     }
 
     /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that
     /// it killed or timed this connection out) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms);
-        if self.state.in_transaction() || !*self.draining.borrow_and_update() {
-            let upstream = &mut self.admitted.upstream;
-            let idle = !self.state.in_transaction();
-            tokio::select! {
-                biased;
-                packet = self.wire.command() => return Ok(Some(packet?.payload)),
-                () = unasked(upstream) => {}
-                () = self.handle.ended() => return Ok(None),
-                _ = self.draining.changed(), if idle => return Ok(self.shutting_down()),
-            }
-            let (_, buffer) = match &mut self.admitted.upstream {
-                Some(upstream) => upstream.parts(),
-                None => return Ok(None),
-            };
-            self.wire.put_frames(buffer, 0);
-            return Ok(None);
+        let soon = if self.state.in_transaction() { Ending::Now } else { Ending::Drain };
+        // A command that is here already is not waited for, and is no reason to go on.
+        if self.handle.ending() >= soon {
+            return Ok(self.sent_away());
         }
-        Ok(self.shutting_down())
+        tokio::select! {
+            biased;
+            packet = self.wire.command() => return Ok(Some(packet?.payload)),
+            () = unasked(&mut self.admitted.upstream) => {}
+            _ = self.handle.ends(soon) => return Ok(self.sent_away()),
+        }
+        if let Some(upstream) = &mut self.admitted.upstream {
+            self.wire.put_frames(upstream.parts().1, 0);
+        }
+        Ok(None)
+    }
+
+    /// A session that is ended says so only where all of them are: whom a KILL or a time limit ends is told nothing.
+    fn sent_away(&mut self) -> Option<BytesMut> {
+        if self.handle.ending() == Ending::Drain { self.shutting_down() } else { None }
     }
 
     fn shutting_down(&mut self) -> Option<BytesMut> {
@@ -156,6 +156,8 @@ impl Session {
 
     async fn farewell(&mut self, error: &WireError) {
         let Some(packet) = error.to_err_packet() else { return };
+        // The server counts a command's first packet as soon as it has begun.
+        self.wire.set_seq(self.wire.seq().max(1));
         self.put_error(&packet);
         // The client may be gone, or say nothing more; it is closed either way.
         let _ = tokio::time::timeout(FAREWELL_MAX, self.let_finish()).await;
@@ -164,6 +166,7 @@ impl Session {
     /// Says what is to be said and hears a client out that is still sending: a connection that is closed over unread
     /// bytes is reset, and what the client was told is lost on the way.
     async fn let_finish(&mut self) -> Result<(), WireError> {
+        self.wire.give_packet_up();
         self.wire.flush().await?;
         let mut heard = 0;
         while heard < FAREWELL_BYTES_MAX {
@@ -214,7 +217,8 @@ impl Session {
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
         self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
-        self.shared.registry.add(id, &self.handle);
+        self.shared.register(id, &self.handle);
+        self.wire.obey(&self.handle);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use tracing::debug;
 use super::query::{Query, forward};
 use super::{malformed, unavailable};
 use crate::auth::CONNECTION_ID_MIN;
-use crate::registry::Handle;
+use crate::registry::{Ending, Handle};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -27,7 +27,7 @@ enum Target {
     /// It is the server's own.
     Server,
     /// One of our clients; this is its connection there.
-    Client(u32),
+    Client { handle: Arc<Handle>, thread_id: u32 },
     /// One of our clients that has no connection to the server, so that nobody but we can end it. Whose it is.
     Idle { own: bool },
 }
@@ -41,7 +41,7 @@ async fn target(session: &Session, id: u64) -> Target {
         None => Target::Server,
         Some(handle) => match handle.thread_id() {
             0 => Target::Idle { own: handle.user == session.admitted.user },
-            thread_id => Target::Client(thread_id),
+            thread_id => Target::Client { handle, thread_id },
         },
     }
 }
@@ -61,12 +61,18 @@ async fn find(session: &Session, id: u64) -> Option<Arc<Handle>> {
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id).await {
         Target::Server => forward(session, query.packet, query.text(), &Effects::none()).await,
-        Target::Client(thread_id) => {
+        Target::Client { handle, thread_id } => {
             let text = query.text();
             let replaced =
                 [&text[..kill.id_at.start], thread_id.to_string().as_bytes(), &text[kill.id_at.end..]]
                     .concat();
-            forward(session, &query.with_text(&replaced), &replaced, &Effects::none()).await
+            let (packet, effects) = (query.with_text(&replaced), Effects::none());
+            let what = Forward { text: &replaced, ..Forward::new(&packet, Command::Query, &effects) };
+            let relayed = session.forward(what).await?;
+            if relayed.error.is_none() && !kill.query_only {
+                handle.end(Ending::Cut);
+            }
+            Ok(Flow::Continue)
         }
         Target::Idle { own } => Ok(end_idle(session, kill.id, own, kill.query_only)),
     }
@@ -80,16 +86,20 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let id = match target(session, u64::from(id)).await {
-        Target::Server => id,
-        Target::Client(thread_id) => thread_id,
+    let (id, handle) = match target(session, u64::from(id)).await {
+        Target::Server => (id, None),
+        Target::Client { handle, thread_id } => (thread_id, Some(handle)),
         Target::Idle { own } => return Ok(end_idle(session, u64::from(id), own, false)),
     };
     let mut payload = vec![Command::ProcessKill.byte()];
     payload.extend_from_slice(&id.to_le_bytes());
     let effects = Effects::none();
     let command = Command::ProcessKill;
-    session.forward(Forward::new(&payload, command, &effects)).await?;
+    let relayed = session.forward(Forward::new(&payload, command, &effects)).await?;
+    if let Some(handle) = handle.filter(|_| relayed.error.is_none()) {
+        // The server's connection has ended. A client that does not read would not notice, nor we.
+        handle.end(Ending::Cut);
+    }
     Ok(Flow::Continue)
 }
 
@@ -103,7 +113,7 @@ fn end_idle(session: &mut Session, id: u64, own: bool, query_only: bool) -> Flow
         && let Some(handle) = u32::try_from(id).ok().and_then(|id| session.shared.registry.find(id))
     {
         debug!(id, "killed");
-        handle.end();
+        handle.end(Ending::Now);
     }
     session.put_ok(0);
     Flow::Continue
