@@ -218,6 +218,11 @@ impl Raw {
         self.put(&[&[command], body].concat())
     }
 
+    /// Expects the answer to a command that was sent some commands ago.
+    pub fn begin_answer(&mut self) {
+        self.seq = 1;
+    }
+
     /// The next packet, joined where it was split; its numbers must go on in the sequence.
     ///
     /// # Errors

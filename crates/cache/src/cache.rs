@@ -84,6 +84,8 @@ pub enum Lookup<R> {
     Fenced,
     /// The stream is not proven live: nothing is served.
     NotLive,
+    /// A servable entry that was not wanted after all.
+    Declined,
 }
 
 /// What became of a result.
@@ -193,6 +195,17 @@ impl Cache {
         fences: Fences,
         f: impl FnOnce(&Entry<'_>) -> R,
     ) -> Lookup<R> {
+        self.get_if(key, now_ms, fences, |entry| Some(f(entry)))
+    }
+
+    /// As [`Self::get`], but `f` may decline what is found, which is then no hit.
+    pub fn get_if<R>(
+        &self,
+        key: Key<'_>,
+        now_ms: u64,
+        fences: Fences,
+        f: impl FnOnce(&Entry<'_>) -> Option<R>,
+    ) -> Lookup<R> {
         let found = self.look_up(key, now_ms, fences, f);
         self.counters.add(match found {
             Lookup::Hit(_) => Count::Hits,
@@ -200,6 +213,7 @@ impl Cache {
             Lookup::Stale { .. } => Count::Stale,
             Lookup::Fenced => Count::Fenced,
             Lookup::NotLive => Count::NotLive,
+            Lookup::Declined => return found,
         });
         found
     }
@@ -209,7 +223,7 @@ impl Cache {
         key: Key<'_>,
         now_ms: u64,
         fences: Fences,
-        f: impl FnOnce(&Entry<'_>) -> R,
+        f: impl FnOnce(&Entry<'_>) -> Option<R>,
     ) -> Lookup<R> {
         if !self.freshness.is_live(now_ms) {
             return Lookup::NotLive;
@@ -235,11 +249,11 @@ impl Cache {
         }
         shard.credit_hit(at, &slot);
         let Some(large) = shard.large(stored.header()) else {
-            return Lookup::Hit(f(&stored.header().view(stored.body())));
+            return f(&stored.header().view(stored.body())).map_or(Lookup::Declined, Lookup::Hit);
         };
         let header = *stored.header();
         drop(shard);
-        Lookup::Hit(f(&header.view(Body::apart(large.bytes()))))
+        f(&header.view(Body::apart(large.bytes()))).map_or(Lookup::Declined, Lookup::Hit)
     }
 
     /// Evicts some of what is in the way of this result. Returns whether to call again, when others have had their turn,

@@ -10,6 +10,7 @@ pub mod units;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use freshet_session::bounds;
 use freshet_session::level::{Level, SemisyncMode};
 use freshet_session::variables::{MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
 use freshet_upstream::TlsMode;
@@ -25,6 +26,10 @@ const QUERY_CACHE_SIZE_MAX: u64 = 10_485_760_000;
 const QUERY_CACHE_SIZE_STEP: u64 = 1024;
 /// The largest packet that the protocol's documentation allows.
 const PACKET_BYTES_MAX: u64 = 1 << 30;
+
+/// The least and the most that all clients together may be given for one kind of buffer.
+const BUFFERS_SIZE_MIN: u64 = 1 << 20;
+const BUFFERS_SIZE_MAX: u64 = 1 << 38;
 
 /// A validated configuration.
 #[derive(Debug, Clone)]
@@ -57,6 +62,8 @@ pub struct Config {
     pub max_clients: usize,
     /// Bytes.
     pub max_allowed_packet: usize,
+    /// What bounds clients in memory and time.
+    pub bounds: bounds::Options,
     /// A silent client's time.
     pub idle_timeout: Duration,
     /// A login's time.
@@ -105,6 +112,7 @@ impl Config {
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,
+            bounds: bounds(typed)?,
             idle_timeout: typed.read(&s::IDLE_TIMEOUT, |t| time(t, 1000, 365 * 86_400_000))?,
             login_timeout: typed.read(&s::LOGIN_TIMEOUT, |t| time(t, 100, 3_600_000))?,
             drain_timeout: typed.read(&s::DRAIN_TIMEOUT, |t| time(t, 0, 3_600_000))?,
@@ -175,6 +183,18 @@ fn certificate(typed: &Typed) -> Result<Option<(PathBuf, PathBuf)>, Refusal> {
         (Some(_), None) => Err(alone(&settings::TLS_CERT, &settings::TLS_KEY)),
         (None, Some(_)) => Err(alone(&settings::TLS_KEY, &settings::TLS_CERT)),
     }
+}
+
+fn bounds(typed: &Typed) -> Result<bounds::Options, Refusal> {
+    let size = |text: &str| bytes(text, BUFFERS_SIZE_MIN, BUFFERS_SIZE_MAX).map(|bytes| bytes as usize);
+    let patience = |text: &str| time(text, 1000, 365 * 86_400_000);
+    Ok(bounds::Options {
+        receive_bytes_max: typed.read(&settings::RECEIVE_BUFFERS_SIZE, size)?,
+        send_bytes_max: typed.read(&settings::SEND_BUFFERS_SIZE, size)?,
+        fill_bytes_max: typed.read(&settings::FILL_BUFFERS_SIZE, size)?,
+        net_read_timeout: typed.read(&settings::NET_READ_TIMEOUT, patience)?,
+        net_write_timeout: typed.read(&settings::NET_WRITE_TIMEOUT, patience)?,
+    })
 }
 
 fn switch(text: &str) -> Option<bool> {

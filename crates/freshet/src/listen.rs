@@ -71,11 +71,7 @@ impl Listener {
     /// What the system says; the listener goes on.
     pub async fn accept(&self) -> io::Result<Incoming> {
         match self {
-            Listener::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Ok(Incoming::Tcp(stream.into_std()?))
-            }
+            Listener::Tcp(listener) => Ok(Incoming::Tcp(listener.accept().await?.0.into_std()?)),
             Listener::Unix(listener, _) => Ok(Incoming::Unix(listener.accept().await?.0.into_std()?)),
         }
     }

@@ -20,6 +20,9 @@ use crate::shutdown::{Phase, Watch};
 /// How often idle clients are looked for, and results that no one can be given any more.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
 
+/// What the allocator takes from the system and frees there by itself, in bytes: never written to, so never resident.
+const LARGE_BYTES: usize = 32 << 20;
+
 /// How many entries one round of housekeeping looks at: a bounded share of a busy core.
 const SWEEP_ENTRIES_MAX: usize = 20_000;
 
@@ -44,6 +47,7 @@ impl Sessions {
             login_timeout: config.login_timeout,
             require_tls: config.require_secure_transport,
             max_allowed_packet: config.max_allowed_packet,
+            bounds: config.bounds.clone(),
             ..Logins::default()
         };
         let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), Some(tls), logins);
@@ -103,13 +107,21 @@ impl Sessions {
             self.shared.greet_as_server();
             self.shared.end_idle();
             self.shared.cache.sweep(SWEEP_ENTRIES_MAX);
+            let freed = idle_memory();
+            drop(std::hint::black_box(freed));
         }
     }
 }
 
+/// Memory that is taken to be freed: the allocator gives what has been free for a moment back to the system when more is
+/// freed, so that after a burst it would keep all of it while nothing happens.
+fn idle_memory() -> Vec<u8> {
+    Vec::with_capacity(LARGE_BYTES)
+}
+
 fn stream(incoming: Incoming) -> io::Result<Stream> {
     Ok(match incoming {
-        Incoming::Tcp(stream) => Stream::Tcp(TcpStream::from_std(stream)?),
+        Incoming::Tcp(stream) => Stream::tcp(TcpStream::from_std(stream)?)?,
         Incoming::Unix(stream) => Stream::Unix(UnixStream::from_std(stream)?),
     })
 }

@@ -182,6 +182,49 @@ pub static MAX_ALLOWED_PACKET: Setting = setting(
     "1024 to 1073741824 bytes; K, M and G are understood",
     "The largest packet taken from a client; the server's own limit counts too",
 );
+/// What packets under way from clients may hold.
+pub static RECEIVE_BUFFERS_SIZE: Setting = setting(
+    "receive_buffers_size",
+    "FRESHET_RECEIVE_BUFFERS_SIZE",
+    "256M",
+    "1M to 256G bytes; K, M and G are understood",
+    "What all packets under way from clients may hold in memory, of each the part above 16K; one packet may go beyond. A \
+     client waits for room, and is refused with error 1041 after 10 seconds without",
+);
+/// What large answers under way to clients may hold.
+pub static SEND_BUFFERS_SIZE: Setting = setting(
+    "send_buffers_size",
+    "FRESHET_SEND_BUFFERS_SIZE",
+    "64M",
+    "1M to 256G bytes; K, M and G are understood",
+    "What all answers from memory of more than 64K may hold until their clients have read them; without room, the \
+     server answers and its answer is streamed",
+);
+/// What copies under way to the cache may hold.
+pub static FILL_BUFFERS_SIZE: Setting = setting(
+    "fill_buffers_size",
+    "FRESHET_FILL_BUFFERS_SIZE",
+    "64M",
+    "1M to 256G bytes; K, M and G are understood",
+    "What the copies of all answers under way of more than 16K may hold before they are stored; without room, an \
+     answer is not stored",
+);
+/// How long a client may leave a packet unfinished.
+pub static NET_READ_TIMEOUT: Setting = setting(
+    "net_read_timeout",
+    "FRESHET_NET_READ_TIMEOUT",
+    "30s",
+    "1s to 365d; ms, s, m, h and d are understood, s is meant when nothing is said",
+    "A client that has begun a packet and sent nothing more of it for this long is disconnected",
+);
+/// How long a client may leave an answer unread.
+pub static NET_WRITE_TIMEOUT: Setting = setting(
+    "net_write_timeout",
+    "FRESHET_NET_WRITE_TIMEOUT",
+    "60s",
+    "1s to 365d; ms, s, m, h and d are understood, s is meant when nothing is said",
+    "A client that is owed an answer and has read nothing of it for this long is disconnected",
+);
 /// How long a client may say nothing.
 pub static IDLE_TIMEOUT: Setting = setting(
     "idle_timeout",
@@ -245,7 +288,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 26] = [
+pub static ALL: [&Setting; 31] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -263,6 +306,11 @@ pub static ALL: [&Setting; 26] = [
     &REQUIRE_SECURE_TRANSPORT,
     &MAX_CLIENTS,
     &MAX_ALLOWED_PACKET,
+    &RECEIVE_BUFFERS_SIZE,
+    &SEND_BUFFERS_SIZE,
+    &FILL_BUFFERS_SIZE,
+    &NET_READ_TIMEOUT,
+    &NET_WRITE_TIMEOUT,
     &IDLE_TIMEOUT,
     &LOGIN_TIMEOUT,
     &DRAIN_TIMEOUT,

@@ -150,18 +150,21 @@ pub fn take_packet_numbered(
     Ok(Some(Packet { first_seq: extent.first_seq, last_seq: extent.last_seq, payload }))
 }
 
-/// Joins the frames of a packet that is known to be whole.
+/// Joins the frames of a packet that is known to be whole, in the memory that they are in.
 fn join(buf: &mut BytesMut, extent: &Extent) -> BytesMut {
-    let mut payload = BytesMut::with_capacity(extent.payload_len);
-    while payload.len() < extent.payload_len {
-        let piece = FRAME_MAX.min(extent.payload_len - payload.len());
-        buf.advance(HEADER_LEN);
-        payload.put_slice(&buf.split_to(piece));
+    let (mut from, mut end) = (0, HEADER_LEN);
+    let payload_end = HEADER_LEN + extent.payload_len;
+    while end < payload_end {
+        from += HEADER_LEN;
+        let piece = FRAME_MAX.min(payload_end - end);
+        buf.copy_within(from..from + piece, end);
+        from += piece;
+        end += piece;
     }
-    if extent.payload_len.is_multiple_of(FRAME_MAX) {
-        buf.advance(HEADER_LEN);
-    }
-    payload
+    let mut packet = buf.split_to(extent.payload_len + extent.frames * HEADER_LEN);
+    packet.truncate(payload_end);
+    packet.advance(HEADER_LEN);
+    packet
 }
 
 /// Appends a payload of any length as frames, and advances `seq` past the last.

@@ -87,7 +87,7 @@ pub(crate) struct Scrambles {
 /// # Errors
 /// When the client is not let in. It has been told already, where it could be, and the connection is to be dropped.
 pub async fn admit(stream: Stream, gate: &Gate) -> Result<(Wire, Admitted), AdmitError> {
-    let mut wire = Wire::new(stream, LOGIN_PACKET_BYTES_MAX);
+    let mut wire = Wire::new(stream, LOGIN_PACKET_BYTES_MAX, gate.bounds());
     let outcome =
         timeout(gate.options.login_timeout + FAREWELL_TO_SERVER_MAX, greet::greet_and_login(&mut wire, gate))
             .await;

@@ -13,6 +13,7 @@ mod text_prepared;
 use bytes::BytesMut;
 use freshet_protocol::{Answer, Command, ErrPacket};
 use freshet_sql::Effects;
+use freshet_upstream::follow::now_ms;
 
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, split};
@@ -27,6 +28,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
         Command::Quit => Ok(Flow::Close),
         Command::Query => query::handle(session, packet).await,
         Command::Ping if session.admitted.upstream.is_none() => {
+            session.active(now_ms());
             session.put_ok(0);
             Ok(Flow::Continue)
         }

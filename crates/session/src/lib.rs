@@ -10,6 +10,7 @@
 //! bottom. The modules below those are what each step needs.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod bounds;
 pub mod wire;
 
 pub mod auth;

@@ -6,16 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ahash::HashMap;
 use tokio::sync::Notify;
 
-/// How a session is ended by others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum End {
-    /// By us alone: it was idle, or the server does not know it.
-    Ours = 1,
-    /// The server has killed its connection, and may have a last word for the client.
-    KilledByServer = 2,
-}
-
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
 pub(crate) struct Handle {
@@ -27,9 +17,23 @@ pub(crate) struct Handle {
     active_ms: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
-    /// An [`End`], or 0.
-    ended: AtomicU8,
+    /// An [`Ending`].
+    ending: AtomicU8,
+    /// One session waits here, in one place at a time.
     ends: Notify,
+}
+
+/// How soon a session is to end. It only ever moves down this list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ending {
+    /// Nobody wants it to.
+    No,
+    /// As soon as it is between two transactions.
+    Drain,
+    /// At its next pause: the server has killed its connection, and may have a last word for the client.
+    Cut,
+    /// At its next pause, by us alone: it was idle, or the server does not know it.
+    Now,
 }
 
 impl Handle {
@@ -39,7 +43,7 @@ impl Handle {
             thread_id: AtomicU32::new(0),
             active_ms: AtomicU64::new(now_ms),
             busy: AtomicBool::new(false),
-            ended: AtomicU8::new(0),
+            ending: AtomicU8::new(Ending::No as u8),
             ends: Notify::new(),
         }
     }
@@ -73,25 +77,30 @@ impl Handle {
         !self.busy.load(Ordering::Relaxed) && self.active_ms.load(Ordering::Relaxed) < since_ms
     }
 
-    /// Ends the session at its next pause: no command that its client sends after this returns is carried out.
-    pub(crate) fn end(&self, how: End) {
-        self.ended.store(how as u8, Ordering::Release);
+    /// Ends the session, as soon as `ending` says: at [`Ending::Cut`] and later no command that its client sends after this
+    /// returns is carried out.
+    pub(crate) fn end(&self, ending: Ending) {
+        self.ending.fetch_max(ending as u8, Ordering::Release);
         self.ends.notify_one();
     }
 
-    /// Whether somebody has ended the session, and how.
-    pub(crate) fn end_of(&self) -> Option<End> {
-        match self.ended.load(Ordering::Acquire) {
-            0 => None,
-            how if how == End::KilledByServer as u8 => Some(End::KilledByServer),
-            _ => Some(End::Ours),
+    /// How soon the session is to end.
+    pub(crate) fn ending(&self) -> Ending {
+        match self.ending.load(Ordering::Acquire) {
+            0 => Ending::No,
+            1 => Ending::Drain,
+            2 => Ending::Cut,
+            _ => Ending::Now,
         }
     }
 
-    /// Waits until somebody ends the session.
-    pub(crate) async fn ended(&self) {
-        while self.end_of().is_none() {
-            self.ends.notified().await;
+    /// Waits until the session is to end this soon or sooner.
+    pub(crate) async fn ends(&self, soon: Ending) -> Ending {
+        loop {
+            match self.ending() {
+                ending if ending >= soon => return ending,
+                _ => self.ends.notified().await,
+            }
         }
     }
 }
@@ -122,9 +131,14 @@ impl Registry {
     pub(crate) fn end_idle(&self, since_ms: u64) {
         for handle in self.lock().values() {
             if handle.is_idle(since_ms) {
-                handle.end(End::Ours);
+                handle.end(Ending::Now);
             }
         }
+    }
+
+    /// Ends all sessions as soon as they are between two transactions.
+    pub(crate) fn drain(&self) {
+        self.lock().values().for_each(|handle| handle.end(Ending::Drain));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u32, Arc<Handle>>> {

@@ -17,7 +17,8 @@ use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::session::OwnChannel;
-use crate::wire::{Wire, WireError};
+use crate::shared::Counters;
+use crate::wire::{Heard, Wire, WireError};
 
 pub(crate) use capture::{Capture, Captured};
 pub(crate) use filter::Filter;
@@ -278,23 +279,13 @@ impl<'a> Relay<'a> {
         let mut seq = header.seq;
         let mut frame = BytesMut::with_capacity(HEADER_LEN + payload.len());
         put_packet(&mut frame, &mut seq, payload);
-        if let Some(wire) = &mut self.wire {
-            wire.out().0.extend_from_slice(&frame);
-        }
-        if let Some(capture) = &mut self.capture {
-            capture.bytes(&frame);
-        }
+        pass(&mut self.wire, &mut self.capture, &frame);
     }
 
     /// Moves what is checked over to the client's buffer.
     fn release(&mut self) {
         let buffer: &mut BytesMut = self.upstream.parts().1;
-        if let Some(wire) = &mut self.wire {
-            wire.out().0.extend_from_slice(&buffer[..self.checked]);
-        }
-        if let Some(capture) = &mut self.capture {
-            capture.bytes(&buffer[..self.checked]);
-        }
+        pass(&mut self.wire, &mut self.capture, &buffer[..self.checked]);
         buffer.advance(self.checked);
         self.checked = 0;
     }
@@ -308,13 +299,33 @@ impl<'a> Relay<'a> {
         Ok(())
     }
 
+    /// Waits for more of the answer, and meanwhile for the client to leave. A client that sends nothing more may still
+    /// read: the server is told what the client has told us, and does what it does for its own clients (it ends waits
+    /// such as SLEEP and GET_LOCK, and goes on with everything else).
     async fn fill(&mut self) -> Result<(), Lost> {
-        let (stream, buffer) = self.upstream.parts();
-        buffer.reserve(READ_BYTES);
-        match stream.read_buf(buffer).await {
-            Ok(0) => Err(Lost::Upstream(std::io::ErrorKind::UnexpectedEof.into())),
-            Ok(_) => Ok(()),
-            Err(error) => Err(Lost::Upstream(error)),
+        loop {
+            let (stream, buffer) = self.upstream.parts();
+            buffer.reserve(READ_BYTES);
+            let Some(wire) = self.wire.as_mut().filter(|wire| wire.is_listening()) else {
+                return filled(stream.read_buf(buffer).await);
+            };
+            let heard = tokio::select! {
+                biased;
+                read = stream.read_buf(buffer) => return filled(read),
+                heard = wire.overhear() => heard,
+            };
+            match heard {
+                Ok(Heard::More) => {}
+                Ok(Heard::End) => {
+                    Counters::add(&wire.bounds().vanished);
+                    // Where that fails the connection is over, and the next read says so.
+                    let _ = stream.hang_up();
+                }
+                Err(error) => {
+                    Counters::add(&wire.bounds().vanished);
+                    return Err(Lost::Client(error));
+                }
+            }
         }
     }
 
@@ -330,8 +341,20 @@ impl<'a> Relay<'a> {
         let mut seq = seq.wrapping_add(1);
         wire.set_seq(seq);
         let mut frames = BytesMut::new();
+        let mut has_spoken = false;
         loop {
-            let packet = wire.packet().await?;
+            // Between two packets the time limit is the server's. It may say early what went wrong; the client goes on
+            // to the end of its file all the same.
+            let (stream, buffer) = self.upstream.parts();
+            let packet = tokio::select! {
+                biased;
+                packet = wire.packet() => packet?,
+                read = stream.read_buf(buffer), if !has_spoken => {
+                    filled(read)?;
+                    has_spoken = true;
+                    continue;
+                }
+            };
             frames.clear();
             put_packet(&mut frames, &mut seq, &packet.payload);
             let (stream, _) = self.upstream.parts();
@@ -342,6 +365,24 @@ impl<'a> Relay<'a> {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Puts bytes into the client's buffer, and into the copy.
+fn pass(wire: &mut Option<&mut Wire>, capture: &mut Option<Capture>, bytes: &[u8]) {
+    let Some(wire) = wire else { return };
+    wire.out().0.extend_from_slice(bytes);
+    if let Some(capture) = capture {
+        capture.bytes(bytes, &wire.bounds().fill);
+    }
+}
+
+/// What a read from the server means: its end is no answer.
+fn filled(read: std::io::Result<usize>) -> Result<(), Lost> {
+    match read {
+        Ok(0) => Err(Lost::Upstream(std::io::ErrorKind::UnexpectedEof.into())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(Lost::Upstream(error)),
     }
 }
 

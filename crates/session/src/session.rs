@@ -19,13 +19,12 @@ use freshet_upstream::Connection;
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::watch;
 use tracing::debug;
 
 use crate::auth::{AdmitError, Admitted};
 use crate::commands;
 use crate::fences::Thread;
-use crate::registry::{End, Handle};
+use crate::registry::{Ending, Handle};
 use crate::relay::Lost;
 use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
@@ -58,7 +57,6 @@ pub(crate) struct Session {
     pub(crate) handle: Arc<Handle>,
     /// What a command is put together in before it is sent.
     scratch: BytesMut,
-    draining: watch::Receiver<bool>,
     /// When the server's connection was opened at the latest, in monotonic milliseconds.
     opened_ms: u64,
     /// What this client has been shown, also before it was reset.
@@ -70,7 +68,7 @@ pub(crate) struct Session {
 /// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
 pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     let Some(_place) = shared.enter() else {
-        return crate::auth::refuse_too_many(stream).await;
+        return crate::auth::refuse_too_many(stream, shared.bounds()).await;
     };
     match crate::auth::admit(stream, &shared.gate).await {
         Ok((wire, admitted)) => {
@@ -82,13 +80,13 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
 }
 
 impl Session {
-    fn new(shared: Arc<Shared>, wire: Wire, admitted: Admitted) -> Self {
+    fn new(shared: Arc<Shared>, mut wire: Wire, admitted: Admitted) -> Self {
         let handle = Arc::new(Handle::new(admitted.user.clone(), now_ms()));
         handle.set_thread_id(admitted.thread_id());
-        shared.registry.add(admitted.connection_id, &handle);
+        shared.register(admitted.connection_id, &handle);
+        wire.obey(&handle);
         let mut state = State::new(admitted.ok.status);
         state.schema = schema_of(admitted.database.as_deref());
-        let draining = shared.draining();
         Self {
             shared,
             wire,
@@ -96,7 +94,6 @@ impl Session {
             state,
             handle,
             scratch: BytesMut::new(),
-            draining,
             opened_ms: 0,
             seen: hit::Seen::default(),
             flavor: None,
@@ -129,45 +126,49 @@ impl Session {
                 break;
             }
         }
-        self.wire.close().await;
+        // Whoever does not even read a farewell is left without.
+        let _ = tokio::time::timeout(FAREWELL_MAX, self.wire.close()).await;
     }
 
     /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that
     /// it killed or timed this connection out) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms);
-        if self.state.in_transaction() || !*self.draining.borrow_and_update() {
-            let idle = !self.state.in_transaction();
+        let soon = if self.state.in_transaction() { Ending::Cut } else { Ending::Drain };
+        // A command that is here already is not waited for, and is no reason to go on.
+        if self.handle.ending() < soon {
             let upstream = &mut self.admitted.upstream;
             tokio::select! {
                 biased;
                 packet = self.wire.command() => {
                     let packet = packet?;
                     // Whoever is killed gets no answer any more, though one from memory needs no server.
-                    if self.handle.end_of().is_none() && !is_ready(unasked(upstream)).await {
+                    if self.handle.ending() < Ending::Cut && !is_ready(unasked(upstream)).await {
                         return Ok(Some(packet.payload));
                     }
                     self.wire.set_seq(0);
                 }
                 () = unasked(upstream) => {}
-                () = self.handle.ended() => {}
-                _ = self.draining.changed(), if idle => return Ok(self.shutting_down()),
+                _ = self.handle.ends(soon) => {}
             }
-            self.pass_on_last_word().await;
-            return Ok(None);
         }
-        Ok(self.shutting_down())
+        // A session that is ended says so only where all of them are: who is killed, or too long idle, is told no more than
+        // the server tells.
+        if soon == Ending::Drain && self.handle.ending() == Ending::Drain {
+            return Ok(self.shutting_down());
+        }
+        self.pass_on_last_word().await;
+        Ok(None)
     }
 
     /// What the server says at the end of its connection is the client's to hear.
     async fn pass_on_last_word(&mut self) {
-        if self.handle.end_of() == Some(End::KilledByServer) {
+        if self.handle.ending() == Ending::Cut {
             // It closes the connection at once; a client is not made to wait for long where it does not.
             let _ = tokio::time::timeout(LAST_WORD_MAX, unasked(&mut self.admitted.upstream)).await;
         }
         if let Some(upstream) = &mut self.admitted.upstream {
-            let (_, buffer) = upstream.parts();
-            self.wire.put_frames(buffer, 0);
+            self.wire.put_frames(upstream.parts().1, 0);
         }
     }
 
@@ -179,6 +180,8 @@ impl Session {
 
     async fn farewell(&mut self, error: &WireError) {
         let Some(packet) = error.to_err_packet() else { return };
+        // The server counts a command's first packet as soon as it has begun.
+        self.wire.set_seq(self.wire.seq().max(1));
         self.put_error(&packet);
         // The client may be gone, or say nothing more; it is closed either way.
         let _ = tokio::time::timeout(FAREWELL_MAX, self.let_finish()).await;
@@ -187,6 +190,7 @@ impl Session {
     /// Says what is to be said and hears a client out that is still sending: a connection that is closed over unread
     /// bytes is reset, and what the client was told is lost on the way.
     async fn let_finish(&mut self) -> Result<(), WireError> {
+        self.wire.give_packet_up();
         self.wire.flush().await?;
         let mut heard = 0;
         while heard < FAREWELL_BYTES_MAX {
@@ -238,7 +242,8 @@ impl Session {
         self.admitted.connection_id = id;
         self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
         self.handle.set_thread_id(self.admitted.thread_id());
-        self.shared.registry.add(id, &self.handle);
+        self.shared.register(id, &self.handle);
+        self.wire.obey(&self.handle);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What all sessions share.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -8,14 +8,15 @@ use ahash::HashMap;
 use freshet_cache::{Cache, Dep, Fence, Freshness};
 use freshet_protocol::{Greeting, StatusFlags};
 use freshet_upstream::upstream::Upstream;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 use crate::auth::Gate;
+use crate::bounds::Bounds;
 use crate::environment::{Environments, VectorQuery};
 use crate::level::{Level, SemisyncMode};
 use crate::powerless::Powerless;
 use crate::reading::Readers;
-use crate::registry::Registry;
+use crate::registry::{Ending, Handle, Registry};
 use crate::template::Templates;
 use crate::variables::Globals;
 
@@ -58,7 +59,7 @@ pub struct Shared {
     pub(crate) resized: Notify,
     clients: AtomicUsize,
     wlocks: AtomicUsize,
-    draining: watch::Sender<bool>,
+    draining: AtomicBool,
     vectors: RwLock<HashMap<Vec<u8>, Arc<VectorQuery>>>,
 }
 
@@ -99,7 +100,7 @@ impl Shared {
             resized: Notify::new(),
             clients: AtomicUsize::new(0),
             wlocks: AtomicUsize::new(0),
-            draining: watch::Sender::new(false),
+            draining: AtomicBool::new(false),
             vectors: RwLock::default(),
         }
     }
@@ -111,7 +112,9 @@ impl Shared {
 
     /// Asks every session to end as soon as it is between two transactions.
     pub fn drain(&self) {
-        self.draining.send_replace(true);
+        // Before the registry is gone through: a session that is added later sees it.
+        self.draining.store(true, Ordering::SeqCst);
+        self.registry.drain();
     }
 
     /// Disconnects clients that have been silent for longer than they may. To be called about once a second.
@@ -174,8 +177,17 @@ impl Shared {
         self.cache.freshness()
     }
 
-    pub(crate) fn draining(&self) -> watch::Receiver<bool> {
-        self.draining.subscribe()
+    /// Has a session found by its id, and ended like all others if all are being ended.
+    pub(crate) fn register(&self, id: u32, handle: &Arc<Handle>) {
+        self.registry.add(id, handle);
+        if self.draining.load(Ordering::SeqCst) {
+            handle.end(Ending::Drain);
+        }
+    }
+
+    /// What bounds clients in memory and time.
+    pub(crate) fn bounds(&self) -> &Arc<Bounds> {
+        self.gate.bounds()
     }
 
     /// A place for one more client, unless all are taken.

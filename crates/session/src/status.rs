@@ -37,6 +37,16 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| shared.cache.statistics().fenced.to_string(),
     },
     Status {
+        name: "Freshet_fill_bytes",
+        doc: "Bytes of fill_buffers_size that copies of answers under way hold now.",
+        read: |shared| shared.bounds().fill.used().to_string(),
+    },
+    Status {
+        name: "Freshet_fill_refused",
+        doc: "Answers not stored because fill_buffers_size was in use.",
+        read: |shared| shared.bounds().fill.refused().to_string(),
+    },
+    Status {
         name: "Freshet_forwarded",
         doc: "Commands sent to the server.",
         read: |shared| shared.counters.forwarded.load(Ordering::Relaxed).to_string(),
@@ -58,6 +68,16 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| shared.cache.statistics().needless.to_string(),
     },
     Status {
+        name: "Freshet_net_read_timeouts",
+        doc: "Clients disconnected because they did not finish a packet.",
+        read: |shared| shared.bounds().read_timeouts.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
+        name: "Freshet_net_write_timeouts",
+        doc: "Clients disconnected because they did not read their answer.",
+        read: |shared| shared.bounds().write_timeouts.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
         name: "Freshet_not_live",
         doc: "Lookups refused because the stream was not proven live.",
         read: |shared| shared.cache.statistics().not_live.to_string(),
@@ -69,6 +89,21 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| shared.counters.not_proven.load(Ordering::Relaxed).to_string(),
     },
     Status {
+        name: "Freshet_receive_bytes",
+        doc: "Bytes of receive_buffers_size that packets under way hold now.",
+        read: |shared| shared.bounds().receive.used().to_string(),
+    },
+    Status {
+        name: "Freshet_receive_refused",
+        doc: "Packets refused with error 1041 because receive_buffers_size was in use.",
+        read: |shared| shared.bounds().receive.refused().to_string(),
+    },
+    Status {
+        name: "Freshet_receive_waits",
+        doc: "How often a client waited for room in receive_buffers_size.",
+        read: |shared| shared.bounds().receive.waits().to_string(),
+    },
+    Status {
         name: "Freshet_refilled",
         doc: "Results that a change had made stale and that were asked for and stored anew.",
         read: |shared| shared.cache.statistics().refilled.to_string(),
@@ -77,6 +112,16 @@ pub(crate) static STATUS: &[Status] = &[
         name: "Freshet_semisync",
         doc: "Whether the server's commits wait for us: off (not asked for), on, or not and why.",
         read: |shared| semisync(shared.upstream.semisync()),
+    },
+    Status {
+        name: "Freshet_send_bytes",
+        doc: "Bytes of send_buffers_size that answers from memory hold which clients have not read yet.",
+        read: |shared| shared.bounds().send.used().to_string(),
+    },
+    Status {
+        name: "Freshet_send_refused",
+        doc: "Results in memory that the server was asked for all the same because send_buffers_size was in use.",
+        read: |shared| shared.bounds().send.refused().to_string(),
     },
     Status {
         name: "Freshet_stale",
@@ -92,6 +137,11 @@ pub(crate) static STATUS: &[Status] = &[
         name: "Freshet_unsettled",
         doc: "Answers not stored because a change of their tables was not yet known to be visible.",
         read: |shared| shared.counters.unsettled.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
+        name: "Freshet_vanished",
+        doc: "Clients that left, or sent their last, while they were owed an answer.",
+        read: |shared| shared.bounds().vanished.load(Ordering::Relaxed).to_string(),
     },
     Status {
         name: "Freshet_visible",

@@ -3,10 +3,15 @@
 //! Reading checks the sequence numbers and the size of every packet and takes no memory for what a client only
 //! announces. Writing collects: nothing is sent until [`Wire::flush`], so that an answer of many packets is one write.
 //!
+//! What a client may hold up is bounded in time and memory, both ways ([`crate::bounds`]).
+//!
 //! Below the packets of a client that has agreed on it is the compressed protocol ([`compressed`]).
 
+mod ahead;
 mod compressed;
 mod error;
+mod incoming;
+mod outgoing;
 #[cfg(test)]
 mod tests;
 
@@ -21,15 +26,18 @@ use freshet_upstream::net::{Stream, Tls};
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+pub(crate) use self::ahead::Heard;
 use self::compressed::Compressed;
 pub use self::error::WireError;
+use crate::bounds::{Bounds, Permit, SEND_FREE_BYTES};
+use crate::registry::Handle;
 /// The client's stream is of the same kind as the server's: TCP or a unix socket, plain or under TLS.
 pub use freshet_upstream::net::Stream as ClientStream;
 
 /// What one read asks for, in bytes, and what a buffer has that was never needed larger.
 const READ_BYTES: usize = 8 * 1024;
 /// A buffer that has grown above this, in bytes, is given back when its connection has nothing in it.
-const IDLE_BUFFER_BYTES_MAX: usize = 64 * 1024;
+const IDLE_BUFFER_BYTES_MAX: usize = SEND_FREE_BYTES;
 
 /// One client's connection.
 #[derive(Debug)]
@@ -44,14 +52,47 @@ pub struct Wire {
     packet_bytes_max: usize,
     /// What is between the packets and the stream, if anything is.
     compressed: Option<Box<Compressed>>,
+    bounds: Arc<Bounds>,
+    /// Others end the session by it, also while its client does not read.
+    handle: Option<Arc<Handle>>,
+    /// For the packet in `read`, or the one that was taken from it last.
+    received: Permit,
+    pace: Option<incoming::Pace>,
+    /// For what is in `write`.
+    sending: Permit,
+    /// The client sends nothing more.
+    heard_end: bool,
 }
 
 impl Wire {
-    /// Packets larger than `packet_bytes_max` are refused from their header, before their bytes arrive.
-    pub fn new(stream: Stream, packet_bytes_max: usize) -> Self {
-        let peer_uid = peer_uid(&stream);
-        let (read, write) = (BytesMut::new(), BytesMut::new());
-        Self { stream: Some(stream), peer_uid, read, write, seq: 0, packet_bytes_max, compressed: None }
+    /// Packets larger than `packet_bytes_max` are refused from their header, before their bytes arrive. What the client
+    /// may hold up is bounded by `bounds`.
+    pub fn new(stream: Stream, packet_bytes_max: usize, bounds: &Arc<Bounds>) -> Self {
+        Self {
+            peer_uid: peer_uid(&stream),
+            stream: Some(stream),
+            read: BytesMut::new(),
+            write: BytesMut::new(),
+            seq: 0,
+            packet_bytes_max,
+            compressed: None,
+            bounds: Arc::clone(bounds),
+            handle: None,
+            received: Permit::default(),
+            pace: None,
+            sending: Permit::default(),
+            heard_end: false,
+        }
+    }
+
+    /// From now on the session that this handle ends is given up too while its client does not read.
+    pub(crate) fn obey(&mut self, handle: &Arc<Handle>) {
+        self.handle = Some(Arc::clone(handle));
+    }
+
+    /// What bounds this client.
+    pub(crate) fn bounds(&self) -> &Arc<Bounds> {
+        &self.bounds
     }
 
     /// Changes the bound, as after login, when `max_allowed_packet` takes the place of what a login may need.
@@ -122,23 +163,34 @@ impl Wire {
         if let Some(compressed) = &mut self.compressed {
             compressed.begin_command();
         }
+        self.packet_is_done();
         self.trim();
         self.packet().await
     }
 
-    /// Reads once from the client, whatever it sends.
+    /// Reads once from the client, whatever it sends. Nothing is waited for longer than a packet may take once it has
+    /// begun; before that, there is no limit here.
     ///
     /// # Errors
-    /// [`WireError::Closed`], [`WireError::Truncated`] or the system's error.
+    /// [`WireError::Closed`], [`WireError::Truncated`] or the system's error; within a packet [`WireError::ReadTimeout`]
+    /// and [`WireError::NoMemory`].
     pub async fn fill(&mut self) -> Result<(), WireError> {
-        let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
-        let incoming = self.compressed.as_mut().map_or(&mut self.read, |compressed| &mut compressed.incoming);
-        incoming.reserve(READ_BYTES);
-        if stream.read_buf(incoming).await? == 0 {
-            let is_between = incoming.is_empty() && self.read.is_empty();
-            return Err(if is_between { WireError::Closed } else { WireError::Truncated });
+        let is_between = self.read.is_empty() && self.incoming().is_empty();
+        if !is_between {
+            return self.fill_rest().await;
         }
-        Ok(())
+        let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
+        let incoming = below(&mut self.read, &mut self.compressed);
+        incoming.reserve(READ_BYTES);
+        match stream.read_buf(incoming).await? {
+            0 => Err(WireError::Closed),
+            _ => Ok(()),
+        }
+    }
+
+    /// What has come and is not yet looked at, packed where the client packs.
+    fn incoming(&self) -> &BytesMut {
+        self.compressed.as_ref().map_or(&self.read, |compressed| &compressed.incoming)
     }
 
     /// Appends one packet, cut into frames and numbered.
@@ -152,24 +204,15 @@ impl Wire {
         self.seq = next_seq;
     }
 
+    /// Whether so many bytes more may be put for a client that may not read them. Small answers always may.
+    pub(crate) fn has_room(&mut self, bytes: usize) -> bool {
+        let (write, sending) = (&self.write, &mut self.sending);
+        sending.cover(&self.bounds.send, write.len() + bytes)
+    }
+
     /// The frames not yet sent, to append to, and the number of the next one.
     pub fn out(&mut self) -> (&mut BytesMut, &mut u8) {
         (&mut self.write, &mut self.seq)
-    }
-
-    /// Sends what has been put.
-    ///
-    /// # Errors
-    /// The system's.
-    pub async fn flush(&mut self) -> Result<(), WireError> {
-        let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
-        let sent = match &mut self.compressed {
-            None => stream.write_all(&self.write).await.map_err(WireError::from),
-            Some(compressed) => compressed.send(&self.write, stream).await,
-        };
-        self.write.clear();
-        sent?;
-        Ok(stream.flush().await?)
     }
 
     /// Sends what has been put, and tells the client that nothing follows.
@@ -273,6 +316,11 @@ impl Wire {
         let below = below.map_or(0, |below| below.incoming.capacity() + below.outgoing.capacity());
         self.read.capacity() + self.write.capacity() + below
     }
+}
+
+/// The buffer that is read into.
+fn below<'a>(read: &'a mut BytesMut, compressed: &'a mut Option<Box<Compressed>>) -> &'a mut BytesMut {
+    compressed.as_mut().map_or(read, |compressed| &mut compressed.incoming)
 }
 
 fn peer_uid(stream: &Stream) -> Option<u32> {

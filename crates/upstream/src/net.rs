@@ -3,6 +3,7 @@
 mod socket;
 
 use std::io;
+use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -104,6 +105,19 @@ impl Stream {
         let socket = self.into_socket(early)?;
         let tls = TlsAcceptor::from(config).accept(socket).await?;
         Ok(Self::Tls(Box::new(tls.into())))
+    }
+
+    /// Tells the other end that nothing more is sent, and goes on reading. Under TLS too it is the connection that ends
+    /// this way, without the farewell of TLS: a server that looks whether its client is there takes any byte for a yes.
+    ///
+    /// # Errors
+    /// If the connection is over already.
+    pub fn hang_up(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+            Self::Unix(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+            Self::Tls(stream) => stream.get_ref().0.hang_up(),
+        }
     }
 
     fn into_socket(self, early: BytesMut) -> io::Result<Socket> {

@@ -12,6 +12,7 @@ use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
 use rustls::ServerConfig;
 
 use super::secrets::Secrets;
+use crate::bounds::{self, Bounds};
 use crate::wire::Wire;
 
 /// Our connection ids start here, so that they cannot be taken for a server's thread ids.
@@ -96,6 +97,8 @@ pub struct Options {
     pub offered: Capabilities,
     /// What a packet may have, in bytes, after the login.
     pub max_allowed_packet: usize,
+    /// What bounds a client in memory and time, from its first byte on.
+    pub bounds: bounds::Options,
 }
 
 impl Default for Options {
@@ -105,6 +108,7 @@ impl Default for Options {
             require_tls: false,
             offered: Capabilities::all(),
             max_allowed_packet: 64 << 20,
+            bounds: bounds::Options::default(),
         }
     }
 }
@@ -121,6 +125,7 @@ pub struct Gate {
     face: RwLock<Option<Arc<Greeting>>>,
     key: OnceLock<Option<rsa::PrivateKey>>,
     next_id: AtomicU32,
+    bounds: Arc<Bounds>,
 }
 
 impl Gate {
@@ -132,6 +137,7 @@ impl Gate {
         options: Options,
     ) -> Self {
         Self {
+            bounds: Arc::new(Bounds::new(&options.bounds)),
             config,
             tls,
             options,
@@ -157,6 +163,11 @@ impl Gate {
         }
         let mut face = self.face.write().unwrap_or_else(PoisonError::into_inner);
         *face = Some(Arc::new(greeting.clone()));
+    }
+
+    /// What all clients share, before and after their login.
+    pub(crate) fn bounds(&self) -> &Arc<Bounds> {
+        &self.bounds
     }
 
     /// The next client's connection id.
@@ -245,8 +256,8 @@ fn same_face(a: &Greeting, b: &Greeting) -> bool {
 }
 
 /// Refuses a client before any greeting, as the server does when it has `max_connections`.
-pub async fn refuse_too_many(stream: Stream) {
-    let mut wire = Wire::new(stream, 0);
+pub async fn refuse_too_many(stream: Stream, bounds: &Arc<Bounds>) {
+    let mut wire = Wire::new(stream, 0, bounds);
     wire.put(&ErrPacket::new(1040, "08004", "Too many connections").without_sqlstate().encode());
     // Nobody is owed more than an attempt.
     let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;

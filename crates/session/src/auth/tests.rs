@@ -271,6 +271,6 @@ async fn packets_that_break_the_framing_are_named() {
 #[tokio::test]
 async fn one_client_too_many_is_told_so_before_any_greeting() {
     let (mut client, ours) = UnixStream::pair().unwrap();
-    refuse_too_many(Stream::Unix(ours)).await;
+    refuse_too_many(Stream::Unix(ours), &Arc::default()).await;
     assert_eq!(read(&mut client).await, (0, b"\xff\x10\x04Too many connections".to_vec()));
 }

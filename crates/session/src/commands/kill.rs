@@ -14,7 +14,7 @@ use super::query::{Query, forward};
 use super::{malformed, unavailable};
 use crate::auth::CONNECTION_ID_MIN;
 use crate::privileges::{self, Privilege};
-use crate::registry::{End, Handle};
+use crate::registry::{Ending, Handle};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -133,7 +133,7 @@ async fn through_server(
     let forward = Forward { text, ..Forward::new(packet, Command::Query, effects) };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        killed.iter().for_each(|handle| handle.end(End::KilledByServer));
+        killed.iter().for_each(|handle| handle.end(Ending::Cut));
     }
     Ok(Flow::Continue)
 }
@@ -156,7 +156,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     let effects = Effects::none();
     let relayed = session.forward(Forward::new(&payload, Command::ProcessKill, &effects)).await?;
     if let Some(handle) = killed.filter(|_| relayed.error.is_none()) {
-        handle.end(End::KilledByServer);
+        handle.end(Ending::Cut);
     }
     Ok(Flow::Continue)
 }
@@ -170,7 +170,7 @@ async fn end_idle(session: &mut Session, id: u64, handle: &Handle, query_only: b
         return session.refuse(&ErrPacket::new(1095, "HY000", text));
     }
     if !query_only {
-        handle.end(End::Ours);
+        handle.end(Ending::Now);
     }
     session.put_ok(0);
     Ok(Flow::Continue)

@@ -3,6 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Assignment, Effects, Ours, Request};
+use freshet_upstream::follow::now_ms;
 
 use super::{attributes, kill, malformed, ours, select, text_prepared, unavailable};
 use crate::reading::{self, LONG_BYTES_MIN, Read};
@@ -47,6 +48,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
     };
     let query = Query { packet, long, text_at };
     session.state.stale_body = None;
+    session.state.declined = false;
     if let Some(key) = session.current_key()
         && select::from_memory(session, query.text(), key)
     {
@@ -58,6 +60,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
 
 /// Whatever is not answered from memory at once.
 async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+    session.active(now_ms());
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }

@@ -67,6 +67,8 @@ pub(super) async fn handle(
     }
     let stripped = without_hint(session, query);
     let payload = stripped.as_deref().unwrap_or(query.packet);
+    // What is stored and not given for want of room is streamed from the server, and not stored again.
+    let key = key.filter(|_| !session.state.declined);
     match key.and_then(|key| plan(session, text, &template, key)) {
         Some(plan) => fill(session, query, payload, &template, plan).await,
         None => {
@@ -178,7 +180,8 @@ async fn fill(
     plan: Plan,
 ) -> Result<Flow, Lost> {
     let started = Instant::now();
-    let capture = Some(Capture::new(session.shared.cache.limit()));
+    let cache = &session.shared.cache;
+    let capture = Some(Capture::new(cache.limit().min(cache.size())));
     let text = query.text();
     let forward = Forward { text, capture, ..Forward::new(payload, Command::Query, &template.effects) };
     let relayed = session.forward(forward).await?;

@@ -1,12 +1,18 @@
 //! A copy of an answer, made while it passes, for the cache.
 
+use std::sync::Arc;
+
 use freshet_protocol::{HEADER_LEN, Part, Seen, StatusFlags};
+
+use crate::bounds::{Budget, Permit};
 
 /// An answer being copied. It gives itself up as soon as the answer turns out not to be storable.
 #[derive(Debug)]
 pub(crate) struct Capture {
     body: Vec<u8>,
     bytes_max: usize,
+    /// For the memory of `body`.
+    permit: Permit,
     rows: u64,
     status: StatusFlags,
     status_at: [u32; 2],
@@ -25,6 +31,8 @@ pub(crate) struct Captured {
     pub(crate) status: StatusFlags,
     /// How many rows it has.
     pub(crate) rows: u64,
+    /// What `body` holds of the budget for copies.
+    _permit: Permit,
 }
 
 /// Flags that an answer must not carry to be anybody else's answer too.
@@ -39,6 +47,7 @@ impl Capture {
         Self {
             body: Vec::new(),
             bytes_max,
+            permit: Permit::default(),
             rows: 0,
             status: StatusFlags::empty(),
             status_at: [u32::MAX; 2],
@@ -59,7 +68,7 @@ impl Capture {
         match seen.part {
             Part::ColumnCount | Part::Column => {}
             Part::ColumnsEnd | Part::RowsEnd => self.end(seen, ahead),
-            _ => self.storable = false,
+            _ => self.give_up(),
         }
     }
 
@@ -76,15 +85,36 @@ impl Capture {
         self.finished |= seen.part == Part::RowsEnd && seen.last;
     }
 
-    /// Bytes that pass.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        if self.body.len() + bytes.len() > self.bytes_max {
-            self.storable = false;
-            self.body = Vec::new();
+    /// Bytes that pass. The copy is given up if there is no room for it, in its own bound or in everybody's `budget`.
+    pub(crate) fn bytes(&mut self, bytes: &[u8], budget: &Arc<Budget>) {
+        if !self.storable {
+            return;
         }
-        if self.storable {
+        if self.has_room(bytes.len(), budget) {
             self.body.extend_from_slice(bytes);
+        } else {
+            self.give_up();
         }
+    }
+
+    /// Makes room for so many bytes more. Memory is doubled, but never beyond the bound.
+    fn has_room(&mut self, more: usize, budget: &Arc<Budget>) -> bool {
+        let needed = self.body.len() + more;
+        if needed <= self.body.capacity() {
+            return true;
+        }
+        let capacity = needed.max(2 * self.body.capacity()).min(self.bytes_max);
+        if needed > self.bytes_max || !self.permit.cover(budget, capacity) {
+            return false;
+        }
+        self.body.reserve_exact(capacity - self.body.len());
+        true
+    }
+
+    fn give_up(&mut self) {
+        self.storable = false;
+        self.body = Vec::new();
+        self.permit.release();
     }
 
     /// The whole answer, if it may be stored.
@@ -94,6 +124,7 @@ impl Capture {
             status_at: self.status_at,
             status: self.status,
             rows: self.rows,
+            _permit: self.permit,
         })
     }
 }

@@ -1,10 +1,10 @@
 //! One command to the server and its answer back.
 
-use bytes::BytesMut;
 use freshet_cache::Dep;
-use freshet_protocol::{Command, put_packet};
+use freshet_protocol::{Command, FRAME_MAX, FrameHeader, put_packet};
 use freshet_sql::{Effects, Flavor, Modes, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
+use freshet_upstream::net::Stream;
 use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 
@@ -251,17 +251,18 @@ impl Session {
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
+        let (stream, _) = upstream.parts();
         self.scratch.clear();
         if let Some(before) = before {
             put_packet(&mut self.scratch, &mut 0, &before);
         }
+        if payload.len() > SCRATCH_BYTES_MAX {
+            stream.write_all(&self.scratch).await.map_err(Lost::Upstream)?;
+            return send_large(stream, payload).await.map_err(Lost::Upstream);
+        }
         put_packet(&mut self.scratch, &mut 0, payload);
-        let (stream, _) = upstream.parts();
         stream.write_all(&self.scratch).await.map_err(Lost::Upstream)?;
         stream.flush().await.map_err(Lost::Upstream)?;
-        if self.scratch.capacity() > SCRATCH_BYTES_MAX {
-            self.scratch = BytesMut::new();
-        }
         Ok(())
     }
 
@@ -509,8 +510,19 @@ fn ran_nothing(effects: &Effects, text: &[u8], relayed: &Relayed) -> bool {
         && !RUNS.iter().any(|runs| word.eq_ignore_ascii_case(runs))
 }
 
-/// What the buffer for outgoing commands may keep, in bytes.
+/// A packet above this, in bytes, is not copied to be sent.
 const SCRATCH_BYTES_MAX: usize = 64 * 1024;
+
+/// Sends a packet frame by frame from where it is.
+async fn send_large(stream: &mut Stream, payload: &[u8]) -> std::io::Result<()> {
+    let end = payload.len().is_multiple_of(FRAME_MAX).then_some(&[][..]);
+    for (seq, piece) in payload.chunks(FRAME_MAX).chain(end).enumerate() {
+        let header = FrameHeader { len: piece.len(), seq: seq as u8 };
+        stream.write_all(&header.encode()).await?;
+        stream.write_all(piece).await?;
+    }
+    stream.flush().await
+}
 
 /// The start of a COM_QUERY packet: the command and, where agreed on, no attributes.
 fn query_prefix(attributes: bool) -> Vec<u8> {

@@ -16,7 +16,6 @@
 //!
 //! Proofs that run out with time are looked at once more after the stamps were read: this thread may have been held up.
 
-use bytes::BytesMut;
 use freshet_cache::{Cache, Fences, Key, Lookup};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::follow::now_ms;
@@ -24,6 +23,7 @@ use freshet_upstream::follow::now_ms;
 use super::Session;
 use crate::level::Level;
 use crate::shared::{Counters, Shared};
+use crate::wire::Wire;
 
 /// The flags of a stored answer that stay its own; the others are those of the session that reads it. What an answer
 /// reports as changed is the default schema at most, which is part of the key.
@@ -146,18 +146,19 @@ impl Session {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
         let cache = &shared.cache;
-        let out = self.wire.out().0;
+        let wire = &mut self.wire;
         let fences = if admits == Admits::Any { Fences::Ignore } else { Fences::Refuse };
-        let mut found = copy_stored(cache, (key, now, fences), flags, out);
+        let mut found = copy_stored(cache, (key, now, fences), flags, wire);
         if matches!(found, Lookup::Fenced)
             && admits == Admits::NotOlderThanSeen
             && self.seen.is_applied(shared)
         {
-            found = copy_stored(cache, (key, now, Fences::Ignore), flags, out);
+            found = copy_stored(cache, (key, now, Fences::Ignore), flags, wire);
             if matches!(found, Lookup::Hit(stored) if !stored.contains(READ_UNFENCED)) {
                 self.has_seen();
             }
         }
+        self.state.declined = matches!(found, Lookup::Declined);
         if let Lookup::Stale { body } = found {
             self.state.stale_body = Some(body);
         }
@@ -177,14 +178,19 @@ impl Session {
     }
 }
 
-/// Looks up, and copies what is found to `out` with this session's flags. The flags that it was stored with are returned.
+/// Looks up, and copies what is found to the client's buffer with this session's flags, if there is room for it. The flags
+/// that it was stored with are returned.
 fn copy_stored(
     cache: &Cache,
     (key, now, fences): (Key<'_>, u64, Fences),
     session: StatusFlags,
-    out: &mut BytesMut,
+    wire: &mut Wire,
 ) -> Lookup<StatusFlags> {
-    cache.get(key, now, fences, |entry| {
+    cache.get_if(key, now, fences, |entry| {
+        if !wire.has_room(entry.body.len()) {
+            return None;
+        }
+        let out = wire.out().0;
         let start = out.len();
         out.reserve(entry.body.len());
         entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
@@ -195,6 +201,6 @@ fn copy_stored(
                 place.copy_from_slice(&flags);
             }
         }
-        stored
+        Some(stored)
     })
 }

@@ -200,6 +200,8 @@ pub(crate) struct State {
     /// What the present statement found in memory and could not use, because a change had made it stale: its body's
     /// fingerprint.
     pub(crate) stale_body: Option<u64>,
+    /// The present statement's answer is stored, and there is no room for another copy of it on its way to a client.
+    pub(crate) declined: bool,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
@@ -240,6 +242,7 @@ impl State {
             last_hit: Vec::new(),
             pinged: false,
             stale_body: None,
+            declined: false,
             key: None,
             key_version: 0,
             upstream_used_ms: 0,

@@ -9,8 +9,6 @@ use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
     COMPRESSED_HEADER_LEN, CompressedHeader, Compression, HEADER_LEN, NotPacked, Packer, Unpacker,
 };
-use freshet_upstream::net::Stream;
-use tokio::io::AsyncWriteExt as _;
 
 use super::WireError;
 
@@ -80,19 +78,6 @@ impl Compressed {
         self.incoming.advance(COMPRESSED_HEADER_LEN + header.len);
         self.set_seq(header.seq.wrapping_add(1));
         Ok(true)
-    }
-
-    /// Packs and sends, frame by frame, and lets others have their turn between two frames.
-    pub(super) async fn send(&mut self, mut data: &[u8], stream: &mut Stream) -> Result<(), WireError> {
-        while !data.is_empty() {
-            data = self.pack(data);
-            stream.write_all(&self.outgoing).await?;
-            if !data.is_empty() {
-                tokio::task::yield_now().await;
-            }
-        }
-        self.outgoing.clear();
-        Ok(())
     }
 
     /// Puts the next frame in the place of what is in `outgoing`, and returns what of `data` is left for further ones.

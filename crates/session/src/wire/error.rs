@@ -27,6 +27,18 @@ pub enum WireError {
     /// What a compressed frame holds cannot be unpacked.
     #[error("a compressed frame cannot be unpacked")]
     NotUnpacked,
+    /// The client has not finished a packet in time.
+    #[error("the client did not finish a packet in time")]
+    ReadTimeout,
+    /// The client has not read its answer in time.
+    #[error("the client did not read its answer in time")]
+    WriteTimeout,
+    /// The session was ended while its client did not read.
+    #[error("the session was ended while its client did not read")]
+    Ended,
+    /// All memory for packets is taken by other clients.
+    #[error("all memory for packets is taken")]
+    NoMemory,
     /// A packet's content cannot be read.
     #[error(transparent)]
     Malformed(#[from] Malformed),
@@ -39,7 +51,11 @@ impl WireError {
     /// What the server would tell the client before it closes; `None` where nobody listens any more.
     pub fn to_err_packet(&self) -> Option<ErrPacket> {
         match self {
-            Self::Closed | Self::Truncated | Self::Io(_) => None,
+            Self::Closed | Self::Truncated | Self::WriteTimeout | Self::Ended | Self::Io(_) => None,
+            Self::ReadTimeout => {
+                Some(ErrPacket::new(1159, "08S01", "Got timeout reading communication packets"))
+            }
+            Self::NoMemory => Some(ErrPacket::new(1041, "HY000", "Out of memory.")),
             Self::OutOfOrder => Some(ErrPacket::new(1156, "08S01", "Got packets out of order")),
             Self::TooLarge { .. } => {
                 Some(ErrPacket::new(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes"))

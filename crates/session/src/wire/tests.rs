@@ -2,11 +2,17 @@ use freshet_protocol::FRAME_MAX;
 use tokio::net::UnixStream;
 
 use super::*;
+use crate::bounds::Options;
+use crate::registry::Ending;
 
 /// A wire, and the other end of it.
 fn wire(packet_bytes_max: usize) -> (Wire, UnixStream) {
+    bounded(packet_bytes_max, &Options::default())
+}
+
+fn bounded(packet_bytes_max: usize, options: &Options) -> (Wire, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    (Wire::new(Stream::Unix(ours), packet_bytes_max), theirs)
+    (Wire::new(Stream::Unix(ours), packet_bytes_max, &Arc::new(Bounds::new(options))), theirs)
 }
 
 #[tokio::test]
@@ -79,4 +85,95 @@ async fn a_packet_of_several_frames_is_joined_and_its_memory_given_back() {
     client.write_all(b"\x01\0\0\0\x0e").await.unwrap();
     wire.command().await.unwrap();
     assert!(wire.memory() <= IDLE_BUFFER_BYTES_MAX);
+}
+
+#[tokio::test]
+async fn a_packet_that_is_not_finished_is_given_up_and_one_that_goes_on_is_not() {
+    let patience = std::time::Duration::from_secs(1);
+    let (mut wire, mut client) = bounded(100, &Options { net_read_timeout: patience, ..Options::default() });
+    let sender = tokio::spawn(async move {
+        for byte in b"\x05\0\0\0abcde\x05\0" {
+            tokio::time::sleep(patience / 5).await;
+            client.write_all(&[*byte]).await.unwrap();
+        }
+        client
+    });
+    assert_eq!(&wire.command().await.unwrap().payload[..], b"abcde");
+    let error = wire.command().await.unwrap_err();
+    assert_eq!(error.to_err_packet().unwrap().code, 1159);
+    sender.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_given_up_and_so_is_what_it_was_to_read() {
+    let patience = std::time::Duration::from_millis(50);
+    let (mut wire, client) = bounded(100, &Options { net_write_timeout: patience, ..Options::default() });
+    assert!(wire.has_room(8 << 20));
+    wire.put(&vec![1; 8 << 20]);
+    assert!(wire.sending.is_held());
+    assert!(matches!(wire.flush().await, Err(WireError::WriteTimeout)));
+    assert!(!wire.sending.is_held() && wire.memory() == 0);
+    drop(client);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_given_up_at_once_where_its_session_is_ended() {
+    let (mut wire, client) = wire(100);
+    let handle = Arc::new(Handle::new(b"u".to_vec(), 0));
+    wire.obey(&handle);
+    wire.put(&vec![1; 8 << 20]);
+    let (sent, ()) = tokio::join!(wire.flush(), async { handle.end(Ending::Cut) });
+    assert!(matches!(sent, Err(WireError::Ended)));
+    drop(client);
+}
+
+#[tokio::test]
+async fn sending_that_is_broken_off_goes_on_where_it_was() {
+    let (mut wire, mut client) = wire(100);
+    wire.put(&vec![1; 4 << 20]);
+    let broken_off = tokio::time::timeout(std::time::Duration::from_millis(20), wire.flush()).await;
+    assert!(broken_off.is_err());
+    wire.put(b"end");
+    let reader = tokio::spawn(async move {
+        let mut heard = vec![0; HEADER_LEN + (4 << 20) + HEADER_LEN + 3];
+        client.read_exact(&mut heard).await.unwrap();
+        heard
+    });
+    wire.flush().await.unwrap();
+    let heard = reader.await.unwrap();
+    assert!(heard.ends_with(b"\x03\0\0\x01end"));
+}
+
+#[tokio::test]
+async fn what_is_sent_ahead_is_kept_and_a_farewell_is_an_end() {
+    let (mut wire, mut client) = wire(100);
+    client.write_all(b"\x01\0\0\0\x0e").await.unwrap();
+    assert_eq!(wire.overhear().await.unwrap(), Heard::More);
+    assert_eq!(&wire.command().await.unwrap().payload[..], b"\x0e");
+    client.write_all(b"\x01\0\0\0\x01").await.unwrap();
+    assert_eq!(wire.overhear().await.unwrap(), Heard::More);
+    drop(client);
+    assert!(wire.is_listening());
+    assert_eq!(wire.overhear().await.unwrap(), Heard::End);
+    assert!(!wire.is_listening());
+    assert_eq!(&wire.command().await.unwrap().payload[..], b"\x01");
+}
+
+#[tokio::test]
+async fn packets_come_out_of_one_budget() {
+    let options = Options { receive_bytes_max: 1 << 20, ..Options::default() };
+    let (mut wire, mut client) = bounded(2 << 20, &options);
+    client.write_all(b"\0\0\x08\0").await.unwrap();
+    let sender = tokio::spawn(async move {
+        client.write_all(&vec![7; 512 << 10]).await.unwrap();
+        client.write_all(b"\x01\0\0\0\x0e").await.unwrap();
+        client
+    });
+    let packet = wire.command().await.unwrap();
+    assert_eq!(packet.payload.len(), 512 << 10);
+    assert!(wire.bounds.receive.used() >= 512 << 10);
+    drop(packet);
+    assert_eq!(&wire.command().await.unwrap().payload[..], b"\x0e");
+    assert_eq!(wire.bounds.receive.used(), 0);
+    drop(sender.await.unwrap());
 }

@@ -1,10 +1,12 @@
 //! What TLS runs over: a plain socket, behind the bytes that were read from it before TLS began.
 
 use std::io;
+use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, BytesMut};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -28,6 +30,13 @@ impl Socket {
 
     pub(super) fn unix(early: BytesMut, stream: UnixStream) -> Self {
         Self { early, inner: Inner::Unix(stream) }
+    }
+
+    pub(super) fn hang_up(&self) -> io::Result<()> {
+        match &self.inner {
+            Inner::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+            Inner::Unix(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+        }
     }
 }
 

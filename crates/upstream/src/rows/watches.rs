@@ -90,10 +90,10 @@ impl Table {
             .filter(|(place, _)| *place != at)
             .map(|(_, watch)| Arc::clone(watch))
             .collect();
-        // The applier no longer stamps what rests on it. Who found it read a `valid_from` before, which is not above what is
-        // applied now; so a stamp above that ends all of it, also what is not stored yet.
+        // The applier no longer stamps what rests on it. Who found it read a `valid_from` before, so a stamp above what is
+        // applied now ends all of it, also what is not stored yet.
         if let Some(gone) = gone {
-            freshness.stamp(gone.any(), Position::new(freshness.applied().get() + 1));
+            freshness.stamp_unlogged(&[gone.any()]);
         }
         true
     }

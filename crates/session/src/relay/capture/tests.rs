@@ -1,4 +1,10 @@
 use super::*;
+use crate::bounds::Bounds;
+use crate::bounds::Options;
+
+fn budget(bytes: usize) -> Arc<Budget> {
+    Arc::clone(&Bounds::new(&Options { fill_bytes_max: bytes, ..Options::default() }).fill)
+}
 
 fn seen(part: Part, status: Option<StatusFlags>, last: bool) -> Seen {
     Seen { part, last, status, status_at: status.map(|_| 3), warnings: status.map(|_| 0) }
@@ -12,7 +18,7 @@ fn result_set(capture: &mut Capture, status: StatusFlags) {
             Part::Row => capture.row(),
             part => capture.packet(&seen(part, flags, part == Part::RowsEnd), 0, false),
         }
-        capture.bytes(&[0; 9]);
+        capture.bytes(&[0; 9], &budget(1 << 20));
     }
 }
 
@@ -61,4 +67,28 @@ fn an_answer_above_the_limit_is_given_up_and_its_memory_with_it() {
     result_set(&mut capture, StatusFlags::AUTOCOMMIT);
     assert_eq!(capture.body.capacity(), 0);
     assert!(capture.finish().is_none());
+}
+
+#[test]
+fn a_copy_takes_its_memory_out_of_the_budget_and_is_given_up_where_there_is_none() {
+    static ROW: [u8; 32 * 1024] = [0; 32 * 1024];
+    let budget = budget(100 << 10);
+    let mut captures: Vec<Capture> = (0..4).map(|_| Capture::new(1 << 20)).collect();
+    captures.iter_mut().for_each(|capture| capture.bytes(&ROW, &budget));
+    assert_eq!(captures.iter().filter(|capture| capture.storable).count(), 3);
+    assert_eq!((budget.used(), budget.refused()), (96 << 10, 1));
+    drop(captures);
+    assert_eq!(budget.used(), 0);
+}
+
+#[test]
+fn a_copy_takes_no_more_memory_than_it_may_have() {
+    let budget = budget(1 << 20);
+    let mut capture = Capture::new(50_000);
+    for _ in 0..5 {
+        capture.bytes(&[0; 9_999], &budget);
+    }
+    assert!(capture.storable && capture.body.capacity() <= 50_000);
+    capture.bytes(&[0; 9_999], &budget);
+    assert!(!capture.storable && budget.used() == 0);
 }

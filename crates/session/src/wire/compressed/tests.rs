@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use freshet_protocol::{COMPRESSED_MAX, put_packet};
+use freshet_upstream::net::Stream;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -11,7 +14,7 @@ const ZSTD: Compression = Compression::Zstd { level: 3 };
 /// A compressed wire, and the other end of it.
 fn wire(compression: Compression, packet_bytes_max: usize) -> (Wire, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let mut wire = Wire::new(Stream::Unix(ours), packet_bytes_max);
+    let mut wire = Wire::new(Stream::Unix(ours), packet_bytes_max, &Arc::default());
     wire.start_compression(compression);
     (wire, theirs)
 }
@@ -181,7 +184,7 @@ async fn a_long_answer_goes_over_numbered_frames_and_its_memory_is_given_back() 
 #[tokio::test]
 async fn what_came_before_compression_began_belongs_to_it() {
     let (ours, mut client) = UnixStream::pair().unwrap();
-    let mut wire = Wire::new(Stream::Unix(ours), 1000);
+    let mut wire = Wire::new(Stream::Unix(ours), 1000, &Arc::default());
     client.write_all(&frame(ZLIB, 0, &packets(&[b"early"]))).await.unwrap();
     wire.fill().await.unwrap();
     wire.start_compression(ZLIB);

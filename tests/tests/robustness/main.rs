@@ -1,4 +1,7 @@
-//! What breaks other proxies: garbage, crowds, a server that goes away, a shutdown under load.
+//! What breaks other proxies: garbage, crowds, a server that goes away, a shutdown under load, clients that hold more
+//! than their share.
+
+mod pressure;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -148,6 +151,13 @@ fn garbage_after_the_login_ends_that_client_alone() {
             client.login("robust_raw", "", 0).expect("it lets in");
             let _ = client.stream().write_all(&said);
             assert!(answer(&mut other, "SELECT 1").is_ok());
+            // What is left of a packet that is longer than what was sent will not come.
+            let _ = client.stream().shutdown(std::net::Shutdown::Write);
+            let mut heard = Vec::new();
+            let ended = client.stream().read_to_end(&mut heard);
+            let gone =
+                ended.as_ref().err().is_none_or(|error| error.kind() == std::io::ErrorKind::ConnectionReset);
+            assert!(gone, "a client is kept that said {said:?}: {ended:?}");
         }
         // Every command there may be, with nothing and with noise behind it.
         for command in (0..=255u8).filter(|command| ![8, 18, 30].contains(command)) {

@@ -1,0 +1,251 @@
+//! What one client may take of what all of them share: bytes and time.
+//!
+//! A [`Budget`] is a number of bytes that all clients together may hold for one purpose. A [`Permit`] is what one of them
+//! holds, and is given back when it is dropped. What is small is free: it is not counted, so that small packets and answers
+//! touch nothing that sessions share. Three purposes have a budget of their own, so that clients
+//! that fill one harm none of the others:
+//!
+//! | budget | holds | at the bound |
+//! |---|---|---|
+//! | `receive` | packets that clients have sent in part or whole | the client is not read from until there is room; then error 1041 |
+//! | `send` | answers from memory that clients have not read | the server answers, and its answer is streamed |
+//! | `fill` | copies of answers that are to be stored | the answer is not stored |
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What a client may hold uncounted of a packet, in bytes.
+const RECEIVE_FREE_BYTES: usize = 16 * 1024;
+/// What a client may hold uncounted of an answer from memory, in bytes.
+pub(crate) const SEND_FREE_BYTES: usize = 64 * 1024;
+/// What a session may hold uncounted of a copy for the cache, in bytes.
+const FILL_FREE_BYTES: usize = 16 * 1024;
+/// The unit in which bytes are counted.
+const UNIT_BYTES: usize = 1024;
+
+/// What may be set.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What all packets under way from clients may hold, in bytes.
+    pub receive_bytes_max: usize,
+    /// What all large answers from memory under way to clients may hold, in bytes.
+    pub send_bytes_max: usize,
+    /// What all copies of answers under way to the cache may hold, in bytes.
+    pub fill_bytes_max: usize,
+    /// How long a client may send nothing within a packet.
+    pub net_read_timeout: Duration,
+    /// How long a client may read nothing of an answer.
+    pub net_write_timeout: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            receive_bytes_max: 256 << 20,
+            send_bytes_max: 64 << 20,
+            fill_bytes_max: 64 << 20,
+            net_read_timeout: Duration::from_secs(30),
+            net_write_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The budgets and patience of one process, and what became of clients that met them.
+#[derive(Debug)]
+pub struct Bounds {
+    pub(crate) receive: Arc<Budget>,
+    pub(crate) send: Arc<Budget>,
+    pub(crate) fill: Arc<Budget>,
+    pub(crate) net_read_timeout: Duration,
+    pub(crate) net_write_timeout: Duration,
+    /// Clients sent away because they did not finish a packet.
+    pub(crate) read_timeouts: AtomicU64,
+    /// Clients sent away because they did not read.
+    pub(crate) write_timeouts: AtomicU64,
+    /// Clients that left while they were owed an answer.
+    pub(crate) vanished: AtomicU64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::new(&Options::default())
+    }
+}
+
+impl Bounds {
+    /// Nobody holds anything.
+    pub fn new(options: &Options) -> Self {
+        let budget = |bytes, free| Arc::new(Budget::new(bytes, free));
+        Self {
+            receive: budget(options.receive_bytes_max, RECEIVE_FREE_BYTES),
+            send: budget(options.send_bytes_max, SEND_FREE_BYTES),
+            fill: budget(options.fill_bytes_max, FILL_FREE_BYTES),
+            net_read_timeout: options.net_read_timeout,
+            net_write_timeout: options.net_write_timeout,
+            read_timeouts: AtomicU64::new(0),
+            write_timeouts: AtomicU64::new(0),
+            vanished: AtomicU64::new(0),
+        }
+    }
+}
+
+/// Bytes that all clients share for one purpose.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// In [`UNIT_BYTES`].
+    room: Arc<Semaphore>,
+    units: u32,
+    free_bytes: usize,
+    /// One holder at a time may go beyond the budget, so that holders of parts never wait for each other for good.
+    beyond: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    waits: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Budget {
+    /// `bytes` in all, of which each holder has the first `free_bytes` uncounted. What is larger than the whole budget
+    /// counts as the whole budget: it is alone then.
+    pub(crate) fn new(bytes: usize, free_bytes: usize) -> Self {
+        let units = u32::try_from(bytes / UNIT_BYTES).unwrap_or(u32::MAX).min(UNITS_MAX);
+        Self {
+            room: Arc::new(Semaphore::new(units as usize)),
+            units,
+            free_bytes,
+            beyond: Arc::new(Semaphore::new(1)),
+            waiting: AtomicUsize::new(0),
+            waits: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes that are held now.
+    pub(crate) fn used(&self) -> usize {
+        (self.units as usize).saturating_sub(self.room.available_permits()) * UNIT_BYTES
+    }
+
+    /// Whether somebody waits for room.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// How often somebody waited for room, since the start.
+    pub(crate) fn waits(&self) -> u64 {
+        self.waits.load(Ordering::Relaxed)
+    }
+
+    /// How often there was no room, since the start.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// What is counted for a holder of so many bytes.
+    fn units_of(&self, bytes: usize) -> u32 {
+        if bytes <= self.free_bytes {
+            return 0;
+        }
+        u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).min(self.units)
+    }
+}
+
+/// Within the bound that a semaphore has: 512 GiB.
+const UNITS_MAX: u32 = u32::MAX >> 3;
+
+/// What one client holds of a budget.
+#[derive(Debug, Default)]
+pub(crate) struct Permit {
+    held: Option<OwnedSemaphorePermit>,
+    beyond: Option<OwnedSemaphorePermit>,
+}
+
+impl Permit {
+    /// Whether it holds anything.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.is_some() || self.beyond.is_some()
+    }
+
+    /// Takes what is lacking to hold `bytes`, if there is room. Small sizes cost one comparison.
+    pub(crate) fn cover(&mut self, budget: &Arc<Budget>, bytes: usize) -> bool {
+        let lacking = self.lacking(budget, bytes);
+        if lacking == 0 {
+            return true;
+        }
+        let taken = Arc::clone(&budget.room).try_acquire_many_owned(lacking);
+        if taken.is_err() {
+            budget.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        self.take(taken.ok())
+    }
+
+    /// The same; where there is no room, waits for it up to `wait_max`. One of those who wait may go beyond the budget.
+    pub(crate) async fn cover_in_time(
+        &mut self,
+        budget: &Arc<Budget>,
+        bytes: usize,
+        wait_max: Duration,
+    ) -> bool {
+        let lacking = self.lacking(budget, bytes);
+        if lacking == 0 || self.take(Arc::clone(&budget.room).try_acquire_many_owned(lacking).ok()) {
+            return true;
+        }
+        budget.waits.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting::in_line(budget);
+        tokio::select! {
+            biased;
+            room = Arc::clone(&budget.room).acquire_many_owned(lacking) => self.take(room.ok()),
+            beyond = Arc::clone(&budget.beyond).acquire_owned() => {
+                self.beyond = beyond.ok();
+                self.beyond.is_some()
+            }
+            () = tokio::time::sleep(wait_max) => {
+                budget.refused.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+        }
+    }
+
+    /// Gives everything back.
+    pub(crate) fn release(&mut self) {
+        *self = Self::default();
+    }
+
+    fn lacking(&self, budget: &Budget, bytes: usize) -> u32 {
+        let wanted = budget.units_of(bytes);
+        if wanted == 0 || self.beyond.is_some() {
+            return 0;
+        }
+        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        wanted.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX))
+    }
+
+    fn take(&mut self, more: Option<OwnedSemaphorePermit>) -> bool {
+        let Some(more) = more else { return false };
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+        true
+    }
+}
+
+/// Somebody waits for room, until this is dropped.
+struct Waiting<'a>(&'a Budget);
+
+impl<'a> Waiting<'a> {
+    fn in_line(budget: &'a Budget) -> Self {
+        budget.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(budget)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The rest of a packet that has begun to arrive: bounded in time, and in memory as it grows.
+
+use std::time::Duration;
+
+use bytes::{BufMut as _, BytesMut};
+use freshet_protocol::{CompressedHeader, FRAME_MAX, FrameHeader, HEADER_LEN};
+use tokio::io::AsyncReadExt as _;
+use tokio::time::{Instant, timeout};
+
+use super::{READ_BYTES, Wire, WireError, below};
+use crate::shared::Counters;
+
+/// How long a client waits for memory for its packet before it is refused.
+const ROOM_WAIT_MAX: Duration = Duration::from_secs(10);
+/// What a packet's memory is counted in, once it has as much, in bytes.
+const STEP_BYTES_MAX: usize = 1 << 20;
+/// What a packet of several frames is given its place in, in bytes.
+const ROOM_BYTES_MAX: usize = 64 << 20;
+/// While others wait for memory, whoever holds some has to bring at least so much of its packet in each period.
+const PACE_BYTES_MIN: usize = 64 * 1024;
+const PACE_PERIOD: Duration = Duration::from_secs(1);
+
+/// What a client that holds memory for its packet has brought in the present period.
+#[derive(Debug)]
+pub(super) struct Pace {
+    since: Instant,
+    bytes: usize,
+}
+
+impl Wire {
+    /// Reads once more of the packet whose beginning is here.
+    ///
+    /// # Errors
+    /// Those of [`Wire::fill`]; [`WireError::ReadTimeout`] if nothing has come for as long as may be, or too little
+    /// while others wait for memory; [`WireError::NoMemory`].
+    pub(super) async fn fill_rest(&mut self) -> Result<(), WireError> {
+        let bytes_max = match &self.compressed {
+            None => self.make_room(missing(&self.read)).await?,
+            Some(_) => self.make_packed_room().await?,
+        };
+        let patience = self.bounds.net_read_timeout;
+        let mut waited = Duration::ZERO;
+        while waited < patience {
+            let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
+            let wait = (patience - waited).min(PACE_PERIOD);
+            let mut rest = below(&mut self.read, &mut self.compressed).limit(bytes_max);
+            match timeout(wait, stream.read_buf(&mut rest)).await {
+                Ok(read) => match read? {
+                    0 => return Err(WireError::Truncated),
+                    read => return self.keeps_pace(read),
+                },
+                Err(_) => self.keeps_pace(0)?,
+            }
+            waited += wait;
+        }
+        Err(self.too_slow())
+    }
+
+    /// Makes room for the next read, and says how many bytes that may bring. Memory is counted as the packet grows, so that
+    /// it has to be sent and not only announced; not much beyond the packet is read, so that nothing of the next one has to
+    /// be moved out of a large buffer.
+    async fn make_room(&mut self, missing: usize) -> Result<usize, WireError> {
+        let len = self.read.len();
+        let wanted = missing.max(READ_BYTES);
+        let more = wanted.min(len.clamp(READ_BYTES, STEP_BYTES_MAX));
+        if !self.received.cover_in_time(&self.bounds.receive, len + more, ROOM_WAIT_MAX).await {
+            return Err(WireError::NoMemory);
+        }
+        if self.read.capacity() < len + more {
+            let mut larger = BytesMut::with_capacity(len + self.room(more, wanted));
+            larger.extend_from_slice(&self.read);
+            self.read = larger;
+        }
+        Ok(more)
+    }
+
+    /// The same behind compression, where a frame that is whole is unpacked at once: it is counted when it is announced.
+    async fn make_packed_room(&mut self) -> Result<usize, WireError> {
+        let announced = CompressedHeader::parse(self.incoming()).map_or(0, |header| header.announced());
+        let bytes = self.read.len() + self.incoming().len() + announced + READ_BYTES;
+        if !self.received.cover_in_time(&self.bounds.receive, bytes, ROOM_WAIT_MAX).await {
+            return Err(WireError::NoMemory);
+        }
+        below(&mut self.read, &mut self.compressed).reserve(READ_BYTES);
+        Ok(bytes)
+    }
+
+    /// How much larger the buffer becomes. What is not written to takes no memory: a frame that has shown that it comes is
+    /// given its place at once, and so is a packet of several.
+    fn room(&self, more: usize, wanted: usize) -> usize {
+        match self.read.len() {
+            0..STEP_BYTES_MAX => more,
+            STEP_BYTES_MAX..FRAME_MAX => wanted,
+            len => wanted.max(self.packet_bytes_max.saturating_sub(len).min(ROOM_BYTES_MAX)),
+        }
+    }
+
+    /// Counts what has come, and whether that is enough while others wait for memory that this client holds.
+    fn keeps_pace(&mut self, bytes: usize) -> Result<(), WireError> {
+        if !self.received.is_held() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let pace = self.pace.get_or_insert(Pace { since: now, bytes: 0 });
+        pace.bytes += bytes;
+        if now - pace.since < PACE_PERIOD {
+            return Ok(());
+        }
+        let is_slow = pace.bytes < PACE_BYTES_MIN && self.bounds.receive.is_wanted();
+        self.pace = Some(Pace { since: now, bytes: 0 });
+        if is_slow { Err(self.too_slow()) } else { Ok(()) }
+    }
+
+    fn too_slow(&self) -> WireError {
+        Counters::add(&self.bounds.read_timeouts);
+        WireError::ReadTimeout
+    }
+
+    /// Gives the memory of a packet back that is not to be handled any more.
+    pub(crate) fn give_packet_up(&mut self) {
+        self.read = BytesMut::new();
+        *below(&mut self.read, &mut self.compressed) = BytesMut::new();
+        self.received.release();
+    }
+
+    /// Gives the memory of a packet back that has been handled, and keeps what has come behind it.
+    pub(super) fn packet_is_done(&mut self) {
+        if self.received.is_held() {
+            self.read = BytesMut::from(&self.read[..]);
+            let below = below(&mut self.read, &mut self.compressed);
+            *below = BytesMut::from(&below[..]);
+            self.received.release();
+            self.pace = None;
+        }
+    }
+}
+
+/// How many bytes of the packet at the front of `buffer` are known to be missing: the rest of its last frame, or of a
+/// header.
+fn missing(buffer: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(header) = FrameHeader::parse(buffer.get(at..).unwrap_or_default()) {
+        at += HEADER_LEN + header.len;
+        if at > buffer.len() || !header.is_continued() {
+            return at.saturating_sub(buffer.len());
+        }
+    }
+    at + HEADER_LEN - buffer.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_frame_that_is_announced_says_what_is_missing() {
+        assert_eq!(missing(b""), 4);
+        assert_eq!(missing(b"\x05\0"), 2);
+        assert_eq!(missing(b"\x05\0\0\0"), 5);
+        assert_eq!(missing(b"\x05\0\0\0abc"), 2);
+        assert_eq!(missing(b"\x05\0\0\0abcde"), 0);
+        let mut full = vec![0xff, 0xff, 0xff, 0];
+        full.resize(4 + 0xff_ffff, 7);
+        assert_eq!(missing(&full), 4);
+        full.extend([3, 0, 0, 1, 9]);
+        assert_eq!(missing(&full), 2);
+    }
+}

@@ -1,0 +1,134 @@
+//! Sending to a client that may not read: what it does not take at once, it has to take in time.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Buf as _, BytesMut};
+use freshet_upstream::net::Stream;
+use tokio::io::{AsyncWrite as _, AsyncWriteExt as _};
+
+use super::compressed::Compressed;
+use super::{IDLE_BUFFER_BYTES_MAX, Wire, WireError};
+use crate::bounds::Bounds;
+use crate::registry::{Ending, Handle};
+use crate::shared::Counters;
+
+/// How long a client may read nothing while all sessions are being ended.
+const STALL_AT_DRAIN_MAX: Duration = Duration::from_secs(1);
+
+impl Wire {
+    /// Sends what has been put. What has been sent is taken out of the buffer, so that this can be broken off.
+    ///
+    /// # Errors
+    /// The system's; [`WireError::WriteTimeout`] if the client has read nothing for as long as may be, and
+    /// [`WireError::Ended`] if its session is ended and it does not read. Nothing can be sent any more then.
+    pub async fn flush(&mut self) -> Result<(), WireError> {
+        let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
+        let patience = Patience { bounds: &self.bounds, handle: self.handle.as_ref() };
+        let sent = match &mut self.compressed {
+            None => send(stream, &mut self.write, patience).await,
+            Some(compressed) => send_packed(stream, &mut self.write, compressed, patience).await,
+        };
+        self.write.clear();
+        if self.sending.is_held() || self.write.capacity() > IDLE_BUFFER_BYTES_MAX {
+            self.write = BytesMut::new();
+            self.sending.release();
+        }
+        sent
+    }
+}
+
+/// How long a client is waited for.
+#[derive(Clone, Copy)]
+struct Patience<'a> {
+    bounds: &'a Bounds,
+    /// None before the login, which has a time limit of its own.
+    handle: Option<&'a Arc<Handle>>,
+}
+
+/// Sends all of `bytes`. Most often that is one write, for which no clock is read and nothing is waited on.
+async fn send(stream: &mut Stream, bytes: &mut BytesMut, patience: Patience<'_>) -> Result<(), WireError> {
+    let mut written = if bytes.is_empty() { 0 } else { write_now(stream, bytes).await? };
+    while written < bytes.len() {
+        bytes.advance(written);
+        written = patience.with(stream.write(bytes)).await?;
+        if written == 0 {
+            return Err(io::Error::from(io::ErrorKind::WriteZero).into());
+        }
+    }
+    bytes.clear();
+    if flush_now(stream).await? { Ok(()) } else { patience.with(stream.flush()).await }
+}
+
+/// Packs and sends, frame by frame, and lets others have their turn between two frames.
+async fn send_packed(
+    stream: &mut Stream,
+    bytes: &mut BytesMut,
+    compressed: &mut Compressed,
+    patience: Patience<'_>,
+) -> Result<(), WireError> {
+    loop {
+        // What was broken off in a frame goes on there.
+        send(stream, &mut compressed.outgoing, patience).await?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let left = compressed.pack(bytes).len();
+        bytes.advance(bytes.len() - left);
+        if left > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Writes what the system takes without waiting, which may be nothing.
+async fn write_now(stream: &mut Stream, bytes: &[u8]) -> io::Result<usize> {
+    poll_fn(|cx| {
+        Poll::Ready(match Pin::new(&mut *stream).poll_write(cx, bytes) {
+            Poll::Ready(written) => written,
+            Poll::Pending => Ok(0),
+        })
+    })
+    .await
+}
+
+/// Whether everything is with the system without waiting.
+async fn flush_now(stream: &mut Stream) -> io::Result<bool> {
+    poll_fn(|cx| {
+        Poll::Ready(match Pin::new(&mut *stream).poll_flush(cx) {
+            Poll::Ready(flushed) => flushed.map(|()| true),
+            Poll::Pending => Ok(false),
+        })
+    })
+    .await
+}
+
+impl Patience<'_> {
+    /// Waits for one step of sending.
+    async fn with<T>(self, step: impl Future<Output = io::Result<T>>) -> Result<T, WireError> {
+        tokio::select! {
+            biased;
+            done = step => Ok(done?),
+            () = self.ends() => Err(WireError::Ended),
+            () = tokio::time::sleep(self.bounds.net_write_timeout) => {
+                Counters::add(&self.bounds.write_timeouts);
+                Err(WireError::WriteTimeout)
+            }
+        }
+    }
+
+    /// Waits until the session is to end although its client has not read.
+    async fn ends(self) {
+        let Some(handle) = self.handle else { return std::future::pending().await };
+        if handle.ends(Ending::Drain).await == Ending::Drain {
+            tokio::select! {
+                _ = handle.ends(Ending::Cut) => {}
+                () = tokio::time::sleep(STALL_AT_DRAIN_MAX) => {}
+            }
+        }
+    }
+}
