@@ -34,6 +34,12 @@ const SHAPES: [(&str, &str, &str, &str); 22] = [
     ("", "/* ", "SELECT 1", " */"),
 ];
 
+/// What stands in front of a statement, and could stand there again.
+const PREFIXES: [&str; 4] =
+    ["ANALYZE ", "EXPLAIN ANALYZE ", "SET STATEMENT max_statement_time = 1 FOR (", "EXPLAIN "];
+/// So often: a reader that follows each of them has no stack left.
+const PREFIXES_REPEATED: usize = 200_000;
+
 /// Nesting of 22 shapes, at two depths each.
 pub fn nesting(ground: &Ground, freshet: &Freshet) -> Found {
     ground.both(freshet, |target| {
@@ -44,6 +50,10 @@ pub fn nesting(ground: &Ground, freshet: &Freshet) -> Found {
                 said += &said_to(target, text.as_bytes());
                 said += " ";
             }
+        }
+        for prefix in PREFIXES {
+            said += &said_to(target, format!("{}SELECT 1", prefix.repeat(PREFIXES_REPEATED)).as_bytes());
+            said += " ";
         }
         said + &alive(target)
     })
