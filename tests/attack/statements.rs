@@ -34,19 +34,31 @@ const SHAPES: [(&str, &str, &str, &str); 22] = [
     ("", "/* ", "SELECT 1", " */"),
 ];
 
+/// What stands in front of a statement, and could stand there again.
+const PREFIXES: [&str; 4] = ["ANALYZE ", "EXPLAIN ANALYZE ", "SET STATEMENT a = 1 FOR (", "EXPLAIN "];
+/// So often: a reader that follows each of them has no stack left.
+const PREFIXES_REPEATED: usize = 100_000;
+
 /// Nesting of 22 shapes, at two depths each.
 pub fn nesting(ground: &Ground, freshet: &Freshet) -> Found {
-    ground.both(freshet, |target| {
-        let mut said = String::new();
-        for depth in [6, ground.count(20_000, 5_000)] {
-            for (before, opens, inner, closes) in SHAPES {
-                let text = format!("{before}{}{inner}{}", opens.repeat(depth), closes.repeat(depth));
-                said += &said_to(target, text.as_bytes());
+    ground
+        .both(freshet, |target| {
+            let mut said = String::new();
+            for depth in [6, ground.count(20_000, 5_000)] {
+                for (before, opens, inner, closes) in SHAPES {
+                    let text = format!("{before}{}{inner}{}", opens.repeat(depth), closes.repeat(depth));
+                    said += &said_to(target, text.as_bytes());
+                    said += " ";
+                }
+            }
+            for prefix in PREFIXES {
+                said += &said_to(target, format!("{}SELECT 1", prefix.repeat(PREFIXES_REPEATED)).as_bytes());
                 said += " ";
             }
-        }
-        said + &alive(target)
-    })
+            said + &alive(target)
+        })
+        // The longest of these texts has 2.5 MB.
+        .memory_max(128 << 20)
 }
 
 /// The code of the answer to one statement, on a connection of its own.

@@ -177,6 +177,16 @@ fn of_statement(statement: &Statement<'_>) -> Effects {
     effects
 }
 
+/// Words in front of a whole statement. The servers take no two of them, but for SET STATEMENT before one of the others.
+const WRAPS: &[&str] = &["ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "SET"];
+
+/// The effects of the statement behind ANALYZE or EXPLAIN ANALYZE. Another such word there is an error, and a text can repeat
+/// it any number of times: it is not followed.
+fn of_wrapped(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    while cursor.punct(b'(') {}
+    if cursor.at_any(WRAPS) { Effects::worst() } else { of_cursor(cursor, statement) }
+}
+
 /// The effects of the statement that starts at the cursor, within `statement`.
 fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     while cursor.punct(b'(') {}

@@ -1,6 +1,6 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
-use super::{Effects, TransactionEffect, Writes, of_cursor};
+use super::{Effects, TransactionEffect, Writes, of_wrapped};
 use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
@@ -266,7 +266,7 @@ fn analyze(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
         return maintains(cursor, statement);
     }
     skip_format(&mut cursor);
-    of_cursor(cursor, statement)
+    of_wrapped(cursor, statement)
 }
 
 /// OPTIMIZE and REPAIR may rewrite, and REPAIR may lose, rows.
@@ -294,7 +294,7 @@ fn explain(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     skip_format(&mut cursor);
     let into = cursor.at_word("INTO");
     if analyze {
-        return of_cursor(cursor, statement);
+        return of_wrapped(cursor, statement);
     }
     let writes = if statement.facts.unknown_call { Writes::Everything } else { Writes::Nothing };
     Effects { writes, session: into, ..Effects::none() }

@@ -41,7 +41,10 @@ fn is_assignment(cursor: &Cursor<'_>) -> bool {
 
 /// MariaDB: SET STATEMENT a = 1, b = 2 FOR statement. The variables go back to what they were.
 fn for_statement(mut cursor: Cursor<'_>, statement: &Statement<'_>, set: Effects) -> Effects {
-    if !cursor.seek_word("FOR") || cursor.at_word("SET") {
+    let has_statement = cursor.seek_word("FOR");
+    while cursor.punct(b'(') {}
+    // One in another is an error, and could go on for ever.
+    if !has_statement || cursor.at_word("SET") {
         return Effects { unlogged: set.unlogged, sets_tracking: set.sets_tracking, ..Effects::worst() };
     }
     let inner = of_cursor(cursor, statement);

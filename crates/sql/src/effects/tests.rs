@@ -350,3 +350,19 @@ fn many_tables_of_many_statements_are_everything() {
     assert!(matches!(of(drops(3)).temporary, Temporary::Drops(tables) if tables.len() == 600));
     assert_eq!(of(drops(100)).temporary, Temporary::Unknown);
 }
+
+#[test]
+fn words_in_front_of_a_statement_are_followed_once() {
+    for repeated in [
+        "ANALYZE ",
+        "EXPLAIN ANALYZE ",
+        "ANALYZE (",
+        "SET STATEMENT a = 1 FOR (",
+        "DESC ANALYZE FORMAT = TREE ",
+    ] {
+        let text = format!("{}DELETE FROM t", repeated.repeat(100_000));
+        assert_eq!(effects(text.as_bytes(), MARIADB).writes, Writes::Everything, "{repeated}");
+    }
+    let text = "SET STATEMENT a = 1 FOR ANALYZE DELETE FROM t";
+    assert_eq!(effects(text.as_bytes(), MARIADB).writes, Writes::Tables(vec![TableName::bare("t")]));
+}
