@@ -130,7 +130,6 @@ static STREAM: &[&str] = &[
     "query_cache_type",
     "read_only",
     // Which logins are let in.
-    "require_secure_transport",
     "super_read_only",
     "wsrep_on",
 ];
