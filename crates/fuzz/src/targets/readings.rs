@@ -174,7 +174,8 @@ fn logged(text: &[u8], modes: Modes, effects: &Effects) -> Found {
     // A definition of a temporary table is not logged in ROW, and where it is, it stamps too much.
     // CHECK TABLE is stamped too, and changes nothing.
     let checks = text.trim_ascii().to_ascii_uppercase().starts_with(b"CHECK");
-    let temporary = checks || effects.temporary != freshet_sql::Temporary::None;
+    // A trigger changes no row, and is fenced as what writes reach.
+    let temporary = checks || effects.redirects || effects.temporary != freshet_sql::Temporary::None;
     let touched = |(schema, name): &(String, String)| {
         let named = TableName::of(schema.clone(), name.clone());
         let bare = TableName::bare(name.clone());
@@ -264,6 +265,9 @@ fn cases(text: &[u8], modes: Modes, effects: &Effects, analysis: &Analysis) -> F
 
 /// Of two statements in one text, both count.
 fn several(text: &[u8], modes: Modes, own: &Effects) -> Found {
+    if own.refused {
+        return Ok(()); // A text ends where it is not understood.
+    }
     let second = effects(SECOND, modes);
     let both = effects(&[text, b"\n;", SECOND].concat(), modes);
     let Writes::Tables(tables) = &second.writes else { return Ok(()) };
