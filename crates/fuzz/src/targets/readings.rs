@@ -100,15 +100,25 @@ fn tables_stand_as_names(text: &[u8], modes: Modes) -> bool {
     let opens = |token: &Token| token.is_word(text, "FROM") || token.is_word(text, "JOIN");
     // A parser that was not fed with our tokens reads it too.
     let other = std::str::from_utf8(text).is_ok_and(|text| Parser::parse_sql(&MySqlDialect {}, text).is_ok());
-    other && tokens.windows(2).all(|two| !opens(&two[0]) || is_a_table(text, &two[1]) || two[1].is(b'('))
+    let is_none = |two: &[Token]| {
+        opens(&two[0]) && !is_a_table(text, &two[1]) && !two[1].is(b'(')
+            || two[0].is(b',') && is_no_table(text, &two[1])
+    };
+    other && !tokens.windows(2).any(is_none)
 }
 
 /// Words that name no table without quotes.
-const NO_TABLES: [&str; 12] =
-    ["AS", "CROSS", "FOR", "GROUP", "HAVING", "JOIN", "LIMIT", "ON", "ORDER", "SELECT", "UNION", "WHERE"];
+const NO_TABLES: [&str; 13] = [
+    "AS", "CROSS", "FOR", "GROUP", "HAVING", "JOIN", "LIMIT", "ON", "ORDER", "SELECT", "UNION", "VALUES",
+    "WHERE",
+];
 
 fn is_a_table(text: &[u8], token: &Token) -> bool {
-    token.is_name() && !NO_TABLES.iter().any(|word| token.is_word(text, word))
+    token.is_name() && !is_no_table(text, token)
+}
+
+fn is_no_table(text: &[u8], token: &Token) -> bool {
+    NO_TABLES.iter().any(|word| token.is_word(text, word))
 }
 
 /// A statement whose result is a function of its tables changes nothing, and reads them.
@@ -163,7 +173,8 @@ fn may_write(writes: &Writes, table: &TableName) -> bool {
 /// The other way round nothing follows: a statement of rows is logged as rows, and one may define temporary tables.
 fn logged(text: &[u8], modes: Modes, effects: &Effects) -> Found {
     let plain = Modes::new(modes.flavor);
-    if modes != plain {
+    // An event has one statement.
+    if modes != plain || text.contains(&b';') {
         return Ok(());
     }
     let (BinlogEffect::Definition { tables } | BinlogEffect::Truncate { tables }) =
