@@ -133,10 +133,13 @@ impl Shared {
         }
     }
 
-    /// Changes the size of the cache: at once for what is to be stored, and soon for what is.
+    /// Changes the size of the cache: at once for what is to be stored, and for the little that one step evicts; soon for the
+    /// rest of what is stored.
     pub(crate) fn resize_cache(&self, bytes: usize) {
         self.cache.resize(bytes);
-        self.resized.notify_one();
+        if self.cache.trim() {
+            self.resized.notify_one();
+        }
     }
 
     /// Takes over how the server presents itself, once the follower has met it, so that the first client is greeted

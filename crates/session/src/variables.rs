@@ -216,7 +216,10 @@ pub(crate) static VARIABLES: &[Variable] = &[
         set: |target, _, value| {
             let (bytes, warning) = size("query_cache_size", value, SIZE_MAX, SIZE_STEP, 256 << 20)?;
             target.cache.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
-            target.resized.notify_one();
+            // The little that one step evicts goes at once.
+            if target.cache.trim() {
+                target.resized.notify_one();
+            }
             Ok(warning)
         },
     },
