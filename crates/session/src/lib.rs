@@ -23,7 +23,6 @@ mod environment;
 mod template;
 
 mod fences;
-mod powerless;
 mod qualify;
 mod reading;
 mod relay;

@@ -6,7 +6,6 @@ mod forward;
 pub(crate) mod hit;
 mod prepared;
 mod state;
-mod texts;
 
 use std::sync::Arc;
 use std::task::Poll;

@@ -2,17 +2,15 @@
 
 mod control;
 mod dml;
-mod refused;
 mod set;
 #[cfg(test)]
 mod tests;
 
 use crate::TableName;
-use crate::body::{self, Body};
 use crate::calls::Calls;
 use crate::ddl::{self, Touched};
 use crate::lex::{Lexer, contains_ignoring_case};
-use crate::modes::{Flavor, Modes};
+use crate::modes::Modes;
 use crate::reads::Reads;
 use crate::statement::{Cursor, STATEMENTS_MAX, Statement};
 
@@ -45,21 +43,6 @@ pub struct Effects {
     pub calls: Calls,
     /// It defines a routine: what others run by that name changes.
     pub defines_routine: bool,
-    /// The tables that LOCK TABLES names for writing.
-    pub write_locks: Writes,
-    /// It is several statements, or a block of them: each commits by itself, and an error of one leaves what was before it.
-    pub several: bool,
-    /// It is a definition: what was open before it is committed, and nothing is left open, whether or not it succeeds.
-    pub is_definition: bool,
-    /// It changes what writes to tables reach: a trigger, a foreign key, or a name.
-    pub redirects: bool,
-    /// It is a block that may begin and end transactions.
-    pub commits_inside: bool,
-    /// It may be XA COMMIT, which needs no privilege.
-    pub may_commit_for_others: bool,
-    /// A statement in it is none that a server takes, so that the text ends there with a parse error. An answer without that
-    /// error says that it was one: then anything may have happened.
-    pub refused: bool,
 }
 
 /// The tables a statement may write.
@@ -71,8 +54,6 @@ pub enum Writes {
     Tables(Vec<TableName>),
     /// Any table of this schema.
     Schema(String),
-    /// No table, but what accounts with these user names may see, in lower case. Roles are accounts too.
-    Accounts(Vec<String>),
     /// Any table at all.
     Everything,
 }
@@ -123,14 +104,8 @@ pub(crate) fn effects_from<'a>(
     text: &'a [u8],
     modes: Modes,
 ) -> Effects {
-    if refused::is_refused_text(text) {
-        return Effects::refused();
-    }
     if modes.other_syntax {
         return Effects::worst();
-    }
-    if modes.flavor == Flavor::MariaDb && refused::is_compound(text, modes) {
-        return body::block(text, modes).map_or_else(|| Effects::worst_of(text), Effects::of_block);
     }
     let mut all = Effects::none();
     let mut defines_views = false;
@@ -146,17 +121,11 @@ pub(crate) fn effects_from<'a>(
             all.reads = Reads::Unknown;
         }
         defines_views |= ddl::may_define_view(statement.cursor());
-        // Nor can what a routine does; and a procedure may be what defines it. Nor what a table's writes reach.
-        let may_run_routines = all.may_run_routines() || next.may_run_routines();
-        if count > 0 && (may_run_routines || all.redirects || next.redirects) {
+        // Nor can what a routine does; and a procedure may be what defines it.
+        if count > 0 && (all.may_run_routines() || next.may_run_routines()) {
             return Effects::worst_of(text);
         }
-        let refused = next.refused;
         all = all.and(next);
-        all.several |= count > 0;
-        if refused {
-            return all; // Nothing behind it is looked at.
-        }
     }
     Effects::worst()
 }
@@ -164,9 +133,6 @@ pub(crate) fn effects_from<'a>(
 /// The effects of one statement.
 fn of_statement(statement: &Statement<'_>) -> Effects {
     let facts = statement.facts;
-    if refused::is_refused(statement.cursor()) {
-        return Effects::refused();
-    }
     if facts.lost {
         return Effects::worst();
     }
@@ -200,14 +166,14 @@ fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 }
 
 fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
-    let mut effects =
-        Effects { transaction: TransactionEffect::MayCommit, is_definition: true, ..Effects::none() };
+    let mut effects = Effects { transaction: TransactionEffect::MayCommit, ..Effects::none() };
+    let fast_but_far_reaching = cursor.at_word("RENAME");
     let touched = ddl::touched(cursor);
-    // What tables reach by foreign keys and triggers changes with these, whatever tables they name.
-    effects.redirects = statement.facts.references
-        || cursor.at_word("RENAME") && matches!(touched, Touched::Tables(_))
-        || matches!(touched, Touched::Trigger { .. });
     match touched.clone() {
+        // What a table reaches by foreign keys and triggers changes with these, so no table alone can stand for them.
+        Touched::Tables(_) if statement.facts.references || fast_but_far_reaching => {
+            effects.writes = Writes::Everything;
+        }
         Touched::Tables(names) | Touched::Emptied(names) => effects.set_tables(names, cursor),
         Touched::TemporaryCreated(names) => {
             effects.temporary = Temporary::Creates(names);
@@ -219,10 +185,7 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
         }
         Touched::Schema(Some(schema)) => effects.writes = Writes::Schema(schema),
         Touched::Nothing | Touched::Routine(_) | Touched::Code => {}
-        Touched::Accounts(Some(users)) => effects.writes = Writes::Accounts(users),
-        // No row changes with it.
-        Touched::Trigger { .. } => effects.writes = Writes::Tables(Vec::new()),
-        Touched::Schema(None) | Touched::Accounts(None) | Touched::Everything => {
+        Touched::Schema(None) | Touched::Trigger { .. } | Touched::Accounts | Touched::Everything => {
             effects.writes = Writes::Everything;
         }
     }
@@ -252,35 +215,6 @@ impl Effects {
             reads: Reads::NOTHING,
             calls: Calls::NOTHING,
             defines_routine: false,
-            write_locks: Writes::Nothing,
-            several: false,
-            is_definition: false,
-            redirects: false,
-            commits_inside: false,
-            may_commit_for_others: false,
-            refused: false,
-        }
-    }
-
-    /// Of a text that ends with a parse error before anything of it runs.
-    pub fn refused() -> Self {
-        Effects { refused: true, ..Effects::none() }
-    }
-
-    /// Of a block of statements, all of which are understood.
-    fn of_block(body: Body) -> Self {
-        let mut calls = Calls::NOTHING;
-        body.calls.into_iter().for_each(|call| calls.push(call));
-        Effects {
-            fires: !body.writes.is_empty(),
-            writes: if body.writes.is_empty() { Writes::Nothing } else { Writes::Tables(body.writes) },
-            session: body.session,
-            reads_last_statement: body.reads_last_statement,
-            reads: Reads::Tables(body.reads),
-            calls,
-            several: true,
-            commits_inside: body.commits,
-            ..Effects::none()
         }
     }
 
@@ -303,13 +237,6 @@ impl Effects {
             reads: Reads::Unknown,
             calls: Calls::Unknown,
             defines_routine: false,
-            write_locks: Writes::Everything,
-            several: true,
-            is_definition: false,
-            redirects: false,
-            commits_inside: true,
-            may_commit_for_others: true,
-            refused: false,
         }
     }
 
@@ -368,13 +295,6 @@ impl Effects {
             reads: self.reads.and(next.reads),
             calls: self.calls.and(next.calls),
             defines_routine: self.defines_routine || next.defines_routine,
-            write_locks: self.write_locks.and(next.write_locks),
-            several: self.several || next.several,
-            is_definition: self.is_definition || next.is_definition,
-            redirects: self.redirects || next.redirects,
-            commits_inside: self.commits_inside || next.commits_inside,
-            may_commit_for_others: self.may_commit_for_others || next.may_commit_for_others,
-            refused: self.refused || next.refused,
         }
     }
 }
@@ -387,10 +307,6 @@ impl Writes {
                 TableName::union(all, more, TABLES_MAX).map_or(Writes::Everything, Writes::Tables)
             }
             (Writes::Schema(one), Writes::Schema(other)) if one == other => Writes::Schema(one),
-            (Writes::Accounts(mut all), Writes::Accounts(more)) => {
-                all.extend(more);
-                Writes::Accounts(all)
-            }
             _ => Writes::Everything,
         }
     }
