@@ -121,6 +121,8 @@ pub fn half_packets(ground: &Ground, freshet: &Freshet) -> Found {
             outcome
         })
         .memory_max(UNFINISHED_BYTES_MAX)
+        // Who finds no room is made to wait; that is the attacker's time.
+        .at_any_time()
 }
 
 /// 59 MB of a packet of 63; it may be refused on the way.

@@ -186,7 +186,7 @@ pub static MAX_ALLOWED_PACKET: Setting = setting(
 pub static RECEIVE_BUFFERS_SIZE: Setting = setting(
     "receive_buffers_size",
     "FRESHET_RECEIVE_BUFFERS_SIZE",
-    "256M",
+    "128M",
     "1M to 256G bytes; K, M and G are understood",
     "What all packets under way from clients may hold in memory, of each the part above 16K; one packet may go beyond. A \
      client waits for room, and is refused with error 1041 after 10 seconds without",

@@ -44,7 +44,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            receive_bytes_max: 256 << 20,
+            receive_bytes_max: 128 << 20,
             send_bytes_max: 64 << 20,
             fill_bytes_max: 64 << 20,
             net_read_timeout: Duration::from_secs(30),

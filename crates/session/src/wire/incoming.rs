@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
-use freshet_protocol::{CompressedHeader, FrameHeader, HEADER_LEN};
+use freshet_protocol::{CompressedHeader, FRAME_MAX, FrameHeader, HEADER_LEN};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
@@ -86,16 +86,12 @@ impl Wire {
     }
 
     /// How much larger the buffer becomes. What is not written to takes no memory: a frame that has shown that it comes is
-    /// given its place at once, and so is a packet that announces several. Otherwise the place that it is moved from would
-    /// count for nobody until the allocator gives it back.
+    /// given its place at once, and so is a packet of several.
     fn room(&self, more: usize, wanted: usize) -> usize {
-        let is_of_several = || FrameHeader::parse(&self.read).is_some_and(|first| first.is_continued());
         match self.read.len() {
             0..STEP_BYTES_MAX => more,
-            len if is_of_several() => {
-                wanted.max(self.packet_bytes_max.saturating_sub(len).min(ROOM_BYTES_MAX))
-            }
-            _ => wanted,
+            STEP_BYTES_MAX..FRAME_MAX => wanted,
+            len => wanted.max(self.packet_bytes_max.saturating_sub(len).min(ROOM_BYTES_MAX)),
         }
     }
 
