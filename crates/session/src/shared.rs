@@ -133,10 +133,7 @@ impl Shared {
     /// Changes the size of the cache: at once for what is to be stored, and for the little that one step evicts; soon for the
     /// rest of what is stored.
     pub(crate) fn resize_cache(&self, bytes: usize) {
-        self.cache.resize(bytes);
-        if self.cache.trim() {
-            self.resized.notify_one();
-        }
+        resize(&self.cache, &self.resized, bytes);
     }
 
     /// Takes over how the server presents itself, once the follower has met it, so that the first client is greeted
@@ -210,6 +207,14 @@ impl Shared {
         }
         vectors.insert(version.to_vec(), Arc::clone(&query));
         query
+    }
+}
+
+/// What [`Shared::resize_cache`] does, for who has only these two.
+pub(crate) fn resize(cache: &Cache, resized: &Notify, bytes: usize) {
+    cache.resize(bytes);
+    if cache.trim() {
+        resized.notify_one();
     }
 }
 

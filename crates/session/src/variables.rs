@@ -215,11 +215,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
         show: |target, _| target.cache.size().to_string(),
         set: |target, _, value| {
             let (bytes, warning) = size("query_cache_size", value, SIZE_MAX, SIZE_STEP, 256 << 20)?;
-            target.cache.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
-            // The little that one step evicts goes at once.
-            if target.cache.trim() {
-                target.resized.notify_one();
-            }
+            crate::shared::resize(target.cache, target.resized, usize::try_from(bytes).unwrap_or(usize::MAX));
             Ok(warning)
         },
     },
