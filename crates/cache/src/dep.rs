@@ -23,6 +23,10 @@ impl Dep {
     /// can tell that what it knows of definitions may not be what the server goes by.
     pub const DEFINITIONS: Self = Self(1);
 
+    /// What rests on the rights of more accounts than the one that asked depends on it: those of roles, and of the definers of views.
+    /// Stamped and fenced by every change of any account.
+    pub const ACCOUNTS: Self = Self(2);
+
     /// The number that it is, for logs and tests.
     #[must_use]
     pub const fn index(self) -> u32 {

@@ -28,6 +28,12 @@ impl Fence {
         self
     }
 
+    /// Its number: see [`Freshness::fences_raised`].
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
     /// What it stands on.
     #[must_use]
     pub fn deps(&self) -> &[Dep] {

@@ -290,6 +290,12 @@ impl Freshness {
         Cells::schema(self.hash.hash_one(schema))
     }
 
+    /// The dependency on the rights of the accounts with this user name, in the form that all who use it agree on.
+    #[must_use]
+    pub fn account(&self, user: &str) -> Dep {
+        Cells::schema(self.hash.hash_one(("account", user)))
+    }
+
     /// The dependency on the rows of which a watch has this key, as a hash of both.
     #[must_use]
     pub fn row(&self, watch: u64, key: u64) -> Dep {
@@ -530,6 +536,12 @@ impl Freshness {
     #[must_use]
     pub fn oldest_fence(&self) -> u64 {
         self.raised.oldest()
+    }
+
+    /// Whether any fence stands with a number up to `last`, beside those of these numbers.
+    #[must_use]
+    pub fn stands(&self, last: u64, own: &[u64]) -> bool {
+        self.raised.stands(last, own)
     }
 }
 

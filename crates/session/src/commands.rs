@@ -8,10 +8,11 @@ mod prepared;
 mod query;
 mod replication;
 mod select;
+mod text_prepared;
 
 use bytes::BytesMut;
 use freshet_protocol::{Answer, Command, ErrPacket};
-use freshet_sql::{Effects, Writes};
+use freshet_sql::Effects;
 use freshet_upstream::follow::now_ms;
 
 use crate::relay::Lost;
@@ -58,7 +59,7 @@ async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result
         // The default schema changes, and with it the environment.
         Command::InitDb => Effects { session: true, ..Effects::none() },
         // Retired commands that name a schema; today's servers refuse them.
-        Command::CreateDb | Command::DropDb => Effects { writes: Writes::Everything, ..Effects::none() },
+        Command::CreateDb | Command::DropDb | Command::Other(_) => Effects::refused(),
         _ => Effects::none(),
     };
     session.forward(Forward::new(packet, command, &effects)).await?;

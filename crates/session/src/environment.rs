@@ -24,6 +24,9 @@ pub(crate) struct Environment {
     pub(crate) id: u32,
     /// What makes statements be read differently.
     pub(crate) modes: Modes,
+    /// The user name whose rights alone decide what is seen, as [`freshet_sql::user_name`] has it; `None` where those of a role
+    /// do too.
+    pub(crate) sole_user: Option<String>,
     /// The default schema; `None` when there is none.
     pub(crate) schema: Option<String>,
     /// Why no answer of this environment is cached, where that is so.
@@ -77,6 +80,7 @@ impl Environment {
         let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
         Self {
             id: 0,
+            sole_user: sole_user(text("account"), text("role")),
             modes: modes(text("sql_mode"), server, readable),
             refused: if schema.as_deref().is_some_and(|s| std::str::from_utf8(s).is_err()) {
                 Some("the default schema's name")
@@ -91,6 +95,13 @@ impl Environment {
             whole,
         }
     }
+}
+
+/// The user name of an account, unless a role is active or cannot be told. MySQL says NONE, MariaDB nothing.
+fn sole_user(account: &str, role: &str) -> Option<String> {
+    let has_role = !role.is_empty() && !role.eq_ignore_ascii_case("NONE");
+    let user = account.rsplit_once('@')?.0;
+    (!has_role && user.is_ascii()).then(|| freshet_sql::user_name(user))
 }
 
 /// `bytes` and the values behind them, each with its length, so that no two rows look alike.

@@ -5,6 +5,7 @@ mod gtid;
 mod reach;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use freshet_cache::{Dep, Fence, Freshness};
 use freshet_protocol::StatusFlags;
@@ -15,7 +16,9 @@ use freshet_upstream::upstream::Upstream;
 use crate::relay::Relayed;
 use crate::rows::{Described, touched};
 
-pub(crate) use reach::{Doubt, Reach, Reading, Sources, reach, reading, settled, settled_routine, used};
+pub(crate) use reach::{
+    Doubt, Reach, Reading, Sources, locked, reach, reading, settled, settled_routine, used,
+};
 
 /// A session's connection to the server, as it is told apart from others.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,12 +89,24 @@ pub(crate) struct InFlight {
     thread: Thread,
     /// It may commit more than once.
     scattered: bool,
+    /// It is fenced by what it may change itself, and by nothing that is pending.
+    is_alone: bool,
+    /// The numbers of its fences.
+    numbers: Vec<u64>,
 }
 
 impl InFlight {
     pub(crate) fn settle(mut self, outcome: Outcome) {
         if let Some(fence) = self.fence.take() {
             self.upstream.settle(fence, outcome);
+        }
+    }
+
+    /// Fences everything besides.
+    fn widen(&mut self, freshness: &Arc<Freshness>) {
+        if let Some(fence) = self.fence.take() {
+            let deps = [fence.deps(), &[Dep::EVERYTHING]].concat();
+            self.fence = Some(freshness.fence(deps).holding(fence));
         }
     }
 
@@ -140,9 +155,13 @@ pub(crate) fn raise(
             TransactionEffect::RollsBack => false,
             TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
         };
+    let is_alone = pending.is_empty();
+    let is_about_accounts = matches!(effects.writes, Writes::Accounts(_));
     let defines = reach.runs_unknown_code
         || effects.defines_routine
-        || effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing;
+        || effects.transaction == TransactionEffect::MayCommit
+            && effects.writes != Writes::Nothing
+            && !is_about_accounts;
     // A definition rests on no other, but what it commits may.
     let rests_on_others = !defines || !pending.is_empty();
     pending.add(&reach, freshness);
@@ -152,6 +171,7 @@ pub(crate) fn raise(
         (false, false) => None,
     };
     let told_at = pending.told_at.filter(|_| rests_on_others);
+    let mut numbers: Vec<u64> = fence.iter().map(Fence::number).collect();
     let fence = match fence {
         Some(fence) => beside_definitions(fence, defines, told_at, behind),
         // What routines change nothing may have become others.
@@ -160,11 +180,14 @@ pub(crate) fn raise(
         }
         None => return None,
     };
+    numbers.push(fence.number());
     Some(InFlight {
         fence: Some(fence),
         upstream: behind.upstream.clone(),
         thread: behind.thread,
-        scattered: reach.runs_routines,
+        scattered: reach.runs_routines || effects.several,
+        is_alone,
+        numbers,
     })
 }
 
@@ -183,6 +206,27 @@ fn beside_definitions(fence: Fence, defines: bool, told_at: Option<u64>, behind:
         return fence;
     }
     behind.freshness.fence(deps).holding(fence)
+}
+
+/// How long, and how often, a definition that changes what writes reach waits for those that were told by the definitions before.
+const EARLIER_WRITES_WAIT: Duration = Duration::from_millis(1);
+const EARLIER_WRITES_TRIES: u32 = 20;
+
+/// Waits until the writes are applied that looked at the definitions before this definition was fenced: they may reach the server
+/// after it, and then change what they are not fenced by. Those that look later find [`Dep::DEFINITIONS`] fenced. Where they
+/// take long, everything is fenced until this definition is applied.
+///
+/// A write raises its fence before it looks, so one that saw no definition under way has a number up to the last that is given
+/// out here.
+pub(crate) async fn after_earlier_writes(in_flight: &mut InFlight, freshness: &Arc<Freshness>) {
+    let last = freshness.fences_raised();
+    for _ in 0..EARLIER_WRITES_TRIES {
+        if !freshness.stands(last, &in_flight.numbers) {
+            return;
+        }
+        tokio::time::sleep(EARLIER_WRITES_WAIT).await;
+    }
+    in_flight.widen(freshness);
 }
 
 /// Whether what was told by this version of the catalog may not be so any more.
@@ -205,14 +249,33 @@ fn fence(deps: &[Dep], writes: &[Described], behind: &Behind<'_>) -> Option<Fenc
     (!deps.is_empty()).then(|| behind.freshness.fence(deps).holding(tickets))
 }
 
+/// What a statement leaves behind, as far as its effects and its answer say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Nothing at all: it has changed nothing.
+    Nothing,
+    /// No open transaction with what it wrote.
+    NothingOpen,
+    /// It cannot be told.
+    Anything,
+}
+
 /// Hands the fences over when the answer is in.
 pub(crate) fn settle(
     pending: &mut Pending,
     in_flight: Option<InFlight>,
-    effects: &Effects,
+    (effects, left): (&Effects, Left),
     relayed: &Relayed,
     flavor: Flavor,
 ) {
+    let changed_nothing = left == Left::Nothing && in_flight.as_ref().is_some_and(|it| it.is_alone);
+    if changed_nothing || left == Left::NothingOpen {
+        pending.clear();
+    }
+    let in_flight = match in_flight {
+        Some(in_flight) if changed_nothing => return in_flight.settle(Outcome::Nothing),
+        other => other,
+    };
     // An error says nothing of the transaction, which goes on after most of them; what came before it in the same answer
     // does not either.
     let status = relayed.status.filter(|_| relayed.error.is_none());

@@ -23,6 +23,7 @@ mod environment;
 mod template;
 
 mod fences;
+mod powerless;
 mod qualify;
 mod reading;
 mod relay;

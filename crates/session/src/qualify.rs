@@ -12,6 +12,11 @@ pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
     {
         effects.writes = Writes::Everything;
     }
+    if let Writes::Tables(tables) = &mut effects.write_locks
+        && !name_all(tables, default)
+    {
+        effects.write_locks = Writes::Everything;
+    }
     if let Temporary::Creates(tables) | Temporary::Drops(tables) = &mut effects.temporary
         && !name_all(tables, default)
     {

@@ -6,6 +6,7 @@ mod forward;
 pub(crate) mod hit;
 mod prepared;
 mod state;
+mod texts;
 
 use std::sync::Arc;
 use std::task::Poll;

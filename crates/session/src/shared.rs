@@ -14,6 +14,7 @@ use crate::auth::Gate;
 use crate::bounds::Bounds;
 use crate::environment::{Environments, VectorQuery};
 use crate::level::{Level, SemisyncMode};
+use crate::powerless::Powerless;
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Registry};
 use crate::template::Templates;
@@ -52,6 +53,7 @@ pub struct Shared {
     pub(crate) readers: Readers,
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
+    pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
     /// Told when the cache's size has changed.
     pub(crate) resized: Notify,
@@ -93,6 +95,7 @@ impl Shared {
             readers: Readers::default(),
             environments: Environments::default(),
             registry: Registry::default(),
+            powerless: Powerless::default(),
             counters: Counters::default(),
             resized: Notify::new(),
             clients: AtomicUsize::new(0),
@@ -158,9 +161,9 @@ impl Shared {
         self.upstream.want_semisync(self.options.semisync.wants(global));
     }
 
-    /// Bars everybody from everything, as `query_cache_wlock_invalidate` wants, until it is dropped.
-    pub(crate) fn wlock(self: &Arc<Self>) -> Wlock {
-        let fence = self.freshness().fence([Dep::EVERYTHING]);
+    /// Bars everybody from what depends on these, as `query_cache_wlock_invalidate` wants, until it is dropped.
+    pub(crate) fn wlock(self: &Arc<Self>, deps: Vec<Dep>) -> Wlock {
+        let fence = self.freshness().fence(deps);
         self.wlocks.fetch_add(1, Ordering::SeqCst);
         Wlock { shared: Arc::clone(self), _fence: fence }
     }

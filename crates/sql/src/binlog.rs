@@ -62,8 +62,8 @@ pub enum BinlogEffect {
     },
     /// Anything in this schema may have changed.
     Schema(String),
-    /// Accounts, roles or privileges changed.
-    Accounts,
+    /// Accounts, roles or privileges changed: of these user names, in lower case; None for any.
+    Accounts(Option<Vec<String>>),
     /// Anything may have changed, or the text is not understood.
     Everything,
 }
@@ -108,11 +108,15 @@ const TOKENS_MAX: usize = 100_000;
 
 /// What a Query event's text, run with `schema` as the current one, means to whoever caches the server's tables.
 ///
-/// The session's modes are in the event but not handed in: where they could matter, the text is read in all of them, and
-/// means everything unless they agree.
-pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor) -> BinlogEffect {
+/// Of the session's modes, which are in the event, it is handed in whether they are the usual ones. Where they could matter, the
+/// text is read in all of them, and means everything unless they agree; but accounts are taken as the usual modes have them,
+/// since the server writes their secrets into the text, which look like anything.
+pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor, is_usual: bool) -> BinlogEffect {
     let plain = Modes::new(flavor);
     let effect = read(text, schema, plain);
+    if is_usual && matches!(effect, BinlogEffect::Accounts(_)) {
+        return effect;
+    }
     let ambiguous = text.iter().any(|&byte| byte == b'"' || byte == b'\\');
     let others = [(true, false), (false, true), (true, true)];
     let agree = others.iter().all(|&(ansi_quotes, no_backslash_escapes)| {
@@ -147,12 +151,12 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
         let names = ddl::names(&mut cursor).filter(|_| named)?;
         return Some(BinlogEffect::Definition { tables: resolve(names, schema) });
     }
-    if cursor.words(&["SET", "PASSWORD"]) || cursor.words(&["SET", "DEFAULT", "ROLE"]) {
-        return Some(BinlogEffect::Accounts);
+    if cursor.word("SET") {
+        return ddl::accounts_set(cursor).map(BinlogEffect::Accounts);
     }
     if cursor.word("FLUSH") {
         let privileges = cursor.rest().iter().any(|token| token.is_word(cursor.text, "PRIVILEGES"));
-        return Some(if privileges { BinlogEffect::Accounts } else { BinlogEffect::Nothing });
+        return Some(if privileges { BinlogEffect::Accounts(None) } else { BinlogEffect::Nothing });
     }
     boundary(cursor)
 }
@@ -200,7 +204,7 @@ fn definition(touched: Touched, schema: &str) -> Option<BinlogEffect> {
             schema: name.schema.unwrap_or_else(|| schema.to_owned()),
             name: name.name,
         },
-        Touched::Accounts => BinlogEffect::Accounts,
+        Touched::Accounts(users) => BinlogEffect::Accounts(users),
         Touched::Code | Touched::Everything => return None,
     })
 }

@@ -53,6 +53,11 @@ pub fn routine_body(text: &[u8], modes: Modes) -> Option<Body> {
     read(text, modes, header::routine)
 }
 
+/// What a compound statement may do that is sent as it is; `None` if that cannot be told.
+pub(crate) fn block(text: &[u8], modes: Modes) -> Option<Body> {
+    read(text, modes, |_| Some(Vec::new()))
+}
+
 /// Reads a body behind its header, which gives the names of its parameters.
 fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<Vec<String>>) -> Option<Body> {
     // A piece of the text that is read by itself must not begin or end within a version comment.
@@ -343,12 +348,14 @@ impl Walk<'_> {
             && found.locks_tables.is_none()
             && !found.unlogged
             && !found.sets_tracking
+            && !found.several
+            && !found.refused
             && !found.moves;
         is_plain.then_some(())?;
         match found.writes {
             Writes::Nothing => {}
             Writes::Tables(tables) => self.body.writes.extend(tables),
-            Writes::Schema(_) | Writes::Everything => return None,
+            Writes::Schema(_) | Writes::Accounts(_) | Writes::Everything => return None,
         }
         self.body.session |= found.session;
         self.body.reads_last_statement |= found.reads_last_statement;

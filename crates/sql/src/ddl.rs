@@ -1,7 +1,9 @@
 //! Statements that define things, read the same way when they are sent and when the binlog repeats them.
 
 use crate::TableName;
-use crate::statement::Cursor;
+use crate::statement::{Cursor, unquote_name};
+use crate::string::unquote_string;
+use crate::token::Kind;
 
 /// What a defining statement touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +24,8 @@ pub(crate) enum Touched {
     Routine(TableName),
     /// What can give any number of names another meaning: a package of routines, a loadable function.
     Code,
-    /// Accounts, roles, privileges.
-    Accounts,
+    /// Accounts, roles, privileges: of these user names, in lower case; None where that cannot be told.
+    Accounts(Option<Vec<String>>),
     /// Something that no result depends on.
     Nothing,
     /// It can be anything.
@@ -46,8 +48,9 @@ pub(crate) fn touched(mut cursor: Cursor<'_>) -> Touched {
     } else if cursor.word("TRUNCATE") {
         cursor.word("TABLE");
         cursor.table_name().map(|name| Touched::Emptied(vec![name]))
-    } else if cursor.any(&["GRANT", "REVOKE"]) {
-        Some(Touched::Accounts)
+    } else if cursor.at_any(&["GRANT", "REVOKE"]) {
+        let before = if cursor.word("GRANT") { "TO" } else { "FROM" };
+        Some(Touched::Accounts(cursor.seek_word(before).then(|| accounts(cursor)).flatten()))
     } else {
         None
     };
@@ -92,11 +95,8 @@ fn create(cursor: &mut Cursor<'_>) -> Option<Touched> {
 
 /// Accounts, routines, and what comes and goes without any result depending on it.
 fn other(cursor: &mut Cursor<'_>) -> Option<Touched> {
-    if cursor.any(&["USER", "ROLE"]) {
-        return Some(Touched::Accounts);
-    }
-    if cursor.words(&["DEFAULT", "ROLE"]) {
-        return Some(Touched::Accounts);
+    if cursor.any(&["USER", "ROLE"]) || cursor.words(&["DEFAULT", "ROLE"]) {
+        return Some(Touched::Accounts(accounts(*cursor)));
     }
     cursor.skip_all(&["AGGREGATE", "UNDO"]);
     if cursor.any(&["FUNCTION", "PROCEDURE"]) {
@@ -195,7 +195,7 @@ fn drop(cursor: &mut Cursor<'_>) -> Option<Touched> {
 
 fn rename(cursor: &mut Cursor<'_>) -> Option<Touched> {
     if cursor.word("USER") {
-        return Some(Touched::Accounts);
+        return Some(Touched::Accounts(accounts(*cursor)));
     }
     if !cursor.any(&["TABLE", "TABLES"]) {
         return None;
@@ -218,8 +218,65 @@ fn rename(cursor: &mut Cursor<'_>) -> Option<Touched> {
     }
 }
 
+/// The most user names that a statement may mention before it counts as one about any account.
+const ACCOUNTS_MAX: usize = 256;
+
+/// Every user name that can be meant by what follows, in lower case: all words and strings in it, whether they are user names or
+/// not. None where an account may be meant that has no name there: the session's own, all of them, or the nameless one, whose
+/// rights on schemas are everybody's.
+pub(crate) fn accounts(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
+    const NOT_NAMED: &[&str] = &["CURRENT_ROLE", "CURRENT_USER", "PUBLIC"];
+    const NOT_NAMED_IF_CALLED: &[&str] = &["SESSION_USER", "SYSTEM_USER", "USER"];
+    const BEFORE_SECRET: &[&str] = &["AS", "BY", "REPLACE", "USING"];
+    let mut users = Vec::new();
+    let mut is_secret = false;
+    while let Some(token) = cursor.peek() {
+        let bytes = cursor.bytes(token);
+        let is_called = cursor.peek_at(1).is_some_and(|next| next.is(b'('));
+        match token.kind {
+            Kind::Word if cursor.at_any(NOT_NAMED) => return None,
+            Kind::Word if is_called && cursor.at_any(NOT_NAMED_IF_CALLED) => return None,
+            Kind::Unknown => return None,
+            Kind::Word | Kind::Name | Kind::Str => {
+                let name = match token.kind {
+                    Kind::Str => unquote_string(bytes, cursor.modes),
+                    kind => unquote_name(kind, bytes),
+                };
+                // A secret may be empty, or be no text; a user without a name is the nameless one.
+                match name.filter(|name| name.is_ascii() && !name.is_empty()) {
+                    Some(name) => users.push(user_name(&name)),
+                    None if is_secret => {}
+                    None => return None,
+                }
+            }
+            _ => {}
+        }
+        is_secret = cursor.at_any(BEFORE_SECRET) || token.is(b'=') || token.is(b'(') || token.is(b'@');
+        is_secret |= token.kind == Kind::At;
+        if users.len() > ACCOUNTS_MAX {
+            return None;
+        }
+        cursor.next();
+    }
+    (!users.is_empty()).then_some(users)
+}
+
+/// The same for what follows SET, where that is a password or a default role; the inner None: of any account. Without the name of
+/// an account, it is the session's own.
+pub(crate) fn accounts_set(mut cursor: Cursor<'_>) -> Option<Option<Vec<String>>> {
+    if cursor.word("PASSWORD") {
+        return Some(if cursor.word("FOR") { accounts(cursor) } else { None });
+    }
+    cursor.words(&["DEFAULT", "ROLE"]).then_some(None)
+}
+
+/// A user name as it is compared here: names that differ in less count as one.
+pub fn user_name(name: &str) -> String {
+    name.trim_end().to_ascii_lowercase()
+}
+
 /// MariaDB's `WAIT 5` and `NOWAIT`.
-fn skip_wait(cursor: &mut Cursor<'_>) {
+pub(crate) fn skip_wait(cursor: &mut Cursor<'_>) {
     if cursor.word("WAIT") {
         cursor.next();
     }

@@ -2,15 +2,17 @@
 
 mod control;
 mod dml;
+mod refused;
 mod set;
 #[cfg(test)]
 mod tests;
 
 use crate::TableName;
+use crate::body::{self, Body};
 use crate::calls::Calls;
 use crate::ddl::{self, Touched};
 use crate::lex::{Lexer, contains_ignoring_case};
-use crate::modes::Modes;
+use crate::modes::{Flavor, Modes};
 use crate::reads::Reads;
 use crate::statement::{Cursor, STATEMENTS_MAX, Statement};
 
@@ -43,6 +45,21 @@ pub struct Effects {
     pub calls: Calls,
     /// It defines a routine: what others run by that name changes.
     pub defines_routine: bool,
+    /// The tables that LOCK TABLES names for writing.
+    pub write_locks: Writes,
+    /// It is several statements, or a block of them: each commits by itself, and an error of one leaves what was before it.
+    pub several: bool,
+    /// It is a definition: what was open before it is committed, and nothing is left open, whether or not it succeeds.
+    pub is_definition: bool,
+    /// It changes what writes to tables reach: a trigger, a foreign key, or a name.
+    pub redirects: bool,
+    /// It is a block that may begin and end transactions.
+    pub commits_inside: bool,
+    /// It may be XA COMMIT, which needs no privilege.
+    pub may_commit_for_others: bool,
+    /// A statement in it is none that a server takes, so that the text ends there with a parse error. An answer without that
+    /// error says that it was one: then anything may have happened.
+    pub refused: bool,
 }
 
 /// The tables a statement may write.
@@ -54,6 +71,8 @@ pub enum Writes {
     Tables(Vec<TableName>),
     /// Any table of this schema.
     Schema(String),
+    /// No table, but what accounts with these user names may see, in lower case. Roles are accounts too.
+    Accounts(Vec<String>),
     /// Any table at all.
     Everything,
 }
@@ -104,8 +123,14 @@ pub(crate) fn effects_from<'a>(
     text: &'a [u8],
     modes: Modes,
 ) -> Effects {
+    if refused::is_refused_text(text) {
+        return Effects::refused();
+    }
     if modes.other_syntax {
         return Effects::worst();
+    }
+    if modes.flavor == Flavor::MariaDb && refused::is_compound(text, modes) {
+        return body::block(text, modes).map_or_else(|| Effects::worst_of(text), Effects::of_block);
     }
     let mut all = Effects::none();
     let mut defines_views = false;
@@ -121,11 +146,17 @@ pub(crate) fn effects_from<'a>(
             all.reads = Reads::Unknown;
         }
         defines_views |= ddl::may_define_view(statement.cursor());
-        // Nor can what a routine does; and a procedure may be what defines it.
-        if count > 0 && (all.may_run_routines() || next.may_run_routines()) {
+        // Nor can what a routine does; and a procedure may be what defines it. Nor what a table's writes reach.
+        let may_run_routines = all.may_run_routines() || next.may_run_routines();
+        if count > 0 && (may_run_routines || all.redirects || next.redirects) {
             return Effects::worst_of(text);
         }
+        let refused = next.refused;
         all = all.and(next);
+        all.several |= count > 0;
+        if refused {
+            return all; // Nothing behind it is looked at.
+        }
     }
     Effects::worst()
 }
@@ -133,6 +164,9 @@ pub(crate) fn effects_from<'a>(
 /// The effects of one statement.
 fn of_statement(statement: &Statement<'_>) -> Effects {
     let facts = statement.facts;
+    if refused::is_refused(statement.cursor()) {
+        return Effects::refused();
+    }
     if facts.lost {
         return Effects::worst();
     }
@@ -166,14 +200,14 @@ fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 }
 
 fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
-    let mut effects = Effects { transaction: TransactionEffect::MayCommit, ..Effects::none() };
-    let fast_but_far_reaching = cursor.at_word("RENAME");
+    let mut effects =
+        Effects { transaction: TransactionEffect::MayCommit, is_definition: true, ..Effects::none() };
     let touched = ddl::touched(cursor);
+    // What tables reach by foreign keys and triggers changes with these, whatever tables they name.
+    effects.redirects = statement.facts.references
+        || cursor.at_word("RENAME") && matches!(touched, Touched::Tables(_))
+        || matches!(touched, Touched::Trigger { .. });
     match touched.clone() {
-        // What a table reaches by foreign keys and triggers changes with these, so no table alone can stand for them.
-        Touched::Tables(_) if statement.facts.references || fast_but_far_reaching => {
-            effects.writes = Writes::Everything;
-        }
         Touched::Tables(names) | Touched::Emptied(names) => effects.set_tables(names, cursor),
         Touched::TemporaryCreated(names) => {
             effects.temporary = Temporary::Creates(names);
@@ -185,7 +219,10 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
         }
         Touched::Schema(Some(schema)) => effects.writes = Writes::Schema(schema),
         Touched::Nothing | Touched::Routine(_) | Touched::Code => {}
-        Touched::Schema(None) | Touched::Trigger { .. } | Touched::Accounts | Touched::Everything => {
+        Touched::Accounts(Some(users)) => effects.writes = Writes::Accounts(users),
+        // No row changes with it.
+        Touched::Trigger { .. } => effects.writes = Writes::Tables(Vec::new()),
+        Touched::Schema(None) | Touched::Accounts(None) | Touched::Everything => {
             effects.writes = Writes::Everything;
         }
     }
@@ -215,6 +252,35 @@ impl Effects {
             reads: Reads::NOTHING,
             calls: Calls::NOTHING,
             defines_routine: false,
+            write_locks: Writes::Nothing,
+            several: false,
+            is_definition: false,
+            redirects: false,
+            commits_inside: false,
+            may_commit_for_others: false,
+            refused: false,
+        }
+    }
+
+    /// Of a text that ends with a parse error before anything of it runs.
+    pub fn refused() -> Self {
+        Effects { refused: true, ..Effects::none() }
+    }
+
+    /// Of a block of statements, all of which are understood.
+    fn of_block(body: Body) -> Self {
+        let mut calls = Calls::NOTHING;
+        body.calls.into_iter().for_each(|call| calls.push(call));
+        Effects {
+            fires: !body.writes.is_empty(),
+            writes: if body.writes.is_empty() { Writes::Nothing } else { Writes::Tables(body.writes) },
+            session: body.session,
+            reads_last_statement: body.reads_last_statement,
+            reads: Reads::Tables(body.reads),
+            calls,
+            several: true,
+            commits_inside: body.commits,
+            ..Effects::none()
         }
     }
 
@@ -237,6 +303,13 @@ impl Effects {
             reads: Reads::Unknown,
             calls: Calls::Unknown,
             defines_routine: false,
+            write_locks: Writes::Everything,
+            several: true,
+            is_definition: false,
+            redirects: false,
+            commits_inside: true,
+            may_commit_for_others: true,
+            refused: false,
         }
     }
 
@@ -295,6 +368,13 @@ impl Effects {
             reads: self.reads.and(next.reads),
             calls: self.calls.and(next.calls),
             defines_routine: self.defines_routine || next.defines_routine,
+            write_locks: self.write_locks.and(next.write_locks),
+            several: self.several || next.several,
+            is_definition: self.is_definition || next.is_definition,
+            redirects: self.redirects || next.redirects,
+            commits_inside: self.commits_inside || next.commits_inside,
+            may_commit_for_others: self.may_commit_for_others || next.may_commit_for_others,
+            refused: self.refused || next.refused,
         }
     }
 }
@@ -307,6 +387,10 @@ impl Writes {
                 TableName::union(all, more, TABLES_MAX).map_or(Writes::Everything, Writes::Tables)
             }
             (Writes::Schema(one), Writes::Schema(other)) if one == other => Writes::Schema(one),
+            (Writes::Accounts(mut all), Writes::Accounts(more)) => {
+                all.extend(more);
+                Writes::Accounts(all)
+            }
             _ => Writes::Everything,
         }
     }

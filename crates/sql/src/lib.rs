@@ -37,6 +37,8 @@ mod effects;
 
 mod body;
 
+mod prepared;
+
 mod request;
 
 mod session_status;
@@ -57,10 +59,12 @@ pub use analysis::{Analysis, analyse, pure_expression};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};
+pub use ddl::user_name;
 pub use effects::{Effects, Temporary, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
+pub use prepared::{TextPrepared, text_prepared};
 pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Hint, Kill, Request, kills, read};

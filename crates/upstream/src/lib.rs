@@ -40,6 +40,8 @@ pub mod settle;
 pub mod timeline;
 pub mod upstream;
 
+mod bounds;
+
 pub use address::Address;
 pub use catalog::{Catalog, CatalogError, ColumnInfo, TableInfo, TableKind};
 pub use channel::{Channel, Preference};

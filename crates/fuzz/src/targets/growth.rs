@@ -84,7 +84,7 @@ const READINGS: [(&str, Reading); 11] = [
     ("row_write", |text, modes| drop(row_write(text, modes))),
     ("row_reads_of", |text, modes| drop(row_reads_of(text, modes, &[TableName::bare("t")], &definition))),
     ("routine_body", |text, modes| drop(routine_body(text, modes))),
-    ("binlog_effect", |text, modes| drop(binlog_effect(text, "s", modes.flavor))),
+    ("binlog_effect", |text, modes| drop(binlog_effect(text, "s", modes.flavor, false))),
     ("shows_rows", |text, modes| {
         let _ = shows_rows(text, modes);
     }),

@@ -64,6 +64,7 @@ fn told(request: &Request, effects: &Effects, analysis: &Analysis) -> Behaviour 
         Writes::Nothing => 0,
         Writes::Tables(tables) => tables.len().min(3) + 1,
         Writes::Schema(_) => 8,
+        Writes::Accounts(_) => 7,
         Writes::Everything => 9,
     };
     let flags =
@@ -160,7 +161,7 @@ fn writes(text: &[u8], modes: Modes, effects: &Effects) -> Found {
 
 fn may_write(writes: &Writes, table: &TableName) -> bool {
     match writes {
-        Writes::Nothing => false,
+        Writes::Nothing | Writes::Accounts(_) => false,
         Writes::Tables(tables) => tables.contains(table),
         Writes::Schema(schema) => table.schema.as_ref().is_none_or(|own| own == schema),
         Writes::Everything => true,
@@ -177,14 +178,15 @@ fn logged(text: &[u8], modes: Modes, effects: &Effects) -> Found {
         return Ok(());
     }
     let (BinlogEffect::Definition { tables } | BinlogEffect::Truncate { tables }) =
-        binlog_effect(text, "cur", modes.flavor)
+        binlog_effect(text, "cur", modes.flavor, true)
     else {
         return Ok(());
     };
     // A definition of a temporary table is not logged in ROW, and where it is, it stamps too much.
     // CHECK TABLE is stamped too, and changes nothing.
     let checks = text.trim_ascii().to_ascii_uppercase().starts_with(b"CHECK");
-    let temporary = checks || effects.temporary != freshet_sql::Temporary::None;
+    // A trigger changes no row, and is fenced as what writes reach.
+    let temporary = checks || effects.redirects || effects.temporary != freshet_sql::Temporary::None;
     let touched = |(schema, name): &(String, String)| {
         let named = TableName::of(schema.clone(), name.clone());
         let bare = TableName::bare(name.clone());
@@ -274,6 +276,9 @@ fn cases(text: &[u8], modes: Modes, effects: &Effects, analysis: &Analysis) -> F
 
 /// Of two statements in one text, both count.
 fn several(text: &[u8], modes: Modes, own: &Effects) -> Found {
+    if own.refused {
+        return Ok(()); // A text ends where it is not understood.
+    }
     let second = effects(SECOND, modes);
     let both = effects(&[text, b"\n;", SECOND].concat(), modes);
     let Writes::Tables(tables) = &second.writes else { return Ok(()) };
@@ -281,7 +286,7 @@ fn several(text: &[u8], modes: Modes, own: &Effects) -> Found {
     let covers = match (&own.writes, &both.writes) {
         (_, Writes::Everything) | (Writes::Nothing, _) => true,
         (Writes::Tables(own), both) => own.iter().all(|table| may_write(both, table)),
-        (Writes::Schema(_) | Writes::Everything, _) => false,
+        (Writes::Schema(_) | Writes::Accounts(_) | Writes::Everything, _) => false,
     };
     hold!(covers, "a first statement counts", "{own:?}, both {both:?}");
     Ok(())

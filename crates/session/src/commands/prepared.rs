@@ -68,6 +68,9 @@ pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Comma
         }
         (None, _) => None,
     };
+    if effects.session {
+        session.state.texts.forget(); // No server lets one prepare another by its text; if one did, it would be so.
+    }
     let relayed = session.forward(Forward { write, ..Forward::new(packet, command, &effects) }).await?;
     if let Some(prepared) = prepared {
         prepared.ended(relayed.error);

@@ -5,7 +5,7 @@ use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Assignment, Effects, Ours, Request};
 use freshet_upstream::follow::now_ms;
 
-use super::{attributes, kill, malformed, ours, select, unavailable};
+use super::{attributes, kill, malformed, ours, select, text_prepared, unavailable};
 use crate::reading::{self, LONG_BYTES_MIN, Read};
 use crate::relay::Lost;
 use crate::rows::Write;
@@ -85,11 +85,7 @@ async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
             }
             let write = write.filter(|_| reading::writes_one_table(&effects));
             let write = write.map(|what| Write { what, parameters: Vec::new() });
-            let text = query.text();
-            session
-                .forward(Forward { text, write, ..Forward::new(query.packet, Command::Query, &effects) })
-                .await?;
-            Ok(Flow::Continue)
+            text_prepared::forward(session, query, effects, write).await
         }
     }
 }

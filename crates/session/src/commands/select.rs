@@ -145,7 +145,8 @@ fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option
     }
     let statement = Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() };
     let behind = (freshness.as_ref(), shared.upstream.watches());
-    let depends = deps_of_reading(statement, &template.tables, valid_from, behind);
+    let mut depends = deps_of_reading(statement, &template.tables, valid_from, behind);
+    depends.deps.push(rights(session, template));
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Some(Plan { key, depends, valid_from }),
         // A write is under way that is about to make this answer stale, if it is not seen by it.
@@ -156,6 +157,17 @@ fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option
             Counters::add(&shared.counters.unsettled);
             None
         }
+    }
+}
+
+/// The dependency on the rights by which the tables are read: a view has those of its definer besides.
+fn rights(session: &Session, template: &Template) -> Dep {
+    let user = session.environment().and_then(|environment| environment.sole_user.as_deref());
+    match user {
+        Some(user) if template.tables.below.is_empty() && template.tables.are_all_base() => {
+            session.shared.freshness().account(user)
+        }
+        _ => Dep::ACCOUNTS,
     }
 }
 

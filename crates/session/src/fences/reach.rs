@@ -85,6 +85,17 @@ impl Reach {
         self.reads_last_statement || self.runs_unknown_code || !self.unproven.is_empty()
     }
 
+    /// Whether it may change everything.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.deps.contains(&Dep::EVERYTHING)
+    }
+
+    /// Whoever sends it may write nothing.
+    pub(crate) fn narrow_to_nothing(&mut self) {
+        self.deps.clear();
+        self.write = None;
+    }
+
     /// Adds everything.
     fn widen(&mut self) {
         self.deps = vec![Dep::EVERYTHING];
@@ -114,12 +125,18 @@ pub(crate) async fn reach(
     sources: Sources<'_>,
 ) -> Reach {
     let mut reach = Reach { told_at: sources.upstream.catalog_version(), ..Reach::default() };
-    if effects.defines_routine {
+    if effects.defines_routine || effects.redirects {
         reach.deps.push(Dep::DEFINITIONS);
     }
+    reach.commits = effects.commits_inside;
     match &effects.writes {
         Writes::Nothing => {}
         Writes::Everything => reach.run_unknown_code(),
+        Writes::Accounts(users) => {
+            reach.deps.extend(users.iter().map(|user| sources.freshness.account(user)));
+            reach.deps.push(Dep::ACCOUNTS);
+            reach.at_once = true;
+        }
         Writes::Schema(schema) => {
             reach.deps.push(sources.freshness.schema(schema));
             reach.at_once = true;
@@ -137,6 +154,23 @@ pub(crate) async fn reach(
     add_read(&mut reach, &effects.reads, sources).await;
     add_calls(&mut reach, &effects.calls, sources).await;
     reach
+}
+
+/// What depends on the tables that LOCK TABLES names for writing.
+pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Vec<Dep> {
+    let tables = match tables {
+        Writes::Nothing => return Vec::new(),
+        Writes::Tables(tables) => tables,
+        _ => return vec![Dep::EVERYTHING],
+    };
+    let mut deps = Vec::new();
+    for table in tables {
+        let schema = table.schema.as_deref().unwrap_or_default();
+        let Some(info) = settled(schema, &table.name, sources).await else { return vec![Dep::EVERYTHING] };
+        let below = info.base_tables.iter();
+        deps.extend(below.map(|(schema, name)| sources.freshness.table(schema, name).definition));
+    }
+    deps
 }
 
 /// How often, and how long apart, a definition that is being changed is asked for again before a statement goes out

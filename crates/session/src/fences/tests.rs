@@ -46,11 +46,11 @@ fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
 fn an_error_leaves_the_transaction_with_what_it_wrote() {
     let mut pending = Pending { deps: vec![Dep::EVERYTHING], ..Pending::default() };
     let failed = Relayed { error: Some(1062), ..Relayed::default() };
-    settle(&mut pending, None, &write(), &failed, Flavor::MySql);
+    settle(&mut pending, None, (&write(), Left::Anything), &failed, Flavor::MySql);
     assert!(!pending.is_empty());
     let open = Relayed { status: Some(StatusFlags::IN_TRANS), ..Relayed::default() };
-    settle(&mut pending, None, &write(), &open, Flavor::MySql);
+    settle(&mut pending, None, (&write(), Left::Anything), &open, Flavor::MySql);
     assert!(!pending.is_empty());
-    settle(&mut pending, None, &write(), &relayed(&[]), Flavor::MySql);
+    settle(&mut pending, None, (&write(), Left::Anything), &relayed(&[]), Flavor::MySql);
     assert!(pending.is_empty());
 }

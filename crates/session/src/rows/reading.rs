@@ -62,6 +62,11 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
+    /// Whether all that the statement names are tables.
+    pub(crate) fn are_all_base(&self) -> bool {
+        self.known.iter().all(|named| named.info.kind == TableKind::Base)
+    }
+
     /// Every one of them, first those that the statement names.
     fn all(&self) -> impl Iterator<Item = &Named> {
         self.known.iter().chain(&self.below)

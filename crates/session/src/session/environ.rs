@@ -167,6 +167,9 @@ impl Session {
     /// What `effects` are where the text was read as `self.modes()` says, with every table named in full. Where a
     /// statement since may have changed how quotes are read, a text with quotes may do anything.
     pub(crate) fn certain(&self, text: &[u8], effects: Effects) -> Effects {
+        if effects.refused && !effects.several {
+            return effects; // However quotes are read.
+        }
         if self.environment().is_none() && has_quotes(text) {
             return Effects { reads_last_statement: effects.reads_last_statement, ..Effects::worst() };
         }

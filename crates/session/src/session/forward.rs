@@ -6,11 +6,12 @@ use freshet_sql::{Effects, Flavor, Modes, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
 use tokio::io::AsyncWriteExt as _;
+use tracing::warn;
 
 use super::state::{TemporaryTables, Tracking};
 use super::{Flow, OwnChannel, Session};
 use crate::environment::{Known, is_plain_set};
-use crate::fences::{self, Doubt, InFlight, Reach, Sources};
+use crate::fences::{self, Doubt, InFlight, Left, Reach, Sources};
 use crate::qualify::qualify;
 use crate::reading::{self, LONG_BYTES_MIN, Manner};
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
@@ -62,13 +63,24 @@ impl Session {
             self.state.warnings.clear();
         }
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
-            // Which tables, and whether for writing, is not read out of the text: all of them are taken.
-            self.state.wlock = Some(self.shared.wlock());
+            let deps = fences::locked(&effects.write_locks, self.sources()).await;
+            self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
         let own_channel = self.own_channel(text, self.modes());
         let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
+        if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
+            self.was_not_refused(text, &relayed).await;
+        }
         self.conclude(effects, text, &relayed, in_flight);
         Ok(relayed)
+    }
+
+    /// The server took what was held for no statement for one, which may have done anything.
+    async fn was_not_refused(&mut self, text: &[u8], relayed: &Relayed) {
+        warn!(error = relayed.error, "a statement or command that is not known here was not refused");
+        let effects = Effects::worst();
+        let in_flight = self.raise(&effects, None).await;
+        self.conclude(&effects, text, relayed, in_flight);
     }
 
     /// Sends a command and passes its answer on. A server that refuses a large packet answers before it has read all of
@@ -107,13 +119,17 @@ impl Session {
         let touches_nothing = effects.writes == Writes::Nothing
             && effects.reads.is_nothing()
             && effects.calls.is_nothing()
-            && !effects.defines_routine;
-        if touches_nothing && self.state.pending.is_empty() {
+            && !effects.defines_routine
+            && !effects.commits_inside;
+        if effects.refused && !effects.several || touches_nothing && self.state.pending.is_empty() {
             return None;
         }
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
         let write = write.filter(|_| !self.state.unlogged);
         let mut reach = self.reach(effects, write).await;
+        if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
+            reach.narrow_to_nothing();
+        }
         self.state.runs_unknown_code = reach.runs_unknown_code;
         self.state.fires_setters = reach.sets_variables;
         self.state.runs_routines = reach.runs_routines;
@@ -125,13 +141,17 @@ impl Session {
         let transacting = self.state.surely_transacts();
         let thread = self.thread();
         let shared = &self.shared;
-        fences::raise(
+        let mut in_flight = fences::raise(
             &mut self.state.pending,
             effects,
             reach,
             transacting,
             &fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread },
-        )
+        );
+        if let Some(in_flight) = in_flight.as_mut().filter(|_| effects.redirects) {
+            fences::after_earlier_writes(in_flight, shared.freshness()).await;
+        }
+        in_flight
     }
 
     /// Whether [`Session::learn`] would take away what the statement before left, and code behind a statement with these
@@ -143,6 +163,14 @@ impl Session {
         // As the session was last known to read texts: nothing else hangs on it.
         let effects = qualify(effects.clone(), self.state.schema.as_deref());
         self.reach(&effects, None).await.asks_back()
+    }
+
+    /// Whether this client's account may write nothing, so that a statement with these effects does not.
+    async fn may_write_nothing(&self, effects: &Effects) -> bool {
+        let shared = &self.shared;
+        let bounds =
+            || shared.powerless.may_write_nothing(&self.admitted.user, shared.freshness(), &shared.upstream);
+        !effects.may_commit_for_others && !self.state.unlogged && bounds().await
     }
 
     /// How the rows of a write are read. Where the environment is not known, an empty string may be NULL.
@@ -167,8 +195,12 @@ impl Session {
 
     async fn reach(&self, effects: &Effects, write: Option<Write>) -> Reach {
         let temporary = &self.state.temporary;
-        let sources = Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream };
-        fences::reach(effects, write, |schema, name| temporary.surely_shadow(schema, name), sources).await
+        fences::reach(effects, write, |schema, name| temporary.surely_shadow(schema, name), self.sources())
+            .await
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream }
     }
 
     /// Looks again at what could not be told of when a statement used it: if that runs code of which nothing is known, the
@@ -188,7 +220,7 @@ impl Session {
 
     /// Whether all code that this runs is understood; `None` if that cannot be told.
     async fn is_plain(&self, doubt: &Doubt) -> Option<bool> {
-        let sources = Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream };
+        let sources = self.sources();
         match doubt {
             Doubt::Table(table) => {
                 let schema = table.schema.as_deref().unwrap_or_default();
@@ -256,20 +288,30 @@ impl Session {
 
     /// What the answer means for the session and for others.
     fn conclude(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed, in_flight: Option<InFlight>) {
-        self.state.answered(effects, relayed.status, relayed.error.is_some());
-        if !ran_nothing(text, relayed) {
+        let ran_nothing = ran_nothing(effects, text, relayed);
+        let leaves_nothing_open = ran_nothing || self.state.leaves_nothing_open(effects);
+        if !ran_nothing {
+            self.state.answered(effects, relayed.status, relayed.error.is_some());
             self.changed(effects, text, relayed);
         }
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
+        if self.state.unlogged && (self.state.runs_unknown_code || effects.is_definition) {
+            self.shared.powerless.forget();
+        }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         let shared = &self.shared;
         if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
             // No event will tell of it.
             shared.upstream.changed_unlogged(&in_flight.deps());
         }
+        let left = match (ran_nothing || changed_nothing(effects, relayed), leaves_nothing_open) {
+            (true, _) => Left::Nothing,
+            (false, true) => Left::NothingOpen,
+            (false, false) => Left::Anything,
+        };
         let flavor = self.flavor();
-        fences::settle(&mut self.state.pending, in_flight, effects, relayed, flavor);
+        fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, flavor);
         self.has_seen();
         self.refresh_key();
     }
@@ -297,6 +339,9 @@ impl Session {
         let moved = self.moved_and_back(effects, relayed);
         let explained =
             effects.session || effects.temporary != Temporary::None || self.state.fires_setters || moved;
+        if self.state.runs_unknown_code || !self.state.unproven.is_empty() {
+            self.state.texts.forget();
+        }
         if self.state.runs_unknown_code || relayed.state_changed && !explained {
             // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
             // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
@@ -396,6 +441,15 @@ const FIRST_WORD_BYTES_MAX: usize = 1024;
 /// ER_PARSE_ERROR.
 const PARSE_ERROR: u16 = 1064;
 
+/// The errors of what no server takes for a statement or command, and those that come before it is looked at: ER_UNKNOWN_COM_ERROR,
+/// ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_USER_LIMIT_REACHED, ER_UNKNOWN_STMT_HANDLER, ER_MUST_CHANGE_PASSWORD,
+/// ER_MUST_CHANGE_PASSWORD_LOGIN.
+const REFUSALS: [u16; 7] = [1047, PARSE_ERROR, 1065, 1226, 1243, 1820, 1862];
+
+/// The errors of a definition that its account may not make, which is looked at for all that it names before anything is done:
+/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR.
+const DENIALS: [u16; 5] = [1044, PARSE_ERROR, 1142, 1227, 1370];
+
 /// The words with which something can start that runs: a routine may raise the same error after anything it has done.
 const RUNS: [&[u8]; 34] = [
     b"alter",
@@ -434,8 +488,18 @@ const RUNS: [&[u8]; 34] = [
     b"with",
 ];
 
+/// Whether a definition was refused before it did anything but commit what was open before it. Code that it runs may raise any
+/// error.
+fn changed_nothing(effects: &Effects, relayed: &Relayed) -> bool {
+    let runs_nothing = effects.calls.is_nothing() && effects.reads.is_nothing() && !effects.several;
+    effects.is_definition && runs_nothing && relayed.error.is_some_and(|error| DENIALS.contains(&error))
+}
+
 /// Whether the server did not understand a text whose first word is none, so that nothing of it ran.
-fn ran_nothing(text: &[u8], relayed: &Relayed) -> bool {
+fn ran_nothing(effects: &Effects, text: &[u8], relayed: &Relayed) -> bool {
+    if effects.refused && !effects.several && relayed.error.is_some() {
+        return true;
+    }
     let start = text.get(..FIRST_WORD_BYTES_MAX).unwrap_or(text);
     let front = start.trim_ascii_start();
     let word = front.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();

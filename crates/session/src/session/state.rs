@@ -8,6 +8,7 @@ use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
 
 use super::prepared::Prepared;
+use super::texts::Texts;
 use crate::environment::Known;
 use crate::fences::{Doubt, Pending};
 use crate::shared::Wlock;
@@ -186,6 +187,8 @@ pub(crate) struct State {
     pub(crate) prepared: HashMap<u32, Arc<Prepared>>,
     /// The statement prepared last, which MariaDB's clients may execute as number −1.
     pub(crate) prepared_last: Option<Arc<Prepared>>,
+    /// What is prepared by its text.
+    pub(crate) texts: Texts,
     pub(crate) locals: Locals,
     /// Warnings of a statement that we answered ourselves.
     pub(crate) warnings: Vec<Warning>,
@@ -232,6 +235,7 @@ impl State {
             pending: Pending::default(),
             prepared: HashMap::default(),
             prepared_last: None,
+            texts: Texts::default(),
             locals: Locals::default(),
             warnings: Vec::new(),
             last_hit: Vec::new(),
@@ -254,6 +258,18 @@ impl State {
         self.status.contains(StatusFlags::AUTOCOMMIT) && !self.in_transaction()
     }
 
+    /// Whether a statement surely runs in a transaction of its own.
+    pub(crate) fn surely_autocommits(&self) -> bool {
+        self.autocommits() && !self.unsure
+    }
+
+    /// Whether a statement with these effects, sent now, leaves no transaction open, whatever becomes of it.
+    pub(crate) fn leaves_nothing_open(&self, effects: &Effects) -> bool {
+        let is_one = !effects.several && !self.may_commit;
+        let is_plain = effects.transaction == TransactionEffect::None && effects.writes != Writes::Everything;
+        self.surely_autocommits() && is_one && (is_plain || effects.is_definition)
+    }
+
     /// Whether a statement is surely part of a transaction that goes on after it.
     pub(crate) fn surely_transacts(&self) -> bool {
         !self.autocommits() && !self.unsure
@@ -261,10 +277,7 @@ impl State {
 
     /// Notes how an answer to a statement with these effects says that the session is.
     pub(crate) fn answered(&mut self, effects: &Effects, status: Option<StatusFlags>, failed: bool) {
-        let may_move = !self.autocommits()
-            || effects.transaction != TransactionEffect::None
-            || effects.writes == Writes::Everything
-            || self.may_commit;
+        let may_move = !self.leaves_nothing_open(effects);
         self.status = status.unwrap_or(self.status);
         if failed {
             self.unsure |= may_move;

@@ -454,7 +454,7 @@ fn all(text: &[u8], modes: Modes) {
     let _ = crate::strip_hint(text, modes);
     let _ = crate::hint_error(text, modes);
     let _ = crate::key_text(text, modes, true);
-    let _ = crate::binlog_effect(text, "s", modes.flavor);
+    let _ = crate::binlog_effect(text, "s", modes.flavor, false);
     let shape = crate::shape(text, modes);
     assert_eq!(crate::shape(&shape.text, modes), shape, "{:?}", String::from_utf8_lossy(text));
 }

@@ -1,8 +1,8 @@
 use super::*;
 
 fn effect(text: &str) -> BinlogEffect {
-    let found = binlog_effect(text.as_bytes(), "cur", Flavor::MySql);
-    assert_eq!(found, binlog_effect(text.as_bytes(), "cur", Flavor::MariaDb), "{text}");
+    let found = binlog_effect(text.as_bytes(), "cur", Flavor::MySql, false);
+    assert_eq!(found, binlog_effect(text.as_bytes(), "cur", Flavor::MariaDb, false), "{text}");
     found
 }
 
@@ -97,21 +97,22 @@ fn routines() {
 #[test]
 fn wider_ones() {
     use BinlogEffect::{Accounts, Everything, Schema};
+    let of = |users: &[&str]| Accounts(Some(users.iter().map(|user| (*user).to_owned()).collect()));
     for (text, expected) in [
         ("CREATE DATABASE d", Schema("d".to_owned())),
         ("DROP DATABASE IF EXISTS `d`", Schema("d".to_owned())),
         ("ALTER DATABASE CHARACTER SET utf8mb4", Schema("cur".to_owned())),
         ("DROP TRIGGER g", Schema("cur".to_owned())),
         ("DROP TRIGGER IF EXISTS d.g", Schema("d".to_owned())),
-        ("CREATE USER 'u'@'%' IDENTIFIED BY 'x'", Accounts),
-        ("ALTER USER u ACCOUNT LOCK", Accounts),
-        ("GRANT ALL ON *.* TO u", Accounts),
-        ("REVOKE r FROM u", Accounts),
-        ("DROP ROLE r", Accounts),
-        ("RENAME USER a TO b", Accounts),
-        ("SET PASSWORD FOR 'u'@'%'='*AB'", Accounts),
-        ("SET DEFAULT ROLE r TO u", Accounts),
-        ("FLUSH PRIVILEGES", Accounts),
+        ("CREATE USER 'u'@'%' IDENTIFIED BY 'x'", of(&["u", "%", "identified", "by", "x"])),
+        ("ALTER USER u ACCOUNT LOCK", of(&["u", "account", "lock"])),
+        ("GRANT ALL ON *.* TO u", of(&["u"])),
+        ("REVOKE r FROM u", of(&["u"])),
+        ("DROP ROLE r", of(&["r"])),
+        ("RENAME USER a TO b", of(&["a", "to", "b"])),
+        ("SET PASSWORD FOR 'u'@'%'='*AB'", of(&["u", "%", "*ab"])),
+        ("SET DEFAULT ROLE r TO u", Accounts(None)),
+        ("FLUSH PRIVILEGES", Accounts(None)),
         ("INSERT INTO t VALUES (1)", Everything),
         ("DELETE FROM t", Everything),
         ("CALL p()", Everything),

@@ -1,9 +1,11 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
 use super::{Effects, TransactionEffect, Writes, of_wrapped};
+use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
 use crate::lex::contains_ignoring_case;
+use crate::modes::Flavor;
 use crate::statement::{Cursor, Statement};
 use crate::token::Kind;
 
@@ -19,6 +21,7 @@ const STATEMENTS: &[(&str, Reader)] = &[
     ("CHANGE", commits),
     ("CHECK", commits),
     ("CHECKSUM", nothing),
+    ("CLONE", clone),
     ("COMMIT", commit),
     ("DEALLOCATE", session),
     ("DESC", explain),
@@ -82,8 +85,18 @@ fn unknown(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     Effects {
         unlogged: names_log_bin(text),
         sets_tracking: contains_ignoring_case(text, b"session_track_"),
+        // MySQL prepares no XA statement, and knows no other way to hide one.
+        may_commit_for_others: statement.modes.flavor == Flavor::MariaDb,
         ..Effects::worst()
     }
+}
+
+/// A clone of this server changes nothing here. One of another in its place changes everything, and ends with a restart.
+fn clone(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
+    if cursor.at_word("LOCAL") {
+        return commits(cursor, statement);
+    }
+    Effects { writes: Writes::Everything, transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
 
 /// As [`crate::scan::Facts::names_log_bin`], in texts within the text too.
@@ -166,13 +179,51 @@ fn xa(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     if cursor.at_word("RECOVER") {
         return Effects::none();
     }
-    let writes = if cursor.at_word("COMMIT") { Writes::Everything } else { Writes::Nothing };
-    Effects { writes, transaction: TransactionEffect::MayCommit, session: true, ..Effects::none() }
+    let commits = cursor.at_word("COMMIT");
+    Effects {
+        writes: if commits { Writes::Everything } else { Writes::Nothing },
+        transaction: TransactionEffect::MayCommit,
+        session: true,
+        may_commit_for_others: commits,
+        ..Effects::none()
+    }
 }
 
-fn lock(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
+fn lock(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let locks_tables = if cursor.at_word("INSTANCE") { None } else { Some(true) };
-    Effects { locks_tables, session: true, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+    let is_readable = cursor.any(&["TABLE", "TABLES"]) && !statement.cut_short;
+    let write_locks = if is_readable { locked_for_writing(&mut cursor) } else { None };
+    Effects {
+        locks_tables,
+        write_locks: write_locks.map_or(Writes::Everything, Writes::Tables),
+        session: true,
+        transaction: TransactionEffect::MayCommit,
+        ..Effects::none()
+    }
+}
+
+/// `a WRITE, b AS c READ LOCAL, d LOW_PRIORITY WRITE`: the tables with WRITE; None for any other form.
+fn locked_for_writing(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
+    const KINDS: &[&str] = &["LOW_PRIORITY", "READ", "WRITE"];
+    let mut tables = Vec::new();
+    loop {
+        let table = cursor.table_name()?;
+        if cursor.word("AS") || !cursor.at_any(KINDS) {
+            cursor.identifier()?;
+        }
+        if cursor.word("READ") {
+            cursor.word("LOCAL");
+        } else {
+            cursor.word("LOW_PRIORITY");
+            cursor.word("WRITE").then_some(())?;
+            cursor.word("CONCURRENT");
+            tables.push(table);
+        }
+        if !cursor.punct(b',') {
+            ddl::skip_wait(cursor);
+            return cursor.at_end().then_some(tables);
+        }
+    }
 }
 
 fn unlock(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {

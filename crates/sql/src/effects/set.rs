@@ -1,6 +1,7 @@
 //! SET in all its forms.
 
 use super::{Effects, TransactionEffect, Writes, of_cursor};
+use crate::ddl;
 use crate::statement::{Cursor, Statement};
 
 /// The effects of a SET; None if it is none.
@@ -18,8 +19,9 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
     if cursor.at_word("STATEMENT") && !is_assignment(&cursor) {
         return Some(for_statement(cursor, statement, effects));
     }
-    if cursor.at_word("PASSWORD") || cursor.words(&["DEFAULT", "ROLE"]) {
-        effects.writes = Writes::Everything; // It changes what an account may see.
+    if let Some(users) = ddl::accounts_set(cursor) {
+        // It changes what an account may see.
+        effects.writes = users.map_or(Writes::Everything, Writes::Accounts);
         effects.transaction = TransactionEffect::MayCommit;
     }
     effects.calls = statement.calls.clone();

@@ -18,6 +18,7 @@ fn short(text: &str, modes: Modes) -> String {
         Writes::Nothing => "-".to_owned(),
         Writes::Tables(names) => list(names),
         Writes::Schema(schema) => format!("{schema}.*"),
+        Writes::Accounts(users) => format!("@{}", users.join(",")),
         Writes::Everything => "*".to_owned(),
     }];
     match effects.transaction {
@@ -50,6 +51,8 @@ fn short(text: &str, modes: Modes) -> String {
         (effects.reads_last_statement, "last"),
         (effects.sets_tracking, "tracking"),
         (effects.unlogged, "unlogged"),
+        (effects.redirects, "redirects"),
+        (effects.refused, "refused"),
     ];
     parts.extend(flags.iter().filter(|(set, _)| *set).map(|(_, name)| (*name).to_owned()));
     parts.join(" ")
@@ -137,7 +140,7 @@ const BOTH: &[(&str, &str)] = &[
     // Definitions
     ("CREATE TABLE t (id INT PRIMARY KEY, KEY k (id))", "t MayCommit"),
     ("CREATE TABLE IF NOT EXISTS db.t LIKE u", "db.t MayCommit"),
-    ("CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u (a) ON DELETE CASCADE)", "* MayCommit"),
+    ("CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u (a) ON DELETE CASCADE)", "t MayCommit redirects"),
     ("CREATE TABLE t AS SELECT f(1)", "* MayCommit"),
     ("CREATE TABLE t SELECT a FROM u", "t MayCommit"),
     ("CREATE TEMPORARY TABLE t (id VARCHAR(20), KEY k (id))", "- temp+t"),
@@ -149,7 +152,8 @@ const BOTH: &[(&str, &str)] = &[
     ("ALTER TABLE t RENAME COLUMN a TO b, RENAME INDEX c TO d", "t MayCommit"),
     ("TRUNCATE t", "t MayCommit"),
     ("TRUNCATE TABLE db.t", "db.t MayCommit"),
-    ("RENAME TABLE a TO b, c TO d", "* MayCommit"),
+    ("RENAME TABLE a TO b, c TO d", "a,b,c,d MayCommit redirects"),
+    ("RENAME TABLE a TO b; INSERT INTO b VALUES (1)", WORST),
     ("CREATE UNIQUE INDEX i ON db.t (a)", "db.t MayCommit"),
     ("DROP INDEX `PRIMARY` ON t", "t MayCommit"),
     (
@@ -160,11 +164,16 @@ const BOTH: &[(&str, &str)] = &[
     ("DROP VIEW v, w", "v,w MayCommit"),
     ("CREATE DATABASE IF NOT EXISTS d", "d.* MayCommit"),
     ("DROP SCHEMA d", "d.* MayCommit"),
-    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", "* MayCommit"),
-    ("CREATE USER u", "* MayCommit"),
-    ("GRANT SELECT ON a.* TO u", "* MayCommit"),
-    ("REVOKE ALL ON a.* FROM u", "* MayCommit"),
-    ("SET PASSWORD FOR u = 'x'", "* MayCommit session"),
+    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", " MayCommit redirects"),
+    ("CREATE USER u", "@u MayCommit"),
+    ("GRANT SELECT ON a.* TO u", "@u MayCommit"),
+    ("GRANT a TO 'B'@'%', c", "@b,%,c MayCommit"),
+    ("GRANT SELECT ON a.* TO ''@'%'", "* MayCommit"),
+    ("GRANT SELECT ON a.* TO PUBLIC", "* MayCommit"),
+    ("ALTER USER CURRENT_USER() IDENTIFIED BY 'x'", "* MayCommit"),
+    ("SET PASSWORD = 'x'", "* MayCommit session"),
+    ("REVOKE ALL ON a.* FROM u", "@u MayCommit"),
+    ("SET PASSWORD FOR u = 'x'", "@u,x MayCommit session"),
     // Transactions
     ("BEGIN", "- Begins"),
     ("BEGIN WORK", "- Begins"),
@@ -216,11 +225,21 @@ const BOTH: &[(&str, &str)] = &[
     ("KILL 3", "-"),
     ("RESET MASTER", "* MayCommit"),
     // What is not understood
-    ("FROB t", WORST),
+    ("FROB t", "- refused"),
+    ("frob 'open", "- refused"),
+    ("CREATE TABEL t (a INT)", "- refused"),
+    ("DROP", "- refused"),
+    ("INSERT INTO 5 VALUES (1)", "- refused"),
+    ("UPDATE SET a = 1", "- refused"),
+    ("frob: BEGIN", WORST),
+    ("frob := 1", WORST),
+    ("frob.x = 1", WORST),
+    ("frob$ x", "- refused"),
     ("SELECT 'open", WORST),
     ("INSERT INTO t VALUES (1) /*!100500 x */", WORST),
     ("BINLOG 'abc'", WORST),
-    ("SELECT 1; FROB", WORST),
+    ("SELECT 1; FROB", "- refused"),
+    ("INSERT INTO a VALUES (1); FROB; DELETE FROM b", "a refused"),
     ("INSERT INTO a VALUES (1); INSERT INTO b VALUES (2)", "a,b"),
     ("/*!40000 INSERT INTO t VALUES (1) */", "t"),
     ("INSERT /*+ SET_VAR(foreign_key_checks=OFF) */ INTO t VALUES (1)", "t"),
@@ -229,7 +248,9 @@ const BOTH: &[(&str, &str)] = &[
 const MARIADB_ONLY: &[(&str, &str)] = &[
     ("SET STATEMENT max_statement_time=1 FOR UPDATE t SET a = 1", "t session"),
     ("SET STATEMENT sql_log_bin=0 FOR DELETE FROM t", "t session unlogged"),
-    ("BEGIN NOT ATOMIC DELETE FROM t; END", WORST),
+    ("BEGIN NOT ATOMIC DELETE FROM t; END", "t"),
+    ("BEGIN NOT ATOMIC DELETE FROM t; PREPARE s FROM @a; END", WORST),
+    ("BEGIN NOT ATOMIC DELETE FROM t; END; DELETE FROM u", WORST),
     ("ANALYZE FORMAT=JSON UPDATE t SET a = 1", "t"),
     ("ANALYZE DELETE FROM t", "t"),
     ("DELETE HISTORY FROM t", "t"),
@@ -238,7 +259,7 @@ const MARIADB_ONLY: &[(&str, &str)] = &[
     ("CREATE SEQUENCE s", "s MayCommit"),
     ("DROP SEQUENCE s", "s MayCommit temp-s"),
     ("CREATE OR REPLACE TABLE t (a INT)", "t MayCommit"),
-    ("IF 1 THEN DELETE FROM t; END IF", WORST),
+    ("IF 1 THEN DELETE FROM t; END IF", "t"),
     ("/*M! INSERT INTO t VALUES (1) */", "t"),
     ("/*!50701 INSERT INTO t VALUES (1) */", "-"),
     ("BACKUP STAGE START", "- MayCommit session"),
@@ -256,6 +277,7 @@ fn effects_of_statements() {
     }
     assert_eq!(short("/*M! INSERT INTO t VALUES (1) */", MYSQL), "-");
     assert_eq!(short("SELECT 1", Modes { other_syntax: true, ..MYSQL }), WORST);
+    assert_eq!(short("FROB t", Modes { other_syntax: true, ..MYSQL }), "- refused");
 }
 
 #[test]

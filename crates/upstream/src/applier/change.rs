@@ -55,14 +55,16 @@ impl<D: Definitions> Applier<D> {
     /// a transaction is written by the server itself and has nothing to mistake.
     fn effect(&self, schema: &[u8], text: &[u8], sql_mode: Option<u64>) -> BinlogEffect {
         let Ok(schema) = std::str::from_utf8(schema) else { return BinlogEffect::Everything };
-        let effect = binlog_effect(text, schema, self.reading.flavor);
         let is_usual = sql_mode.is_none_or(|mode| mode & LEXING_MODES == 0);
+        let is_told = is_usual && sql_mode.is_some();
+        let effect = binlog_effect(text, schema, self.reading.flavor, is_told);
         match effect {
             BinlogEffect::Nothing
             | BinlogEffect::Definition { .. }
             | BinlogEffect::Routine { .. }
             | BinlogEffect::Truncate { .. }
             | BinlogEffect::Schema(_)
+            | BinlogEffect::Accounts(_)
                 if !is_usual =>
             {
                 BinlogEffect::Everything
@@ -121,8 +123,14 @@ impl<D: Definitions> Applier<D> {
                 self.stamp(self.freshness.schema(&schema), at);
                 self.definitions.changed(Changed::Schema(&schema));
             }
-            BinlogEffect::Accounts => {
-                self.stamp(Dep::EVERYTHING, at);
+            BinlogEffect::Accounts(users) => {
+                match users {
+                    Some(users) => {
+                        users.iter().for_each(|user| self.stamp(self.freshness.account(user), at));
+                        self.stamp(Dep::ACCOUNTS, at);
+                    }
+                    None => self.stamp(Dep::EVERYTHING, at),
+                }
                 self.definitions.accounts_changed();
             }
             _ => {

@@ -255,10 +255,22 @@ fn a_routine_is_stamped_under_a_name_of_its_own_and_is_told() {
 }
 
 #[test]
-fn accounts_and_the_system_schema_are_everything() {
+fn an_accounts_rights_are_its_own_and_those_of_all_who_read_by_others() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
-    stream.all(vec![gtid(1), query("GRANT SELECT ON s.* TO 'a'@'%'")]);
+    stream.all(vec![gtid(1), query("GRANT SELECT ON s.* TO 'A'@'%'")]);
+    let freshness = stream.freshness();
+    let stamps = [freshness.account("a"), Dep::ACCOUNTS].map(|dep| freshness.stamp_of(dep));
+    assert_eq!(stamps, [stream.applied(); 2]);
+    assert_eq!(freshness.stamp_of(freshness.account("b")), Position::ZERO);
+    assert_eq!((stream.everything(), known.accounts.get()), (Position::ZERO, 1));
+}
+
+#[test]
+fn all_accounts_and_the_system_schema_are_everything() {
+    let known = known();
+    let mut stream = Stream::new(&known, Flavor::MySql);
+    stream.all(vec![gtid(1), query("FLUSH PRIVILEGES")]);
     let first = stream.everything();
     assert!(first > Position::ZERO && known.accounts.get() == 1);
     stream.all(vec![gtid(2), query("BEGIN"), table_map_in("mysql", "user"), Body::Xid]);

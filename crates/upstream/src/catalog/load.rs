@@ -185,6 +185,8 @@ fn is_settled<'a>(
     let deps: Vec<Dep> = names
         .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
         .collect();
+    // What our account sees hangs on its rights.
+    let deps = [deps, vec![Dep::ACCOUNTS]].concat();
     // A fence says only that something is being written; what counts is whether a change is known.
     !freshness.is_dead(&deps, valid_from)
 }

@@ -81,6 +81,11 @@ impl Privileges {
         self.schemas.get(schema).is_some_and(|held| held.contains(ALL) || held.contains(privilege))
     }
 
+    /// Whether any global privilege has been taken away again for a schema.
+    pub fn is_partly_revoked(&self) -> bool {
+        !self.partly_revoked.is_empty()
+    }
+
     /// Adds what one line of SHOW GRANTS says.
     pub(super) fn add(&mut self, line: &str) {
         if let Some((names, object)) = grant(line, "GRANT ", " TO ") {

@@ -54,7 +54,7 @@ pub(super) async fn triggers(
     Ok(Some(bodies))
 }
 
-/// What a routine does by itself; `None` if that cannot be told, if there is none, or if our account cannot see it.
+/// What a routine does by itself; `None` if that cannot be told, or if our account cannot see it. What is not there does nothing.
 pub(super) async fn routine(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -63,13 +63,34 @@ pub(super) async fn routine(
     if may_mean_another(connection, server, *kind, (schema, name)).await? {
         return Ok(None);
     }
-    let kind = match kind {
+    let word = match kind {
         RoutineKind::Procedure => "PROCEDURE",
         RoutineKind::Function => "FUNCTION",
     };
-    let what = format!("{kind} {}.{}", quote_name(schema), quote_name(name));
-    let shown = shown(connection, server, &what).await?;
-    Ok(shown.and_then(|(text, modes)| routine_body(&text, modes)))
+    let what = format!("{word} {}.{}", quote_name(schema), quote_name(name));
+    match query_definitions(connection, &format!("SHOW CREATE {what}")).await {
+        Ok(rows) => Ok(made_by(&rows, server).and_then(|(text, modes)| routine_body(&text, modes))),
+        Err(Error::Server(error)) if error.code == NO_SUCH_ROUTINE && sees_all_routines(server) => {
+            Ok(Some(absent(*kind)))
+        }
+        Err(Error::Server(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// ER_SP_DOES_NOT_EXIST.
+const NO_SUCH_ROUTINE: u16 = 1305;
+
+/// Whether our account is shown every routine that there is.
+fn sees_all_routines(server: &ServerInfo) -> bool {
+    server.privileges.has("SELECT") && !server.privileges.is_partly_revoked()
+}
+
+/// What a call does where there is no such routine: nothing. What is named like a function may be a built-in one that is not
+/// known here; those that write are.
+fn absent(kind: RoutineKind) -> Body {
+    let may_be_built_in = kind == RoutineKind::Function;
+    Body { session: may_be_built_in, reads_last_statement: may_be_built_in, ..Body::default() }
 }
 
 /// Whether a call by this name may run something else than the routine: a loadable function goes before a stored one;
@@ -120,12 +141,17 @@ async fn shown(
         Err(Error::Server(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
+    Ok(made_by(&rows, server))
+}
+
+/// The statement in an answer to SHOW CREATE.
+fn made_by(rows: &Rows, server: &ServerInfo) -> Option<(Vec<u8>, Modes)> {
     let [Some(_), Some(modes), Some(text), ..] = rows.rows.first().map(Vec::as_slice).unwrap_or_default()
     else {
-        return Ok(None);
+        return None;
     };
     let modes = std::str::from_utf8(modes).ok().and_then(|modes| modes_of(modes, server));
-    Ok(modes.map(|modes| (text.to_vec(), modes)))
+    modes.map(|modes| (text.to_vec(), modes))
 }
 
 /// How a body is read that was made under this `sql_mode`.

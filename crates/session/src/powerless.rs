@@ -1,0 +1,62 @@
+//! The users that may write nothing, whatever they send. Their unknown code is not fenced.
+//!
+//! What is remembered holds for one epoch of the accounts and one version of the definitions. Both grow before the fence of
+//! a change through us is lifted, so they are read after it was seen that no such fence stands.
+
+use std::sync::{Mutex, PoisonError};
+
+use ahash::HashMap;
+use freshet_cache::{Dep, Freshness};
+use freshet_upstream::upstream::Upstream;
+
+/// How many users are remembered; at this bound all are asked for anew.
+const USERS_MAX: usize = 4096;
+
+/// An epoch of the accounts and a version of the definitions.
+type At = (u64, u64);
+
+/// What is known of users, by what holds at which epoch and version.
+#[derive(Debug, Default)]
+pub(crate) struct Powerless {
+    users: Mutex<HashMap<String, (At, bool)>>,
+}
+
+impl Powerless {
+    /// Whether this user may write nothing; false where that is not certain.
+    pub(crate) async fn may_write_nothing(
+        &self,
+        user: &[u8],
+        freshness: &Freshness,
+        upstream: &Upstream,
+    ) -> bool {
+        let is_changing =
+            || [Dep::ACCOUNTS, Dep::DEFINITIONS, Dep::EVERYTHING].iter().any(|dep| freshness.is_fenced(*dep));
+        let Some(user) = std::str::from_utf8(user).ok().filter(|user| user.is_ascii() && !user.is_empty())
+        else {
+            return false;
+        };
+        if is_changing() {
+            return false;
+        }
+        let now = (upstream.accounts_epoch(), upstream.catalog_version());
+        let known = self.users.lock().unwrap_or_else(PoisonError::into_inner).get(user).copied();
+        if let Some((at, may_not)) = known
+            && at == now
+        {
+            return may_not;
+        }
+        let Ok(may_not) = upstream.may_write_nothing(user).await else { return false };
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if users.len() >= USERS_MAX {
+            users.clear();
+        }
+        users.insert(user.to_owned(), (now, may_not));
+        drop(users);
+        may_not && !is_changing()
+    }
+
+    /// Rights may have changed in a way of which no binlog tells.
+    pub(crate) fn forget(&self) {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

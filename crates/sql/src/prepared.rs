@@ -1,0 +1,113 @@
+//! Statements that are prepared by their text: PREPARE, EXECUTE and MariaDB's EXECUTE IMMEDIATE.
+
+use crate::lex::Lexer;
+use crate::modes::Modes;
+use crate::statement::{Cursor, Statement};
+use crate::string::unquote_bytes;
+use crate::token::Kind;
+
+/// What a text does with a statement that is prepared by its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextPrepared {
+    /// PREPARE name FROM 'text'.
+    Prepare {
+        /// The statement's name, in lower case: names are compared without case.
+        name: String,
+        /// Its text; None where it is not a literal.
+        text: Option<Vec<u8>>,
+    },
+    /// EXECUTE name, with or without values.
+    Execute {
+        /// The statement's name, in lower case.
+        name: String,
+    },
+    /// EXECUTE IMMEDIATE 'text', with or without values.
+    Immediate {
+        /// The statement's text.
+        text: Vec<u8>,
+    },
+}
+
+/// Reads a text that is one such statement; None for any other, and where it cannot be told.
+pub fn text_prepared(text: &[u8], modes: Modes) -> Option<TextPrepared> {
+    if modes.other_syntax {
+        return None;
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let starts = |word| lexer.clone().next().is_some_and(|token| token.is_word(text, word));
+    if !starts("PREPARE") && !starts("EXECUTE") {
+        return None;
+    }
+    let statement = Statement::next(&mut lexer, text, modes)?;
+    let is_alone = lexer.all(|token| token.is(b';')) && !statement.cut_short && !statement.facts.lost;
+    // A value may be an expression.
+    (is_alone && statement.calls.is_nothing()).then_some(())?;
+    let mut cursor = statement.cursor();
+    if cursor.word("PREPARE") {
+        let name = name(&mut cursor)?;
+        cursor.word("FROM").then_some(())?;
+        let text = literal(&mut cursor).filter(|_| cursor.at_end());
+        return Some(TextPrepared::Prepare { name, text });
+    }
+    cursor.word("EXECUTE").then_some(())?;
+    let is_literal = cursor.peek_at(1).is_some_and(|token| token.kind == Kind::Str);
+    let found = if is_literal && cursor.word("IMMEDIATE") {
+        TextPrepared::Immediate { text: literal(&mut cursor)? }
+    } else {
+        TextPrepared::Execute { name: name(&mut cursor)? }
+    };
+    (cursor.at_end() || cursor.at_word("USING")).then_some(found)
+}
+
+fn name(cursor: &mut Cursor<'_>) -> Option<String> {
+    cursor.identifier().map(|name| name.to_ascii_lowercase())
+}
+
+/// A string by itself.
+fn literal(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
+    let token = cursor.next().filter(|token| token.kind == Kind::Str)?;
+    unquote_bytes(cursor.bytes(token), cursor.modes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::Flavor;
+
+    fn read(text: &str) -> Option<TextPrepared> {
+        text_prepared(text.as_bytes(), Modes::new(Flavor::MariaDb))
+    }
+
+    #[test]
+    fn a_literal_is_read_and_nothing_else() {
+        let prepare = |text: Option<&str>| {
+            Some(TextPrepared::Prepare { name: "s".into(), text: text.map(|text| text.as_bytes().to_vec()) })
+        };
+        assert_eq!(read("PREPARE S FROM 'SELECT ''a'''"), prepare(Some("SELECT 'a'")));
+        assert_eq!(read("PREPARE s FROM \"SELECT 1\";"), prepare(Some("SELECT 1")));
+        for other in ["@t", "'a' 'b'", "CONCAT('a', 'b')", "'a' || 'b'", "_utf8'a'"] {
+            assert!(matches!(
+                read(&format!("PREPARE s FROM {other}")),
+                None | Some(TextPrepared::Prepare { text: None, .. })
+            ));
+        }
+        let execute = Some(TextPrepared::Execute { name: "s".into() });
+        assert_eq!(read("EXECUTE s"), execute);
+        assert_eq!(read("EXECUTE `S` USING @a, @b"), execute);
+        assert_eq!(read("EXECUTE s USING f(1)"), None, "it runs a function");
+        let immediate = Some(TextPrepared::Immediate { text: b"DELETE FROM t".to_vec() });
+        assert_eq!(read("EXECUTE IMMEDIATE 'DELETE FROM t'"), immediate);
+        assert!(read("EXECUTE IMMEDIATE 'DELETE FROM t WHERE a = ?' USING 1").is_some());
+        for other in [
+            "EXECUTE IMMEDIATE @t",
+            "EXECUTE IMMEDIATE 'a' 'b'",
+            "EXECUTE IMMEDIATE CONCAT('a', @b)",
+            "EXECUTE s; EXECUTE s",
+            "PREPARE s FROM 'a'; EXECUTE s",
+            "SELECT 1",
+        ] {
+            assert!(!matches!(read(other), Some(TextPrepared::Immediate { .. })), "{other}");
+        }
+        assert_eq!(read("EXECUTE s; EXECUTE s"), None);
+    }
+}
