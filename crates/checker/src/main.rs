@@ -219,7 +219,7 @@ fn print(outcome: &Outcome, failures: &[String]) -> Result<(), Failure> {
     writeln!(out, "hits: {hits}; refused by a fence: {fenced}, by a stamp: {stale}")?;
     writeln!(out, "{}\n{}", outcome.disturbances, outcome.troubles)?;
     if let Some(violation) = outcome.report.violations.first() {
-        let near = outcome.disturbances.before(violation.read.asked).join("\n  ");
+        let near = outcome.disturbances.before(violation.seen.read.asked).join("\n  ");
         writeln!(out, "disturbances around the first violation:\n  {near}")?;
     }
     for failure in failures {

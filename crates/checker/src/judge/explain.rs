@@ -76,27 +76,50 @@ impl Case<'_> {
         let from = if is_greedy { bounds.through } else { self.read.asked };
         let mut found = Found::default();
         for at in self.moments(from) {
-            self.try_at(at, bounds, &mut found)?;
-            if found.first.is_some() && is_greedy {
+            if is_greedy && self.is_settled(&found) {
                 break;
             }
+            self.try_at(at, bounds, &mut found)?;
         }
-        let before = self.moments_before(bounds.through.min(bounds.around), from);
-        for may_hide in [false, true] {
-            found.may_hide = may_hide;
-            for at in &before {
-                if found.first.is_some() {
-                    break;
-                }
-                self.try_at(*at, bounds, &mut found)?;
-            }
-        }
+        self.look_back(from, bounds, &mut found)?;
         if let Some((at, seen)) = found.first {
             let proven = if at >= self.read.asked { found.common.unwrap_or_default() } else { Vec::new() };
             let found = self.explanation(at, &seen, proven);
             return Ok(Explained::Yes(Explanation { at: at.max(bounds.through), ..found }));
         }
         Ok(Explained::No(self.older()?))
+    }
+
+    /// Tries the moments before one, where writes around Freshet may be late. What an answer that lacks a late write explains as
+    /// well is not proven by it, so this is looked at too where the answer is explained already.
+    fn look_back(&self, from: Nanos, bounds: &Bounds, found: &mut Found) -> Result<(), TooMany> {
+        let before = self.moments_before(bounds.through.min(bounds.around), from);
+        for may_hide in [false, true] {
+            found.may_hide = may_hide;
+            for at in &before {
+                if self.is_settled(found) {
+                    return Ok(());
+                }
+                match self.try_at(*at, bounds, found) {
+                    Err(TooMany) if found.first.is_some() => {
+                        // Whatever there may be, nothing is proven.
+                        found.common = Some(Vec::new());
+                        return Ok(());
+                    }
+                    tried => tried?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether another explanation would tell nothing new: there is one, and no transaction that was not acknowledged by the
+    /// end of the read is in all of them.
+    fn is_settled(&self, found: &Found) -> bool {
+        let is_early = |number: &u64| {
+            self.log.get(*number).is_some_and(|transaction| transaction.known > self.read.ended)
+        };
+        found.first.is_some() && !found.common.iter().flatten().any(is_early)
     }
 
     /// An older state, as far back as is known, for the report.

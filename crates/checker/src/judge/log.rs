@@ -1,8 +1,8 @@
 //! The transactions of late, and one state of all before.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use super::{Nanos, Path, Transaction};
+use super::{Nanos, Path, Read, Transaction};
 use crate::model::Db;
 
 /// A state is remembered every so many transactions, so that none has to be made from the oldest.
@@ -46,6 +46,8 @@ pub struct Log {
     /// Everything in the base was known by then.
     base_known: Nanos,
     checkpoints: VecDeque<Checkpoint>,
+    /// The reads that showed transactions before these were acknowledged, by the transactions' numbers.
+    shown: HashMap<u64, Read>,
 }
 
 /// What can be said of a transaction at a moment.
@@ -74,8 +76,14 @@ impl Log {
     /// Begins with a state.
     #[must_use]
     pub fn new(base: Db) -> Self {
-        let (transactions, checkpoints) = (VecDeque::new(), VecDeque::new());
-        Self { transactions, first: 0, base, base_known: 0, checkpoints }
+        Self {
+            transactions: VecDeque::new(),
+            first: 0,
+            base,
+            base_known: 0,
+            checkpoints: VecDeque::new(),
+            shown: HashMap::new(),
+        }
     }
 
     /// Adds what was committed, in the order in which it was sent.
@@ -102,6 +110,7 @@ impl Log {
             let Some(oldest) = self.transactions.pop_front() else { break };
             oldest.changes.iter().for_each(|change| self.base.apply(change));
             self.base_known = self.base_known.max(oldest.known);
+            self.shown.remove(&self.first);
             self.first += 1;
         }
         while self.checkpoints.front().is_some_and(|point| point.next <= self.first) {
@@ -121,12 +130,20 @@ impl Log {
         self.transactions.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// Lowers the moment at which a transaction was known.
-    pub fn shown(&mut self, number: u64, at: Nanos) {
+    /// Lowers the moment at which a transaction was known to the end of a read that shows it.
+    pub fn shown(&mut self, number: u64, by: &Read) {
         let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
-        if let Some(transaction) = place.and_then(|place| self.transactions.get_mut(place)) {
-            transaction.known = transaction.known.min(at);
+        let transaction = place.and_then(|place| self.transactions.get_mut(place));
+        if let Some(transaction) = transaction.filter(|transaction| transaction.known > by.ended) {
+            transaction.known = by.ended;
+            self.shown.insert(number, by.clone());
         }
+    }
+
+    /// The read that showed a transaction before it was acknowledged, if one did.
+    #[must_use]
+    pub fn shown_by(&self, number: u64) -> Option<&Read> {
+        self.shown.get(&number)
     }
 
     /// What may have been seen at a moment, of these tables.

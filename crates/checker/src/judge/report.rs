@@ -20,17 +20,26 @@ pub enum Kind {
     Impossible,
 }
 
+/// A read, and the texts of its questions.
+#[derive(Debug)]
+pub struct Told {
+    /// The read.
+    pub read: Read,
+    /// The questions.
+    pub questions: Vec<String>,
+}
+
 /// A read that broke the promise, and what it should have seen.
 #[derive(Debug)]
 pub struct Violation {
     /// How.
     pub kind: Kind,
-    /// The read.
-    pub read: Read,
+    /// The read, and what it saw.
+    pub seen: Told,
     /// The first write that it lacks, if that can be told.
     pub write: Option<Transaction>,
-    /// The questions.
-    pub questions: Vec<String>,
+    /// The read that showed this write before it was acknowledged, if one did. Either of the two reads is wrong.
+    pub shown_by: Option<Told>,
     /// What the newest state that the level allows would have answered.
     pub expected: String,
 }
@@ -102,26 +111,37 @@ fn cut(text: &str) -> String {
     text.chars().take(SHOWN_CHARS_MAX).collect()
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = &self.read;
-        let times = format!("asked {}, answered {}", ms(read.asked), ms(read.answered));
         let form = if read.is_prepared { ", prepared" } else { "" };
-        writeln!(f, "{:?}: session {}, {:?}{form}: {times}", self.kind, read.session, read.path)?;
+        let (asked, answered, ended) = (ms(read.asked), ms(read.answered), ms(read.ended));
+        writeln!(
+            f,
+            "session {}, {:?}{form}: asked {asked}, answered {answered}, ended {ended}",
+            read.session, read.path
+        )?;
         for (question, (_, observed)) in self.questions.iter().zip(&read.parts) {
             writeln!(f, "  read   {}", cut(question))?;
             writeln!(f, "  saw    {}", cut(&format!("{observed:?}")))?;
         }
-        writeln!(f, "  due    {}", cut(&self.expected))?;
-        if !read.own.is_empty() {
-            writeln!(f, "  in a transaction that had done {}", cut(&format!("{:?}", read.own)))?;
+        match read.own.as_slice() {
+            [] => Ok(()),
+            own => writeln!(f, "  in a transaction that had done {}", cut(&format!("{own:?}"))),
         }
-        match &self.write {
-            None => writeln!(f, "  no state of late explains it"),
-            Some(write) => {
-                writeln!(f, "  write  {} ({:?})", cut(&write.text), write.path)?;
-                writeln!(f, "         sent {}, known {}", ms(write.sent), ms(write.known))
-            }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.kind, self.seen)?;
+        writeln!(f, "  due    {}", cut(&self.expected))?;
+        let Some(write) = &self.write else { return writeln!(f, "  no state of late explains it") };
+        writeln!(f, "  write  {} ({:?})", cut(&write.text), write.path)?;
+        writeln!(f, "         sent {}, known {}", ms(write.sent), ms(write.known))?;
+        match &self.shown_by {
+            None => Ok(()),
+            Some(read) => write!(f, "which was shown to {read}"),
         }
     }
 }

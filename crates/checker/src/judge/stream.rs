@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::explain::{Case, Explained, Explanation};
 use super::log::{Clocks, Log};
-use super::report::{Kind, Report, Violation};
+use super::report::{Kind, Report, Told, Violation};
 use super::{KEPT_MS, Level, Nanos, Path, Read, Transaction};
 use crate::model::{Change, Db};
 use crate::query::Query;
@@ -264,7 +264,7 @@ impl Judge {
             self.report.was_late(read.asked.saturating_sub(missing.known));
         }
         for number in &explanation.proven {
-            self.log.shown(*number, read.ended);
+            self.log.shown(*number, read);
         }
     }
 
@@ -272,9 +272,17 @@ impl Judge {
         let newest = self.log.open(Clocks { through: read.answered, around: read.answered }, u8::MAX);
         let due = read.parts.iter().map(|(query, _)| format!("{:?}", self.pool[*query].ask(&newest.db)));
         let expected = due.collect::<Vec<_>>().join("; ");
-        let questions = read.parts.iter().map(|(query, _)| self.pool[*query].text().to_owned()).collect();
         let kind = if older.is_some() { Kind::Stale } else { Kind::Impossible };
-        let write = older.and_then(|older| older.missing).and_then(|number| self.log.get(number)).cloned();
-        self.report.broke(Violation { kind, read, write, questions, expected });
+        let number = older.and_then(|older| older.missing);
+        let write = number.and_then(|number| self.log.get(number)).cloned();
+        let shown_by =
+            number.and_then(|number| self.log.shown_by(number)).map(|read| self.told(read.clone()));
+        let seen = self.told(read);
+        self.report.broke(Violation { kind, seen, write, shown_by, expected });
+    }
+
+    fn told(&self, read: Read) -> Told {
+        let questions = read.parts.iter().map(|(query, _)| self.pool[*query].text().to_owned()).collect();
+        Told { read, questions }
     }
 }

@@ -102,12 +102,28 @@ fn what_was_shown_is_known() {
         panic!("it is under way")
     };
     assert_eq!(first.proven, [0]);
-    log.shown(0, 130);
+    log.shown(0, &read(120, 130, 0, &[&[1, 2]]));
     assert!(matches!(
         explained(&log, Level::Strict, &read(131, 140, 0, &[&[1, 1]]), 0),
         Explained::No(Some(_))
     ));
     assert!(matches!(explained(&log, Level::Strict, &read(125, 140, 0, &[&[1, 1]]), 0), Explained::Yes(_)));
+}
+
+/// A row comes around Freshet and is moved through it. Who does not see it may lack the first or be shown the second.
+#[test]
+fn what_a_late_write_explains_as_well_is_not_shown() {
+    let moved = [Change::Remove(Table::P, 1), put(3, 5)];
+    let gone = read(105, 110, 0, &[]);
+    for (path, proven) in [(Path::Around, vec![]), (Path::Through, vec![1])] {
+        let mut log = Log::new(Db::default());
+        log.add(write(path, 95, 99, &[put(1, 4)]));
+        log.add(write(Path::Through, 100, 140, &moved));
+        let Explained::Yes(found) = explained(&log, Level::Strict, &gone, 0) else {
+            panic!("the move is under way")
+        };
+        assert_eq!(found.proven, proven, "{path:?}");
+    }
 }
 
 #[test]
