@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
-use freshet_protocol::{CompressedHeader, FRAME_MAX, FrameHeader, HEADER_LEN};
+use freshet_protocol::{CompressedHeader, FrameHeader, HEADER_LEN};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
@@ -67,7 +67,7 @@ impl Wire {
             return Err(WireError::NoMemory);
         }
         if self.read.capacity() < len + more {
-            let mut larger = BytesMut::with_capacity(len + self.room(more, wanted));
+            let mut larger = BytesMut::with_capacity(len + self.room(wanted, more));
             larger.extend_from_slice(&self.read);
             self.read = larger;
         }
@@ -85,13 +85,15 @@ impl Wire {
         Ok(bytes)
     }
 
-    /// How much larger the buffer becomes. What is not written to takes no memory: a frame that has shown that it comes is
-    /// given its place at once, and so is a packet of several.
-    fn room(&self, more: usize, wanted: usize) -> usize {
-        match self.read.len() {
+    /// How much larger the buffer becomes. What is not written to takes no memory, and what is moved is there twice for a
+    /// time: a packet that has shown that it comes is given its place at once, also where it is of several frames.
+    fn room(&self, wanted: usize, more: usize) -> usize {
+        let len = self.read.len();
+        let is_continued = FrameHeader::parse(&self.read).is_some_and(|header| header.is_continued());
+        match len {
             0..STEP_BYTES_MAX => more,
-            STEP_BYTES_MAX..FRAME_MAX => wanted,
-            len => wanted.max(self.packet_bytes_max.saturating_sub(len).min(ROOM_BYTES_MAX)),
+            _ if is_continued => wanted.max(self.packet_bytes_max.saturating_sub(len).min(ROOM_BYTES_MAX)),
+            _ => wanted,
         }
     }
 
