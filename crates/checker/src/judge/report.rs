@@ -8,6 +8,8 @@ use crate::query::Query;
 
 /// Violations of which all is kept; further ones are only counted.
 const KEPT_MAX: usize = 20;
+/// Later writes to the same tables of which the first are kept.
+pub(super) const SINCE_MAX: usize = 12;
 /// Characters of a statement or an answer that are printed.
 const SHOWN_CHARS_MAX: usize = 400;
 
@@ -40,6 +42,8 @@ pub struct Violation {
     pub write: Option<Transaction>,
     /// The read that showed this write before it was acknowledged, if one did. Either of the two reads is wrong.
     pub shown_by: Option<Told>,
+    /// The writes to the same tables since this write, in the order in which they were sent.
+    pub since: Vec<Transaction>,
     /// What the newest state that the level allows would have answered.
     pub expected: String,
 }
@@ -132,17 +136,23 @@ impl fmt::Display for Told {
     }
 }
 
+impl fmt::Display for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} ({:?})", cut(&self.text), self.path)?;
+        writeln!(f, "         sent {}, known {}", ms(self.sent), ms(self.known))
+    }
+}
+
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.kind, self.seen)?;
         writeln!(f, "  due    {}", cut(&self.expected))?;
         let Some(write) = &self.write else { return writeln!(f, "  no state of late explains it") };
-        writeln!(f, "  write  {} ({:?})", cut(&write.text), write.path)?;
-        writeln!(f, "         sent {}, known {}", ms(write.sent), ms(write.known))?;
-        match &self.shown_by {
-            None => Ok(()),
-            Some(read) => write!(f, "which was shown to {read}"),
+        write!(f, "  write  {write}")?;
+        if let Some(read) = &self.shown_by {
+            write!(f, "which was shown to {read}")?;
         }
+        self.since.iter().try_for_each(|write| write!(f, "  since  {write}"))
     }
 }
 

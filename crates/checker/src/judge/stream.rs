@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::explain::{Case, Explained, Explanation};
 use super::log::{Clocks, Log};
-use super::report::{Kind, Report, Told, Violation};
+use super::report::{Kind, Report, SINCE_MAX, Told, Violation};
 use super::{KEPT_MS, Level, Nanos, Path, Read, Transaction};
 use crate::model::{Change, Db};
 use crate::query::Query;
@@ -277,8 +277,14 @@ impl Judge {
         let write = number.and_then(|number| self.log.get(number)).cloned();
         let shown_by =
             number.and_then(|number| self.log.shown_by(number)).map(|read| self.told(read.clone()));
+        let tables = read.parts.iter().fold(0, |tables, (query, _)| tables | self.pool[*query].tables());
+        let since = number.map(|number| {
+            let later = self.log.between(0, read.answered, tables).filter(|(other, _)| *other > number);
+            later.take(SINCE_MAX).map(|(_, other)| other.clone()).collect()
+        });
         let seen = self.told(read);
-        self.report.broke(Violation { kind, seen, write, shown_by, expected });
+        let since = since.unwrap_or_default();
+        self.report.broke(Violation { kind, seen, since, write, shown_by, expected });
     }
 
     fn told(&self, read: Read) -> Told {

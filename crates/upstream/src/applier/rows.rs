@@ -67,7 +67,8 @@ impl<D: Definitions> Applier<D> {
             .and_then(|(schema, table)| self.definitions.descendants(schema, table));
         for (schema, table) in statement.without_rows() {
             // What hangs by foreign keys on the table with the rows was announced for these, which have told what they reach.
-            if !below.as_ref().is_some_and(|below| keys::is_among(&below.all, schema, table)) {
+            // What only may hang on it may as well be the part of a MERGE table.
+            if !below.as_ref().is_some_and(|below| keys::is_among(&below.by_keys, schema, table)) {
                 self.whole_with_descendants(schema, table, at);
             }
         }

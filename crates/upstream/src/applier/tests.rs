@@ -16,6 +16,8 @@ struct Known {
     /// Updates of these columns lead there; `None`: of any.
     referenced: RefCell<Option<Vec<String>>>,
     layout: RefCell<Option<Arc<[ColumnInfo]>>>,
+    /// Those that are among the descendants because it is not known what leads to them.
+    changed: RefCell<Vec<Name>>,
     changes: Cell<u32>,
     accounts: Cell<u32>,
 }
@@ -25,7 +27,8 @@ impl Definitions for &Known {
         let graph = self.descendants.borrow();
         let all = graph.as_ref()?.get(&name(schema, table)).cloned().unwrap_or_default();
         let on_update = vec![(self.referenced.borrow().clone(), all.clone())];
-        Some(Arc::new(Descendants { on_delete: all.clone(), on_update, all }))
+        let by_keys = all.iter().filter(|name| !self.changed.borrow().contains(name)).cloned().collect();
+        Some(Arc::new(Descendants { on_delete: all.clone(), on_update, by_keys, all }))
     }
 
     fn layout(&self, _schema: &str, _table: &str, _at: Position) -> Option<Arc<[ColumnInfo]>> {

@@ -27,6 +27,9 @@ pub(super) struct Reach {
 pub struct Descendants {
     /// Whatever the change is.
     pub all: Vec<Name>,
+    /// Of these, what foreign keys lead to that have not changed since they were read. The others are among them because it
+    /// is not known what leads to them.
+    pub by_keys: Vec<Name>,
     /// If rows are deleted.
     pub on_delete: Vec<Name>,
     /// If one of these columns of a row is updated, whose names are in lower case; `None`: any column.
@@ -148,7 +151,10 @@ fn descendants(keys: &ForeignKeys, table: &Name, changed: &[Name]) -> Descendant
     if !changed.is_empty() {
         on_update.push((None, below(&|_| false)));
     }
-    Descendants { all: below(&|_| true), on_delete: below(&|key| key.acts.on_delete), on_update }
+    let mut by_keys =
+        closure(&keys.children, std::iter::once(table).filter(|_| !has_changed), std::iter::empty());
+    by_keys.retain(|name| !changed.contains(name));
+    Descendants { all: below(&|_| true), by_keys, on_delete: below(&|key| key.acts.on_delete), on_update }
 }
 
 /// Everything that is reached from these in one step or more, and `also` with what that reaches.

@@ -392,6 +392,26 @@ fn a_child_that_is_announced_for_its_parents_sake_has_changed_only_if_they_say_s
     }
 }
 
+/// Right after a definition has changed, its table may hang on any other. It may as well be a part of a MERGE table, which is
+/// announced together with it.
+#[test]
+fn a_part_that_is_announced_has_changed_although_it_may_hang_on_the_whole() {
+    let known = known();
+    let part = name("s", "part");
+    known.descendants.replace(Some(HashMap::from([(name("s", "t"), vec![part.clone()])])));
+    let mut stream = Stream::new(&known, Flavor::MySql);
+    let watched = table_of("part", table().columns.to_vec());
+    let watch = stream.applier.watches.watch(&watched, &spec(&[0], None, None)).unwrap();
+    let row: Row<'_> = &[Int(1), Null, Int(1)];
+    for changed in [vec![], vec![part]] {
+        let before = stream.applied();
+        known.changed.replace(changed.clone());
+        stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS), map(8, "part", &KINDS)]);
+        stream.all(vec![rows_of(7, WRITE_ROWS, &[row], true), Body::Xid]);
+        assert_eq!(stream.is_stamped(watch.any(), before), !changed.is_empty(), "an insert reaches no child");
+    }
+}
+
 #[test]
 fn a_truncated_table_has_changed_as_a_whole() {
     let known = known();

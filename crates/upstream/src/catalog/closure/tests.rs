@@ -59,6 +59,11 @@ fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
     assert_eq!(of(&mut reach, "new", 0), some("below new old"));
     assert_eq!(of(&mut reach, "z", 0), some("below new old"));
     assert_eq!(of(&mut reach, "a", 0), some("b below new old"));
+    let sure = |reach: &mut Reach, table: &str| {
+        reach.of(&name(table), Position::ZERO).map(|reached| reached.by_keys.clone())
+    };
+    assert_eq!(sure(&mut reach, "a"), Some(vec![name("b")]));
+    assert_eq!(sure(&mut reach, "new"), Some(vec![]));
     reach.stage(keys(&[("a", "b"), ("new", "below")]), Position::new(5));
     assert_eq!(of(&mut reach, "a", 4), some("b below new old"));
     assert_eq!(of(&mut reach, "a", 5), some("b"));
