@@ -4,6 +4,8 @@
 //! verdict is the right one. Where ours is better (TLS that the settings ask for, or a unix socket, behind a client that
 //! has less), the account's REQUIRE and `require_secure_transport` are read and enforced here, in the server's words.
 
+use std::time::Duration;
+
 use freshet_protocol::ErrPacket;
 use freshet_sql::Flavor;
 use freshet_upstream::{Address, Channel, Connection, Error, Preference, TlsMode};
@@ -16,6 +18,9 @@ use crate::environment::Server;
 const WHO: &str = "SELECT HEX(USER()), HEX(CURRENT_USER())";
 /// Whether accounts can be read: no row is wanted.
 const CAN_READ: &str = "SELECT ssl_type FROM mysql.user LIMIT 0";
+/// How often, and how long apart, somebody to ask is looked for.
+const ASKING_TRIES: u32 = 60;
+const ASKING_PAUSE: Duration = Duration::from_millis(50);
 /// ER_ACCESS_DENIED_ERROR.
 const ACCESS_DENIED: u16 = 1045;
 /// ER_SECURE_TRANSPORT_REQUIRED.
@@ -65,20 +70,30 @@ impl Asker<'_> {
             Channel::Clear if preferred && config.address.is_local() => Ok(Preference::Nowhere),
             Channel::Socket if preferred && !over_tcp => Ok(Preference::Nowhere),
             _ if !has_tls => Ok(Preference::Nowhere),
-            _ if self.can_read_accounts().await => Ok(Preference::Tcp),
-            _ if preferred => Ok(Preference::Nowhere),
-            _ => Err(Error::Server(unreadable())),
+            _ => match self.can_read_accounts(preferred).await {
+                Ok(true) => Ok(Preference::Tcp),
+                _ if preferred => Ok(Preference::Nowhere),
+                Ok(false) => Err(Error::Server(unreadable())),
+                Err(error) => Err(error),
+            },
         }
     }
 
-    async fn can_read_accounts(self) -> bool {
+    /// Asks whether accounts can be read. There is nobody to ask for a moment after the start, and after a break: a login that
+    /// is lost without an answer waits for that.
+    async fn can_read_accounts(self, is_optional: bool) -> Result<bool, Error> {
         if let Some(known) = self.gate.secrets.readable(self.epoch) {
-            return known;
+            return Ok(known);
         }
-        match self.gate.ask(CAN_READ).await {
-            Ok(_) => self.remember_readable(true),
-            Err(Error::Server(_)) => self.remember_readable(false),
-            Err(_) => false,
+        let mut tries = if is_optional { 1 } else { ASKING_TRIES };
+        loop {
+            tries -= 1;
+            match self.gate.ask(CAN_READ).await {
+                Ok(_) => return Ok(self.remember_readable(true)),
+                Err(Error::Server(_)) => return Ok(self.remember_readable(false)),
+                Err(error) if tries == 0 => return Err(error),
+                Err(_) => tokio::time::sleep(ASKING_PAUSE).await,
+            }
         }
     }
 

@@ -7,12 +7,13 @@ use freshet_protocol::{
     CACHING_SHA2_PASSWORD, Capabilities, ErrPacket, Greeting, Login, MYSQL_NATIVE_PASSWORD, OkPacket,
     StatusFlags, caching_sha2, native, put_packet,
 };
-use freshet_upstream::{Address, Config, Secret};
+use freshet_upstream::{Address, Channel, Config, Error, Preference, Rows, Secret, TlsMode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::gate::Epoch;
 use super::local::{self, Proof};
+use super::requirement::Asker;
 use super::secrets::{LoginKind, Secrets};
 use super::*;
 
@@ -273,4 +274,36 @@ async fn one_client_too_many_is_told_so_before_any_greeting() {
     let (mut client, ours) = UnixStream::pair().unwrap();
     refuse_too_many(Stream::Unix(ours), &Arc::default()).await;
     assert_eq!(read(&mut client).await, (0, b"\xff\x10\x04Too many connections".to_vec()));
+}
+
+/// Nobody can be asked at first.
+struct Late(std::sync::atomic::AtomicU32);
+
+impl Knowledge for Late {
+    fn epoch(&self) -> Option<Epoch> {
+        None
+    }
+
+    fn ask<'a>(&'a self, _: &'a str) -> gate::Answer<'a> {
+        let is_there = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 3;
+        Box::pin(async move { if is_there { Ok(Rows::default()) } else { Err(Error::Closed) } })
+    }
+}
+
+#[tokio::test]
+async fn whether_accounts_can_be_read_is_asked_again_while_there_is_nobody_to_ask() {
+    for (tls, asked, preference) in
+        [(TlsMode::Required, 4, Preference::Tcp), (TlsMode::Preferred, 1, Preference::Nowhere)]
+    {
+        // No client is on this machine as long as the server's name says nothing.
+        let address = Address::Tcp { host: "server.example".into(), port: 3306 };
+        let mut config = Config::new(address, "nobody", Secret::default());
+        config.tls = tls;
+        let late = Arc::new(Late(0.into()));
+        let gate =
+            Gate::new(Arc::new(config), Arc::clone(&late) as Arc<dyn Knowledge>, None, Options::default());
+        let asker = Asker { gate: &gate, channel: Channel::Clear, epoch: None };
+        assert_eq!(asker.preference().await.unwrap(), preference);
+        assert_eq!(late.0.load(std::sync::atomic::Ordering::Relaxed), asked);
+    }
 }
