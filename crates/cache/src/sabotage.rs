@@ -32,8 +32,6 @@ pub enum Sabotage {
     EarlyWatch,
     /// A write fences the rows that its conditions name, and not what else it may touch.
     NarrowFences,
-    /// An insert of rows that cannot be told fences nobody who found that a row was not there.
-    UnfencedAbsence,
     /// Nothing is wrong, but the stream is slow: it gives the others time to show.
     SlowStream,
 }
@@ -47,7 +45,7 @@ mod on {
     use crate::{Dep, Position};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    const NAMES: [(&str, Sabotage); 15] = [
+    const NAMES: [(&str, Sabotage); 14] = [
         ("applied-as-visible", Sabotage::AppliedAsVisible),
         ("no-fences", Sabotage::NoFences),
         ("early-lift", Sabotage::EarlyLift),
@@ -61,7 +59,6 @@ mod on {
         ("deaf-columns", Sabotage::DeafColumns),
         ("early-watch", Sabotage::EarlyWatch),
         ("narrow-fences", Sabotage::NarrowFences),
-        ("unfenced-absence", Sabotage::UnfencedAbsence),
         ("slow-stream", Sabotage::SlowStream),
     ];
 

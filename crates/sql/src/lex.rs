@@ -9,7 +9,7 @@ mod literal;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use comment::contains_ignoring_case;
+pub(crate) use comment::{contains_ignoring_case, contains_name};
 
 use crate::modes::Modes;
 use crate::token::{Kind, Token};

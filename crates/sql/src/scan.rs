@@ -19,7 +19,8 @@ pub(crate) struct Facts {
     pub reads_last_statement: bool,
     /// It assigns a user variable or takes a named lock.
     pub changes_session: bool,
-    /// It names sql_log_bin, or gtid_seq_no, with which a commit goes under a number that was given before.
+    /// It names a variable by which the binlog, or what is told by it, is not what it is otherwise: sql_log_bin; gtid_seq_no,
+    /// with which a commit goes under a number that was given before; insert_id, with which a new row does.
     pub names_log_bin: bool,
     /// It names a session_track_* variable.
     pub names_tracking: bool,
@@ -137,7 +138,7 @@ impl<'a> Scan<'a> {
         const TRACK: &[u8] = b"session_track_";
         let starts_with_track = word.get(..TRACK.len()).is_some_and(|head| head.eq_ignore_ascii_case(TRACK));
         self.facts.names_tracking |= starts_with_track;
-        self.facts.names_log_bin |= is_in(word, &["SQL_LOG_BIN", "GTID_SEQ_NO"]);
+        self.facts.names_log_bin |= is_in(word, &["SQL_LOG_BIN", "GTID_SEQ_NO", "INSERT_ID"]);
         self.facts.names_autocommit |= is_in(word, &["AUTOCOMMIT"]);
         if self.chain.before.is_some_and(|token| token.kind == Kind::AtAt) {
             self.facts.reads_last_statement |= is_in(word, LAST_STATEMENT_VARIABLES);

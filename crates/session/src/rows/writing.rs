@@ -16,6 +16,11 @@ pub(crate) struct Write {
 }
 
 impl Write {
+    /// Whether it makes rows.
+    pub(crate) const fn is_insert(&self) -> bool {
+        matches!(self.what, RowWrite::Insert { .. })
+    }
+
     /// Whether it is a write to this table and no other; a name without schema is one in the default schema.
     pub(crate) fn is_to(&self, table: &TableName) -> bool {
         let (RowWrite::Insert { table: written, .. }
@@ -55,7 +60,6 @@ pub(crate) fn touched(write: &Described, freshness: &Freshness, watches: &Watche
         match watch.deps_of_write(table, &write.what, &write.parameters) {
             Touched::Nothing => {}
             Touched::Slots(slots) => deps.extend(slots),
-            Touched::Absent if sabotage::is(Sabotage::UnfencedAbsence) => {}
             Touched::Absent => deps.push(watch.absent()),
             Touched::Any if sabotage::is(Sabotage::NarrowFences) => {}
             Touched::Any => deps.push(watch.any()),

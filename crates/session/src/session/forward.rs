@@ -125,7 +125,8 @@ impl Session {
             return None;
         }
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
-        let write = write.filter(|_| !self.state.unlogged);
+        let write =
+            write.filter(|write| !(self.state.unlogged || self.state.may_number && write.is_insert()));
         let mut reach = self.reach(effects, write).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
             reach.narrow_to_nothing();
@@ -296,6 +297,7 @@ impl Session {
         }
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
+        self.state.may_number |= self.state.runs_unknown_code || self.state.fires_setters;
         if self.state.unlogged && (self.state.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
         }

@@ -183,6 +183,8 @@ pub(crate) struct State {
     /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
+    /// Code has run that may have said which number a new row gets. Kept for the session's life.
+    pub(crate) may_number: bool,
     pub(crate) pending: Pending,
     pub(crate) prepared: HashMap<u32, Arc<Prepared>>,
     /// The statement prepared last, which MariaDB's clients may execute as number −1.
@@ -232,6 +234,7 @@ impl State {
             ran_by: None,
             unproven: Vec::new(),
             unlogged: false,
+            may_number: false,
             pending: Pending::default(),
             prepared: HashMap::default(),
             prepared_last: None,

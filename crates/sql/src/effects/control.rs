@@ -4,7 +4,7 @@ use super::{Effects, TransactionEffect, Writes, of_wrapped};
 use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
-use crate::lex::contains_ignoring_case;
+use crate::lex::{contains_ignoring_case, contains_name};
 use crate::modes::Flavor;
 use crate::statement::{Cursor, Statement};
 use crate::token::Kind;
@@ -101,7 +101,8 @@ fn clone(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 
 /// As [`crate::scan::Facts::names_log_bin`], in texts within the text too.
 pub(super) fn names_log_bin(text: &[u8]) -> bool {
-    contains_ignoring_case(text, b"sql_log_bin") || contains_ignoring_case(text, b"gtid_seq_no")
+    let names: [&[u8]; 3] = [b"sql_log_bin", b"gtid_seq_no", b"insert_id"];
+    names.iter().any(|name| contains_name(text, name))
 }
 
 /// CALL of a procedure by its name. What its arguments are given back is in user variables. Whatever ran before it may be

@@ -117,9 +117,24 @@ pub(crate) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 
 /// Whether `needle` stands anywhere in `text`, in any case.
 pub(crate) fn contains_ignoring_case(text: &[u8], needle: &[u8]) -> bool {
-    let Some(first) = needle.first() else { return true };
+    places(text, needle).next().is_some()
+}
+
+/// The same where it does not continue another name, as insert_id does in LAST_INSERT_ID().
+pub(crate) fn contains_name(text: &[u8], name: &[u8]) -> bool {
+    let continues = |at: usize| at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(is_in_name);
+    places(text, name).any(|at| !continues(at))
+}
+
+const fn is_in_name(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
+}
+
+/// Where it is found, without regard to case.
+fn places(text: &[u8], needle: &[u8]) -> impl Iterator<Item = usize> {
+    let first = needle.first().copied().unwrap_or_default();
     let starts = memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text);
-    starts
-        .into_iter()
-        .any(|at| text.get(at..at + needle.len()).is_some_and(|window| window.eq_ignore_ascii_case(needle)))
+    starts.filter(move |at| {
+        text.get(*at..*at + needle.len()).is_some_and(|window| window.eq_ignore_ascii_case(needle))
+    })
 }

@@ -24,7 +24,7 @@ pub enum Touched {
     Nothing,
     /// These slots, at most 64.
     Slots(Vec<Dep>),
-    /// Rows that are not there yet, of which nothing more is known: [`Watch::absent`].
+    /// Rows that are not there yet and have not been, of which nothing more is known: [`Watch::absent`].
     Absent,
     /// Anything: [`Watch::any`].
     Any,
@@ -90,10 +90,31 @@ impl Watch {
             Some(slots) if !self.key_columns().is_empty() && slots.len() <= SLOTS_MAX => {
                 Touched::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
             }
-            // The number that the server gives to a new row is not known before; that no other row has it is.
-            _ if matches!(write, RowWrite::Insert { .. }) && self.unique_key().is_some() => Touched::Absent,
+            _ if self.gets_new_numbers(table, write, parameters) => Touched::Absent,
             _ => Touched::Any,
         }
+    }
+
+    /// Whether the server gives a number to each new row that no row has had, and by which this tells rows apart. A key that the
+    /// statement makes may be that of a row which was deleted around us, and which is stored here as if it were there still.
+    fn gets_new_numbers(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> bool {
+        let RowWrite::Insert { columns, rows, .. } = write else { return false };
+        let Some(index) = self.unique_key() else { return false };
+        let (Some(column), Some(ordinal)) = (self.key_columns().get(index), self.key_ordinals().nth(index))
+        else {
+            return false;
+        };
+        let is_numbered = |row: &Vec<Datum>| {
+            let given = match columns {
+                Some(columns) => columns.iter().position(|name| *name == column.name),
+                None => Some(ordinal),
+            };
+            given.is_none_or(|place| {
+                row.get(place).and_then(|datum| bound(datum, parameters)) == Some(&Datum::Null)
+            })
+        };
+        // Of other engines the counter may begin anew.
+        table.engine.eq_ignore_ascii_case("InnoDB") && column.auto_increment && rows.iter().all(is_numbered)
     }
 
     /// What a new row has in the key columns. Without a list of columns there is a value for each that is not hidden.

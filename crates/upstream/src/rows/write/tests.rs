@@ -202,7 +202,7 @@ fn prefixes_are_fenced_in_the_lengths_in_use() {
 }
 
 #[test]
-fn an_insert_of_an_unknown_primary_key_touches_what_is_not_there() {
+fn an_insert_that_the_server_numbers_touches_what_is_not_there() {
     let mut columns = table().columns.to_vec();
     (columns[0].auto_increment, columns[0].unique, columns[0].nullable) = (true, true, false);
     let table = table_of("t", columns);
@@ -213,6 +213,17 @@ fn an_insert_of_an_unknown_primary_key_touches_what_is_not_there() {
     assert_eq!(touched(&by_a, &numbered), Touched::Absent);
     assert_eq!(touched(&spec(&[0, 2], None, None), &numbered), Touched::Absent);
     assert!(matches!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Int(7)]])), Touched::Slots(_)));
+    let nulls = insert(
+        None,
+        &[&[Datum::Null, Datum::Null, Datum::Int(1)], &[Datum::Null, Datum::Null, Datum::Int(2)]],
+    );
+    assert_eq!(touched(&by_a, &nulls), Touched::Absent);
+    // The key of a row that was deleted around us, perhaps.
+    for made in [Datum::Other, Datum::Int(0)] {
+        assert_eq!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Null], &[made]])), Touched::Any);
+    }
+    let memory = TableInfo { engine: "MEMORY".to_owned(), ..table.clone() };
+    assert_eq!(watch(&memory, &by_a).1.deps_of_write(&memory, &numbered, &[]), Touched::Any);
     // Not by its key, in a range of it, and what is no insert.
     assert_eq!(touched(&spec(&[1], None, None), &numbered), Touched::Any);
     assert_eq!(touched(&spec(&[], Some(0), None), &numbered), Touched::Any);
