@@ -10,6 +10,7 @@ use std::time::Duration;
 use freshet_cache::{Dep, Fence, Freshness};
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, TransactionEffect, Writes};
+use freshet_upstream::catalog::{Name, Told};
 use freshet_upstream::settle::Outcome;
 use freshet_upstream::upstream::Upstream;
 
@@ -40,10 +41,12 @@ impl Thread {
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     deps: Vec<Dep>,
+    /// What hangs by foreign keys on these depends on the keys that there are when it is committed.
+    written: Vec<Name>,
     /// Which rows are named by it depends on the watches that there are when it is committed.
     writes: Vec<Described>,
-    /// The version of the catalog by which all of it was told.
-    told_at: Option<u64>,
+    /// The definitions by which all of it was told.
+    told: Option<Told>,
 }
 
 /// The writes of a transaction that are remembered by their rows; of further ones the tables are.
@@ -51,23 +54,30 @@ const DESCRIBED_MAX: usize = 64;
 
 impl Pending {
     pub(crate) fn is_empty(&self) -> bool {
-        self.deps.is_empty() && self.writes.is_empty() && self.told_at.is_none()
+        self.deps.is_empty() && self.writes.is_empty() && self.told.is_none()
     }
 
     fn add(&mut self, reach: &Reach, freshness: &Freshness) {
         if reach.is_empty() {
             return;
         }
-        // What was told by earlier definitions is not what the server went by, perhaps.
-        if *self.told_at.get_or_insert(reach.told_at) != reach.told_at {
-            self.deps.push(Dep::EVERYTHING);
+        match &mut self.told {
+            Some(told) => told.join(&reach.told),
+            none => *none = Some(reach.told.clone()),
         }
         self.deps.extend_from_slice(&reach.deps);
+        self.written.extend_from_slice(&reach.written);
+        self.written.sort_unstable();
+        self.written.dedup();
         if let Some(write) = &reach.write {
             if self.writes.len() < DESCRIBED_MAX {
                 self.writes.push(write.clone());
             } else {
-                self.deps.extend(write.whole(freshness));
+                let (schema, name) = write.table();
+                self.deps.push(freshness.table(schema, name).definition);
+                if let Err(at) = self.written.binary_search(write.table()) {
+                    self.written.insert(at, write.table().clone());
+                }
             }
         }
         self.deps.sort_unstable();
@@ -76,8 +86,9 @@ impl Pending {
 
     fn clear(&mut self) {
         self.deps.clear();
+        self.written.clear();
         self.writes.clear();
-        self.told_at = None;
+        self.told = None;
     }
 }
 
@@ -165,17 +176,19 @@ pub(crate) fn raise(
     // A definition rests on no other, but what it commits may.
     let rests_on_others = !defines || !pending.is_empty();
     pending.add(&reach, freshness);
+    // Before what hangs on the tables is looked for.
+    let clock = behind.upstream.catalog_version();
     let fence = match (commits, reach.at_once) {
-        (true, _) => fence(&pending.deps, &pending.writes, behind),
-        (false, true) => fence(&reach.deps, reach.write.as_slice(), behind),
+        (true, _) => fence((&pending.deps, &pending.written, &pending.writes), behind),
+        (false, true) => fence((&reach.deps, &reach.written, reach.write.as_slice()), behind),
         (false, false) => None,
     };
-    let told_at = pending.told_at.filter(|_| rests_on_others);
+    let told = pending.told.as_ref().filter(|_| rests_on_others).map(|told| (told, clock));
     let mut numbers: Vec<u64> = fence.iter().map(Fence::number).collect();
     let fence = match fence {
-        Some(fence) => beside_definitions(fence, defines, told_at, behind),
-        // What routines change nothing may have become others.
-        None if (commits || reach.runs_routines) && is_outdated(told_at, behind) => {
+        Some(fence) => beside_definitions(fence, defines, told, behind),
+        // Routines that change nothing may have become others.
+        None if (commits || reach.runs_routines) && is_outdated(told, behind) => {
             behind.freshness.fence(vec![Dep::EVERYTHING])
         }
         None => return None,
@@ -198,9 +211,9 @@ pub(crate) fn raise(
 /// The same where definitions have changed since they told what is committed now: an earlier statement of the transaction
 /// may have come to the server after a definition that the stream had not brought by then. Looked for last, since the fence
 /// of a definition is lifted after the catalog was told of it.
-fn beside_definitions(fence: Fence, defines: bool, told_at: Option<u64>, behind: &Behind<'_>) -> Fence {
+fn beside_definitions(fence: Fence, defines: bool, told: Option<(&Told, u64)>, behind: &Behind<'_>) -> Fence {
     let mut deps = fence.deps().to_vec();
-    deps.extend(is_outdated(told_at, behind).then_some(Dep::EVERYTHING));
+    deps.extend(is_outdated(told, behind).then_some(Dep::EVERYTHING));
     deps.extend(defines.then_some(Dep::DEFINITIONS));
     if deps.len() == fence.deps().len() {
         return fence;
@@ -229,18 +242,31 @@ pub(crate) async fn after_earlier_writes(in_flight: &mut InFlight, freshness: &A
     in_flight.widen(freshness);
 }
 
-/// Whether what was told by this version of the catalog may not be so any more.
-fn is_outdated(told_at: Option<u64>, behind: &Behind<'_>) -> bool {
+/// Whether what was told by these definitions, and by the foreign keys at this reading of the catalog's clock, may not be so
+/// any more.
+fn is_outdated(told: Option<(&Told, u64)>, behind: &Behind<'_>) -> bool {
     let is_changing = || behind.freshness.is_fenced(Dep::DEFINITIONS);
-    told_at.is_some_and(|version| is_changing() || version != behind.upstream.catalog_version())
+    told.is_some_and(|(told, clock)| {
+        is_changing() || clock != behind.upstream.catalog_version() || !behind.upstream.is_current(told)
+    })
 }
 
-/// Raises a fence on these dependencies and on what these writes touch; `None` if there is nothing to fence.
-fn fence(deps: &[Dep], writes: &[Described], behind: &Behind<'_>) -> Option<Fence> {
+/// Raises a fence on these dependencies, on what hangs on these tables, and on what these writes touch; `None` if there is
+/// nothing to fence.
+fn fence((deps, written, writes): (&[Dep], &[Name], &[Described]), behind: &Behind<'_>) -> Option<Fence> {
     let mut deps = deps.to_vec();
+    for (schema, name) in written {
+        match behind.upstream.descendants(schema, name) {
+            Some(below) => {
+                let below = below.all.iter();
+                deps.extend(below.map(|(schema, name)| behind.freshness.table(schema, name).definition));
+            }
+            None => deps.push(Dep::EVERYTHING),
+        }
+    }
     let mut tickets = Vec::with_capacity(writes.len());
     for write in writes {
-        let (of_write, ticket) = touched(write, behind.freshness, behind.upstream.watches());
+        let (of_write, ticket) = touched(write, behind.freshness, behind.upstream);
         deps.extend(of_write);
         tickets.push(ticket);
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_cache::Freshness;
 use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
-use freshet_upstream::catalog::Name;
+use freshet_upstream::catalog::{Name, Told};
 use freshet_upstream::upstream::Upstream;
 use tracing::debug;
 
@@ -28,8 +28,8 @@ const TEXT_MAX: usize = 16 * 1024;
 /// A statement's form.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// The catalog's version that the verdict rests on.
-    pub(crate) catalog_version: u64,
+    /// The definitions that all of this rests on.
+    pub(crate) told: Told,
     /// Whether answers may be cached.
     pub(crate) verdict: Verdict,
     /// What it may do to the session and to data.
@@ -95,11 +95,9 @@ impl Templates {
         let Shape { hash, text: digest } = freshet_sql::shape(text, modes);
         let form = Form { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
-        let version = upstream.catalog_version();
-        if let Some(known) = self.shard(shard).get(&form)
-            && known.catalog_version == version
-        {
-            return Arc::clone(known);
+        let known = self.shard(shard).get(&form).map(Arc::clone);
+        if let Some(known) = known.filter(|known| upstream.is_current(&known.told)) {
+            return known;
         }
         let template = Arc::new(analyse(text, schema, modes, behind).await);
         debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
@@ -121,12 +119,12 @@ async fn analyse(
     modes: Modes,
     behind: (&Freshness, &Upstream),
 ) -> Template {
-    let catalog_version = behind.1.catalog_version();
+    let mut told = Told::at(behind.1.catalog_version());
     let mut effects = freshet_sql::effects(text, modes);
     let mut tables = Tables::default();
     let verdict = match freshet_sql::analyse(text, modes) {
         Analysis::Not(reason) => {
-            effects = look_up_reads(effects, schema, behind).await;
+            effects = look_up_reads(effects, schema, (behind, &mut told)).await;
             Verdict::Never(reason.text())
         }
         Analysis::Cacheable { tables: written, named, .. } => match resolve(&written, schema) {
@@ -135,7 +133,7 @@ async fn analyse(
                 match look_up(full, behind.1).await {
                     Ok((known, below)) => tables = Tables { written, known, below, named },
                     Err(why) => {
-                        return Template { catalog_version, verdict: Verdict::NotNow(why), effects, tables };
+                        return Template { told, verdict: Verdict::NotNow(why), effects, tables };
                     }
                 }
                 if tables.known.iter().any(|table| table.info.runs_unknown_code) {
@@ -147,15 +145,20 @@ async fn analyse(
             }
         },
     };
-    Template { catalog_version, verdict, effects, tables }
+    tables.rest(&mut told);
+    Template { told, verdict, effects, tables }
 }
 
 /// `effects` with what it reads looked up, so that it need not be done with each statement of this form; unchanged where
 /// that cannot be told now.
-async fn look_up_reads(effects: Effects, schema: Option<&str>, behind: (&Freshness, &Upstream)) -> Effects {
-    let (freshness, upstream) = behind;
+async fn look_up_reads(
+    effects: Effects,
+    schema: Option<&str>,
+    ((freshness, upstream), told): ((&Freshness, &Upstream), &mut Told),
+) -> Effects {
     let named = qualify(effects.clone(), schema).reads;
-    match reading(&named, Sources { freshness, upstream }).await {
+    let reading = reading(&named, (Sources { freshness, upstream }, told)).await;
+    match reading {
         Reading::Plain => Effects { reads: Reads::NOTHING, ..effects },
         Reading::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),
         // Without a schema, most likely the server refuses it.

@@ -6,8 +6,8 @@
 //! A definition is read from the server at some moment, and the stream tells of its changes at
 //! another. Two rules bring them together.
 //!
-//! *A table's definition* is kept only if no change of it has been stamped that is newer than the
-//! position known visible before the reading began, and if [`Catalog::changed`] was not called
+//! *A table's definition* is kept only if no change of it, or of what it rests on, has been stamped that is newer than the
+//! position known visible before the reading began, and if [`Catalog::changed`] did not tell of one
 //! while it was read. A change that the reading may have missed has a position above that, so its
 //! stamp or its call refuses the reading. A change that the reading has seen before the stream
 //! tells of it will still be told of, and then drops what was kept; until then the definition is
@@ -19,7 +19,8 @@
 //! once everything is applied that was in the binlog when they had been read; and they are read only
 //! once every change that was told of is visible, for the binlog tells of it before the server's own list does. Until then the
 //! older keys count together with every table whose definition changed since, as if every table
-//! could reach those.
+//! could reach those. All of them are read once; after that those of the tables that changed, and of the tables that refer to
+//! these, which are others when a parent is renamed. They are asked for when they are used, and are no part of a definition.
 
 mod closure;
 mod code;
@@ -28,8 +29,10 @@ mod generated;
 mod load;
 mod rules;
 mod table_info;
+mod versions;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use freshet_cache::sabotage::{self, Sabotage};
@@ -38,16 +41,18 @@ use freshet_sql::RoutineKind;
 
 use crate::error::Error;
 use crate::server::ServerInfo;
-use closure::Reach;
+use closure::{Reach, Staged};
+use versions::Versions;
 
 pub use closure::Descendants;
 pub(crate) use code::routine_name;
 pub use code::{Code, Routine};
-pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnUpdate};
+pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnUpdate, ReadKeys, WantedKeys};
 pub use load::Locate;
 pub use rules::of_merged_tables;
 pub(crate) use rules::table_refusal;
 pub use table_info::{ColumnInfo, Name, TableInfo, TableKind};
+pub use versions::{Basis, Told};
 
 /// More tables than this are not remembered at once: then all are forgotten and read anew when
 /// they are asked for. At some 1 KiB each that is 100 MiB.
@@ -81,7 +86,7 @@ pub enum Changed<'a> {
     Tables(&'a [Name]),
     /// A procedure or a function, which no foreign key concerns.
     Routine,
-    /// Whatever is in this schema.
+    /// Whatever is in this schema. Foreign keys may have ended, and none has come.
     Schema(&'a str),
     /// Anything.
     Everything,
@@ -94,14 +99,17 @@ pub struct ForeignKeysTicket(u64);
 /// What is known of the server's tables and views. Shared by all threads.
 pub struct Catalog {
     freshness: Arc<Freshness>,
+    /// [`Versions::clock`], published before the change is published as applied.
+    clock: AtomicU64,
+    /// How often a whole schema, or anything, has changed.
+    schemas: AtomicU64,
     /// Held for lookups in memory and never across an await.
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Grows with every change; a reading that began under another version is not kept.
-    version: u64,
+    versions: Versions,
     /// Whether names are compared without regard to case.
     fold: bool,
     tables: HashMap<Name, Arc<TableInfo>>,
@@ -115,12 +123,20 @@ impl State {
     fn name(&self, schema: &str, name: &str) -> Name {
         if self.fold { (schema.to_lowercase(), name.to_lowercase()) } else { (schema.into(), name.into()) }
     }
+
+    /// `basis` with these names as the catalog compares them.
+    fn basis<'a>(&self, names: impl Iterator<Item = &'a Name>, basis: Basis) -> Arc<Basis> {
+        let mut names: Vec<Name> = names.map(|(schema, name)| self.name(schema, name)).collect();
+        names.sort();
+        names.dedup();
+        Arc::new(Basis { names, ..basis })
+    }
 }
 
 impl Catalog {
     /// A catalog that knows nothing yet: every table reaches everything.
     pub fn new(freshness: Arc<Freshness>) -> Self {
-        Self { freshness, state: Mutex::default() }
+        Self { freshness, clock: AtomicU64::new(0), schemas: AtomicU64::new(0), state: Mutex::default() }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -131,54 +147,87 @@ impl Catalog {
     /// Forgets everything, because another stretch of the stream begins on this server.
     pub fn begin(&self, server: &ServerInfo) {
         let mut state = self.state();
-        let version = state.version + 1;
-        let dropped =
-            std::mem::replace(&mut *state, State { version, fold: server.folds_names(), ..State::default() });
+        let versions = state.versions.renewed();
+        self.publish(&versions, true);
+        let dropped = std::mem::replace(
+            &mut *state,
+            State { versions, fold: server.folds_names(), ..State::default() },
+        );
         drop(state);
         drop(dropped);
     }
 
-    /// Grows with every call of [`Self::changed`] and [`Self::begin`]; what was derived from
-    /// definitions under an older version is to be derived anew.
+    /// Released, for whoever sees the change applied must see it here.
+    fn publish(&self, versions: &Versions, any_schema: bool) {
+        self.schemas.fetch_add(u64::from(any_schema), Ordering::Release);
+        self.clock.store(versions.clock(), Ordering::Release);
+    }
+
+    /// Grows with every call of [`Self::changed`] and [`Self::begin`].
     pub fn version(&self) -> u64 {
-        self.state().version
+        self.clock.load(Ordering::Acquire)
+    }
+
+    /// Grows whenever a schema may have come or gone.
+    pub fn schemas_version(&self) -> u64 {
+        self.schemas.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing that this rests on is known to have changed.
+    pub fn is_current(&self, told: &Told) -> bool {
+        told.held_at(self.version()) || told.holds_by(&self.state().versions)
     }
 
     /// What is known of a table without asking the server.
     pub fn known(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
         let state = self.state();
-        state.tables.get(&state.name(schema, name)).cloned()
+        let known = state.tables.get(&state.name(schema, name))?;
+        state.versions.is_current(&known.rests_on).then(|| Arc::clone(known))
     }
 
     /// What is known of a routine without asking the server.
     pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
         let state = self.state();
-        state.routines.get(&(kind, routine_name(&state.name(schema, name)))).cloned()
+        let known = state.routines.get(&(kind, routine_name(&state.name(schema, name))))?;
+        state.versions.is_current(&known.rests_on).then(|| Arc::clone(known))
     }
 
     /// Says that definitions changed. To be called by the applier after it has stamped the change
     /// and before it publishes the change's position as applied.
     ///
-    /// All definitions are forgotten, whatever changed: a view's depends on others, and what a
-    /// table reaches depends on the foreign keys of any other.
+    /// What rests on the changed objects is not given out any more; it goes when it is read again.
     pub fn changed(&self, what: Changed<'_>) {
         if sabotage::is(Sabotage::StaleCatalog) {
             return;
         }
         let mut state = self.state();
-        state.version += 1;
         if what != Changed::Routine {
             state.changed_above = Some(self.freshness.applied());
         }
-        let dropped = (std::mem::take(&mut state.tables), std::mem::take(&mut state.routines));
+        let mut dropped = (HashMap::new(), HashMap::new());
         match what {
             Changed::Tables(names) => {
                 let names: Vec<Name> = names.iter().map(|(schema, name)| state.name(schema, name)).collect();
-                state.reach.tables_changed(names);
+                state.versions.changed(Changed::Tables(&names));
+                names.iter().for_each(|name| drop(state.tables.remove(name)));
+                let clock = state.versions.clock();
+                state.reach.tables_changed(names, clock);
             }
-            Changed::Routine => {}
-            Changed::Schema(_) | Changed::Everything => state.reach.anything_changed(),
+            Changed::Routine => state.versions.changed(what),
+            Changed::Schema(schema) => {
+                let (schema, _) = state.name(schema, "");
+                state.versions.changed(Changed::Schema(&schema));
+                let clock = state.versions.clock();
+                state.reach.schema_changed(clock);
+            }
+            Changed::Everything => {
+                state.versions.changed(what);
+                let clock = state.versions.clock();
+                state.reach.anything_changed(clock);
+                dropped = (std::mem::take(&mut state.tables), std::mem::take(&mut state.routines));
+            }
         }
+        self.publish(&state.versions, matches!(what, Changed::Schema(_) | Changed::Everything));
         drop(state);
         drop(dropped);
     }
@@ -199,10 +248,17 @@ impl Catalog {
         state.reach.of(&name, applied)
     }
 
-    /// Whether the foreign keys should be read again, and the ticket to hand in with them.
-    pub fn foreign_keys_wanted(&self) -> Option<ForeignKeysTicket> {
-        let state = self.state();
-        state.reach.is_wanting().then_some(ForeignKeysTicket(state.version))
+    /// Which foreign keys should be read again, and the ticket to be handed in with them.
+    pub fn foreign_keys_wanted(&self) -> Option<(ForeignKeysTicket, WantedKeys)> {
+        let applied = self.freshness.applied();
+        let mut state = self.state();
+        let wanted = state.reach.wanted(applied)?;
+        Some((ForeignKeysTicket(state.versions.clock()), wanted))
+    }
+
+    /// Whether foreign keys are to be read, or wait to count.
+    pub fn awaits_foreign_keys(&self) -> bool {
+        self.state().reach.awaits_keys()
     }
 
     /// Whether what is read now knows every change that was told of. MySQL writes a definition to the binlog before it
@@ -214,13 +270,11 @@ impl Catalog {
 
     /// Hands in foreign keys that were read after the ticket was taken. `read_by` is the end of
     /// the binlog, asked for after they were read: they count once everything up to there is
-    /// applied, unless definitions change before.
-    pub fn accept_foreign_keys(&self, ticket: ForeignKeysTicket, keys: ForeignKeys, read_by: Position) {
+    /// applied, but for tables that change before.
+    pub fn accept_foreign_keys(&self, ticket: ForeignKeysTicket, keys: ReadKeys, read_by: Position) {
         let mut state = self.state();
-        if state.version == ticket.0 {
-            let keys = if state.fold { keys.folded() } else { keys };
-            state.reach.stage(keys, read_by);
-        }
+        let keys = if state.fold { keys.folded() } else { keys };
+        state.reach.stage(Staged { keys, asked_at: ticket.0, read_by });
     }
 }
 

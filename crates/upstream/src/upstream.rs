@@ -7,7 +7,7 @@ use freshet_cache::{Dep, Fence, Freshness};
 use freshet_sql::RoutineKind;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::catalog::{CatalogError, Routine, TableInfo};
+use crate::catalog::{CatalogError, Descendants, Routine, TableInfo, Told};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
@@ -118,6 +118,24 @@ impl Upstream {
     #[must_use]
     pub fn catalog_version(&self) -> u64 {
         self.shared.catalog.version()
+    }
+
+    /// Changes whenever a schema may have come or gone.
+    #[must_use]
+    pub fn schemas_version(&self) -> u64 {
+        self.shared.catalog.schemas_version()
+    }
+
+    /// Whether nothing that this rests on is known to have changed.
+    #[must_use]
+    pub fn is_current(&self, told: &Told) -> bool {
+        self.shared.catalog.is_current(told)
+    }
+
+    /// What a change of this table's rows can change through foreign keys. `None`: not known now, so it can be anything.
+    #[must_use]
+    pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
+        self.shared.catalog.descendants(schema, table)
     }
 
     /// What is known of a table or view, read from the server if need be.

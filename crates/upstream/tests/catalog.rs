@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{MARIADB, MYSQL, account, connect, run, with_server};
 use freshet_cache::{Freshness, Position};
 use freshet_sql::{RoutineKind, TableName};
-use freshet_upstream::catalog::{Changed, Code, ForeignKeys, Name, Routine};
+use freshet_upstream::catalog::{Changed, Code, ForeignKeys, Name, ReadKeys, Routine, WantedKeys};
 use freshet_upstream::{Catalog, CatalogError, Config, Connection, ServerInfo, TableInfo, TableKind};
 
 struct Bench {
@@ -33,9 +33,14 @@ impl Bench {
     }
 
     async fn read_foreign_keys(&mut self) {
-        let ticket = self.catalog.foreign_keys_wanted().unwrap();
-        let keys = ForeignKeys::read(&mut self.connection, &self.server).await.unwrap();
+        let (ticket, wanted) = self.catalog.foreign_keys_wanted().unwrap();
+        let keys = ForeignKeys::read_wanted(&mut self.connection, &self.server, wanted).await.unwrap();
         self.catalog.accept_foreign_keys(ticket, keys, self.freshness.applied());
+    }
+
+    /// What foreign keys lead to from a table.
+    fn reached(&self, name: &str) -> Vec<Name> {
+        self.catalog.descendants("up_cat", name).unwrap().all.clone()
     }
 
     async fn load(&mut self, schema: &str, name: &str) -> Result<Arc<TableInfo>, CatalogError> {
@@ -106,10 +111,10 @@ async fn tables_and_views(config: Config) {
     let p = bench.table("p").await;
     assert_eq!((&p.kind, p.engine.as_str(), &p.cacheable), (&TableKind::Base, "InnoDB", &Ok(())));
     assert_eq!(p.base_tables, [name("up_cat", "p")]);
-    assert_eq!(p.reaches, [name("up_cat", "m"), name("up_cat2", "c-\u{e9}")]);
+    assert_eq!(bench.reached("p"), [name("up_cat", "m"), name("up_cat2", "c-\u{e9}")]);
     triggers(&mut bench, &p).await;
     assert!(Arc::ptr_eq(&p, &bench.catalog.known("up_cat", "p").unwrap()));
-    assert!(bench.table("r").await.reaches.is_empty());
+    assert!(bench.reached("r").is_empty());
 
     let v2 = bench.table("v2").await;
     let TableKind::View { names, text: Some(text) } = &v2.kind else { panic!("{:?}", v2.kind) };
@@ -140,8 +145,8 @@ async fn triggers(bench: &mut Bench, p: &TableInfo) {
     let harmless = bench.table("trig").await;
     assert!(!harmless.has_triggers && harmless.triggers == Some(Code { any: true, ..Code::default() }));
     let writes = bench.table("trig_audit").await.triggers.clone().unwrap();
-    // The log, its own trigger's table, which leads back, and what hangs on that by foreign keys.
-    let expected = [("up_cat", "m"), ("up_cat", "p"), ("up_cat", "trig_audit"), ("up_cat", "trig_log")]
+    // The log, its own trigger's table, and what that writes, which leads back.
+    let expected = [("up_cat", "p"), ("up_cat", "trig_audit"), ("up_cat", "trig_log")]
         .map(|(schema, table)| name(schema, table));
     for table in &expected {
         assert!(writes.writes.contains(table), "{table:?}: {writes:?}");
@@ -208,16 +213,100 @@ async fn definitions_that_change(config: Config) {
     let fence = bench.freshness.fence(vec![p.definition]);
     assert!(bench.load("up_cat", "p").await.is_ok());
     drop(fence);
-    // A definition that changes.
-    let version = bench.catalog.version();
-    bench.catalog.changed(Changed::Tables(&[name("up_cat", "x")]));
+    // A definition that changes: what rests on it is not known any more, and the rest is.
+    let (version, r) = (bench.catalog.version(), bench.table("r").await);
+    bench.catalog.changed(Changed::Tables(&[name("up_cat", "p")]));
     assert!(bench.catalog.version() > version && bench.catalog.known("up_cat", "p").is_none());
-    // Until the foreign keys are read again, the changed table may be anyone's child.
-    assert_eq!(bench.table("r").await.reaches, [name("up_cat", "x")]);
+    assert!(bench.catalog.known("up_cat", "v2").is_none(), "a view over it");
+    assert!(Arc::ptr_eq(&r, &bench.catalog.known("up_cat", "r").unwrap()));
+    bench.catalog.changed(Changed::Schema("up_cat2"));
+    assert!(bench.catalog.known("up_cat", "r").is_some());
+    bench.catalog.changed(Changed::Schema("up_cat"));
+    assert!(bench.catalog.known("up_cat", "r").is_none());
+    // Until its foreign keys are read again, the changed table may be anyone's child.
+    assert_eq!(bench.reached("r"), [name("up_cat", "m"), name("up_cat", "p"), name("up_cat2", "c-\u{e9}")]);
+    bench.read_foreign_keys().await;
+    assert!(bench.reached("r").is_empty());
     bench.catalog.changed(Changed::Everything);
     assert!(matches!(bench.load("up_cat", "r").await, Err(CatalogError::Unsettled)));
     bench.read_foreign_keys().await;
-    assert!(bench.table("r").await.reaches.is_empty());
+    assert!(bench.table("r").await.cacheable.is_ok() && bench.reached("r").is_empty());
+}
+
+/// A change, what it names, and what a delete and an update of the parent's column lead to then.
+type KeyChange<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
+
+/// After the first time, the keys are read of the tables that changed, and of those that refer to them.
+async fn keys_of_changed_tables(config: Config) {
+    let mut admin = connect(&config).await;
+    let setup = [
+        "DROP DATABASE IF EXISTS up_keys",
+        "CREATE DATABASE up_keys",
+        "CREATE TABLE up_keys.p (id INT PRIMARY KEY, n INT NOT NULL UNIQUE)",
+        "CREATE TABLE up_keys.c (id INT PRIMARY KEY, p INT, n INT, CONSTRAINT by_id FOREIGN KEY (p) REFERENCES up_keys.p (id) ON DELETE CASCADE)",
+    ];
+    run(&mut admin, &setup).await;
+    let mut bench = Bench::new(&config).await;
+    let changes: &[KeyChange<'_>] = &[
+        (
+            "CREATE TABLE g (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES c (id) ON DELETE SET NULL)",
+            &["g"],
+            &["c", "g"],
+            &[],
+        ),
+        (
+            "ALTER TABLE c ADD CONSTRAINT by_n FOREIGN KEY (n) REFERENCES p (n) ON UPDATE CASCADE",
+            &["c"],
+            &["c", "g"],
+            &["c", "g"],
+        ),
+        ("ALTER TABLE c DROP FOREIGN KEY by_id", &["c"], &[], &["c", "g"]),
+        ("RENAME TABLE p TO q", &["p", "q"], &[], &[]),
+        ("RENAME TABLE q TO p", &["p", "q"], &[], &["c", "g"]),
+        (
+            "CREATE TABLE other (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id))",
+            &["other"],
+            &[],
+            &["c", "g"],
+        ),
+        ("DROP TABLE other", &["other"], &[], &["c", "g"]),
+        ("DROP TABLE g", &["g"], &[], &["c"]),
+        ("DROP TABLE c", &["c"], &[], &[]),
+    ];
+    run(&mut admin, &["USE up_keys"]).await;
+    for (change, names, on_delete, on_update) in changes {
+        run(&mut admin, &[change]).await;
+        let names: Vec<Name> = names.iter().map(|it| name("up_keys", it)).collect();
+        bench.catalog.changed(Changed::Tables(&names));
+        let (ticket, wanted) = bench.catalog.foreign_keys_wanted().unwrap();
+        assert!(
+            matches!(&wanted, WantedKeys::Of(of) if names.iter().all(|name| of.contains(name))),
+            "{change}"
+        );
+        let keys = ForeignKeys::read_wanted(&mut bench.connection, &bench.server, wanted).await.unwrap();
+        assert!(matches!(keys, ReadKeys::Of(..)), "{change}");
+        bench.catalog.accept_foreign_keys(ticket, keys, bench.freshness.applied());
+        let reached = bench.catalog.descendants("up_keys", "p").unwrap();
+        let named = |names: &[&str]| names.iter().map(|it| name("up_keys", it)).collect::<Vec<_>>();
+        assert_eq!(reached.on_delete, named(on_delete), "{change}");
+        let updated: Vec<Name> = reached.on_update_of(|column| column == "n").cloned().collect();
+        assert_eq!(updated, named(on_update), "{change}");
+        assert_eq!(reached.on_update_of(|column| column == "id").count(), 0, "{change}");
+        // A reading of all says the same.
+        bench.catalog.changed(Changed::Everything);
+        bench.read_foreign_keys().await;
+        assert_eq!(*bench.catalog.descendants("up_keys", "p").unwrap(), *reached, "{change}");
+    }
+}
+
+#[test]
+fn mariadb_keys_of_changed_tables() {
+    with_server(MARIADB, keys_of_changed_tables);
+}
+
+#[test]
+fn mysql_keys_of_changed_tables() {
+    with_server(MYSQL, keys_of_changed_tables);
 }
 
 /// A table that is locked for a change is not described by halves. LOCK TABLES does not go as far as
@@ -299,12 +388,12 @@ async fn routines(config: Config) {
     run(&mut admin, ROUTINES).await;
     let mut bench = Bench::new(&config).await;
     let understood: &[(RoutineKind, &str, &[&str], bool, bool)] = &[
-        (Procedure, "up_run.deletes", &["up_run.b", "up_run.c"], false, true),
-        (Procedure, "up_run.CHAIN", &["up_run.a", "up_run.b", "up_run.c"], true, true),
+        (Procedure, "up_run.deletes", &["up_run.b"], false, true),
+        (Procedure, "up_run.CHAIN", &["up_run.a", "up_run.b"], true, true),
         (Function, "up_run.f", &[], false, false),
         (Procedure, "up_run2.f", &["up_run2.a"], false, false),
         (Procedure, "up_run.around", &[], false, false),
-        (Procedure, "up_run.looks", &["up_run.b", "up_run.c"], false, false),
+        (Procedure, "up_run.looks", &["up_run.b"], false, false),
     ];
     for (kind, routine, writes, session, commits) in understood {
         let code = bench.routine(*kind, routine).await.unwrap_or_else(|| panic!("{routine}"));
@@ -323,9 +412,9 @@ async fn routines(config: Config) {
     }
     let w = bench.load("up_run", "w").await.unwrap();
     assert!(!w.runs_unknown_code && w.runs_any_code() && w.cacheable.is_err());
-    assert_eq!(w.reading.clone().unwrap().writes, [name("up_run", "b"), name("up_run", "c")]);
+    assert_eq!(w.reading.clone().unwrap().writes, [name("up_run", "b")]);
 
-    // It is kept until any definition changes, and refused if one may have changed while it was read.
+    // It is kept until any routine changes, and refused if one may have changed while it was read.
     assert!(bench.catalog.known_routine(Procedure, "up_run", "DELETES").is_some());
     let changed = bench.freshness.table("up_run", "deletes()").definition;
     bench.freshness.stamp(changed, Position::new(11));

@@ -278,6 +278,7 @@ async fn descendants_and_truncate_and_definitions_are_stamped(mut bench: Bench) 
     bench.write("INSERT INTO parent VALUES (1)").await;
     bench.write("INSERT INTO child VALUES (1, 1)").await;
     bench.settled().await;
+    wait("the foreign keys", || bench.upstream.descendants(SCHEMA, "parent").is_some()).await;
     let (child, everything) = (bench.rows("child"), bench.everything());
     bench.write("DELETE FROM parent").await;
     wait("the child", || bench.rows("child") > child).await;

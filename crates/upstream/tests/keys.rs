@@ -13,7 +13,7 @@ use common::{MARIADB, MYSQL, connect, one, run, with_server};
 use freshet_cache::{Freshness, Position};
 use freshet_protocol::binlog::{Body, Decoder, Flavor, TableMap, binlog_dump};
 use freshet_sql::{Condition, Datum};
-use freshet_upstream::catalog::ForeignKeys;
+use freshet_upstream::catalog::{ForeignKeys, ReadKeys};
 use freshet_upstream::control::quote;
 use freshet_upstream::rows::{Key, KeyType, key_of_assigned, key_of_datum, key_of_field, prefix, range};
 use freshet_upstream::{Catalog, ColumnInfo, Config, Connection, ServerInfo};
@@ -429,8 +429,8 @@ async fn columns(connection: &mut Connection, server: &ServerInfo, name: &str) -
     freshness.publish_visible(Position::new(10));
     let catalog = Catalog::new(freshness);
     catalog.begin(server);
-    let ticket = catalog.foreign_keys_wanted().unwrap();
-    catalog.accept_foreign_keys(ticket, ForeignKeys::default(), Position::new(10));
+    let (ticket, _) = catalog.foreign_keys_wanted().unwrap();
+    catalog.accept_foreign_keys(ticket, ReadKeys::All(ForeignKeys::default()), Position::new(10));
     let name = (SCHEMA.to_owned(), name.to_owned());
     let info = catalog.load(connection, server, name, None).await.unwrap();
     Arc::clone(&info.columns)

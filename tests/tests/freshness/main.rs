@@ -1,6 +1,7 @@
 //! What is read through Freshet is never older than what was written, whichever way the write went.
 
 mod cases;
+mod definitions;
 mod directed;
 mod doubts;
 mod environments;

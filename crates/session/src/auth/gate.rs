@@ -64,7 +64,7 @@ impl Knowledge for Upstream {
             stream: status.generations,
             accounts: self.accounts_epoch(),
             globals: self.globals_epoch(),
-            catalog: self.catalog_version(),
+            schemas: self.schemas_version(),
         })
     }
 
@@ -82,8 +82,8 @@ pub struct Epoch {
     pub accounts: u64,
     /// Global variables: the login's OK packet shows some.
     pub globals: u64,
-    /// Definitions: a login into a schema that is gone fails.
-    pub catalog: u64,
+    /// Schemas: a login into one that is gone fails.
+    pub schemas: u64,
 }
 
 /// What may be set for logins.

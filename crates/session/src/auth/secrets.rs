@@ -76,7 +76,7 @@ struct Accepted {
 impl Accepted {
     fn holds(&self, kind: &LoginKind, epoch: Epoch) -> bool {
         // Without a schema in it, no definition can make the login fail.
-        let same_definitions = kind.database.is_none() || self.epoch.catalog == epoch.catalog;
+        let same_definitions = kind.database.is_none() || self.epoch.schemas == epoch.schemas;
         self.kind == *kind
             && same_definitions
             && self.epoch.globals == epoch.globals

@@ -17,7 +17,7 @@ use super::requirement::Asker;
 use super::secrets::{LoginKind, Secrets};
 use super::*;
 
-const EPOCH: Epoch = Epoch { stream: 1, accounts: 1, globals: 1, catalog: 1 };
+const EPOCH: Epoch = Epoch { stream: 1, accounts: 1, globals: 1, schemas: 1 };
 
 /// The binlog stream stands still.
 struct Still(Option<Epoch>);
@@ -145,7 +145,7 @@ fn an_accepted_login_is_repeated_only_in_the_same_words() {
     assert!(accepted(&into_shop, EPOCH));
     let in_clear = LoginKind::of(&login(b"ali"), Channel::Clear);
     assert!(secrets.accepted(b"ali", &in_clear, Some(EPOCH)).is_none(), "the account may require TLS");
-    let redefined = Epoch { catalog: 2, ..EPOCH };
+    let redefined = Epoch { schemas: 2, ..EPOCH };
     assert!(accepted(&login(b"ali"), redefined), "no definition matters to a login without a schema");
     assert!(!accepted(&into_shop, redefined), "the schema may be gone");
     assert!(!accepted(&login(b"ali"), Epoch { globals: 2, ..EPOCH }), "the OK packet may differ");

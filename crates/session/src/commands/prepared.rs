@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::Command;
 use freshet_sql::{Effects, Reads};
+use freshet_upstream::catalog::Told;
 
 use super::unavailable;
 use crate::fences::{Reading, Sources, reading};
@@ -131,7 +132,7 @@ async fn effects_of(session: &Session, prepared: Option<&Prepared>) -> Effects {
     let version = upstream.catalog_version();
     let reads_plainly = prepared.reads_plainly_at(version) || {
         let sources = Sources { freshness: session.shared.freshness(), upstream };
-        reading(&prepared.effects.reads, sources).await == Reading::Plain
+        reading(&prepared.effects.reads, (sources, &mut Told::at(version))).await == Reading::Plain
     };
     if !reads_plainly {
         return prepared.effects.clone(); // It is looked at again, and acted on, when it is sent.

@@ -134,13 +134,13 @@ struct Plan {
     valid_from: Position,
 }
 
-/// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the verdict must
-/// have been reached at a version of the catalog that is still the current one *after* it.
+/// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
+/// the verdict rests on must be known to be the current ones *after* it.
 fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option<Plan> {
     let shared = &session.shared;
     let freshness = shared.freshness();
     let valid_from = freshness.valid_from();
-    if template.catalog_version != shared.upstream.catalog_version() || !freshness.is_live(now_ms()) {
+    if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
         return None;
     }
     let statement = Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() };

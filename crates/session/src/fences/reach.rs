@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use freshet_cache::{Dep, Freshness};
 use freshet_sql::{Call, Calls, Effects, Reads, RoutineKind, TableName, Writes};
-use freshet_upstream::catalog::{Code, Routine, TableKind};
+use freshet_upstream::catalog::{Code, Name, Routine, TableKind, Told};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::upstream::Upstream;
 use freshet_upstream::{CatalogError, TableInfo};
@@ -28,6 +28,8 @@ fn is_transactional(engine: &str) -> bool {
 pub(crate) struct Reach {
     /// What to fence for it.
     pub(crate) deps: Vec<Dep>,
+    /// And what hangs by foreign keys on these, which is told when the fence is raised.
+    pub(crate) written: Vec<Name>,
     /// And what this touches, which is told when the fence is raised.
     pub(crate) write: Option<Described>,
     /// Others may see it before the commit.
@@ -48,8 +50,8 @@ pub(crate) struct Reach {
     pub(crate) reads_last_statement: bool,
     /// It runs code of which nothing is known if one of these does, which cannot be told now.
     pub(crate) unproven: Vec<Doubt>,
-    /// The version of the catalog that was read before any of this was told.
-    pub(crate) told_at: u64,
+    /// The definitions by which this was told.
+    pub(crate) told: Told,
 }
 
 /// What a statement has used and of which it could not be told whether that runs code of which nothing is known.
@@ -124,7 +126,8 @@ pub(crate) async fn reach(
     shadowed: impl Fn(&str, &str) -> bool,
     sources: Sources<'_>,
 ) -> Reach {
-    let mut reach = Reach { told_at: sources.upstream.catalog_version(), ..Reach::default() };
+    let told = Told::at(sources.upstream.catalog_version());
+    let mut reach = Reach { told, ..Reach::default() };
     if effects.defines_routine || effects.redirects {
         reach.deps.push(Dep::DEFINITIONS);
     }
@@ -190,6 +193,7 @@ async fn add_written(
         reach.unproven.push(Doubt::Table(table.clone()));
         return reach.widen();
     };
+    reach.told.rest_on_table(&info);
     if fires && info.has_triggers || info.runs_unknown_code {
         return reach.run_unknown_code();
     }
@@ -210,8 +214,13 @@ async fn add_written(
         reach.write = Some(Described::new(info, write));
         return;
     }
-    let reached = info.base_tables.iter().chain(info.reaches.iter());
-    reach.deps.extend(reached.map(|(schema, name)| sources.freshness.table(schema, name).definition));
+    add_tables(reach, &info.base_tables, sources);
+}
+
+/// Adds tables that are written, and what hangs on them.
+fn add_tables(reach: &mut Reach, tables: &[Name], sources: Sources<'_>) {
+    reach.deps.extend(tables.iter().map(|(schema, name)| sources.freshness.table(schema, name).definition));
+    reach.written.extend_from_slice(tables);
 }
 
 /// Adds what code does that is understood.
@@ -221,8 +230,7 @@ fn add_code(reach: &mut Reach, code: &Code, sources: Sources<'_>) {
     }
     reach.runs_code |= code.any;
     reach.at_once |= !code.engines.iter().all(|engine| is_transactional(engine));
-    let tables = code.writes.iter().map(|(schema, name)| sources.freshness.table(schema, name).definition);
-    reach.deps.extend(tables);
+    add_tables(reach, &code.writes, sources);
     reach.sets_variables |= code.session;
     reach.commits |= code.commits;
     reach.reads_last_statement |= code.reads_last_statement;
@@ -235,12 +243,16 @@ async fn add_calls(reach: &mut Reach, calls: &Calls, sources: Sources<'_>) {
         return reach.run_unknown_code();
     };
     for call in calls {
-        match settled_routine(call, sources).await.as_deref() {
-            Some(Routine { code: Some(code) }) => {
+        let routine = settled_routine(call, sources).await;
+        if let Some(routine) = &routine {
+            reach.told.rest_on(&routine.rests_on);
+        }
+        match routine.as_deref() {
+            Some(Routine { code: Some(code), .. }) => {
                 reach.runs_routines = true;
                 add_code(reach, code, sources);
             }
-            Some(Routine { code: None }) => {
+            Some(Routine { code: None, .. }) => {
                 reach.commits |= call.kind == RoutineKind::Procedure;
                 reach.run_unknown_code();
             }
@@ -255,7 +267,8 @@ async fn add_calls(reach: &mut Reach, calls: &Calls, sources: Sources<'_>) {
 
 /// Adds what reading does: a view may call stored functions, and nothing in the statement's own text says so.
 async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
-    match reading(reads, sources).await {
+    let reading = reading(reads, (sources, &mut reach.told)).await;
+    match reading {
         Reading::Plain => {}
         Reading::Runs(views) => {
             reach.runs_routines = true;
@@ -284,8 +297,8 @@ pub(crate) enum Reading {
     NotKnownNow(Vec<TableName>),
 }
 
-/// What it does to read these, which are named in full.
-pub(crate) async fn reading(reads: &Reads, sources: Sources<'_>) -> Reading {
+/// What it does to read these, which are named in full. `told` comes to rest on them.
+pub(crate) async fn reading(reads: &Reads, (sources, told): (Sources<'_>, &mut Told)) -> Reading {
     let Reads::Tables(tables) = reads else { return Reading::RunsUnknownCode };
     let mut not_known = Vec::new();
     let mut running = Vec::new();
@@ -294,7 +307,11 @@ pub(crate) async fn reading(reads: &Reads, sources: Sources<'_>) -> Reading {
         if VIEWLESS.iter().any(|viewless| viewless.eq_ignore_ascii_case(schema)) {
             continue;
         }
-        match settled(schema, &table.name, sources).await {
+        let info = settled(schema, &table.name, sources).await;
+        if let Some(info) = &info {
+            told.rest_on_table(info);
+        }
+        match info {
             Some(info) if info.runs_unknown_code => return Reading::RunsUnknownCode,
             Some(info) if info.runs_any_code() => running.push(info),
             Some(_) => {}

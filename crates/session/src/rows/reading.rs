@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Freshness, Position};
 use freshet_sql::{Definition, Modes, RowReads, TableName};
 use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::{Name, TableKind, of_merged_tables};
+use freshet_upstream::catalog::{Name, TableKind, Told, of_merged_tables};
 use freshet_upstream::rows::{Reading, Watches, plan};
 
 /// The most tables and views that a view is made of, for the rows of each to be told.
@@ -65,6 +65,11 @@ impl Tables {
     /// Whether all that the statement names are tables.
     pub(crate) fn are_all_base(&self) -> bool {
         self.known.iter().all(|named| named.info.kind == TableKind::Base)
+    }
+
+    /// What is told by these rests on them.
+    pub(crate) fn rest(&self, told: &mut Told) {
+        self.all().for_each(|table| told.rest_on_table(&table.info));
     }
 
     /// Every one of them, first those that the statement names.

@@ -6,7 +6,9 @@ use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Freshness};
 use freshet_sql::{Datum, RowWrite, TableName};
 use freshet_upstream::TableInfo;
-use freshet_upstream::rows::{Ticket, Touched, Watches, reached};
+use freshet_upstream::catalog::Name;
+use freshet_upstream::rows::{Ticket, Touched, reached};
+use freshet_upstream::upstream::Upstream;
 
 /// A write as it was read, with the values of its parameters.
 #[derive(Clone, Debug)]
@@ -42,19 +44,18 @@ impl Described {
         Self { table, write }
     }
 
-    /// The whole of what it may touch, for want of room to remember it.
-    pub(crate) fn whole(&self, freshness: &Freshness) -> Vec<Dep> {
-        let tables = std::iter::once(&self.table.name).chain(&self.table.reaches);
-        tables.map(|(schema, name)| freshness.table(schema, name).definition).collect()
+    /// The table, where its rows are not told apart for want of room to remember them.
+    pub(crate) fn table(&self) -> &Name {
+        &self.table.name
     }
 }
 
 /// What `write` touches of all that is stored, and the ticket to be held as long as that is fenced. To be asked right before
 /// the fence is raised: what is stored by watches that are made later waits for the ticket.
-pub(crate) fn touched(write: &Described, freshness: &Freshness, watches: &Watches) -> (Vec<Dep>, Ticket) {
+pub(crate) fn touched(write: &Described, freshness: &Freshness, upstream: &Upstream) -> (Vec<Dep>, Ticket) {
     let Described { table, write } = write;
     let (schema, name) = &table.name;
-    let (watches, ticket) = watches.writing(schema, name);
+    let (watches, ticket) = upstream.watches().writing(schema, name);
     let mut deps = vec![freshness.table(schema, name).rows];
     for watch in watches.iter() {
         match watch.deps_of_write(table, &write.what, &write.parameters) {
@@ -65,7 +66,14 @@ pub(crate) fn touched(write: &Described, freshness: &Freshness, watches: &Watche
             Touched::Any => deps.push(watch.any()),
         }
     }
-    let reached = reached(table, &write.what).into_iter();
-    deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
+    match upstream.descendants(schema, name) {
+        Some(below) => {
+            let reached = reached(table, &below, &write.what).into_iter();
+            deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
+        }
+        // Nothing refers yet to what is inserted.
+        None if matches!(write.what, RowWrite::Insert { .. }) => {}
+        None => deps.push(Dep::EVERYTHING),
+    }
     (deps, ticket)
 }

@@ -137,7 +137,7 @@ impl Session {
         self.state.asks_back = reach.asks_back();
         self.state.may_commit = reach.commits;
         self.state.opens_views = reach.opens_views;
-        self.state.ran_by = reach.runs_code.then_some(reach.told_at);
+        self.state.ran_by = reach.runs_code.then(|| reach.told.clone());
         self.state.doubts(std::mem::take(&mut reach.unproven));
         let transacting = self.state.surely_transacts();
         let thread = self.thread();
@@ -321,9 +321,8 @@ impl Session {
     /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
     /// come to its end since. One through us has been since before it was sent.
     fn ran_other_code(&self) -> bool {
-        let is_newer = |version| version != self.shared.upstream.catalog_version();
         let is_fenced = || self.shared.freshness().is_fenced(Dep::DEFINITIONS);
-        self.state.ran_by.is_some_and(|version| is_newer(version) || is_fenced())
+        self.state.ran_by.as_ref().is_some_and(|told| !self.shared.upstream.is_current(told) || is_fenced())
     }
 
     /// What a statement that ran may have changed of the session.

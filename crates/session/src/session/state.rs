@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ahash::HashMap;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
+use freshet_upstream::catalog::Told;
 
 use super::prepared::Prepared;
 use super::texts::Texts;
@@ -165,8 +166,8 @@ pub(crate) struct State {
     pub(crate) runs_unknown_code: bool,
     /// The statement under way runs code that sets variables, and is known to make no temporary tables.
     pub(crate) fires_setters: bool,
-    /// The statement under way runs code that is understood: by this version of the catalog.
-    pub(crate) ran_by: Option<u64>,
+    /// The statement under way runs code that is understood: by these definitions.
+    pub(crate) ran_by: Option<Told>,
     /// The statement under way runs routines that may begin and end transactions, or may do so.
     pub(crate) may_commit: bool,
     /// The statement under way runs routines, all of which are understood.

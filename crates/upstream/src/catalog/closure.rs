@@ -5,21 +5,38 @@ use std::sync::Arc;
 
 use freshet_cache::Position;
 
-use super::foreign_keys::{ForeignKeys, OnUpdate};
+use super::foreign_keys::{ForeignKeys, OnUpdate, ReadKeys, WantedKeys};
 use super::{ForeignKey, Name};
 
 /// When more tables than this have changed their definitions since the foreign keys were read,
-/// every table is taken to reach everything, until they have been read again.
-pub(super) const CHANGED_TABLES_MAX: usize = 64;
+/// every table is taken to reach everything, until all keys have been read again.
+pub(super) const CHANGED_TABLES_MAX: usize = 256;
+
+/// So many changed tables are asked about at once.
+const ASKED_TABLES_MAX: usize = 32;
 
 /// The foreign keys in use, those that will replace them, and what changed in between.
 #[derive(Debug)]
 pub(super) struct Reach {
     keys: ForeignKeys,
-    since: Since,
-    staged: Option<(ForeignKeys, Position)>,
+    /// The tables whose definitions changed since their keys were read, and the catalog's clock at that. Any of them may have
+    /// become, or ceased to be, a child of any table.
+    changed: HashMap<Name, u64>,
+    /// Since then, any table may have.
+    unknown_since: Option<u64>,
+    staged: Option<Staged>,
     /// What was asked for already, as long as keys and changes are the same.
     memory: HashMap<Name, Arc<Descendants>>,
+}
+
+/// Foreign keys that were read and do not count yet.
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub(super) keys: ReadKeys,
+    /// The catalog's clock before they were read: they do not know of later changes.
+    pub(super) asked_at: u64,
+    /// They count once everything up to here is applied.
+    pub(super) read_by: Position,
 }
 
 /// What a change of a table's rows changes through foreign keys, itself not included unless it reaches itself.
@@ -45,64 +62,88 @@ impl Descendants {
     }
 }
 
-/// The definition changes that the keys in use do not know.
-#[derive(Debug)]
-enum Since {
-    /// Any of these tables may have become, or ceased to be, a child of any table.
-    Tables(Vec<Name>),
-    /// Any table may have.
-    Unknown,
-}
-
 impl Default for Reach {
     fn default() -> Self {
-        Self { keys: ForeignKeys::default(), since: Since::Unknown, staged: None, memory: HashMap::new() }
+        Self {
+            keys: ForeignKeys::default(),
+            changed: HashMap::new(),
+            unknown_since: Some(0),
+            staged: None,
+            memory: HashMap::new(),
+        }
     }
 }
 
 impl Reach {
-    pub(super) fn tables_changed(&mut self, names: Vec<Name>) {
-        self.staged = None;
+    pub(super) fn tables_changed(&mut self, names: Vec<Name>, clock: u64) {
         self.memory.clear();
-        let Since::Tables(changed) = &mut self.since else { return };
-        for name in names {
-            if !changed.contains(&name) {
-                changed.push(name);
-            }
-        }
-        if changed.len() > CHANGED_TABLES_MAX {
-            self.since = Since::Unknown;
+        self.changed.extend(names.into_iter().map(|name| (name, clock)));
+        if self.changed.len() > CHANGED_TABLES_MAX {
+            self.anything_changed(clock);
         }
     }
 
-    pub(super) fn anything_changed(&mut self) {
-        self.staged = None;
-        self.memory.clear();
-        self.since = Since::Unknown;
+    /// Keys may have ended and none has come. Those that are not there any more are kept as long as they only make too much
+    /// known; where they would have to be seen, all are read again.
+    pub(super) fn schema_changed(&mut self, clock: u64) {
+        if !self.keys.is_complete {
+            self.anything_changed(clock);
+        }
     }
 
-    /// Whether the keys in use are outdated and no others wait to replace them.
-    pub(super) fn is_wanting(&self) -> bool {
-        let outdated = match &self.since {
-            Since::Tables(changed) => !changed.is_empty(),
-            Since::Unknown => true,
-        };
-        outdated && self.staged.is_none()
+    pub(super) fn anything_changed(&mut self, clock: u64) {
+        self.staged = None;
+        self.memory.clear();
+        self.changed.clear();
+        self.unknown_since = Some(clock);
+    }
+
+    /// Whether keys have to be read, or wait to count.
+    pub(super) fn awaits_keys(&self) -> bool {
+        self.staged.is_some() || self.unknown_since.is_some() || !self.changed.is_empty()
+    }
+
+    /// Which keys have to be read; none while those that were read last do not count yet.
+    pub(super) fn wanted(&mut self, applied: Position) -> Option<WantedKeys> {
+        self.promote(applied);
+        if self.staged.is_some() {
+            return None;
+        }
+        if self.unknown_since.is_some() {
+            return Some(WantedKeys::All);
+        }
+        let changed: Vec<&Name> = self.changed.keys().take(ASKED_TABLES_MAX).collect();
+        if changed.is_empty() {
+            return None;
+        }
+        // The children of a table that got another name refer to it by that.
+        let children = changed.iter().filter_map(|name| self.keys.children.get(*name)).flatten();
+        let mut tables: Vec<Name> = changed.iter().copied().chain(children).cloned().collect();
+        tables.sort();
+        tables.dedup();
+        Some(WantedKeys::Of(tables))
     }
 
     /// Keeps newer keys until everything up to `read_by` is applied.
-    pub(super) fn stage(&mut self, keys: ForeignKeys, read_by: Position) {
-        self.staged = Some((keys, read_by));
+    pub(super) fn stage(&mut self, staged: Staged) {
+        let is_outdated = self.unknown_since.is_some_and(|since| since > staged.asked_at);
+        // Those of a few tables say nothing where all are unknown.
+        let is_too_few = self.unknown_since.is_some() && matches!(staged.keys, ReadKeys::Of(..));
+        if !is_outdated && !is_too_few {
+            self.staged = Some(staged);
+        }
     }
 
     /// What a change of this table reaches; `None` if that is not known.
     pub(super) fn of(&mut self, table: &Name, applied: Position) -> Option<Arc<Descendants>> {
         self.promote(applied);
-        let Since::Tables(changed) = &self.since else { return None };
+        if self.unknown_since.is_some() {
+            return None;
+        }
         if let Some(known) = self.memory.get(table) {
             return Some(known.clone());
         }
-        let reached = Arc::new(descendants(&self.keys, table, changed));
+        let reached = Arc::new(descendants(&self.keys, table, &self.changed));
         self.memory.insert(table.clone(), reached.clone());
         Some(reached)
     }
@@ -112,33 +153,42 @@ impl Reach {
     /// being read again.
     pub(super) fn unproven_ancestors(&mut self, table: &Name, applied: Position) -> Option<Vec<Name>> {
         self.promote(applied);
-        match &self.since {
-            Since::Unknown => None,
-            Since::Tables(_) if self.keys.is_complete => Some(Vec::new()),
-            Since::Tables(changed) if !changed.is_empty() => None,
-            Since::Tables(_) => Some(closure(&self.keys.parents, std::iter::once(table), std::iter::empty())),
+        match self.unknown_since {
+            Some(_) => None,
+            None if self.keys.is_complete => Some(Vec::new()),
+            None if !self.changed.is_empty() => None,
+            None => Some(closure(&self.keys.parents, std::iter::once(table), std::iter::empty())),
         }
     }
 
     fn promote(&mut self, applied: Position) {
-        if let Some((keys, _)) = self.staged.take_if(|(_, read_by)| *read_by <= applied) {
-            self.keys = keys;
-            self.since = Since::Tables(Vec::new());
-            self.memory.clear();
+        let Some(staged) = self.staged.take_if(|staged| staged.read_by <= applied) else { return };
+        self.memory.clear();
+        match staged.keys {
+            ReadKeys::All(keys) => {
+                self.keys = keys;
+                self.unknown_since = None;
+                self.changed.retain(|_, changed_at| *changed_at > staged.asked_at);
+            }
+            ReadKeys::Of(tables, keys) => {
+                self.changed
+                    .retain(|name, changed_at| *changed_at > staged.asked_at || !tables.contains(name));
+                self.keys.replace(&tables, keys);
+            }
         }
     }
 }
 
 /// What hangs on one table. A `changed` table may be a child of this one now, and then its children are reached too. Of
 /// a renamed table both names are there, so that its children are found under the old one.
-fn descendants(keys: &ForeignKeys, table: &Name, changed: &[Name]) -> Descendants {
+fn descendants(keys: &ForeignKeys, table: &Name, changed: &HashMap<Name, u64>) -> Descendants {
     let below = |acting: &dyn Fn(&ForeignKey) -> bool| {
         let own = keys.keys.get(table).into_iter().flatten();
         let first = own.filter(|key| acting(key)).map(|key| &key.child);
-        closure(&keys.children, std::iter::empty(), changed.iter().chain(first))
+        closure(&keys.children, std::iter::empty(), changed.keys().chain(first))
     };
     // Its columns may go by other names now.
-    let has_changed = changed.contains(table);
+    let has_changed = changed.contains_key(table);
     let mut on_update: Vec<_> = Vec::new();
     for key in keys.keys.get(table).into_iter().flatten() {
         let columns = match &key.acts.on_update {
@@ -153,7 +203,7 @@ fn descendants(keys: &ForeignKeys, table: &Name, changed: &[Name]) -> Descendant
     }
     let mut by_keys =
         closure(&keys.children, std::iter::once(table).filter(|_| !has_changed), std::iter::empty());
-    by_keys.retain(|name| !changed.contains(name));
+    by_keys.retain(|name| !changed.contains_key(name));
     Descendants { all: below(&|_| true), by_keys, on_delete: below(&|key| key.acts.on_delete), on_update }
 }
 

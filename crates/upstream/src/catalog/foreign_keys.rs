@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Name;
 use crate::connection::{Connection, Rows};
-use crate::control::query_definitions;
+use crate::control::{query_definitions, quote};
 use crate::error::Error;
 use crate::server::ServerInfo;
 
@@ -30,6 +30,13 @@ const INNODB_PASSIVE: u64 = 16 | 32;
 const INNODB_ON_DELETE: u64 = 1 | 2;
 /// The same, on update.
 const INNODB_ON_UPDATE: u64 = 4 | 8;
+
+/// The keys of one table, by the same views, which look that table up and no other.
+const OF_TABLE: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
+     UPDATE_RULE, DELETE_RULE, CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE ";
+/// The columns that they refer to.
+const COLUMNS_OF_TABLE: &str = "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, REFERENCED_COLUMN_NAME \
+     FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND ";
 
 /// How often, and how long after one another, the list is read while a table in it is being changed.
 const READINGS_MAX: usize = 10;
@@ -66,9 +73,65 @@ pub enum OnUpdate {
     OfAny,
 }
 
+impl ForeignKey {
+    /// Whether the columns that it refers to are to be told, by a key of this table.
+    fn needs_columns_of(&self, child: &Name) -> bool {
+        self.child == *child && self.acts.on_update == OnUpdate::OfAny
+    }
+
+    /// The same with the columns that the key of this name refers to, of which these are all: schema, table, key, and column.
+    fn with_columns(mut self, name: &str, columns: &[[&str; 4]]) -> Self {
+        let (schema, table) = (&self.child.0, &self.child.1);
+        let own = columns.iter().filter(|row| row[0] == schema && row[1] == table && row[2] == name);
+        let own: Vec<String> = own.map(|row| row[3].to_lowercase()).collect();
+        if self.acts.on_update == OnUpdate::OfAny && !own.is_empty() {
+            self.acts.on_update = OnUpdate::OfColumns(own);
+        }
+        self
+    }
+
+    fn folded(&self) -> Self {
+        Self { parent: fold(&self.parent), child: fold(&self.child), acts: self.acts.clone() }
+    }
+}
+
 impl Acts {
     /// On whatever is done to the parent's row.
     pub const ALWAYS: Self = Self { on_delete: true, on_update: OnUpdate::OfAny };
+}
+
+/// Which foreign keys are to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WantedKeys {
+    /// All of the server's.
+    All,
+    /// Those by which these tables refer to others.
+    Of(Vec<Name>),
+}
+
+/// Foreign keys that were read.
+#[derive(Debug, Clone)]
+pub enum ReadKeys {
+    /// All of the server's.
+    All(ForeignKeys),
+    /// All by which these tables refer to others.
+    Of(Vec<Name>, Vec<ForeignKey>),
+}
+
+impl ReadKeys {
+    /// The same with all names in lower case.
+    pub(super) fn folded(self) -> Self {
+        match self {
+            Self::All(keys) => Self::All(keys.folded()),
+            Self::Of(tables, keys) => {
+                Self::Of(tables.iter().map(fold).collect(), keys.iter().map(ForeignKey::folded).collect())
+            }
+        }
+    }
+}
+
+fn fold((schema, name): &Name) -> Name {
+    (schema.to_lowercase(), name.to_lowercase())
 }
 
 /// All foreign keys of a server with CASCADE, SET NULL or SET DEFAULT.
@@ -107,7 +170,7 @@ impl ForeignKeys {
             }
         }
         let rows = query_definitions(connection, STANDARD).await?;
-        let mut keys: Vec<ForeignKey> = from_standard(&rows).collect();
+        let mut keys: Vec<ForeignKey> = from_standard(&rows).map(|(key, _)| key).collect();
         let is_complete = server.privileges.has("SELECT");
         if !is_complete {
             keys.extend(unexplained(&rows, &query_definitions(connection, STANDARD_COLUMNS).await?));
@@ -115,16 +178,48 @@ impl ForeignKeys {
         Ok(Self { is_complete, ..Self::from_keys(keys) })
     }
 
+    /// Reads what is wanted, again for a moment if a table is just being changed. Where our account does not see every
+    /// table, the standard views do not tell all of a table's keys, and the keys of all are read.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub async fn read_wanted(
+        connection: &mut Connection,
+        server: &ServerInfo,
+        wanted: WantedKeys,
+    ) -> Result<ReadKeys, Error> {
+        match wanted {
+            WantedKeys::Of(tables) if server.privileges.has("SELECT") => {
+                let keys = read_of(connection, &tables).await?;
+                Ok(ReadKeys::Of(tables, keys))
+            }
+            WantedKeys::Of(_) | WantedKeys::All => Self::read(connection, server).await.map(ReadKeys::All),
+        }
+    }
+
     /// From a list of keys, taken to be complete.
     pub fn from_keys(keys: impl IntoIterator<Item = ForeignKey>) -> Self {
         let mut all = Self { is_complete: true, ..Self::default() };
-        for key in keys {
-            let ForeignKey { parent, child, .. } = &key;
-            all.parents.entry(child.clone()).or_default().push(parent.clone());
-            all.children.entry(parent.clone()).or_default().push(child.clone());
-            all.keys.entry(parent.clone()).or_default().push(key);
-        }
+        keys.into_iter().for_each(|key| all.add(key));
         all
+    }
+
+    fn add(&mut self, key: ForeignKey) {
+        let ForeignKey { parent, child, .. } = &key;
+        self.parents.entry(child.clone()).or_default().push(parent.clone());
+        self.children.entry(parent.clone()).or_default().push(child.clone());
+        self.keys.entry(parent.clone()).or_default().push(key);
+    }
+
+    /// Puts `keys` in the place of all by which these tables refer to others.
+    pub(super) fn replace(&mut self, tables: &[Name], keys: Vec<ForeignKey>) {
+        for child in tables {
+            for parent in self.parents.remove(child).unwrap_or_default() {
+                retain_in(&mut self.children, &parent, |other| other != child);
+                retain_in(&mut self.keys, &parent, |key| key.child != *child);
+            }
+        }
+        keys.into_iter().for_each(|key| self.add(key));
     }
 
     /// How many there are.
@@ -144,14 +239,40 @@ impl ForeignKeys {
 
     /// The same with all names in lower case.
     pub(super) fn folded(&self) -> Self {
-        let fold = |(schema, name): &Name| (schema.to_lowercase(), name.to_lowercase());
-        let keys = self.keys.values().flatten().map(|ForeignKey { parent, child, acts }| ForeignKey {
-            parent: fold(parent),
-            child: fold(child),
-            acts: acts.clone(),
-        });
+        let keys = self.keys.values().flatten().map(ForeignKey::folded);
         Self { is_complete: self.is_complete, ..Self::from_keys(keys) }
     }
+}
+
+fn retain_in<T>(map: &mut HashMap<Name, Vec<T>>, name: &Name, keep: impl Fn(&T) -> bool) {
+    if let Some(values) = map.get_mut(name) {
+        values.retain(keep);
+        if values.is_empty() {
+            map.remove(name);
+        }
+    }
+}
+
+/// The keys by which these tables refer to others.
+async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<ForeignKey>, Error> {
+    let each = |question: &str, (schema_column, tables): (&str, &[&Name])| {
+        let of_one = |(schema, name): &&Name| {
+            format!("{question}{schema_column} = {} AND TABLE_NAME = {}", quote(schema), quote(name))
+        };
+        tables.iter().map(of_one).collect::<Vec<_>>().join(" UNION ALL ")
+    };
+    let all: Vec<&Name> = tables.iter().collect();
+    let rows = query_definitions(connection, &each(OF_TABLE, ("CONSTRAINT_SCHEMA", &all))).await?;
+    let keys: Vec<(ForeignKey, &str)> = from_standard(&rows).collect();
+    let with_columns: Vec<&Name> =
+        all.into_iter().filter(|name| keys.iter().any(|(key, _)| key.needs_columns_of(name))).collect();
+    if with_columns.is_empty() {
+        return Ok(keys.into_iter().map(|(key, _)| key).collect());
+    }
+    let columns =
+        query_definitions(connection, &each(COLUMNS_OF_TABLE, ("TABLE_SCHEMA", &with_columns))).await?;
+    let columns: Vec<[&str; 4]> = columns.texts().filter_map(|row| <[&str; 4]>::try_from(row).ok()).collect();
+    Ok(keys.into_iter().map(|(key, name)| key.with_columns(name, &columns)).collect())
 }
 
 async fn read_innodb(connection: &mut Connection, server: &ServerInfo) -> Result<Option<ForeignKeys>, Error> {
@@ -181,14 +302,16 @@ fn innodb_mariadb() -> String {
     )
 }
 
-fn from_standard(rows: &Rows) -> impl Iterator<Item = ForeignKey> {
+/// The keys that change the child, with their names where these were asked for.
+fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
     rows.texts().filter_map(|row| match row[..] {
-        [child_schema, child, parent_schema, parent, update, delete]
+        [child_schema, child, parent_schema, parent, update, delete, ref name @ ..]
             if is_active(update) || is_active(delete) =>
         {
             let on_update = if is_active(update) { OnUpdate::OfAny } else { OnUpdate::Never };
             let acts = Acts { on_delete: is_active(delete), on_update };
-            Some(ForeignKey { acts, ..key([child_schema, child, parent_schema, parent]) })
+            let key = ForeignKey { acts, ..key([child_schema, child, parent_schema, parent]) };
+            Some((key, name.first().copied().unwrap_or_default()))
         }
         _ => None,
     })

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use freshet_cache::{Dep, Freshness, Position};
 
-use super::{Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind, rules};
+use super::{Basis, Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind, rules};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::follow::ask_end;
@@ -43,9 +43,9 @@ impl Catalog {
         let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
         let objects = self.read_all(connection, server, asked.clone()).await?;
         let mut info = assemble(&objects);
-        self.add_code(connection, server, (&objects, &mut info)).await?;
-        self.add_reach(&mut info)?;
-        if let Some(unseen) = self.first_unseen_ancestor(connection, server, &info).await?
+        let is_open = self.add_code(connection, server, (&objects, &mut info)).await?;
+        let above = self.unproven_ancestors(&info)?;
+        if let Some(unseen) = first_unseen(connection, server, &above).await?
             && info.cacheable.is_ok()
         {
             info.cacheable = Err(format!(
@@ -60,7 +60,7 @@ impl Catalog {
                 Err(error) => return Err(error.into()),
             };
         }
-        self.keep(begun, asked, info)
+        self.keep((begun, is_open), (asked, &above), info)
     }
 
     /// The object and, if it is a view, all below it, each once.
@@ -85,13 +85,14 @@ impl Catalog {
         Ok(objects)
     }
 
-    /// Adds what is run when it is read or written.
+    /// Adds what is run when it is read or written. True if that leads to something unknown.
     async fn add_code(
         &self,
         connection: &mut Connection,
         server: &ServerInfo,
         (objects, info): (&[Object], &mut TableInfo),
-    ) -> Result<(), CatalogError> {
+    ) -> Result<bool, CatalogError> {
+        let before = (info.runs_unknown_code, info.has_triggers);
         if !info.runs_unknown_code {
             let mut reading = Followed::default();
             objects.iter().for_each(|object| reading.add_reading(object));
@@ -104,62 +105,45 @@ impl Catalog {
             info.triggers = self.follow(connection, server, writing).await?;
             info.has_triggers = info.triggers.is_none();
         }
-        Ok(())
+        let is_unseen = |object: &Object| object.kind == TableKind::Unseen || object.runs_unknown_code;
+        Ok(before != (info.runs_unknown_code, info.has_triggers) || objects.iter().any(is_unseen))
     }
 
-    fn add_reach(&self, info: &mut TableInfo) -> Result<(), CatalogError> {
-        let mut reached = HashSet::new();
-        for (schema, name) in &info.base_tables {
-            let descendants = self.descendants(schema, name).ok_or(CatalogError::Unsettled)?;
-            reached.extend(descendants.all.iter().cloned());
-            if *name == info.name.1 && *schema == info.name.0 {
-                info.descendants = descendants;
-            }
-        }
-        info.reaches = reached.into_iter().collect();
-        info.reaches.sort();
-        for code in info.triggers.iter_mut().chain(&mut info.reading) {
-            self.add_descendants(code)?;
-        }
-        Ok(())
-    }
-
-    /// A table above this one through which its rows may change, and whose own foreign keys our
-    /// account cannot see. As long as all above it are seen, so are all their keys, one after another.
-    async fn first_unseen_ancestor(
-        &self,
-        connection: &mut Connection,
-        server: &ServerInfo,
-        info: &TableInfo,
-    ) -> Result<Option<Name>, CatalogError> {
+    /// The tables above this one through which its rows may change, unless all foreign keys are known whatever our account
+    /// sees. As long as all above it are seen, so are all their keys, one after another.
+    fn unproven_ancestors(&self, info: &TableInfo) -> Result<Vec<Name>, CatalogError> {
         let applied = self.freshness.applied();
+        let mut state = self.state();
         let mut above = Vec::new();
         for name in &info.base_tables {
-            let ancestors = {
-                let mut state = self.state();
-                let name = state.name(&name.0, &name.1);
-                state.reach.unproven_ancestors(&name, applied)
-            };
-            above.extend(ancestors.ok_or(CatalogError::Unsettled)?);
+            let name = state.name(&name.0, &name.1);
+            above.extend(state.reach.unproven_ancestors(&name, applied).ok_or(CatalogError::Unsettled)?);
         }
-        for name in above {
-            if !object::is_seen(connection, server, &name).await? {
-                return Ok(Some(name));
-            }
-        }
-        Ok(None)
+        Ok(above)
     }
 
-    fn keep(&self, begun: Begun, asked: Name, info: TableInfo) -> Result<Arc<TableInfo>, CatalogError> {
-        let info = Arc::new(info);
+    fn keep(
+        &self,
+        (begun, is_open): (Begun, bool),
+        (asked, above): (Name, &[Name]),
+        mut info: TableInfo,
+    ) -> Result<Arc<TableInfo>, CatalogError> {
         let mut state = self.state();
         // Under the lock: a change that is stamped after this look calls `changed` after it too, and
-        // that drops what is inserted here.
-        let code = info.triggers.iter().chain(&info.reading);
-        let names = [&asked].into_iter().chain(&info.base_tables).chain(code.flat_map(|code| &code.names));
-        if state.version != begun.version || !is_settled(&self.freshness, names, begun.valid_from) {
+        // that ends what is inserted here.
+        let code = info.triggers.iter().chain(&info.reading).flat_map(|code| &code.names);
+        let names: Vec<&Name> =
+            [&asked].into_iter().chain(&info.base_tables).chain(above).chain(code).collect();
+        let runs_code = info.has_triggers
+            || info.runs_unknown_code
+            || info.triggers.iter().chain(&info.reading).any(|code| code.any);
+        let rests_on = state.basis(names.iter().copied(), begun.basis(runs_code, is_open));
+        let is_settled = is_settled(&self.freshness, names.into_iter(), begun.valid_from);
+        if !state.versions.is_current(&rests_on) || !is_settled {
             return Err(CatalogError::Unsettled);
         }
+        info.rests_on = rests_on;
+        let info = Arc::new(info);
         if state.tables.len() >= TABLES_MAX {
             state.tables.clear();
         }
@@ -169,11 +153,32 @@ impl Catalog {
     }
 }
 
+/// The first of these tables that our account cannot see.
+async fn first_unseen(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    above: &[Name],
+) -> Result<Option<Name>, CatalogError> {
+    for name in above {
+        if !object::is_seen(connection, server, name).await? {
+            return Ok(Some(name.clone()));
+        }
+    }
+    Ok(None)
+}
+
 /// What held when the reading began.
 #[derive(Clone, Copy)]
 struct Begun {
     version: u64,
     valid_from: Position,
+}
+
+impl Begun {
+    /// What a definition rests on that is read from here on, its names left out.
+    fn basis(self, runs_code: bool, is_open: bool) -> Basis {
+        Basis { runs_code, is_open, read_at: self.version, ..Basis::default() }
+    }
 }
 
 /// Whether no change of these is known that may have come after the reading began.
@@ -210,8 +215,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         engine: first.map(|object| object.engine.clone()).unwrap_or_default(),
         cacheable: too_many.or(refusal).map_or(Ok(()), Err),
         base_tables: objects.iter().map(|object| object.name.clone()).collect(),
-        reaches: Vec::new(),
-        descendants: Arc::default(),
+        rests_on: Arc::default(),
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
         may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),

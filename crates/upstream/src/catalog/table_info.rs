@@ -5,8 +5,8 @@ use std::sync::Arc;
 use freshet_cache::Position;
 use freshet_sql::View;
 
-use super::closure::Descendants;
 use super::code::Code;
+use super::versions::Basis;
 use crate::rows::KeyType;
 
 /// A schema and a name in it.
@@ -62,10 +62,8 @@ pub struct TableInfo {
     /// What a result that reads it depends on: itself first, and for a view everything below it,
     /// views (for their definitions) and tables.
     pub base_tables: Vec<Name>,
-    /// Everything that a change of its rows can change through foreign keys.
-    pub reaches: Vec<Name>,
-    /// The same of its own rows alone, by what is done to them. A view has none.
-    pub descendants: Arc<Descendants>,
+    /// What all of this rests on.
+    pub rests_on: Arc<Basis>,
     /// It is a view, and reading it may run stored functions of which nothing is known, or whatever else is not understood
     /// of it; or our account would not see it if it were one.
     pub runs_unknown_code: bool,

@@ -22,28 +22,36 @@ fn keys(edges: &[(&str, &str)]) -> ForeignKeys {
     ForeignKeys::from_keys(edges.iter().map(key))
 }
 
+fn wanted(catalog: &Catalog) -> ForeignKeysTicket {
+    catalog.foreign_keys_wanted().unwrap().0
+}
+
+fn all(edges: &[(&str, &str)]) -> ReadKeys {
+    ReadKeys::All(keys(edges))
+}
+
 #[test]
 fn everything_is_reached_until_the_foreign_keys_count() {
     let (freshness, catalog) = catalog();
     assert_eq!(catalog.descendants("s", "a"), None);
-    let ticket = catalog.foreign_keys_wanted().unwrap();
-    catalog.accept_foreign_keys(ticket, keys(&[("s.a", "t.b")]), Position::new(7));
+    let ticket = wanted(&catalog);
+    catalog.accept_foreign_keys(ticket, all(&[("s.a", "t.b")]), Position::new(7));
     assert_eq!(catalog.descendants("s", "a"), None);
     freshness.publish_applied(Position::new(7));
     assert_eq!(catalog.descendants("s", "a").unwrap().all, [name("t.b")]);
-    assert_eq!(catalog.foreign_keys_wanted(), None);
+    assert!(catalog.foreign_keys_wanted().is_none() && !catalog.awaits_foreign_keys());
 }
 
 #[test]
 fn a_ticket_from_before_a_change_is_refused() {
     let (freshness, catalog) = catalog();
     freshness.publish_applied(Position::new(7));
-    let ticket = catalog.foreign_keys_wanted().unwrap();
-    catalog.changed(Changed::Tables(&[name("s.a")]));
-    catalog.accept_foreign_keys(ticket, keys(&[]), Position::new(7));
+    let ticket = wanted(&catalog);
+    catalog.changed(Changed::Everything);
+    catalog.accept_foreign_keys(ticket, all(&[]), Position::new(7));
     assert_eq!(catalog.descendants("s", "a"), None);
-    let ticket = catalog.foreign_keys_wanted().unwrap();
-    catalog.accept_foreign_keys(ticket, keys(&[]), Position::new(7));
+    let ticket = wanted(&catalog);
+    catalog.accept_foreign_keys(ticket, all(&[]), Position::new(7));
     assert!(catalog.descendants("s", "a").is_some());
 }
 
@@ -79,7 +87,7 @@ fn names_are_folded_where_the_server_folds_them() {
     let (freshness, catalog) = catalog();
     freshness.publish_applied(Position::new(1));
     catalog.begin(&imagined("9.7.4", &[("lower_case_table_names", "1")]));
-    let ticket = catalog.foreign_keys_wanted().unwrap();
-    catalog.accept_foreign_keys(ticket, keys(&[("S.Parent", "S.Child")]), Position::new(1));
+    let ticket = wanted(&catalog);
+    catalog.accept_foreign_keys(ticket, all(&[("S.Parent", "S.Child")]), Position::new(1));
     assert_eq!(catalog.descendants("s", "PARENT").unwrap().all, [name("s.child")]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use freshet_cache::{Dep, Position};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::clock::now_ms;
 use super::globals::Globals;
@@ -30,7 +30,8 @@ const AROUND_EVERY_MIN: Duration = Duration::from_millis(5);
 /// The time after which it is looked again whether a change of definitions is visible, which takes it a millisecond or two.
 const VISIBLE_EVERY: Duration = Duration::from_millis(2);
 
-/// The time after which foreign keys that could not be accepted are read again.
+/// The time between two readings of foreign keys: what changes in it is asked for at once, and what could not be read is
+/// tried again.
 const FOREIGN_KEYS_EVERY: Duration = Duration::from_millis(50);
 
 /// A question that takes longer means that the connection is lost. Definitions of large servers take seconds.
@@ -66,17 +67,19 @@ impl Control<'_> {
         until: Option<Instant>,
     ) -> Result<(), Over> {
         let mut looked_at = Instant::now();
+        let mut foreign_keys_at = Instant::now();
         loop {
-            if let Some(generation) = generation {
+            if let Some(generation) = generation
+                && Instant::now() >= foreign_keys_at
+            {
                 self.read_foreign_keys(generation).await?;
+                foreign_keys_at = Instant::now() + self.foreign_keys_pause();
             }
-            let wants_foreign_keys =
-                generation.is_some() && self.shared.catalog.foreign_keys_wanted().is_some();
-            let pause = self.foreign_keys_pause();
+            let awaits_foreign_keys = generation.is_some() && self.shared.catalog.awaits_foreign_keys();
             tokio::select! {
                 ask = self.asks.recv() => self.serve(ask.ok_or(Over::Stopped)?, generation).await?,
                 () = self.shared.definitions.notified() => {}
-                () = sleep(pause), if wants_foreign_keys => {}
+                () = sleep_until(foreign_keys_at), if awaits_foreign_keys => {}
                 () = around_is_due(self.shared, looked_at) => {
                     self.look_around().await?;
                     looked_at = Instant::now();
@@ -138,12 +141,12 @@ impl Control<'_> {
 
     /// The end of the binlog is read after the keys, so that every definition which they rest on lies before it.
     async fn read_foreign_keys(&mut self, generation: &Generation) -> Result<(), Over> {
-        let Some(ticket) = self.shared.catalog.foreign_keys_wanted() else { return Ok(()) };
+        let Some((ticket, wanted)) = self.shared.catalog.foreign_keys_wanted() else { return Ok(()) };
         if !self.shared.catalog.changes_are_visible() {
             self.shared.ask_probe();
             return Ok(());
         }
-        let reading = ForeignKeys::read(self.connection, self.server);
+        let reading = ForeignKeys::read_wanted(self.connection, self.server, wanted);
         let keys = match within(QUESTION_LIMIT, "reading foreign keys", reading).await {
             Ok(keys) => keys,
             // Most likely a definition is just being changed. They are wanted still, and until they are had every

@@ -15,7 +15,7 @@ use super::reading::{SLOTS_MAX, bound, points, prefix, product, range};
 use super::slot::{Slot, Tail, bits};
 use super::spec::named;
 use super::watch::Watch;
-use crate::catalog::{ColumnInfo, Name, TableInfo};
+use crate::catalog::{ColumnInfo, Descendants, Name, TableInfo};
 
 /// What a write touches of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +45,7 @@ type Assigned = [(String, Datum)];
 
 /// The tables that foreign keys change together with a write to this one.
 #[must_use]
-pub fn reached<'a>(table: &'a TableInfo, write: &RowWrite) -> Vec<&'a Name> {
-    let below = &table.descendants;
+pub fn reached<'a>(table: &TableInfo, below: &'a Descendants, write: &RowWrite) -> Vec<&'a Name> {
     match write {
         // Nothing refers yet to what is inserted.
         RowWrite::Insert { .. } => Vec::new(),

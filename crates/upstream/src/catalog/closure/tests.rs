@@ -14,9 +14,17 @@ fn keys(edges: &[(&str, &str)]) -> ForeignKeys {
     ForeignKeys::from_keys(edges.iter().map(key))
 }
 
+fn all(keys: ForeignKeys, asked_at: u64, read_by: u64) -> Staged {
+    Staged { keys: ReadKeys::All(keys), asked_at, read_by: Position::new(read_by) }
+}
+
+fn wants(reach: &mut Reach) -> Option<WantedKeys> {
+    reach.wanted(Position::ZERO)
+}
+
 fn reach(edges: &[(&str, &str)]) -> Reach {
     let mut reach = Reach::default();
-    reach.stage(keys(edges), Position::ZERO);
+    reach.stage(all(keys(edges), 0, 0));
     reach
 }
 
@@ -41,10 +49,10 @@ fn the_closure_is_transitive_and_ends_in_cycles() {
 #[test]
 fn nothing_is_known_before_the_keys_count() {
     let mut reach = Reach::default();
-    assert!(reach.is_wanting());
+    assert_eq!(wants(&mut reach), Some(WantedKeys::All));
     assert_eq!(of(&mut reach, "a", 0), None);
-    reach.stage(keys(&[("a", "b")]), Position::new(10));
-    assert!(!reach.is_wanting());
+    reach.stage(all(keys(&[("a", "b")]), 0, 10));
+    assert_eq!(wants(&mut reach), None);
     assert_eq!(of(&mut reach, "a", 9), None);
     assert_eq!(of(&mut reach, "a", 10), some("b"));
 }
@@ -54,8 +62,10 @@ fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
     let mut reach = reach(&[("a", "b"), ("old", "below")]);
     assert_eq!(of(&mut reach, "z", 0), some(""));
     // RENAME TABLE old TO new: its children are now those of the new name.
-    reach.tables_changed(vec![name("old"), name("new")]);
-    assert!(reach.is_wanting());
+    reach.tables_changed(vec![name("old"), name("new")], 1);
+    // The table that refers to it does so under its new name.
+    let asked = WantedKeys::Of(vec![name("below"), name("new"), name("old")]);
+    assert_eq!(wants(&mut reach), Some(asked));
     assert_eq!(of(&mut reach, "new", 0), some("below new old"));
     assert_eq!(of(&mut reach, "z", 0), some("below new old"));
     assert_eq!(of(&mut reach, "a", 0), some("b below new old"));
@@ -64,32 +74,66 @@ fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
     };
     assert_eq!(sure(&mut reach, "a"), Some(vec![name("b")]));
     assert_eq!(sure(&mut reach, "new"), Some(vec![]));
-    reach.stage(keys(&[("a", "b"), ("new", "below")]), Position::new(5));
+    let tables = vec![name("below"), name("new"), name("old")];
+    let renamed = ForeignKey { parent: name("new"), child: name("below"), acts: Acts::ALWAYS };
+    let keys = ReadKeys::Of(tables, vec![renamed]);
+    reach.stage(Staged { keys, asked_at: 1, read_by: Position::new(5) });
     assert_eq!(of(&mut reach, "a", 4), some("b below new old"));
     assert_eq!(of(&mut reach, "a", 5), some("b"));
     assert_eq!(of(&mut reach, "new", 5), some("below"));
 }
 
 #[test]
-fn a_change_between_reading_and_counting_discards_the_reading() {
+fn what_changes_between_reading_and_counting_counts_as_changed() {
     let mut reach = reach(&[("a", "b")]);
     assert_eq!(of(&mut reach, "a", 0), some("b"));
-    reach.tables_changed(vec![name("c")]);
-    reach.stage(keys(&[]), Position::new(5));
-    reach.tables_changed(vec![name("d")]);
-    assert_eq!(of(&mut reach, "a", 9), some("b c d"));
-    assert!(reach.is_wanting());
+    reach.tables_changed(vec![name("c")], 1);
+    let keys = ReadKeys::Of(vec![name("c")], vec![]);
+    reach.stage(Staged { keys, asked_at: 1, read_by: Position::new(5) });
+    reach.tables_changed(vec![name("d")], 2);
+    assert_eq!(of(&mut reach, "a", 4), some("b c d"));
+    assert_eq!(of(&mut reach, "a", 5), some("b d"));
+    assert_eq!(wants(&mut reach), Some(WantedKeys::Of(vec![name("d")])));
+    // The same table once more.
+    let keys = ReadKeys::Of(vec![name("d")], vec![]);
+    reach.stage(Staged { keys, asked_at: 2, read_by: Position::new(5) });
+    reach.tables_changed(vec![name("d")], 3);
+    assert_eq!(of(&mut reach, "a", 5), some("b d"));
+}
+
+#[test]
+fn the_keys_of_all_do_not_count_if_any_may_have_changed_since() {
+    let mut reach = Reach::default();
+    reach.anything_changed(7);
+    reach.stage(all(keys(&[]), 6, 0));
+    assert_eq!(of(&mut reach, "a", 0), None);
+    reach.stage(Staged { keys: ReadKeys::Of(vec![], vec![]), asked_at: 7, read_by: Position::ZERO });
+    assert_eq!(of(&mut reach, "a", 0), None, "those of a few");
+    reach.tables_changed(vec![name("c")], 8);
+    reach.stage(all(keys(&[]), 7, 0));
+    assert_eq!(of(&mut reach, "a", 0), some("c"));
+}
+
+#[test]
+fn a_schema_that_goes_leaves_nothing_unknown() {
+    let mut reach = reach(&[("a", "b")]);
+    reach.schema_changed(1);
+    assert_eq!(of(&mut reach, "a", 0), None, "the keys were not in use yet");
+    reach.stage(all(keys(&[("a", "b")]), 1, 0));
+    assert_eq!(of(&mut reach, "a", 0), some("b"));
+    reach.schema_changed(2);
+    assert_eq!(of(&mut reach, "a", 0), some("b"));
 }
 
 #[test]
 fn too_many_changes_reach_everything() {
     let mut reach = reach(&[]);
     assert_eq!(of(&mut reach, "a", 0), some(""));
-    reach.tables_changed((0..CHANGED_TABLES_MAX).map(|i| name(&i.to_string())).collect());
+    reach.tables_changed((0..CHANGED_TABLES_MAX).map(|i| name(&i.to_string())).collect(), 1);
     assert!(of(&mut reach, "a", 0).is_some());
-    reach.tables_changed(vec![name("one more")]);
+    reach.tables_changed(vec![name("one more")], 2);
     assert_eq!(of(&mut reach, "a", 0), None);
-    reach.anything_changed();
+    reach.anything_changed(3);
     assert_eq!(of(&mut reach, "a", 0), None);
 }
 
@@ -101,14 +145,14 @@ fn a_key_acts_on_what_it_was_made_for() {
     };
     let by_id = OnUpdate::OfColumns(vec!["id".to_owned()]);
     let below = ForeignKey { parent: name("both"), child: name("below"), acts: Acts::ALWAYS };
-    let all = [
+    let every = [
         on("deletes", true, OnUpdate::Never),
         on("both", true, by_id),
         on("any", false, OnUpdate::OfAny),
         below,
     ];
     let mut reach = Reach::default();
-    reach.stage(ForeignKeys::from_keys(all), Position::ZERO);
+    reach.stage(all(ForeignKeys::from_keys(every), 0, 0));
     let of = |reach: &mut Reach, column: &str| {
         let reached = reach.of(&name("p"), Position::ZERO).unwrap();
         let names = |names: &mut dyn Iterator<Item = &Name>| {
@@ -120,10 +164,10 @@ fn a_key_acts_on_what_it_was_made_for() {
     assert_eq!(of(&mut reach, "id"), ("below both deletes".to_owned(), "below both any".to_owned()));
     assert_eq!(of(&mut reach, "v").1, "any");
     // Another table may be a child now.
-    reach.tables_changed(vec![name("new")]);
+    reach.tables_changed(vec![name("new")], 1);
     assert_eq!(of(&mut reach, "v"), ("below both deletes new".to_owned(), "any new new".to_owned()));
     // And what was `v` may be `id`.
-    reach.tables_changed(vec![name("p")]);
+    reach.tables_changed(vec![name("p")], 2);
     assert!(of(&mut reach, "v").1.contains("both"));
 }
 
@@ -132,8 +176,8 @@ fn ancestors_are_asked_for_only_where_the_list_may_have_gaps() {
     let mut whole = reach(&[("a", "b"), ("b", "c")]);
     assert_eq!(whole.unproven_ancestors(&name("c"), Position::ZERO), Some(vec![]));
     let mut partial = Reach::default();
-    partial.stage(ForeignKeys { is_complete: false, ..keys(&[("a", "b"), ("b", "c")]) }, Position::ZERO);
+    partial.stage(all(ForeignKeys { is_complete: false, ..keys(&[("a", "b"), ("b", "c")]) }, 0, 0));
     assert_eq!(partial.unproven_ancestors(&name("c"), Position::ZERO), Some(vec![name("a"), name("b")]));
-    partial.tables_changed(vec![name("x")]);
+    partial.tables_changed(vec![name("x")], 1);
     assert_eq!(partial.unproven_ancestors(&name("c"), Position::ZERO), None);
 }

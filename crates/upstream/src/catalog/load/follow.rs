@@ -78,17 +78,16 @@ impl Catalog {
     ) -> Result<Arc<Routine>, CatalogError> {
         let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
         let start = Followed { open: vec![Step::Routine(kind, name.clone())], ..Followed::default() };
-        let mut code = self.follow(connection, server, start).await?;
-        if let Some(code) = &mut code {
-            self.add_descendants(code)?;
-        }
-        let routine = Arc::new(Routine { code });
+        let code = self.follow(connection, server, start).await?;
         let mut state = self.state();
         let own = routine_name(&state.name(&name.0, &name.1));
-        let names = routine.code.iter().flat_map(|code| &code.names).chain([&own]);
-        if state.version != begun.version || !is_settled(&self.freshness, names, begun.valid_from) {
+        let names: Vec<&Name> = code.iter().flat_map(|code| &code.names).chain([&own]).collect();
+        let rests_on = state.basis(names.iter().copied(), begun.basis(true, code.is_none()));
+        let is_settled = is_settled(&self.freshness, names.into_iter(), begun.valid_from);
+        if !state.versions.is_current(&rests_on) || !is_settled {
             return Err(CatalogError::Unsettled);
         }
+        let routine = Arc::new(Routine { code, rests_on });
         if state.routines.len() >= TABLES_MAX {
             state.routines.clear();
         }
@@ -129,21 +128,11 @@ impl Catalog {
             }
         }
         let mut code = followed.code;
+        code.writes.sort();
+        code.writes.dedup();
         code.engines.sort();
         code.engines.dedup();
         Ok(Some(code))
-    }
-
-    /// Adds what hangs by foreign keys on the tables that are written.
-    pub(super) fn add_descendants(&self, code: &mut Code) -> Result<(), CatalogError> {
-        let mut reached: HashSet<Name> = code.writes.iter().cloned().collect();
-        for (schema, name) in &code.writes {
-            let descendants = self.descendants(schema, name).ok_or(CatalogError::Unsettled)?;
-            reached.extend(descendants.all.iter().cloned());
-        }
-        code.writes = reached.into_iter().collect();
-        code.writes.sort();
-        Ok(())
     }
 }
 

@@ -1,0 +1,164 @@
+//! When definitions changed, object by object, and what was concluded from them.
+//!
+//! Every change that is told of advances one clock, and is noted under the names that it concerns. What was concluded holds
+//! as long as nothing that it rests on has changed since its definitions began to be read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Changed, Name, TableInfo};
+
+/// More names than this are not told apart at once: then everything counts as changed. At some 100 bytes each that is
+/// 10 MiB.
+const NAMES_MAX: usize = 100_000;
+
+/// What a definition rests on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Basis {
+    /// Every table, view and routine that was looked at, as the catalog compares names.
+    pub(super) names: Vec<Name>,
+    /// Code was looked at, or something was taken for code. Any routine's change counts: a new one may be called by a name
+    /// that meant another.
+    pub(super) runs_code: bool,
+    /// It led to something that is not known: any change may make that known.
+    pub(super) is_open: bool,
+    /// The clock when the reading began.
+    pub(super) read_at: u64,
+}
+
+/// What something was concluded from.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// All of it held when the clock showed this.
+    held_at: AtomicU64,
+    on: Vec<Arc<Basis>>,
+    /// It rests on any definition.
+    on_everything: bool,
+}
+
+/// A conclusion from more than this rests on any definition.
+const TOLD_MAX: usize = 1_024;
+
+impl Clone for Told {
+    fn clone(&self) -> Self {
+        Self {
+            held_at: AtomicU64::new(self.held_at.load(Ordering::Relaxed)),
+            on: self.on.clone(),
+            on_everything: self.on_everything,
+        }
+    }
+}
+
+impl Told {
+    /// Something that rests on nothing yet. `clock` was read before anything was looked at.
+    #[must_use]
+    pub fn at(clock: u64) -> Self {
+        Self { held_at: AtomicU64::new(clock), ..Self::default() }
+    }
+
+    /// It rests on this too.
+    pub fn rest_on(&mut self, basis: &Arc<Basis>) {
+        if self.on.iter().any(|known| Arc::ptr_eq(known, basis)) {
+            return;
+        }
+        if self.on.len() < TOLD_MAX {
+            self.on.push(Arc::clone(basis));
+        } else {
+            self.rest_on_everything();
+        }
+    }
+
+    /// It rests on the definition of a table or view, and on all that this rests on.
+    pub fn rest_on_table(&mut self, table: &TableInfo) {
+        self.rest_on(&table.rests_on);
+    }
+
+    /// Any change of any definition ends it.
+    pub fn rest_on_everything(&mut self) {
+        self.on_everything = true;
+    }
+
+    /// It rests on all that the other rests on.
+    pub fn join(&mut self, other: &Self) {
+        other.on.iter().for_each(|basis| self.rest_on(basis));
+        self.on_everything |= other.on_everything;
+        let earlier = other.held_at.load(Ordering::Relaxed).min(self.held_at.load(Ordering::Relaxed));
+        self.held_at.store(earlier, Ordering::Relaxed);
+    }
+
+    /// Whether it held at this reading of the clock, as far as that is remembered.
+    pub(super) fn held_at(&self, clock: u64) -> bool {
+        self.held_at.load(Ordering::Relaxed) == clock
+    }
+
+    /// Whether it holds now, and if so, remembers that.
+    pub(super) fn holds_by(&self, versions: &Versions) -> bool {
+        let clock = versions.clock();
+        let holds = self.held_at(clock)
+            || !self.on_everything && self.on.iter().all(|basis| versions.is_current(basis));
+        if holds {
+            self.held_at.store(clock, Ordering::Relaxed);
+        }
+        holds
+    }
+}
+
+/// When definitions changed last.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    clock: u64,
+    everything: u64,
+    code: u64,
+    schemas: HashMap<String, u64>,
+    names: HashMap<Name, u64>,
+}
+
+impl Versions {
+    /// How many changes have been told of.
+    pub(super) fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// The same clock, with everything changed just now.
+    pub(super) fn renewed(&self) -> Self {
+        Self { clock: self.clock + 1, everything: self.clock + 1, ..Self::default() }
+    }
+
+    /// Notes a change, whose names are as the catalog compares them.
+    pub(super) fn changed(&mut self, what: Changed<'_>) {
+        self.clock += 1;
+        match what {
+            Changed::Tables(names) => {
+                for name in names {
+                    self.names.insert(name.clone(), self.clock);
+                }
+            }
+            Changed::Routine => self.code = self.clock,
+            Changed::Schema(schema) => {
+                self.schemas.insert(schema.to_owned(), self.clock);
+            }
+            Changed::Everything => self.everything = self.clock,
+        }
+        if self.names.len() + self.schemas.len() > NAMES_MAX {
+            *self = Self { clock: self.clock, everything: self.clock, ..Self::default() };
+        }
+    }
+
+    /// Whether nothing of this has changed since it began to be read.
+    pub(super) fn is_current(&self, basis: &Basis) -> bool {
+        let is_newer = |at: u64| at > basis.read_at;
+        let is_any_newer = |name: &Name| {
+            let (own, schema) = (self.names.get(name), self.schemas.get(&name.0));
+            own.into_iter().chain(schema).any(|at| is_newer(*at))
+        };
+        let has_changed = is_newer(self.everything)
+            || basis.is_open && is_newer(self.clock)
+            || basis.runs_code && is_newer(self.code)
+            || basis.names.iter().any(is_any_newer);
+        !has_changed
+    }
+}
+
+#[cfg(test)]
+mod tests;
