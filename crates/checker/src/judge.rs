@@ -104,7 +104,7 @@ pub struct Read {
     pub path: Path,
     /// Before the first SELECT was sent.
     pub asked: Nanos,
-    /// The snapshot was taken before this: the first was answered, or all were where the first may be from memory.
+    /// The snapshot was taken before this.
     pub answered: Nanos,
     /// After all were answered.
     pub ended: Nanos,

@@ -124,11 +124,9 @@ impl Client<'_> {
     /// the transaction in which they were asked: a reading one too may be in the way of a definition that is being changed.
     fn read(&mut self, queries: &[usize], own: Vec<Change>) -> Result<bool, Trouble> {
         let asked = self.recorder.now();
-        let mut answered = None;
         let mut parts = Vec::with_capacity(queries.len());
         for query in queries {
             let observed = self.ask(*query)?;
-            answered.get_or_insert_with(|| self.recorder.now());
             match observed {
                 Err(code) if UNDONE.contains(&code) => return Ok(false),
                 Err(code) if code != NO_SUCH_TABLE => {}
@@ -140,14 +138,14 @@ impl Client<'_> {
             return Ok(true);
         }
         let Role { path, is_prepared, .. } = self.role;
-        // Until the first answer is from the server no snapshot is open there; those from memory are still true at it.
-        let answered = if path == Path::Through { ended } else { answered.unwrap_or(ended) };
+        // No snapshot is open at the server before it reads a table: it need not for an answer from memory, which is still
+        // true at the snapshot, nor for conditions that no row can satisfy.
         let (session, own_known) = (self.session, self.own_known);
         self.recorder.read(Read {
             session,
             path,
             asked,
-            answered,
+            answered: ended,
             ended,
             own_known,
             own,
