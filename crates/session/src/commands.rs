@@ -18,20 +18,29 @@ use freshet_upstream::follow::now_ms;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, split};
 
-/// Carries one command out.
+/// Carries a command out for which nobody has to be waited for: most of all a query that is answered from memory. `None`: it
+/// is for [`handle`], whose state is so large that only to make room for it costs as much as such an answer.
+pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Option<Flow> {
+    match split(packet).0 {
+        Command::Quit => Some(Flow::Close),
+        Command::Query => query::from_memory(session, packet).then_some(Flow::Continue),
+        Command::Ping if session.admitted.upstream.is_none() => {
+            session.active(now_ms());
+            session.put_ok(0);
+            Some(Flow::Continue)
+        }
+        _ => None,
+    }
+}
+
+/// Carries one command out that [`at_once`] did not.
 ///
 /// # Errors
 /// [`Lost`]: one of the two connections is gone, and so is the session.
 pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
     match command {
-        Command::Quit => Ok(Flow::Close),
         Command::Query => query::handle(session, packet).await,
-        Command::Ping if session.admitted.upstream.is_none() => {
-            session.active(now_ms());
-            session.put_ok(0);
-            Ok(Flow::Continue)
-        }
         Command::StmtPrepare => prepared::prepare(session, packet).await,
         Command::StmtExecute | Command::StmtBulkExecute => prepared::execute(session, &packet, command).await,
         Command::StmtSendLongData => prepared::send_long_data(session, &packet).await,

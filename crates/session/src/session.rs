@@ -110,7 +110,12 @@ impl Session {
                     break;
                 }
             };
-            match commands::handle(&mut self, packet).await {
+            let at_once = commands::at_once(&mut self, &packet);
+            let done = match at_once {
+                Some(flow) => Ok(flow),
+                None => Box::pin(commands::handle(&mut self, packet)).await,
+            };
+            match done {
                 Ok(Flow::Continue) => {}
                 Ok(Flow::Close) => break,
                 Err(Lost::Client(error)) => {
@@ -123,6 +128,9 @@ impl Session {
                 }
             }
             if self.wire.flush().await.is_err() {
+                break;
+            }
+            if at_once.is_some() && self.needs_keepalive() && Box::pin(self.keep_alive()).await.is_err() {
                 break;
             }
         }

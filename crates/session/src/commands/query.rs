@@ -33,6 +33,22 @@ impl<'a> Query<'a> {
     }
 }
 
+/// Answers a query from memory, if it can be.
+pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> bool {
+    session.state.stale_body = None;
+    session.state.declined = false;
+    let Some(key) = session.current_key() else { return false };
+    let text = text_offset(session, packet).and_then(|text_at| packet.get(text_at..));
+    text.is_some_and(|text| select::from_memory(session, text, key))
+}
+
+/// Where the statement starts; `None` if the packet cannot be read.
+fn text_offset(session: &Session, packet: &[u8]) -> Option<usize> {
+    let attributes = session.capabilities().contains(Capabilities::QUERY_ATTRIBUTES);
+    if attributes { attributes::text_offset(packet).ok() } else { Some(1) }
+}
+
+/// Whatever was not answered from memory at once.
 pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
     let frozen;
     let (packet, long) = if packet.len() < LONG_BYTES_MIN {
@@ -41,25 +57,8 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
         frozen = packet.freeze();
         (&frozen[..], Some(&frozen))
     };
-    let attributes = session.capabilities().contains(Capabilities::QUERY_ATTRIBUTES);
-    let text_at = match if attributes { attributes::text_offset(packet) } else { Ok(1) } {
-        Ok(text_at) => text_at,
-        Err(_) => return session.refuse(&malformed()),
-    };
+    let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at };
-    session.state.stale_body = None;
-    session.state.declined = false;
-    if let Some(key) = session.current_key()
-        && select::from_memory(session, query.text(), key)
-    {
-        session.keep_alive().await?;
-        return Ok(Flow::Continue);
-    }
-    slow(session, query).await
-}
-
-/// Whatever is not answered from memory at once.
-async fn slow(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     session.active(now_ms());
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);

@@ -428,11 +428,8 @@ impl Session {
 
     /// Keeps the server's connection alive while its client is answered from memory.
     pub(crate) async fn keep_alive(&mut self) -> Result<(), Lost> {
-        if self.needs_keepalive() {
-            self.send(&[Command::Ping.byte()]).await?;
-            self.skip_answer(Command::Ping).await?;
-        }
-        Ok(())
+        self.send(&[Command::Ping.byte()]).await?;
+        self.skip_answer(Command::Ping).await
     }
 }
 
