@@ -38,6 +38,8 @@ pub struct Kill {
     pub id: u64,
     /// Where the number stands in the text.
     pub id_at: Range<usize>,
+    /// Where the statement begins; it ends with the number.
+    pub starts_at: usize,
 }
 
 /// SQL_CACHE or SQL_NO_CACHE.
@@ -107,6 +109,7 @@ pub fn kills(text: &[u8], modes: Modes) -> Vec<Kill> {
 /// KILL [HARD | SOFT] [CONNECTION | QUERY] n.
 fn kill(statement: &Statement<'_>) -> Option<Kill> {
     let mut cursor = statement.cursor();
+    let starts_at = cursor.peek()?.start;
     if !cursor.word("KILL") {
         return None;
     }
@@ -117,5 +120,5 @@ fn kill(statement: &Statement<'_>) -> Option<Kill> {
     }
     let number = cursor.next().filter(|token| token.kind == Kind::Int && cursor.at_end())?;
     let id = std::str::from_utf8(cursor.bytes(number)).ok()?.parse().ok()?;
-    Some(Kill { query_only, id, id_at: number.start..number.end })
+    Some(Kill { query_only, id, id_at: number.start..number.end, starts_at })
 }

@@ -4,6 +4,7 @@
 //! client that the server has killed must get no answer from memory: its session is ended here before the killer is
 //! told.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,7 +64,7 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
         Target::Idle(handle) => end_idle(session, kill.id, &handle, kill.query_only).await,
         Target::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
         Target::Client(handle, thread_id) => {
-            let text = with_ids(query.text(), &[(&kill, thread_id)]);
+            let text = with_pieces(query.text(), vec![(kill.id_at, thread_id.to_string())]);
             let ended = [handle].into_iter().filter(|_| !kill.query_only).collect();
             through_server(session, &query.with_text(&text), &text, &Effects::none(), ended).await
         }
@@ -81,21 +82,31 @@ pub(super) async fn among_others(
         return None;
     }
     let kills = freshet_sql::kills(text, session.modes());
-    let (mut ids, mut ended) = (Vec::new(), Vec::new());
+    let (mut pieces, mut ended) = (Vec::new(), Vec::new());
     for kill in &kills {
-        // A client that the server does not know has no id there: the server says so.
-        if let Target::Client(handle, thread_id) = target(session, kill.id).await {
-            ids.push((kill, thread_id));
-            ended.extend((!kill.query_only).then_some(handle));
-        }
+        let (piece, handle) = match target(session, kill.id).await {
+            Target::Stranger => continue,
+            Target::Client(handle, thread_id) => ((kill.id_at.clone(), thread_id.to_string()), handle),
+            // The server knows no such id, and says so to whoever may not end it.
+            Target::Idle(handle) => match may_end(session, &handle).await {
+                Ok(true) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), handle),
+                Ok(false) => continue,
+                Err(lost) => return Some(Err(lost)),
+            },
+        };
+        pieces.push(piece);
+        ended.extend((!kill.query_only).then_some(handle));
     }
-    if ids.is_empty() {
+    if pieces.is_empty() {
         return None;
     }
-    let text = with_ids(text, &ids);
+    let text = with_pieces(text, pieces);
     let packet = query.with_text(&text);
     Some(through_server(session, &packet, &text, effects, ended).await)
 }
+
+/// What is sent in the place of a KILL that is not the server's: it is answered with OK too.
+const NOTHING: &str = "DO 0";
 
 /// Whether a KILL can be one of several statements, at a first glance.
 fn may_kill(text: &[u8]) -> bool {
@@ -109,14 +120,14 @@ fn may_kill(text: &[u8]) -> bool {
         || pieces.any(starts_so)
 }
 
-/// The text with the server's ids in the place of ours.
-fn with_ids(text: &[u8], ids: &[(&Kill, u32)]) -> Vec<u8> {
+/// The text with other pieces in these places, which are in order.
+fn with_pieces(text: &[u8], pieces: Vec<(Range<usize>, String)>) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
-    for (kill, id) in ids {
-        out.extend_from_slice(&text[from..kill.id_at.start]);
-        out.extend_from_slice(id.to_string().as_bytes());
-        from = kill.id_at.end;
+    for (at, piece) in pieces {
+        out.extend_from_slice(&text[from..at.start]);
+        out.extend_from_slice(piece.as_bytes());
+        from = at.end;
     }
     out.extend_from_slice(&text[from..]);
     out
@@ -133,7 +144,10 @@ async fn through_server(
     let forward = Forward { text, ..Forward::new(packet, Command::Query, effects) };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        killed.iter().for_each(|handle| handle.end(Ending::Cut));
+        for handle in killed {
+            // One without a connection to the server waits for no last word of the server's.
+            handle.end(if handle.thread_id() == 0 { Ending::Now } else { Ending::Cut });
+        }
     }
     Ok(Flow::Continue)
 }
@@ -164,8 +178,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
 /// Ends a client that the server does not know, if the server would let this one kill it: it is of the same user, or
 /// has the privilege.
 async fn end_idle(session: &mut Session, id: u64, handle: &Handle, query_only: bool) -> Result<Flow, Lost> {
-    let own = handle.user == session.admitted.user;
-    if !own && privileges::require(session, Privilege::Kill).await?.is_err() {
+    if !may_end(session, handle).await? {
         let text = format!("You are not owner of thread {id}");
         return session.refuse(&ErrPacket::new(1095, "HY000", text));
     }
@@ -174,6 +187,12 @@ async fn end_idle(session: &mut Session, id: u64, handle: &Handle, query_only: b
     }
     session.put_ok(0);
     Ok(Flow::Continue)
+}
+
+/// Whether the server would let this client kill that one.
+async fn may_end(session: &mut Session, handle: &Handle) -> Result<bool, Lost> {
+    let own = handle.user == session.admitted.user;
+    Ok(own || privileges::require(session, Privilege::Kill).await?.is_ok())
 }
 
 #[cfg(test)]

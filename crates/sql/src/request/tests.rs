@@ -35,7 +35,7 @@ fn selects_are_told_from_the_rest() {
 
 #[test]
 fn kills_with_a_plain_number() {
-    let kill = |query_only, id, id_at| Request::Kill(Kill { query_only, id, id_at });
+    let kill = |query_only, id, id_at| Request::Kill(Kill { query_only, id, id_at, starts_at: 0 });
     assert_eq!(read(b"KILL 42", MODES), kill(false, 42, 5..7));
     assert_eq!(read(b"kill connection 7;", MODES), kill(false, 7, 16..17));
     assert_eq!(read(b"KILL HARD QUERY 18446744073709551615", MODES), kill(true, u64::MAX, 16..36));
@@ -64,8 +64,9 @@ fn a_text_is_cut_once() {
 
 #[test]
 fn kills_are_found_among_other_statements() {
-    let ids =
-        |text: &[u8]| kills(text, MODES).into_iter().map(|kill| (kill.id, kill.id_at)).collect::<Vec<_>>();
-    assert_eq!(ids(b"SELECT 1; KILL 7; kill query 8"), [(7, 15..16), (8, 29..30)]);
+    let ids = |text: &[u8]| {
+        kills(text, MODES).into_iter().map(|kill| (kill.id, kill.starts_at, kill.id_at)).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(b"SELECT 1; KILL 7; kill query 8"), [(7, 10, 15..16), (8, 18, 29..30)]);
     assert_eq!(ids(b"SELECT 'KILL 7'; -- KILL 8\nSELECT 2"), []);
 }
