@@ -305,6 +305,43 @@ fn where_accounts_cannot_be_read_the_server_judges_or_nobody_comes_in() {
     });
 }
 
+/// Over the server's socket Freshet's process may itself be one that an account lets in, whatever the client answers.
+#[test]
+fn what_freshets_own_process_may_do_is_no_clients() {
+    with_each(|server, direct| {
+        if server.flavor == Flavor::MySql {
+            return;
+        }
+        let mut admin = server.target.connect();
+        let me = Command::new("id").arg("-un").output().expect("id runs").stdout;
+        let me = String::from_utf8(me).expect("a name").trim().to_owned();
+        // The plugin lets a process in as the account of its user's name; root's is there already.
+        let made = format!("CREATE USER IF NOT EXISTS {me}@localhost");
+        let native = "IDENTIFIED VIA mysql_native_password USING PASSWORD";
+        run(&mut admin, &[&made, &format!("ALTER USER {me}@localhost {native}('x') OR unix_socket")]);
+        let outcome = std::panic::catch_unwind(|| {
+            let (freshet, through) = freshet_before(server, &over_socket(server, &direct.socket), &[]);
+            let me_there = format!("{me}@localhost");
+            for password in ["", "nonsense"] {
+                for _ in 0..2 {
+                    assert_eq!(direct.login(Channel::Socket, &me, password), me_there);
+                    assert_eq!(through.login(Channel::Socket, &me, password), me_there);
+                    let refused = through.login(Channel::Clear, &me, password);
+                    assert!(refused.contains("ERROR"), "{password:?}: {refused}");
+                }
+            }
+            freshet.stop();
+        });
+        let undo = if me == "root" {
+            format!("ALTER USER root@localhost {native}('')")
+        } else {
+            format!("DROP USER {me}@localhost")
+        };
+        run(&mut admin, &[&undo]);
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
 /// Which cipher suite is agreed on is between the two ends.
 fn without_suite(said: &str) -> String {
     ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"]

@@ -6,6 +6,8 @@
 //! proves to know it, and that the server has already accepted in the same words, is answered without the server
 //! ([`local`]). Whatever is in doubt goes to the server.
 
+mod account;
+mod begun;
 mod error;
 mod full;
 mod gate;
@@ -24,9 +26,10 @@ use std::time::Duration;
 
 use freshet_protocol::{Capabilities, ChangeUser, Login, OkPacket};
 use freshet_upstream::net::Stream;
-use freshet_upstream::{Channel, Connection, Secret};
+use freshet_upstream::{Channel, Connection, Credential};
 use tokio::time::timeout;
 
+pub(crate) use self::begun::Begun;
 pub use self::error::AdmitError;
 pub use self::gate::{CONNECTION_ID_MIN, Epoch, Gate, Knowledge, LOGIN_TIMEOUT, Options, refuse_too_many};
 pub use self::open::open;
@@ -49,8 +52,10 @@ pub struct Admitted {
     pub database: Option<Vec<u8>>,
     /// The server's connection on which the login was made, if it took one.
     pub upstream: Option<Connection>,
-    /// The password, if it is known: it opens further connections.
-    pub secret: Option<Secret>,
+    /// When the login on it was made, if its session has been no other's before.
+    pub(crate) begun: Option<Begun>,
+    /// What proves the login, if it is known: it opens further connections.
+    pub credential: Option<Credential>,
     /// The id the client was told, from [`CONNECTION_ID_MIN`] upwards.
     pub connection_id: u32,
     /// What the client's connection passed over when it logged in.

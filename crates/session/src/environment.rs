@@ -33,6 +33,9 @@ pub(crate) struct Environment {
     pub(crate) refused: Option<&'static str>,
     /// `sql_log_bin` is off: what this session writes never reaches the binlog.
     pub(crate) unlogged: bool,
+    /// Nothing but the account, the login and the global variables makes a new session's environment: there is no
+    /// `init_connect`.
+    pub(crate) begins_alike: bool,
     /// After how many idle seconds the server closes the session's connection.
     pub(crate) wait_timeout_s: u64,
     /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
@@ -89,6 +92,7 @@ impl Environment {
             },
             schema: schema.and_then(|bytes| String::from_utf8(bytes).ok()),
             unlogged: text("sql_log_bin") == "0",
+            begins_alike: text("init_connect").is_empty(),
             wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
             account: text("account").as_bytes().to_vec(),
             keyed,
@@ -164,6 +168,9 @@ fn modes(sql_mode: &str, server: Server, readable: bool) -> Modes {
 pub(crate) enum Known {
     /// Nothing since the login or since a statement that may have changed anything.
     Unknown,
+    /// As other sessions of the same login began, and as this one has, but for what an instant has changed: good for finding
+    /// stored answers, and not for storing any.
+    Recalled(Arc<Environment>),
     /// As the server reported it.
     Read(Arc<Environment>),
     /// One plain statement ran since: if it ran here before, the outcome is on record.
@@ -188,10 +195,12 @@ impl Known {
         self.environment().map(|environment| environment.modes)
     }
 
-    /// What was read last.
+    /// What it is or was.
     fn environment(&self) -> Option<&Arc<Environment>> {
         match self {
-            Known::Read(environment) | Known::After(environment, _) => Some(environment),
+            Known::Recalled(environment) | Known::Read(environment) | Known::After(environment, _) => {
+                Some(environment)
+            }
             Known::Unknown => None,
         }
     }

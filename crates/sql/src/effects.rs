@@ -33,6 +33,8 @@ pub struct Effects {
     pub reads_last_statement: bool,
     /// It assigns a `session_track_*` variable.
     pub sets_tracking: bool,
+    /// It is a SET that names a global variable. What else may set one (routines) is not told.
+    pub sets_global: bool,
     /// It turns the binlog off for the session or for itself.
     pub unlogged: bool,
     /// It changes the default schema.
@@ -246,6 +248,7 @@ impl Effects {
             locks_tables: None,
             reads_last_statement: false,
             sets_tracking: false,
+            sets_global: false,
             unlogged: false,
             moves: false,
             fires: false,
@@ -297,6 +300,7 @@ impl Effects {
             locks_tables: None,
             reads_last_statement: true,
             sets_tracking: false,
+            sets_global: false,
             unlogged: false,
             moves: true,
             fires: true,
@@ -362,6 +366,7 @@ impl Effects {
             locks_tables: next.locks_tables.or(self.locks_tables),
             reads_last_statement: self.reads_last_statement || next.reads_last_statement,
             sets_tracking: self.sets_tracking || next.sets_tracking,
+            sets_global: self.sets_global || next.sets_global,
             unlogged: self.unlogged || next.unlogged,
             moves: self.moves || next.moves,
             fires: self.fires || next.fires,

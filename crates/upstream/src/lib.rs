@@ -50,5 +50,5 @@ pub use connection::{Connection, Dialled, Rows};
 pub use error::Error;
 pub use password::Password;
 pub use responder::{Challenge, Responder};
-pub use secret::Secret;
+pub use secret::{Credential, NativeHash, Secret};
 pub use server::ServerInfo;

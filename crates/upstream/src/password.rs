@@ -7,13 +7,14 @@ use freshet_protocol::{
 
 use crate::error::Error;
 use crate::responder::{Challenge, Responder};
-use crate::secret::Secret;
+use crate::secret::{Credential, Secret};
 
 /// How sha256_password asks for the server's RSA key; caching_sha2_password has another byte.
 const SHA256_REQUEST_PUBLIC_KEY: u8 = 1;
 
 /// Answers the server with a known password: `mysql_native_password`, `caching_sha2_password`,
-/// `sha256_password`, and `mysql_clear_password` where nobody can overhear it.
+/// `sha256_password`, and `mysql_clear_password` where nobody can overhear it. Where only the password's
+/// SHA1 is known, `mysql_native_password` alone.
 ///
 /// The password itself is only ever sent where it cannot be overheard: over TLS, over a unix
 /// socket, or encrypted for the RSA key that the server hands out. That key is not verified, so on
@@ -21,30 +22,37 @@ const SHA256_REQUEST_PUBLIC_KEY: u8 = 1;
 /// to fear that uses TLS and verifies it.
 #[derive(Debug)]
 pub struct Password {
-    secret: Secret,
+    credential: Credential,
     /// The scramble of the plugin that runs, which the RSA exchange needs again.
     scramble: [u8; SCRAMBLE_LEN],
 }
 
 impl Password {
-    /// Answers with this password.
-    pub fn new(secret: Secret) -> Self {
-        Self::resumed(secret, [0; SCRAMBLE_LEN])
+    /// Answers with this password, or with what stands for it.
+    pub fn new(credential: impl Into<Credential>) -> Self {
+        Self { credential: credential.into(), scramble: [0; SCRAMBLE_LEN] }
     }
 
     /// Answers with this password from here on, where the plugin already runs and was given this scramble: without it
     /// the RSA exchange would encrypt for another one, and the server would refuse the right password.
     pub fn resumed(secret: Secret, scramble: [u8; SCRAMBLE_LEN]) -> Self {
-        Self { secret, scramble }
+        Self { credential: secret.into(), scramble }
     }
 
     fn start(&self, plugin: &str, secure: bool) -> Result<Vec<u8>, Error> {
+        let secret = match &self.credential {
+            Credential::Password(secret) => secret,
+            Credential::NativeHash(hash) if plugin == MYSQL_NATIVE_PASSWORD => {
+                return Ok(native::token_by_hash(hash.expose(), &self.scramble).to_vec());
+            }
+            Credential::NativeHash(_) => return Err(needs_password(plugin)),
+        };
         match plugin {
-            MYSQL_NATIVE_PASSWORD => Ok(native::token(self.secret.expose(), &self.scramble)),
-            CACHING_SHA2_PASSWORD => Ok(caching_sha2::token(self.secret.expose(), &self.scramble)),
-            SHA256_PASSWORD if secure || self.secret.is_empty() => Ok(self.secret.with_nul().to_vec()),
+            MYSQL_NATIVE_PASSWORD => Ok(native::token(secret.expose(), &self.scramble)),
+            CACHING_SHA2_PASSWORD => Ok(caching_sha2::token(secret.expose(), &self.scramble)),
+            SHA256_PASSWORD if secure || secret.is_empty() => Ok(secret.with_nul().to_vec()),
             SHA256_PASSWORD => Ok(vec![SHA256_REQUEST_PUBLIC_KEY]),
-            MYSQL_CLEAR_PASSWORD if secure => Ok(self.secret.with_nul().to_vec()),
+            MYSQL_CLEAR_PASSWORD if secure => Ok(secret.with_nul().to_vec()),
             MYSQL_CLEAR_PASSWORD => Err(refusal(
                 plugin,
                 "the password would be sent in clear: use TLS (ssl-mode=required) or a unix socket",
@@ -58,16 +66,17 @@ impl Password {
     }
 
     fn go_on(&self, plugin: &str, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, Error> {
+        let Credential::Password(secret) = &self.credential else { return Err(needs_password(plugin)) };
         match (plugin, data) {
             (CACHING_SHA2_PASSWORD, [caching_sha2::FAST_AUTH_OK]) => Ok(None),
             (CACHING_SHA2_PASSWORD, [caching_sha2::FULL_AUTH]) if secure => {
-                Ok(Some(self.secret.with_nul().to_vec()))
+                Ok(Some(secret.with_nul().to_vec()))
             }
             (CACHING_SHA2_PASSWORD, [caching_sha2::FULL_AUTH]) => {
                 Ok(Some(vec![caching_sha2::REQUEST_PUBLIC_KEY]))
             }
             (CACHING_SHA2_PASSWORD | SHA256_PASSWORD, pem) if !secure => {
-                let masked = caching_sha2::mask(&self.secret.with_nul(), &self.scramble);
+                let masked = caching_sha2::mask(&secret.with_nul(), &self.scramble);
                 rsa::encrypt(pem, &masked)
                     .map(Some)
                     .ok_or_else(|| refusal(plugin, "the server's RSA key cannot be used: use TLS"))
@@ -92,6 +101,10 @@ impl Responder for Password {
             Challenge::More(data) => self.go_on(plugin, data, secure),
         }
     }
+}
+
+fn needs_password(plugin: &str) -> Error {
+    refusal(plugin, "only what proves mysql_native_password is known, and not the password")
 }
 
 fn refusal(plugin: &str, why: &'static str) -> Error {

@@ -1,7 +1,8 @@
-//! A password that wipes itself and never shows itself.
+//! A password that wipes itself and never shows itself, and what may stand for it.
 
 use std::fmt;
 
+use freshet_protocol::native;
 use zeroize::Zeroizing;
 
 /// A password. Its memory is wiped when it is dropped, and no formatting shows it.
@@ -40,6 +41,50 @@ impl From<Vec<u8>> for Secret {
 }
 
 impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// What logins are proven with, by the server's client or towards the server.
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// The password, which serves every plugin.
+    Password(Secret),
+    /// SHA1 of the password, which serves `mysql_native_password`.
+    NativeHash(NativeHash),
+}
+
+impl Credential {
+    /// Whether there is no password, which the protocol treats as a case of its own.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Password(password) if password.is_empty())
+    }
+}
+
+impl From<Secret> for Credential {
+    fn from(password: Secret) -> Self {
+        Self::Password(password)
+    }
+}
+
+/// SHA1 of a password. It is as good as the password where the plugin is `mysql_native_password`, so it is kept like one.
+#[derive(Clone)]
+pub struct NativeHash(Zeroizing<[u8; native::TOKEN_LEN]>);
+
+impl NativeHash {
+    /// Takes over the bytes.
+    pub fn new(hash: [u8; native::TOKEN_LEN]) -> Self {
+        Self(Zeroizing::new(hash))
+    }
+
+    /// The bytes, for the computation of an answer and for nothing else.
+    pub fn expose(&self) -> &[u8; native::TOKEN_LEN] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for NativeHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
     }

@@ -61,6 +61,12 @@ impl Upstream {
         self.shared.status()
     }
 
+    /// Which stream it is that tells of changes; `None` while it is not proven to be live.
+    #[must_use]
+    pub fn live_generation(&self) -> Option<u64> {
+        self.shared.live_generation()
+    }
+
     /// Says that `visible` lags what a miss needs. Costs one atomic operation when it was said already.
     pub fn ask_probe(&self) {
         self.shared.ask_probe();
@@ -112,6 +118,11 @@ impl Upstream {
     /// again, and new ones can be stored within milliseconds. To be called before the fences of the change are handed over.
     pub fn changed_unlogged(&self, deps: &[Dep]) {
         self.shared.changed_unlogged(deps);
+    }
+
+    /// Says that a session of ours has set a global variable. To be called before that is acknowledged.
+    pub fn global_was_set(&self) {
+        self.shared.global_was_set();
     }
 
     /// Changes whenever any definition may have changed.
@@ -204,8 +215,8 @@ impl Upstream {
     /// Whether a definition of accounts, or anything else that may change everything, is under way through us: what is
     /// known of accounts is not what the next login is judged by, perhaps.
     #[must_use]
-    pub fn is_everything_fenced(&self) -> bool {
-        self.shared.freshness.is_fenced(Dep::EVERYTHING)
+    pub fn may_accounts_be_changing(&self) -> bool {
+        [Dep::ACCOUNTS, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness.is_fenced(*dep))
     }
 
     /// A question on the control connection.

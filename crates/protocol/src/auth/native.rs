@@ -1,5 +1,7 @@
 //! `mysql_native_password`: the proof is SHA1(password) exclusive-or
-//! SHA1(scramble, SHA1(SHA1(password))).
+//! SHA1(scramble, SHA1(SHA1(password))). The server stores SHA1(SHA1(password)),
+//! so whoever sees a proof and what is stored knows SHA1(password), and that
+//! is all that further proofs need.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY;
@@ -7,8 +9,8 @@ use aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY;
 use super::digest::{digest, xor};
 use crate::handshake::SCRAMBLE_LEN;
 
-/// The proof's length, in bytes.
-const TOKEN_LEN: usize = 20;
+/// The length of a proof, of SHA1(password) and of what the server stores, in bytes.
+pub const TOKEN_LEN: usize = 20;
 
 /// The proof of a password. An empty password has an empty one.
 #[must_use]
@@ -16,15 +18,46 @@ pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }
-    let once = sha1(&[password]);
-    let mask = sha1(&[scramble, &sha1(&[&once])]);
-    xor(once, mask).to_vec()
+    token_by_hash(&sha1(&[password]), scramble).to_vec()
+}
+
+/// The proof of the password whose SHA1 is `hash`.
+#[must_use]
+pub fn token_by_hash(hash: &[u8; TOKEN_LEN], scramble: &[u8; SCRAMBLE_LEN]) -> [u8; TOKEN_LEN] {
+    masked(hash, &sha1(&[hash]), scramble)
 }
 
 /// Whether `token` proves `password`, in a time that does not tell how nearly.
 #[must_use]
 pub fn verify(token: &[u8], scramble: &[u8; SCRAMBLE_LEN], password: &[u8]) -> bool {
     verify_slices_are_equal(token, &self::token(password, scramble)).is_ok()
+}
+
+/// As [`verify`], for the password whose SHA1 is `hash`.
+#[must_use]
+pub fn verify_by_hash(token: &[u8], scramble: &[u8; SCRAMBLE_LEN], hash: &[u8; TOKEN_LEN]) -> bool {
+    verify_slices_are_equal(token, &token_by_hash(hash, scramble)).is_ok()
+}
+
+/// SHA1(password), if `token` proves the password of which `stored` is what the server stores. It wipes nothing: that is
+/// for whoever keeps it.
+#[must_use]
+pub fn hash_in(
+    token: &[u8; TOKEN_LEN],
+    scramble: &[u8; SCRAMBLE_LEN],
+    stored: &[u8; TOKEN_LEN],
+) -> Option<[u8; TOKEN_LEN]> {
+    let hash = masked(token, stored, scramble);
+    verify_slices_are_equal(&sha1(&[&hash]), stored).is_ok().then_some(hash)
+}
+
+/// Applied twice it gives `bytes` back.
+fn masked(
+    bytes: &[u8; TOKEN_LEN],
+    stored: &[u8; TOKEN_LEN],
+    scramble: &[u8; SCRAMBLE_LEN],
+) -> [u8; TOKEN_LEN] {
+    xor(*bytes, sha1(&[scramble, stored]))
 }
 
 fn sha1(parts: &[&[u8]]) -> [u8; TOKEN_LEN] {

@@ -36,6 +36,21 @@ fn tokens_prove_their_password_and_no_other() {
 }
 
 #[test]
+fn a_proof_and_what_is_stored_give_what_further_proofs_need() {
+    let token = |password: &[u8]| <[u8; 20]>::try_from(native::token(password, SCRAMBLE)).unwrap();
+    // SELECT PASSWORD('secret')
+    let stored = *b"\x14\xe6\x55\x67\xab\xdb\x51\x35\xd0\xcf\xd9\xa7\x0b\x30\x32\xc1\x79\xa4\x9e\xe7";
+    let hash = native::hash_in(&token(b"secret"), SCRAMBLE, &stored).unwrap();
+    let other = b"BBCDEFGHIJKLMNOPQRST";
+    assert_eq!(native::token_by_hash(&hash, other).to_vec(), native::token(b"secret", other));
+    assert!(native::verify_by_hash(&native::token(b"secret", other), other, &hash));
+    assert!(!native::verify_by_hash(&native::token(b"Secret", other), other, &hash));
+    assert!(!native::verify_by_hash(&native::token(b"secret", SCRAMBLE), other, &hash));
+    assert_eq!(native::hash_in(&token(b"Secret"), SCRAMBLE, &stored), None);
+    assert_eq!(native::hash_in(&token(b"secret"), other, &stored), None);
+}
+
+#[test]
 fn masks_undo_themselves() {
     let password = b"a password that is longer than the scramble\0";
     let masked = caching_sha2::mask(password, SCRAMBLE);

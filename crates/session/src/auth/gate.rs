@@ -57,11 +57,10 @@ pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 
 
 impl Knowledge for Upstream {
     fn epoch(&self) -> Option<Epoch> {
-        let status = self.follow_status();
+        let stream = self.live_generation()?;
         // The fence of a change of accounts through us falls after its epoch has begun.
-        let is_certain = status.live && !self.is_everything_fenced();
-        is_certain.then(|| Epoch {
-            stream: status.generations,
+        (!self.may_accounts_be_changing()).then(|| Epoch {
+            stream,
             accounts: self.accounts_epoch(),
             globals: self.globals_epoch(),
             schemas: self.schemas_version(),
@@ -70,6 +69,13 @@ impl Knowledge for Upstream {
 
     fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a> {
         Box::pin(Upstream::ask(self, sql))
+    }
+}
+
+impl Epoch {
+    /// Whether no account, password or grant has changed between the two.
+    pub(super) fn same_accounts(self, other: Self) -> bool {
+        (self.stream, self.accounts) == (other.stream, other.accounts)
     }
 }
 

@@ -1,9 +1,9 @@
-//! Whether a login proves a password that we know.
+//! Whether a login proves a password that we know, or know enough of.
 
 use freshet_protocol::{
-    CACHING_SHA2_PASSWORD, Capabilities, Login, MYSQL_NATIVE_PASSWORD, caching_sha2, native,
+    CACHING_SHA2_PASSWORD, Capabilities, Login, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN, caching_sha2, native,
 };
-use freshet_upstream::Secret;
+use freshet_upstream::Credential;
 
 use super::Scrambles;
 
@@ -17,19 +17,24 @@ pub(super) enum Proof {
 }
 
 /// Checks the proof that came with the login itself, made with a scramble of ours. `None` if it proves nothing.
-pub(super) fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Proof> {
+pub(super) fn verify(login: &Login, scrambles: &Scrambles, credential: &Credential) -> Option<Proof> {
     let token = login.auth_response.as_slice();
-    let password = secret.expose();
-    if is_empty(token) || password.is_empty() {
-        return (is_empty(token) && password.is_empty()).then_some(Proof::Plain);
+    if is_empty(token) || credential.is_empty() {
+        return (is_empty(token) && credential.is_empty()).then_some(Proof::Plain);
     }
-    let holds = |verify: fn(&[u8], &[u8; 20], &[u8]) -> bool| {
-        let mut given = std::iter::once(&scrambles.greeting).chain(&scrambles.switch);
-        given.any(|scramble| verify(token, scramble, password))
+    let holds = |verify: &dyn Fn(&[u8; SCRAMBLE_LEN]) -> bool| {
+        std::iter::once(&scrambles.greeting).chain(&scrambles.switch).any(verify)
     };
-    match plugin(login) {
-        MYSQL_NATIVE_PASSWORD => holds(native::verify).then_some(Proof::Plain),
-        CACHING_SHA2_PASSWORD => holds(caching_sha2::verify).then_some(Proof::Fast),
+    match (plugin(login), credential) {
+        (MYSQL_NATIVE_PASSWORD, Credential::Password(password)) => {
+            holds(&|scramble| native::verify(token, scramble, password.expose())).then_some(Proof::Plain)
+        }
+        (MYSQL_NATIVE_PASSWORD, Credential::NativeHash(hash)) => {
+            holds(&|scramble| native::verify_by_hash(token, scramble, hash.expose())).then_some(Proof::Plain)
+        }
+        (CACHING_SHA2_PASSWORD, Credential::Password(password)) => {
+            holds(&|scramble| caching_sha2::verify(token, scramble, password.expose())).then_some(Proof::Fast)
+        }
         _ => None,
     }
 }

@@ -1,17 +1,22 @@
 //! Judges a login: by what is remembered where that is certain, else by the server.
 
 use freshet_protocol::{ChangeUser, Login, OkPacket, auth_more, caching_sha2};
-use freshet_upstream::{Connection, Error, Password, Responder, Secret};
+use freshet_upstream::follow::now_ms;
+use freshet_upstream::{Address, Connection, Credential, Error, Password, Responder};
 
 use tokio::time::Instant;
 
+use super::account::Accepted;
+use super::begun::Begun;
 use super::error::AdmitError;
 use super::gate::Gate;
 use super::local::{self, Proof};
-use super::relay::{Relay, Relayed};
+use super::peer::{self, Judged};
+use super::relay::{Learned, Relay, Relayed};
 use super::requirement::Asker;
 use super::secrets::LoginKind;
-use super::{Admitted, Scrambles, peer};
+
+use super::{Admitted, Scrambles};
 use crate::wire::Wire;
 
 /// A plugin that no account has: the server answers with the account's own and a challenge, and does so for users that
@@ -38,8 +43,16 @@ impl Scrambles {
 /// A login that the server has accepted, or would.
 struct Verdict {
     upstream: Option<Connection>,
-    secret: Option<Secret>,
+    credential: Option<Credential>,
     ok: OkPacket,
+}
+
+/// A login that proves what is known of its user.
+struct Proven {
+    proof: Proof,
+    credential: Credential,
+    /// What the server would say, if it need not be asked.
+    accepted: Option<OkPacket>,
 }
 
 /// Judges a first login and answers the client.
@@ -82,61 +95,90 @@ async fn judge(
     gate: &Gate,
 ) -> Result<Admitted, AdmitError> {
     // Read before anything is sent: what changes meanwhile makes the outcome one of a former epoch.
-    let epoch = gate.epoch();
-    let known = gate.secrets.password(&client.login.user, epoch);
-    let proven =
-        known.and_then(|secret| Some((local::verify(&client.login, &client.scrambles, &secret)?, secret)));
+    let (epoch, at_ms) = (gate.epoch(), now_ms());
     let channel = wire.channel();
     let asker = Asker { gate, channel, epoch };
-    let verdict = match proven {
-        Some((proof, secret)) => by_memory(wire, &client.login, (proof, secret), upstream, asker).await?,
+    let is_first = upstream.is_none();
+    let verdict = match proven(&client, asker) {
+        Some(Proven { proof, accepted: Some(ok), credential }) if is_first => {
+            mark(wire, proof);
+            Verdict { upstream: None, credential: Some(credential), ok }
+        }
+        Some(proven) => by_memory(wire, &mut client, proven, upstream, asker).await?,
         None => by_relay(wire, &mut client, upstream, asker).await?,
     };
     wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
     wire.flush().await?;
     let Client { login, scrambles, connection_id, .. } = client;
-    let Verdict { upstream, secret, ok } = verdict;
+    let Verdict { upstream, credential, ok } = verdict;
+    let begun = Begun::new(epoch, at_ms).filter(|_| is_first && upstream.is_some());
     let (user, database) = (login.user.clone(), login.database.clone());
-    Ok(Admitted { user, login, database, upstream, secret, connection_id, channel, ok, scrambles })
+    Ok(Admitted { user, login, database, upstream, begun, credential, connection_id, channel, ok, scrambles })
 }
 
-/// The login proves a password that is known. Whether the server lets it in is known too, if it has said so to the
-/// same login and nothing has changed; otherwise the server is asked, and the client need not be.
-async fn by_memory(
-    wire: &mut Wire,
-    login: &Login,
-    (proof, secret): (Proof, Secret),
-    upstream: Option<Connection>,
-    asker: Asker<'_>,
-) -> Result<Verdict, AdmitError> {
+/// What is remembered that this login proves.
+fn proven(client: &Client, asker: Asker<'_>) -> Option<Proven> {
+    let Client { login, scrambles, .. } = client;
+    let Asker { gate, channel, epoch } = asker;
+    let known = gate.secrets.remembered(&login.user, &LoginKind::of(login, channel), epoch)?;
+    // An account may since be one that the server lets our own process in as, without a password.
+    let may_ask = known.is_current || matches!(gate.config.address, Address::Tcp { .. });
+    let proof = local::verify(login, scrambles, &known.credential).filter(|_| may_ask)?;
+    Some(Proven { proof, credential: known.credential, accepted: known.accepted })
+}
+
+/// Tells a client that waits for it that its proof was enough.
+fn mark(wire: &mut Wire, proof: Proof) {
     if proof == Proof::Fast {
         wire.put(&auth_more(&[caching_sha2::FAST_AUTH_OK]));
     }
-    let (secrets, epoch) = (&asker.gate.secrets, asker.epoch);
-    let accepted = secrets.accepted(&login.user, &LoginKind::of(login, asker.channel), epoch);
-    if let (Some(ok), None) = (accepted, &upstream) {
-        return Ok(Verdict { upstream: None, secret: Some(secret), ok });
+}
+
+/// The login proves a password that is known: the server is asked, and the client need not be. Where the account has another
+/// plugin since, which needs more than is known, the client is asked after all.
+async fn by_memory(
+    wire: &mut Wire,
+    client: &mut Client,
+    proven: Proven,
+    upstream: Option<Connection>,
+    asker: Asker<'_>,
+) -> Result<Verdict, AdmitError> {
+    let Proven { proof, credential, .. } = proven;
+    let (secrets, login) = (&asker.gate.secrets, &client.login);
+    let is_first = upstream.is_none();
+    let (mut connection, ok) = match with_password(upstream, login, &credential, asker).await {
+        Ok(asked) => asked,
+        Err(Error::Authentication { .. }) if is_first => {
+            secrets.forget(&login.user);
+            return by_relay(wire, client, None, asker).await;
+        }
+        Err(error) => {
+            if matches!(error, Error::Server(_)) {
+                secrets.forget(&login.user);
+            }
+            return Err(from_server(error));
+        }
+    };
+    mark(wire, proof);
+    if asker.epoch.is_some() {
+        let accepted = Accepted { user: &login.user, kind: LoginKind::of(login, asker.channel), ok: &ok };
+        let learned = Learned::Known(credential.clone());
+        asker.learn(&mut connection, accepted, learned).await.map_err(from_server)?;
     }
-    let asked = with_password(upstream, login, &secret, asker).await;
-    if let Err(Error::Server(_)) = &asked {
-        secrets.forget(&login.user);
-    }
-    let (connection, ok) = asked.map_err(from_server)?;
-    secrets.learn(login, asker.channel, (secret.clone(), &ok), epoch);
-    Ok(Verdict { upstream: Some(connection), secret: Some(secret), ok })
+    Ok(Verdict { upstream: Some(connection), credential: Some(credential), ok })
 }
 
 /// Makes the login at the server with a password that the client has proved to know.
 pub(super) async fn with_password(
     upstream: Option<Connection>,
     login: &Login,
-    secret: &Secret,
+    credential: &Credential,
     asker: Asker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
-    let mut password = Password::new(secret.clone());
+    let mut password = Password::new(credential.clone());
     // What the client itself answered was made for another scramble: the password answers anew.
     let (mut connection, ok) = ask_server(upstream, with_plugin(login, None), &mut password, asker).await?;
-    asker.hold(&mut connection, &login.user, !secret.is_empty()).await?;
+    asker.hold(&mut connection, &login.user, !credential.is_empty()).await?;
     Ok((connection, ok))
 }
 
@@ -147,7 +189,7 @@ async fn by_relay(
     upstream: Option<Connection>,
     asker: Asker<'_>,
 ) -> Result<Verdict, AdmitError> {
-    let Asker { gate, epoch, channel } = asker;
+    let Asker { gate, channel, .. } = asker;
     let login = client.login.clone();
     let peer_uid = wire.peer_uid();
     let mut relay = Relay::new(wire, gate, client);
@@ -156,13 +198,19 @@ async fn by_relay(
     if let Some(failure) = failure {
         return Err(failure);
     }
+    if let Err(Error::Server(_)) = &asked {
+        gate.secrets.refused(&login.user);
+    }
     let (mut connection, ok) = asked.map_err(from_server)?;
     asker.hold(&mut connection, &login.user, has_password).await.map_err(from_server)?;
-    peer::check(asker, &login, peer_uid, challenged).await?;
-    if let Some(secret) = &learned {
-        gate.secrets.learn(&login, channel, (secret.clone(), &ok), epoch);
-    }
-    Ok(Verdict { upstream: Some(connection), secret: learned, ok })
+    let judged = peer::check(asker, &mut connection, &login, peer_uid, challenged).await?;
+    // An answer that was perhaps not looked at proves nothing to others.
+    let Some(learned) = learned.filter(|_| judged == Judged::Answer) else {
+        return Ok(Verdict { upstream: Some(connection), credential: None, ok });
+    };
+    let accepted = Accepted { user: &login.user, kind: LoginKind::of(&login, channel), ok: &ok };
+    let credential = asker.learn(&mut connection, accepted, learned).await.map_err(from_server)?;
+    Ok(Verdict { upstream: Some(connection), credential, ok })
 }
 
 /// Makes the login at the server: on a connection of its own, or as a change of user on the one there is.

@@ -1,8 +1,10 @@
 //! A connection to the server for a client that was let in without one.
 
-use freshet_upstream::{Connection, Error};
+use freshet_upstream::Error;
+use freshet_upstream::follow::now_ms;
 use tokio::time::timeout;
 
+use super::begun::Begun;
 use super::login::with_password;
 use super::requirement::Asker;
 use super::{Admitted, Gate};
@@ -15,7 +17,8 @@ impl Admitted {
             login: self.login.clone(),
             database: self.database.clone(),
             upstream: self.upstream.take(),
-            secret: self.secret.clone(),
+            begun: self.begun.take(),
+            credential: self.credential.clone(),
             connection_id: self.connection_id,
             channel: self.channel,
             ok: self.ok.clone(),
@@ -24,17 +27,21 @@ impl Admitted {
     }
 }
 
-/// Logs in to the server as the client did, with the password that it proved to know, within the login timeout.
+/// Logs in to the server as the client did, with the password that it proved to know, within the login timeout, and takes the
+/// connection over.
 ///
 /// # Errors
 /// The server cannot be reached or refuses the login now; or the client's password is not known, because it was never
 /// handed over: then there is no way to the server but the connection that came with the login.
-pub async fn open(gate: &Gate, admitted: &Admitted) -> Result<Connection, Error> {
-    let Some(secret) = &admitted.secret else { return Err(Error::Closed) };
+pub async fn open(gate: &Gate, admitted: &mut Admitted) -> Result<(), Error> {
+    let Some(credential) = &admitted.credential else { return Err(Error::Closed) };
     let limit = gate.options.login_timeout;
-    let asker = Asker { gate, channel: admitted.channel, epoch: gate.epoch() };
-    let asked = with_password(None, &admitted.login, secret, asker);
+    let (epoch, at_ms) = (gate.epoch(), now_ms());
+    let asker = Asker { gate, channel: admitted.channel, epoch };
+    let asked = with_password(None, &admitted.login, credential, asker);
     let (connection, _) =
         timeout(limit, asked).await.unwrap_or(Err(Error::TimedOut { doing: "logging in", limit }))?;
-    Ok(connection)
+    admitted.upstream = Some(connection);
+    admitted.begun = Begun::new(epoch, at_ms);
+    Ok(())
 }

@@ -7,37 +7,50 @@
 use std::sync::OnceLock;
 
 use freshet_protocol::{Login, random_scramble};
-use freshet_upstream::{Address, Error, Password, Secret};
+use freshet_upstream::{Address, Connection, Error, Password, Secret};
 use tokio::net::UnixStream;
 
 use super::error::AdmitError;
 use super::login::{ask_server, with_plugin};
-use super::requirement::Asker;
+use super::requirement::{Asker, unhex, who};
+
+/// Whether it is surely the client's answer that the server has accepted, and not who we are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    Answer,
+    /// The client is of our own user, so that either may be.
+    Either,
+}
 
 /// Refuses a login that the server has accepted because of who we are.
 pub(super) async fn check(
     asker: Asker<'_>,
+    connection: &mut Connection,
     login: &Login,
     peer_uid: Option<u32>,
     challenged: bool,
-) -> Result<(), AdmitError> {
+) -> Result<Judged, AdmitError> {
     let Asker { gate, epoch, .. } = asker;
-    if !matches!(gate.config.address, Address::Unix(_)) || is_our_own(peer_uid) {
-        return Ok(());
+    if !matches!(gate.config.address, Address::Unix(_)) {
+        return Ok(Judged::Answer);
+    }
+    if is_our_own(peer_uid) {
+        return Ok(Judged::Either);
     }
     if !challenged {
         return Err(borrowed(login));
     }
     // MariaDB's accounts may have several plugins, of which one suffices: our name may have stood in for a wrong answer.
     if gate.secrets.peer_checked(&login.user, epoch) {
-        return Ok(());
+        return Ok(Judged::Answer);
     }
     let nonsense = Secret::new(random_scramble().to_vec());
     match ask_server(None, with_plugin(login, None), &mut Password::new(nonsense), asker).await {
         Ok(_) => Err(borrowed(login)),
         Err(Error::Server(_) | Error::Authentication { .. }) => {
-            gate.secrets.peer_was_checked(&login.user, epoch);
-            Ok(())
+            let (_, account) = who(connection).await.map_err(AdmitError::Upstream)?;
+            gate.secrets.peer_was_checked(&login.user, &unhex(&account), epoch);
+            Ok(Judged::Answer)
         }
         Err(other) => Err(AdmitError::Upstream(other)),
     }

@@ -2,9 +2,9 @@
 
 use freshet_protocol::{
     CACHING_SHA2_PASSWORD, Capabilities, MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN,
-    SHA256_PASSWORD, auth_more, auth_switch, caching_sha2,
+    SHA256_PASSWORD, auth_more, auth_switch, caching_sha2, native,
 };
-use freshet_upstream::{Challenge, Error, Password, Responder, Secret};
+use freshet_upstream::{Challenge, Credential, Error, Password, Responder, Secret};
 use tokio::time::timeout_at;
 use zeroize::Zeroizing;
 
@@ -33,8 +33,8 @@ pub(super) struct Relay<'a> {
     client: &'a mut Client,
     /// The client's answer to the server, once it is the whole password.
     password: Option<Password>,
-    /// The same, to be remembered if the server accepts it.
-    learned: Option<Secret>,
+    /// What it tells, to be remembered if the server accepts it.
+    learned: Option<Learned>,
     /// The server has asked for something. If it accepts without, it has not judged the client at all.
     challenged: bool,
     /// The client has answered with something.
@@ -43,10 +43,23 @@ pub(super) struct Relay<'a> {
     failure: Option<AdmitError>,
 }
 
+/// What the answers of a client tell of its password.
+pub(super) enum Learned {
+    /// As much as further logins need.
+    Known(Credential),
+    /// The same, with what the server stores.
+    Native {
+        /// What the proof was made for.
+        scramble: [u8; SCRAMBLE_LEN],
+        /// The client's answer.
+        proof: [u8; native::TOKEN_LEN],
+    },
+}
+
 /// What a login by relay has left behind.
 pub(super) struct Relayed {
-    /// The password, if the client handed it over.
-    pub(super) learned: Option<Secret>,
+    /// What the client's last answer told of its password.
+    pub(super) learned: Option<Learned>,
     /// See [`Relay::challenged`].
     pub(super) challenged: bool,
     /// See [`Relay::has_password`].
@@ -101,6 +114,8 @@ impl<'a> Relay<'a> {
         if self.password.is_some() && is_stored_by_server(plugin) {
             return self.by_password(plugin, Challenge::Switch(data), secure).await;
         }
+        // Of several plugins it is the last that lets the client in.
+        self.learned = None;
         if !self.client.login.capabilities.contains(Capabilities::PLUGIN_AUTH) {
             return self.cannot_switch();
         }
@@ -110,6 +125,7 @@ impl<'a> Relay<'a> {
         }
         match plugin {
             CACHING_SHA2_PASSWORD => self.caching_sha2(data, secure).await,
+            MYSQL_NATIVE_PASSWORD => self.native(data).await,
             SHA256_PASSWORD => self.sha256(data, secure).await,
             MYSQL_CLEAR_PASSWORD => self.clear(data, secure).await,
             _ => Ok(Some(self.switch_client(plugin, data).await?.to_vec())),
@@ -150,11 +166,21 @@ impl<'a> Relay<'a> {
     async fn caching_sha2(&mut self, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
         let proof = self.switch_client(CACHING_SHA2_PASSWORD, data).await?;
         if is_empty(&proof) {
-            self.learned = Some(Secret::default());
+            self.learned = Some(Learned::Known(Secret::default().into()));
         } else if self.wire.is_secure() {
             let scramble = self.client.scrambles.latest();
             return self.ask_password(CACHING_SHA2_PASSWORD, Challenge::Switch(data), scramble, secure).await;
         }
+        Ok(Some(proof.to_vec()))
+    }
+
+    async fn native(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, AdmitError> {
+        let proof = self.switch_client(MYSQL_NATIVE_PASSWORD, data).await?;
+        self.learned = match (<[u8; SCRAMBLE_LEN]>::try_from(data), <[u8; _]>::try_from(proof.as_slice())) {
+            _ if is_empty(&proof) => Some(Learned::Known(Secret::default().into())),
+            (Ok(scramble), Ok(proof)) => Some(Learned::Native { scramble, proof }),
+            _ => None,
+        };
         Ok(Some(proof.to_vec()))
     }
 
@@ -207,7 +233,7 @@ impl<'a> Relay<'a> {
     ) -> Result<Option<Vec<u8>>, AdmitError> {
         match given {
             Given::Password(secret) => {
-                self.learned = Some(secret.clone());
+                self.learned = Some(Learned::Known(secret.clone().into()));
                 // The server's own scramble, which the client was given too.
                 self.password = Some(Password::resumed(secret, self.client.scrambles.latest()));
                 self.by_password(plugin, challenge, secure).await

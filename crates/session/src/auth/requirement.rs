@@ -121,8 +121,8 @@ impl Asker<'_> {
         let requirement = match self.gate.secrets.requirement(user, self.epoch) {
             Some(known) => known,
             None => {
-                let read = self.read(connection).await?;
-                self.gate.secrets.set_requirement(user, read, self.epoch);
+                let (account, read) = self.read(connection).await?;
+                self.gate.secrets.set_requirement(user, &account, read, self.epoch);
                 read
             }
         };
@@ -135,7 +135,7 @@ impl Asker<'_> {
         Err(Error::Server(refusal(requirement, connection, &who, has_password)))
     }
 
-    async fn read(self, connection: &mut Connection) -> Result<Requirement, Error> {
+    async fn read(self, connection: &mut Connection) -> Result<(Vec<u8>, Requirement), Error> {
         let (_, account) = who(connection).await?;
         let question = format!(
             "SELECT ssl_type FROM mysql.user WHERE CAST(CONCAT(User, '@', Host) AS BINARY) = X'{account}'"
@@ -148,12 +148,12 @@ impl Asker<'_> {
         };
         let rows = self.gate.ask("SHOW GLOBAL VARIABLES LIKE 'require_secure_transport'").await?;
         let secure = rows.text(0, 1).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
-        Ok(Requirement { tls, secure })
+        Ok((unhex(&account), Requirement { tls, secure }))
     }
 }
 
 /// The user with its host, and the account, both in hexadecimal digits.
-async fn who(connection: &mut Connection) -> Result<(String, String), Error> {
+pub(super) async fn who(connection: &mut Connection) -> Result<(String, String), Error> {
     let rows = connection.query(WHO).await?;
     match (rows.text(0, 0), rows.text(0, 1)) {
         (Some(user), Some(account)) => Ok((user.to_owned(), account.to_owned())),
@@ -169,6 +169,7 @@ fn refusal(requirement: Requirement, connection: &Connection, who: &str, has_pas
         return ErrPacket::new(SECURE_TRANSPORT_REQUIRED, "HY000", text);
     }
     let who = unhex(who);
+    let who = String::from_utf8_lossy(&who);
     let (user, host) = who.rsplit_once('@').unwrap_or((&who, ""));
     let used = if has_password { "YES" } else { "NO" };
     let text = format!("Access denied for user '{user}'@'{host}' (using password: {used})");
@@ -181,8 +182,8 @@ fn unreadable() -> ErrPacket {
     ErrPacket::new(SECURE_TRANSPORT_REQUIRED, "HY000", text)
 }
 
-fn unhex(digits: &str) -> String {
+/// The bytes that hexadecimal digits stand for.
+pub(super) fn unhex(digits: &str) -> Vec<u8> {
     let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or_default());
-    let bytes: Vec<u8> = pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
+    pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }

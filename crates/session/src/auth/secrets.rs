@@ -1,127 +1,170 @@
 //! What logins have taught us, for as long as nothing has changed that they rest on.
+//!
+//! All of it is held in memory only, wiped when dropped and never logged. It is kept by the name that a client logs in with,
+//! and the room for names is shared out by the server's accounts ([`Users`]), which no client can make up.
+//!
+//! A credential outlives what else is known: after a change of accounts the server is asked whether it still holds.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+mod login;
+mod users;
 
-use ahash::HashMap;
-use freshet_protocol::{Capabilities, Login, OkPacket};
-use freshet_upstream::{Channel, Secret};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use freshet_protocol::OkPacket;
+use freshet_upstream::Credential;
+
+pub(super) use self::login::LoginKind;
+use self::users::Users;
+#[cfg(test)]
+pub(super) use self::users::{ACCOUNTS_MAX, NAMES_PER_ACCOUNT_MAX};
 use super::gate::Epoch;
 use super::requirement::Requirement;
+use crate::environment::Environment;
 
-/// Users remembered at once; the one unused for longest makes room.
-pub(super) const USERS_MAX: usize = 4096;
-/// Logins (schemas) remembered of one user; the oldest makes room.
-const LOGINS_PER_USER_MAX: usize = 32;
-/// How long an accepted login is repeated without asking the server. Passwords and accounts expire by the clock, which
-/// no binlog tells; this bounds how late it is noticed.
-const LOGIN_TRUSTED_MAX: Duration = Duration::from_secs(300);
-
-/// What distinguishes logins of one user whose outcomes may differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LoginKind {
-    database: Option<Vec<u8>>,
-    /// The server may demand a better channel of one than the other has.
-    channel: Channel,
-    /// A client that can handle an expired password is let in with one.
-    may_be_expired: bool,
+/// What is remembered of the user of a login.
+pub(super) struct Remembered {
+    /// What proved an earlier login.
+    pub(super) credential: Credential,
+    /// Whether it did so in this epoch.
+    pub(super) is_current: bool,
+    /// What the server said to the same login, if it would say it again.
+    pub(super) accepted: Option<OkPacket>,
 }
 
-impl LoginKind {
-    pub(super) fn of(login: &Login, channel: Channel) -> Self {
-        Self {
-            channel,
-            database: login.database.clone(),
-            may_be_expired: login.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS),
-        }
-    }
-}
-
-impl Epoch {
-    /// Whether no account, password or grant has changed between the two.
-    fn same_accounts(self, other: Self) -> bool {
-        (self.stream, self.accounts) == (other.stream, other.accounts)
-    }
-}
-
-/// The users' passwords and accepted logins. Held in memory only, wiped when dropped, never logged.
+/// The users' credentials and accepted logins.
 #[derive(Default)]
 pub(super) struct Secrets {
     /// Locked for a look-up or an insertion, never across an await.
-    users: Mutex<HashMap<Vec<u8>, User>>,
+    users: Mutex<Users>,
     /// Whether accounts can be read, and since when that is known. Locked for a look or a change.
     readable: Mutex<Option<(Epoch, bool)>>,
 }
 
-struct User {
-    /// The epoch in which all of this was learned.
-    epoch: Epoch,
-    secret: Option<Secret>,
-    /// It was seen that the server does not let our own process in as this user without a proof.
-    peer_checked: bool,
-    /// What the server demands of its channel, and when that was read.
-    requirement: Option<(Epoch, Requirement)>,
-    logins: Vec<Accepted>,
-    used: Instant,
-}
-
-struct Accepted {
-    kind: LoginKind,
-    epoch: Epoch,
-    at: Instant,
-    ok: OkPacket,
-}
-
-impl Accepted {
-    fn holds(&self, kind: &LoginKind, epoch: Epoch) -> bool {
-        // Without a schema in it, no definition can make the login fail.
-        let same_definitions = kind.database.is_none() || self.epoch.schemas == epoch.schemas;
-        self.kind == *kind
-            && same_definitions
-            && self.epoch.globals == epoch.globals
-            && self.at.elapsed() < LOGIN_TRUSTED_MAX
-    }
-}
-
 impl Secrets {
-    /// The password of a user, if it was learned in this epoch.
-    pub(super) fn password(&self, user: &[u8], epoch: Option<Epoch>) -> Option<Secret> {
+    /// What is remembered of a user, and of this kind of login.
+    pub(super) fn remembered(
+        &self,
+        user: &[u8],
+        kind: &LoginKind,
+        epoch: Option<Epoch>,
+    ) -> Option<Remembered> {
         let mut users = self.lock();
-        current(&mut users, user, epoch?)?.secret.clone()
+        let known = users.of(user)?;
+        let credential = known.credential.clone()?;
+        let now = epoch.filter(|epoch| known.is_of(*epoch));
+        let accepted = now.and_then(|epoch| known.logins.accepted(kind, epoch));
+        Some(Remembered { credential, is_current: now.is_some(), accepted })
     }
 
-    /// What the server said to the same login, if it would say it again.
-    pub(super) fn accepted(&self, user: &[u8], kind: &LoginKind, epoch: Option<Epoch>) -> Option<OkPacket> {
-        let epoch = epoch?;
+    /// Whether the server has been asked about the account of this user in this epoch.
+    pub(super) fn is_met(&self, user: &[u8], epoch: Epoch) -> bool {
+        self.lock().current(user, epoch).is_some_and(|known| known.repeats.is_some())
+    }
+
+    /// The server has let this name in as `account`. `repeats` says whether its logins may be repeated without the server.
+    pub(super) fn meet(&self, user: &[u8], account: &[u8], repeats: bool, epoch: Epoch) {
+        if let Some(known) = self.lock().meet(user, account, Some(epoch)) {
+            known.repeats = Some(repeats);
+        }
+    }
+
+    /// The server has let this name in as `account` at a time of which nothing can be remembered but what has proved it.
+    pub(super) fn keep(&self, user: &[u8], account: &[u8], credential: Credential) {
+        if let Some(known) = self.lock().meet(user, account, None) {
+            known.credential = Some(credential);
+        }
+    }
+
+    /// The server has accepted this login of a user who has been met. `epoch` is from before the login was sent.
+    pub(super) fn learn(
+        &self,
+        user: &[u8],
+        kind: LoginKind,
+        (credential, ok): (Credential, &OkPacket),
+        epoch: Epoch,
+    ) {
         let mut users = self.lock();
-        let known = current(&mut users, user, epoch)?;
-        known.logins.iter().find(|login| login.holds(kind, epoch)).map(|login| login.ok.clone())
+        let Some(known) = users.current(user, epoch) else { return };
+        known.credential = Some(credential);
+        if known.repeats == Some(true) {
+            known.logins.accept(kind, ok.clone(), epoch);
+        }
+    }
+
+    /// The server has refused a login of this name: it may count such, and is asked at the next one.
+    pub(super) fn refused(&self, user: &[u8]) {
+        if let Some(known) = self.lock().of(user) {
+            known.logins.refuse();
+        }
+    }
+
+    /// The server has refused what was remembered of this user.
+    pub(super) fn forget(&self, user: &[u8]) {
+        self.lock().remove(user);
+    }
+
+    /// How a session of this kind began at most `age_ms_max` ago, if nothing has changed since.
+    pub(super) fn beginning(
+        &self,
+        user: &[u8],
+        kind: &LoginKind,
+        epoch: Epoch,
+        age_ms_max: u64,
+    ) -> Option<Arc<Environment>> {
+        self.lock().current(user, epoch)?.logins.beginning(kind, epoch, age_ms_max)
+    }
+
+    /// A session of this kind began in `environment`, after a login that was made at `at_ms` in `epoch`.
+    pub(super) fn begins(
+        &self,
+        user: &[u8],
+        kind: LoginKind,
+        environment: &Arc<Environment>,
+        (epoch, at_ms): (Epoch, u64),
+    ) {
+        let mut users = self.lock();
+        // The session's name of its account depends on its character set: it serves where there is no other.
+        if users.current(user, epoch).is_none() {
+            users.meet(user, &environment.account, Some(epoch));
+        }
+        if let Some(known) = users.current(user, epoch) {
+            known.logins.begin(kind, Arc::clone(environment), (epoch, at_ms));
+        }
     }
 
     /// Whether [`Secrets::peer_was_checked`] was said in this epoch.
     pub(super) fn peer_checked(&self, user: &[u8], epoch: Option<Epoch>) -> bool {
         let Some(epoch) = epoch else { return false };
-        current(&mut self.lock(), user, epoch).is_some_and(|known| known.peer_checked)
+        self.lock().current(user, epoch).is_some_and(|known| known.peer_checked)
     }
 
     /// The server was seen not to let our own process in as this user without a proof.
-    pub(super) fn peer_was_checked(&self, user: &[u8], epoch: Option<Epoch>) {
+    pub(super) fn peer_was_checked(&self, user: &[u8], account: &[u8], epoch: Option<Epoch>) {
         let Some(epoch) = epoch else { return };
-        entry(&mut self.lock(), user, epoch).peer_checked = true;
+        if let Some(known) = self.lock().meet(user, account, Some(epoch)) {
+            known.peer_checked = true;
+        }
     }
 
     /// What the server demands of the channel of this user's logins, if it was read in this epoch.
     pub(super) fn requirement(&self, user: &[u8], epoch: Option<Epoch>) -> Option<Requirement> {
         let epoch = epoch?;
-        let (read, requirement) = current(&mut self.lock(), user, epoch)?.requirement?;
+        let (read, requirement) = self.lock().current(user, epoch)?.requirement?;
         (read.globals == epoch.globals).then_some(requirement)
     }
 
     /// Remembers it.
-    pub(super) fn set_requirement(&self, user: &[u8], requirement: Requirement, epoch: Option<Epoch>) {
+    pub(super) fn set_requirement(
+        &self,
+        user: &[u8],
+        account: &[u8],
+        requirement: Requirement,
+        epoch: Option<Epoch>,
+    ) {
         let Some(epoch) = epoch else { return };
-        entry(&mut self.lock(), user, epoch).requirement = Some((epoch, requirement));
+        if let Some(known) = self.lock().meet(user, account, Some(epoch)) {
+            known.requirement = Some((epoch, requirement));
+        }
     }
 
     /// Whether our own account may read accounts, if that was seen in this epoch.
@@ -135,76 +178,13 @@ impl Secrets {
         *self.readable.lock().unwrap_or_else(PoisonError::into_inner) = epoch.map(|epoch| (epoch, readable));
     }
 
-    /// The server has accepted this login. `epoch` is from before the login was sent.
-    pub(super) fn learn(
-        &self,
-        login: &Login,
-        channel: Channel,
-        (secret, ok): (Secret, &OkPacket),
-        epoch: Option<Epoch>,
-    ) {
-        let Some(epoch) = epoch else { return };
-        let kind = LoginKind::of(login, channel);
-        let mut users = self.lock();
-        let known = entry(&mut users, &login.user, epoch);
-        known.secret = Some(secret);
-        known.logins.retain(|login| login.kind != kind);
-        if known.logins.len() >= LOGINS_PER_USER_MAX {
-            known.logins.remove(0);
-        }
-        known.logins.push(Accepted { kind, epoch, at: Instant::now(), ok: ok.clone() });
-    }
-
-    /// The server has refused what was remembered of this user.
-    pub(super) fn forget(&self, user: &[u8]) {
-        self.lock().remove(user);
-    }
-
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, User>> {
+    fn lock(&self) -> MutexGuard<'_, Users> {
         // Nothing panics within; and each change leaves the table whole.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What is known of a user in this epoch; what is known from another one goes.
-fn current<'a>(users: &'a mut HashMap<Vec<u8>, User>, user: &[u8], epoch: Epoch) -> Option<&'a mut User> {
-    if !users.get(user)?.epoch.same_accounts(epoch) {
-        users.remove(user);
-        return None;
-    }
-    let known = users.get_mut(user)?;
-    known.used = Instant::now();
-    Some(known)
-}
-
-fn entry<'a>(users: &'a mut HashMap<Vec<u8>, User>, user: &[u8], epoch: Epoch) -> &'a mut User {
-    if current(users, user, epoch).is_none() {
-        make_room(users, epoch);
-    }
-    users.entry(user.to_vec()).or_insert_with(|| User {
-        epoch,
-        secret: None,
-        peer_checked: false,
-        requirement: None,
-        logins: Vec::new(),
-        used: Instant::now(),
-    })
-}
-
-/// Keeps the table within its bound. A walk over it is cheap beside the login that asks for it.
-fn make_room(users: &mut HashMap<Vec<u8>, User>, epoch: Epoch) {
-    if users.len() < USERS_MAX {
-        return;
-    }
-    users.retain(|_, known| known.epoch.same_accounts(epoch));
-    if users.len() >= USERS_MAX
-        && let Some(oldest) = users.iter().min_by_key(|(_, known)| known.used).map(|(user, _)| user.clone())
-    {
-        users.remove(&oldest);
     }
 }

@@ -86,6 +86,17 @@ async fn write(client: &mut UnixStream, mut seq: u8, payload: &[u8]) {
     client.write_all(&frames).await.unwrap();
 }
 
+fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Proof> {
+    local::verify(login, scrambles, &secret.clone().into())
+}
+
+/// The server has accepted a login with this password.
+fn teach(secrets: &Secrets, login: &Login, channel: Channel, password: &[u8], ok: &OkPacket) {
+    secrets.meet(&login.user, b"ali@%", true, EPOCH);
+    let credential = Secret::new(password).into();
+    secrets.learn(&login.user, LoginKind::of(login, channel), (credential, ok), EPOCH);
+}
+
 #[test]
 fn a_proof_holds_for_its_password_and_scramble_only() {
     let scrambles = Scrambles { greeting: [1; 20], switch: Some([2; 20]) };
@@ -94,11 +105,11 @@ fn a_proof_holds_for_its_password_and_scramble_only() {
     for (scramble, holds) in [([1; 20], true), ([2; 20], true), ([3; 20], false)] {
         login.auth_plugin = Some(CACHING_SHA2_PASSWORD.into());
         login.auth_response = caching_sha2::token(b"open sesame", &scramble);
-        assert_eq!(local::verify(&login, &scrambles, &secret), holds.then_some(Proof::Fast));
-        assert_eq!(local::verify(&login, &scrambles, &Secret::new(*b"open barley")), None);
+        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Proof::Fast));
+        assert_eq!(verify(&login, &scrambles, &Secret::new(*b"open barley")), None);
         login.auth_plugin = Some(MYSQL_NATIVE_PASSWORD.into());
         login.auth_response = native::token(b"open sesame", &scramble);
-        assert_eq!(local::verify(&login, &scrambles, &secret), holds.then_some(Proof::Plain));
+        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Proof::Plain));
     }
 }
 
@@ -108,27 +119,60 @@ fn no_password_proves_only_no_password() {
     let mut login = login(b"ali");
     for empty in [&b""[..], b"\0"] {
         login.auth_response = empty.to_vec();
-        assert_eq!(local::verify(&login, &scrambles, &Secret::default()), Some(Proof::Plain));
-        assert_eq!(local::verify(&login, &scrambles, &Secret::new(*b"x")), None);
+        assert_eq!(verify(&login, &scrambles, &Secret::default()), Some(Proof::Plain));
+        assert_eq!(verify(&login, &scrambles, &Secret::new(*b"x")), None);
     }
     login.auth_response = caching_sha2::token(b"x", &[1; 20]);
-    assert_eq!(local::verify(&login, &scrambles, &Secret::default()), None);
+    assert_eq!(verify(&login, &scrambles, &Secret::default()), None);
 }
 
 #[test]
-fn what_was_learned_is_forgotten_when_accounts_change_or_the_stream_breaks() {
+fn what_proves_less_than_a_password_proves_its_plugin_alone() {
+    let scrambles = Scrambles { greeting: [1; 20], switch: None };
+    let token = native::token(b"secret", &[1; 20]);
+    let stored = b"\x14\xe6\x55\x67\xab\xdb\x51\x35\xd0\xcf\xd9\xa7\x0b\x30\x32\xc1\x79\xa4\x9e\xe7";
+    let hash = native::hash_in(&token.clone().try_into().unwrap(), &[1; 20], stored).unwrap();
+    let known = Credential::NativeHash(freshet_upstream::NativeHash::new(hash));
+    let mut login = login(b"ali");
+    login.auth_plugin = Some(MYSQL_NATIVE_PASSWORD.into());
+    for (response, proof) in [
+        (token, Some(Proof::Plain)),
+        (native::token(b"Secret", &[1; 20]), None),
+        (native::token(b"secret", &[2; 20]), None),
+        (hash.to_vec(), None),
+        (Vec::new(), None),
+    ] {
+        login.auth_response = response;
+        assert_eq!(local::verify(&login, &scrambles, &known), proof, "{:?}", login.auth_response);
+    }
+    login.auth_plugin = Some(CACHING_SHA2_PASSWORD.into());
+    login.auth_response = caching_sha2::token(b"secret", &[1; 20]);
+    assert_eq!(local::verify(&login, &scrambles, &known), None);
+}
+
+#[test]
+fn after_a_change_of_accounts_what_was_learned_is_only_a_reason_to_ask() {
     let changes = [
         (Some(EPOCH), true),
         (None, false),
         (Some(Epoch { accounts: 2, ..EPOCH }), false),
         (Some(Epoch { stream: 2, ..EPOCH }), false),
     ];
-    for (epoch, remembered) in changes {
+    for (epoch, is_current) in changes {
         let secrets = Secrets::default();
-        secrets.learn(&login(b"ali"), Channel::Tls, (Secret::new(*b"x"), &OkPacket::default()), Some(EPOCH));
-        assert_eq!(secrets.password(b"ali", epoch).is_some(), remembered, "{epoch:?}");
-        assert!(secrets.password(b"baba", epoch).is_none());
+        teach(&secrets, &login(b"ali"), Channel::Tls, b"x", &OkPacket::default());
+        let kind = LoginKind::of(&login(b"ali"), Channel::Tls);
+        let known = secrets.remembered(b"ali", &kind, epoch).expect("the password is kept");
+        assert_eq!((known.is_current, known.accepted.is_some()), (is_current, is_current), "{epoch:?}");
+        assert!(secrets.remembered(b"baba", &kind, epoch).is_none());
+        secrets.forget(b"ali");
+        assert!(secrets.remembered(b"ali", &kind, epoch).is_none());
     }
+}
+
+fn is_accepted(secrets: &Secrets, login: &Login, channel: Channel, epoch: Epoch) -> bool {
+    let kind = LoginKind::of(login, channel);
+    secrets.remembered(&login.user, &kind, Some(epoch)).is_some_and(|known| known.accepted.is_some())
 }
 
 #[test]
@@ -136,15 +180,12 @@ fn an_accepted_login_is_repeated_only_in_the_same_words() {
     let secrets = Secrets::default();
     let mut into_shop = login(b"ali");
     into_shop.database = Some(b"shop".to_vec());
-    secrets.learn(&login(b"ali"), Channel::Tls, (Secret::new(*b"x"), &OkPacket::default()), Some(EPOCH));
-    secrets.learn(&into_shop, Channel::Tls, (Secret::new(*b"x"), &OkPacket::default()), Some(EPOCH));
-    let accepted = |login: &Login, epoch| {
-        secrets.accepted(b"ali", &LoginKind::of(login, Channel::Tls), Some(epoch)).is_some()
-    };
+    teach(&secrets, &login(b"ali"), Channel::Tls, b"x", &OkPacket::default());
+    teach(&secrets, &into_shop, Channel::Tls, b"x", &OkPacket::default());
+    let accepted = |login: &Login, epoch| is_accepted(&secrets, login, Channel::Tls, epoch);
     assert!(accepted(&login(b"ali"), EPOCH));
     assert!(accepted(&into_shop, EPOCH));
-    let in_clear = LoginKind::of(&login(b"ali"), Channel::Clear);
-    assert!(secrets.accepted(b"ali", &in_clear, Some(EPOCH)).is_none(), "the account may require TLS");
+    assert!(!is_accepted(&secrets, &login(b"ali"), Channel::Clear, EPOCH), "the account may require TLS");
     let redefined = Epoch { schemas: 2, ..EPOCH };
     assert!(accepted(&login(b"ali"), redefined), "no definition matters to a login without a schema");
     assert!(!accepted(&into_shop, redefined), "the schema may be gone");
@@ -158,23 +199,63 @@ fn an_accepted_login_is_repeated_only_in_the_same_words() {
 }
 
 #[test]
-fn the_table_of_secrets_is_bounded() {
+fn what_proves_a_login_is_kept_where_nothing_else_is() {
     let secrets = Secrets::default();
-    for user in 0..secrets::USERS_MAX as u32 + 50 {
-        secrets.learn(
-            &login(&user.to_le_bytes()),
-            Channel::Tls,
-            (Secret::default(), &OkPacket::default()),
-            Some(EPOCH),
-        );
+    secrets.keep(b"ali", b"ali@%", Secret::new(*b"x").into());
+    let kind = LoginKind::of(&login(b"ali"), Channel::Tls);
+    for epoch in [None, Some(EPOCH)] {
+        let known = secrets.remembered(b"ali", &kind, epoch).expect("it is kept");
+        assert!(!known.is_current && known.accepted.is_none());
     }
-    assert_eq!(secrets.len(), secrets::USERS_MAX);
+    assert!(!secrets.is_met(b"ali", EPOCH));
+    teach(&secrets, &login(b"ali"), Channel::Tls, b"x", &OkPacket::default());
+    secrets.keep(b"ali", b"ali@%", Secret::new(*b"y").into());
+    assert!(is_accepted(&secrets, &login(b"ali"), Channel::Tls, EPOCH), "nothing else is lost");
+}
+
+#[test]
+fn a_refused_login_has_the_server_see_the_next() {
+    let secrets = Secrets::default();
+    teach(&secrets, &login(b"ali"), Channel::Tls, b"x", &OkPacket::default());
+    secrets.refused(b"ali");
+    assert!(
+        !is_accepted(&secrets, &login(b"ali"), Channel::Tls, EPOCH),
+        "the server counts failures in a row"
+    );
+}
+
+#[test]
+fn an_account_with_bounds_is_never_repeated() {
+    let secrets = Secrets::default();
+    secrets.meet(b"ali", b"ali@%", false, EPOCH);
+    let kind = LoginKind::of(&login(b"ali"), Channel::Tls);
+    let credential = Secret::new(*b"x").into();
+    secrets.learn(b"ali", kind, (credential, &OkPacket::default()), EPOCH);
+    assert!(!is_accepted(&secrets, &login(b"ali"), Channel::Tls, EPOCH));
+}
+
+#[test]
+fn names_push_out_only_names_of_their_account() {
+    let secrets = Secrets::default();
+    teach(&secrets, &login(b"ali"), Channel::Tls, b"x", &OkPacket::default());
+    for number in 0..10_000_u32 {
+        secrets.meet(&number.to_le_bytes(), b"@%", true, EPOCH);
+    }
+    assert_eq!(secrets.len(), 1 + secrets::NAMES_PER_ACCOUNT_MAX);
+    assert!(is_accepted(&secrets, &login(b"ali"), Channel::Tls, EPOCH));
+    secrets.meet(&[b'x'; 1000], b"@%", true, EPOCH);
+    assert!(!secrets.is_met(&[b'x'; 1000], EPOCH), "names are bounded in bytes too");
+    // Accounts are the server's, and bounded all the same.
+    for number in 0..secrets::ACCOUNTS_MAX as u32 + 50 {
+        secrets.meet(format!("{number}").as_bytes(), &number.to_le_bytes(), true, EPOCH);
+    }
+    assert_eq!(secrets.len(), secrets::ACCOUNTS_MAX);
     for database in 0..200_u32 {
-        let mut login = login(b"ali");
+        let mut login = login(b"4000");
         login.database = Some(database.to_le_bytes().to_vec());
-        secrets.learn(&login, Channel::Tls, (Secret::default(), &OkPacket::default()), Some(EPOCH));
+        teach(&secrets, &login, Channel::Tls, b"", &OkPacket::default());
     }
-    assert_eq!(secrets.len(), secrets::USERS_MAX);
+    assert_eq!(secrets.len(), secrets::ACCOUNTS_MAX);
 }
 
 #[tokio::test]
@@ -200,7 +281,7 @@ async fn the_greeting_is_the_servers_in_our_name() {
 async fn a_known_client_is_let_in_without_the_server() {
     let gate = Arc::new(gate(Options::default()));
     let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
-    gate.secrets.learn(&login(b"ali"), Channel::Socket, (Secret::new(*b"open sesame"), &ok), Some(EPOCH));
+    teach(&gate.secrets, &login(b"ali"), Channel::Socket, b"open sesame", &ok);
     let (mut client, ours) = UnixStream::pair().unwrap();
     let theirs = gate.clone();
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &theirs).await });
@@ -212,19 +293,14 @@ async fn a_known_client_is_let_in_without_the_server() {
     let (seq, payload) = read(&mut client).await;
     assert_eq!((seq, OkPacket::parse(&payload, login.capabilities).unwrap().status), (3, ok.status));
     let (_, admitted) = admitted.await.unwrap().unwrap();
-    assert!(admitted.upstream.is_none() && admitted.secret.is_some());
+    assert!(admitted.upstream.is_none() && admitted.credential.is_some());
     assert_eq!(admitted.connection_id, seen.connection_id);
 }
 
 #[tokio::test]
 async fn a_wrong_password_is_left_to_the_server() {
     let gate = Arc::new(gate(Options::default()));
-    gate.secrets.learn(
-        &login(b"ali"),
-        Channel::Socket,
-        (Secret::new(*b"open sesame"), &OkPacket::default()),
-        Some(EPOCH),
-    );
+    teach(&gate.secrets, &login(b"ali"), Channel::Socket, b"open sesame", &OkPacket::default());
     let (mut client, ours) = UnixStream::pair().unwrap();
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
     let seen = Greeting::parse(&read(&mut client).await.1).unwrap();

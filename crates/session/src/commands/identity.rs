@@ -47,6 +47,8 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
         let schema = session.state.schema.take();
         session.state = State::new(session.state.status);
         session.state.schema = schema;
+        // A reset leaves what a login would not: the schema, and no `init_connect` has run.
+        session.admitted.begun = None;
         session.starts_anew();
     }
     Ok(Flow::Continue)

@@ -37,6 +37,7 @@ impl<'a> Query<'a> {
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> bool {
     session.state.stale_body = None;
     session.state.declined = false;
+    session.recall();
     let Some(key) = session.current_key() else { return false };
     let text = text_offset(session, packet).and_then(|text_at| packet.get(text_at..));
     text.is_some_and(|text| select::from_memory(session, text, key))

@@ -66,6 +66,8 @@ static ITEMS: &[Item] = &[
     Item { name: "autocommit", expression: Variable("autocommit"), keyed: false },
     Item { name: "sql_log_bin", expression: Variable("sql_log_bin"), keyed: false },
     Item { name: "wait_timeout", expression: Variable("wait_timeout"), keyed: false },
+    // Not the session's own: it says whether something has run in the session already.
+    Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false },
 ];
 
 /// The query for a given server, and which of its columns is what.

@@ -38,8 +38,7 @@ impl Session {
     /// The server cannot be reached, or refuses; the session can try again.
     pub(crate) async fn connect(&mut self) -> Result<(), Error> {
         if self.admitted.upstream.is_none() {
-            let connection = crate::auth::open(&self.shared.gate, &self.admitted).await?;
-            self.admitted.upstream = Some(connection);
+            crate::auth::open(&self.shared.gate, &mut self.admitted).await?;
             self.starts_anew();
         }
         if self.state.tracking == Tracking::Unmet
@@ -86,7 +85,7 @@ impl Session {
                 Some(before),
                 Some(Transition { before: before.whole.clone(), statement: statement.clone() }),
             ),
-            Known::Unknown => (None, None),
+            Known::Unknown | Known::Recalled(_) => (None, None),
         };
         if let (Some(before), Some(transition)) = (&before, &transition)
             && let Some(after) = self.shared.environments.after(&before.account, transition)
@@ -99,6 +98,9 @@ impl Session {
             None => Known::Unknown,
             Some(environment) => {
                 let environment = self.shared.environments.intern(environment);
+                if self.is_new() {
+                    self.shared.gate.begins(&self.admitted, &environment);
+                }
                 if let Some(transition) = transition {
                     self.shared.environments.remember(transition, &environment);
                 }
@@ -107,6 +109,25 @@ impl Session {
             }
         };
         Ok(())
+    }
+
+    /// Whether the session is as its login has left it, or would be if it were opened now.
+    fn is_new(&self) -> bool {
+        let is_first = self.admitted.upstream.is_none() || self.admitted.begun.is_some();
+        is_first && self.state.untouched
+    }
+
+    /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found
+    /// before the server is asked for anything. If statements are sent, it is read before anything is stored.
+    pub(crate) fn recall(&mut self) {
+        if !matches!(self.state.environment, Known::Unknown) || !self.is_new() {
+            return;
+        }
+        let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
+        if let Some(environment) = self.shared.gate.beginning(&self.admitted, age_ms_max) {
+            self.state.environment = Known::Recalled(environment);
+            self.refresh_key();
+        }
     }
 
     /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
@@ -153,10 +174,13 @@ impl Session {
         let kind = self.state.locals.effective_type(&self.shared.globals);
         let state = &self.state;
         let is_alone = state.autocommits() && !state.unsure;
-        let is_tracked = matches!(state.tracking, Tracking::Due | Tracking::On);
+        // In a new session nothing has happened yet that would be reported.
+        let is_tracked = matches!(state.tracking, Tracking::Due | Tracking::On) || self.is_new();
         let free = is_tracked && is_alone && !state.locked && !state.one_shot && !state.tells_all;
         match &self.state.environment {
-            Known::Read(environment) if free && kind != TYPE_OFF && environment.refused.is_none() => {
+            Known::Read(environment) | Known::Recalled(environment)
+                if free && kind != TYPE_OFF && environment.refused.is_none() =>
+            {
                 let strips = self.state.locals.strips_comments(&self.shared.globals);
                 Some(environment.id << 3 | u32::from(kind) << 1 | u32::from(strips))
             }

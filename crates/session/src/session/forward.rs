@@ -246,6 +246,7 @@ impl Session {
         Counters::add(&self.shared.counters.forwarded);
         let now = now_ms();
         self.handle.begins();
+        self.state.untouched = false;
         self.state.upstream_used_ms = now;
         let before =
             before.map(|sql| [&query_prefix(self.upstream_has_attributes()), sql.as_bytes()].concat());
@@ -300,6 +301,10 @@ impl Session {
         self.state.may_number |= self.state.runs_unknown_code || self.state.fires_setters;
         if self.state.unlogged && (self.state.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
+        }
+        // Who may not set one is told so, and has changed nothing for others.
+        if effects.sets_global && relayed.error.is_none() {
+            self.shared.upstream.global_was_set();
         }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         let shared = &self.shared;

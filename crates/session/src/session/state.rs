@@ -148,6 +148,8 @@ pub(crate) struct State {
     /// commit before what failed) or have left one open.
     pub(crate) unsure: bool,
     pub(crate) environment: Known,
+    /// The server was sent nothing since the login but questions of our own, which leave no trace.
+    pub(crate) untouched: bool,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
     /// Whether the server reports what must be known of the session.
@@ -218,6 +220,7 @@ impl State {
             status,
             unsure: false,
             environment: Known::Unknown,
+            untouched: true,
             schema: None,
             tracking: Tracking::Unmet,
             temporary: TemporaryTables::Known(HashMap::default()),

@@ -13,6 +13,7 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
     let mut effects = Effects {
         session: true,
         sets_tracking: facts.names_tracking,
+        sets_global: facts.names_global,
         unlogged: facts.names_log_bin,
         ..Effects::none()
     };

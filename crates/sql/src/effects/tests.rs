@@ -50,6 +50,7 @@ fn short(text: &str, modes: Modes) -> String {
         (effects.locks_tables == Some(false), "unlock"),
         (effects.reads_last_statement, "last"),
         (effects.sets_tracking, "tracking"),
+        (effects.sets_global, "global"),
         (effects.unlogged, "unlogged"),
         (effects.redirects, "redirects"),
         (effects.refused, "refused"),
@@ -195,6 +196,10 @@ const BOTH: &[(&str, &str)] = &[
     ("BEGIN; UPDATE t SET a = 1; COMMIT", "t MayCommit"),
     // The session
     ("SET NAMES utf8mb4", "- session"),
+    ("SET GLOBAL time_zone = '+00:00'", "- session global"),
+    ("SET time_zone = 'global', @@PERSIST.sort_buffer_size = 1", "- session global"),
+    ("SET @@global.time_zone = @@session.time_zone; SET NAMES utf8mb4", "- session global"),
+    ("SET time_zone = 'global'", "- session"),
     ("SET @x = 1, @y = (SELECT f(1))", "- Function=f session"),
     ("SET sql_log_bin = 0", "- session unlogged"),
     ("SET insert_id = 7", "- session unlogged"),

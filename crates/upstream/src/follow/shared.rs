@@ -133,6 +133,13 @@ impl Shared {
         self.globals_epoch.fetch_add(1, Ordering::Release);
     }
 
+    /// A global variable was set through us: whatever new sessions start with is not what it was, and what it concerns is looked
+    /// at as soon as may be.
+    pub(crate) fn global_was_set(&self) {
+        self.globals_epoch.fetch_add(1, Ordering::Release);
+        self.around.notify_one();
+    }
+
     /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.
     pub(crate) fn ask_probe(&self) {
         if !self.probe_asked.swap(true, Ordering::AcqRel) {
@@ -189,6 +196,11 @@ impl Shared {
 
     pub(crate) fn set_file(&self, file: &[u8]) {
         self.state().file = String::from_utf8_lossy(file).into_owned();
+    }
+
+    pub(crate) fn live_generation(&self) -> Option<u64> {
+        let is_live = self.freshness.is_live(now_ms());
+        is_live.then(|| self.counters.generations.load(Ordering::Relaxed))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

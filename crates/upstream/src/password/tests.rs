@@ -1,4 +1,5 @@
 use super::*;
+use crate::secret::NativeHash;
 
 const SCRAMBLE: &[u8] = b"12345678901234567890";
 
@@ -73,4 +74,22 @@ async fn an_unexpected_question_is_refused() {
     assert!(password("x").answer(MYSQL_NATIVE_PASSWORD, odd, true).await.is_err());
     assert!(password("x").answer(CACHING_SHA2_PASSWORD, odd, true).await.is_err());
     assert!(password("x").answer(CACHING_SHA2_PASSWORD, odd, false).await.is_err());
+}
+
+#[tokio::test]
+async fn what_stands_for_a_password_serves_its_plugin_alone() {
+    let scramble: [u8; 20] = SCRAMBLE.try_into().unwrap();
+    let stored = [0x14, 0xe6, 0x55, 0x67, 0xab, 0xdb, 0x51, 0x35, 0xd0, 0xcf]
+        .into_iter()
+        .chain([0xd9, 0xa7, 0x0b, 0x30, 0x32, 0xc1, 0x79, 0xa4, 0x9e, 0xe7])
+        .collect::<Vec<u8>>();
+    let proof: [u8; 20] = native::token(b"secret", &scramble).try_into().unwrap();
+    let hash = native::hash_in(&proof, &scramble, &stored.try_into().unwrap()).unwrap();
+    let mut ours = Password::new(Credential::NativeHash(NativeHash::new(hash)));
+    let answer = ours.answer(MYSQL_NATIVE_PASSWORD, Challenge::Switch(SCRAMBLE), false).await.unwrap();
+    assert_eq!(answer, Some(proof.to_vec()));
+    for plugin in [CACHING_SHA2_PASSWORD, SHA256_PASSWORD, MYSQL_CLEAR_PASSWORD, "dialog"] {
+        assert!(ours.answer(plugin, Challenge::Switch(SCRAMBLE), true).await.is_err(), "{plugin}");
+    }
+    assert_eq!(format!("{ours:?}").matches("***").count(), 1);
 }

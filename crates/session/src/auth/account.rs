@@ -1,0 +1,178 @@
+//! What the server says of the account that it has let a login in as: asked on the login's own connection, once for each name
+//! as long as no account changes.
+//!
+//! Two things are read out of the account's definition. Where it bounds what its user may do in an hour or at once, the
+//! server has to see each login. And MariaDB shows what it stores of a password of `mysql_native_password` to its owner: with
+//! the client's answer that gives what further logins need (`native::hash_in`). Only the right stored value can give it, so
+//! nothing hangs on how the definition is read.
+
+use std::time::Duration;
+
+use freshet_protocol::{OkPacket, native};
+use freshet_upstream::{Connection, Credential, Error, NativeHash};
+use tokio::time::timeout;
+
+use super::gate::Epoch;
+use super::relay::Learned;
+use super::requirement::{Asker, unhex, who};
+use super::secrets::LoginKind;
+
+/// The definition of the session's own account.
+const DEFINITION: &str = "SHOW CREATE USER CURRENT_USER()";
+/// What every bound of an account begins with: MAX_QUERIES_PER_HOUR and its kin.
+const BOUND: &[u8] = b"MAX_";
+/// How long a login may wait for our own account to read what the server stores.
+const STORED_LIMIT: Duration = Duration::from_secs(1);
+
+/// What a stored value of `mysql_native_password` is, written out: an asterisk and digits.
+const STORED_DIGITS: usize = 2 * native::TOKEN_LEN;
+
+/// A login that the server has accepted.
+pub(super) struct Accepted<'a> {
+    pub(super) user: &'a [u8],
+    pub(super) kind: LoginKind,
+    pub(super) ok: &'a OkPacket,
+}
+
+impl Asker<'_> {
+    /// Remembers a login that the server has accepted on `connection`, and gives what proves it, if that is known.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn learn(
+        self,
+        connection: &mut Connection,
+        accepted: Accepted<'_>,
+        learned: Learned,
+    ) -> Result<Option<Credential>, Error> {
+        let Accepted { user, kind, ok } = accepted;
+        let Some(epoch) = self.epoch else { return self.keep(connection, user, known(learned)).await };
+        let credential = if self.gate.secrets.is_met(user, epoch) {
+            known(learned)
+        } else {
+            self.meet(connection, user, learned, epoch).await?
+        };
+        if let Some(credential) = &credential {
+            self.gate.secrets.learn(user, kind, (credential.clone(), ok), epoch);
+        }
+        Ok(credential)
+    }
+
+    /// Keeps what proves a login while nothing else can be remembered: a client may not give its password again.
+    async fn keep(
+        self,
+        connection: &mut Connection,
+        user: &[u8],
+        credential: Option<Credential>,
+    ) -> Result<Option<Credential>, Error> {
+        if let Some(credential) = &credential
+            && let Some((account, _)) = definition(connection).await?
+        {
+            self.gate.secrets.keep(user, &unhex(&account), credential.clone());
+        }
+        Ok(credential)
+    }
+
+    async fn meet(
+        self,
+        connection: &mut Connection,
+        user: &[u8],
+        learned: Learned,
+        epoch: Epoch,
+    ) -> Result<Option<Credential>, Error> {
+        let Some((account, definition)) = definition(connection).await? else {
+            return Ok(known(learned));
+        };
+        self.gate.secrets.meet(user, &unhex(&account), !is_bounded(&definition), epoch);
+        match learned {
+            Learned::Known(credential) => Ok(Some(credential)),
+            Learned::Native { scramble, proof } => {
+                let hash_in =
+                    |text: &[u8]| stored(text).find_map(|it| native::hash_in(&proof, &scramble, &it));
+                let hash = match hash_in(&definition) {
+                    Some(hash) => Some(hash),
+                    None => self.read_stored(&account).await.and_then(|text| hash_in(&text)),
+                };
+                Ok(hash.map(|hash| Credential::NativeHash(NativeHash::new(hash))))
+            }
+        }
+    }
+
+    /// What the server stores of an account's password, where it shows that to our own account alone.
+    async fn read_stored(self, account: &str) -> Option<Vec<u8>> {
+        let question = format!(
+            "SELECT CONCAT('''', authentication_string, '''') FROM mysql.user \
+             WHERE CAST(CONCAT(User, '@', Host) AS BINARY) = X'{account}'"
+        );
+        let rows = timeout(STORED_LIMIT, self.gate.ask(&question)).await.ok()?.ok()?;
+        rows.rows.into_iter().next()?.into_iter().next()?
+    }
+}
+
+/// The account in hexadecimal digits, and its definition; `None` if the server does not say.
+async fn definition(connection: &mut Connection) -> Result<Option<(String, Vec<u8>)>, Error> {
+    let asked = async {
+        let (_, account) = who(connection).await?;
+        let rows = connection.query(DEFINITION).await?;
+        let text = rows.rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
+        Ok(text.map(|text| (account, text)))
+    };
+    match asked.await {
+        // An account whose password has expired may ask nothing.
+        Err(Error::Server(_)) => Ok(None),
+        answer => answer,
+    }
+}
+
+fn known(learned: Learned) -> Option<Credential> {
+    match learned {
+        Learned::Known(credential) => Some(credential),
+        Learned::Native { .. } => None,
+    }
+}
+
+/// Whether an account's definition may bound what its user does.
+fn is_bounded(definition: &[u8]) -> bool {
+    definition.windows(BOUND.len()).any(|part| part.eq_ignore_ascii_case(BOUND))
+}
+
+/// All that looks like a stored value in an account's definition: `'*…'`.
+fn stored(text: &[u8]) -> impl Iterator<Item = [u8; native::TOKEN_LEN]> {
+    let quoted = text.split(|byte| *byte == b'\'');
+    quoted.filter_map(|part| part.strip_prefix(b"*")).filter_map(|digits| {
+        let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.len() == STORED_DIGITS)?;
+        unhex(digits).try_into().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_found_in_definitions() {
+        let once = "'*14E65567ABDB5135D0CFD9A70B3032C179A49EE7'";
+        for (definition, found) in [
+            (format!("CREATE USER `a`@`%` IDENTIFIED BY PASSWORD {once} REQUIRE SSL"), 1),
+            (
+                format!(
+                    "CREATE USER `a`@`%` IDENTIFIED VIA mysql_native_password USING {once} OR unix_socket"
+                ),
+                1,
+            ),
+            (format!("CREATE USER `it's`@`%` IDENTIFIED BY PASSWORD {once}"), 1),
+            ("CREATE USER `a`@`%` IDENTIFIED WITH 'mysql_native_password' AS <secret>".to_owned(), 0),
+            ("CREATE USER `a`@`%`".to_owned(), 0),
+            ("CREATE USER `a`@`%` IDENTIFIED BY PASSWORD '*14E6'".to_owned(), 0),
+            (format!("CREATE USER `a`@`%` IDENTIFIED BY PASSWORD '*{}'", "xy".repeat(20)), 0),
+        ] {
+            assert_eq!(stored(definition.as_bytes()).count(), found, "{definition}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_seen() {
+        assert!(is_bounded(b"CREATE USER `a`@`%` REQUIRE NONE WITH MAX_USER_CONNECTIONS 5"));
+        assert!(!is_bounded(b"CREATE USER `a`@`%` IDENTIFIED BY PASSWORD '*14E6' PASSWORD EXPIRE"));
+    }
+}

@@ -1,0 +1,129 @@
+//! The table of users, whose room is shared out by account.
+//!
+//! Whoever logs in chooses the name, and an anonymous account (`''@'%'`) lets any name in. The account that the server has
+//! let it in as is the server's, and a name can push out only names of its own account.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ahash::HashMap;
+use freshet_upstream::Credential;
+
+use super::super::gate::Epoch;
+use super::super::requirement::Requirement;
+use super::login::Logins;
+
+/// Accounts remembered at once; the one unused for longest makes room.
+pub(in crate::auth) const ACCOUNTS_MAX: usize = 4096;
+/// Names remembered of one account; the one unused for longest makes room. An account that is not anonymous has one.
+pub(in crate::auth) const NAMES_PER_ACCOUNT_MAX: usize = 16;
+/// A longer name, in bytes, is not remembered. The servers' own names are shorter.
+const NAME_BYTES_MAX: usize = 512;
+
+/// What is known of one name.
+pub(super) struct User {
+    account: Arc<[u8]>,
+    /// In which all of this was learned but for the credential; `None` if nothing else was.
+    epoch: Option<Epoch>,
+    pub(super) credential: Option<Credential>,
+    /// Whether its logins may be repeated without the server; `None` if the server was not asked about its account.
+    pub(super) repeats: Option<bool>,
+    /// It was seen that the server does not let our own process in as this user without a proof.
+    pub(super) peer_checked: bool,
+    /// What the server demands of its channel, and when that was read.
+    pub(super) requirement: Option<(Epoch, Requirement)>,
+    pub(super) logins: Logins,
+    used: Instant,
+}
+
+impl User {
+    fn new(account: Arc<[u8]>, epoch: Option<Epoch>, credential: Option<Credential>) -> Self {
+        Self {
+            account,
+            epoch,
+            credential,
+            repeats: None,
+            peer_checked: false,
+            requirement: None,
+            logins: Logins::default(),
+            used: Instant::now(),
+        }
+    }
+
+    /// Whether it is known from this epoch.
+    pub(super) fn is_of(&self, epoch: Epoch) -> bool {
+        self.epoch.is_some_and(|known| known.same_accounts(epoch))
+    }
+}
+
+/// Users by name.
+#[derive(Default)]
+pub(super) struct Users {
+    known: HashMap<Vec<u8>, User>,
+    /// The names of each account: at least one.
+    names: HashMap<Arc<[u8]>, Vec<Vec<u8>>>,
+}
+
+impl Users {
+    /// What is known of a name, from whatever epoch.
+    pub(super) fn of(&mut self, name: &[u8]) -> Option<&mut User> {
+        let known = self.known.get_mut(name)?;
+        known.used = Instant::now();
+        Some(known)
+    }
+
+    /// What is known of a name from this epoch.
+    pub(super) fn current(&mut self, name: &[u8], epoch: Epoch) -> Option<&mut User> {
+        self.of(name).filter(|known| known.is_of(epoch))
+    }
+
+    /// A place for a name that the server has let in as `account`, in this epoch or in none. `None` if the name is too long.
+    pub(super) fn meet(&mut self, name: &[u8], account: &[u8], epoch: Option<Epoch>) -> Option<&mut User> {
+        if name.len() > NAME_BYTES_MAX {
+            return None;
+        }
+        let is_of = |known: &User| epoch.is_none_or(|epoch| known.is_of(epoch));
+        let known = self.known.get(name).filter(|known| is_of(known) && *known.account == *account);
+        if known.is_none() {
+            let credential = self.remove(name).and_then(|before| before.credential);
+            self.make_room(account);
+            let account: Arc<[u8]> = account.into();
+            self.names.entry(Arc::clone(&account)).or_default().push(name.to_vec());
+            self.known.insert(name.to_vec(), User::new(account, epoch, credential));
+        }
+        self.of(name)
+    }
+
+    pub(super) fn remove(&mut self, name: &[u8]) -> Option<User> {
+        let gone = self.known.remove(name)?;
+        if let Some(names) = self.names.get_mut(&gone.account) {
+            names.retain(|known| known != name);
+            if names.is_empty() {
+                self.names.remove(&gone.account);
+            }
+        }
+        Some(gone)
+    }
+
+    /// Makes room for one more name of `account`. A walk over all users is cheap beside the login that asks for it.
+    fn make_room(&mut self, account: &[u8]) {
+        match self.names.get(account) {
+            Some(names) if names.len() >= NAMES_PER_ACCOUNT_MAX => {
+                let oldest = names.iter().min_by_key(|name| self.known.get(*name).map(|known| known.used));
+                oldest.cloned().into_iter().for_each(|name| drop(self.remove(&name)));
+            }
+            None if self.names.len() >= ACCOUNTS_MAX => {
+                let oldest = self.known.values().min_by_key(|known| known.used);
+                let account = oldest.map(|known| Arc::clone(&known.account));
+                let names = account.and_then(|account| self.names.remove(&account)).unwrap_or_default();
+                names.iter().for_each(|name| drop(self.known.remove(name)));
+            }
+            _ => {}
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+}
