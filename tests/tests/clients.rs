@@ -74,6 +74,14 @@ fn java_connector_j() {
     same_through("java", "java", &before, AND_COMPRESSED);
 }
 
+/// It has the server report what it watches of a session for itself, and is told exactly that.
+#[test]
+fn java_mariadb_connector_j() {
+    let class_path = text(tool::folder().join("java/*"));
+    let before = ["-cp".into(), class_path, text(tool::sources().join("java/Check.java"))];
+    same_through("java_mariadb", "java", &before, &[&["mariadb"]]);
+}
+
 #[test]
 fn php_mysqli_and_pdo() {
     let program = text(tool::sources().join("php/check.php"));

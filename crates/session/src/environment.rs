@@ -13,6 +13,8 @@ use std::sync::Arc;
 use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
 use freshet_upstream::server::Version;
 
+use crate::session::Reports;
+
 pub(crate) use interner::{Environments, Transition};
 pub(crate) use table::{VectorQuery, variable_names};
 
@@ -52,6 +54,15 @@ pub(crate) struct Environment {
 const CHARSETS_READ: [&str; 7] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary", ""];
 
 impl Environment {
+    /// What a row says that the server reports of the session.
+    pub(crate) fn reports(query: &VectorQuery, row: &[Option<Vec<u8>>]) -> Option<Reports> {
+        Reports::read(|name| {
+            let at = query.position(&format!("session_track_{name}"));
+            let value = at.and_then(|at| row.get(at)).and_then(Option::as_deref).unwrap_or_default();
+            String::from_utf8_lossy(value).into_owned()
+        })
+    }
+
     /// Makes one of the row that [`VectorQuery`] fetched. `fixed` is what does not change while the login lasts
     /// (user, capabilities). Without an identity yet: [`Environments::intern`] gives it.
     pub(crate) fn read(query: &VectorQuery, fixed: &[u8], row: &[Option<Vec<u8>>], server: Server) -> Self {

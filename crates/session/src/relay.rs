@@ -67,12 +67,14 @@ pub(crate) struct Relayed {
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
     pub(crate) session_changed: bool,
-    /// The session's writes are kept out of the binlog from now on, or were during the statement.
+    /// The session's writes may be kept out of the binlog from now on, or have been during the statement.
     pub(crate) unlogged: bool,
     /// Session state of any kind has changed: also by a trigger or a function, of which no statement tells.
     pub(crate) state_changed: bool,
     /// The answer ended with an EOF packet that announces a change. The next OK packet says which.
     pub(crate) announced: bool,
+    /// It ended with an EOF packet, which has no room for what has changed.
+    pub(crate) has_no_room: bool,
     /// The default schema, where it was reported.
     pub(crate) schema: Option<Vec<u8>>,
     /// Whether anything holds for the present or the next transaction alone, where the server said so.
@@ -104,6 +106,7 @@ impl Relayed {
     fn note_ok(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
         let Some(ok) = filter::as_ok(seen, payload, capabilities)? else {
             self.announced |= filter::announces(seen);
+            self.has_no_room = true;
             return Ok(());
         };
         for change in &ok.changes {
@@ -117,9 +120,10 @@ impl Relayed {
                     self.characteristics = Some(!text.is_empty())
                 }
                 StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
-                StateChange::SystemVariable { name, value } => {
+                StateChange::SystemVariable { name, .. } => {
                     self.session_changed = true;
-                    self.unlogged |= name == b"sql_log_bin" && !is_on(value);
+                    // The report says how it is in the end: a routine may have turned the binlog off and on again.
+                    self.unlogged |= name == b"sql_log_bin";
                 }
                 StateChange::Schema(schema) => {
                     self.session_changed = true;
@@ -130,11 +134,6 @@ impl Relayed {
         }
         Ok(())
     }
-}
-
-/// Whether a boolean variable's value, as the server reports it, is on.
-fn is_on(value: &[u8]) -> bool {
-    value.eq_ignore_ascii_case(b"ON") || value == b"1"
 }
 
 /// One answer on its way.

@@ -3,9 +3,12 @@
 mod channel;
 mod environ;
 mod forward;
+mod hidden;
 pub(crate) mod hit;
 mod prepared;
+mod reports;
 mod state;
+mod temporary;
 mod texts;
 
 use std::sync::Arc;
@@ -32,6 +35,7 @@ use crate::wire::{Wire, WireError};
 pub(crate) use channel::OwnChannel;
 pub(crate) use forward::Forward;
 pub(crate) use prepared::Prepared;
+pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
 
 /// How long, and for how many bytes, a client that is sent away may go on sending.

@@ -11,7 +11,7 @@ mod header;
 
 use crate::TableName;
 use crate::calls::{Call, Calls};
-use crate::effects::{Temporary, TransactionEffect, Writes, effects};
+use crate::effects::{Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
 use crate::reads::{ReadScan, Reads};
@@ -347,7 +347,7 @@ impl Walk<'_> {
             && found.transaction == TransactionEffect::None
             && found.locks_tables.is_none()
             && !found.unlogged
-            && !found.sets_tracking
+            && found.tracking == TrackingEffect::None
             && !found.several
             && !found.refused
             && !found.moves;

@@ -31,10 +31,10 @@ pub struct Effects {
     pub locks_tables: Option<bool>,
     /// Its answer depends on the statement before it: FOUND_ROWS(), ROW_COUNT(), SHOW WARNINGS, GET DIAGNOSTICS….
     pub reads_last_statement: bool,
-    /// It assigns a `session_track_*` variable.
-    pub sets_tracking: bool,
     /// It is a SET that names a global variable. What else may set one (routines) is not told.
     pub sets_global: bool,
+    /// What it does to, or shows of, the `session_track_*` variables.
+    pub tracking: TrackingEffect,
     /// It turns the binlog off for the session or for itself.
     pub unlogged: bool,
     /// It changes the default schema.
@@ -95,6 +95,26 @@ pub enum TransactionEffect {
     MayCommit,
 }
 
+/// What a statement does with the variables by which a session is told of changes: `session_track_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrackingEffect {
+    /// It does not name them.
+    None,
+    /// It may show their values.
+    Shows,
+    /// It sets them, and does nothing else but set variables.
+    Sets,
+    /// It may set them, among other things.
+    Obscured,
+}
+
+impl TrackingEffect {
+    /// Of a text that is not understood.
+    fn obscured_in(text: &[u8]) -> Self {
+        if contains_ignoring_case(text, b"session_track_") { Self::Obscured } else { Self::None }
+    }
+}
+
 /// What becomes of the session's temporary tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Temporary {
@@ -140,6 +160,9 @@ pub(crate) fn effects_from<'a>(
     for count in 0..STATEMENTS_MAX {
         let Some(statement) = next_statement.take().or_else(|| Statement::next(&mut lexer, text, modes))
         else {
+            if count > 1 && all.tracking != TrackingEffect::None {
+                all.tracking = TrackingEffect::Obscured;
+            }
             return all;
         };
         let next = of_statement(&statement);
@@ -175,8 +198,21 @@ fn of_statement(statement: &Statement<'_>) -> Effects {
     let mut effects = of_cursor(statement.cursor(), statement);
     effects.reads_last_statement |= facts.reads_last_statement;
     effects.session |= facts.changes_session;
+    if facts.names_tracking || names_variables(&statement.reads) {
+        effects.tracking = effects.tracking.max(TrackingEffect::Shows);
+    }
     effects.reads = effects.reads.and(statement.reads.clone());
     effects
+}
+
+/// The tables in which both servers list the variables of sessions.
+const VARIABLES: &[&str] =
+    &["SESSION_VARIABLES", "SYSTEM_VARIABLES", "VARIABLES_BY_THREAD", "VARIABLES_INFO"];
+
+/// Whether the variables of sessions are read as a table.
+fn names_variables(reads: &Reads) -> bool {
+    let lists = |name: &TableName| VARIABLES.iter().any(|list| name.name.eq_ignore_ascii_case(list));
+    matches!(reads, Reads::Tables(names) if names.iter().any(lists))
 }
 
 /// Words in front of a whole statement. The servers take no two of them, but for SET STATEMENT before one of the others.
@@ -247,8 +283,8 @@ impl Effects {
             session: false,
             locks_tables: None,
             reads_last_statement: false,
-            sets_tracking: false,
             sets_global: false,
+            tracking: TrackingEffect::None,
             unlogged: false,
             moves: false,
             fires: false,
@@ -289,7 +325,7 @@ impl Effects {
 
     /// Of a statement that may do anything.
     ///
-    /// `unlogged` and `sets_tracking` stay off: who sets them names them, and where the text is not readable at all the
+    /// `unlogged` and `tracking` stay off: who sets them names them, and where the text is not readable at all the
     /// server's own tracking of variables still tells.
     pub fn worst() -> Self {
         Effects {
@@ -299,8 +335,8 @@ impl Effects {
             session: true,
             locks_tables: None,
             reads_last_statement: true,
-            sets_tracking: false,
             sets_global: false,
+            tracking: TrackingEffect::None,
             unlogged: false,
             moves: true,
             fires: true,
@@ -321,7 +357,7 @@ impl Effects {
     fn worst_of(text: &[u8]) -> Self {
         Effects {
             unlogged: control::names_log_bin(text),
-            sets_tracking: contains_ignoring_case(text, b"session_track_"),
+            tracking: TrackingEffect::obscured_in(text),
             ..Effects::worst()
         }
     }
@@ -365,8 +401,8 @@ impl Effects {
             session: self.session || next.session,
             locks_tables: next.locks_tables.or(self.locks_tables),
             reads_last_statement: self.reads_last_statement || next.reads_last_statement,
-            sets_tracking: self.sets_tracking || next.sets_tracking,
             sets_global: self.sets_global || next.sets_global,
+            tracking: self.tracking.max(next.tracking),
             unlogged: self.unlogged || next.unlogged,
             moves: self.moves || next.moves,
             fires: self.fires || next.fires,

@@ -64,8 +64,8 @@ pub(crate) fn is_grammar(word: &[u8]) -> bool {
     crate::words::is_in(word, lists::GRAMMAR)
 }
 
-/// Whether a name that is in no list is a built-in function that writes: MariaDB's for sequences.
-pub(crate) fn writes(name: &[u8]) -> bool {
+/// Whether a name that is in no list is one of MariaDB's own functions for sequences.
+pub(crate) fn is_of_sequences(name: &[u8]) -> bool {
     crate::words::is_in(name, &["LASTVAL", "NEXTVAL", "SETVAL"])
 }
 

@@ -60,7 +60,7 @@ pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};
 pub use ddl::user_name;
-pub use effects::{Effects, Temporary, TransactionEffect, Writes, effects};
+pub use effects::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};

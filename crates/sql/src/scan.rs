@@ -1,7 +1,7 @@
 //! One pass over all tokens of a statement, however long, for what can stand anywhere in it.
 
 use crate::TableName;
-use crate::calls::{Call, Calls, RoutineKind};
+use crate::calls::{CALLS_MAX, Call, Calls, RoutineKind};
 use crate::functions::{self, Class};
 use crate::modes::{Flavor, Modes};
 use crate::statement::unquote_name;
@@ -51,6 +51,9 @@ const NAME_FOLLOWS: &[&str] = &[
     "WITH",
 ];
 
+/// What reads a document as a table.
+const JSON_TABLE: &str = "JSON_TABLE";
+
 /// System variables that tell about the statement before.
 const LAST_STATEMENT_VARIABLES: &[&str] = &["ERROR_COUNT", "IDENTITY", "LAST_INSERT_ID", "WARNING_COUNT"];
 
@@ -63,6 +66,10 @@ pub(crate) struct Scan<'a> {
     in_query: bool,
     before: Option<Token>,
     chain: Chain,
+    /// Parentheses that are open.
+    depth: usize,
+    /// Those of what is either JSON_TABLE or, where MariaDB finds no COLUMNS in it, a stored function of that name.
+    json_tables: Vec<usize>,
 }
 
 /// The last name, or chain of names joined by dots.
@@ -85,15 +92,21 @@ impl<'a> Scan<'a> {
             in_query: false,
             before: None,
             chain,
+            depth: 0,
+            json_tables: Vec::new(),
         }
     }
 
     pub fn facts(&self) -> Facts {
-        self.facts
+        let unknown_call = self.facts.unknown_call || !self.json_tables.is_empty();
+        Facts { unknown_call, ..self.facts }
     }
 
     /// The functions that may be stored ones.
-    pub fn calls(self) -> Calls {
+    pub fn calls(mut self) -> Calls {
+        if !self.json_tables.is_empty() {
+            self.unknown_call(None);
+        }
         self.calls
     }
 
@@ -104,7 +117,17 @@ impl<'a> Scan<'a> {
             Kind::Name => self.extend_chain(token),
             Kind::At => self.facts.changes_session |= self.is_before(&["INTO"]),
             Kind::Op if token.of(self.text) == b":=" => self.facts.changes_session = true,
-            Kind::Punct(b'(') => self.parenthesis(token),
+            Kind::Punct(b'(') => {
+                self.depth += 1;
+                self.parenthesis(token);
+            }
+            Kind::Punct(b')') => {
+                if self.json_tables.last() == Some(&self.depth) {
+                    self.json_tables.pop();
+                    self.unknown_call(Some(TableName::bare(JSON_TABLE)));
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
             Kind::Unknown => self.facts.lost = true,
             _ => {}
         }
@@ -127,10 +150,6 @@ impl<'a> Scan<'a> {
     fn word(&mut self, token: Token) {
         self.extend_chain(token);
         let word = token.of(self.text);
-        let sequence = self.modes.flavor == Flavor::MariaDb && self.is_before(&["VALUE"]);
-        if sequence && token.is_word(self.text, "FOR") {
-            self.unknown_call(None); // NEXT VALUE FOR advances a sequence.
-        }
         self.in_query |= is_in(word, &["SELECT", "VALUES", "WITH"]) && self.before.is_some();
         self.facts.references |= is_in(word, &["REFERENCES"]);
         self.variable(word);
@@ -163,6 +182,11 @@ impl<'a> Scan<'a> {
         let Some(name) = self.before.filter(Token::is_name) else {
             return;
         };
+        if self.is_of_columns() {
+            // Those of a nested path stand deeper.
+            self.json_tables.pop_if(|depth| *depth + 1 == self.depth);
+            return;
+        }
         if self.chain_is_definition() {
             return;
         }
@@ -172,7 +196,11 @@ impl<'a> Scan<'a> {
         let word = name.of(self.text);
         match functions::class(word, name.end != token.start, self.modes) {
             Class::Unknown if functions::is_grammar(word) => {}
-            Class::Unknown if functions::writes(word) => self.unknown_call(None),
+            Class::Unknown if is_in(word, &[JSON_TABLE]) && self.json_tables.len() < CALLS_MAX => {
+                self.json_tables.push(self.depth);
+            }
+            // What depends on a sequence is not cached, so that to advance one changes nothing that counts.
+            Class::Unknown if self.modes.flavor == Flavor::MariaDb && functions::is_of_sequences(word) => {}
             Class::Unknown => self.unknown_call(self.called(name)),
             Class::LastStatement => self.facts.reads_last_statement = true,
             Class::Session => self.facts.changes_session = true,
@@ -199,5 +227,11 @@ impl<'a> Scan<'a> {
         before.is_some_and(|token| {
             token.is(b')') || (token.kind == Kind::Word && is_in(token.of(self.text), NAME_FOLLOWS))
         })
+    }
+
+    /// Whether this is the parenthesis of `JSON_TABLE(doc, '$[*]' COLUMNS (…))`: no call stands behind a string.
+    fn is_of_columns(&self) -> bool {
+        let follows_path = self.chain.before.is_some_and(|token| token.kind == Kind::Str);
+        follows_path && self.before.is_some_and(|token| token.is_word(self.text, "COLUMNS"))
     }
 }

@@ -2,12 +2,14 @@ import java.sql.*;
 import java.util.*;
 
 /**
- * Exercises Connector/J and prints what it saw, so that a run through Freshet can be compared with a direct one.
+ * Exercises MySQL's or MariaDB's Connector/J and prints what it saw, so that a run through Freshet can be compared with a direct
+ * one.
  *
- * usage: java -cp connector.jar Check.java HOST PORT USER PASSWORD DATABASE [tls] [compress]
+ * usage: java -cp connector.jar Check.java HOST PORT USER PASSWORD DATABASE [mariadb] [tls] [compress]
  */
 public class Check {
     static String base, user, password;
+    static boolean isMariaDb;
 
     static Connection open(String database, String options) throws SQLException {
         return DriverManager.getConnection(base.formatted(database) + options, user, password);
@@ -26,12 +28,21 @@ public class Check {
         while (result.next()) {
             out.append(" [");
             for (int i = 1; i <= meta.getColumnCount(); i++) {
-                byte[] cell = result.getBytes(i);
+                byte[] cell = cell(result, meta, i);
                 out.append(cell == null ? "null" : Base64.getEncoder().encodeToString(cell)).append(' ');
             }
             out.append(']');
         }
         return out.toString();
+    }
+
+    /** MariaDB's driver gives bytes of texts and bytes alone. */
+    static byte[] cell(ResultSet result, ResultSetMetaData meta, int at) throws SQLException {
+        if (!isMariaDb || meta.getColumnTypeName(at).contains("BLOB")) {
+            return result.getBytes(at);
+        }
+        String text = result.getString(at);
+        return text == null ? null : text.getBytes(java.nio.charset.StandardCharsets.UTF_8);
     }
 
     static String read(Connection db, String sql, Object... args) throws SQLException {
@@ -65,12 +76,17 @@ public class Check {
         }
     }
 
+    /** MariaDB's driver puts the connection's number in front. */
+    static String told(SQLException error) {
+        return error.getMessage().lines().findFirst().get().replaceFirst("^\\(conn=-?\\d+\\) ", "");
+    }
+
     static void failures(Connection db) {
         for (String sql : List.of("SELEC 1", "SELECT * FROM nowhere", "INSERT INTO item (id) VALUES (1)")) {
             try {
                 run(db, sql);
             } catch (SQLException error) {
-                say("error", error.getErrorCode() + " " + error.getSQLState() + " " + error.getMessage().lines().findFirst().get());
+                say("error", error.getErrorCode() + " " + error.getSQLState() + " " + told(error));
             }
         }
     }
@@ -124,7 +140,7 @@ public class Check {
                 say("fetched", rows(statement.executeQuery("SELECT a.id, b.id FROM item a, item b ORDER BY 1, 2")));
             }
             try (Statement streaming = db.createStatement(ResultSet.TYPE_FORWARD_ONLY, ResultSet.CONCUR_READ_ONLY)) {
-                streaming.setFetchSize(Integer.MIN_VALUE);
+                streaming.setFetchSize(isMariaDb ? 1 : Integer.MIN_VALUE);
                 say("streamed", rows(streaming.executeQuery("SELECT id, s FROM item ORDER BY id")));
             }
             db.setCatalog("information_schema");
@@ -138,8 +154,10 @@ public class Check {
 
     public static void main(String[] args) throws Exception {
         List<String> how = Arrays.asList(args).subList(5, args.length);
-        base = "jdbc:mysql://" + args[0] + ":" + args[1] + "/%s?connectionTimeZone=UTC&allowPublicKeyRetrieval=true&sslMode="
-                + (how.contains("tls") ? "REQUIRED" : "DISABLED") + "&useCompression=" + how.contains("compress");
+        isMariaDb = how.contains("mariadb");
+        base = (isMariaDb ? "jdbc:mariadb://" : "jdbc:mysql://") + args[0] + ":" + args[1]
+                + "/%s?connectionTimeZone=UTC&allowPublicKeyRetrieval=true&useCompression=" + how.contains("compress") + "&sslMode=";
+        base += isMariaDb ? (how.contains("tls") ? "trust" : "disable") : (how.contains("tls") ? "REQUIRED" : "DISABLED");
         user = args[2];
         password = args[3];
         for (String options : List.of("", "&useServerPrepStmts=true&cachePrepStmts=true&useCursorFetch=true&rewriteBatchedStatements=true")) {

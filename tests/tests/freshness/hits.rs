@@ -73,6 +73,7 @@ const SHAPES: &[(&str, &str)] = &[
     ("texts", "SELECT UPPER(w), CONCAT(w, '-'), LENGTH(w), w COLLATE utf8mb4_bin FROM $t"),
     ("a pattern by rule", "SELECT id FROM $t WHERE w REGEXP '^a'"),
     ("json", "SELECT JSON_EXTRACT(doc, '$.a[0]'), JSON_LENGTH(doc) FROM $j"),
+    ("json as a table", "SELECT x.n FROM $j AS d, JSON_TABLE(d.doc, '$.a' COLUMNS (n INT PATH '$.x')) AS x"),
     ("bytes", "SELECT HEX(b), c, b = x'00ff' FROM $j"),
     ("an index named", "SELECT id FROM $t FORCE INDEX (v) WHERE v = 20"),
     ("partitions", "SELECT v FROM $p WHERE id = 1"),

@@ -58,6 +58,11 @@ pub(super) async fn handle(
     let template =
         shared.templates.of(text, schema.as_deref(), modes, (shared.freshness(), &shared.upstream)).await;
     give_way(text).await;
+    if let template::Verdict::Cache = template.verdict
+        && let Err(error) = session.find_hidden(&template.tables.known).await
+    {
+        return unavailable(session, &error);
+    }
     let key = key_for(session, &template, hint);
     // The first look was before the environment was known, or with a temporary table in the way.
     if let Some(key) = key

@@ -23,6 +23,10 @@ const fn keyed(name: &'static str) -> Item {
     Item { name, expression: Variable(name), keyed: true }
 }
 
+const fn unkeyed(name: &'static str) -> Item {
+    Item { name, expression: Variable(name), keyed: false }
+}
+
 /// Sources: the key of the native query cache, and both servers' manuals for the variables that it forgot.
 /// Keyed items come first.
 static ITEMS: &[Item] = &[
@@ -63,9 +67,14 @@ static ITEMS: &[Item] = &[
     keyed("big_tables"),
     Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: true },
     Item { name: "isolation", expression: Variable("tx_isolation"), keyed: true },
-    Item { name: "autocommit", expression: Variable("autocommit"), keyed: false },
-    Item { name: "sql_log_bin", expression: Variable("sql_log_bin"), keyed: false },
-    Item { name: "wait_timeout", expression: Variable("wait_timeout"), keyed: false },
+    unkeyed("autocommit"),
+    unkeyed("sql_log_bin"),
+    unkeyed("wait_timeout"),
+    unkeyed("session_track_gtids"),
+    unkeyed("session_track_schema"),
+    unkeyed("session_track_state_change"),
+    unkeyed("session_track_system_variables"),
+    unkeyed("session_track_transaction_info"),
     // Not the session's own: it says whether something has run in the session already.
     Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false },
 ];

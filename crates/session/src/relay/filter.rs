@@ -1,25 +1,20 @@
 //! What the server reports of a session only because we asked it to, and taking it out again.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use freshet_protocol::{Capabilities, Malformed, OkPacket, Part, Seen, StateChange, StatusFlags};
 
-/// What both servers report of their own accord (`session_track_system_variables`).
-const TRACKED_BY_DEFAULT: [&[u8]; 5] = [
-    b"autocommit",
-    b"character_set_client",
-    b"character_set_connection",
-    b"character_set_results",
-    b"time_zone",
-];
+use crate::session::{Gtids, Reports, Transactions};
 
 /// Makes OK packets what this client would have been sent without us.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filter<'a> {
     /// What the client and we agreed on.
     pub(crate) capabilities: Capabilities,
-    /// The server reports the state of transactions of its own accord, as MySQL does.
-    pub(crate) tells_transactions: bool,
-    /// The client has set the tracking up for itself: it is told everything.
-    pub(crate) tells_all: bool,
+    /// Where the server reports of its own accord that a transaction begins and ends, as MySQL does: what it said last.
+    pub(crate) begun: Option<&'a AtomicBool>,
+    /// What the client is told; where there is none, everything.
+    pub(crate) told: Option<&'a Reports>,
     /// The session's default schema; empty where it has none.
     pub(crate) schema: &'a str,
 }
@@ -65,10 +60,11 @@ impl Filter<'_> {
     ) -> Result<Option<Vec<u8>>, Malformed> {
         let Some(mut ok) = as_ok(seen, payload, capabilities)? else { return Ok(self.quiet(seen, payload)) };
         let tracks = self.capabilities.contains(Capabilities::SESSION_TRACK);
-        if tracks && (self.tells_all || !ok.status.contains(StatusFlags::SESSION_STATE_CHANGED)) {
+        self.note(&ok);
+        if tracks && (self.told.is_none() || !ok.status.contains(StatusFlags::SESSION_STATE_CHANGED)) {
             return Ok(None);
         }
-        ok.changes.retain(|change| tracks && self.is_default(change));
+        ok.changes.retain_mut(|change| tracks && self.told.is_none_or(|told| self.is_told(told, change)));
         if ok.changes.is_empty() {
             ok.status.remove(StatusFlags::SESSION_STATE_CHANGED);
         }
@@ -102,7 +98,7 @@ impl Filter<'_> {
     /// An EOF packet that announces changes, without the announcement: it has no room for them, and they are ours.
     fn quiet(&self, seen: &Seen, payload: &[u8]) -> Option<Vec<u8>> {
         let high = seen.status_at? + 1;
-        if !announces(seen) || self.tells_all || high >= payload.len() {
+        if !announces(seen) || self.told.is_none_or(are_told_of_reads) || high >= payload.len() {
             return None;
         }
         let mut payload = payload.to_vec();
@@ -110,17 +106,51 @@ impl Filter<'_> {
         Some(payload)
     }
 
-    /// What a client is told without our asking.
-    fn is_default(&self, change: &StateChange) -> bool {
+    /// Notes what is told of transactions where it is passed on as it is.
+    fn note(&self, ok: &OkPacket) {
+        let Some(begun) = self.begun.filter(|_| self.told.is_none_or(are_told_of_reads)) else { return };
+        for change in &ok.changes {
+            if let StateChange::TransactionState(state) = change {
+                begun.store(state.first() == Some(&b'T'), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Whether MySQL would report this state if it had not been asked for any: when a transaction is begun, or is over, and
+    /// nothing of what is done in it.
+    fn is_boundary(&self, state: &mut Vec<u8>) -> bool {
+        let Some(told) = self.begun else { return false };
+        let has_begun = state.first() == Some(&b'T');
+        state.resize(STATE_BYTES, b'_');
+        state.fill(b'_');
+        if has_begun {
+            state[0] = b'T';
+        }
+        // One session's own: only its value matters.
+        told.swap(has_begun, Ordering::Relaxed) != has_begun
+    }
+
+    /// Whether a client that asked for these is told this.
+    fn is_told(&self, told: &Reports, change: &mut StateChange) -> bool {
         match change {
-            StateChange::TransactionState(_) => self.tells_transactions,
-            StateChange::SystemVariable { name, .. } => TRACKED_BY_DEFAULT.contains(&name.as_slice()),
-            StateChange::Gtids(_)
-            | StateChange::SessionState(_)
-            | StateChange::TransactionCharacteristics(_) => false,
+            StateChange::Schema(_) => told.schema,
+            StateChange::SystemVariable { name, .. } => told.tell_of(name),
+            StateChange::Gtids(_) => told.gtids != Gtids::Off,
+            StateChange::SessionState(_) => told.state,
+            StateChange::TransactionState(_) if told.transactions >= Transactions::State => true,
+            StateChange::TransactionState(state) => self.is_boundary(state),
+            StateChange::TransactionCharacteristics(_) => told.transactions == Transactions::Characteristics,
             _ => true,
         }
     }
+}
+
+/// What MySQL reports to whom did not ask for the states of transactions: `T_______` and `________`.
+const STATE_BYTES: usize = 8;
+
+/// Whether reading rows, too, changes what is told: a transaction's state. Where an answer has no room for that, its flags announce it.
+fn are_told_of_reads(told: &Reports) -> bool {
+    told.transactions != Transactions::Off
 }
 
 /// The high byte of SESSION_STATE_CHANGED.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use freshet_cache::Dep;
 use freshet_protocol::{Capabilities, Put as _};
 use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, Writes};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::{Connection, Error};
 
 use super::Session;
-use super::state::Tracking;
+use super::reports::{Naming, Reports, Tracking};
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
 use crate::qualify::qualify;
 use crate::shared::Shared;
@@ -57,18 +58,68 @@ impl Session {
         Ok(())
     }
 
-    /// The statement that sets the server's reports up, if that is due: it goes with the command that comes first.
+    /// The statement that sets the server's reports up, or puts the client's own settings back, if that is due: it goes with
+    /// the next command.
     pub(super) fn due_tracking(&mut self) -> Option<String> {
-        let upstream = self.admitted.upstream.as_ref().filter(|_| self.state.tracking == Tracking::Due)?;
+        match self.state.tracking {
+            Tracking::Due => {
+                let ours = self.reports_of_ours()?;
+                self.state.tracking = Tracking::Sent;
+                Some(ours.statement(self.flavor()))
+            }
+            Tracking::Returns(naming) => {
+                self.state.tracking = Tracking::Returned(naming);
+                let told = self.state.told.as_ref();
+                Some(told.map_or_else(|| defaults(self.flavor()), |told| told.statement(self.flavor())))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the server is to report, for the client and for us.
+    fn reports_of_ours(&self) -> Option<Reports> {
+        let upstream = self.admitted.upstream.as_ref()?;
         let query = self.shared.vector(&upstream.greeting().server_version)?;
-        self.state.tracking = Tracking::Sent;
-        Some(tracking(self.flavor(), &query))
+        Some(self.state.told.as_deref().unwrap_or(&Reports::default()).with_ours(self.flavor(), &query))
+    }
+
+    /// Takes the reports back that a statement of the client's has had to itself.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn take_reports_back(&mut self) -> Result<(), Error> {
+        if self.state.tracking == Tracking::Own(Naming::Sets) {
+            self.state.environment = Known::Unknown;
+        }
+        if matches!(self.state.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
+    }
+
+    /// Notes what the server reports, as it has just said.
+    fn reports_are(&mut self, reports: Option<Reports>) {
+        let Some(reports) = reports else {
+            self.state.tracking = Tracking::Lost;
+            return;
+        };
+        match self.state.tracking {
+            Tracking::Due | Tracking::Own(_) => {
+                self.state.told = Some(Arc::new(reports));
+                self.state.tracking = Tracking::Due;
+            }
+            // Unknown code has changed them: what happened since is not known, nor what the client is to be told.
+            Tracking::On if !self.reports_of_ours().is_some_and(|ours| ours.are_like(&reports)) => {
+                self.state.tracking = Tracking::Blurred;
+                // It may have kept its writes out of the binlog, too.
+                self.shared.upstream.changed_unlogged(&[Dep::EVERYTHING]);
+            }
+            _ => {}
+        }
     }
 
     /// The connection is as after a login: it is set up again before its next use.
     pub(crate) fn starts_anew(&mut self) {
         self.handle.set_thread_id(self.admitted.thread_id());
         self.state.tracking = Tracking::Unmet;
+        self.state.told = None;
         self.state.environment = Known::Unknown;
         self.state.key = None;
     }
@@ -79,6 +130,9 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn learn(&mut self) -> Result<(), Error> {
+        if self.state.tracking == Tracking::Own(Naming::Shows) {
+            self.state.tracking = Tracking::Due;
+        }
         let (before, transition) = match &self.state.environment {
             Known::Read(_) => return Ok(()),
             Known::After(before, statement) => (
@@ -132,7 +186,6 @@ impl Session {
 
     /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
-        let fixed = self.fixed();
         let Some(upstream) = &mut self.admitted.upstream else { return Ok(None) };
         let server = Server::of(&upstream.greeting().server_version);
         let query = vector(&self.shared, upstream).await?;
@@ -141,14 +194,17 @@ impl Session {
             Err(Error::Server(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let row = rows.rows.first().filter(|row| row.len() == query.width());
-        Ok(row.map(|row| Environment::read(&query, &fixed, row, server)))
+        let Some(row) = rows.rows.first().filter(|row| row.len() == query.width()) else { return Ok(None) };
+        self.reports_are(Environment::reports(&query, row));
+        Ok(Some(Environment::read(&query, &self.fixed(), row, server)))
     }
 
-    /// What of the key does not change while the login lasts.
+    /// What of the key the server is not asked for.
     fn fixed(&self) -> Vec<u8> {
         let mut fixed = Vec::new();
         fixed.put_lenenc_bytes(&self.admitted.user);
+        let told = self.state.told.as_deref().map_or_else(|| Reports::default().form(), Reports::form);
+        fixed.extend_from_slice(&told);
         fixed.extend_from_slice(&self.capabilities().intersection(FORM).bits().to_le_bytes());
         fixed
     }
@@ -158,7 +214,7 @@ impl Session {
         self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
         self.state.key = self
             .key_but_for_temporary_tables()
-            .filter(|_| self.state.temporary.is_empty() && self.state.unproven.is_empty());
+            .filter(|_| self.state.temporary.are_none() && self.state.unproven.is_empty());
     }
 
     /// The key of lookups without another look, unless a global variable has changed what it was decided with.
@@ -175,8 +231,8 @@ impl Session {
         let state = &self.state;
         let is_alone = state.autocommits() && !state.unsure;
         // In a new session nothing has happened yet that would be reported.
-        let is_tracked = matches!(state.tracking, Tracking::Due | Tracking::On) || self.is_new();
-        let free = is_tracked && is_alone && !state.locked && !state.one_shot && !state.tells_all;
+        let is_tracked = state.tracking.is_complete() || self.is_new();
+        let free = is_tracked && is_alone && !state.locked && !state.one_shot;
         match &self.state.environment {
             Known::Read(environment) | Known::Recalled(environment)
                 if free && kind != TYPE_OFF && environment.refused.is_none() =>
@@ -243,35 +299,14 @@ impl Session {
     }
 }
 
-/// The statement that has the server report what we must know: under which GTID a commit went, changes of variables that
-/// no statement names, and what holds for the next transaction alone.
-fn tracking(flavor: Flavor, query: &VectorQuery) -> String {
-    let mut names: Vec<&str> = vec![
-        "autocommit",
-        "character_set_client",
-        "character_set_connection",
-        "character_set_results",
-        "time_zone",
-    ];
-    names.extend(query.variables().iter().filter(|name| !VOLATILE.contains(name)));
-    names.sort_unstable();
-    names.dedup();
-    let gtids = match flavor {
-        Flavor::MariaDb => {
-            names.push("last_gtid");
-            ""
-        }
-        Flavor::MySql => "SESSION session_track_gtids=OWN_GTID, ",
-    };
+/// The statement that sets a session's reports as they are after a login.
+fn defaults(flavor: Flavor) -> String {
+    let gtids = if flavor == Flavor::MySql { "SESSION session_track_gtids=DEFAULT, " } else { "" };
     format!(
-        "SET {gtids}SESSION session_track_transaction_info=CHARACTERISTICS, SESSION session_track_state_change=1, \
-         SESSION session_track_system_variables='{}'",
-        names.join(",")
+        "SET {gtids}SESSION session_track_transaction_info=DEFAULT, SESSION session_track_schema=DEFAULT, \
+         SESSION session_track_state_change=DEFAULT, SESSION session_track_system_variables=DEFAULT"
     )
 }
-
-/// Variables that the reading of an environment covers and whose reports would tell nothing.
-const VOLATILE: [&str; 1] = ["wait_timeout"];
 
 /// The query for this server.
 async fn vector(shared: &Shared, upstream: &mut Connection) -> Result<Arc<VectorQuery>, Error> {

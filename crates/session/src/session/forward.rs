@@ -2,13 +2,13 @@
 
 use freshet_cache::Dep;
 use freshet_protocol::{Command, FRAME_MAX, FrameHeader, put_packet};
-use freshet_sql::{Effects, Flavor, Modes, Temporary, Writes};
+use freshet_sql::{Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
 use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 
-use super::state::{TemporaryTables, Tracking};
+use super::reports::{Gtids, Naming, Tracking};
 use super::{Flow, OwnChannel, Session};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Left, Reach, Sources};
@@ -56,6 +56,7 @@ impl Session {
         if asks_back {
             self.replay_last_hit().await?;
         }
+        self.hand_reports_over(effects, command, asks_back).await?;
         // After a ping nearly all of it can still be asked for.
         self.state.pinged = command == Command::Ping;
         if !self.state.pinged {
@@ -213,7 +214,7 @@ impl Session {
         for doubt in std::mem::take(&mut self.state.unproven) {
             match self.is_plain(&doubt).await {
                 Some(true) => {}
-                Some(false) => self.state.temporary = TemporaryTables::Unknown,
+                Some(false) => self.state.temporary.suspect(),
                 None => self.state.unproven.push(doubt),
             }
         }
@@ -228,6 +229,8 @@ impl Session {
                 let info = fences::settled(schema, &table.name, sources).await?;
                 Some(!info.runs_unknown_code && !info.has_triggers)
             }
+            // Nobody can be asked about it.
+            Doubt::Routine(call) if call.name.schema.is_none() => Some(false),
             Doubt::Routine(call) => {
                 let routine = fences::settled_routine(call, sources).await?;
                 Some(routine.code.is_some())
@@ -275,17 +278,50 @@ impl Session {
         (capture, own_channel): (Option<Capture>, Option<OwnChannel>),
     ) -> Result<Relayed, Lost> {
         self.finish_tracking().await?;
+        let told = self.state.told.clone().unwrap_or_default();
         let filter = Filter {
             capabilities: self.capabilities(),
-            tells_transactions: self.flavor() == Flavor::MySql,
-            tells_all: self.state.tells_all,
+            begun: (self.flavor() == Flavor::MySql).then_some(&self.state.told_begun),
+            told: (!self.state.tracking.is_clients()).then_some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
         };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };
         let relay = Relay::new(upstream, Some(&mut self.wire), &filter, command);
-        relay.capturing(capture).putting_right(own_channel).run().await
+        let mut relayed = relay.capturing(capture).putting_right(own_channel).run().await?;
+        if self.state.tracking.is_clients() || told.gtids == Gtids::All {
+            // These may be all that there are.
+            relayed.gtids.clear();
+        }
+        Ok(relayed)
+    }
+
+    /// Before a statement that names the client's own settings of what it is told, they are put back; before one that may
+    /// follow a question of ours, ours are.
+    async fn hand_reports_over(
+        &mut self,
+        effects: &Effects,
+        command: Command,
+        asks_back: bool,
+    ) -> Result<(), Lost> {
+        let runs = matches!(command, Command::Query | Command::StmtExecute | Command::StmtBulkExecute);
+        match effects.tracking {
+            TrackingEffect::None if runs && !asks_back => {
+                let asks_anew = std::mem::take(&mut self.state.asks_anew);
+                if asks_anew && self.state.tracking == Tracking::On {
+                    self.state.tracking = Tracking::Due;
+                }
+                let taken = self.take_reports_back().await;
+                return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
+            }
+            TrackingEffect::None => {}
+            TrackingEffect::Shows => self.state.tracking = self.state.tracking.named(Naming::Shows),
+            TrackingEffect::Sets | TrackingEffect::Obscured => {
+                self.state.tracking = self.state.tracking.named(Naming::Sets);
+            }
+        }
+        Ok(())
     }
 
     /// What the answer means for the session and for others.
@@ -307,8 +343,15 @@ impl Session {
             self.shared.upstream.global_was_set();
         }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
+        // Whether that was the transaction for which it held shows when the server is asked for reports anew.
+        self.state.asks_anew |= self.state.one_shot && relayed.has_no_room;
         let shared = &self.shared;
-        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged) {
+        // Unknown code may have done so unheard.
+        let is_unheard = self.state.tracking.is_clients() && self.state.runs_unknown_code;
+        if is_unheard || effects.tracking == TrackingEffect::Obscured {
+            self.state.tracking = Tracking::Lost;
+        }
+        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged || is_unheard) {
             // No event will tell of it.
             shared.upstream.changed_unlogged(&in_flight.deps());
         }
@@ -351,13 +394,16 @@ impl Session {
         if self.state.runs_unknown_code || relayed.state_changed && !explained {
             // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
             // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
-            self.state.temporary = TemporaryTables::Unknown;
+            self.state.temporary.suspect();
             self.state.environment = Known::Unknown;
         }
         if let Some(schema) = &relayed.schema {
             self.state.schema = super::schema_of(Some(schema));
         }
-        if effects.session || relayed.session_changed {
+        let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
+        if sets_reports {
+            self.state.environment = Known::Unknown;
+        } else if effects.session || relayed.session_changed {
             let plain = relayed.error.is_none() && is_plain_set(text);
             self.state.environment.changed_by(text, plain);
         }
@@ -407,19 +453,18 @@ impl Session {
     async fn finish_tracking(&mut self) -> Result<(), Lost> {
         if self.state.tracking == Tracking::Sent {
             let answer = self.unseen_answer(Command::Query).await?;
+            self.state.one_shot = answer.characteristics.unwrap_or(self.state.one_shot);
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
             self.state.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
+        } else if let Tracking::Returned(naming) = self.state.tracking {
+            let answer = self.unseen_answer(Command::Query).await?;
+            self.state.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
         }
         Ok(())
     }
 
     async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
-        let filter = Filter {
-            capabilities: self.capabilities(),
-            tells_transactions: false,
-            tells_all: false,
-            schema: "",
-        };
+        let filter = Filter { capabilities: self.capabilities(), begun: None, told: None, schema: "" };
         let Some(upstream) = &mut self.admitted.upstream else {
             return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
         };

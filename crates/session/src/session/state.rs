@@ -2,34 +2,21 @@
 //! in its place, and to know when we must not.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ahash::HashMap;
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
+use freshet_sql::{Effects, TransactionEffect, Writes};
 use freshet_upstream::catalog::Told;
 
 use super::prepared::Prepared;
+use super::reports::{Reports, Tracking};
+use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use crate::environment::Known;
 use crate::fences::{Doubt, Pending};
 use crate::shared::Wlock;
 use crate::variables::{Locals, Warning};
-
-/// How far the server has been asked to report what must be known of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tracking {
-    /// It has not been asked, and may refuse.
-    Unmet,
-    /// It is asked together with the first command: until then nothing has happened that it would report.
-    Due,
-    /// It was asked, and its answer comes before that to the command.
-    Sent,
-    /// It does.
-    On,
-}
-
-/// How many temporary tables are told apart by name; a session with more counts as one whose tables are not known.
-const TEMPORARY_TABLES_MAX: usize = 256;
 
 /// How many tables wait to be told of; a session with more counts as one whose temporary tables are not known.
 const UNPROVEN_MAX: usize = 64;
@@ -41,103 +28,6 @@ const SESSION_FLAGS: StatusFlags = StatusFlags::AUTOCOMMIT
     .union(StatusFlags::DB_DROPPED)
     .union(StatusFlags::NO_BACKSLASH_ESCAPES)
     .union(StatusFlags::ANSI_QUOTES);
-
-/// The session's temporary tables, which hide permanent ones of the same name.
-#[derive(Debug)]
-pub(crate) enum TemporaryTables {
-    /// No others than these, with their schemas.
-    Known(HashMap<(String, String), Existence>),
-    /// A procedure may have made some, or a definition may have renamed one. There is no way back but a reset: neither
-    /// server tells a session which temporary tables it has (MySQL's `INNODB_TEMP_TABLE_INFO` gives no names).
-    Unknown,
-}
-
-/// Whether a temporary table is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Existence {
-    /// Its creation was sent and did not succeed, or it may be gone: the permanent table counts, and so may it.
-    Maybe,
-    /// Its creation succeeded, and nothing since could have taken it away.
-    Sure,
-}
-
-impl TemporaryTables {
-    pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Known(tables) if tables.is_empty())
-    }
-
-    /// Whether a temporary table stands, or may stand, in the place of this one: whether the server tells names apart
-    /// by case is not known here.
-    pub(crate) fn shadow(&self, schema: &str, name: &str) -> bool {
-        match self {
-            Self::Known(tables) => {
-                tables.keys().any(|(s, n)| s.eq_ignore_ascii_case(schema) && n.eq_ignore_ascii_case(name))
-            }
-            Self::Unknown => true,
-        }
-    }
-
-    /// Whether a temporary table certainly stands in the place of this one.
-    pub(crate) fn surely_shadow(&self, schema: &str, name: &str) -> bool {
-        let Self::Known(tables) = self else { return false };
-        !tables.is_empty() && tables.get(&(schema.to_owned(), name.to_owned())) == Some(&Existence::Sure)
-    }
-
-    /// A statement with these effects ran, as far as it came.
-    fn ran(&mut self, effects: &Effects) {
-        let Self::Known(tables) = &mut *self else { return };
-        match &effects.temporary {
-            Temporary::Unknown => return *self = Self::Unknown,
-            Temporary::Creates(made) => {
-                for table in made {
-                    tables.entry(key(table)).or_insert(Existence::Maybe);
-                }
-            }
-            Temporary::Drops(gone) => {
-                for table in gone {
-                    tables.entry(key(table)).and_modify(|it| *it = Existence::Maybe);
-                }
-            }
-            // A definition (RENAME, ALTER … RENAME) may give one another name.
-            Temporary::None if !tables.is_empty() && defines(effects) => return *self = Self::Unknown,
-            Temporary::None => {}
-        }
-        if tables.len() > TEMPORARY_TABLES_MAX {
-            *self = Self::Unknown;
-        }
-    }
-
-    /// It came to its end.
-    fn succeeded(&mut self, effects: &Effects) {
-        let Self::Known(tables) = self else { return };
-        match &effects.temporary {
-            Temporary::Creates(made) => {
-                // ALTER TABLE … RENAME names the old and the new one: which of them is there now is not certain.
-                let created = effects.writes == Writes::Nothing;
-                for table in made {
-                    tables.insert(key(table), if created { Existence::Sure } else { Existence::Maybe });
-                }
-            }
-            Temporary::Drops(gone) => {
-                for table in gone {
-                    tables.remove(&key(table));
-                }
-            }
-            Temporary::None | Temporary::Unknown => {}
-        }
-    }
-}
-
-/// Effects reach this room with every table named in full.
-fn key(table: &TableName) -> (String, String) {
-    (table.schema.clone().unwrap_or_default(), table.name.clone())
-}
-
-/// Whether a statement may change definitions: those commit implicitly, and what is not understood may be one.
-fn defines(effects: &Effects) -> bool {
-    effects.writes == Writes::Everything
-        || effects.transaction == TransactionEffect::MayCommit && effects.writes != Writes::Nothing
-}
 
 /// What is known of one session.
 #[derive(Debug)]
@@ -154,6 +44,12 @@ pub(crate) struct State {
     pub(crate) schema: Option<String>,
     /// Whether the server reports what must be known of the session.
     pub(crate) tracking: Tracking,
+    /// What the client is to be told of it, where that was read: by default what the server tells of its own accord.
+    pub(crate) told: Option<Arc<Reports>>,
+    /// The server is to be asked for its reports anew before the next statement that may follow a question of ours.
+    pub(crate) asks_anew: bool,
+    /// What it was told of last, whoever asked for it: that a transaction has begun, or that none has.
+    pub(crate) told_begun: AtomicBool,
     pub(crate) temporary: TemporaryTables,
     /// LOCK TABLES is in force.
     pub(crate) locked: bool,
@@ -162,8 +58,6 @@ pub(crate) struct State {
     /// `SET TRANSACTION` holds for the next transaction alone, which must therefore reach the server: as the server itself
     /// reports it, in whatever form it was said.
     pub(crate) one_shot: bool,
-    /// The client has set session tracking up for itself.
-    pub(crate) tells_all: bool,
     /// The statement under way runs code of which nothing is known here.
     pub(crate) runs_unknown_code: bool,
     /// The statement under way runs code that sets variables, and is known to make no temporary tables.
@@ -223,11 +117,13 @@ impl State {
             untouched: true,
             schema: None,
             tracking: Tracking::Unmet,
-            temporary: TemporaryTables::Known(HashMap::default()),
+            told: None,
+            asks_anew: false,
+            told_begun: AtomicBool::new(false),
+            temporary: TemporaryTables::default(),
             locked: false,
             wlock: None,
             one_shot: false,
-            tells_all: false,
             runs_unknown_code: false,
             fires_setters: false,
             runs_routines: false,
@@ -307,7 +203,7 @@ impl State {
         }
         if self.unproven.len() > UNPROVEN_MAX {
             self.unproven.clear();
-            self.temporary = TemporaryTables::Unknown;
+            self.temporary.suspect();
         }
     }
 
@@ -315,7 +211,6 @@ impl State {
     pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
         self.temporary.ran(effects);
         self.locked |= effects.locks_tables == Some(true);
-        self.tells_all |= effects.sets_tracking;
         if succeeded {
             self.temporary.succeeded(effects);
             self.locked &= effects.locks_tables != Some(false);

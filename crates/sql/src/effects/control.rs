@@ -1,6 +1,6 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
-use super::{Effects, TransactionEffect, Writes, of_wrapped};
+use super::{Effects, TrackingEffect, TransactionEffect, Writes, of_wrapped};
 use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
@@ -84,7 +84,7 @@ fn unknown(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let text = statement.text;
     Effects {
         unlogged: names_log_bin(text),
-        sets_tracking: contains_ignoring_case(text, b"session_track_"),
+        tracking: TrackingEffect::obscured_in(text),
         // MySQL prepares no XA statement, and knows no other way to hide one.
         may_commit_for_others: statement.modes.flavor == Flavor::MariaDb,
         ..Effects::worst()
@@ -120,7 +120,7 @@ fn call(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
         session,
         reads_last_statement: true,
         unlogged: names_log_bin(text),
-        sets_tracking: contains_ignoring_case(text, b"session_track_"),
+        tracking: TrackingEffect::obscured_in(text),
         ..Effects::none()
     }
 }
@@ -129,13 +129,7 @@ fn call(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 fn prepare(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let text = statement.text;
     let writes = if statement.facts.unknown_call { Writes::Everything } else { Writes::Nothing };
-    Effects {
-        session: true,
-        writes,
-        unlogged: names_log_bin(text),
-        sets_tracking: contains_ignoring_case(text, b"session_track_"),
-        ..Effects::none()
-    }
+    Effects { session: true, writes, unlogged: names_log_bin(text), ..Effects::none() }
 }
 
 /// BEGIN and BEGIN WORK; MariaDB's BEGIN NOT ATOMIC is a block of any statements.
@@ -310,9 +304,11 @@ fn show(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     const LAST: &[&str] = &["ERRORS", "PROFILE", "PROFILES", "WARNINGS"];
     let names_last =
         cursor.rest().iter().any(|token| LAST.iter().any(|word| token.is_word(cursor.text, word)));
-    let status = cursor.rest().iter().any(|token| token.is_word(cursor.text, "STATUS"));
+    let has = |word| cursor.rest().iter().any(|token| token.is_word(cursor.text, word));
+    let status = has("STATUS");
+    let tracking = if has("VARIABLES") { TrackingEffect::Shows } else { TrackingEffect::None };
     // A WHERE may call a function.
     let writes = if statement.facts.unknown_call { Writes::Everything } else { Writes::Nothing };
     let reads_last_statement = names_last || status && contains_ignoring_case(statement.text, b"last_query");
-    Effects { writes, reads_last_statement, ..Effects::none() }
+    Effects { writes, reads_last_statement, tracking, ..Effects::none() }
 }

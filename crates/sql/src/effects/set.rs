@@ -1,6 +1,6 @@
 //! SET in all its forms.
 
-use super::{Effects, TransactionEffect, Writes, of_cursor};
+use super::{Effects, TrackingEffect, TransactionEffect, Writes, of_cursor};
 use crate::ddl;
 use crate::statement::{Cursor, Statement};
 
@@ -10,9 +10,10 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
         return None;
     }
     let facts = statement.facts;
+    let tracking = if facts.names_tracking { TrackingEffect::Sets } else { TrackingEffect::None };
     let mut effects = Effects {
         session: true,
-        sets_tracking: facts.names_tracking,
+        tracking,
         sets_global: facts.names_global,
         unlogged: facts.names_log_bin,
         ..Effects::none()
@@ -46,10 +47,16 @@ fn for_statement(mut cursor: Cursor<'_>, statement: &Statement<'_>, set: Effects
     while cursor.punct(b'(') {}
     // One in another is an error, and could go on for ever.
     if !has_statement || cursor.at_word("SET") {
-        return Effects { unlogged: set.unlogged, sets_tracking: set.sets_tracking, ..Effects::worst() };
+        return Effects { unlogged: set.unlogged, tracking: obscured(set.tracking), ..Effects::worst() };
     }
     let inner = of_cursor(cursor, statement);
+    let set = Effects { tracking: obscured(set.tracking), ..set };
     let transaction =
         if statement.facts.names_autocommit { TransactionEffect::MayCommit } else { inner.transaction };
     Effects { transaction, ..inner.and(set) }
+}
+
+/// Another statement runs while they are set.
+fn obscured(tracking: TrackingEffect) -> TrackingEffect {
+    if tracking == TrackingEffect::None { tracking } else { TrackingEffect::Obscured }
 }

@@ -49,7 +49,7 @@ fn short(text: &str, modes: Modes) -> String {
         (effects.locks_tables == Some(true), "lock"),
         (effects.locks_tables == Some(false), "unlock"),
         (effects.reads_last_statement, "last"),
-        (effects.sets_tracking, "tracking"),
+        (effects.tracking != TrackingEffect::None, "tracking"),
         (effects.sets_global, "global"),
         (effects.unlogged, "unlogged"),
         (effects.redirects, "redirects"),
@@ -262,8 +262,8 @@ const MARIADB_ONLY: &[(&str, &str)] = &[
     ("ANALYZE FORMAT=JSON UPDATE t SET a = 1", "t"),
     ("ANALYZE DELETE FROM t", "t"),
     ("DELETE HISTORY FROM t", "t"),
-    ("SELECT NEXT VALUE FOR s", "- calls?"),
-    ("SELECT NEXTVAL(s)", "- calls?"),
+    ("SELECT NEXT VALUE FOR s", "-"),
+    ("SELECT NEXTVAL(s)", "-"),
     ("CREATE SEQUENCE s", "s MayCommit"),
     ("DROP SEQUENCE s", "s MayCommit temp-s"),
     ("CREATE OR REPLACE TABLE t (a INT)", "t MayCommit"),
@@ -373,4 +373,31 @@ fn words_in_front_of_a_statement_are_followed_once() {
     }
     let text = "SET STATEMENT a = 1 FOR ANALYZE DELETE FROM t";
     assert_eq!(effects(text.as_bytes(), MARIADB).writes, Writes::Tables(vec![TableName::bare("t")]));
+}
+
+#[test]
+fn a_document_is_read_as_a_table_and_nothing_is_called() {
+    let calls = |text: &str| match effects(text.as_bytes(), MARIADB).calls {
+        Calls::Named(calls) => calls.into_iter().map(|call| call.name.name).collect::<Vec<_>>(),
+        Calls::Unknown => vec!["?".to_owned()],
+    };
+    const TABLE: &str = "JSON_TABLE(j.doc, '$[*]' COLUMNS (a DECIMAL(9,2) PATH '$', NESTED PATH '$.b' COLUMNS (c INT PATH '$')))";
+    assert_eq!(calls(&format!("SELECT x.a FROM j, {TABLE} AS x")), [""; 0]);
+    assert_eq!(calls(&format!("SELECT f(x.a) FROM j, {TABLE} AS x")), ["f"]);
+    assert_eq!(calls(&format!("SELECT json_table(1) FROM j, {TABLE} AS x")), ["JSON_TABLE"]);
+    assert_eq!(
+        calls(&format!("SELECT x.a FROM j, {TABLE} AS x WHERE json_table('a', columns(1))")),
+        ["columns", "JSON_TABLE"]
+    );
+    assert_eq!(calls("SELECT json_table(columns(1))"), ["columns", "JSON_TABLE"]);
+    assert_eq!(calls("SELECT json_table(1"), ["?"]);
+}
+
+#[test]
+fn to_advance_a_sequence_changes_nothing_that_is_cached() {
+    assert_eq!(effects(b"SELECT NEXTVAL(s), NEXT VALUE FOR s, LASTVAL(s)", MARIADB), Effects::none());
+    let Effects { writes, calls, .. } = effects(b"INSERT INTO t VALUES (NEXTVAL(s), 1)", MARIADB);
+    assert_eq!((writes, calls), (Writes::Tables(vec![TableName::bare("t")]), Calls::NOTHING));
+    let Effects { calls, .. } = effects(b"SELECT NEXTVAL(s)", MYSQL);
+    assert!(!calls.is_nothing(), "it may be a stored function");
 }

@@ -1,5 +1,6 @@
-use freshet_sql::TableName;
+use freshet_sql::{TableName, Temporary};
 
+use super::super::temporary::Existence;
 use super::*;
 
 fn state() -> State {
@@ -27,14 +28,14 @@ fn a_temporary_table_counts_from_its_creations_attempt_until_its_drops_success()
     assert!(state.temporary.shadow("d", "t"), "the drop may fail");
     assert!(!state.temporary.surely_shadow("d", "t"), "the drop may succeed");
     state.ran(&drops, true);
-    assert!(state.temporary.is_empty());
+    assert!(state.temporary.are_none());
 }
 
 #[test]
 fn a_procedure_may_hide_any_table() {
     let mut state = state();
     state.ran(&Effects { temporary: Temporary::Unknown, ..Effects::none() }, false);
-    assert!(matches!(state.temporary, TemporaryTables::Unknown));
+    assert!(state.temporary.is_open("any", "table"));
     assert!(state.temporary.shadow("any", "table"));
     assert!(!state.temporary.surely_shadow("any", "table"));
 }
@@ -68,9 +69,46 @@ fn a_definition_may_rename_a_temporary_table() {
     };
     let mut without = state();
     without.ran(&rename, true);
-    assert!(without.temporary.is_empty());
+    assert!(without.temporary.are_none());
     let mut with = state();
     with.ran(&creates(TableName::of("d", "t")), true);
     with.ran(&rename, true);
-    assert!(matches!(with.temporary, TemporaryTables::Unknown));
+    assert!(with.temporary.is_open("d", "t"));
+}
+
+fn open(state: &State, name: &str) -> (bool, bool) {
+    (state.temporary.shadow("d", name), state.temporary.is_open("d", name))
+}
+
+#[test]
+fn what_the_server_said_holds_until_unknown_code_runs_again() {
+    let mut state = state();
+    let unknown = Effects { temporary: Temporary::Unknown, ..Effects::none() };
+    state.ran(&unknown, true);
+    assert_eq!(open(&state, "t"), (true, true));
+    assert!(!state.temporary.is_worth_asking(), "the first read");
+    assert!(state.temporary.is_worth_asking(), "the second");
+    state.temporary.learned("d", "t", Existence::Absent);
+    state.temporary.learned("d", "u", Existence::Untold);
+    assert_eq!(open(&state, "t"), (false, false));
+    assert_eq!(open(&state, "u"), (true, false), "it is not asked again");
+    assert_eq!(open(&state, "T"), (true, true), "that may be another table");
+    assert!(!state.temporary.are_none(), "there may be others");
+    state.ran(&unknown, true);
+    assert_eq!(open(&state, "t"), (true, true));
+    assert!(state.temporary.suspect_locks());
+}
+
+#[test]
+fn a_creation_puts_in_doubt_what_is_called_the_same_in_another_case() {
+    let mut state = state();
+    state.ran(&creates(TableName::of("d", "t")), false);
+    state.temporary.learned("d", "t", Existence::Absent);
+    assert!(state.temporary.are_none());
+    state.ran(&creates(TableName::of("d", "T")), true);
+    assert_eq!(open(&state, "t"), (true, true));
+    assert_eq!(open(&state, "T"), (true, false));
+    let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..Effects::none() };
+    state.ran(&drops, true);
+    assert!(!state.temporary.surely_shadow("d", "T"), "it may be gone");
 }

@@ -1,0 +1,84 @@
+//! Finding out which tables temporary ones hide, after unknown code that may have made some.
+//!
+//! No server lists all temporary tables of a session: MySQL's `INNODB_TEMP_TABLE_INFO` has no names and one engine, and
+//! MariaDB's `information_schema.TABLES` has them since 11.2 only. Both servers tell of a table by its name: SHOW CREATE TABLE
+//! opens what a SELECT in this session would open, and begins with CREATE TEMPORARY if that is a temporary table.
+
+use freshet_upstream::{Error, Rows};
+
+use super::Session;
+use super::temporary::Existence;
+use crate::rows::Named;
+
+/// ER_NO_SUCH_TABLE.
+const NO_SUCH_TABLE: u16 = 1146;
+
+/// A table that is not there.
+const NOT_THERE: &str = "freshet asks about locks";
+
+impl Session {
+    /// Asks the server about those of a statement's tables that unknown code may have hidden. This takes the row counts and
+    /// warnings of the statement before with it, as [`Session::learn`] does, and opens tables: not inside of a transaction.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn find_hidden(&mut self, tables: &[Named]) -> Result<(), Error> {
+        if self.key_but_for_temporary_tables().is_none() || !self.state.temporary.is_worth_asking() {
+            return Ok(());
+        }
+        if let Some(table) = tables.first().filter(|_| self.state.temporary.suspect_locks()) {
+            self.state.locked = self.has_locks(&table.schema).await?;
+            self.state.temporary.learned_locks();
+        }
+        for table in tables {
+            if self.state.temporary.is_open(&table.schema, &table.name) {
+                let existence = self.ask_about(&table.schema, &table.name).await?;
+                self.state.temporary.learned(&table.schema, &table.name, existence);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether LOCK TABLES is in force: then the server refuses a table that is not locked before it looks for it. Where it says
+    /// neither (the account may see some tables of the schema alone), tables count as locked.
+    async fn has_locks(&mut self, schema: &str) -> Result<bool, Error> {
+        Ok(self.ask_about(schema, NOT_THERE).await? != Existence::Absent)
+    }
+
+    async fn ask_about(&mut self, schema: &str, name: &str) -> Result<Existence, Error> {
+        // What other characters are depends on the session's character set.
+        if !schema.is_ascii() || !name.is_ascii() {
+            return Ok(Existence::Untold);
+        }
+        let Some(upstream) = &mut self.admitted.upstream else { return Ok(Existence::Untold) };
+        let sql = format!("SHOW CREATE TABLE {}.{}", quoted(schema), quoted(name));
+        match upstream.query(&sql).await {
+            Ok(rows) => {
+                // To open a view, MariaDB may have moved the session there and back.
+                self.state.announced = true;
+                Ok(shown(&rows))
+            }
+            Err(Error::Server(error)) if error.code == NO_SUCH_TABLE => Ok(Existence::Absent),
+            // The account may not see it, or LOCK TABLES is in force.
+            Err(Error::Server(_)) => Ok(Existence::Untold),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What the definition of a table or a view says.
+fn shown(rows: &Rows) -> Existence {
+    let definition = rows.rows.first().and_then(|row| row.get(1)?.as_deref()).unwrap_or_default();
+    if definition.starts_with(b"CREATE TEMPORARY ") {
+        Existence::Sure
+    } else if definition.starts_with(b"CREATE ") {
+        Existence::Absent
+    } else {
+        Existence::Untold
+    }
+}
+
+/// A name in backticks, which no mode reads otherwise.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}

@@ -1,0 +1,222 @@
+//! What the server reports of a session: what the client asked to be told, and what must be known here.
+//!
+//! Both go through the same variables of the session, `session_track_…`. While those hold what we need, the client is told
+//! what it asked for and no more (`relay/filter.rs`). A statement that shows or sets them finds the client's own values:
+//! they are put back in the same breath, and read again before the next statement that may follow a question of ours.
+
+use freshet_sql::Flavor;
+
+use crate::environment::VectorQuery;
+
+/// How far the server has been asked to report what must be known of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tracking {
+    /// It has not been asked, and may refuse.
+    Unmet,
+    /// It is asked together with the next command: until then nothing happens that it would report.
+    Due,
+    /// It was asked, and its answer comes before that to the command.
+    Sent,
+    /// It does.
+    On,
+    /// The client's own settings are put back together with the next command.
+    Returns(Naming),
+    /// They were, and the answer comes before that to the command.
+    Returned(Naming),
+    /// The server reports what the client asked for, and nothing else.
+    Own(Naming),
+    /// Unknown code has changed the settings while they were the client's own: the client is told what the server reports.
+    Lost,
+    /// Unknown code has changed the settings while they were ours: what is not reported any more is not known here.
+    Blurred,
+}
+
+/// What a statement does that names the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Naming {
+    Shows,
+    Sets,
+}
+
+impl Tracking {
+    /// A statement that names the settings is the next to be sent.
+    pub(crate) fn named(self, naming: Naming) -> Self {
+        match self {
+            Self::Unmet | Self::Lost | Self::Blurred => self,
+            Self::Due => Self::Own(naming),
+            Self::On | Self::Sent => Self::Returns(naming),
+            Self::Own(before) | Self::Returns(before) | Self::Returned(before) => {
+                Self::Own(before.max(naming))
+            }
+        }
+    }
+
+    /// Whether all reports are what the client asked for.
+    pub(crate) fn is_clients(self) -> bool {
+        matches!(self, Self::Own(_) | Self::Returned(_) | Self::Lost)
+    }
+
+    /// Whether nothing of the session changes unheard.
+    pub(crate) fn is_complete(self) -> bool {
+        matches!(self, Self::Due | Self::On)
+    }
+}
+
+/// How much is told of transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Transactions {
+    Off,
+    State,
+    Characteristics,
+}
+
+/// Which GTIDs are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gtids {
+    Off,
+    Own,
+    All,
+}
+
+/// The `session_track_…` variables of a session, as one side wants them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reports {
+    pub(crate) schema: bool,
+    pub(crate) state: bool,
+    pub(crate) transactions: Transactions,
+    /// MySQL alone has these.
+    pub(crate) gtids: Gtids,
+    /// The list as the server shows it.
+    pub(crate) variables: String,
+}
+
+/// What both servers report of their own accord.
+const VARIABLES_BY_DEFAULT: &str =
+    "autocommit,character_set_client,character_set_connection,character_set_results,time_zone";
+
+/// The longest list of variables that is put back, in bytes.
+const VARIABLES_BYTES_MAX: usize = 16 << 10;
+
+impl Default for Reports {
+    fn default() -> Self {
+        Self {
+            schema: true,
+            state: false,
+            transactions: Transactions::Off,
+            gtids: Gtids::Off,
+            variables: VARIABLES_BY_DEFAULT.to_owned(),
+        }
+    }
+}
+
+impl Reports {
+    /// As the server shows them, by their names without `session_track_`. `None` where they cannot be set again as they are.
+    pub(crate) fn read(value: impl Fn(&str) -> String) -> Option<Self> {
+        let variables = value("system_variables");
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_,* \t\n.$".contains(&byte);
+        (variables.len() <= VARIABLES_BYTES_MAX && variables.bytes().all(is_plain)).then_some(())?;
+        Some(Self {
+            schema: is_on(&value("schema")),
+            state: is_on(&value("state_change")),
+            transactions: match value("transaction_info").as_str() {
+                "OFF" | "0" | "" => Transactions::Off,
+                "STATE" | "1" => Transactions::State,
+                _ => Transactions::Characteristics,
+            },
+            gtids: match value("gtids").as_str() {
+                "OFF" | "0" | "" => Gtids::Off,
+                "OWN_GTID" | "1" => Gtids::Own,
+                _ => Gtids::All,
+            },
+            variables,
+        })
+    }
+
+    /// The names of the variables whose changes are told.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.split(',').map(str::trim).filter(|name| !name.is_empty())
+    }
+
+    /// Whether changes of this variable are told.
+    pub(crate) fn tell_of(&self, variable: &[u8]) -> bool {
+        self.names().any(|name| name == "*" || name.as_bytes().eq_ignore_ascii_case(variable))
+    }
+
+    /// What makes two clients' answers to the same SELECT differ.
+    pub(crate) fn form(&self) -> [u8; 4] {
+        [self.schema.into(), self.state.into(), self.transactions as u8, self.gtids as u8]
+    }
+
+    /// These, and what must be known of the session.
+    pub(crate) fn with_ours(&self, flavor: Flavor, query: &VectorQuery) -> Self {
+        // MySQL reports a variable by the name that it is listed by.
+        let mut names: Vec<&str> = self.names().collect();
+        let mut ours: Vec<&str> = VARIABLES_BY_DEFAULT.split(',').collect();
+        ours.extend(query.variables().iter().filter(|name| !is_quiet(name)));
+        if flavor == Flavor::MariaDb {
+            ours.push("last_gtid");
+        }
+        ours.sort_unstable();
+        for name in ours {
+            if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                names.push(name);
+            }
+        }
+        if names.contains(&"*") {
+            names = vec!["*"];
+        }
+        Self {
+            schema: true,
+            state: true,
+            transactions: Transactions::Characteristics,
+            gtids: match (flavor, self.gtids) {
+                (Flavor::MySql, Gtids::Off) => Gtids::Own,
+                (_, gtids) => gtids,
+            },
+            variables: names.join(","),
+        }
+    }
+
+    /// Whether the server reports the same by both.
+    pub(crate) fn are_like(&self, other: &Self) -> bool {
+        let names = |them: &Self| {
+            let mut names: Vec<String> = them.names().map(str::to_ascii_lowercase).collect();
+            names.sort_unstable();
+            names
+        };
+        self.form() == other.form() && names(self) == names(other)
+    }
+
+    /// The statement that sets them.
+    pub(crate) fn statement(&self, flavor: Flavor) -> String {
+        let gtids = match (flavor, self.gtids) {
+            (Flavor::MariaDb, _) => "",
+            (Flavor::MySql, Gtids::Off) => "SESSION session_track_gtids=OFF, ",
+            (Flavor::MySql, Gtids::Own) => "SESSION session_track_gtids=OWN_GTID, ",
+            (Flavor::MySql, Gtids::All) => "SESSION session_track_gtids=ALL_GTIDS, ",
+        };
+        let transactions = match self.transactions {
+            Transactions::Off => "OFF",
+            Transactions::State => "STATE",
+            Transactions::Characteristics => "CHARACTERISTICS",
+        };
+        let Self { schema, state, variables, .. } = self;
+        let (schema, state) = (u8::from(*schema), u8::from(*state));
+        format!(
+            "SET {gtids}SESSION session_track_transaction_info={transactions}, SESSION session_track_schema={schema}, \
+             SESSION session_track_state_change={state}, SESSION session_track_system_variables='{variables}'"
+        )
+    }
+}
+
+/// Whether the reading of an environment covers a variable whose reports would tell nothing.
+fn is_quiet(name: &str) -> bool {
+    name == "wait_timeout" || name.starts_with("session_track_")
+}
+
+fn is_on(value: &str) -> bool {
+    value == "1" || value.eq_ignore_ascii_case("ON")
+}
+
+#[cfg(test)]
+mod tests;
