@@ -60,6 +60,21 @@ pub struct Effects {
     /// A statement in it is none that a server takes, so that the text ends there with a parse error. An answer without that
     /// error says that it was one: then anything may have happened.
     pub refused: bool,
+    /// What it may change that is in no binlog.
+    pub around: Around,
+}
+
+/// What a statement may change that is in no binlog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// Nothing, or it cannot be told from the text.
+    Nothing,
+    /// Accounts or rights, of which the binlog tells unless it is off.
+    Accounts,
+    /// Global variables.
+    Globals,
+    /// Rights, by loading what was written to their tables at any time before.
+    Rights,
 }
 
 /// The tables a statement may write.
@@ -226,6 +241,9 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
             effects.writes = Writes::Everything;
         }
     }
+    if matches!(touched, Touched::Accounts(_)) {
+        effects.around = Around::Accounts;
+    }
     effects.defines_routine = matches!(touched, Touched::Routine(_) | Touched::Code);
     if statement.cut_short || statement.facts.unknown_call_in_query && !effects.defines_routine {
         effects.writes = Writes::Everything;
@@ -259,6 +277,7 @@ impl Effects {
             commits_inside: false,
             may_commit_for_others: false,
             refused: false,
+            around: Around::Nothing,
         }
     }
 
@@ -310,6 +329,7 @@ impl Effects {
             commits_inside: true,
             may_commit_for_others: true,
             refused: false,
+            around: Around::Nothing,
         }
     }
 
@@ -375,6 +395,7 @@ impl Effects {
             commits_inside: self.commits_inside || next.commits_inside,
             may_commit_for_others: self.may_commit_for_others || next.may_commit_for_others,
             refused: self.refused || next.refused,
+            around: self.around.and(next.around),
         }
     }
 }
@@ -392,6 +413,16 @@ impl Writes {
                 Writes::Accounts(all)
             }
             _ => Writes::Everything,
+        }
+    }
+}
+
+impl Around {
+    fn and(self, next: Around) -> Around {
+        match (self, next) {
+            (Around::Nothing, other) | (other, Around::Nothing) => other,
+            (one, other) if one == other => one,
+            _ => Around::Rights,
         }
     }
 }

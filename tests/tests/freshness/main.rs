@@ -22,4 +22,5 @@ mod storm;
 mod transactions;
 mod unlogged;
 mod unlogged_rights;
+mod unlogged_through;
 mod workload;

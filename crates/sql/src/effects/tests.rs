@@ -369,3 +369,28 @@ fn words_in_front_of_a_statement_are_followed_once() {
     let text = "SET STATEMENT a = 1 FOR ANALYZE DELETE FROM t";
     assert_eq!(effects(text.as_bytes(), MARIADB).writes, Writes::Tables(vec![TableName::bare("t")]));
 }
+
+#[test]
+fn what_no_binlog_tells_of() {
+    for (text, expected) in [
+        ("SET GLOBAL a = 1", Around::Globals),
+        ("SET @@GLOBAL.a = 1", Around::Globals),
+        ("SET b = 2, PERSIST a = 1", Around::Globals),
+        ("SET SESSION b = 2, @@persist.a = 1", Around::Globals),
+        ("SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED", Around::Globals),
+        ("SET a = @@GLOBAL.a", Around::Nothing),
+        ("SET PERSIST_ONLY a = 1", Around::Nothing),
+        ("SET SESSION a = 1", Around::Nothing),
+        ("SELECT @@GLOBAL.a", Around::Nothing),
+        ("FLUSH PRIVILEGES", Around::Rights),
+        ("FLUSH NO_WRITE_TO_BINLOG HOSTS, PRIVILEGES", Around::Rights),
+        ("FLUSH TABLES", Around::Nothing),
+        ("GRANT SELECT ON a.* TO b", Around::Accounts),
+        ("SET PASSWORD = 'x'", Around::Accounts),
+        ("SET DEFAULT ROLE r FOR u", Around::Accounts),
+        ("DO 1; SET GLOBAL a = 1", Around::Globals),
+        ("SET PASSWORD = 'x'; SET GLOBAL a = 1", Around::Rights),
+    ] {
+        assert_eq!(effects(text.as_bytes(), MYSQL).around, expected, "{text}");
+    }
+}

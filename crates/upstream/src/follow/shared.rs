@@ -9,6 +9,7 @@ use freshet_sql::RoutineKind;
 use tokio::sync::{Notify, oneshot};
 
 use super::clock::now_ms;
+use super::looks::Looks;
 use super::proven::Proven;
 use super::status::{FollowState, FollowStatus};
 use crate::applier::Definitions;
@@ -42,6 +43,7 @@ pub(crate) struct Shared {
     pub(crate) settling: Registry<Fence>,
     pub(crate) counters: Counters,
     pub(crate) proven: Proven,
+    pub(crate) looks: Looks,
     server: RwLock<Option<Arc<ServerInfo>>>,
     accounts_epoch: AtomicU64,
     globals_epoch: AtomicU64,
@@ -83,6 +85,7 @@ impl Shared {
         let fencing = Arc::clone(&freshness);
         Self {
             proven: Proven::new(config.semisync),
+            looks: Looks::default(),
             config: Arc::new(config),
             catalog: Catalog::new(Arc::clone(&freshness)),
             watches: Arc::new(Watches::new(Arc::clone(&freshness))),
@@ -131,6 +134,12 @@ impl Shared {
             Some(Concerns::Results | Concerns::Unknown) => self.changed_unlogged(&[Dep::EVERYTHING]),
         }
         self.globals_epoch.fetch_add(1, Ordering::Release);
+    }
+
+    /// Takes the worst to have changed of what no binlog tells of.
+    pub(crate) fn anything_changed(&self) {
+        self.accounts_changed();
+        self.globals_changed(Some(Concerns::Unknown));
     }
 
     /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.
