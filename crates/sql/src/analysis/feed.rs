@@ -38,6 +38,7 @@ pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reaso
         cases: 0,
         interval: None,
         modifiers: false,
+        in_window_clause: false,
         json_table_has_columns: false,
     };
     while let Some(token) = feeder.next() {
@@ -76,6 +77,8 @@ struct Feeder<'a> {
     interval: Option<(usize, usize)>,
     /// Between SELECT and its first column.
     modifiers: bool,
+    /// A WINDOW has been fed: an AS behind it is that of a window.
+    in_window_clause: bool,
     /// The JSON_TABLE that is open has had its COLUMNS.
     json_table_has_columns: bool,
 }
@@ -167,6 +170,7 @@ impl<'a> Feeder<'a> {
     }
 
     fn keyword(&mut self, keyword: Keyword, value: &str) {
+        self.in_window_clause |= keyword == Keyword::WINDOW;
         self.out.push(SqlToken::Word(Word { value: value.to_owned(), quote_style: None, keyword }));
     }
 
@@ -236,20 +240,12 @@ impl<'a> Feeder<'a> {
             if tables && is_in(word, &["FROM", "JOIN", "STRAIGHT_JOIN"]) {
                 return Frame::Tables;
             }
-            if is_in(word, &["AS"]) && self.in_window_clause() {
+            if is_in(word, &["AS"]) && self.in_window_clause {
                 return Frame::Window;
             }
             return Frame::behind(word);
         }
         if in_tables { Frame::Tables } else { Frame::Plain }
-    }
-
-    /// Whether the AS before this parenthesis is that of `WINDOW w AS (`, or of a further window.
-    fn in_window_clause(&self) -> bool {
-        self.out
-            .iter()
-            .rev()
-            .any(|token| matches!(token, SqlToken::Word(word) if word.keyword == Keyword::WINDOW))
     }
 
     fn close(&mut self) -> Result<(), Reason> {
