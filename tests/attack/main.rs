@@ -40,6 +40,8 @@ const fn attack(name: &'static str, short: bool, run: fn(&Ground, &Freshet) -> F
     Attack { name, short, flags: &[], only: None, run }
 }
 
+/// A cache that the invented results fill.
+const FULL: &[&str] = &["--query-cache-size", "16M"];
 /// A cache that is small beside the answers under way.
 const SMALL: &[&str] = &["--query-cache-size", "4M"];
 const LARGE: &[&str] = &["--query-cache-limit", "16M", "--query-cache-size", "256M"];
@@ -61,7 +63,7 @@ const ATTACKS: &[Attack] = &[
     },
     attack("bulk INSERT with markers", true, statements::bulk_insert),
     Attack { flags: &["--log-level", "trace"], ..attack("secrets in logs", true, statements::secrets) },
-    attack("invented digests beside hits", true, crowds::digests),
+    Attack { flags: FULL, ..attack("invented digests beside hits", true, crowds::digests) },
     attack("invented users", true, crowds::users),
     attack("connection storm", true, crowds::storm),
     attack("TLS connection storm", true, tls::storm),

@@ -101,6 +101,9 @@ pub fn await_asleep(target: &Target, schema: &str) {
     });
 }
 
+/// InnoDB makes its list of transactions anew only where nobody has read it for a tenth of a second.
+const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(150);
+
 /// Waits until the client that the server knows by this number waits for a lock.
 ///
 /// # Panics
@@ -112,6 +115,7 @@ pub fn await_lock_wait(target: &Target, thread_id: u32) {
          WHERE trx_mysql_thread_id = {thread_id} AND trx_state = 'LOCK WAIT'"
     );
     eventually("a client waits for a lock", || {
+        std::thread::sleep(TRANSACTIONS_PAUSE);
         let found: Option<u32> = look.query_first(&waits).expect("the list of transactions");
         found.filter(|&found| found > 0)
     });

@@ -18,6 +18,8 @@ use freshet_upstream::{Config, Connection, Secret};
 const SCHEMA: &str = "freshet_follow";
 
 const PATIENCE: Duration = Duration::from_secs(20);
+/// InnoDB makes its list of transactions anew only where nobody has read it for a tenth of a second.
+const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(150);
 /// So long is looked whether anything happens that should not.
 const QUIET: Duration = Duration::from_millis(500);
 
@@ -234,7 +236,7 @@ async fn fences_are_lifted_by_gtid_position_and_process_list(mut bench: Bench) {
     let began = Instant::now();
     while bench.value(&waits).await != "1" {
         assert!(began.elapsed() < PATIENCE, "it does not wait for the lock");
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        tokio::time::sleep(TRANSACTIONS_PAUSE).await;
     }
     drop(doomed);
     bench.upstream.settle(fence, Outcome::Unknown { thread_id, opened_ms: now_ms() });

@@ -20,6 +20,9 @@ use crate::words::{Upper, is_in};
 
 /// The most operators, set operations included, that the parser is given: each nests the tree by one.
 const OPERATORS_MAX: usize = 1000;
+/// The most joins that the parser is given: it calls itself for each that follows another without ON, and does not count
+/// them. A server joins 61 tables at most.
+const JOINS_MAX: usize = 128;
 /// The most tokens that the parser is given.
 const FED_MAX: usize = 20_000;
 
@@ -35,6 +38,7 @@ pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reaso
         out: Vec::with_capacity(tokens.len().min(FED_MAX)),
         frames: Vec::new(),
         operators: 0,
+        joins: 0,
         cases: 0,
         interval: None,
         modifiers: false,
@@ -43,7 +47,8 @@ pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reaso
     };
     while let Some(token) = feeder.next() {
         feeder.one(token)?;
-        if feeder.operators > OPERATORS_MAX || feeder.out.len() > FED_MAX {
+        let is_deep = feeder.operators > OPERATORS_MAX || feeder.joins > JOINS_MAX;
+        if is_deep || feeder.out.len() > FED_MAX {
             return Err(Reason::TooLarge);
         }
     }
@@ -71,6 +76,7 @@ struct Feeder<'a> {
     out: Vec<SqlToken>,
     frames: Vec<Frame>,
     operators: usize,
+    joins: usize,
     /// CASEs that are open: only there is END a keyword.
     cases: usize,
     /// An INTERVAL waits for its unit: the depth it stands at, and the token its value starts with.
@@ -171,6 +177,7 @@ impl<'a> Feeder<'a> {
 
     fn keyword(&mut self, keyword: Keyword, value: &str) {
         self.in_window_clause |= keyword == Keyword::WINDOW;
+        self.joins += usize::from(keyword == Keyword::JOIN);
         self.out.push(SqlToken::Word(Word { value: value.to_owned(), quote_style: None, keyword }));
     }
 
