@@ -8,10 +8,12 @@ use freshet_tests::raw::Raw;
 use freshet_tests::{Freshet, Target};
 
 use crate::found::Found;
-use crate::ground::{ATTACKER, Ground, SCHEMA, attacker, prime};
+use crate::ground::{ATTACKER, Ground, SCHEMA, attacker, clients_max, prime};
 
 /// What an idle client may take, bytes.
 const IDLE_BYTES_MAX: u64 = 56 << 10;
+/// What a client may take that has asked the server something, and keeps small buffers for the next time, bytes.
+const SERVED_BYTES_MAX: u64 = 88 << 10;
 /// How much of a client's reads must still be hits beside invented texts, percent.
 const SHARE_MIN: u64 = 90;
 /// Who invents texts at the same time.
@@ -65,8 +67,11 @@ fn beside_inventors(target: &Target, shapes: usize) -> u64 {
 }
 
 fn invent(target: &Target, inventor: usize, shapes: usize) {
+    // What is tried again is invented anew.
+    static INVENTED: AtomicUsize = AtomicUsize::new(0);
+    let first = INVENTED.fetch_add(shapes, Ordering::Relaxed);
     let mut raw = attacker(target);
-    for shape in 0..shapes {
+    for shape in first..first + shapes {
         raw.query(&format!("SELECT id AS a{inventor}_{shape} FROM t WHERE id = 1")).expect("it is answered");
     }
 }
@@ -102,7 +107,7 @@ pub fn storm(ground: &Ground, freshet: &Freshet) -> Found {
 
 /// Clients that log in and say nothing.
 pub fn idle(ground: &Ground, freshet: &Freshet) -> Found {
-    let clients = ground.count(5_000, 300);
+    let clients = clients_max(ground.count(10_000, 300));
     let hold = |target: &Target| -> String {
         let all: Vec<Raw> = (0..clients)
             .map(|_| {
@@ -118,4 +123,49 @@ pub fn idle(ground: &Ground, freshet: &Freshet) -> Found {
     found
         .memory_max(clients as u64 * IDLE_BYTES_MAX + (16 << 20))
         .expect(each <= IDLE_BYTES_MAX + (16 << 20) / clients as u64, format!("{each} bytes each"))
+}
+
+/// Transactions that are left open after one write each, beside a client that reads other rows, of the same table too.
+pub fn open_transactions(ground: &Ground, freshet: &Freshet) -> Found {
+    const READS: [&str; 2] = [READ, "SELECT v FROM many WHERE id = 0"];
+    const ROUNDS: u64 = 500;
+    let clients = ground.count(2_000, 200);
+    let mut admin = ground.admin();
+    let rows: Vec<String> = (0..=clients).map(|row| format!("({row}, 0)")).collect();
+    run(
+        &mut admin,
+        &[
+            "CREATE TABLE attack.many (id INT PRIMARY KEY, v INT) ENGINE=InnoDB",
+            &format!("INSERT INTO attack.many VALUES {}", rows.join(",")),
+        ],
+    );
+    let mut reader = freshet.target().try_connect(SCHEMA).expect("it lets in");
+    READS.iter().for_each(|read| prime(freshet, &mut reader, read));
+    let hits = std::cell::Cell::new(0);
+    let (direct, mut through, memory) = ground.ways(freshet, |target| {
+        let held: Vec<Raw> = (1..=clients).map(|row| left_open(target, row)).collect();
+        let mut counter = freshet.target().connect();
+        let mut reader = target.try_connect(SCHEMA).expect("it lets in");
+        let before = status(&mut counter, "Qcache_hits");
+        for read in READS.iter().cycle().take(2 * ROUNDS as usize) {
+            let _ = answer(&mut reader, read);
+        }
+        hits.set(status(&mut counter, "Qcache_hits") - before);
+        format!("{} transactions", held.len())
+    });
+    let share = hits.get() * 100 / (2 * ROUNDS);
+    through.outcome += &format!(", {share} % of the neighbour's reads are hits");
+    Found::new(direct, through, memory)
+        .memory_max(clients as u64 * SERVED_BYTES_MAX + (16 << 20))
+        .expect(share >= SHARE_MIN, format!("{share} % hits, {SHARE_MIN} % expected"))
+}
+
+/// A client that changes a row and does not commit.
+fn left_open(target: &Target, row: usize) -> Raw {
+    let mut raw = attacker(target);
+    for text in ["BEGIN".to_owned(), format!("UPDATE many SET v = v + 1 WHERE id = {row}")] {
+        let answer = raw.query(&text).expect("an answer");
+        assert_eq!(answer[0][0], 0, "{text}: {answer:?}");
+    }
+    raw
 }

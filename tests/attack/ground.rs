@@ -9,6 +9,7 @@ use freshet_tests::cached::{answer, eventually, fresh_schema, run, status};
 use freshet_tests::raw::Raw;
 use freshet_tests::{Flavor, Freshet, Server, Target, server};
 use mysql::Conn;
+use rustix::process::{Resource, getrlimit};
 
 use crate::found::{Found, Given, is_slow};
 
@@ -82,7 +83,7 @@ impl Ground {
         run(
             &mut admin,
             &[
-                "SET GLOBAL max_connections = 8000",
+                "SET GLOBAL max_connections = 12000",
                 "SET GLOBAL max_allowed_packet = 67108864",
                 &created,
                 &granted,
@@ -161,6 +162,14 @@ fn peak_of(freshet: &Freshet) -> u64 {
 fn forget_peak(freshet: &Freshet) {
     let pid = freshet.pid().expect("there is a process");
     let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
+}
+
+/// How many clients there can be: each takes two files of Freshet.
+pub fn clients_max(wanted: usize) -> usize {
+    /// Files for everything else.
+    const BESIDE: u64 = 600;
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(files.saturating_sub(BESIDE) / 2).unwrap_or(usize::MAX).min(wanted)
 }
 
 /// A client of the attacker's account, logged in.

@@ -16,6 +16,7 @@ mod hello;
 mod outages;
 mod readers;
 mod statements;
+mod tls;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,10 @@ const fn attack(name: &'static str, short: bool, run: fn(&Ground, &Freshet) -> F
     Attack { name, short, flags: &[], only: None, run }
 }
 
+/// A cache that the invented results fill.
+const FULL: &[&str] = &["--query-cache-size", "16M"];
+/// A cache that is small beside the answers under way.
+const SMALL: &[&str] = &["--query-cache-size", "4M"];
 const LARGE: &[&str] = &["--query-cache-limit", "16M", "--query-cache-size", "256M"];
 
 /// Every attack, in the order in which they are carried out.
@@ -58,11 +63,14 @@ const ATTACKS: &[Attack] = &[
     },
     attack("bulk INSERT with markers", true, statements::bulk_insert),
     Attack { flags: &["--log-level", "trace"], ..attack("secrets in logs", true, statements::secrets) },
-    attack("invented digests beside hits", true, crowds::digests),
+    Attack { flags: FULL, ..attack("invented digests beside hits", true, crowds::digests) },
     attack("invented users", true, crowds::users),
     attack("connection storm", true, crowds::storm),
+    attack("TLS connection storm", true, tls::storm),
     attack("idle clients", true, crowds::idle),
+    attack("open transactions", true, crowds::open_transactions),
     Attack { flags: LARGE, ..attack("clients that do not read hits", true, readers::silent) },
+    Attack { flags: SMALL, ..attack("slow fills", true, readers::slow_fills) },
     Attack { flags: LARGE, ..attack("KILL of one that does not read", true, readers::killed) },
     attack("clients that vanish in SLEEP", true, readers::vanish_in_sleep),
     attack("clients that vanish in GET_LOCK", false, readers::vanish_in_lock),

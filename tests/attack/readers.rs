@@ -1,14 +1,16 @@
 //! Attacks by clients that do not read, or vanish.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use freshet_tests::cached::{run, status};
 use freshet_tests::raw::Raw;
 use freshet_tests::{Freshet, Target};
 use mysql::prelude::Queryable;
+use socket2::{Domain, Socket, Type};
 
 use crate::found::{Found, Given};
-use crate::ground::{Ground, PATIENCE, alive, attacker, within};
+use crate::ground::{ATTACKER, Ground, PATIENCE, SCHEMA, alive, attacker, within};
 
 /// What answers that nobody reads may make Freshet hold, bytes.
 const UNREAD_BYTES_MAX: u64 = 320 << 20;
@@ -62,6 +64,66 @@ pub fn silent(ground: &Ground, freshet: &Freshet) -> Found {
             outcome
         })
         .memory_max(UNREAD_BYTES_MAX)
+}
+
+/// Clients whose answers are to be stored, and that read so slowly that all of them are under way at the same time.
+pub fn slow_fills(ground: &Ground, freshet: &Freshet) -> Found {
+    /// Of one answer: more than fits on the way to such a client.
+    const ROWS: usize = 40;
+    const ROW_BYTES: usize = 4_000;
+    /// Of an answer, at least so much is copied at once.
+    const COPIED_BYTES_MIN: u64 = 16 << 10;
+    /// What a client may make Freshet hold beside the copies of answers, which are bounded all together.
+    const CLIENT_BYTES_MAX: u64 = 160 << 10;
+    const FILLS_BYTES_MAX: u64 = 64 << 20;
+    let clients = ground.count(2_000, 200);
+    let rows: Vec<String> = (0..ROWS).map(|row| format!("({row}, REPEAT('x', {ROW_BYTES}))")).collect();
+    run(
+        &mut ground.admin(),
+        &[
+            "CREATE TABLE attack.slow (id INT PRIMARY KEY, b VARCHAR(4000)) ENGINE=InnoDB",
+            &format!("INSERT INTO attack.slow VALUES {}", rows.join(",")),
+        ],
+    );
+    let most = std::cell::Cell::new(0);
+    let found = ground.both_once(freshet, |target| {
+        let held: Vec<Raw> = (1..=clients)
+            .map(|number| {
+                let mut raw = slow(target).expect("it is let in");
+                let text = format!("SELECT b FROM slow WHERE id > -{number}");
+                raw.send(3, text.as_bytes()).expect("it is sent");
+                raw
+            })
+            .collect();
+        let mut counter = freshet.target().connect();
+        let mut under_way = || {
+            let bytes = status(&mut counter, "Freshet_fill_bytes");
+            most.set(bytes.max(most.get()));
+            bytes >= clients as u64 * COPIED_BYTES_MIN || status(&mut counter, "Freshet_fill_refused") > 0
+        };
+        let is_through = target.port == freshet.target().port;
+        let under_way = !is_through || within(PATIENCE, "true", || under_way().to_string()) == "true";
+        let outcome = format!("under way: {under_way}, {}", alive(target));
+        drop(held);
+        outcome
+    });
+    found
+        .memory_max(FILLS_BYTES_MAX + clients as u64 * CLIENT_BYTES_MAX + (16 << 20))
+        .expect(most.get() <= FILLS_BYTES_MAX, format!("copies of {} MB", most.get() >> 20))
+}
+
+/// An attacker to whom little fits on the way, so that what it does not read stays where it comes from.
+fn slow(target: &Target) -> std::io::Result<Raw> {
+    const SEGMENT_BYTES: u32 = 536;
+    const RECEIVED_BYTES: usize = 4 << 10;
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.set_tcp_mss(SEGMENT_BYTES)?;
+    socket.set_recv_buffer_size(RECEIVED_BYTES)?;
+    let host: IpAddr = target.host.parse().map_err(std::io::Error::other)?;
+    socket.connect(&SocketAddr::new(host, target.port).into())?;
+    let mut raw = Raw::over(socket.into())?;
+    raw.login(ATTACKER, SCHEMA, 0)?;
+    Ok(raw)
 }
 
 /// KILL ends one that does not read.

@@ -101,6 +101,26 @@ pub fn await_asleep(target: &Target, schema: &str) {
     });
 }
 
+/// InnoDB makes its list of transactions anew only where nobody has read it for a tenth of a second.
+const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(150);
+
+/// Waits until the client that the server knows by this number waits for a lock.
+///
+/// # Panics
+/// If that does not happen within [`SECONDS_MAX`].
+pub fn await_lock_wait(target: &Target, thread_id: u32) {
+    let mut look = target.connect();
+    let waits = format!(
+        "SELECT COUNT(*) FROM information_schema.INNODB_TRX
+         WHERE trx_mysql_thread_id = {thread_id} AND trx_state = 'LOCK WAIT'"
+    );
+    eventually("a client waits for a lock", || {
+        std::thread::sleep(TRANSACTIONS_PAUSE);
+        let found: Option<u32> = look.query_first(&waits).expect("the list of transactions");
+        found.filter(|&found| found > 0)
+    });
+}
+
 /// A Freshet or a server with somebody who asks it for its counters.
 #[derive(Debug)]
 pub struct Counted {

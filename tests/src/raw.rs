@@ -98,7 +98,17 @@ impl Raw {
     /// # Errors
     /// Those of the network; an error packet in the greeting's place is one of kind `ConnectionRefused`.
     pub fn dial(host: &str, port: u16) -> io::Result<Raw> {
-        let stream = TcpStream::connect((host, port))?;
+        Raw::over(TcpStream::connect((host, port))?)
+    }
+
+    /// The same over a connection that is there.
+    ///
+    /// # Errors
+    /// As [`Raw::dial`].
+    ///
+    /// # Panics
+    /// If the greeting is cut short.
+    pub fn over(stream: TcpStream) -> io::Result<Raw> {
         stream.set_read_timeout(Some(Duration::from_secs(PACKET_SECONDS_MAX)))?;
         stream.set_write_timeout(Some(Duration::from_secs(PACKET_SECONDS_MAX)))?;
         stream.set_nodelay(true)?;

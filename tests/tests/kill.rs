@@ -3,6 +3,8 @@
 use freshet_tests::cached::{fresh_schema, run};
 use freshet_tests::raw::{Raw, command, error_code};
 use freshet_tests::{Flavor, Server, Target, with_each};
+use mysql::Conn;
+use mysql::prelude::Queryable as _;
 
 /// Who is killed, and who kills: accounts without a password.
 const VICTIM: &str = "kill_victim";
@@ -34,6 +36,11 @@ fn client(target: &Target, user: &str, schema: &str) -> Raw {
     let mut client = Raw::dial(&target.host, target.port).expect("it greets");
     client.login(user, schema, 0).expect("it is let in");
     client
+}
+
+/// A client with a driver, in no schema.
+fn driver(target: &Target, user: &str) -> Conn {
+    Target { user: user.into(), password: String::new(), ..target.clone() }.connect()
 }
 
 /// The error of the whole answer, if there is one.
@@ -154,6 +161,117 @@ fn only_who_may_kill_does() {
             live(&mut own, life);
             assert_eq!(error_of(&bystander.query(&format!("KILL {}", own.id)).expect("an answer")), None);
             assert_cut_off(&mut own, what);
+        }
+    });
+}
+
+/// Kills by a statement that is prepared.
+type PreparedKill = fn(&mut Conn, u32) -> mysql::Result<()>;
+
+/// In either protocol.
+const PREPARED_KILLS: [(&str, PreparedKill); 2] = [
+    ("binary, in the text", |killer, id| killer.exec_drop(format!("KILL {id}"), ())),
+    ("text, in the text", |killer, id| {
+        killer.query_drop(format!("PREPARE `k` FROM 'kill {id}'"))?;
+        killer.query_drop("EXECUTE K")
+    }),
+];
+/// What MariaDB has besides: MySQL takes no markers in a KILL.
+const PREPARED_KILLS_OF_MARIADB: [(&str, PreparedKill); 6] = [
+    ("binary, an integer", |killer, id| killer.exec_drop("KILL ?", (id,))),
+    ("binary, a float", |killer, id| killer.exec_drop("KILL CONNECTION ?", (f64::from(id),))),
+    ("binary, a string", |killer, id| killer.exec_drop("KILL ?", (id.to_string(),))),
+    ("text, a variable", |killer, id| {
+        killer.query_drop("PREPARE k FROM 'KILL ?'")?;
+        killer.query_drop(format!("SET @an_id = {id}"))?;
+        killer.query_drop("EXECUTE K USING @an_id")
+    }),
+    ("text, a number", |killer, id| {
+        killer.query_drop("PREPARE k FROM 'KILL ?'")?;
+        killer.query_drop(format!("EXECUTE k USING {id}"))
+    }),
+    ("immediately", |killer, id| killer.query_drop(format!("EXECUTE IMMEDIATE 'KILL {id}'"))),
+];
+
+fn prepared_kills(server: &Server) -> impl Iterator<Item = (&'static str, PreparedKill)> {
+    let own = PREPARED_KILLS_OF_MARIADB.into_iter().filter(|_| server.flavor == Flavor::MariaDb);
+    PREPARED_KILLS.into_iter().chain(own)
+}
+
+#[test]
+fn a_prepared_kill_finds_our_clients() {
+    with_each(|server, freshet| {
+        stage(server, "kill_prepared");
+        for (how, kill) in prepared_kills(server) {
+            let mut killer = freshet.target().connect();
+            for (what, life) in LIVES {
+                for round in 0..ROUNDS / 10 {
+                    let mut victim = client(freshet.target(), VICTIM, "kill_prepared");
+                    live(&mut victim, life);
+                    kill(&mut killer, victim.id).unwrap_or_else(|error| panic!("{how}, {what}: {error}"));
+                    assert_cut_off(&mut victim, &format!("{how}, {what}, round {round}"));
+                }
+            }
+            // By the id that the server gave it.
+            let mut victim = client(freshet.target(), VICTIM, "kill_prepared");
+            let answer = victim.query("SELECT CONNECTION_ID()").expect("an answer");
+            let row = answer.iter().rev().nth(1).expect("a row");
+            let id = String::from_utf8_lossy(&row[1..]).parse().expect("a number");
+            live(&mut victim, &[STORED, STORED]);
+            kill(&mut killer, id).expect("it is killed");
+            assert_cut_off(&mut victim, &format!("{how}, by the server's id"));
+        }
+    });
+}
+
+#[test]
+fn a_prepared_kill_does_no_more_than_it_says() {
+    with_each(|server, freshet| {
+        stage(server, "kill_prepared_less");
+        let mut killer = freshet.target().connect();
+        let mut bystander = driver(freshet.target(), BYSTANDER);
+        for (what, life) in LIVES {
+            let mut victim = client(freshet.target(), VICTIM, "kill_prepared_less");
+            live(&mut victim, life);
+            killer
+                .exec_drop(format!("KILL QUERY {}", victim.id), ())
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+            live(&mut victim, &["SELECT 1", STORED]);
+            for (how, kill) in prepared_kills(server) {
+                let error = kill(&mut bystander, victim.id).expect_err("it may not");
+                assert!(
+                    matches!(&error, mysql::Error::MySqlError(error) if [1094, 1095].contains(&error.code)),
+                    "{how}, {what}: {error}"
+                );
+                live(&mut victim, &["SELECT 1", STORED]);
+            }
+        }
+    });
+}
+
+/// The server keeps something else under the name by now, which no text on its own said.
+#[test]
+fn a_name_that_stood_for_a_kill_stands_for_something_else() {
+    const AGAIN: [&[&str]; 5] = [
+        &["PREPARE k FROM 'SELECT 77'"],
+        &["DO 1; PREPARE k FROM 'SELECT 77'"],
+        &["CALL keeps_another()"],
+        &["PREPARE other FROM 'CALL keeps_another()'", "EXECUTE other"],
+        &["DEALLOCATE PREPARE k", "SET @text = 'SELECT 77'", "PREPARE k FROM @text"],
+    ];
+    with_each(|server, freshet| {
+        stage(server, "kill_again");
+        let mut killer = freshet.target().connect();
+        killer.query_drop("USE kill_again").expect("it is there");
+        killer.query_drop("CREATE PROCEDURE keeps_another() PREPARE k FROM 'SELECT 77'").expect("it is made");
+        for texts in AGAIN {
+            let mut victim = client(freshet.target(), VICTIM, "kill_again");
+            live(&mut victim, &[STORED, STORED]);
+            run(&mut killer, &[&format!("PREPARE k FROM 'KILL {}'", victim.id)]);
+            run(&mut killer, texts);
+            let row: Option<u32> = killer.query_first("EXECUTE k").expect("it is a SELECT");
+            assert_eq!(row, Some(77), "{texts:?}");
+            live(&mut victim, &["SELECT 1", STORED]);
         }
     });
 }

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
+use freshet_tests::cached::{await_asleep, connect, eventually, fresh_schema};
 use freshet_tests::{Freshet, freshet, with_each};
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
@@ -109,11 +110,12 @@ fn a_shutdown_lets_a_statement_finish_and_sends_idle_clients_away() {
         }
         let freshet = Freshet::with(server, &["--drain-timeout", "20s"]);
         let mut idle = freshet.target().connect();
-        let mut busy = freshet.target().connect();
+        drop(fresh_schema(server, "program_drain"));
+        let mut busy = connect(freshet.target(), "program_drain");
         let statement = std::thread::spawn(move || {
-            busy.query_first::<u8, _>("SELECT SLEEP(2)").map_err(|e| e.to_string())
+            busy.query_first::<u8, _>("SELECT SLEEP(3)").map_err(|e| e.to_string())
         });
-        std::thread::sleep(Duration::from_millis(500));
+        await_asleep(freshet.target(), "program_drain");
         freshet.signal(Signal::TERM);
         assert!(freshet.wait().success());
         assert_eq!(statement.join().expect("no panic"), Ok(Some(0)));
@@ -128,12 +130,14 @@ fn a_second_signal_ends_it_at_once() {
             return;
         }
         let freshet = Freshet::with(server, &["--drain-timeout", "1h"]);
-        let mut busy = freshet.target().connect();
+        drop(fresh_schema(server, "program_twice"));
+        let mut busy = connect(freshet.target(), "program_twice");
         let statement = std::thread::spawn(move || busy.query_drop("SELECT SLEEP(20)").is_err());
-        std::thread::sleep(Duration::from_millis(500));
+        await_asleep(freshet.target(), "program_twice");
         let started = Instant::now();
         freshet.signal(Signal::INT);
-        std::thread::sleep(Duration::from_millis(200));
+        // Two of the same signal at once are one.
+        eventually("the first is heard", || freshet.log().contains("shutting down").then_some(()));
         freshet.signal(Signal::INT);
         assert!(freshet.wait().success());
         assert!(started.elapsed() < Duration::from_secs(10));

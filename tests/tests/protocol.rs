@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use freshet_tests::cached::{Counted, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{Counted, await_asleep, connect, eventually, fresh_schema, run, status};
 use freshet_tests::raw::{self, Raw, capability, command, error_code};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::prelude::Queryable;
@@ -461,7 +461,7 @@ fn a_client_is_killed_by_the_id_that_it_was_greeted_with() {
             let answer = busy.query("SELECT SLEEP(30) FROM t");
             (answer.map(|packets| packets.iter().find_map(|packet| error_code(packet))), busy)
         });
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        await_asleep(freshet.target(), "proto_kill");
         killer.query(&format!("KILL QUERY {id}")).expect("an answer");
         let (ended, mut busy) = sleeping.join().expect("no panic");
         // SLEEP alone may end with 1; a row's worth of it ends with 1317.

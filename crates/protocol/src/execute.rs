@@ -53,6 +53,8 @@ pub enum Parameter<'a> {
     UInt(u64),
     /// A string of characters.
     Text(&'a [u8]),
+    /// A floating-point number.
+    Float(f64),
     /// A decimal number in text.
     Decimal(&'a [u8]),
     /// A moment or a date: its parts, those that are missing 0.
@@ -66,7 +68,7 @@ pub enum Parameter<'a> {
         /// Microseconds.
         micros: u32,
     },
-    /// Any other: floats, times, binary strings, and what was sent in pieces before.
+    /// Any other: times, binary strings, and what was sent in pieces before.
     Other,
 }
 
@@ -149,8 +151,8 @@ fn value<'a>(
         kind::SHORT | kind::YEAR => integer(reader.take(2)?, is_unsigned),
         kind::LONG | kind::INT24 => integer(reader.take(4)?, is_unsigned),
         kind::LONGLONG => integer(reader.take(8)?, is_unsigned),
-        kind::FLOAT => other(reader.take(4)?),
-        kind::DOUBLE => other(reader.take(8)?),
+        kind::FLOAT => Parameter::Float(f64::from(f32::from_le_bytes(exactly(reader.take(4)?)?))),
+        kind::DOUBLE => Parameter::Float(f64::from_le_bytes(exactly(reader.take(8)?)?)),
         kind::TIME => {
             let len = usize::from(reader.u8()?);
             other(reader.take(len)?)
@@ -163,6 +165,10 @@ fn value<'a>(
         kind::DECIMAL | kind::NEWDECIMAL => Parameter::Decimal(reader.lenenc_bytes()?),
         _ => other(reader.lenenc_bytes()?),
     })
+}
+
+fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Malformed> {
+    bytes.try_into().map_err(|_| Malformed::new("parameter"))
 }
 
 const fn other(_bytes: &[u8]) -> Parameter<'_> {

@@ -12,7 +12,7 @@ mod text_prepared;
 
 use bytes::BytesMut;
 use freshet_protocol::{Answer, Command, ErrPacket};
-use freshet_sql::Effects;
+use freshet_sql::{Around, Effects, TransactionEffect, Writes};
 use freshet_upstream::follow::now_ms;
 
 use crate::relay::Lost;
@@ -56,6 +56,9 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
     }
 }
 
+/// The flag of COM_REFRESH that has rights loaded anew.
+const REFRESH_GRANT: u8 = 1;
+
 /// A command that is passed on as it is.
 async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
@@ -67,6 +70,13 @@ async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result
     let effects = match command {
         // The default schema changes, and with it the environment.
         Command::InitDb => Effects { session: true, ..Effects::none() },
+        // FLUSH by flags.
+        Command::Refresh if packet.get(1).is_some_and(|flags| flags & REFRESH_GRANT != 0) => Effects {
+            writes: Writes::Everything,
+            transaction: TransactionEffect::MayCommit,
+            around: Around::Rights,
+            ..Effects::none()
+        },
         // Retired commands that name a schema; today's servers refuse them.
         Command::CreateDb | Command::DropDb | Command::Other(_) => Effects::refused(),
         _ => Effects::none(),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use freshet_sql::{Effects, Flavor, Modes, Request, RowWrite, Writes};
+use freshet_sql::{Effects, Flavor, Modes, PreparedKill, Request, RowWrite, Writes};
 use tokio::sync::Semaphore;
 
 /// A text of so many bytes is a long one. A shorter one is read in a few milliseconds.
@@ -46,6 +46,8 @@ pub(crate) struct LongSelect {
 pub(crate) struct ReadPrepared {
     pub(crate) effects: Effects,
     pub(crate) write: Option<RowWrite>,
+    /// What it kills.
+    pub(crate) kill: Option<PreparedKill>,
     /// The text without hints that the server does not know.
     pub(crate) stripped: Option<Vec<u8>>,
 }
@@ -100,7 +102,8 @@ pub(crate) fn query(text: &[u8], manner: Manner) -> Read {
 pub(crate) fn prepared(text: &[u8], manner: Manner) -> ReadPrepared {
     let effects = freshet_sql::effects(text, manner.modes);
     let write = row_write(text, &effects, manner);
-    ReadPrepared { effects, write, stripped: without_hint(text, manner.modes) }
+    let kill = freshet_sql::prepared_kill(text, manner.modes);
+    ReadPrepared { effects, write, kill, stripped: without_hint(text, manner.modes) }
 }
 
 /// The text without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.

@@ -33,10 +33,11 @@ use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
 pub(crate) use channel::OwnChannel;
-pub(crate) use forward::Forward;
-pub(crate) use prepared::Prepared;
+pub(crate) use forward::{Forward, query_prefix};
+pub(crate) use prepared::{Executed, Prepared};
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
+pub(crate) use texts::Text;
 
 /// How long, and for how many bytes, a client that is sent away may go on sending.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);

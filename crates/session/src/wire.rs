@@ -240,9 +240,9 @@ impl Wire {
         self.compressed = Some(Box::new(Compressed::new(compression, self.read.split())));
     }
 
-    /// Whether the client's packets are in compressed frames.
-    pub fn is_compressed(&self) -> bool {
-        self.compressed.is_some()
+    /// How the frames around the client's packets are compressed, if they are.
+    pub fn compression(&self) -> Option<Compression> {
+        self.compressed.as_ref().map(|compressed| compressed.compression())
     }
 
     /// What the client has sent and is here, whatever packets and numbers it is in: for a connection that carries a stream.

@@ -31,8 +31,6 @@ pub struct Effects {
     pub locks_tables: Option<bool>,
     /// Its answer depends on the statement before it: FOUND_ROWS(), ROW_COUNT(), SHOW WARNINGS, GET DIAGNOSTICS….
     pub reads_last_statement: bool,
-    /// It is a SET that names a global variable. What else may set one (routines) is not told.
-    pub sets_global: bool,
     /// What it does to, or shows of, the `session_track_*` variables.
     pub tracking: TrackingEffect,
     /// It turns the binlog off for the session or for itself.
@@ -62,6 +60,21 @@ pub struct Effects {
     /// A statement in it is none that a server takes, so that the text ends there with a parse error. An answer without that
     /// error says that it was one: then anything may have happened.
     pub refused: bool,
+    /// What it may change that is in no binlog.
+    pub around: Around,
+}
+
+/// What a statement may change that is in no binlog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// Nothing, or it cannot be told from the text.
+    Nothing,
+    /// Accounts or rights, of which the binlog tells unless it is off.
+    Accounts,
+    /// Global variables.
+    Globals,
+    /// Rights, by loading what was written to their tables at any time before.
+    Rights,
 }
 
 /// The tables a statement may write.
@@ -264,6 +277,9 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
             effects.writes = Writes::Everything;
         }
     }
+    if matches!(touched, Touched::Accounts(_)) {
+        effects.around = Around::Accounts;
+    }
     effects.defines_routine = matches!(touched, Touched::Routine(_) | Touched::Code);
     if statement.cut_short || statement.facts.unknown_call_in_query && !effects.defines_routine {
         effects.writes = Writes::Everything;
@@ -283,7 +299,6 @@ impl Effects {
             session: false,
             locks_tables: None,
             reads_last_statement: false,
-            sets_global: false,
             tracking: TrackingEffect::None,
             unlogged: false,
             moves: false,
@@ -298,6 +313,7 @@ impl Effects {
             commits_inside: false,
             may_commit_for_others: false,
             refused: false,
+            around: Around::Nothing,
         }
     }
 
@@ -335,7 +351,6 @@ impl Effects {
             session: true,
             locks_tables: None,
             reads_last_statement: true,
-            sets_global: false,
             tracking: TrackingEffect::None,
             unlogged: false,
             moves: true,
@@ -350,6 +365,7 @@ impl Effects {
             commits_inside: true,
             may_commit_for_others: true,
             refused: false,
+            around: Around::Nothing,
         }
     }
 
@@ -401,7 +417,6 @@ impl Effects {
             session: self.session || next.session,
             locks_tables: next.locks_tables.or(self.locks_tables),
             reads_last_statement: self.reads_last_statement || next.reads_last_statement,
-            sets_global: self.sets_global || next.sets_global,
             tracking: self.tracking.max(next.tracking),
             unlogged: self.unlogged || next.unlogged,
             moves: self.moves || next.moves,
@@ -416,6 +431,7 @@ impl Effects {
             commits_inside: self.commits_inside || next.commits_inside,
             may_commit_for_others: self.may_commit_for_others || next.may_commit_for_others,
             refused: self.refused || next.refused,
+            around: self.around.and(next.around),
         }
     }
 }
@@ -433,6 +449,16 @@ impl Writes {
                 Writes::Accounts(all)
             }
             _ => Writes::Everything,
+        }
+    }
+}
+
+impl Around {
+    fn and(self, next: Around) -> Around {
+        match (self, next) {
+            (Around::Nothing, other) | (other, Around::Nothing) => other,
+            (one, other) if one == other => one,
+            _ => Around::Rights,
         }
     }
 }

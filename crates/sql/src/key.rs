@@ -35,12 +35,12 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
         out.extend_from_slice(token.of(trimmed));
         last_end = token.end;
     }
+    let end = trim(&out).len();
+    out.truncate(end);
     // A hint that sets a variable may change the result, so it stays part of what is compared.
     if !lexer.passed_comment() || lexer.hint_sets_variable() || out.ends_with(MINUSES) {
         return Cow::Borrowed(trimmed);
     }
-    let end = trim(&out).len();
-    out.truncate(end);
     Cow::Owned(out)
 }
 

@@ -37,6 +37,8 @@ mod effects;
 
 mod body;
 
+mod kill;
+
 mod prepared;
 
 mod request;
@@ -60,14 +62,15 @@ pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};
 pub use ddl::user_name;
-pub use effects::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
+pub use effects::{Around, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
+pub use kill::{Kill, PreparedKill, kills, prepared_kill};
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
-pub use prepared::{TextPrepared, text_prepared};
+pub use prepared::{TextPrepared, Using, text_prepared};
 pub use reads::Reads;
 pub use reason::Reason;
-pub use request::{Hint, Kill, Request, kills, read};
+pub use request::{Hint, Request, read};
 pub use rows::{
     ColumnsRead, Condition, Datum, Definition, Occurrence, Pin, RowReads, RowWrite, View, row_reads,
     row_reads_of, row_write, shows_rows,

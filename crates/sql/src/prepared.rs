@@ -20,12 +20,29 @@ pub enum TextPrepared {
     Execute {
         /// The statement's name, in lower case.
         name: String,
+        /// What it is given.
+        using: Using,
     },
     /// EXECUTE IMMEDIATE 'text', with or without values.
     Immediate {
         /// The statement's text.
         text: Vec<u8>,
+        /// What it is given.
+        using: Using,
     },
+}
+
+/// What EXECUTE gives to the markers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Using {
+    /// Nothing.
+    Nothing,
+    /// One number.
+    Number(u64),
+    /// One user variable, as it is written, with its `@`.
+    Variable(String),
+    /// Anything else.
+    Other,
 }
 
 /// Reads a text that is one such statement; None for any other, and where it cannot be told.
@@ -51,16 +68,37 @@ pub fn text_prepared(text: &[u8], modes: Modes) -> Option<TextPrepared> {
     }
     cursor.word("EXECUTE").then_some(())?;
     let is_literal = cursor.peek_at(1).is_some_and(|token| token.kind == Kind::Str);
-    let found = if is_literal && cursor.word("IMMEDIATE") {
-        TextPrepared::Immediate { text: literal(&mut cursor)? }
-    } else {
-        TextPrepared::Execute { name: name(&mut cursor)? }
-    };
-    (cursor.at_end() || cursor.at_word("USING")).then_some(found)
+    if is_literal && cursor.word("IMMEDIATE") {
+        let text = literal(&mut cursor)?;
+        return Some(TextPrepared::Immediate { text, using: using(cursor)? });
+    }
+    let name = name(&mut cursor)?;
+    Some(TextPrepared::Execute { name, using: using(cursor)? })
 }
 
 fn name(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.identifier().map(|name| name.to_ascii_lowercase())
+}
+
+/// [USING …], to the end.
+fn using(mut cursor: Cursor<'_>) -> Option<Using> {
+    if cursor.at_end() {
+        return Some(Using::Nothing);
+    }
+    cursor.word("USING").then_some(())?;
+    let given = cursor.rest_text();
+    let is_variable = match cursor.rest() {
+        [number] if number.kind == Kind::Int => {
+            let digits = std::str::from_utf8(given).ok().and_then(|digits| digits.parse().ok());
+            return Some(digits.map_or(Using::Other, Using::Number));
+        }
+        [at, name] => {
+            at.kind == Kind::At && (name.is_name() || name.kind == Kind::Str) && name.start == at.end
+        }
+        _ => false,
+    };
+    let text = std::str::from_utf8(given).ok().filter(|_| is_variable);
+    Some(text.map_or(Using::Other, |text| Using::Variable(text.to_owned())))
 }
 
 /// A string by itself.
@@ -91,12 +129,15 @@ mod tests {
                 None | Some(TextPrepared::Prepare { text: None, .. })
             ));
         }
-        let execute = Some(TextPrepared::Execute { name: "s".into() });
-        assert_eq!(read("EXECUTE s"), execute);
-        assert_eq!(read("EXECUTE `S` USING @a, @b"), execute);
+        let execute = |using| Some(TextPrepared::Execute { name: "s".into(), using });
+        assert_eq!(read("EXECUTE s"), execute(Using::Nothing));
+        assert_eq!(read("EXECUTE `S` USING @a, @b"), execute(Using::Other));
+        assert_eq!(read("EXECUTE s USING 3000000000"), execute(Using::Number(3_000_000_000)));
+        assert_eq!(read("EXECUTE s USING @`an id`"), execute(Using::Variable("@`an id`".into())));
+        assert_eq!(read("EXECUTE s USING @@a"), execute(Using::Other));
         assert_eq!(read("EXECUTE s USING f(1)"), None, "it runs a function");
-        let immediate = Some(TextPrepared::Immediate { text: b"DELETE FROM t".to_vec() });
-        assert_eq!(read("EXECUTE IMMEDIATE 'DELETE FROM t'"), immediate);
+        let immediate = TextPrepared::Immediate { text: b"DELETE FROM t".to_vec(), using: Using::Nothing };
+        assert_eq!(read("EXECUTE IMMEDIATE 'DELETE FROM t'"), Some(immediate));
         assert!(read("EXECUTE IMMEDIATE 'DELETE FROM t WHERE a = ?' USING 1").is_some());
         for other in [
             "EXECUTE IMMEDIATE @t",

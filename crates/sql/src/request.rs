@@ -3,14 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-
 use crate::effects::{Effects, effects, effects_from};
 use crate::hint::Hints;
+use crate::kill::{self, Kill};
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::ours::{self, Ours};
-use crate::statement::{STATEMENTS_MAX, Statement};
+use crate::statement::Statement;
 use crate::token::Kind;
 
 /// What a text of COM_QUERY asks for.
@@ -27,19 +26,6 @@ pub enum Request {
     Kill(Kill),
     /// Everything else.
     Other(Effects),
-}
-
-/// A KILL with a plain number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kill {
-    /// KILL QUERY: the connection stays.
-    pub query_only: bool,
-    /// The thread id as the client knows it.
-    pub id: u64,
-    /// Where the number stands in the text.
-    pub id_at: Range<usize>,
-    /// Where the statement begins; it ends with the number.
-    pub starts_at: usize,
 }
 
 /// SQL_CACHE or SQL_NO_CACHE.
@@ -72,7 +58,7 @@ pub fn read(text: &[u8], modes: Modes) -> Request {
         if let Some(ours) = ours::read(alone) {
             return Request::Ours(ours);
         }
-        if let Some(kill) = kill(alone) {
+        if let Some(kill) = kill::numbered(alone) {
             return Request::Kill(kill);
         }
         if select {
@@ -97,28 +83,4 @@ fn read_select(text: &[u8], modes: Modes) -> Option<Request> {
         hints.see(text, token);
     }
     hints.is_select().then_some(Request::Select { hint: hints.hint() })
-}
-
-/// The KILLs with a plain number among the statements of a text, in order.
-pub fn kills(text: &[u8], modes: Modes) -> Vec<Kill> {
-    let mut lexer = Lexer::new(text, modes);
-    let statements = std::iter::from_fn(|| Statement::next(&mut lexer, text, modes));
-    statements.take(STATEMENTS_MAX).filter_map(|statement| kill(&statement)).collect()
-}
-
-/// KILL [HARD | SOFT] [CONNECTION | QUERY] n.
-fn kill(statement: &Statement<'_>) -> Option<Kill> {
-    let mut cursor = statement.cursor();
-    let starts_at = cursor.peek()?.start;
-    if !cursor.word("KILL") {
-        return None;
-    }
-    cursor.any(&["HARD", "SOFT"]);
-    let query_only = cursor.word("QUERY");
-    if !query_only {
-        cursor.word("CONNECTION");
-    }
-    let number = cursor.next().filter(|token| token.kind == Kind::Int && cursor.at_end())?;
-    let id = std::str::from_utf8(cursor.bytes(number)).ok()?.parse().ok()?;
-    Some(Kill { query_only, id, id_at: number.start..number.end, starts_at })
 }

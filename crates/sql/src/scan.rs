@@ -24,8 +24,6 @@ pub(crate) struct Facts {
     pub names_log_bin: bool,
     /// It names a session_track_* variable.
     pub names_tracking: bool,
-    /// It has the word GLOBAL or PERSIST.
-    pub names_global: bool,
     /// It names autocommit.
     pub names_autocommit: bool,
     /// It declares a foreign key.
@@ -160,7 +158,6 @@ impl<'a> Scan<'a> {
         let starts_with_track = word.get(..TRACK.len()).is_some_and(|head| head.eq_ignore_ascii_case(TRACK));
         self.facts.names_tracking |= starts_with_track;
         self.facts.names_log_bin |= is_in(word, &["SQL_LOG_BIN", "GTID_SEQ_NO", "INSERT_ID"]);
-        self.facts.names_global |= is_in(word, &["GLOBAL", "PERSIST"]);
         self.facts.names_autocommit |= is_in(word, &["AUTOCOMMIT"]);
         if self.chain.before.is_some_and(|token| token.kind == Kind::AtAt) {
             self.facts.reads_last_statement |= is_in(word, LAST_STATEMENT_VARIABLES);

@@ -16,6 +16,7 @@ pub(crate) mod shared;
 
 mod asks;
 mod globals;
+mod looks;
 mod open;
 mod prober;
 pub(crate) mod proven;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use freshet_cache::{Dep, Fence, Freshness};
 use freshet_sql::RoutineKind;
@@ -17,6 +18,9 @@ use crate::follow::{FollowStatus, Semisync};
 use crate::rows::Watches;
 use crate::server::ServerInfo;
 use crate::settle::Outcome;
+
+/// The time that a client waits for a look around after it changed what no binlog tells of. The look itself takes milliseconds.
+const LOOK_MAX: Duration = Duration::from_secs(2);
 
 /// The server behind us: its description, its catalog, its stream. Cheap to clone; all clones are the same.
 #[derive(Clone)]
@@ -120,9 +124,18 @@ impl Upstream {
         self.shared.changed_unlogged(deps);
     }
 
-    /// Says that a session of ours has set a global variable. To be called before that is acknowledged.
-    pub fn global_was_set(&self) {
-        self.shared.global_was_set();
+    /// Looks for what no binlog tells of: a client has changed global variables, or with `rights` what accounts may do. When
+    /// this returns, everything that was in effect before the call is taken over. Where it cannot be looked, or not soon,
+    /// the worst is taken to have changed.
+    pub async fn look_around(&self, rights: bool) {
+        let looking = async {
+            let looked = self.shared.looks.ask(rights)?;
+            self.shared.around.notify_one();
+            looked.await.ok()
+        };
+        if tokio::time::timeout(LOOK_MAX, looking).await.ok().flatten().is_none() {
+            self.shared.anything_changed();
+        }
     }
 
     /// Changes whenever any definition may have changed.

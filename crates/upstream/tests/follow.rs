@@ -18,6 +18,10 @@ use freshet_upstream::{Config, Connection, Secret};
 const SCHEMA: &str = "freshet_follow";
 
 const PATIENCE: Duration = Duration::from_secs(20);
+/// InnoDB makes its list of transactions anew only where nobody has read it for a tenth of a second.
+const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(150);
+/// So long is looked whether anything happens that should not.
+const QUIET: Duration = Duration::from_millis(500);
 
 struct Bench {
     config: Config,
@@ -189,12 +193,21 @@ async fn nothing_counts_as_visible_before_it_is(mut bench: Bench) {
 }
 
 async fn an_idle_server_is_not_probed(bench: Bench) {
-    let status = bench.upstream.follow_status();
-    bench.until("visible", |status| status.visible >= status.applied || status.probes > 0).await;
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
-    let quiet = bench.upstream.follow_status().probes;
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(bench.upstream.follow_status().probes, quiet, "{status:?}");
+    bench.until("visible", |status| status.visible >= status.applied).await;
+    // Others may use the server: one quiet time is enough.
+    let began = Instant::now();
+    loop {
+        let before = bench.upstream.follow_status();
+        let until = Instant::now() + QUIET;
+        while Instant::now() < until {
+            bench.looked_around().await;
+        }
+        let after = bench.upstream.follow_status();
+        if after.probes == before.probes {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{before:?} {after:?}");
+    }
     assert!(bench.upstream.follow_status().live);
 }
 
@@ -215,12 +228,20 @@ async fn fences_are_lifted_by_gtid_position_and_process_list(mut bench: Bench) {
     let mut doomed = connect(&bench.config).await.unwrap();
     let fence = bench.freshness.fence(vec![deps.rows]);
     let thread_id = doomed.thread_id();
+    let waits = format!(
+        "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = {thread_id} AND trx_state = 'LOCK WAIT'"
+    );
     let sql = format!("\u{3}UPDATE {SCHEMA}.t SET v = 100 WHERE id = 1");
     doomed.send_command(sql.as_bytes()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let began = Instant::now();
+    while bench.value(&waits).await != "1" {
+        assert!(began.elapsed() < PATIENCE, "it does not wait for the lock");
+        tokio::time::sleep(TRANSACTIONS_PAUSE).await;
+    }
     drop(doomed);
     bench.upstream.settle(fence, Outcome::Unknown { thread_id, opened_ms: now_ms() });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    bench.looked_around().await;
+    assert!(bench.freshness.is_fenced(deps.rows), "it may still take effect");
     bench.write("COMMIT").await;
     wait("the fence of the unknown", || !bench.freshness.is_fenced(deps.rows)).await;
     assert_eq!(bench.upstream.follow_status().unsettled, 0);
@@ -429,13 +450,14 @@ async fn an_account_without_privileges_is_off_until_it_has_them(mut bench: Bench
     bench.write("DROP USER freshet_follow").await;
 }
 
-async fn the_follower_ends_with_the_last_handle(bench: Bench) {
+async fn the_follower_ends_with_the_last_handle(mut bench: Bench) {
+    // One handle of two is gone, and the follower works on.
+    let other = bench.upstream.clone();
+    drop(std::mem::replace(&mut bench.upstream, other));
+    bench.looked_around().await;
     let Bench { upstream, freshness, mut writer, .. } = bench;
-    let other = upstream.clone();
+    assert!(upstream.follow_status().live);
     drop(upstream);
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(other.follow_status().live);
-    drop(other);
     let began = Instant::now();
     loop {
         let rows = writer.query("SHOW PROCESSLIST").await.unwrap();

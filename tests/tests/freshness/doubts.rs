@@ -3,9 +3,8 @@
 //! alone that keep a reader from what was stored before.
 
 use std::thread;
-use std::time::Duration;
 
-use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, run};
+use freshet_tests::cached::{Answer, Counted, answer, await_lock_wait, connect, eventually, run};
 use freshet_tests::stall::Stall;
 use freshet_tests::{Flavor, Freshet};
 use mysql::Conn;
@@ -43,7 +42,7 @@ fn what_follows_an_implicit_commit_that_failed_is_fenced() {
 #[test]
 fn what_follows_a_deadlock_is_fenced() {
     const SCHEMA: &str = "doubts_deadlock";
-    with_stall(SCHEMA, &[], |_, freshet, stall, mut direct| {
+    with_stall(SCHEMA, &[], |server, freshet, stall, mut direct| {
         let mut writer = connect(freshet.target(), SCHEMA);
         // The server gives up the transaction that has changed less.
         run(
@@ -51,9 +50,10 @@ fn what_follows_a_deadlock_is_fenced() {
             &["INSERT INTO t VALUES (3,0),(4,0),(5,0)", "BEGIN", "UPDATE t SET v = v + 1 WHERE id > 1"],
         );
         run(&mut writer, &["BEGIN", "SELECT v FROM t WHERE id = 1 FOR UPDATE"]);
+        let id = direct.connection_id();
         let other =
             thread::spawn(move || run(&mut direct, &["UPDATE t SET v = v + 1 WHERE id = 1", "ROLLBACK"]));
-        thread::sleep(Duration::from_millis(300));
+        await_lock_wait(&server.target, id);
         assert_eq!(answer(&mut writer, "SELECT v FROM t WHERE id = 2 FOR UPDATE"), Err(1213));
         other.join().expect("the other goes on");
         writes_alone(freshet, SCHEMA, stall, &mut writer);

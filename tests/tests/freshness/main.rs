@@ -24,4 +24,5 @@ mod told;
 mod transactions;
 mod unlogged;
 mod unlogged_rights;
+mod unlogged_through;
 mod workload;

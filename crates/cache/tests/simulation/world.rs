@@ -292,6 +292,38 @@ pub fn run(seed: u64, steps: u64, broken: Broken) -> Result<Summary, String> {
     Ok(world.summary)
 }
 
+/// A run of which every step is chosen: a watch is born while the applier is in the middle of a transaction, of which it has
+/// decided already what to stamp. Random runs come upon this once in millions of steps.
+#[cfg(test)]
+pub fn born_within_a_transaction(broken: Broken) -> Result<Summary, String> {
+    const READER: Client = 0;
+    let row = FIRST_ROW;
+    let mut world = World::new(0, broken);
+    while !world.connected {
+        world.break_or_mend();
+    }
+    for _question_and_answer in 0..2 {
+        world.probe();
+    }
+    // Logged around us, so that no fence tells of it, and not yet visible.
+    let version = world.server.flush(vec![row], false, false);
+    world.receive();
+    while world.to_stamp.is_empty() {
+        world.apply();
+    }
+    world.keyed.watch(world.birth());
+    let (query, at) = (1 << row, world.invoke(READER));
+    let (valid_from, deps, content) = (None, None, None);
+    let mut miss = Miss { client: READER, query, at, valid_from, deps, content, delivered: false };
+    while !world.advance(&mut miss)? {}
+    while world.applying != Applying::Nothing {
+        world.apply();
+    }
+    world.server.commit(version);
+    world.ask(query, READER)?;
+    Ok(world.summary)
+}
+
 impl World {
     fn new(seed: u64, broken: Broken) -> Self {
         let mut random = Random::new(seed);
@@ -681,6 +713,10 @@ impl World {
 
     fn read(&mut self) -> Result<(), String> {
         let (query, client) = (self.pick_query(), self.pick_client());
+        self.ask(query, client)
+    }
+
+    fn ask(&mut self, query: u32, client: Client) -> Result<(), String> {
         let at = self.invoke(client);
         let now_ms = if self.broken == Broken::LivenessIgnored { 0 } else { self.now_ms };
         let fences = if self.ignores_fences(client) { Fences::Ignore } else { Fences::Refuse };

@@ -42,6 +42,8 @@ fn seeds() -> Vec<Vec<u8>> {
         statement(6, 3, "SELECT ((((a)))) FROM t"),
         statement(8, 4, "SELECT a FROM t, u"),
         statement(1, 3, "SELECT 1; SELECT 2"),
+        statement(2, 11, "WITH|c AS (T c S (E T ** F "),
+        statement(2, 2, "WITH AS ("),
     ];
     for (at, seed) in statements::seeds().into_iter().enumerate().step_by(7) {
         all.push([&[at as u8, 1 + at as u8 % 9][..], &seed].concat());

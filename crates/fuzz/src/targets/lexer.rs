@@ -54,7 +54,7 @@ fn check(input: &[u8]) -> Outcome {
         "a key is its own key",
         "{:?}, then {:?}",
         key.escape_ascii().to_string(),
-        twice.escape_ascii()
+        twice.escape_ascii().to_string()
     );
     let shape = shape(text, modes);
     hold!(

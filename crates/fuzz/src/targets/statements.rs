@@ -3,11 +3,12 @@
 use freshet_sql::{Flavor, Modes};
 
 /// Sources whose string literals are statements, or pieces of such.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     include_str!("../../../sql/src/analysis/tests.rs"),
     include_str!("../../../sql/src/effects/tests.rs"),
     include_str!("../../../sql/src/binlog/tests.rs"),
     include_str!("../../../sql/src/body/tests.rs"),
+    include_str!("../../../sql/src/kill/tests.rs"),
     include_str!("../../../sql/src/ours/tests.rs"),
     include_str!("../../../sql/src/reads/tests.rs"),
     include_str!("../../../sql/src/request/tests.rs"),

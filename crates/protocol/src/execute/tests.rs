@@ -42,7 +42,7 @@ fn values_of_all_kinds_are_read() {
             Parameter::UInt(u64::MAX),
             Parameter::Text(b"ab"),
             Parameter::Decimal(b"1.5"),
-            Parameter::Other,
+            Parameter::Float(0.0),
             date,
         ]
     );

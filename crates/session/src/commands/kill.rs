@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Effects, Kill};
+use freshet_sql::{Effects, Kill, PreparedKill, Using};
 
 use super::query::{Query, forward};
 use super::{malformed, unavailable};
@@ -17,7 +17,7 @@ use crate::auth::CONNECTION_ID_MIN;
 use crate::privileges::{self, Privilege};
 use crate::registry::{Ending, Handle};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Flow, Forward, Session, query_prefix};
 
 /// What an id stands for.
 enum Target {
@@ -69,6 +69,49 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
             through_server(session, &query.with_text(&text), &text, &Effects::none(), ended).await
         }
     }
+}
+
+/// A KILL that was prepared and is executed now; `None` if it concerns no client of ours. The server is sent its text with the
+/// id that it knows: its answer is the same as to an execution.
+pub(super) async fn prepared(
+    session: &mut Session,
+    kill: &PreparedKill,
+    id: u64,
+) -> Option<Result<Flow, Lost>> {
+    Some(match target(session, id).await {
+        Target::Stranger => return None,
+        Target::Idle(handle) => end_idle(session, id, &handle, kill.query_only).await,
+        Target::Client(handle, thread_id) => {
+            let text = kill.with_id(thread_id);
+            let packet = [query_prefix(session.upstream_has_attributes()), text.clone()].concat();
+            let ended = [handle].into_iter().filter(|_| !kill.query_only).collect();
+            through_server(session, &packet, &text, &Effects::none(), ended).await
+        }
+    })
+}
+
+/// The same, prepared by its text.
+pub(super) async fn executed(
+    session: &mut Session,
+    kill: &PreparedKill,
+    using: &Using,
+) -> Option<Result<Flow, Lost>> {
+    let id = match (kill.id, using) {
+        (Some(id), Using::Nothing) => id,
+        (None, Using::Number(id)) => *id,
+        (None, Using::Variable(name)) => value_of(session, name).await?,
+        // The server says what is wrong.
+        _ => return None,
+    };
+    prepared(session, kill, id).await
+}
+
+/// The value of a user variable, if it is a number.
+async fn value_of(session: &mut Session, name: &str) -> Option<u64> {
+    let upstream = session.admitted.upstream.as_mut()?;
+    let rows = upstream.query(&format!("SELECT {name}")).await.ok()?;
+    let value = rows.rows.first()?.first()?.as_deref()?;
+    std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// A text of several statements with KILLs among them; `None` if none of them concerns a client of ours.

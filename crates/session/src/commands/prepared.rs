@@ -7,11 +7,11 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, Reads};
 use freshet_upstream::catalog::Told;
 
-use super::unavailable;
+use super::{kill, unavailable};
 use crate::fences::{Reading, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Prepared, Session};
+use crate::session::{Executed, Flow, Forward, Prepared, Session};
 
 /// How many prepared statements of one session are told apart: the default of the server's
 /// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
@@ -26,7 +26,7 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
         return unavailable(session, &error);
     }
     let packet = packet.freeze();
-    let ReadPrepared { effects, write, stripped } = read(session, &packet).await;
+    let ReadPrepared { effects, write, kill, stripped } = read(session, &packet).await;
     let effects = session.certain(&packet[1..], effects);
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let nothing = Effects::none();
@@ -35,7 +35,7 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     let payload = stripped.as_deref().unwrap_or(&packet);
     let relayed = session.forward(Forward::new(payload, command, &nothing)).await?;
     if let Some(ok) = relayed.prepared {
-        let prepared = Arc::new(Prepared::new(effects, write, ok.parameters.into()));
+        let prepared = Arc::new(Prepared::new(effects, write, kill, ok.parameters.into()));
         session.state.prepared_last = Some(Arc::clone(&prepared));
         if session.state.prepared.len() < PREPARED_MAX {
             session.state.prepared.insert(ok.statement_id, prepared);
@@ -51,7 +51,12 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
         return reading::prepared(&text, manner);
     }
     let read = session.shared.readers.read(text, move |text| reading::prepared(text, manner)).await;
-    read.unwrap_or_else(|| ReadPrepared { effects: Effects::worst(), write: None, stripped: None })
+    read.unwrap_or_else(|| ReadPrepared {
+        effects: Effects::worst(),
+        write: None,
+        kill: None,
+        stripped: None,
+    })
 }
 
 /// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
@@ -61,16 +66,21 @@ pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Comma
     }
     let prepared = known(session, packet);
     let effects = effects_of(session, prepared.as_deref()).await;
-    let write = match (&prepared, command) {
+    let Executed { write, killed } = match (&prepared, command) {
         (Some(prepared), Command::StmtExecute) => prepared.executed(packet, session.capabilities()),
         (Some(prepared), _) => {
             prepared.executed_in_bulk();
-            None
+            Executed::default()
         }
-        (None, _) => None,
+        (None, _) => Executed::default(),
     };
     if effects.session {
         session.state.texts.forget(); // No server lets one prepare another by its text; if one did, it would be so.
+    }
+    if let Some((kill, id)) = killed
+        && let Some(done) = kill::prepared(session, kill, id).await
+    {
+        return done;
     }
     let relayed = session.forward(Forward { write, ..Forward::new(packet, command, &effects) }).await?;
     if let Some(prepared) = prepared {

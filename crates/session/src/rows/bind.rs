@@ -16,7 +16,7 @@ fn datum(parameter: &Parameter<'_>) -> Datum {
         Parameter::Text(text) if is_plain(text) => Datum::Text(text.to_vec()),
         Parameter::Decimal(digits) => decimal(digits).map_or(Datum::Other, Datum::Decimal),
         Parameter::DateTime { is_date, year, parts, micros } => date_time(is_date, year, parts, micros),
-        Parameter::Text(_) | Parameter::Other => Datum::Other,
+        Parameter::Text(_) | Parameter::Float(_) | Parameter::Other => Datum::Other,
     }
 }
 

@@ -1,9 +1,8 @@
 //! Status variables that tell of the session's own channel: the client asks about its own, and the server answers about
 //! ours to it. Rows of statements that plainly ask for them are put right on their way.
 
-use freshet_protocol::{Put as _, Reader};
+use freshet_protocol::{Compression, Put as _, Reader};
 use freshet_sql::{Modes, SessionStatus, StatusName, session_status};
-use freshet_upstream::Channel;
 use freshet_upstream::net::Tls;
 use rustls::{CipherSuite, ProtocolVersion};
 
@@ -12,14 +11,29 @@ use super::Session;
 /// A value of the text protocol that is NULL.
 const NULL: u8 = 0xFB;
 
-/// The variables, and what each says of a client that has TLS; of one that has none it is empty.
-static VARIABLES: &[Variable] =
-    &[Variable { name: "Ssl_cipher", of: cipher }, Variable { name: "Ssl_version", of: version }];
+/// The level that both servers show for zlib. No client names one.
+const ZLIB_LEVEL: &str = "6";
 
-/// A status variable, and its value for a channel with TLS.
+/// The variables.
+static VARIABLES: &[Variable] = &[
+    Variable { name: "Compression", of: compression },
+    Variable { name: "Compression_algorithm", of: algorithm },
+    Variable { name: "Compression_level", of: level },
+    Variable { name: "Ssl_cipher", of: cipher },
+    Variable { name: "Ssl_version", of: version },
+];
+
+/// A status variable, and its value as both servers show it.
 struct Variable {
     name: &'static str,
-    of: fn(&Tls) -> String,
+    of: fn(&Channel) -> String,
+}
+
+/// What the client's bytes go through.
+#[derive(Debug, Default)]
+struct Channel {
+    tls: Option<Tls>,
+    compression: Option<Compression>,
 }
 
 /// OpenSSL's names of the cipher suites, as the servers show them.
@@ -35,12 +49,35 @@ static CIPHERS: &[(CipherSuite, &str)] = &[
     (CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, "ECDHE-RSA-CHACHA20-POLY1305"),
 ];
 
-fn cipher(tls: &Tls) -> String {
+fn compression(channel: &Channel) -> String {
+    if channel.compression.is_some() { "ON" } else { "OFF" }.to_owned()
+}
+
+fn algorithm(channel: &Channel) -> String {
+    match channel.compression {
+        None => "",
+        Some(Compression::Zlib) => "zlib",
+        Some(Compression::Zstd { .. }) => "zstd",
+    }
+    .to_owned()
+}
+
+fn level(channel: &Channel) -> String {
+    match channel.compression {
+        None => "0".to_owned(),
+        Some(Compression::Zlib) => ZLIB_LEVEL.to_owned(),
+        Some(Compression::Zstd { level }) => level.to_string(),
+    }
+}
+
+fn cipher(channel: &Channel) -> String {
+    let Some(tls) = channel.tls else { return String::new() };
     let named = CIPHERS.iter().find(|(suite, _)| *suite == tls.suite);
     named.map_or_else(|| format!("{:?}", tls.suite), |(_, name)| (*name).to_owned())
 }
 
-fn version(tls: &Tls) -> String {
+fn version(channel: &Channel) -> String {
+    let Some(tls) = channel.tls else { return String::new() };
     match tls.version {
         ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
         ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
@@ -52,7 +89,7 @@ fn version(tls: &Tls) -> String {
 #[derive(Debug)]
 pub(crate) struct OwnChannel {
     at: SessionStatus,
-    tls: Option<Tls>,
+    channel: Channel,
 }
 
 impl OwnChannel {
@@ -73,7 +110,7 @@ impl OwnChannel {
             StatusName::Is(name) => name.as_bytes(),
         };
         let variable = VARIABLES.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))?;
-        let value = self.tls.as_ref().map_or_else(String::new, variable.of);
+        let value = (variable.of)(&self.channel);
         *values.get_mut(self.at.value_at)? = Some(value.as_bytes());
         let mut row = Vec::with_capacity(payload.len() + value.len());
         for value in values {
@@ -90,13 +127,13 @@ impl Session {
     /// What puts the rows of the answer to `text` right, if it asks for anything that differs between the client's
     /// channel and ours.
     pub(crate) fn own_channel(&self, text: &[u8], modes: Modes) -> Option<OwnChannel> {
-        let tls = self.wire.tls();
-        let has_tls =
-            self.admitted.upstream.as_ref().is_some_and(|upstream| upstream.channel() == Channel::Tls);
-        if tls.is_none() && !has_tls {
+        let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
+        let upstream = self.admitted.upstream.as_ref();
+        let has_tls = upstream.is_some_and(|upstream| upstream.channel() == freshet_upstream::Channel::Tls);
+        if channel.tls.is_none() && channel.compression.is_none() && !has_tls {
             return None;
         }
-        Some(OwnChannel { at: session_status(text, modes)?, tls })
+        Some(OwnChannel { at: session_status(text, modes)?, channel })
     }
 }
 
@@ -108,10 +145,17 @@ mod tests {
     fn only_rows_of_the_channel_are_put_right() {
         let at = SessionStatus { name: StatusName::At(0), value_at: 1 };
         let tls = Tls { version: ProtocolVersion::TLSv1_3, suite: CipherSuite::TLS13_AES_128_GCM_SHA256 };
-        let clear = OwnChannel { at: at.clone(), tls: None };
-        let secure = OwnChannel { at, tls: Some(tls) };
+        let own = |channel| OwnChannel { at: at.clone(), channel };
+        let clear = own(Channel::default());
+        let secure = own(Channel { tls: Some(tls), compression: None });
+        let packed = |compression| own(Channel { tls: None, compression: Some(compression) });
         assert_eq!(clear.row(b"\x0bSsl_version\x07TLSv1.3"), Some(b"\x0bSsl_version\0".to_vec()));
         assert_eq!(secure.row(b"\x0bSsl_version\0"), Some(b"\x0bSsl_version\x07TLSv1.3".to_vec()));
+        let level = b"\x11Compression_level\x010";
+        assert_eq!(clear.row(level), Some(level.to_vec()));
+        assert_eq!(packed(Compression::Zlib).row(level), Some(b"\x11Compression_level\x016".to_vec()));
+        let row = packed(Compression::Zstd { level: 19 }).row(level);
+        assert_eq!(row, Some(b"\x11Compression_level\x0219".to_vec()));
         assert_eq!(secure.row(b"\x07Queries\x017"), None);
         assert_eq!(secure.row(b"\xfb\xfb"), None);
         assert_eq!(secure.row(b"\x40short"), None);

@@ -251,7 +251,11 @@ impl Session {
             return effects; // However quotes are read.
         }
         if self.environment().is_none() && has_quotes(text) {
-            return Effects { reads_last_statement: effects.reads_last_statement, ..Effects::worst() };
+            return Effects {
+                reads_last_statement: effects.reads_last_statement,
+                around: effects.around,
+                ..Effects::worst()
+            };
         }
         let effects = self.without_foreign_names(effects);
         let effects = qualify(self.without_nameless(effects), self.state.schema.as_deref());

@@ -2,7 +2,7 @@
 
 use freshet_cache::Dep;
 use freshet_protocol::{Command, FRAME_MAX, FrameHeader, put_packet};
-use freshet_sql::{Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
+use freshet_sql::{Around, Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
 use tokio::io::AsyncWriteExt as _;
@@ -69,6 +69,7 @@ impl Session {
         }
         let own_channel = self.own_channel(text, self.modes());
         let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
+        self.look_around(effects, &relayed).await;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             self.was_not_refused(text, &relayed).await;
         }
@@ -82,6 +83,20 @@ impl Session {
         let effects = Effects::worst();
         let in_flight = self.raise(&effects, None).await;
         self.conclude(&effects, text, relayed, in_flight);
+    }
+
+    /// What the statement changed without a word in the binlog is taken over before the client is told that it ran: its
+    /// answer is still here.
+    async fn look_around(&self, effects: &Effects, relayed: &Relayed) {
+        let failed = relayed.error.is_some() && relayed.results == 0;
+        let rights = match effects.around {
+            _ if failed => return,
+            Around::Nothing => return,
+            Around::Accounts if !self.state.unlogged => return,
+            Around::Globals => false,
+            Around::Accounts | Around::Rights => true,
+        };
+        self.shared.upstream.look_around(rights).await;
     }
 
     /// Sends a command and passes its answer on. A server that refuses a large packet answers before it has read all of
@@ -338,10 +353,6 @@ impl Session {
         if self.state.unlogged && (self.state.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
         }
-        // Who may not set one is told so, and has changed nothing for others.
-        if effects.sets_global && relayed.error.is_none() {
-            self.shared.upstream.global_was_set();
-        }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         // Whether that was the transaction for which it held shows when the server is asked for reports anew.
         self.state.asks_anew |= self.state.one_shot && relayed.has_no_room;
@@ -471,7 +482,7 @@ impl Session {
         Relay::new(upstream, None, &filter, command).run().await
     }
 
-    fn upstream_has_attributes(&self) -> bool {
+    pub(crate) fn upstream_has_attributes(&self) -> bool {
         let capabilities = self.admitted.upstream.as_ref().map(freshet_upstream::Connection::capabilities);
         capabilities.is_some_and(|them| them.contains(freshet_protocol::Capabilities::QUERY_ATTRIBUTES))
     }
@@ -574,6 +585,6 @@ async fn send_large(stream: &mut Stream, payload: &[u8]) -> std::io::Result<()> 
 }
 
 /// The start of a COM_QUERY packet: the command and, where agreed on, no attributes.
-fn query_prefix(attributes: bool) -> Vec<u8> {
+pub(crate) fn query_prefix(attributes: bool) -> Vec<u8> {
     if attributes { vec![Command::Query.byte(), 0, 1] } else { vec![Command::Query.byte()] }
 }

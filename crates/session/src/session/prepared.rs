@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use freshet_protocol::{Capabilities, Execution, ParameterType};
-use freshet_sql::{Effects, RowWrite};
+use freshet_protocol::{Capabilities, Execution, Parameter, ParameterType};
+use freshet_sql::{Effects, PreparedKill, RowWrite};
 
 use crate::rows::{Write, bind};
 
@@ -15,6 +15,8 @@ pub(crate) struct Prepared {
     pub(crate) effects: Effects,
     /// The rows that it writes, if it is one write to one table.
     write: Option<RowWrite>,
+    /// What it kills, if it is a KILL.
+    kill: Option<PreparedKill>,
     /// How many parameters it has.
     parameters: usize,
     /// Their types, as the last execution that brought them said.
@@ -25,6 +27,15 @@ pub(crate) struct Prepared {
     plain_at: AtomicU64,
 }
 
+/// What is known of one execution.
+#[derive(Debug, Default)]
+pub(crate) struct Executed<'a> {
+    /// The rows that it writes; `None` if they cannot be told.
+    pub(crate) write: Option<Write>,
+    /// The KILL that it is, and the id that it was given; `None` if that cannot be told.
+    pub(crate) killed: Option<(&'a PreparedKill, u64)>,
+}
+
 /// ER_WRONG_ARGUMENTS, ER_UNKNOWN_STMT_HANDLER, ER_MALFORMED_PACKET.
 const NOT_READ: [u16; 3] = [1210, 1243, 1835];
 
@@ -32,10 +43,16 @@ const NOT_READ: [u16; 3] = [1210, 1243, 1835];
 const NEVER: u64 = u64::MAX;
 
 impl Prepared {
-    pub(crate) fn new(effects: Effects, write: Option<RowWrite>, parameters: usize) -> Self {
+    pub(crate) fn new(
+        effects: Effects,
+        write: Option<RowWrite>,
+        kill: Option<PreparedKill>,
+        parameters: usize,
+    ) -> Self {
         Self {
             effects,
             write,
+            kill,
             parameters,
             types: Mutex::default(),
             long_data: AtomicBool::new(false),
@@ -70,23 +87,48 @@ impl Prepared {
         *self.types.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The rows that an execution by this packet writes; `None` if they cannot be told.
-    pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities) -> Option<Write> {
+    /// What is to be known of an execution by this packet.
+    pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities) -> Executed<'_> {
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
-        let what = self.write.as_ref()?;
+        if self.write.is_none() && self.kill.is_none() {
+            return Executed::default();
+        }
         let mut types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
         // Which parameter was sent in pieces is not kept; an execution that follows any has no values.
         let execution = Execution::parse(packet, self.parameters, capabilities, types.as_deref(), |_| false);
         let Ok(execution) = execution else {
             // The types that it brought, if it did, are not known.
             *types = None;
-            return None;
+            return Executed::default();
         };
-        let parameters = bind(&execution.parameters);
+        let executed = if has_long_data { Executed::default() } else { self.with(&execution.parameters) };
         if execution.types.is_some() {
             *types = execution.types;
         }
-        (!has_long_data).then(|| Write { what: what.clone(), parameters })
+        executed
+    }
+
+    fn with(&self, parameters: &[Parameter<'_>]) -> Executed<'_> {
+        let write = self.write.as_ref();
+        Executed {
+            write: write.map(|what| Write { what: what.clone(), parameters: bind(parameters) }),
+            killed: self.kill.as_ref().and_then(|kill| Some((kill, kill.id.or_else(|| id(parameters))?))),
+        }
+    }
+}
+
+/// The id that is given to the marker of a KILL.
+fn id(parameters: &[Parameter<'_>]) -> Option<u64> {
+    match *parameters.first()? {
+        Parameter::UInt(id) => Some(id),
+        Parameter::Int(id) => id.try_into().ok(),
+        Parameter::Float(id) if id.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&id) => {
+            Some(id as u64)
+        }
+        Parameter::Text(digits) | Parameter::Decimal(digits) => {
+            std::str::from_utf8(digits).ok()?.parse().ok()
+        }
+        _ => None,
     }
 }
 

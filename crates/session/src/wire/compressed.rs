@@ -39,6 +39,11 @@ impl Compressed {
         Self { compression, incoming, outgoing: BytesMut::new(), seq: 0, is_new_command: true }
     }
 
+    /// How the frames are packed.
+    pub(super) fn compression(&self) -> Compression {
+        self.compression
+    }
+
     /// The numbering starts again.
     pub(super) fn begin_command(&mut self) {
         self.is_new_command = true;

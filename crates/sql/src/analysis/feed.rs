@@ -20,6 +20,9 @@ use crate::words::{Upper, is_in};
 
 /// The most operators, set operations included, that the parser is given: each nests the tree by one.
 const OPERATORS_MAX: usize = 1000;
+/// The most joins that the parser is given: it calls itself for each that follows another without ON, and does not count
+/// them. A server joins 61 tables at most.
+const JOINS_MAX: usize = 128;
 /// The most tokens that the parser is given.
 const FED_MAX: usize = 20_000;
 
@@ -35,14 +38,17 @@ pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reaso
         out: Vec::with_capacity(tokens.len().min(FED_MAX)),
         frames: Vec::new(),
         operators: 0,
+        joins: 0,
         cases: 0,
         interval: None,
         modifiers: false,
+        in_window_clause: false,
         json_table_has_columns: false,
     };
     while let Some(token) = feeder.next() {
         feeder.one(token)?;
-        if feeder.operators > OPERATORS_MAX || feeder.out.len() > FED_MAX {
+        let is_deep = feeder.operators > OPERATORS_MAX || feeder.joins > JOINS_MAX;
+        if is_deep || feeder.out.len() > FED_MAX {
             return Err(Reason::TooLarge);
         }
     }
@@ -70,12 +76,15 @@ struct Feeder<'a> {
     out: Vec<SqlToken>,
     frames: Vec<Frame>,
     operators: usize,
+    joins: usize,
     /// CASEs that are open: only there is END a keyword.
     cases: usize,
     /// An INTERVAL waits for its unit: the depth it stands at, and the token its value starts with.
     interval: Option<(usize, usize)>,
     /// Between SELECT and its first column.
     modifiers: bool,
+    /// A WINDOW has been fed: an AS behind it is that of a window.
+    in_window_clause: bool,
     /// The JSON_TABLE that is open has had its COLUMNS.
     json_table_has_columns: bool,
 }
@@ -167,6 +176,8 @@ impl<'a> Feeder<'a> {
     }
 
     fn keyword(&mut self, keyword: Keyword, value: &str) {
+        self.in_window_clause |= keyword == Keyword::WINDOW;
+        self.joins += usize::from(keyword == Keyword::JOIN);
         self.out.push(SqlToken::Word(Word { value: value.to_owned(), quote_style: None, keyword }));
     }
 
@@ -236,20 +247,12 @@ impl<'a> Feeder<'a> {
             if tables && is_in(word, &["FROM", "JOIN", "STRAIGHT_JOIN"]) {
                 return Frame::Tables;
             }
-            if is_in(word, &["AS"]) && self.in_window_clause() {
+            if is_in(word, &["AS"]) && self.in_window_clause {
                 return Frame::Window;
             }
             return Frame::behind(word);
         }
         if in_tables { Frame::Tables } else { Frame::Plain }
-    }
-
-    /// Whether the AS before this parenthesis is that of `WINDOW w AS (`, or of a further window.
-    fn in_window_clause(&self) -> bool {
-        self.out
-            .iter()
-            .rev()
-            .any(|token| matches!(token, SqlToken::Word(word) if word.keyword == Keyword::WINDOW))
     }
 
     fn close(&mut self) -> Result<(), Reason> {

@@ -629,3 +629,23 @@ fn views_and_generated_columns() {
     assert!(!pure_expression(b"(select 1 from t)", MYSQL));
     assert!(!pure_expression(b"", MYSQL));
 }
+
+/// The parser calls itself for each join that follows another without ON.
+#[test]
+fn many_joins_do_not_exhaust_the_stack() {
+    /// What a thread of the program has, and more, since calls take more of it without optimisation.
+    const STACK_BYTES: usize = 16 << 20;
+    let joins = [(" JOIN t", ""), (" STRAIGHT_JOIN t", ""), (", t", ")"), (" LEFT JOIN t", "")];
+    let analysed = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        for (join, end) in joins {
+            for count in [100, 129, 900, 5_000] {
+                let open = if end.is_empty() { "" } else { "(" };
+                let text = format!("SELECT 1 FROM {open}t{}{end}", join.repeat(count));
+                let found = analyse(text.as_bytes(), Modes::new(Flavor::MySql));
+                let is_refused = found == Analysis::Not(Reason::TooLarge);
+                assert!(is_refused || count < 129, "{count} times {join}: {found:?}");
+            }
+        }
+    });
+    analysed.expect("a thread starts").join().expect("nothing is exhausted");
+}

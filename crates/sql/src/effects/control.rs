@@ -1,6 +1,6 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
-use super::{Effects, TrackingEffect, TransactionEffect, Writes, of_wrapped};
+use super::{Around, Effects, TrackingEffect, TransactionEffect, Writes, of_wrapped};
 use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
@@ -239,6 +239,7 @@ fn flush(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
         writes: if privileges { Writes::Everything } else { Writes::Nothing },
         locks_tables,
         session: locks_tables.is_some(),
+        around: if privileges { Around::Rights } else { Around::Nothing },
         transaction: TransactionEffect::MayCommit,
         ..Effects::none()
     }

@@ -1,8 +1,9 @@
 //! SET in all its forms.
 
-use super::{Effects, TrackingEffect, TransactionEffect, Writes, of_cursor};
+use super::{Around, Effects, TrackingEffect, TransactionEffect, Writes, of_cursor};
 use crate::ddl;
 use crate::statement::{Cursor, Statement};
+use crate::token::Kind;
 
 /// The effects of a SET; None if it is none.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
@@ -14,8 +15,8 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
     let mut effects = Effects {
         session: true,
         tracking,
-        sets_global: facts.names_global,
         unlogged: facts.names_log_bin,
+        around: if sets_globals(statement) { Around::Globals } else { Around::Nothing },
         ..Effects::none()
     };
     if cursor.at_word("STATEMENT") && !is_assignment(&cursor) {
@@ -25,6 +26,7 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
         // It changes what an account may see.
         effects.writes = users.map_or(Writes::Everything, Writes::Accounts);
         effects.transaction = TransactionEffect::MayCommit;
+        effects.around = Around::Accounts;
     }
     effects.calls = statement.calls.clone();
     if statement.cut_short {
@@ -34,6 +36,20 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
         effects.transaction = TransactionEffect::MayCommit;
     }
     Some(effects)
+}
+
+/// Whether it assigns a global variable: `GLOBAL a`, `@@GLOBAL.a`, and the same with PERSIST. Commas within an expression are
+/// taken for those between assignments.
+fn sets_globals(statement: &Statement<'_>) -> bool {
+    let is_scope = |at: usize| {
+        let token = statement.head[at];
+        token.is_word(statement.text, "GLOBAL") || token.is_word(statement.text, "PERSIST")
+    };
+    let begins = |at: usize| {
+        let before = statement.head[..at].iter().rev().find(|token| token.kind != Kind::AtAt);
+        before.is_some_and(|token| token.is(b',') || token.is_word(statement.text, "SET"))
+    };
+    statement.cut_short || (0..statement.head.len()).any(|at| is_scope(at) && begins(at))
 }
 
 /// Whether the word here is itself a variable that is set.

@@ -50,7 +50,6 @@ fn short(text: &str, modes: Modes) -> String {
         (effects.locks_tables == Some(false), "unlock"),
         (effects.reads_last_statement, "last"),
         (effects.tracking != TrackingEffect::None, "tracking"),
-        (effects.sets_global, "global"),
         (effects.unlogged, "unlogged"),
         (effects.redirects, "redirects"),
         (effects.refused, "refused"),
@@ -196,9 +195,9 @@ const BOTH: &[(&str, &str)] = &[
     ("BEGIN; UPDATE t SET a = 1; COMMIT", "t MayCommit"),
     // The session
     ("SET NAMES utf8mb4", "- session"),
-    ("SET GLOBAL time_zone = '+00:00'", "- session global"),
-    ("SET time_zone = 'global', @@PERSIST.sort_buffer_size = 1", "- session global"),
-    ("SET @@global.time_zone = @@session.time_zone; SET NAMES utf8mb4", "- session global"),
+    ("SET GLOBAL time_zone = '+00:00'", "- session"),
+    ("SET time_zone = 'global', @@PERSIST.sort_buffer_size = 1", "- session"),
+    ("SET @@global.time_zone = @@session.time_zone; SET NAMES utf8mb4", "- session"),
     ("SET time_zone = 'global'", "- session"),
     ("SET @x = 1, @y = (SELECT f(1))", "- Function=f session"),
     ("SET sql_log_bin = 0", "- session unlogged"),
@@ -400,4 +399,29 @@ fn to_advance_a_sequence_changes_nothing_that_is_cached() {
     assert_eq!((writes, calls), (Writes::Tables(vec![TableName::bare("t")]), Calls::NOTHING));
     let Effects { calls, .. } = effects(b"SELECT NEXTVAL(s)", MYSQL);
     assert!(!calls.is_nothing(), "it may be a stored function");
+}
+
+#[test]
+fn what_no_binlog_tells_of() {
+    for (text, expected) in [
+        ("SET GLOBAL a = 1", Around::Globals),
+        ("SET @@GLOBAL.a = 1", Around::Globals),
+        ("SET b = 2, PERSIST a = 1", Around::Globals),
+        ("SET SESSION b = 2, @@persist.a = 1", Around::Globals),
+        ("SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED", Around::Globals),
+        ("SET a = @@GLOBAL.a", Around::Nothing),
+        ("SET PERSIST_ONLY a = 1", Around::Nothing),
+        ("SET SESSION a = 1", Around::Nothing),
+        ("SELECT @@GLOBAL.a", Around::Nothing),
+        ("FLUSH PRIVILEGES", Around::Rights),
+        ("FLUSH NO_WRITE_TO_BINLOG HOSTS, PRIVILEGES", Around::Rights),
+        ("FLUSH TABLES", Around::Nothing),
+        ("GRANT SELECT ON a.* TO b", Around::Accounts),
+        ("SET PASSWORD = 'x'", Around::Accounts),
+        ("SET DEFAULT ROLE r FOR u", Around::Accounts),
+        ("DO 1; SET GLOBAL a = 1", Around::Globals),
+        ("SET PASSWORD = 'x'; SET GLOBAL a = 1", Around::Rights),
+    ] {
+        assert_eq!(effects(text.as_bytes(), MYSQL).around, expected, "{text}");
+    }
 }

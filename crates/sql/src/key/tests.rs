@@ -18,6 +18,7 @@ fn keys_leave_out_what_is_at_the_ends() {
     assert_eq!(key("/*!50000;*/SELECT 1", true), "; SELECT 1");
     assert_eq!(key("SELECT 1 --#\n2", true), "SELECT 1 --#\n2");
     assert_eq!(key("SELECT 1 --/**/", true), "SELECT 1 --/**/");
+    assert_eq!(key("SELECT 1 --;--", true), "SELECT 1 --;--");
     assert_eq!(key("SELECT 1 -/**/-2", true), "SELECT 1 - -2");
     assert_eq!(key("SELECT /*+ SET_VAR(sql_mode='') */ a", true), "SELECT /*+ SET_VAR(sql_mode='') */ a");
 }

@@ -61,12 +61,3 @@ fn a_text_is_cut_once() {
         assert!(cut < tokens + tokens / 10 + 10, "{cut} of {tokens}: {}", &text[..20]);
     }
 }
-
-#[test]
-fn kills_are_found_among_other_statements() {
-    let ids = |text: &[u8]| {
-        kills(text, MODES).into_iter().map(|kill| (kill.id, kill.starts_at, kill.id_at)).collect::<Vec<_>>()
-    };
-    assert_eq!(ids(b"SELECT 1; KILL 7; kill query 8"), [(7, 10, 15..16), (8, 18, 29..30)]);
-    assert_eq!(ids(b"SELECT 'KILL 7'; -- KILL 8\nSELECT 2"), []);
-}

@@ -66,6 +66,7 @@ impl Control<'_> {
         generation: Option<&Generation>,
         until: Option<Instant>,
     ) -> Result<(), Over> {
+        let _open = self.shared.looks.open();
         let mut looked_at = Instant::now();
         let mut foreign_keys_at = Instant::now();
         loop {
@@ -166,9 +167,11 @@ impl Control<'_> {
 
     /// Looks for changes that no binlog tells of.
     async fn look_around(&mut self) -> Result<(), Over> {
+        // Whoever asks after this is told of the next look.
+        let awaited = self.shared.looks.take();
         let asked_ms = now_ms();
         let accounts = self.shared.accounts_epoch();
-        let looking = self.rights.look(self.connection, accounts);
+        let looking = self.rights.look(self.connection, accounts, awaited.rights);
         if within(QUESTION_LIMIT, "reading rights", looking).await? {
             debug!("rights have changed outside of the binlog");
             self.shared.changed_unlogged(&[Dep::EVERYTHING]);
@@ -178,7 +181,11 @@ impl Control<'_> {
         let changed = within(QUESTION_LIMIT, "reading global variables", looking).await?;
         self.shared.globals_changed(changed);
         self.shared.proven.looked_around(asked_ms);
-        if changed.is_some() { self.look_at_server().await } else { Ok(()) }
+        if changed.is_some() {
+            self.look_at_server().await?;
+        }
+        awaited.answer();
+        Ok(())
     }
 
     /// Some global variables decide how the server is followed: it is looked at from the start.
@@ -195,7 +202,14 @@ impl Control<'_> {
 async fn around_is_due(shared: &Shared, looked_at: Instant) {
     tokio::select! {
         () = sleep_until(looked_at + AROUND_EVERY) => {}
-        () = shared.around.notified() => sleep_until(looked_at + AROUND_EVERY_MIN).await,
+        () = asked_around(shared) => sleep_until(looked_at + AROUND_EVERY_MIN).await,
+    }
+}
+
+async fn asked_around(shared: &Shared) {
+    // A wake-up may have been lost to another branch of the loop.
+    if !shared.looks.is_awaited() {
+        shared.around.notified().await;
     }
 }
 

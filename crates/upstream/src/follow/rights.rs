@@ -84,10 +84,16 @@ impl Rights {
         Ok(Self { signs, now, at_reload: Reloaded { sum: now, accounts }, tables })
     }
 
-    /// Looks again. True if rights may have changed in a way that the stream does not tell of.
-    pub(crate) async fn look(&mut self, connection: &mut Connection, accounts: u64) -> Result<bool, Error> {
+    /// Looks again. True if rights may have changed in a way that the stream does not tell of. With `is_told`, somebody has
+    /// changed rights, of which no sign may tell.
+    pub(crate) async fn look(
+        &mut self,
+        connection: &mut Connection,
+        accounts: u64,
+        is_told: bool,
+    ) -> Result<bool, Error> {
         let signs = connection.query(SIGNS).await?.rows;
-        if signs == self.signs {
+        if signs == self.signs && !is_told {
             return Ok(false);
         }
         let is_reload = count(&signs, RELOADS) != count(&self.signs, RELOADS);

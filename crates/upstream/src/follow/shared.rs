@@ -9,6 +9,7 @@ use freshet_sql::RoutineKind;
 use tokio::sync::{Notify, oneshot};
 
 use super::clock::now_ms;
+use super::looks::Looks;
 use super::proven::Proven;
 use super::status::{FollowState, FollowStatus};
 use crate::applier::Definitions;
@@ -42,6 +43,7 @@ pub(crate) struct Shared {
     pub(crate) settling: Registry<Fence>,
     pub(crate) counters: Counters,
     pub(crate) proven: Proven,
+    pub(crate) looks: Looks,
     server: RwLock<Option<Arc<ServerInfo>>>,
     accounts_epoch: AtomicU64,
     globals_epoch: AtomicU64,
@@ -83,6 +85,7 @@ impl Shared {
         let fencing = Arc::clone(&freshness);
         Self {
             proven: Proven::new(config.semisync),
+            looks: Looks::default(),
             config: Arc::new(config),
             catalog: Catalog::new(Arc::clone(&freshness)),
             watches: Arc::new(Watches::new(Arc::clone(&freshness))),
@@ -133,11 +136,10 @@ impl Shared {
         self.globals_epoch.fetch_add(1, Ordering::Release);
     }
 
-    /// A global variable was set through us: whatever new sessions start with is not what it was, and what it concerns is looked
-    /// at as soon as may be.
-    pub(crate) fn global_was_set(&self) {
-        self.globals_epoch.fetch_add(1, Ordering::Release);
-        self.around.notify_one();
+    /// Takes the worst to have changed of what no binlog tells of.
+    pub(crate) fn anything_changed(&self) {
+        self.accounts_changed();
+        self.globals_changed(Some(Concerns::Unknown));
     }
 
     /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.

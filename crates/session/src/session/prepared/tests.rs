@@ -1,4 +1,4 @@
-use freshet_sql::{Flavor, Modes, effects, row_write};
+use freshet_sql::{Flavor, Modes, effects, prepared_kill, row_write};
 
 use super::*;
 
@@ -6,7 +6,7 @@ const TEXT: &[u8] = b"DELETE FROM t WHERE id = ?";
 
 fn prepared() -> Prepared {
     let modes = Modes::new(Flavor::MariaDb);
-    Prepared::new(effects(TEXT, modes), row_write(TEXT, modes), 1)
+    Prepared::new(effects(TEXT, modes), row_write(TEXT, modes), None, 1)
 }
 
 /// COM_STMT_EXECUTE with one LONG; without its type if that has been sent before.
@@ -20,7 +20,7 @@ fn packet(value: u32, with_type: bool) -> Vec<u8> {
 }
 
 fn told(prepared: &Prepared, value: u32, with_type: bool) -> bool {
-    prepared.executed(&packet(value, with_type), Capabilities::empty()).is_some()
+    prepared.executed(&packet(value, with_type), Capabilities::empty()).write.is_some()
 }
 
 #[test]
@@ -39,4 +39,22 @@ fn what_may_have_brought_other_types_leaves_none() {
     assert!(told(&prepared, 3, true));
     prepared.ended(Some(1210));
     assert!(!told(&prepared, 4, false));
+}
+
+#[test]
+fn the_id_of_a_kill_comes_in_any_type_of_number() {
+    let text = b"KILL ?";
+    let modes = Modes::new(Flavor::MariaDb);
+    let kill = || Prepared::new(effects(text, modes), None, prepared_kill(text, modes), 1);
+    let killed = |kind: u8, value: &[u8]| {
+        let packet = [&[0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, kind, 0], value].concat();
+        kill().executed(&packet, Capabilities::empty()).killed.map(|(_, id)| id)
+    };
+    assert_eq!(killed(3, &7_u32.to_le_bytes()), Some(7));
+    assert_eq!(killed(8, &3_000_000_000_u64.to_le_bytes()), Some(3_000_000_000));
+    assert_eq!(killed(5, &3e9_f64.to_le_bytes()), Some(3_000_000_000));
+    assert_eq!(killed(253, b"\x0242"), Some(42));
+    assert_eq!(killed(8, &(-1_i64).to_le_bytes()), None);
+    assert_eq!(killed(5, &1.5_f64.to_le_bytes()), None);
+    assert_eq!(killed(253, b"\x02x2"), None);
 }

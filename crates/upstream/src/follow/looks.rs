@@ -1,0 +1,95 @@
+//! Looks around that sessions wait for: a client has changed what no binlog tells of, and is not to be told so before
+//! the change is taken over.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// Who waits for the next look; `None` while nobody looks.
+#[derive(Debug, Default)]
+pub(crate) struct Looks(Mutex<Option<Awaited>>);
+
+/// Those who wait for one look.
+#[derive(Debug, Default)]
+pub(crate) struct Awaited {
+    /// One of them has changed rights.
+    pub(crate) rights: bool,
+    /// One for each client that is in the middle of a statement.
+    waiters: Vec<oneshot::Sender<()>>,
+}
+
+impl Awaited {
+    /// The look is over, and what it found is taken over.
+    pub(crate) fn answer(self) {
+        for waiter in self.waiters {
+            // Who has left needs no answer.
+            let _ = waiter.send(());
+        }
+    }
+}
+
+impl Looks {
+    /// From now on somebody looks, until the guard is dropped.
+    pub(crate) fn open(&self) -> Open<'_> {
+        *self.lock() = Some(Awaited::default());
+        Open(self)
+    }
+
+    /// Asks for a look that begins after this. `None` if nobody looks. The receiver fails if the look does not come about.
+    pub(crate) fn ask(&self, rights: bool) -> Option<oneshot::Receiver<()>> {
+        let mut awaited = self.lock();
+        let awaited = awaited.as_mut()?;
+        let (waiter, looked) = oneshot::channel();
+        awaited.rights |= rights;
+        awaited.waiters.push(waiter);
+        Some(looked)
+    }
+
+    /// Whether anybody waits.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.lock().as_ref().is_some_and(|awaited| !awaited.waiters.is_empty())
+    }
+
+    /// Those who wait, at the beginning of a look.
+    pub(crate) fn take(&self) -> Awaited {
+        self.lock().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Awaited>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// While this lives, somebody looks.
+pub(crate) struct Open<'a>(&'a Looks);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        *self.0.lock() = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_during_a_look_waits_for_the_next() {
+        let looks = Looks::default();
+        assert!(looks.ask(false).is_none());
+        let open = looks.open();
+        let mut first = looks.ask(true).unwrap();
+        let awaited = looks.take();
+        let mut second = looks.ask(false).unwrap();
+        assert!(awaited.rights && looks.is_awaited());
+        awaited.answer();
+        assert_eq!(first.try_recv(), Ok(()));
+        assert_eq!(second.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+        assert!(!looks.take().rights);
+        assert_eq!(second.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        let mut third = looks.ask(false).unwrap();
+        drop(open);
+        assert_eq!(third.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        assert!(looks.ask(false).is_none() && !looks.is_awaited());
+    }
+}
