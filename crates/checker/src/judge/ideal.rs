@@ -259,3 +259,6 @@ impl fmt::Display for Comparison {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
