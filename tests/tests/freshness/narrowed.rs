@@ -54,6 +54,10 @@ const CASES: &[Case] = &[
     case(&[], &[Say("INSERT INTO t VALUES (2, 5), (1, 5) ON DUPLICATE KEY UPDATE v = 7")]),
     case(&[], &[Say("INSERT INTO t VALUES (2 - 1, 5) ON DUPLICATE KEY UPDATE v = 7")]),
     case(&[], &[Say("BEGIN"), Say("REPLACE INTO t VALUES (1, 7)"), Say("COMMIT")]),
+    case(&[], &[Say("UPDATE t SET v = 7 WHERE id = 1 AND id IN (SELECT id FROM spare)")]),
+    case(&[], &[Say("UPDATE t SET v = (SELECT v + 2 FROM spare WHERE id = 1) WHERE id = 1")]),
+    case(&[], &[Say("UPDATE t SET v = 7 WHERE id = (SELECT id FROM spare) AND v < (SELECT 5)")]),
+    case(&[Say("DELETE FROM t WHERE id = 2")], &[Say("UPDATE t SET v = 7 WHERE id = 2 OR EXISTS (SELECT 1 FROM spare WHERE id = 1)")]),
     // Another key than the primary one makes row 1 stand in the way.
     case(&[Say("ALTER TABLE t ADD COLUMN u INT AS (id + 10) STORED UNIQUE")], &[Say("INSERT INTO t (id, v) VALUES (1, 3) ON DUPLICATE KEY UPDATE v = 7")]),
     case(&[Say("ALTER TABLE t ADD COLUMN u INT UNIQUE"), Say("UPDATE t SET u = id + 10")], &[Say("INSERT INTO t VALUES (9, 3, 11) ON DUPLICATE KEY UPDATE v = 7")]),

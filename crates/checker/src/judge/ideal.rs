@@ -213,6 +213,7 @@ fn form(transaction: &Transaction) -> String {
     let rules = [
         ("ALTER ", "beside ALTER"),
         ("; ", "in a transaction"),
+        ("(SELECT ", "with a subquery"),
         (" ON DUPLICATE", "on duplicate key"),
         (" SELECT ", "… select"),
         (" JOIN ", "of two tables"),

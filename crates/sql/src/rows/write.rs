@@ -31,13 +31,7 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     let mut scan = Scan::new(source.text, source.modes);
     source.tokens.iter().for_each(|&token| scan.see(token));
     let facts = scan.facts();
-    // A query, or a join: what is written is then not what is read here.
-    let is_more = |at| {
-        source.any(at, &["SELECT", "TABLE", "WITH"])
-            || source.word(at, "ON") && !source.word(at + 1, "DUPLICATE")
-    };
-    let more = (0..source.tokens.len()).any(is_more);
-    if facts.unknown_call || facts.changes_session || facts.lost || more {
+    if facts.unknown_call || facts.changes_session || facts.lost || is_of_query(source) {
         return None;
     }
     let mut reader = Reader { source, at: 0 };
@@ -53,6 +47,20 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
         return None;
     };
     (reader.at == source.tokens.len()).then_some(write)
+}
+
+/// Whether there is a query or a join outside of parentheses: what is written is then not what is read here. A subquery is a
+/// value, or an operand of a condition, of which nothing is told; it takes no row away from what the conditions beside it say.
+fn is_of_query(source: &Source<'_>) -> bool {
+    let mut at = 0;
+    while at < source.tokens.len() {
+        let joins = source.word(at, "ON") && !source.word(at + 1, "DUPLICATE");
+        if joins || source.any(at, &["SELECT", "TABLE", "WITH"]) {
+            return true;
+        }
+        at = source.closing(at).unwrap_or(at) + 1;
+    }
+    false
 }
 
 /// The table that is written, and the name that its columns are qualified with.
