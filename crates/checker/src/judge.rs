@@ -21,6 +21,10 @@
 //! `strict` promises nothing in time of those who go around, but that they are seen within a lag. What such a late write
 //! hides of others may be lacking with it: `hidden` says when.
 //!
+//! # Hits
+//!
+//! A cache that is right may still be a poor one: `ideal` compares its hits with those of an ideal one.
+//!
 //! # Memory
 //!
 //! Reads are judged in the order of their answers, as soon as every transaction that was sent before the answer has its
@@ -28,11 +32,13 @@
 
 mod explain;
 mod hidden;
+mod ideal;
 mod log;
 mod report;
 mod stream;
 
 pub use explain::{Explained, Explanation};
+pub use ideal::{Comparison, Cost, Ideal, Tally};
 pub use log::Log;
 pub use report::{Kind, Report, Violation};
 pub use stream::{Event, Judge, Recorder, Sent};
@@ -116,6 +122,10 @@ pub struct Read {
     pub parts: Vec<(usize, Observed)>,
     /// Whether the statements were prepared.
     pub is_prepared: bool,
+    /// Whether they were asked in a transaction.
+    pub in_transaction: bool,
+    /// Whether the answer was from memory, where that was watched.
+    pub is_hit: Option<bool>,
 }
 
 impl Read {

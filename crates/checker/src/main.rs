@@ -18,6 +18,8 @@ use freshet_checker::workload::{Disturb, Outcome, Workload};
 
 /// Of a hundred reads so many may remain undecided: a judge that does not decide cannot acquit.
 const UNDECIDED_PERCENT_MAX: u64 = 1;
+/// A shape of which an ideal cache hits so often, and Freshet never, is one that Freshet does not cache.
+const IDEAL_HITS_MIN: u64 = 300;
 
 /// Judges whether a Freshet keeps its promises.
 #[derive(Debug, Parser)]
@@ -69,6 +71,9 @@ struct JudgeArguments {
     /// Clients that read, through Freshet
     #[arg(long, default_value_t = 4)]
     readers: usize,
+    /// Clients that read through Freshet and find out for each read whether it was answered from memory
+    #[arg(long, default_value_t = 2)]
+    watched: usize,
     /// Clients that write, through Freshet
     #[arg(long, default_value_t = 4)]
     writers: usize,
@@ -196,6 +201,7 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
         level,
         lag_ms: arguments.lag,
         readers: arguments.readers,
+        watched: arguments.watched,
         writers: arguments.writers,
         around: arguments.around,
         with_definitions: !arguments.no_definitions,
@@ -204,7 +210,7 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
     };
     let outcome = workload.run()?;
     let failures = failures(&workload, &outcome);
-    print(&outcome, &failures)?;
+    print(level, &outcome, &failures)?;
     Ok(match (outcome.report.broken(), failures.is_empty()) {
         (0, true) => ExitCode::SUCCESS,
         (0, false) => ExitCode::from(2),
@@ -212,8 +218,9 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
     })
 }
 
-fn print(outcome: &Outcome, failures: &[String]) -> Result<(), Failure> {
+fn print(level: Level, outcome: &Outcome, failures: &[String]) -> Result<(), Failure> {
     let mut out = std::io::stdout();
+    writeln!(out, "level: {level:?}")?;
     write!(out, "{}", outcome.report)?;
     let [hits, fenced, stale] = outcome.hits;
     writeln!(out, "hits: {hits}; refused by a fence: {fenced}, by a stamp: {stale}")?;
@@ -237,6 +244,10 @@ fn failures(workload: &Workload, outcome: &Outcome) -> Vec<String> {
     }
     if outcome.hits[0] == 0 {
         failures.push("nothing was answered from memory".to_owned());
+    }
+    let never = outcome.report.comparison.shapes.iter().filter(|(_, tally)| tally.real == 0);
+    for (shape, tally) in never.filter(|(_, tally)| tally.ideal >= IDEAL_HITS_MIN) {
+        failures.push(format!("{shape}: nothing of {} was answered from memory that could be", tally.ideal));
     }
     if outcome.troubles.denied > 0 {
         failures.push(format!("{} logins with the right password were denied", outcome.troubles.denied));

@@ -17,6 +17,7 @@ mod outages;
 mod plan;
 mod run;
 mod settle;
+mod watch;
 
 pub use client::{Client, Role};
 pub use disturb::{Disturb, Disturbances, STALL_MS_MAX};

@@ -136,6 +136,18 @@ pub enum RowWrite {
         /// The values as written, each row as long as `columns`. What the server stores may be converted.
         rows: Vec<Vec<Datum>>,
     },
+    /// INSERT … ON DUPLICATE KEY UPDATE of rows written out, or REPLACE: each may make a row, and may change those that
+    /// have one of its unique keys.
+    Upsert {
+        /// The table.
+        table: TableName,
+        /// As in an INSERT.
+        columns: Option<Vec<String>>,
+        /// As in an INSERT.
+        rows: Vec<Vec<Datum>>,
+        /// What is assigned to a row that is there, as in an UPDATE; None if such rows are replaced.
+        assigned: Option<Vec<(String, Datum)>>,
+    },
     /// UPDATE of one table.
     Update {
         /// The table.

@@ -53,6 +53,7 @@ fn table() -> TableInfo {
         auto_increment: false,
         nullable: false,
         unique: false,
+        only_unique: false,
     };
     let name = ("sbtest".to_owned(), "sbtest1".to_owned());
     TableInfo {

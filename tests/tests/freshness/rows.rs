@@ -97,6 +97,8 @@ const LINES: &[Line] = &[
             "UPDATE t SET c = 'other' WHERE id = 2",
             "UPDATE t SET c = 'by k' WHERE k = 20",
             "INSERT INTO t (id, c) VALUES (7, 'new')",
+            "REPLACE INTO t (id, c) VALUES (7, 'newer')",
+            "INSERT INTO t (id, c) VALUES (7, '') ON DUPLICATE KEY UPDATE c = 'newest'",
             "DELETE FROM t WHERE id = 7",
             "UPDATE o SET q = 0",
         ],

@@ -95,6 +95,12 @@ const NOISE: &[Noise] = &[
     noise(&[Say("LOCK TABLES log WRITE"), Say("UNLOCK TABLES")]),
     after(&[Say("SET query_cache_wlock_invalidate = ON")], &[Say("LOCK TABLES log WRITE, uniq READ"), Say("UNLOCK TABLES")]),
     after(&[Say("SET query_cache_wlock_invalidate = ON")], &[Say("LOCK TABLES kept READ"), Say("UNLOCK TABLES")]),
+    // Other rows of the same table.
+    noise(&[Say("REPLACE INTO kept VALUES (2, 1)")]),
+    noise(&[Say("UPDATE kept SET v = v + 1 WHERE id = 2 AND id NOT IN (SELECT id FROM uniq)")]),
+    noise(&[Say("DELETE FROM kept WHERE id = 2 AND EXISTS (SELECT 1 FROM uniq WHERE id = 9)")]),
+    noise(&[Execute("REPLACE INTO kept VALUES (2, 2)")]),
+    noise(&[Say("INSERT INTO kept VALUES (2, 1), (3, 1) ON DUPLICATE KEY UPDATE v = v + 1")]),
     // Code.
     noise(&[Say("CALL understood()")]),
     noise(&[Execute("CALL understood()")]),

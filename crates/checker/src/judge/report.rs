@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Nanos, Path, Read, Transaction};
+use super::{Comparison, Nanos, Path, Read, Transaction};
 use crate::query::Query;
 
 /// Violations of which all is kept; further ones are only counted.
@@ -61,6 +61,8 @@ pub struct Report {
     pub snapshots: u64,
     /// Committed transactions through Freshet, and around it.
     pub writes: [u64; 2],
+    /// Hits, and those of an ideal cache.
+    pub comparison: Comparison,
     /// Reads that could not be decided.
     pub undecided: u64,
     /// How late each answer was that lacked something known, nanoseconds.
@@ -168,6 +170,7 @@ impl fmt::Display for Report {
         let shapes: Vec<String> =
             self.shapes.iter().map(|(shape, count)| format!("{shape} {count}")).collect();
         writeln!(f, "shapes: {}", shapes.join(", "))?;
+        write!(f, "{}", self.comparison)?;
         writeln!(f, "undecided: {}", self.undecided)?;
         let mut late = self.late.clone();
         late.sort_unstable();

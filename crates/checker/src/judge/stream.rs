@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::explain::{Case, Explained, Explanation};
+use super::ideal::Ideal;
 use super::log::{Clocks, Log};
 use super::report::{Kind, Report, SINCE_MAX, Told, Violation};
 use super::{KEPT_MS, Level, Nanos, Path, Read, Transaction};
@@ -162,6 +163,7 @@ pub struct Judge {
     reads: BinaryHeap<Reverse<Waiting>>,
     /// The moment of the state that each session was shown last.
     floors: HashMap<usize, Nanos>,
+    ideal: Ideal,
     report: Report,
 }
 
@@ -174,6 +176,7 @@ impl Judge {
         let recorder =
             Recorder { began: Instant::now(), events, under_way: Arc::default(), waiting: Arc::default() };
         let judge = Self {
+            ideal: Ideal::new(pool.clone(), base),
             pool,
             level,
             lag: lag_ms * NANOS_OF_MS,
@@ -210,7 +213,7 @@ impl Judge {
                 ends.store(true, Ordering::Relaxed);
             }
             if over {
-                return self.report;
+                return self.into_report();
             }
         }
     }
@@ -229,6 +232,7 @@ impl Judge {
         let ready = self.coming.partition_point(|transaction| transaction.sent < settled);
         for transaction in self.coming.drain(..ready) {
             self.report.writes[usize::from(transaction.path == Path::Around)] += 1;
+            self.ideal.write(&transaction);
             self.log.add(transaction);
         }
         while self.reads.peek().is_some_and(|next| next.0.0.ended < settled) {
@@ -242,11 +246,12 @@ impl Judge {
     /// What was found.
     #[must_use]
     pub fn into_report(self) -> Report {
-        self.report
+        Report { comparison: self.ideal.into_comparison(), ..self.report }
     }
 
     fn judge(&mut self, read: Read) {
         self.report.count(&read, &self.pool);
+        self.ideal.read(&read, &self.log);
         let floor = self.floors.get(&read.session).copied().unwrap_or(0);
         let case =
             Case { log: &self.log, pool: &self.pool, read: &read, level: self.level, lag: self.lag, floor };

@@ -55,6 +55,8 @@ fn read(asked: Nanos, answered: Nanos, query: usize, seen: &[&[i64]]) -> Read {
         own: vec![],
         parts,
         is_prepared: false,
+        in_transaction: false,
+        is_hit: None,
     }
 }
 

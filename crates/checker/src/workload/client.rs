@@ -42,6 +42,8 @@ pub struct Role {
     pub pause_ms: usize,
     /// Whether it prepares its statements.
     pub is_prepared: bool,
+    /// Whether it finds out for each read whether the answer was from memory.
+    pub is_watched: bool,
     /// Whether it changes definitions.
     pub with_definitions: bool,
 }
@@ -59,6 +61,8 @@ pub struct Client<'a> {
     pub(super) recorder: Recorder,
     pub(super) dice: Dice,
     pub(super) own_known: Nanos,
+    /// The SELECTs of this session that the server had counted after the last read, where it is watched.
+    pub(super) selects: Option<u64>,
     pub(super) stop: &'a AtomicBool,
     /// Tables that snapshots leave out, as bits: definitions are no part of a snapshot, nor is what TRUNCATE does.
     pub(super) unlike_snapshots: u8,
@@ -94,7 +98,7 @@ impl Client<'_> {
             self.snapshot()
         } else {
             let query = self.question();
-            self.read(&[query], Vec::new()).map(|_| ())
+            self.read(&[query], None).map(|_| ())
         }
     }
 
@@ -105,6 +109,7 @@ impl Client<'_> {
             self.session += self.sessions_apart;
             self.own_known = 0;
         }
+        self.selects = None;
         Ok(())
     }
 
@@ -120,9 +125,12 @@ impl Client<'_> {
         draws.into_iter().find(|query| self.pool[*query].tables() & self.unlike_snapshots == 0)
     }
 
-    /// Asks some questions, which see one snapshot if there are several, and records what was seen. False if the server undid
+    /// Asks some questions, which see one snapshot if there are several, and records what was seen; `own` tells what the
+    /// transaction has changed in which they are asked, if there is one. False if the server undid
     /// the transaction in which they were asked: a reading one too may be in the way of a definition that is being changed.
-    fn read(&mut self, queries: &[usize], own: Vec<Change>) -> Result<bool, Trouble> {
+    fn read(&mut self, queries: &[usize], own: Option<Vec<Change>>) -> Result<bool, Trouble> {
+        let in_transaction = own.is_some();
+        let selects = self.selects_before(in_transaction)?;
         let asked = self.recorder.now();
         let mut parts = Vec::with_capacity(queries.len());
         for query in queries {
@@ -134,6 +142,7 @@ impl Client<'_> {
             }
         }
         let ended = self.recorder.now();
+        let is_hit = self.is_hit_since(selects)?;
         if parts.is_empty() {
             return Ok(true);
         }
@@ -148,9 +157,11 @@ impl Client<'_> {
             answered: ended,
             ended,
             own_known,
-            own,
+            own: own.unwrap_or_default(),
             parts,
             is_prepared,
+            in_transaction,
+            is_hit,
         });
         Ok(true)
     }
@@ -183,7 +194,7 @@ impl Client<'_> {
         let queries: Vec<usize> =
             (0..2 + self.dice.below(2)).filter_map(|_| self.stable_question()).collect();
         self.say("START TRANSACTION")?;
-        let is_undone = !self.read(&queries, Vec::new())?;
+        let is_undone = !self.read(&queries, Some(Vec::new()))?;
         self.say(if is_undone { "ROLLBACK" } else { "COMMIT" })
     }
 
@@ -312,7 +323,7 @@ impl Client<'_> {
         }
         if self.dice.percent(30) {
             let queries: Vec<usize> = (0..2).filter_map(|_| self.stable_question()).collect();
-            if !self.read(&queries, whole.changes.clone())? {
+            if !self.read(&queries, Some(whole.changes.clone()))? {
                 self.link.around().note(|troubles| troubles.undone += 1);
                 return self.say("ROLLBACK");
             }

@@ -45,6 +45,8 @@ pub struct Workload {
     pub lag_ms: u64,
     /// Clients that read, through Freshet.
     pub readers: usize,
+    /// Clients that read through Freshet too, and find out for each read whether it was a hit.
+    pub watched: usize,
     /// Clients that write, through Freshet.
     pub writers: usize,
     /// Clients that write and read around it.
@@ -168,14 +170,22 @@ impl Workload {
     }
 
     fn roles(&self) -> Vec<Role> {
-        let reader =
-            Role { path: Path::Through, writes: 0, pause_ms: 0, is_prepared: false, with_definitions: false };
+        let reader = Role {
+            path: Path::Through,
+            writes: 0,
+            pause_ms: 0,
+            is_prepared: false,
+            is_watched: false,
+            with_definitions: false,
+        };
         let writer = Role { writes: 35, pause_ms: 30, with_definitions: self.with_definitions, ..reader };
         let around = Role { path: Path::Around, writes: 60, pause_ms: 40, ..writer };
         let alternating =
             |role: Role, count| (0..count).map(move |at| Role { is_prepared: at % 2 == 1, ..role });
         let readers = alternating(reader, self.readers).chain(alternating(writer, self.writers));
-        readers.chain(alternating(around, self.around)).collect()
+        // Last, so that the others draw the same statements however many are watched.
+        let watched = (0..self.watched).map(|_| Role { is_watched: true, ..reader });
+        readers.chain(alternating(around, self.around)).chain(watched).collect()
     }
 
     fn clients<'a>(
@@ -204,6 +214,7 @@ impl Workload {
                 recorder,
                 dice,
                 own_known: 0,
+                selects: None,
                 stop,
                 unlike_snapshots,
             });

@@ -145,14 +145,18 @@ fn cacheable(effects: &Effects, analysis: &Analysis) -> Found {
 /// A write whose rows are told is a write to that table.
 fn writes(text: &[u8], modes: Modes, effects: &Effects) -> Found {
     let Some(write) = row_write(text, modes) else { return Ok(()) };
-    let (RowWrite::Insert { table, .. } | RowWrite::Update { table, .. } | RowWrite::Delete { table, .. }) =
-        &write;
+    let (RowWrite::Insert { table, .. }
+    | RowWrite::Upsert { table, .. }
+    | RowWrite::Update { table, .. }
+    | RowWrite::Delete { table, .. }) = &write;
     hold!(
         may_write(&effects.writes, table),
         "rows are written where writes are told",
         "{table:?}, {effects:?}"
     );
-    if let RowWrite::Insert { columns: Some(columns), rows, .. } = &write {
+    if let RowWrite::Insert { columns: Some(columns), rows, .. }
+    | RowWrite::Upsert { columns: Some(columns), rows, .. } = &write
+    {
         let even = rows.iter().all(|row| row.len() == columns.len());
         hold!(even, "a row has a value for each column", "{write:?}");
     }

@@ -18,14 +18,15 @@ pub(crate) struct Write {
 }
 
 impl Write {
-    /// Whether it makes rows.
+    /// Whether it makes rows, or may.
     pub(crate) const fn is_insert(&self) -> bool {
-        matches!(self.what, RowWrite::Insert { .. })
+        matches!(self.what, RowWrite::Insert { .. } | RowWrite::Upsert { .. })
     }
 
     /// Whether it is a write to this table and no other; a name without schema is one in the default schema.
     pub(crate) fn is_to(&self, table: &TableName) -> bool {
         let (RowWrite::Insert { table: written, .. }
+        | RowWrite::Upsert { table: written, .. }
         | RowWrite::Update { table: written, .. }
         | RowWrite::Delete { table: written, .. }) = &self.what;
         written.name == table.name && (written.schema.is_none() || written.schema == table.schema)

@@ -20,20 +20,25 @@ use crate::scan::Scan;
 const ROWS_MAX: usize = 256;
 /// The most values of an INSERT, and the most columns assigned by an UPDATE.
 const VALUES_MAX: usize = 4096;
+/// What follows assignments. Before ON, MySQL names the new row by AS, which stands in no assignment outside of parentheses.
+const ASSIGNMENTS_END: &[&str] = &["AS", "LIMIT", "ON", "ORDER", "RETURNING", "WHERE"];
+
+/// The columns and the rows of an INSERT.
+type Listed = (Option<Vec<String>>, Vec<Vec<Datum>>);
 
 /// The write, if it is one of these forms and calls nothing that could write elsewhere.
 pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     let mut scan = Scan::new(source.text, source.modes);
     source.tokens.iter().for_each(|&token| scan.see(token));
     let facts = scan.facts();
-    // A query, or ON DUPLICATE KEY: what is written is then not what is read here.
-    let more = (0..source.tokens.len()).any(|at| source.any(at, &["ON", "SELECT", "TABLE", "WITH"]));
-    if facts.unknown_call || facts.changes_session || facts.lost || more {
+    if facts.unknown_call || facts.changes_session || facts.lost || is_of_query(source) {
         return None;
     }
     let mut reader = Reader { source, at: 0 };
     let write = if reader.take("INSERT") {
-        reader.insert()?
+        reader.insert(false)?
+    } else if reader.take("REPLACE") {
+        reader.insert(true)?
     } else if reader.take("UPDATE") {
         reader.update()?
     } else if reader.take("DELETE") {
@@ -42,6 +47,20 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
         return None;
     };
     (reader.at == source.tokens.len()).then_some(write)
+}
+
+/// Whether there is a query or a join outside of parentheses: what is written is then not what is read here. A subquery is a
+/// value, or an operand of a condition, of which nothing is told; it takes no row away from what the conditions beside it say.
+fn is_of_query(source: &Source<'_>) -> bool {
+    let mut at = 0;
+    while at < source.tokens.len() {
+        let joins = source.word(at, "ON") && !source.word(at + 1, "DUPLICATE");
+        if joins || source.any(at, &["SELECT", "TABLE", "WITH"]) {
+            return true;
+        }
+        at = source.closing(at).unwrap_or(at) + 1;
+    }
+    false
 }
 
 /// The table that is written, and the name that its columns are qualified with.
@@ -98,15 +117,27 @@ impl Reader<'_, '_> {
         (alias.is_some() || !behind_as).then_some(Target { table, alias })
     }
 
-    fn insert(&mut self) -> Option<RowWrite> {
-        self.skip(&["HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY"]);
+    fn insert(&mut self, replaces: bool) -> Option<RowWrite> {
+        self.skip(if replaces { &["LOW_PRIORITY"] } else { &["HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY"] });
         self.take("INTO");
         let table = self.table()?;
-        if self.take("SET") {
+        let (columns, rows) = if self.take("SET") {
             let (columns, row) = self.assignments()?.into_iter().unzip();
-            self.returning();
-            return Some(RowWrite::Insert { table, columns: Some(columns), rows: vec![row] });
-        }
+            (Some(columns), vec![row])
+        } else {
+            self.listed()?
+        };
+        let assigned = if replaces { None } else { self.on_duplicate()? };
+        self.returning();
+        Some(if replaces || assigned.is_some() {
+            RowWrite::Upsert { table, columns, rows, assigned }
+        } else {
+            RowWrite::Insert { table, columns, rows }
+        })
+    }
+
+    /// `(a, b) VALUES (1, 2), (3, 4)`.
+    fn listed(&mut self) -> Option<Listed> {
         let mut columns = None;
         if self.source.is(self.at, b'(') {
             columns = Some(self.columns()?);
@@ -115,14 +146,30 @@ impl Reader<'_, '_> {
             return None;
         }
         let rows = self.rows()?;
-        self.returning();
         let width = rows.first()?.len();
         if width == 0 {
             columns.get_or_insert_with(Vec::new); // `VALUES ()`: every column has its default.
         }
         let expected = columns.as_ref().map_or(width, Vec::len);
         let even = rows.iter().all(|row| row.len() == expected);
-        even.then_some(RowWrite::Insert { table, columns, rows })
+        even.then_some((columns, rows))
+    }
+
+    /// What ON DUPLICATE KEY UPDATE assigns, if it is there; MySQL has names for the new row before it.
+    fn on_duplicate(&mut self) -> Option<Option<Vec<(String, Datum)>>> {
+        if self.source.modes.flavor == Flavor::MySql && self.take("AS") {
+            self.source.is_plain(self.at).then_some(())?;
+            self.at += 1;
+            if self.source.is(self.at, b'(') {
+                self.columns()?;
+            }
+            self.source.word(self.at, "ON").then_some(())?;
+        }
+        if !self.take("ON") {
+            return Some(None);
+        }
+        let is_whole = self.take("DUPLICATE") && self.take("KEY") && self.take("UPDATE");
+        is_whole.then(|| self.assignments())?.map(Some)
     }
 
     fn columns(&mut self) -> Option<Vec<String>> {
@@ -182,7 +229,7 @@ impl Reader<'_, '_> {
 
     /// `a = 1, b = c + 1`, each column once; one that is assigned twice has a value that is not told.
     fn assignments(&mut self) -> Option<Vec<(String, Datum)>> {
-        let end = self.clause_end(self.at, &["LIMIT", "ORDER", "RETURNING", "WHERE"]);
+        let end = self.clause_end(self.at, ASSIGNMENTS_END);
         let mut assigned: Vec<(String, Datum)> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for item in self.items(self.at, end)? {

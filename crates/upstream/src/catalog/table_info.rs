@@ -46,6 +46,9 @@ pub struct ColumnInfo {
     pub nullable: bool,
     /// It is the primary key, alone: no two rows have the same value in it, as the server compares them.
     pub unique: bool,
+    /// It is the primary key, alone, and no other key of the table is unique: a row that stands in the way of a new one has
+    /// the same value in it.
+    pub only_unique: bool,
 }
 
 /// What is known of one table or view.

@@ -23,6 +23,7 @@ pub(crate) fn column(name: &str, key: KeyType) -> ColumnInfo {
         auto_increment: false,
         nullable: true,
         unique: false,
+        only_unique: false,
     }
 }
 

@@ -50,7 +50,9 @@ pub fn reached<'a>(table: &TableInfo, below: &'a Descendants, write: &RowWrite) 
         // Nothing refers yet to what is inserted.
         RowWrite::Insert { .. } => Vec::new(),
         RowWrite::Delete { .. } => below.on_delete.iter().collect(),
-        RowWrite::Update { assigned, .. } => {
+        // A row that is replaced may be deleted, or updated in its place.
+        RowWrite::Upsert { assigned: None, .. } => below.all.iter().collect(),
+        RowWrite::Update { assigned, .. } | RowWrite::Upsert { assigned: Some(assigned), .. } => {
             let changes = |name: &str| {
                 let column = table.columns.iter().find(|column| column.name == name);
                 column.is_none_or(|column| may_change(column, assigned))
@@ -71,12 +73,10 @@ impl Watch {
             return Touched::Any;
         }
         let slots = match write {
-            RowWrite::Insert { columns, rows, .. } => {
-                let columns = columns.as_deref();
-                rows.iter().try_fold(HashSet::new(), |mut slots, row| {
-                    slots.extend(self.slots_of(&self.inserted(columns, row, parameters)?)?);
-                    (slots.len() <= SLOTS_MAX).then_some(slots)
-                })
+            RowWrite::Insert { columns, rows, .. } => self.made(columns.as_deref(), rows, parameters),
+            RowWrite::Upsert { columns, rows, assigned, .. } => {
+                let made = self.made(columns.as_deref(), rows, parameters);
+                made.and_then(|made| self.upserted(made, assigned.as_deref(), parameters))
             }
             RowWrite::Update { assigned, .. } if !self.is_concerned_by(assigned) => return Touched::Nothing,
             RowWrite::Update { assigned, pins, .. } => self.updated(assigned, pins, parameters),
@@ -114,6 +114,40 @@ impl Watch {
         };
         // Of other engines the counter may begin anew.
         table.engine.eq_ignore_ascii_case("InnoDB") && column.auto_increment && rows.iter().all(is_numbered)
+    }
+
+    /// Where new rows stand.
+    fn made(
+        &self,
+        columns: Option<&[String]>,
+        rows: &[Vec<Datum>],
+        parameters: &[Datum],
+    ) -> Option<HashSet<Slot>> {
+        rows.iter().try_fold(HashSet::new(), |mut slots, row| {
+            slots.extend(self.slots_of(&self.inserted(columns, row, parameters)?)?);
+            (slots.len() <= SLOTS_MAX).then_some(slots)
+        })
+    }
+
+    /// The same with the rows that stand in the way of the new ones, and where these stand after they are updated. Such a row
+    /// has the new one's primary key, if no other key is unique, and anything in the other columns: whatever was written around
+    /// us may be there.
+    fn upserted(
+        &self,
+        mut made: HashSet<Slot>,
+        assigned: Option<&Assigned>,
+        parameters: &[Datum],
+    ) -> Option<HashSet<Slot>> {
+        let [column] = self.key_columns() else { return None };
+        if !column.only_unique {
+            return None;
+        }
+        if let Some(assigned) = assigned.filter(|assigned| may_change(column, assigned)) {
+            let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
+            let key = stored(column, bound(datum, parameters)?)?;
+            made.extend(self.slots_of(&[Part::Points(vec![key])])?);
+        }
+        Some(made)
     }
 
     /// What a new row has in the key columns. Without a list of columns there is a value for each that is not hidden.

@@ -9,6 +9,15 @@ fn show(text: &str, modes: Modes) -> String {
             let rows: Vec<String> = rows.iter().map(|row| format!("({})", show_data(row))).collect();
             format!("{}+ {columns} {}", table.name, rows.join(""))
         }
+        Some(RowWrite::Upsert { table, columns, rows, assigned }) => {
+            let columns = columns.map_or("*".to_owned(), |columns| columns.join(","));
+            let rows: Vec<String> = rows.iter().map(|row| format!("({})", show_data(row))).collect();
+            let assigned = assigned.map_or("replaced".to_owned(), |assigned| {
+                let each = assigned.iter().map(|(column, value)| format!("{column}:={}", show_datum(value)));
+                each.collect::<Vec<_>>().join(",")
+            });
+            format!("{}+! {columns} {} {assigned}", table.name, rows.join(""))
+        }
         Some(RowWrite::Update { table, assigned, pins }) => {
             let assigned: Vec<String> =
                 assigned.iter().map(|(column, value)| format!("{column}:={}", show_datum(value))).collect();
@@ -35,12 +44,29 @@ const WRITES: &[(&str, &str)] = &[
     ("INSERT INTO t (a, b) VALUES (1)", "-"),
     ("INSERT INTO t VALUES (1), (1, 2)", "-"),
     ("INSERT INTO t VALUES (1,)", "-"),
-    ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1", "-"),
-    ("INSERT INTO t SET a = 1 ON DUPLICATE KEY UPDATE a = 1", "-"),
+    ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1", "t+! * (1) a:=1"),
+    ("INSERT INTO t SET a = 1 ON DUPLICATE KEY UPDATE t.B = VALUES(b), c = ?", "t+! a (1) b:=_,c:=?0"),
+    (
+        "INSERT IGNORE INTO s.t (a, b) VALUES (1, ?), (2, 3) ON DUPLICATE KEY UPDATE a = a + 1",
+        "t+! a,b (1,?0)(2,3) a:=_",
+    ),
+    ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = (SELECT 1)", "t+! * (1) a:=_"),
+    ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = stored()", "-"),
+    ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1 WHERE a = 2", "-"),
+    ("INSERT INTO t VALUES (1) ON DUPLICATE KEY", "-"),
+    ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE", "-"),
+    ("INSERT INTO t SELECT 1 ON DUPLICATE KEY UPDATE a = 1", "-"),
+    ("UPDATE t SET a = 1 ON DUPLICATE KEY UPDATE a = 1", "-"),
     ("INSERT INTO t VALUES (1) AS new", "-"),
     ("INSERT INTO t SELECT 1", "-"),
     ("INSERT INTO t (a) (SELECT 1)", "-"),
-    ("INSERT INTO t VALUES ((SELECT 1))", "-"),
+    ("INSERT INTO t VALUES ((SELECT 1))", "t+ * (_)"),
+    ("INSERT INTO t (SELECT 1)", "-"),
+    ("INSERT INTO t (TABLE u)", "-"),
+    ("INSERT INTO t (VALUES ROW(1))", "-"),
+    ("INSERT INTO t (WITH c AS (SELECT 1) SELECT 1)", "-"),
+    ("REPLACE INTO t (a) (SELECT 1)", "-"),
+    ("INSERT INTO t SET a = 1, b = (SELECT MAX(b) FROM u WHERE u.id = ?), c = ?", "t+ a,b,c (1,_,?1)"),
     ("INSERT INTO t TABLE u", "-"),
     ("INSERT DELAYED INTO t VALUES (1)", "-"),
     ("INSERT INTO t PARTITION (p) VALUES (1)", "-"),
@@ -49,7 +75,13 @@ const WRITES: &[(&str, &str)] = &[
     ("INSERT INTO t VALUES (@a := 1)", "-"),
     ("INSERT INTO t VALUES (@a)", "t+ * (_)"),
     ("INSERT INTO t VALUES (1); DELETE FROM t", "-"),
-    ("REPLACE INTO t VALUES (1)", "-"),
+    ("REPLACE INTO t VALUES (1)", "t+! * (1) replaced"),
+    ("REPLACE LOW_PRIORITY s.t (a, b) VALUES (1, 'x'), (?, 2)", "t+! a,b (1,'x')(?0,2) replaced"),
+    ("REPLACE t SET a = 1, b = NOW()", "t+! a,b (1,_) replaced"),
+    ("REPLACE DELAYED INTO t VALUES (1)", "-"),
+    ("REPLACE INTO t SELECT 1", "-"),
+    ("REPLACE INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1", "-"),
+    ("REPLACE INTO t PARTITION (p) VALUES (1)", "-"),
     ("UPDATE t SET a = 1 WHERE id = 5", "t! a:=1 [id=5]"),
     (
         "UPDATE LOW_PRIORITY IGNORE s.t SET A = a + 1, b = ? WHERE id = ? AND c < 3",
@@ -59,7 +91,17 @@ const WRITES: &[(&str, &str)] = &[
     ("UPDATE t AS x SET a = 1", "t! a:=1 []"),
     ("UPDATE t SET a = 1, a = 2 WHERE t.id = 1", "t! a:=_ [id=1]"),
     ("UPDATE t SET a = b = 1 WHERE id = 1 OR b = 2", "t! a:=_ []"),
-    ("UPDATE t SET a = 1 WHERE id = 1 AND b IN (SELECT 1)", "-"),
+    ("UPDATE t SET a = 1 WHERE id = 1 AND b IN (SELECT 1)", "t! a:=1 [id=1]"),
+    ("UPDATE t SET a = (SELECT c FROM u WHERE id = 2 LIMIT 1) WHERE id = ? LIMIT 1", "t! a:=_ [id=?0]"),
+    ("UPDATE t SET a = 1 WHERE id = (SELECT 1) AND id IN (2, (SELECT 3))", "t! a:=1 []"),
+    ("UPDATE t SET a = 1 WHERE id = 1 OR EXISTS (SELECT 1 FROM u WHERE id = 2)", "t! a:=1 []"),
+    ("UPDATE t SET a = 1 WHERE id = 1 AND b IN (SELECT stored(1))", "-"),
+    ("UPDATE t SET a = 1 WHERE id = 1 AND b IN (SELECT @a := 1)", "-"),
+    (
+        "DELETE FROM t WHERE id = ? AND EXISTS (SELECT 1 FROM u JOIN w ON u.a = w.a WHERE u.id = ? AND id = 7)",
+        "t- [id=?0]",
+    ),
+    ("DELETE FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id)", "t- []"),
     ("UPDATE t, u SET a = 1 WHERE id = 1", "-"),
     ("UPDATE t JOIN u ON 1 SET a = 1", "-"),
     ("UPDATE t PARTITION (p) SET a = 1", "-"),
@@ -101,6 +143,18 @@ fn returning_is_of_mariadb() {
     ] {
         assert_eq!(show(text, MARIADB), expected, "{text}");
         assert_eq!(show(text, MYSQL), "-", "{text}");
+    }
+}
+
+#[test]
+fn names_of_the_new_row_are_of_mysql() {
+    for (text, expected) in [
+        ("INSERT INTO t VALUES (1) AS new ON DUPLICATE KEY UPDATE a = new.a", "t+! * (1) a:=_"),
+        ("INSERT INTO t (a) VALUES (1) AS new (b) ON DUPLICATE KEY UPDATE a = 2", "t+! a (1) a:=2"),
+        ("INSERT INTO t SET a = 1 AS new ON DUPLICATE KEY UPDATE a = 3", "t+! a (1) a:=3"),
+    ] {
+        assert_eq!(show(text, MYSQL), expected, "{text}");
+        assert_eq!(show(text, MARIADB), "-", "{text}");
     }
 }
 

@@ -17,14 +17,21 @@ const ASKED: &str = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TY
      CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, GENERATION_EXPRESSION, \
      IS_NULLABLE, COLUMN_KEY";
 
-/// How many those are.
-const ASKED_COUNT: usize = 14;
+/// How many those are, with the names of the unique keys.
+const ASKED_COUNT: usize = 15;
 
 /// Reads the columns of the table with exactly this name.
 pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc<[ColumnInfo]>, Error> {
     let (schema, table) = name;
+    // An expression may be unique too, which no column shows.
+    let keys = format!(
+        "(SELECT GROUP_CONCAT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS \
+         WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} AND NON_UNIQUE = 0)",
+        quote(schema),
+        quote(table)
+    );
     let question = format!(
-        "SELECT {ASKED} FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} \
+        "SELECT {ASKED}, {keys} FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} \
          ORDER BY ORDINAL_POSITION",
         quote(schema),
         quote(table)
@@ -36,7 +43,7 @@ pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc
         of_table.filter(|row| row[0] == schema && row[1] == table).map(|row| column(&row)).collect();
     // The columns of a primary key of several are shown alike.
     if columns.iter().filter(|column| column.unique).count() > 1 {
-        columns.iter_mut().for_each(|column| column.unique = false);
+        columns.iter_mut().for_each(|column| (column.unique, column.only_unique) = (false, false));
     }
     Ok(columns.into())
 }
@@ -57,6 +64,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         expression,
         nullable,
         index,
+        unique_keys,
     ] = *row;
     let extra = extra.to_ascii_lowercase();
     let is_virtual = extra.contains("virtual");
@@ -65,6 +73,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
     let shape = Shape { column_type, collation, len, precision, scale, decimals };
     // The value of a virtual column is in the images, but nothing that was stored vouches for it.
     let key = if is_virtual { KeyType::None } else { key_type(data_type, &shape) };
+    let is_primary = index.eq_ignore_ascii_case("PRI");
     ColumnInfo {
         name: name.to_lowercase(),
         key,
@@ -72,7 +81,8 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         on_update: extra.contains("on update"),
         auto_increment: extra.contains("auto_increment"),
         nullable: nullable.eq_ignore_ascii_case("YES"),
-        unique: index.eq_ignore_ascii_case("PRI"),
+        unique: is_primary,
+        only_unique: is_primary && unique_keys == "PRIMARY",
     }
 }
 

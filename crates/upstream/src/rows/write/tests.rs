@@ -234,6 +234,56 @@ fn an_insert_that_the_server_numbers_touches_what_is_not_there() {
     assert_ne!(watch.absent(), watch.any());
 }
 
+fn upsert(columns: &[&str], rows: &[&[Datum]], assigned: Option<&[(&str, Datum)]>) -> RowWrite {
+    let assigned = assigned.map(|assigned| {
+        assigned.iter().map(|(name, datum)| ((*name).to_owned(), datum.clone())).collect::<Vec<_>>()
+    });
+    RowWrite::Upsert {
+        table: TableName::bare("t"),
+        columns: Some(columns.iter().map(|name| (*name).to_owned()).collect()),
+        rows: rows.iter().map(|row| row.to_vec()).collect(),
+        assigned,
+    }
+}
+
+#[test]
+fn an_upsert_touches_the_keys_that_it_gives_where_no_other_key_is_unique() {
+    let mut columns = table().columns.to_vec();
+    (columns[0].only_unique, columns[0].unique, columns[0].nullable) = (true, true, false);
+    let table = table_of("t", columns.clone());
+    let (by_a, by_c, by_both, range) =
+        (spec(&[0], None, None), spec(&[2], None, None), spec(&[0, 2], None, None), spec(&[], Some(0), None));
+    let rows: &[&[Datum]] = &[&[Datum::Int(1), Datum::Int(5)], &[Datum::Int(2), Datum::Int(6)]];
+    let replace = upsert(&["a", "c"], rows, None);
+    let update = |assigned: &[(&str, Datum)]| upsert(&["a", "c"], rows, Some(assigned));
+    let given: Option<&[&[Condition]]> = Some(&[&[one(1)], &[one(2)]]);
+    assert_touches((&table, &by_a), &replace, &[], given);
+    assert_touches((&table, &by_a), &update(&[("c", Datum::Other)]), &[], given);
+    assert_touches(
+        (&table, &by_a),
+        &update(&[("a", Datum::Int(9))]),
+        &[],
+        Some(&[&[one(1)], &[one(2)], &[one(9)]]),
+    );
+    assert_touches((&table, &by_a), &update(&[("a", Datum::Other)]), &[], None);
+    // The row that is there may have anything in the other columns.
+    for spec in [&by_c, &by_both] {
+        assert_touches((&table, spec), &replace, &[], None);
+        assert_touches((&table, spec), &update(&[("c", Datum::Int(7))]), &[], None);
+    }
+    let (_, watch) = watch(&table, &range);
+    let _ = watch.deps_of_reading(&[between(0, 3)], &[]).unwrap();
+    assert!(matches!(watch.deps_of_write(&table, &replace, &[]), Touched::Slots(slots) if !slots.is_empty()));
+    // A key that the server makes up, or that is not told.
+    assert_touches((&table, &by_a), &upsert(&["c"], &[&[Datum::Int(1)]], None), &[], None);
+    assert_touches((&table, &by_a), &upsert(&["a"], &[&[Datum::Int(1)], &[Datum::Other]], None), &[], None);
+    // Another row may stand in the way by another key.
+    columns[0].only_unique = false;
+    let table = table_of("t", columns);
+    assert_touches((&table, &by_a), &replace, &[], None);
+    assert_touches((&table, &by_a), &update(&[("c", Datum::Other)]), &[], None);
+}
+
 #[test]
 fn texts_that_share_a_key_are_not_known_to_be_there() {
     let mut columns = table().columns.to_vec();

@@ -41,7 +41,7 @@ fn types_and_collations_that_have_none() {
 #[test]
 fn what_the_server_fills_in() {
     let of = |extra, expression| {
-        column(&["s", "t", "C", "int", "int", "", "", "10", "0", "", extra, expression, "YES", ""])
+        column(&["s", "t", "C", "int", "int", "", "", "10", "0", "", extra, expression, "YES", "", ""])
     };
     let plain = of("", "");
     assert_eq!((plain.name.as_str(), plain.generated, plain.nullable), ("c", false, true));
@@ -52,4 +52,18 @@ fn what_the_server_fills_in() {
     assert!(stored.generated && stored.key != KeyType::None);
     let now = of("DEFAULT_GENERATED on update CURRENT_TIMESTAMP", "");
     assert!(now.on_update && !now.generated);
+}
+
+#[test]
+fn what_a_new_row_can_collide_with() {
+    let of = |index, unique_keys| {
+        let id =
+            column(&["s", "t", "id", "int", "int", "", "", "10", "0", "", "", "", "NO", index, unique_keys]);
+        (id.unique, id.only_unique)
+    };
+    assert_eq!(of("PRI", "PRIMARY"), (true, true));
+    assert_eq!(of("PRI", "k,PRIMARY"), (true, false));
+    assert_eq!(of("PRI", ""), (true, false), "the keys cannot be seen");
+    assert_eq!(of("MUL", "PRIMARY"), (false, false));
+    assert_eq!(of("UNI", "k"), (false, false));
 }

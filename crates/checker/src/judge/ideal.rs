@@ -1,0 +1,265 @@
+//! What an ideal cache would have hit, to compare real hits with.
+//!
+//! # The ideal
+//!
+//! A read of one plain statement outside of transactions is an *ideal hit* iff the same text was answered through Freshet
+//! before, with rows, and no write that changes its answer was under way or done between the moment at which that earlier
+//! read was asked and the moment at which this one was answered. Of several earlier reads, the one that was asked last counts.
+//!
+//! A write *changes an answer* if the model, with the transactions in the order in which they were sent, answers the
+//! question differently before and after it. Each row's own order is that order, and each write leaves a version behind that
+//! no other has, so a write of a shown row always changes the answer. A write that changes the answer forbids a hit to
+//! any cache that does not guess: nobody knows whether a write under way has happened. A write that does not change the answer
+//! forbids nothing. So no cache that is right hits more often than the ideal, except with answers that the level
+//! lets be late.
+//!
+//! # Real hits
+//!
+//! Watched clients ask the server for their session's `Com_select` around each read. If the server has not counted a
+//! SELECT of the session meanwhile, the answer was from memory.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Log, Nanos, Path, Read, Transaction};
+use crate::model::Db;
+use crate::query::{Observed, Query};
+
+/// Reads, and writes, that are remembered for each question. Where older ones are needed, a read is no ideal hit.
+const REMEMBERED_MAX: usize = 1 << 10;
+/// An answer so long after a write, nanoseconds, may have come too early to be stored.
+const CLOSE: Nanos = 100_000_000;
+/// What is said where no write to the question's tables is known since the answer before.
+const NONE: &str = "no write";
+const NONE_SINCE: &str = "no write since, one shortly before";
+
+/// Reads that were watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// All of them.
+    pub reads: u64,
+    /// Those that an ideal cache answers.
+    pub ideal: u64,
+    /// Of these, those that were answered from memory.
+    pub real: u64,
+    /// Those that were answered from memory and that an ideal cache does not answer: the level lets answers be late.
+    pub beyond: u64,
+}
+
+/// Ideal hits with a form of write to the question's tables since the answer before: how many were lost, of how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// There was no other form of write.
+    pub alone: [u64; 2],
+    /// There were others too.
+    pub among: [u64; 2],
+}
+
+/// The comparison.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// Watched reads by shape.
+    pub shapes: BTreeMap<&'static str, Tally>,
+    /// What writes cost that do not change the answer, by their forms.
+    pub costs: BTreeMap<String, Cost>,
+    /// Reads through Freshet that are forwarded by design: prepared ones, and those in transactions.
+    pub forwarded: [u64; 2],
+}
+
+impl Comparison {
+    /// All shapes together.
+    #[must_use]
+    pub fn total(&self) -> Tally {
+        self.shapes.values().fold(Tally::default(), |all, one| Tally {
+            reads: all.reads + one.reads,
+            ideal: all.ideal + one.ideal,
+            real: all.real + one.real,
+            beyond: all.beyond + one.beyond,
+        })
+    }
+}
+
+/// What is remembered of one question.
+#[derive(Debug, Default)]
+struct Asked {
+    /// When each read was asked and answered.
+    reads: VecDeque<(Nanos, Nanos)>,
+    /// When each write that changes the answer was sent and known.
+    writes: VecDeque<(Nanos, Nanos)>,
+    /// A write that is not remembered any more was known by then.
+    forgotten: Nanos,
+}
+
+/// An ideal cache.
+#[derive(Debug)]
+pub struct Ideal {
+    pool: Arc<[Query]>,
+    db: Db,
+    answers: Vec<Observed>,
+    asked: Vec<Asked>,
+    comparison: Comparison,
+}
+
+impl Ideal {
+    /// A cache that holds nothing, before a database in this state.
+    #[must_use]
+    pub fn new(pool: Arc<[Query]>, db: Db) -> Self {
+        let answers: Vec<Observed> = pool.iter().map(|query| query.ask(&db)).collect();
+        let asked = pool.iter().map(|_| Asked::default()).collect();
+        Self { pool, db, answers, asked, comparison: Comparison::default() }
+    }
+
+    /// Takes what was committed, in the order in which it was sent.
+    pub fn write(&mut self, transaction: &Transaction) {
+        transaction.changes.iter().for_each(|change| self.db.apply(change));
+        let tables = transaction.tables();
+        let questions = self.pool.iter().zip(&mut self.answers).zip(&mut self.asked);
+        for ((query, answer), asked) in questions.filter(|((query, _), _)| query.tables() & tables != 0) {
+            let new = query.ask(&self.db);
+            if new != *answer {
+                *answer = new;
+                asked.note_write(transaction.sent, transaction.known);
+            }
+        }
+    }
+
+    /// Takes a read, in the order of the answers. `log` tells the writes of late.
+    pub fn read(&mut self, read: &Read, log: &Log) {
+        let ([(query, Ok(_))], Path::Through) = (&read.parts[..], read.path) else {
+            return self.forward(read);
+        };
+        if read.is_prepared || read.in_transaction {
+            return self.forward(read);
+        }
+        let before = self.asked[*query].read_before(read.asked);
+        let is_ideal = before.is_some_and(|before| !self.asked[*query].changed(before, read.ended));
+        self.asked[*query].note_read(read.asked, read.ended);
+        let Some(is_hit) = read.is_hit else { return };
+        let tally = self.comparison.shapes.entry(self.pool[*query].shape()).or_default();
+        tally.reads += 1;
+        tally.ideal += u64::from(is_ideal);
+        tally.real += u64::from(is_ideal && is_hit);
+        tally.beyond += u64::from(is_hit && !is_ideal);
+        if let Some(before) = before.filter(|_| is_ideal) {
+            let tables = self.pool[*query].tables();
+            let forms = |from| log.between(from, read.ended, tables).map(|(_, write)| form(write)).collect();
+            let mut since: BTreeSet<String> = forms(before);
+            if since.is_empty() {
+                let earlier: BTreeSet<String> = forms(before.saturating_sub(CLOSE));
+                since.insert(if earlier.is_empty() { NONE } else { NONE_SINCE }.to_owned());
+            }
+            self.comparison.charge(since, !is_hit);
+        }
+    }
+
+    fn forward(&mut self, read: &Read) {
+        if read.path == Path::Through && (read.is_prepared || read.in_transaction) {
+            self.comparison.forwarded[usize::from(read.in_transaction)] += 1;
+        }
+    }
+
+    /// What came of it.
+    #[must_use]
+    pub fn into_comparison(self) -> Comparison {
+        self.comparison
+    }
+}
+
+impl Comparison {
+    fn charge(&mut self, forms: BTreeSet<String>, is_lost: bool) {
+        let is_alone = forms.len() == 1;
+        for form in forms {
+            let Cost { alone, among } = self.costs.entry(form).or_default();
+            let [lost, all] = if is_alone { alone } else { among };
+            *lost += u64::from(is_lost);
+            *all += 1;
+        }
+    }
+}
+
+impl Asked {
+    fn note_read(&mut self, asked: Nanos, ended: Nanos) {
+        if self.reads.len() == REMEMBERED_MAX {
+            self.reads.pop_front();
+        }
+        self.reads.push_back((asked, ended));
+    }
+
+    fn note_write(&mut self, sent: Nanos, known: Nanos) {
+        if self.writes.len() == REMEMBERED_MAX {
+            let forgotten = self.writes.pop_front().map_or(0, |(_, known)| known);
+            self.forgotten = self.forgotten.max(forgotten);
+        }
+        self.writes.push_back((sent, known));
+    }
+
+    /// When the read was asked that was asked last of those answered before a moment.
+    fn read_before(&self, moment: Nanos) -> Option<Nanos> {
+        self.reads.iter().filter(|(_, ended)| *ended < moment).map(|(asked, _)| *asked).max()
+    }
+
+    /// Whether a write that changes the answer was under way, or done, between two moments.
+    fn changed(&self, from: Nanos, to: Nanos) -> bool {
+        let in_between = |(sent, known): &(Nanos, Nanos)| *known >= from && *sent <= to;
+        self.forgotten >= from || self.writes.iter().any(in_between)
+    }
+}
+
+/// The form of a transaction: how it went, and what its statements have in common with others.
+fn form(transaction: &Transaction) -> String {
+    let text = &*transaction.text;
+    let verb = text.split(' ').next().unwrap_or_default();
+    let rules = [
+        ("ALTER ", "beside ALTER"),
+        ("; ", "in a transaction"),
+        ("(SELECT ", "with a subquery"),
+        (" ON DUPLICATE", "on duplicate key"),
+        (" SELECT ", "… select"),
+        (" JOIN ", "of two tables"),
+        (" + 1, ", "of a computed key"),
+        ("DELETE FROM p", "of a parent"),
+        ("SLEEP", "that is slow"),
+        ("UPDATE s ", "with a trigger"),
+        (" INTO s ", "with a trigger"),
+        ("WHERE k = ", "by a value"),
+        ("WHERE id >= ", "by a range"),
+        ("), (", "of several rows"),
+    ];
+    let kind = rules.iter().find(|(part, _)| text.contains(part)).map_or("of one row", |(_, kind)| kind);
+    let way = if transaction.path == Path::Around { "around: " } else { "" };
+    let verb = if kind == "in a transaction" { "writes" } else { verb };
+    format!("{way}{verb} {kind}")
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = (self.real * 100).checked_div(self.ideal).unwrap_or(0);
+        write!(f, "{percent} % ({} of {})", self.real, self.ideal)
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total = self.total();
+        writeln!(
+            f,
+            "hits, of an ideal cache's: {total}; {} beyond; {} reads watched",
+            total.beyond, total.reads
+        )?;
+        let shapes: Vec<String> =
+            self.shapes.iter().map(|(shape, tally)| format!("{shape} {tally}")).collect();
+        writeln!(f, "  by shape: {}", shapes.join(", "))?;
+        let [prepared, in_transactions] = self.forwarded;
+        writeln!(f, "  forwarded by design: {prepared} prepared, {in_transactions} in transactions")?;
+        let mut costs: Vec<_> = self.costs.iter().collect();
+        costs.sort_by_key(|(_, cost)| std::cmp::Reverse(cost.alone[0] + cost.among[0]));
+        writeln!(f, "  lost to writes that change nothing of the answer, alone and among others:")?;
+        costs.iter().try_for_each(|(form, Cost { alone, among })| {
+            writeln!(f, "    {form}: {} of {}, {} of {}", alone[0], alone[1], among[0], among[1])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

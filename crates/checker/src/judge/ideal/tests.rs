@@ -1,0 +1,104 @@
+use super::*;
+use crate::model::{COLUMNS, Change, Row, Table};
+use crate::query::{Filter, Shape};
+
+fn put(id: usize, v: i64) -> Change {
+    Change::Put(Table::P, id, Row { v, cells: [Some(0); COLUMNS] })
+}
+
+fn write(sent: Nanos, known: Nanos, change: Change) -> Transaction {
+    let text = "UPDATE p SET v = 2 WHERE id = 1".into();
+    Transaction { text, path: Path::Through, sent, known, changes: vec![change] }
+}
+
+fn read(asked: Nanos, ended: Nanos, is_hit: bool) -> Read {
+    Read {
+        session: 0,
+        path: Path::Through,
+        asked,
+        answered: ended,
+        ended,
+        own_known: 0,
+        own: Vec::new(),
+        parts: vec![(0, Ok(Vec::new()))],
+        is_prepared: false,
+        in_transaction: false,
+        is_hit: Some(is_hit),
+    }
+}
+
+/// Rows 1 and 2 are there, and row 1 is asked for.
+fn ideal() -> (Ideal, Log) {
+    let mut base = Db::default();
+    base.apply(&put(1, 1));
+    base.apply(&put(2, 1));
+    let pool: Arc<[Query]> = [Query::new(Shape::Rows(Table::P, Filter::id(1)))].into();
+    (Ideal::new(pool, base), Log::new(base))
+}
+
+/// What is said of some reads, of which the last counts, after some writes.
+fn last(writes: &[Transaction], reads: &[Read]) -> Tally {
+    let (mut ideal, mut log) = ideal();
+    for transaction in writes {
+        ideal.write(transaction);
+        log.add(transaction.clone());
+    }
+    let (last, first) = reads.split_last().unwrap();
+    first.iter().for_each(|read| ideal.read(&Read { is_hit: None, ..read.clone() }, &log));
+    ideal.read(last, &log);
+    ideal.into_comparison().total()
+}
+
+fn is_ideal(writes: &[Transaction], reads: &[Read]) -> bool {
+    last(writes, reads).ideal == 1
+}
+
+#[test]
+fn what_was_answered_before_is_a_hit_while_nothing_changes_it() {
+    let twice = [read(10, 20, false), read(30, 40, true)];
+    assert_eq!(last(&[], &twice), Tally { reads: 1, ideal: 1, real: 1, beyond: 0 });
+    assert!(!is_ideal(&[], &twice[1..]), "nobody has asked");
+    assert!(!is_ideal(&[], &[read(10, 35, false), read(30, 40, true)]), "it was not answered by then");
+    let beyond = last(&[write(22, 25, put(1, 2))], &twice);
+    assert_eq!(beyond, Tally { reads: 1, ideal: 0, real: 0, beyond: 1 });
+}
+
+#[test]
+fn a_write_of_the_row_counts_while_it_is_under_way_and_after() {
+    let twice = [read(10, 20, false), read(30, 40, false)];
+    for (sent, known) in [(22, 25), (5, 12), (15, 100), (35, 100), (5, 100)] {
+        assert!(!is_ideal(&[write(sent, known, put(1, 2))], &twice), "{sent} to {known}");
+        assert!(is_ideal(&[write(sent, known, put(2, 2))], &twice), "another row, {sent} to {known}");
+    }
+    for (sent, known) in [(1, 9), (41, 50)] {
+        assert!(is_ideal(&[write(sent, known, put(1, 2))], &twice), "{sent} to {known}");
+    }
+    // The later of two reads counts.
+    let thrice = [read(10, 20, false), read(26, 28, false), read(30, 40, false)];
+    assert!(is_ideal(&[write(22, 25, put(1, 2))], &thrice));
+}
+
+#[test]
+fn what_is_forwarded_by_design_is_counted_apart() {
+    let (mut ideal, log) = ideal();
+    ideal.read(&Read { is_prepared: true, ..read(1, 2, false) }, &log);
+    ideal.read(&Read { in_transaction: true, ..read(3, 4, false) }, &log);
+    ideal.read(&Read { path: Path::Around, ..read(5, 6, false) }, &log);
+    ideal.read(&Read { parts: vec![(0, Err(1146))], ..read(7, 8, false) }, &log);
+    ideal.read(&read(9, 10, false), &log);
+    let comparison = ideal.into_comparison();
+    assert_eq!(comparison.forwarded, [1, 1]);
+    assert_eq!(comparison.total(), Tally { reads: 1, ..Tally::default() }, "none of these fills a cache");
+}
+
+#[test]
+fn a_hit_that_is_lost_is_put_down_to_the_writes_since() {
+    let (mut ideal, mut log) = ideal();
+    let other = write(22, 25, put(2, 2));
+    ideal.write(&other);
+    log.add(other);
+    ideal.read(&Read { is_hit: None, ..read(10, 20, false) }, &log);
+    ideal.read(&read(30, 40, false), &log);
+    let costs = ideal.into_comparison().costs;
+    assert_eq!(costs["UPDATE of one row"], Cost { alone: [1, 1], among: [0, 0] });
+}

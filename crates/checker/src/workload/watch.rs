@@ -1,0 +1,34 @@
+//! Whether a read was answered from memory: then the server has counted no SELECT of the session.
+
+use mysql::prelude::Queryable;
+
+use super::client::Client;
+use super::link::Trouble;
+
+/// Asks the server; it is no SELECT itself.
+const COUNT: &str = "SHOW SESSION STATUS LIKE 'Com_select'";
+
+impl Client<'_> {
+    /// The SELECTs of this session so far, where the next read is watched: reads in transactions are not.
+    pub(super) fn selects_before(&mut self, in_transaction: bool) -> Result<Option<u64>, Trouble> {
+        match self.selects.take() {
+            _ if in_transaction || !self.role.is_watched => Ok(None),
+            None => self.count_selects().map(Some),
+            known => Ok(known),
+        }
+    }
+
+    /// Whether the server has been asked nothing since it had counted so many.
+    pub(super) fn is_hit_since(&mut self, selects: Option<u64>) -> Result<Option<bool>, Trouble> {
+        let Some(before) = selects else { return Ok(None) };
+        let now = self.count_selects()?;
+        self.selects = Some(now);
+        Ok(Some(now == before))
+    }
+
+    fn count_selects(&mut self) -> Result<u64, Trouble> {
+        let row: mysql::Result<Option<(String, u64)>> = self.link.conn.query_first(COUNT);
+        let row = row.map_err(|error| Trouble::of(COUNT, &error))?;
+        row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))
+    }
+}
