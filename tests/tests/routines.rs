@@ -13,7 +13,7 @@ use mysql::prelude::Queryable;
 
 const ONE: &str = "SELECT v FROM t WHERE id = 1";
 /// How long a definition around us may take to be told of.
-const TOLD: Duration = Duration::from_millis(120);
+const TOLD: Duration = Duration::from_millis(1_000);
 
 /// A function that writes must be declared so, or trusted, where the binlog is on.
 fn with_trust() {
