@@ -99,18 +99,12 @@ impl Watch {
     fn gets_new_numbers(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> bool {
         let RowWrite::Insert { columns, rows, .. } = write else { return false };
         let Some(index) = self.unique_key() else { return false };
-        let (Some(column), Some(ordinal)) = (self.key_columns().get(index), self.key_ordinals().nth(index))
-        else {
-            return false;
-        };
-        let is_numbered = |row: &Vec<Datum>| {
-            let given = match columns {
-                Some(columns) => columns.iter().position(|name| *name == column.name),
-                None => Some(ordinal),
-            };
-            given.is_none_or(|place| {
-                row.get(place).and_then(|datum| bound(datum, parameters)) == Some(&Datum::Null)
-            })
+        let key = self.key_columns().iter().zip(self.key_ordinals()).nth(index);
+        let Some(key @ (column, _)) = key else { return false };
+        let is_numbered = |row: &Vec<Datum>| match self.given(columns.as_deref(), row, key) {
+            None => false,
+            Some(None) => true,
+            Some(Some(datum)) => bound(datum, parameters) == Some(&Datum::Null),
         };
         // Of other engines the counter may begin anew.
         table.engine.eq_ignore_ascii_case("InnoDB") && column.auto_increment && rows.iter().all(is_numbered)
@@ -150,21 +144,31 @@ impl Watch {
         Some(made)
     }
 
-    /// What a new row has in the key columns. Without a list of columns there is a value for each that is not hidden.
+    /// What a new row has in the key columns.
     fn inserted(&self, columns: Option<&[String]>, row: &[Datum], parameters: &[Datum]) -> Option<Vec<Part>> {
-        if columns.is_none() && row.len() != self.layout().len() {
-            return None;
-        }
         let keys = self.key_columns().iter().zip(self.key_ordinals());
-        keys.map(|(column, ordinal)| {
-            let place = match columns {
-                Some(columns) => columns.iter().position(|name| *name == column.name)?,
-                None => ordinal,
-            };
-            let key = stored(column, bound(row.get(place)?, parameters)?)?;
-            Some(Part::Points(vec![key]))
+        keys.map(|key| {
+            let datum = self.given(columns, row, key)??;
+            Some(Part::Points(vec![stored(key.0, bound(datum, parameters)?)?]))
         })
         .collect()
+    }
+
+    /// What a new row is given in a column, if anything; the outer None: that cannot be told. Without a list of columns there is
+    /// a value for each that is not hidden, so that their places are known only where none is.
+    fn given<'a>(
+        &self,
+        columns: Option<&[String]>,
+        row: &'a [Datum],
+        (column, ordinal): (&ColumnInfo, usize),
+    ) -> Option<Option<&'a Datum>> {
+        match columns {
+            Some(columns) => columns
+                .iter()
+                .position(|name| *name == column.name)
+                .map_or(Some(None), |at| row.get(at).map(Some)),
+            None => (row.len() == self.layout().len()).then(|| row.get(ordinal)),
+        }
     }
 
     /// Whether an update of these columns can change anything that an entry has read.

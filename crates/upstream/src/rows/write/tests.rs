@@ -222,6 +222,8 @@ fn an_insert_that_the_server_numbers_touches_what_is_not_there() {
     for made in [Datum::Other, Datum::Int(0)] {
         assert_eq!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Null], &[made]])), Touched::Any);
     }
+    // Where a column is hidden, it is not known which one the NULL is for.
+    assert_eq!(touched(&by_a, &insert(None, &[&[Datum::Null, Datum::Int(1)]])), Touched::Any);
     let memory = TableInfo { engine: "MEMORY".to_owned(), ..table.clone() };
     assert_eq!(watch(&memory, &by_a).1.deps_of_write(&memory, &numbered, &[]), Touched::Any);
     // Not by its key, in a range of it, and what is no insert.
