@@ -110,10 +110,8 @@ pub struct Read {
     pub path: Path,
     /// Before the first SELECT was sent.
     pub asked: Nanos,
-    /// The snapshot was taken before this.
+    /// After all were answered: the snapshot was taken before this.
     pub answered: Nanos,
-    /// After all were answered.
-    pub ended: Nanos,
     /// When the session's last own write was acknowledged; 0: it never wrote.
     pub own_known: Nanos,
     /// What the session's own open transaction had changed.

@@ -117,7 +117,7 @@ impl Case<'_> {
     /// end of the read is in all of them.
     fn is_settled(&self, found: &Found) -> bool {
         let is_early = |number: &u64| {
-            self.log.get(*number).is_some_and(|transaction| transaction.known > self.read.ended)
+            self.log.get(*number).is_some_and(|transaction| transaction.known > self.read.answered)
         };
         found.first.is_some() && !found.common.iter().flatten().any(is_early)
     }

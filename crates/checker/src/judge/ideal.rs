@@ -133,8 +133,8 @@ impl Ideal {
             return self.forward(read);
         }
         let before = self.asked[*query].read_before(read.asked);
-        let is_ideal = before.is_some_and(|before| !self.asked[*query].changed(before, read.ended));
-        self.asked[*query].note_read(read.asked, read.ended);
+        let is_ideal = before.is_some_and(|before| !self.asked[*query].changed(before, read.answered));
+        self.asked[*query].note_read(read.asked, read.answered);
         let Some(is_hit) = read.is_hit else { return };
         let tally = self.comparison.shapes.entry(self.pool[*query].shape()).or_default();
         tally.reads += 1;
@@ -143,7 +143,8 @@ impl Ideal {
         tally.beyond += u64::from(is_hit && !is_ideal);
         if let Some(before) = before.filter(|_| is_ideal) {
             let tables = self.pool[*query].tables();
-            let forms = |from| log.between(from, read.ended, tables).map(|(_, write)| form(write)).collect();
+            let forms =
+                |from| log.between(from, read.answered, tables).map(|(_, write)| form(write)).collect();
             let mut since: BTreeSet<String> = forms(before);
             if since.is_empty() {
                 let earlier: BTreeSet<String> = forms(before.saturating_sub(CLOSE));

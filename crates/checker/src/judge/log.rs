@@ -134,8 +134,8 @@ impl Log {
     pub fn shown(&mut self, number: u64, by: &Read) {
         let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         let transaction = place.and_then(|place| self.transactions.get_mut(place));
-        if let Some(transaction) = transaction.filter(|transaction| transaction.known > by.ended) {
-            transaction.known = by.ended;
+        if let Some(transaction) = transaction.filter(|transaction| transaction.known > by.answered) {
+            transaction.known = by.answered;
             self.shown.insert(number, by.clone());
         }
     }

@@ -121,12 +121,8 @@ impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = &self.read;
         let form = if read.is_prepared { ", prepared" } else { "" };
-        let (asked, answered, ended) = (ms(read.asked), ms(read.answered), ms(read.ended));
-        writeln!(
-            f,
-            "session {}, {:?}{form}: asked {asked}, answered {answered}, ended {ended}",
-            read.session, read.path
-        )?;
+        let (asked, answered) = (ms(read.asked), ms(read.answered));
+        writeln!(f, "session {}, {:?}{form}: asked {asked}, answered {answered}", read.session, read.path)?;
         for (question, (_, observed)) in self.questions.iter().zip(&read.parts) {
             writeln!(f, "  read   {}", cut(question))?;
             writeln!(f, "  saw    {}", cut(&format!("{observed:?}")))?;

@@ -137,7 +137,7 @@ struct Waiting(Read);
 
 impl PartialEq for Waiting {
     fn eq(&self, other: &Self) -> bool {
-        self.0.ended == other.0.ended
+        self.0.answered == other.0.answered
     }
 }
 impl Eq for Waiting {}
@@ -148,7 +148,7 @@ impl PartialOrd for Waiting {
 }
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.ended.cmp(&other.0.ended)
+        self.0.answered.cmp(&other.0.answered)
     }
 }
 
@@ -235,7 +235,7 @@ impl Judge {
             self.ideal.write(&transaction);
             self.log.add(transaction);
         }
-        while self.reads.peek().is_some_and(|next| next.0.0.ended < settled) {
+        while self.reads.peek().is_some_and(|next| next.0.0.answered < settled) {
             if let Some(Reverse(Waiting(read))) = self.reads.pop() {
                 self.judge(read);
             }

@@ -50,7 +50,6 @@ fn read(asked: Nanos, answered: Nanos, query: usize, seen: &[&[i64]]) -> Read {
         path,
         asked,
         answered,
-        ended: answered,
         own_known: 0,
         own: vec![],
         parts,

@@ -141,7 +141,7 @@ impl Client<'_> {
                 observed => parts.push((*query, observed)),
             }
         }
-        let ended = self.recorder.now();
+        let answered = self.recorder.now();
         let is_hit = self.is_hit_since(selects)?;
         if parts.is_empty() {
             return Ok(true);
@@ -154,8 +154,7 @@ impl Client<'_> {
             session,
             path,
             asked,
-            answered: ended,
-            ended,
+            answered,
             own_known,
             own: own.unwrap_or_default(),
             parts,

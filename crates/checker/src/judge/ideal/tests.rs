@@ -17,7 +17,6 @@ fn read(asked: Nanos, ended: Nanos, is_hit: bool) -> Read {
         path: Path::Through,
         asked,
         answered: ended,
-        ended,
         own_known: 0,
         own: Vec::new(),
         parts: vec![(0, Ok(Vec::new()))],
