@@ -7,12 +7,12 @@ use mysql::Conn;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
 
-fn as_user(target: &Target, user: &str) -> Target {
+pub fn as_user(target: &Target, user: &str) -> Target {
     Target { user: user.into(), password: "pw".into(), ..target.clone() }
 }
 
 /// A schema with a table that nobody but its maker may read.
-fn stage(server: &Server, name: &str) -> (Conn, String) {
+pub fn stage(server: &Server, name: &str) -> (Conn, String) {
     let schema = format!("fresh_{name}");
     let mut admin = fresh_schema(server, &schema);
     run(

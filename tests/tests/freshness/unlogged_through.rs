@@ -5,16 +5,14 @@ use std::process::{Command, Stdio};
 
 use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, try_answer};
 use freshet_tests::raw::{Raw, error_code};
-use freshet_tests::{Flavor, Freshet, Server, Target, tool, with_each};
+use freshet_tests::{Flavor, Freshet, Target, tool, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
+use super::unlogged_rights::{as_user, stage};
+
 /// Once a second it is looked for changes in any case, so that one time out of many would prove nothing.
 const ROUNDS: usize = 4;
-
-fn as_user(target: &Target, user: &str, password: &str) -> Target {
-    Target { user: user.into(), password: password.into(), ..target.clone() }
-}
 
 /// A way to set a global variable to a string.
 type Setting = fn(&mut Conn, &str, &str);
@@ -54,27 +52,11 @@ fn a_global_variable_is_in_effect_when_it_is_set() {
     });
 }
 
-/// A schema and a user who may read it by a row of `mysql.db`.
-fn stage(server: &Server, name: &str) -> (Conn, String) {
-    let schema = format!("fresh_{name}");
-    let mut admin = fresh_schema(server, &schema);
-    run(
-        &mut admin,
-        &[
-            "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
-            "INSERT INTO t VALUES (1, 10)",
-            &format!("DROP USER IF EXISTS {schema}"),
-            &format!("CREATE USER {schema} IDENTIFIED BY 'pw'"),
-        ],
-    );
-    (admin, schema)
-}
-
 /// A reader who is answered from memory by rights that are in no table any more, though still in effect.
 fn on_borrowed_time(freshet: &Freshet, admin: &mut Conn, schema: &str) -> (Conn, String) {
     run(admin, &[&format!("GRANT SELECT ON {schema}.* TO {schema}")]);
     let read = format!("SELECT v FROM {schema}.t WHERE id = 1");
-    let mut reader = as_user(freshet.target(), schema, "pw").connect();
+    let mut reader = as_user(freshet.target(), schema).connect();
     eventually("the right is there", || answer(&mut reader, &read).ok());
     run(admin, &[&format!("DELETE FROM mysql.db WHERE Db = '{schema}'")]);
     assert_eq!(Counted::of(freshet).prime(&mut reader, &read), Ok(vec![vec!["10".into()]]));
