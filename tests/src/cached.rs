@@ -86,6 +86,27 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// A table of which it is known when its last write was applied.
+const MARK: &[&str] = &[
+    "CREATE DATABASE IF NOT EXISTS fresh_mark",
+    "CREATE TABLE IF NOT EXISTS fresh_mark.mark (id INT PRIMARY KEY, n INT)",
+    "INSERT INTO fresh_mark.mark VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1",
+];
+
+/// Waits until a Freshet has applied all that was written on its server before: what a test has set up beside it takes
+/// no answer from memory any more. A write through Freshet is answered from memory only once its event is applied, and
+/// the events before it are applied first.
+///
+/// # Panics
+/// If that does not happen within [`SECONDS_MAX`].
+pub fn caught_up(freshet: &Freshet) {
+    let mut conn = freshet.target().connect();
+    if freshet.is_there() {
+        run(&mut conn, MARK);
+        let _ = Counted::of(freshet).prime(&mut conn, "SELECT n FROM fresh_mark.mark WHERE id = 1");
+    }
+}
+
 /// Waits until a client of this schema is asleep in the server, in a SLEEP().
 ///
 /// # Panics

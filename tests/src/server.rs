@@ -1,4 +1,8 @@
-//! The real servers.
+//! The real servers, in sets of one of each kind. A test has a set to itself: what it does to the server, from DDL to
+//! accounts and global variables, costs no other test its hits. As many tests run at once as there are sets.
+
+use std::cell::RefCell;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{Target, leave_out};
 
@@ -22,10 +26,63 @@ pub struct Server {
     pub target: Target,
 }
 
-/// Every server that the environment gives.
+/// The servers of one set. Waits until a set is free and keeps it until the calling thread, which is a test's own, ends.
+///
+/// # Panics
+/// If a server is missing that may not be.
 pub fn all() -> Vec<Server> {
+    let set = SET.with_borrow_mut(|set| set.get_or_insert_with(Set::take).number);
+    let suffix = if set == 0 { String::new() } else { format!("_{}", set + 1) };
     let named = [(Flavor::MariaDb, "FRESHET_TEST_MARIADB"), (Flavor::MySql, "FRESHET_TEST_MYSQL")];
-    named.into_iter().filter_map(|(flavor, variable)| from_environment(flavor, variable)).collect()
+    named
+        .into_iter()
+        .filter_map(|(flavor, variable)| from_environment(flavor, &format!("{variable}{suffix}")))
+        .collect()
+}
+
+/// Sets that the environment may give; the second and the third have `_2` and `_3` at the end of their names.
+const SETS_MAX: usize = 3;
+
+/// Which sets are taken.
+static TAKEN: Mutex<[bool; SETS_MAX]> = Mutex::new([false; SETS_MAX]);
+static GIVEN_BACK: Condvar = Condvar::new();
+
+thread_local! {
+    static SET: RefCell<Option<Set>> = const { RefCell::new(None) };
+}
+
+/// A set that one thread has to itself.
+struct Set {
+    number: usize,
+}
+
+impl Set {
+    fn take() -> Set {
+        let mut taken = taken();
+        loop {
+            if let Some(number) = (0..SETS_MAX).find(|&number| !taken[number] && is_given(number)) {
+                taken[number] = true;
+                return Set { number };
+            }
+            taken = GIVEN_BACK.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Set {
+    fn drop(&mut self) {
+        taken()[self.number] = false;
+        GIVEN_BACK.notify_one();
+    }
+}
+
+fn taken() -> MutexGuard<'static, [bool; SETS_MAX]> {
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first set is always there, if only to say what it lacks.
+fn is_given(number: usize) -> bool {
+    number == 0 || std::env::var_os(format!("FRESHET_TEST_MARIADB_{}", number + 1)).is_some()
 }
 
 /// The server behind a URL.

@@ -1,6 +1,6 @@
 //! What takes long goes on beside everything else, with the same result as what does not.
 
-use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run, status};
 use freshet_tests::with_each;
 use mysql::prelude::Queryable;
 
@@ -22,6 +22,7 @@ fn long_texts_mean_what_short_ones_mean() {
             &mut direct,
             &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
         );
+        caught_up(freshet);
         let (mut conn, mut counted) = (connect(freshet.target(), "costs_long"), Counted::of(freshet));
         let row = |v: &str| Ok(vec![vec![v.to_owned()]]);
         let short = "SELECT v FROM t WHERE id = 1";

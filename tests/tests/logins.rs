@@ -6,7 +6,6 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use freshet_tests::cached::{eventually, run};
@@ -125,15 +124,11 @@ fn over_socket(server: &Server, socket: &Path) -> String {
     format!("mysql://{user}:{password}@/?socket={}", socket.display())
 }
 
-/// The accounts and `require_secure_transport` are the server's: one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 /// Runs a test for each server; there is nothing to be tested without a Freshet.
 fn with_each(test: impl Fn(&Server, &Door)) {
     if std::env::var_os("FRESHET_TEST_DIRECT").is_some() || !tool::is_there("mariadb") {
         return;
     }
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for server in freshet_tests::server::all() {
         make_accounts(&server);
         let direct = Door::of_server(&server);

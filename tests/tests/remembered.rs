@@ -2,7 +2,6 @@
 //! answered that the server would not answer.
 
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use freshet_tests::cached::{Answer, answer, eventually, fresh_schema, run, status, try_answer};
 use freshet_tests::raw::Raw;
@@ -16,14 +15,10 @@ const QUESTION: &str = "SELECT v FROM t WHERE id = 1";
 /// So many logins in a row are to be without the server.
 const LOGINS: usize = 10;
 
-/// The server's connections are counted, and its accounts and variables changed: one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 fn with_each(test: impl Fn(&Server, &Freshet)) {
     if std::env::var_os("FRESHET_TEST_DIRECT").is_some() {
         return;
     }
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for server in freshet_tests::server::all() {
         let mut admin = fresh_schema(&server, SCHEMA);
         run(&mut admin, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10)"]);

@@ -1,6 +1,8 @@
 //! The query cache's variables, hints, counters and commands, as the native query cache has them, on every server.
 
-use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, hits, run, status};
+use freshet_tests::cached::{
+    Answer, Counted, answer, caught_up, connect, eventually, fresh_schema, hits, run, status,
+};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -16,6 +18,7 @@ fn with_freshet(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
                 &mut direct,
                 &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
             );
+            caught_up(freshet);
             test(server, freshet, connect(freshet.target(), schema));
         }
     });

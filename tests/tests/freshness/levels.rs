@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run};
+use freshet_tests::cached::{Answer, Counted, answer, caught_up, connect, eventually, fresh_schema, run};
 use freshet_tests::stall::Stall;
 use freshet_tests::{Flavor, Freshet, Server, server, with_each};
 use mysql::Conn;
@@ -137,12 +137,13 @@ fn hits_under_a_fence(freshet: &Freshet, direct: &mut Conn, value: u32) -> [u64;
 #[test]
 fn a_write_under_way_bars_strict_readers_alone() {
     with_stall("levels_fence", &[], |_, freshet, _, mut direct| {
-        let mut value = 0;
-        // Definitions that other tests change meanwhile on the same server can take the entry away.
-        eventually("hits past a fence, but for who is strict or has asked the server since", || {
-            value += 1;
-            (hits_under_a_fence(freshet, &mut direct, value) == [0, 5, 5, 0]).then_some(())
-        });
+        caught_up(freshet);
+        let hits = hits_under_a_fence(freshet, &mut direct, 1);
+        assert_eq!(
+            hits,
+            [0, 5, 5, 0],
+            "hits past a fence, but for who is strict or has asked the server since"
+        );
     });
 }
 

@@ -1,7 +1,7 @@
 //! What one client does, be it wrong, endless or odd, does not take the cache away from the others, nor let them see
 //! what is not theirs.
 
-use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run};
+use freshet_tests::cached::{Answer, Counted, answer, caught_up, connect, eventually, fresh_schema, run};
 use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::Conn;
 
@@ -26,6 +26,7 @@ struct Stage {
 impl Stage {
     fn new(server: &Server, freshet: &Freshet, schema: &str) -> Stage {
         run(&mut fresh_schema(server, schema), SETUP);
+        caught_up(freshet);
         Stage { counted: Counted::of(freshet), reader: connect(freshet.target(), schema) }
     }
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run};
+use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run};
 use freshet_tests::raw::Raw;
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
@@ -189,6 +189,7 @@ struct Stage {
 impl Stage {
     fn new(server: &Server, freshet: &Freshet, schema: &str) -> Stage {
         run(&mut fresh_schema(server, schema), SETUP);
+        caught_up(freshet);
         Stage { counted: Counted::of(freshet), reader: connect(freshet.target(), schema) }
     }
 
