@@ -33,7 +33,8 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Option<Flow> {
     }
 }
 
-/// Carries one command out that [`at_once`] did not.
+/// Carries one command out that [`at_once`] did not. Where a branch is rare and its state large, it is boxed: the state of
+/// the whole is made and moved for each command, and is as large as its largest branch.
 ///
 /// # Errors
 /// [`Lost`]: one of the two connections is gone, and so is the session.
@@ -46,11 +47,11 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
         Command::StmtSendLongData => prepared::send_long_data(session, &packet).await,
         Command::StmtReset => prepared::reset(session, &packet).await,
         Command::StmtClose => prepared::close(session, &packet).await,
-        Command::ChangeUser => identity::change_user(session, body).await,
-        Command::ResetConnection => identity::reset(session, &packet).await,
-        Command::ProcessKill => kill::process_kill(session, &packet).await,
+        Command::ChangeUser => Box::pin(identity::change_user(session, body)).await,
+        Command::ResetConnection => Box::pin(identity::reset(session, &packet)).await,
+        Command::ProcessKill => Box::pin(kill::process_kill(session, &packet)).await,
         Command::BinlogDump | Command::BinlogDumpGtid | Command::Clone => {
-            replication::handle(session, &packet).await
+            Box::pin(replication::handle(session, &packet)).await
         }
         command => plain(session, &packet, command).await,
     }

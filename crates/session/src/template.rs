@@ -99,7 +99,7 @@ impl Templates {
         if let Some(known) = known.filter(|known| upstream.is_current(&known.told)) {
             return known;
         }
-        let template = Arc::new(analyse(text, schema, modes, behind).await);
+        let template = Arc::new(Box::pin(analyse(text, schema, modes, behind)).await);
         debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
         if !matches!(template.verdict, Verdict::NotNow(_)) && form.text.len() <= TEXT_MAX {
             let bytes = form.text.len() + TEMPLATE_BYTES;

@@ -127,11 +127,11 @@ pub(super) async fn among_others(
     let kills = freshet_sql::kills(text, session.modes());
     let (mut pieces, mut ended) = (Vec::new(), Vec::new());
     for kill in &kills {
-        let (piece, handle) = match target(session, kill.id).await {
+        let (piece, handle) = match Box::pin(target(session, kill.id)).await {
             Target::Stranger => continue,
             Target::Client(handle, thread_id) => ((kill.id_at.clone(), thread_id.to_string()), handle),
             // The server knows no such id, and says so to whoever may not end it.
-            Target::Idle(handle) => match may_end(session, &handle).await {
+            Target::Idle(handle) => match Box::pin(may_end(session, &handle)).await {
                 Ok(true) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), handle),
                 Ok(false) => continue,
                 Err(lost) => return Some(Err(lost)),
@@ -145,7 +145,7 @@ pub(super) async fn among_others(
     }
     let text = with_pieces(text, pieces);
     let packet = query.with_text(&text);
-    Some(through_server(session, &packet, &text, effects, ended).await)
+    Some(Box::pin(through_server(session, &packet, &text, effects, ended)).await)
 }
 
 /// What is sent in the place of a KILL that is not the server's: it is answered with OK too.

@@ -66,15 +66,15 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
     }
     let Read { request, write, select } = read(session, query).await;
     if let Some(select) = select {
-        return select::handle_long(session, query, select).await;
+        return Box::pin(select::handle_long(session, query, select)).await;
     }
     match request {
         Request::Select { hint } => select::handle(session, query, hint).await,
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
-            mixed(session, query, &assignments, rest.as_bytes()).await
+            Box::pin(mixed(session, query, &assignments, rest.as_bytes())).await
         }
-        Request::Ours(statement) => ours::handle(session, statement).await,
-        Request::Kill(kill) => kill::statement(session, query, kill).await,
+        Request::Ours(statement) => Box::pin(ours::handle(session, statement)).await,
+        Request::Kill(kill) => Box::pin(kill::statement(session, query, kill)).await,
         Request::Other(effects) => {
             if ours::shows_our_warnings(session, query.text()) {
                 return Ok(Flow::Continue);

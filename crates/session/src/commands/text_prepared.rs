@@ -56,11 +56,11 @@ async fn kill_by(session: &mut Session, found: Option<&TextPrepared>) -> Option<
         TextPrepared::Prepare { .. } => None,
         TextPrepared::Execute { name, using } => {
             let kill = session.state.texts.kill(name)?;
-            kill::executed(session, &kill, using).await
+            Box::pin(kill::executed(session, &kill, using)).await
         }
         TextPrepared::Immediate { text, using } => {
             let kill = prepared_kill(text, session.modes())?;
-            kill::executed(session, &kill, using).await
+            Box::pin(kill::executed(session, &kill, using)).await
         }
     }
 }

@@ -39,7 +39,8 @@ impl Session {
     /// The server cannot be reached, or refuses; the session can try again.
     pub(crate) async fn connect(&mut self) -> Result<(), Error> {
         if self.admitted.upstream.is_none() {
-            crate::auth::open(&self.shared.gate, &mut self.admitted).await?;
+            // Boxed, since it is rare and large, and every command has room for it otherwise.
+            Box::pin(crate::auth::open(&self.shared.gate, &mut self.admitted)).await?;
             self.starts_anew();
         }
         if self.state.tracking == Tracking::Unmet
@@ -49,7 +50,7 @@ impl Session {
             // Later than it was opened: a restart of the server since then is not taken for one that ended it.
             self.opened_ms = now_ms();
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
-            match vector(&self.shared, upstream).await {
+            match Box::pin(vector(&self.shared, upstream)).await {
                 Ok(_) => self.state.tracking = Tracking::Due,
                 Err(error) if error.leaves_connection_usable() => {}
                 Err(error) => return Err(error),
@@ -148,7 +149,7 @@ impl Session {
             self.state.environment = Known::Read(after);
             return Ok(());
         }
-        self.state.environment = match self.read_environment().await? {
+        self.state.environment = match Box::pin(self.read_environment()).await? {
             None => Known::Unknown,
             Some(environment) => {
                 let environment = self.shared.environments.intern(environment);

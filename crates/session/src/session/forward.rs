@@ -54,7 +54,7 @@ impl Session {
         let asks_back =
             effects.reads_last_statement || self.state.asks_back || command == Command::StmtPrepare;
         if asks_back {
-            self.replay_last_hit().await?;
+            Box::pin(self.replay_last_hit()).await?;
         }
         self.hand_reports_over(effects, command, asks_back).await?;
         // After a ping nearly all of it can still be asked for.
@@ -64,14 +64,14 @@ impl Session {
             self.state.warnings.clear();
         }
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
-            let deps = fences::locked(&effects.write_locks, self.sources()).await;
+            let deps = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
         let own_channel = self.own_channel(text, self.modes());
         let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
         self.look_around(effects, &relayed).await;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
-            self.was_not_refused(text, &relayed).await;
+            Box::pin(self.was_not_refused(text, &relayed)).await;
         }
         self.conclude(effects, text, &relayed, in_flight);
         Ok(relayed)
@@ -179,7 +179,7 @@ impl Session {
         }
         // As the session was last known to read texts: nothing else hangs on it.
         let effects = qualify(effects.clone(), self.state.schema.as_deref());
-        self.reach(&effects, None).await.asks_back()
+        Box::pin(self.reach(&effects, None)).await.asks_back()
     }
 
     /// Whether this client's account may write nothing, so that a statement with these effects does not.
@@ -227,7 +227,7 @@ impl Session {
             return;
         }
         for doubt in std::mem::take(&mut self.state.unproven) {
-            match self.is_plain(&doubt).await {
+            match Box::pin(self.is_plain(&doubt)).await {
                 Some(true) => {}
                 Some(false) => self.state.temporary.suspect(),
                 None => self.state.unproven.push(doubt),
@@ -327,7 +327,7 @@ impl Session {
                 if asks_anew && self.state.tracking == Tracking::On {
                     self.state.tracking = Tracking::Due;
                 }
-                let taken = self.take_reports_back().await;
+                let taken = Box::pin(self.take_reports_back()).await;
                 return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
             }
             TrackingEffect::None => {}
@@ -463,12 +463,12 @@ impl Session {
     /// Reads what the server says to being asked for reports, if it was asked with the command under way.
     async fn finish_tracking(&mut self) -> Result<(), Lost> {
         if self.state.tracking == Tracking::Sent {
-            let answer = self.unseen_answer(Command::Query).await?;
+            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
             self.state.one_shot = answer.characteristics.unwrap_or(self.state.one_shot);
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
             self.state.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
         } else if let Tracking::Returned(naming) = self.state.tracking {
-            let answer = self.unseen_answer(Command::Query).await?;
+            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
             self.state.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
         }
         Ok(())

@@ -27,12 +27,12 @@ impl Session {
             return Ok(());
         }
         if let Some(table) = tables.first().filter(|_| self.state.temporary.suspect_locks()) {
-            self.state.locked = self.has_locks(&table.schema).await?;
+            self.state.locked = Box::pin(self.has_locks(&table.schema)).await?;
             self.state.temporary.learned_locks();
         }
         for table in tables {
             if self.state.temporary.is_open(&table.schema, &table.name) {
-                let existence = self.ask_about(&table.schema, &table.name).await?;
+                let existence = Box::pin(self.ask_about(&table.schema, &table.name)).await?;
                 self.state.temporary.learned(&table.schema, &table.name, existence);
             }
         }
