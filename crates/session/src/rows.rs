@@ -6,9 +6,11 @@
 //! then the whole table is named.
 
 mod bind;
+mod plans;
 mod reading;
 mod writing;
 
 pub(crate) use bind::bind;
+pub(crate) use plans::{PLANS_MAX, Plans};
 pub(crate) use reading::{Depends, Named, Statement, Tables, deps_of_reading};
 pub(crate) use writing::{Described, Write, touched};

@@ -13,12 +13,12 @@ use tracing::debug;
 use crate::fences::{Reading, Sources, reading};
 use crate::kept::Kept;
 use crate::qualify::qualify;
-use crate::rows::{Named, Tables};
+use crate::rows::{Named, PLANS_MAX, Plans, Tables};
 
 /// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates. Those that
 /// are used least make room, so that a client that invents forms takes none from the others.
 const SHARD_BYTES_MAX: usize = 1 << 20;
-/// What a template takes beside its text, about, in bytes.
+/// What a template takes beside its text, and each of its plans beside its own, about, in bytes.
 const TEMPLATE_BYTES: usize = 512;
 /// Templates are looked up on misses only; a few shards keep the event loops out of each other's way.
 const SHARDS: usize = 16;
@@ -102,7 +102,7 @@ impl Templates {
         let template = Arc::new(Box::pin(analyse(text, schema, modes, behind)).await);
         debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
         if !matches!(template.verdict, Verdict::NotNow(_)) && form.text.len() <= TEXT_MAX {
-            let bytes = form.text.len() + TEMPLATE_BYTES;
+            let bytes = (form.text.len() + TEMPLATE_BYTES) * (1 + PLANS_MAX);
             self.shard(shard).insert(form, Arc::clone(&template), bytes);
         }
         template
@@ -131,7 +131,9 @@ async fn analyse(
             None => Verdict::Never("no default schema".to_owned()),
             Some(full) => {
                 match look_up(full, behind.1).await {
-                    Ok((known, below)) => tables = Tables { written, known, below, named },
+                    Ok((known, below)) => {
+                        tables = Tables { written, known, below, named, plans: Plans::default() }
+                    }
                     Err(why) => {
                         return Template { told, verdict: Verdict::NotNow(why), effects, tables };
                     }

@@ -13,6 +13,7 @@ mod parsed;
 mod query;
 mod resolve;
 mod shown;
+mod slots;
 mod solve;
 mod source;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod write;
 use self::parsed::{Leaf, Parsed};
 use self::resolve::Names;
 pub use self::shown::shows_rows;
+pub use self::slots::{Slotted, slotted};
 use self::solve::Fact;
 use self::source::Source;
 pub use self::view::{Definition, View};

@@ -35,11 +35,22 @@ pub(super) async fn handle(
     hint: Option<Hint>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
-    let effects = freshet_sql::effects(text, session.modes());
-    if effects.reads_last_statement || session.would_be_asked_between(&effects).await {
+    // Where the environment is known, the template is found without asking the server anything.
+    let known = match session.environment() {
+        Some(_) => Some(template_of(session, text).await),
+        None => None,
+    };
+    let asks = match &known {
+        Some(template) => template.effects.reads_last_statement,
+        None => {
+            let effects = freshet_sql::effects(text, session.modes());
+            effects.reads_last_statement || session.would_be_asked_between(&effects).await
+        }
+    };
+    if asks {
         // FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
         count_not_cached(session);
-        let effects = session.certain(text, effects);
+        let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
         let stripped = without_hint(session, query);
         return forward(session, stripped.as_deref().unwrap_or(query.packet), text, &effects).await;
     }
@@ -53,10 +64,10 @@ pub(super) async fn handle(
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
     session.refresh_key();
-    let schema = session.state.schema.clone();
-    let shared = Arc::clone(&session.shared);
-    let template =
-        shared.templates.of(text, schema.as_deref(), modes, (shared.freshness(), &shared.upstream)).await;
+    let template = match known {
+        Some(template) => template,
+        None => template_of(session, text).await,
+    };
     give_way(text).await;
     if let template::Verdict::Cache = template.verdict
         && let Err(error) = session.find_hidden(&template.tables.known).await
@@ -82,6 +93,13 @@ pub(super) async fn handle(
             forward(session, payload, text, &effects).await
         }
     }
+}
+
+/// The template as the session reads texts now.
+async fn template_of(session: &Session, text: &[u8]) -> Arc<Template> {
+    let shared = &session.shared;
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    shared.templates.of(text, session.state.schema.as_deref(), session.modes(), behind).await
 }
 
 /// A SELECT that is too long to be cached.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use freshet_cache::{Dep, Freshness, Position};
-use freshet_sql::{Definition, Modes, RowReads, TableName};
+use freshet_sql::{Datum, Definition, Modes, TableName};
 use freshet_upstream::TableInfo;
 use freshet_upstream::catalog::{Name, TableKind, Told, of_merged_tables};
-use freshet_upstream::rows::{Reading, Watches, plan};
+use freshet_upstream::rows::{Reading, Watches};
+
+use super::plans::{Plans, Read, ReadPlan};
 
 /// The most tables and views that a view is made of, for the rows of each to be told.
 const BELOW_MAX: usize = 64;
@@ -59,6 +61,8 @@ pub(crate) struct Tables {
     pub(crate) below: Vec<Named>,
     /// How often tables are named by the statement altogether.
     pub(crate) named: usize,
+    /// What is read of them.
+    pub(crate) plans: Plans,
 }
 
 impl Tables {
@@ -70,6 +74,19 @@ impl Tables {
     /// What is told by these rests on them.
     pub(crate) fn rest(&self, told: &mut Told) {
         self.all().for_each(|table| told.rest_on_table(&table.info));
+    }
+
+    /// Which of all it is that a statement names so.
+    pub(super) fn position(&self, table: &TableName, default: Option<&str>) -> Option<usize> {
+        self.all().position(|named| named.is(table, default))
+    }
+
+    pub(super) fn info(&self, at: usize) -> Option<Arc<TableInfo>> {
+        self.all().nth(at).map(|named| Arc::clone(&named.info))
+    }
+
+    pub(super) fn definition(&self, table: &TableName, default: Option<&str>) -> Option<Definition<'_>> {
+        self.all().find(|named| named.is(table, default))?.definition()
     }
 
     /// Every one of them, first those that the statement names.
@@ -108,12 +125,29 @@ pub(crate) fn deps_of_reading(
     statement: Statement<'_>,
     tables: &Tables,
     valid_from: Position,
-    (freshness, watches): (&Freshness, &Watches),
+    behind: (&Freshness, &Watches),
 ) -> Depends {
-    let mut deps = Deps { freshness, watches, valid_from, all: Vec::new(), absent: Vec::new() };
-    let told = occurrences(statement, tables).unwrap_or_default();
+    let (plan, values) = tables.plans.of(statement, tables);
+    let planned = depends(statement, tables, (&plan, &values), (valid_from, behind));
+    // Of another value the types alone may not have told what it is equal to: the statement itself may be told by others.
+    let alone = || {
+        let plan = ReadPlan::of(statement, tables);
+        depends(statement, tables, (&plan, &[]), (valid_from, behind)).unwrap_or_else(|whole| whole)
+    };
+    planned.unwrap_or_else(|whole| if values.is_empty() { whole } else { alone() })
+}
+
+/// The same by a plan and its values. An error is what it depends on where a value could not be told.
+fn depends(
+    statement: Statement<'_>,
+    tables: &Tables,
+    (plan, values): (&ReadPlan, &[Datum]),
+    (valid_from, (freshness, watches)): (Position, (&Freshness, &Watches)),
+) -> Result<Depends, Depends> {
+    let mut deps =
+        Deps { freshness, watches, valid_from, values, is_told: true, all: Vec::new(), absent: Vec::new() };
     for (at, table) in tables.all().enumerate() {
-        let mut read = told.iter().filter(|read| read.table == at).peekable();
+        let mut read = plan.reads.iter().filter(|read| read.table == at).peekable();
         let is_named = at < tables.known.len();
         if read.peek().is_none() && !is_named {
             continue; // Nothing is read of it, or it is a part of a view that is named as a whole.
@@ -125,50 +159,24 @@ pub(crate) fn deps_of_reading(
             deps.all.push(of_merged_tables(freshness));
         }
     }
-    let Deps { mut all, absent, .. } = deps;
+    let Deps { mut all, absent, is_told, .. } = deps;
     // The text is read once more only where something hangs on it.
-    let is_shown =
-        !absent.is_empty() && told.len() == 1 && freshet_sql::shows_rows(statement.text, statement.modes);
+    let is_shown = !absent.is_empty() && plan.shows_rows(statement);
     all.extend(absent.iter().filter(|_| !is_shown).map(|(dep, _)| *dep));
     all.sort_unstable();
     all.dedup();
-    Depends { deps: all, absent: absent.into_iter().find(|_| is_shown) }
-}
-
-/// One naming of a table or view.
-struct Read {
-    /// Which one it is, by its place among all.
-    table: usize,
-    /// It is a view, and what it reads is told by itself.
-    is_expanded: bool,
-    reading: Option<Reading>,
-}
-
-/// Every naming of a table or view, in the statement and in its views; `None` if the statement cannot be told.
-fn occurrences(statement: Statement<'_>, tables: &Tables) -> Option<Vec<Read>> {
-    let all: Vec<&Named> = tables.all().collect();
-    let find = |table: &TableName| all.iter().position(|named| named.is(table, statement.schema));
-    let definition_of = |table: &TableName| all.get(find(table)?)?.definition();
-    let reads: RowReads =
-        freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?;
-    if reads.named() != tables.named {
-        return None; // Two readers of one text disagree.
-    }
-    let at: Vec<usize> =
-        reads.occurrences.iter().map(|occurrence| find(&occurrence.table)).collect::<Option<_>>()?;
-    let infos: Vec<Arc<TableInfo>> =
-        at.iter().filter_map(|at| all.get(*at)).map(|named| Arc::clone(&named.info)).collect();
-    let readings = plan(&reads, &infos);
-    let is_expanded = reads.occurrences.iter().map(|occurrence| occurrence.expanded);
-    let told = at.iter().zip(is_expanded).zip(readings);
-    let told = told.map(|((&table, is_expanded), reading)| Read { table, is_expanded, reading }).collect();
-    Some(told).filter(|told: &Vec<Read>| told.len() == at.len())
+    let depends = Depends { deps: all, absent: absent.into_iter().find(|_| is_shown) };
+    if is_told { Ok(depends) } else { Err(depends) }
 }
 
 struct Deps<'a> {
     freshness: &'a Freshness,
     watches: &'a Watches,
     valid_from: Position,
+    /// Of the plan's parameters.
+    values: &'a [Datum],
+    /// Whether every condition could be told with these values.
+    is_told: bool,
     all: Vec<Dep>,
     /// What readings of rows by their primary key depend on if one of those is not there, and how many they are.
     absent: Vec<(Dep, u64)>,
@@ -213,13 +221,17 @@ impl Deps<'_> {
 
     fn rows_of(&mut self, table: &Named, reading: &Reading) -> Option<Vec<Dep>> {
         let watch = self.watches.watch(&table.info, &reading.spec)?;
-        let mut rows = watch.deps_of_reading(&reading.conditions, &[])?;
+        let Some(mut rows) = watch.deps_of_reading(&reading.conditions, self.values) else {
+            self.is_told = false;
+            return None;
+        };
         // Asked after: what has just come into use has to be waited for.
         if !watch.is_usable(self.valid_from) {
             return None;
         }
         rows.push(watch.any());
-        self.absent.extend(watch.present_if(&reading.conditions, &[]).map(|rows| (watch.absent(), rows)));
+        self.absent
+            .extend(watch.present_if(&reading.conditions, self.values).map(|rows| (watch.absent(), rows)));
         Some(rows)
     }
 }

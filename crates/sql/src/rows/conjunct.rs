@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::source::Source;
 use super::{Condition, Datum};
+use crate::modes::Modes;
 use crate::string::unquote_bytes;
 use crate::token::Kind;
 
@@ -265,10 +266,9 @@ impl Pattern<'_, '_> {
         let token = self.source.token(self.at).filter(|_| self.within())?;
         let bytes = self.source.bytes(self.at);
         let datum = match token.kind {
-            Kind::Int => integer(bytes, negative)?,
-            Kind::Real => decimal(bytes, negative)?,
+            Kind::Int | Kind::Real => value(token.kind, bytes, negative, self.source.modes)?,
             _ if signed => return None,
-            Kind::Str => text(self.source, bytes)?,
+            Kind::Str => value(token.kind, bytes, false, self.source.modes)?,
             Kind::Param => Datum::Param(u16::try_from(self.source.params_before(self.at)).ok()?),
             Kind::Word if self.source.word(self.at, "NULL") => Datum::Null,
             _ => return None,
@@ -342,6 +342,16 @@ fn is_param(datum: &Datum) -> bool {
     matches!(datum, Datum::Param(_))
 }
 
+/// The value of a literal; `None` if it is not told by its text alone.
+pub(super) fn value(kind: Kind, bytes: &[u8], negative: bool, modes: Modes) -> Option<Datum> {
+    match kind {
+        Kind::Int => integer(bytes, negative),
+        Kind::Real => decimal(bytes, negative),
+        Kind::Str => text(bytes, modes),
+        _ => None,
+    }
+}
+
 fn integer(digits: &[u8], negative: bool) -> Option<Datum> {
     let value: i128 = std::str::from_utf8(digits).ok()?.parse().ok()?;
     Some(Datum::Int(if negative { -value } else { value }))
@@ -356,12 +366,12 @@ fn decimal(digits: &[u8], negative: bool) -> Option<Datum> {
     Some(Datum::Decimal(if negative { format!("-{digits}") } else { digits.to_owned() }))
 }
 
-fn text(source: &Source<'_>, token: &[u8]) -> Option<Datum> {
+fn text(token: &[u8], modes: Modes) -> Option<Datum> {
     if matches!(token.first(), Some(b'n' | b'N')) {
         return None; // A national string has a character set of its own.
     }
-    let content = unquote_bytes(token, source.modes)?;
-    if content.is_empty() && source.modes.empty_string_is_null {
+    let content = unquote_bytes(token, modes)?;
+    if content.is_empty() && modes.empty_string_is_null {
         return None; // It is NULL to some comparisons and to what is stored.
     }
     let plain = content.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\');
