@@ -1,6 +1,6 @@
 //! What a template's statements read of their tables, found once for all that differ in their values alone.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use freshet_sql::{Datum, RowReads, Slotted, slotted};
 use freshet_upstream::TableInfo;
@@ -68,13 +68,17 @@ fn row_reads(statement: Statement<'_>, tables: &Tables) -> Option<RowReads> {
 
 /// The plans of one template, by the forms of its texts.
 #[derive(Debug, Default)]
-pub(crate) struct Plans(Mutex<Vec<Planned>>);
+pub(crate) struct Plans(Mutex<Vec<(Box<[u8]>, Planned)>>);
 
-#[derive(Debug)]
-struct Planned {
-    form: Box<[u8]>,
-    /// `None`: its statements are read one by one.
-    plan: Option<Arc<ReadPlan>>,
+/// What is known of a form.
+#[derive(Clone, Debug)]
+enum Planned {
+    /// One text has had it. A plan is made for the second: most forms that are invented are never seen again.
+    Seen,
+    /// Its statements are read one by one.
+    Alone,
+    /// They share this plan.
+    Shared(Arc<ReadPlan>),
 }
 
 impl Plans {
@@ -84,36 +88,49 @@ impl Plans {
             return (Arc::new(ReadPlan::of(statement, tables)), Vec::new());
         };
         match self.known(&slotted.form) {
-            Some(Some(plan)) => (plan, slotted.values),
-            Some(None) => (Arc::new(ReadPlan::of(statement, tables)), Vec::new()),
-            None => self.made(slotted, statement, tables),
+            Planned::Shared(plan) => (plan, slotted.values),
+            Planned::Alone => (Arc::new(ReadPlan::of(statement, tables)), Vec::new()),
+            Planned::Seen => self.made(&slotted, statement, tables),
         }
     }
 
-    fn known(&self, form: &[u8]) -> Option<Option<Arc<ReadPlan>>> {
-        let plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.iter().find(|planned| *planned.form == *form).map(|planned| planned.plan.clone())
+    /// What is known of a form; one that is new is noted, as long as there is room.
+    fn known(&self, form: &[u8]) -> Planned {
+        let mut plans = self.lock();
+        let known = plans.iter().find(|(known, _)| **known == *form);
+        if let Some((_, planned)) = known {
+            return planned.clone();
+        }
+        if plans.len() < PLANS_MAX {
+            plans.push((form.into(), Planned::Seen));
+        }
+        Planned::Alone
     }
 
     /// The text with parameters has to say, with these values, what the statement itself says. Then it does with others of the
     /// same types: what is made of a text hangs on its words and on the types of its values.
     fn made(
         &self,
-        slotted: Slotted,
+        slotted: &Slotted,
         statement: Statement<'_>,
         tables: &Tables,
     ) -> (Arc<ReadPlan>, Vec<Datum>) {
         let own = row_reads(statement, tables);
-        let with_slots = row_reads(Statement { text: slotted.text(), ..statement }, tables).filter(|reads| {
-            own.as_ref().is_some_and(|own| reads.clone().with_values(&slotted.values) == *own)
-        });
+        let with_slots = row_reads(Statement { text: slotted.text(), ..statement }, tables)
+            .filter(|reads| own.as_ref() == Some(&reads.clone().with_values(&slotted.values)));
         let plan = with_slots.and_then(|reads| ReadPlan::from_reads(&reads, statement, tables)).map(Arc::new);
-        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if plans.len() < PLANS_MAX {
-            plans.push(Planned { form: slotted.form.into(), plan: plan.clone() });
-        }
-        drop(plans);
+        self.know(&slotted.form, plan.clone().map_or(Planned::Alone, Planned::Shared));
         let own = || own.and_then(|own| ReadPlan::from_reads(&own, statement, tables)).unwrap_or_default();
-        plan.map_or_else(|| (Arc::new(own()), Vec::new()), |plan| (plan, slotted.values))
+        plan.map_or_else(|| (Arc::new(own()), Vec::new()), |plan| (plan, slotted.values.clone()))
+    }
+
+    fn know(&self, form: &[u8], planned: Planned) {
+        if let Some((_, known)) = self.lock().iter_mut().find(|(known, _)| **known == *form) {
+            *known = planned;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Box<[u8]>, Planned)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
