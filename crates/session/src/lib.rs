@@ -32,6 +32,7 @@ mod rows;
 mod kept;
 pub mod level;
 mod local;
+mod newcomers;
 mod privileges;
 pub mod status;
 pub mod variables;

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use freshet_cache::Freshness;
 use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
 use freshet_upstream::catalog::{Name, Told};
+use freshet_upstream::follow::now_ms;
 use freshet_upstream::upstream::Upstream;
 use tracing::debug;
 
 use crate::fences::{Reading, Sources, reading};
 use crate::kept::Kept;
+use crate::newcomers::Newcomers;
 use crate::qualify::qualify;
 use crate::rows::{Named, PLANS_MAX, Plans, Tables};
 
@@ -38,6 +40,18 @@ pub(crate) struct Template {
     pub(crate) tables: Tables,
 }
 
+impl Template {
+    /// Of a form that is one of too many new ones.
+    fn not_analysed(text: &[u8], modes: Modes, upstream: &Upstream) -> Self {
+        Self {
+            told: Told::at(upstream.catalog_version()),
+            verdict: Verdict::NotNow("too many new forms at once".to_owned()),
+            effects: freshet_sql::effects(text, modes),
+            tables: Tables::default(),
+        }
+    }
+}
+
 /// Whether a template's answers may be cached.
 #[derive(Debug, Clone)]
 pub(crate) enum Verdict {
@@ -45,7 +59,7 @@ pub(crate) enum Verdict {
     Cache,
     /// Never, and why.
     Never(String),
-    /// Not now: a definition is just changing, or the catalog cannot be read.
+    /// Not now: a definition is just changing, the catalog cannot be read, or too many forms are new.
     NotNow(String),
 }
 
@@ -73,11 +87,13 @@ type Shard = Kept<Form, Arc<Template>>;
 #[derive(Debug)]
 pub(crate) struct Templates {
     shards: [Mutex<Shard>; SHARDS],
+    newcomers: Newcomers,
 }
 
 impl Default for Templates {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| Mutex::new(Kept::new(SHARD_BYTES_MAX))) }
+        let shards = std::array::from_fn(|_| Mutex::new(Kept::new(SHARD_BYTES_MAX)));
+        Self { shards, newcomers: Newcomers::default() }
     }
 }
 
@@ -96,8 +112,11 @@ impl Templates {
         let form = Form { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
         let known = self.shard(shard).get(&form).map(Arc::clone);
-        if let Some(known) = known.filter(|known| upstream.is_current(&known.told)) {
-            return known;
+        match known {
+            Some(known) if upstream.is_current(&known.told) => return known,
+            Some(_) => {}
+            None if self.newcomers.admits(hash, now_ms()) => {}
+            None => return Arc::new(Template::not_analysed(text, modes, upstream)),
         }
         let template = Arc::new(Box::pin(analyse(text, schema, modes, behind)).await);
         debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
