@@ -141,6 +141,44 @@ fn a_right_that_goes_without_the_binlog_is_gone_soon() {
     });
 }
 
+/// What there was at the last look is there again at the next one, and in between a right was in effect.
+#[test]
+fn a_right_that_was_there_for_a_moment_is_gone() {
+    with_each(|server, freshet| {
+        let (mut admin, schema) = stage(server, "moment");
+        for given in ["SET sql_log_bin = 1", "SET sql_log_bin = 0"] {
+            for taken in UNLOGGED {
+                run(
+                    &mut admin,
+                    &[given, &format!("GRANT SELECT ON {schema}.* TO {schema}"), "SET sql_log_bin = 1"],
+                );
+                let mut reader = primed(freshet, &schema);
+                for statement in taken {
+                    run(&mut admin, &[&statement.replace("{s}", &schema)]);
+                }
+                refused(&mut reader, &schema);
+            }
+        }
+        if server.flavor == Flavor::MySql {
+            let role = format!("{schema}_r");
+            run(&mut admin, &[&format!("DROP ROLE IF EXISTS {role}"), &format!("CREATE ROLE {role}")]);
+            run(&mut admin, &[&format!("GRANT SELECT ON {schema}.* TO {role}")]);
+            for _ in 0..ROLES {
+                run(&mut admin, &[&format!("SET GLOBAL mandatory_roles = '{role}'")]);
+                let mut reader = as_user(freshet.target(), &schema).connect();
+                run(&mut reader, &[&format!("SET ROLE {role}")]);
+                let _ = Counted::of(freshet).prime(&mut reader, &is_read(&schema));
+                run(&mut admin, &["SET GLOBAL mandatory_roles = ''"]);
+                refused(&mut reader, &schema);
+            }
+            run(&mut admin, &[&format!("DROP ROLE {role}")]);
+        }
+    });
+}
+
+/// How often a role is mandatory for a moment: most of these moments lie between two looks.
+const ROLES: u32 = 4;
+
 /// What was edited is stored again under the old rights, and put into effect later.
 #[test]
 fn a_reload_of_what_was_edited_long_before_is_noticed() {

@@ -4,10 +4,15 @@ use crate::connection::{Connection, Rows};
 use crate::error::Error;
 use crate::server::{Concerns, ServerInfo};
 
+/// When those variables were set that every statement reads: one that is set and set back between two looks has its value
+/// again. Servers that cannot tell, as MariaDB, refuse this.
+const SET_TIMES: &str = "(SELECT GROUP_CONCAT(VARIABLE_NAME, '=', IFNULL(SET_TIME, '') ORDER BY VARIABLE_NAME) \
+    FROM performance_schema.variables_info WHERE VARIABLE_NAME IN ";
+
 /// One row of values, in the order of the variables.
 type Values = Vec<Vec<Option<Vec<u8>>>>;
 
-/// The variables that are looked at, and their values. Equal if nothing has changed.
+/// What is looked at, as expressions, and its values. Equal if nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Globals {
     variables: Vec<(String, Concerns)>,
@@ -17,7 +22,17 @@ pub(crate) struct Globals {
 impl Globals {
     /// Reads them.
     pub(crate) async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
-        let mut variables = server.watched_globals();
+        let watched = server.watched_globals();
+        let read_by_all: Vec<String> = watched
+            .iter()
+            .filter(|(_, concerns)| *concerns == Concerns::Results)
+            .map(|(name, _)| format!("'{name}'"))
+            .collect();
+        let mut variables: Vec<(String, Concerns)> =
+            watched.into_iter().map(|(name, concerns)| (format!("@@global.{name}"), concerns)).collect();
+        if !server.is_mariadb() && !read_by_all.is_empty() {
+            variables.push((format!("{SET_TIMES}({}))", read_by_all.join(", ")), Concerns::Unknown));
+        }
         let values = match values(connection, &variables).await {
             // One that we have never heard of, and may not read.
             Err(Error::Server(_)) => {
@@ -47,7 +62,7 @@ impl Globals {
 }
 
 async fn values(connection: &mut Connection, variables: &[(String, Concerns)]) -> Result<Values, Error> {
-    let names: Vec<String> = variables.iter().map(|(name, _)| format!("@@global.{name}")).collect();
-    let Rows { rows, .. } = connection.query(&format!("SELECT {}", names.join(", "))).await?;
+    let all: Vec<&str> = variables.iter().map(|(expression, _)| expression.as_str()).collect();
+    let Rows { rows, .. } = connection.query(&format!("SELECT {}", all.join(", "))).await?;
     Ok(rows)
 }

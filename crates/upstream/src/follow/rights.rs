@@ -10,6 +10,10 @@
 //!    server says of the rights that are in effect, is summed up, and compared with what it was. A server with very many grants is
 //!    read in full only when a count has moved.
 //!
+//! 3. *The writes.* A right that is given and taken between two looks leaves the sum as it was, and answers that were stored by it.
+//!    So it is also told whether the grant tables were written: MySQL by the times of their last changes, MariaDB by the
+//!    count of syncs of the log that its grant tables have. Statements that fail write nothing.
+//!
 //! A reload may put into effect what was in the tables before the last look. So it is compared with what was found at the last
 //! reload, and with the number of changes of accounts that the stream had told of by then.
 //!
@@ -27,6 +31,17 @@ const SIGNS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_flush', 'Co
     'Com_grant_roles', 'Com_revoke', 'Com_revoke_all', 'Com_revoke_role', 'Com_revoke_roles', 'Com_create_user', \
     'Com_alter_user', 'Com_drop_user', 'Com_rename_user', 'Com_create_role', 'Com_drop_role', 'Com_set_password', \
     'Com_alter_user_default_role')";
+
+/// MySQL's times of the last changes of the grant tables, and the time: in whole seconds, so that a change in the second of the last
+/// look may have been before it or after it.
+const WRITTEN: &str = "SELECT TABLE_NAME, UPDATE_TIME, NOW() FROM information_schema.TABLES \
+    WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME IN ";
+/// Without this MySQL shows times that are up to a day old. Older servers have no such variable, and show them as they are.
+const UNCACHED: &str = "SET SESSION information_schema_stats_expiry = 0";
+/// The log of MariaDB's grant tables is synced by each transaction, unless it is told to take several together; then each
+/// write counts, those to temporary tables included.
+const SYNCED: &str = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = \
+    IF(@@GLOBAL.aria_group_commit = 'none', 'Aria_transaction_log_syncs', 'Aria_pagecache_write_requests')";
 
 /// The count of reloads, among other things.
 const RELOADS: &str = "Com_flush";
@@ -52,8 +67,23 @@ pub(crate) struct Rights {
     signs: Signs,
     now: Sum,
     at_reload: Reloaded,
+    written: Written,
+    /// The last look found that a sign had moved: what it stands for may have come into effect only after that.
+    is_due: bool,
     tables: Vec<&'static str>,
 }
+
+/// How far the grant tables were written.
+#[derive(Debug, PartialEq, Eq)]
+enum Written {
+    /// MySQL: the time of the last change of each, and the time when it was asked for.
+    Times { last: Vec<(Value, Value)>, at: Value },
+    /// MariaDB: a count.
+    Count(Value),
+}
+
+/// A value as the server gives it.
+type Value = Option<Vec<u8>>;
 
 /// Names and counts, as the server tells them.
 type Signs = Vec<Vec<Option<Vec<u8>>>>;
@@ -80,8 +110,15 @@ impl Rights {
         let tables = [&BOTH, own].concat();
         // Before the rights: what changes between the two is noticed the next time.
         let signs = connection.query(SIGNS).await?.rows;
+        if !server.is_mariadb()
+            && let Err(error) = connection.query(UNCACHED).await
+            && !matches!(error, Error::Server(_))
+        {
+            return Err(error);
+        }
+        let written = written(connection, server.is_mariadb(), &tables).await?;
         let now = sum(connection, &tables).await?;
-        Ok(Self { signs, now, at_reload: Reloaded { sum: now, accounts }, tables })
+        Ok(Self { signs, now, at_reload: Reloaded { sum: now, accounts }, written, is_due: true, tables })
     }
 
     /// Looks again. True if rights may have changed in a way that the stream does not tell of. With `is_told`, somebody has
@@ -93,12 +130,19 @@ impl Rights {
         is_told: bool,
     ) -> Result<bool, Error> {
         let signs = connection.query(SIGNS).await?.rows;
-        if signs == self.signs && !is_told {
+        // Before the rights: what is written between the two is noticed the next time.
+        let written = written(connection, self.written.is_mariadbs(), &self.tables).await?;
+        let was_written = written.is_after(&self.written);
+        // MariaDB's count moves for other tables too.
+        let has_moved = signs != self.signs || was_written && !self.written.is_mariadbs();
+        self.written = written;
+        if !has_moved && !is_told && !self.is_due {
             return Ok(false);
         }
+        self.is_due = has_moved;
         let is_reload = count(&signs, RELOADS) != count(&self.signs, RELOADS);
         let now = sum(connection, &self.tables).await?;
-        let mut has_changed = now.is_none() || now != self.now;
+        let mut has_changed = now.is_none() || now != self.now || was_written;
         if is_reload {
             let reloaded = Reloaded { sum: now, accounts };
             has_changed |= reloaded != self.at_reload;
@@ -107,6 +151,45 @@ impl Rights {
         (self.signs, self.now) = (signs, now);
         Ok(has_changed)
     }
+}
+
+impl Written {
+    const fn is_mariadbs(&self) -> bool {
+        matches!(self, Self::Count(_))
+    }
+
+    /// Whether the grant tables may have been written since `before`.
+    fn is_after(&self, before: &Self) -> bool {
+        match (self, before) {
+            (Self::Times { last, .. }, Self::Times { last: before, at }) => {
+                last != before || last.iter().any(|(_, time)| time.is_some() && time >= at)
+            }
+            _ => self != before,
+        }
+    }
+}
+
+/// Asks how far the grant tables were written.
+async fn written(connection: &mut Connection, is_mariadb: bool, tables: &[&str]) -> Result<Written, Error> {
+    if is_mariadb {
+        let mut rows = connection.query(SYNCED).await?.rows;
+        return Ok(Written::Count(rows.pop().and_then(|mut row| row.pop()).flatten()));
+    }
+    let names: Vec<String> = tables
+        .iter()
+        .filter_map(|table| table.strip_prefix("mysql."))
+        .map(|name| format!("'{name}'"))
+        .collect();
+    let mut rows = connection.query(&format!("{WRITTEN}({})", names.join(", "))).await?.rows;
+    rows.sort();
+    let mut at = None;
+    let last = rows.into_iter().filter_map(|row| {
+        let [name, time, now] = <[Value; 3]>::try_from(row).ok()?;
+        at = now;
+        Some((name, time))
+    });
+    let last = last.collect();
+    Ok(Written::Times { last, at })
 }
 
 fn count<'a>(signs: &'a Signs, name: &str) -> Option<&'a [u8]> {
