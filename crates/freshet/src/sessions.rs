@@ -99,13 +99,14 @@ impl Sessions {
         self.shared.keep_to_size().await;
     }
 
-    /// Ends idle clients and reclaims dead results, for ever.
+    /// Ends idle clients, closes connections to the server that nobody took over, and reclaims dead results, for ever.
     pub async fn keep_house(&self) {
         let mut period = tokio::time::interval(HOUSEKEEPING_PERIOD);
         loop {
             period.tick().await;
             self.shared.greet_as_server();
             self.shared.end_idle();
+            self.shared.gate.look_after_spares().await;
             self.shared.cache.sweep(SWEEP_ENTRIES_MAX);
             let freed = idle_memory();
             drop(std::hint::black_box(freed));

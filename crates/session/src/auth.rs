@@ -19,6 +19,7 @@ mod peer;
 mod relay;
 mod requirement;
 mod secrets;
+mod spare;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +34,7 @@ pub(crate) use self::begun::Begun;
 pub use self::error::AdmitError;
 pub use self::gate::{CONNECTION_ID_MIN, Epoch, Gate, Knowledge, LOGIN_TIMEOUT, Options, refuse_too_many};
 pub use self::open::open;
+use self::spare::Leave;
 use crate::wire::Wire;
 
 /// What a packet may have, in bytes, before its sender has logged in: connection attributes are at most 64 KiB.
@@ -54,6 +56,8 @@ pub struct Admitted {
     pub upstream: Option<Connection>,
     /// When the login on it was made, if its session has been no other's before.
     pub(crate) begun: Option<Begun>,
+    /// The connection may be kept when the client has left.
+    pub(crate) leave: Option<Leave>,
     /// What proves the login, if it is known: it opens further connections.
     pub credential: Option<Credential>,
     /// The id the client was told, from [`CONNECTION_ID_MIN`] upwards.

@@ -241,5 +241,33 @@ pub(crate) fn is_plain_set(text: &[u8]) -> bool {
         && !words.any(|word| ELSEWHERE.iter().any(|elsewhere| word.eq_ignore_ascii_case(elsewhere)))
 }
 
+/// Whether `text` is such a SET, and sets nothing but the character set and variables that are read of every session.
+pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return false };
+    if !is_plain_set(text.as_bytes()) || text.contains('\\') {
+        return false;
+    }
+    let mut quote = None;
+    let is_between = |c: char| {
+        match quote {
+            None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
+            Some(open) if open == c => quote = None,
+            _ => {}
+        }
+        quote.is_none() && c == ','
+    };
+    text["set".len()..].split(is_between).all(|piece| match piece.split_once('=') {
+        Some((name, _)) => is_read(name.trim_end_matches(':')),
+        None => piece.split_ascii_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("names")),
+    })
+}
+
+/// Whether this names a variable that is read of every session, as it stands before the `=`.
+fn is_read(name: &str) -> bool {
+    let mut words = name.split_ascii_whitespace().rev();
+    let is_known = words.next().is_some_and(|name| variable_names().any(|it| it.eq_ignore_ascii_case(name)));
+    is_known && words.all(|word| word.eq_ignore_ascii_case("session") || word.eq_ignore_ascii_case("local"))
+}
+
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ mod environ;
 mod forward;
 mod hidden;
 pub(crate) mod hit;
+mod leaving;
 mod prepared;
 mod reports;
 mod state;
@@ -106,15 +107,18 @@ impl Session {
     }
 
     async fn run(mut self) {
+        let mut has_left = false;
         loop {
             let packet = match self.next_command().await {
                 Ok(Some(packet)) => packet,
                 Ok(None) => break,
                 Err(error) => {
+                    has_left = matches!(error, WireError::Closed);
                     self.farewell(&error).await;
                     break;
                 }
             };
+            has_left = split(&packet).0 == Command::Quit;
             let at_once = commands::at_once(&mut self, &packet);
             let done = match at_once {
                 Some(flow) => Ok(flow),
@@ -141,6 +145,9 @@ impl Session {
         }
         // Whoever does not even read a farewell is left without.
         let _ = tokio::time::timeout(FAREWELL_MAX, self.wire.close()).await;
+        if has_left {
+            self.hand_on().await;
+        }
     }
 
     /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that

@@ -5,6 +5,7 @@ mod login;
 mod query;
 
 use std::future::Future;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -37,6 +38,8 @@ pub struct Connection {
     seq: u8,
     capabilities: Capabilities,
     greeting: Greeting,
+    /// [`Connection::query`] was used since the login.
+    queried: bool,
 }
 
 impl Connection {
@@ -68,6 +71,18 @@ impl Connection {
     /// Whether TLS is in use.
     pub fn is_tls(&self) -> bool {
         self.channel() == Channel::Tls
+    }
+
+    /// Whether [`Self::query`] was used since the login: a question of our own leaves its row count behind.
+    pub fn was_queried(&self) -> bool {
+        self.queried
+    }
+
+    /// Whether the server has nothing to say that nobody asked for. When it ends a connection it says so, or closes.
+    pub async fn is_quiet(&mut self) -> bool {
+        let Self { stream, read, .. } = self;
+        let mut heard = std::pin::pin!(stream.read_buf(read));
+        std::future::poll_fn(|context| Poll::Ready(heard.as_mut().poll(context).is_pending())).await
     }
 
     /// The stream and what has been read from it and not yet used, for whoever relays frames and
@@ -142,6 +157,16 @@ impl Connection {
         self.send_command(&[Command::Ping.byte()]).await?;
         let packet = self.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
         query::ok(&packet.payload, self.capabilities, "COM_PING")
+    }
+
+    /// Gives up all that the session holds: its transaction, locks, temporary tables, prepared statements and variables.
+    ///
+    /// # Errors
+    /// As [`Self::ping`].
+    pub async fn reset(&mut self) -> Result<(), Error> {
+        self.send_command(&[Command::ResetConnection.byte()]).await?;
+        let packet = self.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
+        query::ok(&packet.payload, self.capabilities, "COM_RESET_CONNECTION").map(drop)
     }
 
     /// Says goodbye, so that the server does not count an aborted connection.

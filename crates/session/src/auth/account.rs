@@ -110,7 +110,7 @@ impl Asker<'_> {
 }
 
 /// The account in hexadecimal digits, and its definition; `None` if the server does not say.
-async fn definition(connection: &mut Connection) -> Result<Option<(String, Vec<u8>)>, Error> {
+pub(super) async fn definition(connection: &mut Connection) -> Result<Option<(String, Vec<u8>)>, Error> {
     let asked = async {
         let (_, account) = who(connection).await?;
         let rows = connection.query(DEFINITION).await?;
@@ -132,7 +132,7 @@ fn known(learned: Learned) -> Option<Credential> {
 }
 
 /// Whether an account's definition may bound what its user does.
-fn is_bounded(definition: &[u8]) -> bool {
+pub(super) fn is_bounded(definition: &[u8]) -> bool {
     definition.windows(BOUND.len()).any(|part| part.eq_ignore_ascii_case(BOUND))
 }
 

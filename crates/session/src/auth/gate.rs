@@ -12,6 +12,7 @@ use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
 use rustls::ServerConfig;
 
 use super::secrets::Secrets;
+use super::spare::Spares;
 use crate::bounds::{self, Bounds};
 use crate::wire::Wire;
 
@@ -23,6 +24,9 @@ pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a client that is one too many may take to read so.
 const REFUSAL_MAX: Duration = Duration::from_secs(1);
+
+/// ER_CON_COUNT_ERROR.
+pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
 
 /// What we never offer a client, whatever the server does: result sets without column definitions, because our own
 /// questions on the same connection need them; and further factors, because each needs a packet of its own kind. TLS is
@@ -77,6 +81,11 @@ impl Epoch {
     pub(super) fn same_accounts(self, other: Self) -> bool {
         (self.stream, self.accounts) == (other.stream, other.accounts)
     }
+
+    /// Whether, besides, no global variable has.
+    pub(super) fn begins_alike(self, other: Self) -> bool {
+        self.same_accounts(other) && self.globals == other.globals
+    }
 }
 
 /// A state of the server in which a login that has succeeded succeeds again.
@@ -125,6 +134,7 @@ pub struct Gate {
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) options: Options,
     pub(super) secrets: Secrets,
+    pub(super) spares: Spares,
     knowledge: Arc<dyn Knowledge>,
     /// The server's greeting, as the last connection to it had it. Written when it changes: at the first contact and
     /// when the server is upgraded; read once a login.
@@ -148,6 +158,7 @@ impl Gate {
             tls,
             options,
             secrets: Secrets::default(),
+            spares: Spares::default(),
             knowledge,
             face: RwLock::new(None),
             key: OnceLock::new(),
@@ -264,7 +275,9 @@ fn same_face(a: &Greeting, b: &Greeting) -> bool {
 /// Refuses a client before any greeting, as the server does when it has `max_connections`.
 pub async fn refuse_too_many(stream: Stream, bounds: &Arc<Bounds>) {
     let mut wire = Wire::new(stream, 0, bounds);
-    wire.put(&ErrPacket::new(1040, "08004", "Too many connections").without_sqlstate().encode());
+    wire.put(
+        &ErrPacket::new(TOO_MANY_CONNECTIONS, "08004", "Too many connections").without_sqlstate().encode(),
+    );
     // Nobody is owed more than an attempt.
     let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;
 }

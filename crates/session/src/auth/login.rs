@@ -9,12 +9,13 @@ use tokio::time::Instant;
 use super::account::Accepted;
 use super::begun::Begun;
 use super::error::AdmitError;
-use super::gate::Gate;
+use super::gate::{Gate, TOO_MANY_CONNECTIONS};
 use super::local::{self, Proof};
 use super::peer::{self, Judged};
 use super::relay::{Learned, Relay, Relayed};
 use super::requirement::Asker;
 use super::secrets::LoginKind;
+use super::spare::Leave;
 
 use super::{Admitted, Scrambles};
 use crate::wire::Wire;
@@ -43,6 +44,7 @@ impl Scrambles {
 /// A login that the server has accepted, or would.
 struct Verdict {
     upstream: Option<Connection>,
+    leave: Option<Leave>,
     credential: Option<Credential>,
     ok: OkPacket,
 }
@@ -102,7 +104,7 @@ async fn judge(
     let verdict = match proven(&client, asker) {
         Some(Proven { proof, accepted: Some(ok), credential }) if is_first => {
             mark(wire, proof);
-            Verdict { upstream: None, credential: Some(credential), ok }
+            Verdict { upstream: None, leave: None, credential: Some(credential), ok }
         }
         Some(proven) => by_memory(wire, &mut client, proven, upstream, asker).await?,
         None => by_relay(wire, &mut client, upstream, asker).await?,
@@ -110,10 +112,22 @@ async fn judge(
     wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
     wire.flush().await?;
     let Client { login, scrambles, connection_id, .. } = client;
-    let Verdict { upstream, credential, ok } = verdict;
+    let Verdict { upstream, leave, credential, ok } = verdict;
     let begun = Begun::new(epoch, at_ms).filter(|_| is_first && upstream.is_some());
     let (user, database) = (login.user.clone(), login.database.clone());
-    Ok(Admitted { user, login, database, upstream, begun, credential, connection_id, channel, ok, scrambles })
+    Ok(Admitted {
+        user,
+        login,
+        database,
+        upstream,
+        begun,
+        leave,
+        credential,
+        connection_id,
+        channel,
+        ok,
+        scrambles,
+    })
 }
 
 /// What is remembered that this login proves.
@@ -165,7 +179,7 @@ async fn by_memory(
         let learned = Learned::Known(credential.clone());
         asker.learn(&mut connection, accepted, learned).await.map_err(from_server)?;
     }
-    Ok(Verdict { upstream: Some(connection), credential: Some(credential), ok })
+    Ok(Verdict { upstream: Some(connection), leave: None, credential: Some(credential), ok })
 }
 
 /// Makes the login at the server with a password that the client has proved to know.
@@ -193,8 +207,9 @@ async fn by_relay(
     let login = client.login.clone();
     let peer_uid = wire.peer_uid();
     let mut relay = Relay::new(wire, gate, client);
-    let asked = ask_server(upstream, with_plugin(&login, Some(NO_PLUGIN)), &mut relay, asker).await;
-    let Relayed { learned, challenged, has_password, failure } = relay.finish();
+    let is_first = upstream.is_none();
+    let asked = ask_through(upstream, with_plugin(&login, Some(NO_PLUGIN)), &mut relay, asker).await;
+    let Relayed { learned, challenged, is_proven, has_password, failure } = relay.finish();
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -206,11 +221,35 @@ async fn by_relay(
     let judged = peer::check(asker, &mut connection, &login, peer_uid, challenged).await?;
     // An answer that was perhaps not looked at proves nothing to others.
     let Some(learned) = learned.filter(|_| judged == Judged::Answer) else {
-        return Ok(Verdict { upstream: Some(connection), credential: None, ok });
+        let leave = match is_proven && is_first && judged == Judged::Answer {
+            true => asker.leave(&mut connection, &login).await.map_err(from_server)?,
+            false => None,
+        };
+        return Ok(Verdict { upstream: Some(connection), leave, credential: None, ok });
     };
     let accepted = Accepted { user: &login.user, kind: LoginKind::of(&login, channel), ok: &ok };
     let credential = asker.learn(&mut connection, accepted, learned).await.map_err(from_server)?;
-    Ok(Verdict { upstream: Some(connection), credential, ok })
+    Ok(Verdict { upstream: Some(connection), leave: None, credential, ok })
+}
+
+/// As [`ask_server`], where the client is asked: on a connection that is kept for its user, if there is one.
+async fn ask_through(
+    upstream: Option<Connection>,
+    login: Login,
+    relay: &mut Relay<'_>,
+    asker: Asker<'_>,
+) -> Result<(Connection, OkPacket), Error> {
+    if upstream.is_none()
+        && let Some(mut spare) = asker.gate.spares.take(&login, asker).await
+    {
+        match spare.change_user(change_of(login.clone()), relay).await {
+            Ok(ok) => return Ok((spare, ok)),
+            Err(error) if relay.has_asked() => return Err(error),
+            // The connection was of no use, and the client does not know.
+            Err(_) => {}
+        }
+    }
+    ask_server(upstream, login, relay, asker).await
 }
 
 /// Makes the login at the server: on a connection of its own, or as a change of user on the one there is.
@@ -224,6 +263,18 @@ pub(super) async fn ask_server(
         let ok = connection.change_user(change_of(login), responder).await?;
         return Ok((connection, ok));
     }
+    let opened = open_new(login, responder, asker).await;
+    if matches!(&opened, Err(Error::Server(refusal)) if refusal.code == TOO_MANY_CONNECTIONS) {
+        asker.gate.spares.clear();
+    }
+    opened
+}
+
+async fn open_new(
+    login: Login,
+    responder: &mut impl Responder,
+    asker: Asker<'_>,
+) -> Result<(Connection, OkPacket), Error> {
     let preference = asker.preference().await?;
     let dialled = asker.gate.dial(preference, login.capabilities, login.collation).await?;
     // The whole login is within the client's time limit already.

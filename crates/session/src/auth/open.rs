@@ -18,6 +18,7 @@ impl Admitted {
             database: self.database.clone(),
             upstream: self.upstream.take(),
             begun: self.begun.take(),
+            leave: self.leave.take(),
             credential: self.credential.clone(),
             connection_id: self.connection_id,
             channel: self.channel,

@@ -37,6 +37,8 @@ pub(super) struct Relay<'a> {
     learned: Option<Learned>,
     /// The server has asked for something. If it accepts without, it has not judged the client at all.
     challenged: bool,
+    /// The server has accepted the client's proof, which nobody else can check.
+    is_proven: bool,
     /// The client has answered with something.
     has_password: bool,
     /// Why the client's side ended the login.
@@ -62,6 +64,8 @@ pub(super) struct Relayed {
     pub(super) learned: Option<Learned>,
     /// See [`Relay::challenged`].
     pub(super) challenged: bool,
+    /// See [`Relay::is_proven`].
+    pub(super) is_proven: bool,
     /// See [`Relay::has_password`].
     pub(super) has_password: bool,
     /// Why the client's side ended the login, if it did: it takes precedence over the server's side of the same.
@@ -78,6 +82,7 @@ impl<'a> Relay<'a> {
             password: None,
             learned: None,
             challenged: false,
+            is_proven: false,
             has_password,
             failure: None,
         }
@@ -87,9 +92,15 @@ impl<'a> Relay<'a> {
         Relayed {
             learned: self.learned,
             challenged: self.challenged,
+            is_proven: self.is_proven,
             has_password: self.has_password,
             failure: self.failure,
         }
+    }
+
+    /// Whether the client has been asked for an answer to the server's challenge.
+    pub(super) fn has_asked(&self) -> bool {
+        self.challenged
     }
 
     async fn asked(
@@ -138,6 +149,7 @@ impl<'a> Relay<'a> {
         }
         match (plugin, data) {
             (CACHING_SHA2_PASSWORD, [caching_sha2::FAST_AUTH_OK]) => {
+                self.is_proven = true;
                 self.wire.put(&auth_more(data));
                 Ok(None)
             }

@@ -167,6 +167,19 @@ impl Secrets {
         }
     }
 
+    /// Whether connections of this user may be kept, if it was read in this epoch.
+    pub(super) fn may_keep(&self, user: &[u8], epoch: Epoch) -> Option<bool> {
+        let (read, may_keep) = self.lock().current(user, epoch)?.may_keep?;
+        (read.globals == epoch.globals).then_some(may_keep)
+    }
+
+    /// Remembers it.
+    pub(super) fn set_may_keep(&self, user: &[u8], account: &[u8], may_keep: bool, epoch: Epoch) {
+        if let Some(known) = self.lock().meet(user, account, Some(epoch)) {
+            known.may_keep = Some((epoch, may_keep));
+        }
+    }
+
     /// Whether our own account may read accounts, if that was seen in this epoch.
     pub(super) fn readable(&self, epoch: Option<Epoch>) -> Option<bool> {
         let known = *self.readable.lock().unwrap_or_else(PoisonError::into_inner);

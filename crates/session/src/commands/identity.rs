@@ -49,6 +49,8 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
         session.state.schema = schema;
         // A reset leaves what a login would not: the schema, and no `init_connect` has run.
         session.admitted.begun = None;
+        // Nor is it known any more what a reset may have left.
+        session.admitted.leave = None;
         session.starts_anew();
     }
     Ok(Flow::Continue)

@@ -139,3 +139,35 @@ fn names_that_are_made_up_share_what_the_anonymous_account_may_have() {
     assert_eq!(read("other@%", "other"), other);
     assert_ne!(read("@%", "name 0"), first, "it was forgotten for names that came later");
 }
+
+#[test]
+fn a_set_of_what_is_read_sets_nothing_else() {
+    for text in [
+        "SET NAMES utf8mb4",
+        "set names 'latin1' collate latin1_bin",
+        "SET time_zone = '+05:00', SESSION sql_mode = 'ANSI,NO_ZERO_DATE', LOCAL wait_timeout := 7",
+        "SET autocommit=0, NAMES utf8mb4",
+    ] {
+        assert!(sets_only_what_is_read(text.as_bytes()), "{text}");
+    }
+    for text in [
+        "SET optimizer_trace = 'enabled=on'",
+        "SET time_zone = '+05:00', optimizer_trace = 'enabled=on'",
+        "SET sql_mode = \"'\", optimizer_trace = 'enabled=on'",
+        r"SET sql_mode = 'a\'', optimizer_trace = 'enabled=on'",
+        "SET GLOBAL time_zone = '+05:00'",
+        "SET PERSIST time_zone = '+05:00'",
+        "SET time_zone = @zone",
+        "SET time_zone = (SELECT 1)",
+        "SET @a = 1",
+        "SET ROLE ALL",
+        "SET RESOURCE GROUP fast",
+        "SET CHARACTER SET utf8mb4",
+        "SET PASSWORD = 'x'",
+        "SELECT 1",
+        "SET",
+        "",
+    ] {
+        assert!(!sets_only_what_is_read(text.as_bytes()), "{text}");
+    }
+}

@@ -50,6 +50,7 @@ impl Session {
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         let write = write.or_else(|| self.write_in(text, effects));
         let in_flight = self.raise(effects, write).await;
+        self.sends(command, effects, text);
         // Preparing leaves row counts as they were, and may prepare what asks for them.
         let asks_back =
             effects.reads_last_statement || self.state.asks_back || command == Command::StmtPrepare;
@@ -73,6 +74,7 @@ impl Session {
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             Box::pin(self.was_not_refused(text, &relayed)).await;
         }
+        self.has_run(effects, &relayed);
         self.conclude(effects, text, &relayed, in_flight);
         Ok(relayed)
     }
@@ -119,6 +121,7 @@ impl Session {
 
     /// Passes a command on that gets no answer.
     pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
+        self.sends(super::split(payload).0, &Effects::none(), &[]);
         self.write_command(payload, None).await?;
         Ok(Flow::Continue)
     }

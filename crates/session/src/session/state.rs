@@ -80,6 +80,8 @@ pub(crate) struct State {
     /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
+    /// Nothing has run that would be left in the session by a reset and a new login.
+    pub(crate) can_be_undone: bool,
     /// Code has run that may have said which number a new row gets. Kept for the session's life.
     pub(crate) may_number: bool,
     pub(crate) pending: Pending,
@@ -134,6 +136,7 @@ impl State {
             ran_by: None,
             unproven: Vec::new(),
             unlogged: false,
+            can_be_undone: true,
             may_number: false,
             pending: Pending::default(),
             prepared: HashMap::default(),

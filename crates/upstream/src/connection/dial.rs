@@ -94,6 +94,7 @@ async fn dial(
         seq: 0,
         capabilities: Capabilities::empty(),
         greeting: nobody(),
+        queried: false,
     };
     let hello = connection.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
     connection.greeting = match ServerHello::parse(&hello.payload)? {

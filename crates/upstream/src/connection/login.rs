@@ -86,6 +86,7 @@ impl Connection {
             }
         };
         self.send_command(&to.encode(self.capabilities)).await?;
+        self.queried = false;
         self.authenticate(plugin, responder).await
     }
 

@@ -78,6 +78,7 @@ impl Connection {
             payload.extend_from_slice(&[0, 1]);
         }
         payload.extend_from_slice(sql.as_bytes());
+        self.queried = true;
         self.send_command(&payload).await?;
         loop {
             let (rows, status) = self.read_result().await?;
@@ -85,6 +86,14 @@ impl Connection {
                 return Ok(rows);
             }
         }
+    }
+
+    /// Sets `FOUND_ROWS()` to what it is in a new session: neither COM_RESET_CONNECTION nor COM_CHANGE_USER does.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub async fn forget_row_count(&mut self) -> Result<(), Error> {
+        self.query("SELECT NULL LIMIT 0").await.map(drop)
     }
 
     async fn read_result(&mut self) -> Result<(Rows, StatusFlags), Error> {

@@ -32,6 +32,8 @@ pub(super) struct User {
     pub(super) peer_checked: bool,
     /// What the server demands of its channel, and when that was read.
     pub(super) requirement: Option<(Epoch, Requirement)>,
+    /// Whether connections may be kept for its next logins, and when that was read.
+    pub(super) may_keep: Option<(Epoch, bool)>,
     pub(super) logins: Logins,
     used: Instant,
 }
@@ -45,6 +47,7 @@ impl User {
             repeats: None,
             peer_checked: false,
             requirement: None,
+            may_keep: None,
             logins: Logins::default(),
             used: Instant::now(),
         }

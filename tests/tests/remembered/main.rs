@@ -1,6 +1,8 @@
 //! Logins that are answered from memory, and sessions that begin as earlier ones did: the server is not asked, and nothing is
 //! answered that the server would not answer.
 
+mod spares;
+
 use std::process::{Command, Stdio};
 
 use freshet_tests::cached::{Answer, answer, eventually, fresh_schema, run, status, try_answer};
@@ -30,12 +32,16 @@ fn with_each(test: impl Fn(&Server, &Freshet)) {
 
 /// A client in clear that asks nothing by itself.
 fn login(target: &Target, user: &str, password: &str) -> mysql::Result<Conn> {
+    login_into(target, user, password, SCHEMA)
+}
+
+fn login_into(target: &Target, user: &str, password: &str, schema: &str) -> mysql::Result<Conn> {
     let options = OptsBuilder::new()
         .ip_or_hostname(Some(&target.host))
         .tcp_port(target.port)
         .user(Some(user))
         .pass(Some(password))
-        .db_name(Some(SCHEMA))
+        .db_name(Some(schema))
         .max_allowed_packet(Some(1 << 24))
         .prefer_socket(false);
     Conn::new(options)
@@ -165,29 +171,33 @@ const CHANGES: [(&str, &str); 8] = [
 fn what_is_changed_of_an_account_holds_for_the_next_login() {
     const USER: &str = "rem_cat";
     with_each(|server, freshet| {
-        let (mut admin, mut through) = (server.target.connect(), freshet.target().connect());
-        for (change, undo) in CHANGES {
-            let change = change.replace('?', USER);
-            // Through Freshet it holds at once, around it as soon as its event is there.
-            for around in [false, true] {
-                make(&mut admin, USER);
-                assert_eq!(remember_answer(server, freshet, USER, QUESTION), row("10"));
-                run(if around { &mut admin } else { &mut through }, &[&change]);
-                let seen =
-                    |target: &Target| [PASSWORD, "another"].map(|word| ask(target, USER, word, QUESTION));
-                let expected = seen(&server.target);
-                if around {
-                    eventually(&format!("{change} is heeded, {:?}", server.flavor), || {
-                        (seen(freshet.target()) == expected).then_some(())
-                    });
-                }
-                assert_eq!(seen(freshet.target()), expected, "{change}, {:?}", server.flavor);
-                if !undo.is_empty() {
-                    run(&mut admin, &[&undo.replace('?', USER)]);
-                }
+        changes_hold(server, freshet, USER, || make(&mut server.target.connect(), USER));
+    });
+}
+
+/// Changes the account of a user whom `make` makes anew each time.
+fn changes_hold(server: &Server, freshet: &Freshet, user: &str, make: impl Fn()) {
+    let (mut admin, mut through) = (server.target.connect(), freshet.target().connect());
+    for (change, undo) in CHANGES {
+        let change = change.replace('?', user);
+        // Through Freshet it holds at once, around it as soon as its event is there.
+        for around in [false, true] {
+            make();
+            assert_eq!(remember_answer(server, freshet, user, QUESTION), row("10"));
+            run(if around { &mut admin } else { &mut through }, &[&change]);
+            let seen = |target: &Target| [PASSWORD, "another"].map(|word| ask(target, user, word, QUESTION));
+            let expected = seen(&server.target);
+            if around {
+                eventually(&format!("{change} is heeded, {:?}", server.flavor), || {
+                    (seen(freshet.target()) == expected).then_some(())
+                });
+            }
+            assert_eq!(seen(freshet.target()), expected, "{change}, {:?}", server.flavor);
+            if !undo.is_empty() {
+                run(&mut admin, &[&undo.replace('?', user)]);
             }
         }
-    });
+    }
 }
 
 /// What the server counts, it has to see.

@@ -1,0 +1,252 @@
+//! Connections to the server whose clients have left, for the next login of the same user.
+//!
+//! A client of `caching_sha2_password` in clear shows a proof that only the server can check, so each of its logins is made
+//! there. On a connection that is there already that is a COM_CHANGE_USER, which costs the server a quarter of a new
+//! connection: it asks with a new challenge, judges the answer as it judges a login, and begins a new session.
+//!
+//! What differs from a new connection is kept away from here:
+//!
+//! | | |
+//! |---|---|
+//! | `init_connect` does not run | where it is set, no connection is kept |
+//! | the server does not count a connection of the user | an account with bounds has none kept, nor has any where `max_user_connections` is set |
+//! | what COM_CHANGE_USER does not undo | is never in a connection that is kept (`session/leaving.rs`) |
+//! | a kept connection takes a place of `max_connections` | few are kept, for a short time, and none where half of the places are taken |
+//! | an account may have changed | a change of accounts or of global variables ends what is kept, and the server judges again anyway |
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use freshet_protocol::{Capabilities, Login};
+use freshet_upstream::{Channel, Connection, Error};
+use tokio::time::timeout;
+
+use super::account::{definition, is_bounded};
+use super::gate::{Epoch, Gate};
+use super::requirement::{Asker, unhex};
+
+/// How long a connection is kept, at most; it is looked at once a second.
+const KEPT_MAX: Duration = Duration::from_secs(2);
+/// Connections kept in all, and of one user; and one in so many of the server's `max_connections` at most.
+const SPARES_MAX: usize = 64;
+const SPARES_SHARE: usize = 8;
+const SPARES_PER_USER_MAX: usize = 16;
+const SPARES_PER_USER_SHARE: usize = 16;
+/// What of the global variables decides whether connections of a user may be kept.
+const GLOBALS: &str = "SELECT @@global.init_connect = '' AND @@global.max_user_connections = 0";
+/// How many places the server has, and how many are taken.
+const PLACES: &str = "SELECT @@global.max_connections, VARIABLE_VALUE FROM performance_schema.global_status \
+                      WHERE VARIABLE_NAME = 'Threads_connected'";
+/// How long the server may take to say so, and how long its answer holds.
+const PLACES_LIMIT: Duration = Duration::from_millis(500);
+const PLACES_HOLD: Duration = Duration::from_secs(3);
+
+/// What a connection and a login must have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fit {
+    user: Vec<u8>,
+    /// Agreed on when the connection was opened, and not to be changed. The schema is said either way.
+    capabilities: Capabilities,
+    has_attributes: bool,
+    packet_bytes_max: u32,
+    /// The client's, by which the one to the server is chosen.
+    channel: Channel,
+    /// Whose event loop waits for the connection's bytes.
+    thread: ThreadId,
+}
+
+impl Fit {
+    fn of(login: &Login, channel: Channel) -> Self {
+        Self {
+            user: login.user.clone(),
+            capabilities: login.capabilities.difference(Capabilities::CONNECT_WITH_DB),
+            has_attributes: login.attributes.is_some(),
+            packet_bytes_max: login.max_packet_size,
+            channel,
+            thread: std::thread::current().id(),
+        }
+    }
+}
+
+/// Leave to keep the connection of a login when its client has left.
+#[derive(Debug)]
+pub(crate) struct Leave {
+    fit: Fit,
+    /// From before the login.
+    epoch: Epoch,
+}
+
+struct Spare {
+    leave: Leave,
+    connection: Connection,
+    since: Instant,
+}
+
+impl Spare {
+    fn may_serve(&self, now: Epoch) -> bool {
+        self.leave.epoch.begins_alike(now) && self.since.elapsed() < KEPT_MAX
+    }
+}
+
+/// How many connections may be kept, as the server's places were when they were looked at.
+#[derive(Clone, Copy)]
+struct Room {
+    spares_max: usize,
+    of_user_max: usize,
+    seen: Instant,
+}
+
+impl Room {
+    /// None where half of the places are taken: others may need them sooner than we look again.
+    fn of(places: usize, taken: usize) -> Option<Self> {
+        (taken < places / 2).then(|| Self {
+            spares_max: (places / SPARES_SHARE).min(SPARES_MAX),
+            of_user_max: (places / SPARES_PER_USER_SHARE).min(SPARES_PER_USER_MAX),
+            seen: Instant::now(),
+        })
+    }
+}
+
+/// The connections that are kept. A closed one is dropped outside of the locks, which are held for a look or a change.
+#[derive(Default)]
+pub(super) struct Spares {
+    kept: Mutex<Vec<Spare>>,
+    room: Mutex<Option<Room>>,
+    /// Somebody had one to be kept since the server's places were looked at.
+    wanted: AtomicBool,
+}
+
+impl Spares {
+    /// A connection for this login, the one that was kept last, so that the others come of age.
+    pub(super) async fn take(&self, login: &Login, asker: Asker<'_>) -> Option<Connection> {
+        let now = asker.epoch?;
+        let fit = Fit::of(login, asker.channel);
+        while let Some(mut spare) = self.pop(&fit) {
+            if spare.may_serve(now) && spare.connection.is_quiet().await {
+                return Some(spare.connection);
+            }
+        }
+        None
+    }
+
+    fn pop(&self, fit: &Fit) -> Option<Spare> {
+        let mut spares = self.lock();
+        let at = spares.iter().rposition(|spare| spare.leave.fit == *fit)?;
+        Some(spares.remove(at))
+    }
+
+    /// Keeps a connection in which nothing of its session is left; closes it where there are enough.
+    pub(super) fn put(&self, leave: Leave, connection: Connection) {
+        self.wanted.store(true, Ordering::Relaxed);
+        let Some(room) = self.room().filter(|room| room.seen.elapsed() < PLACES_HOLD) else { return };
+        let mut spares = self.lock();
+        let of_user = spares.iter().filter(|spare| spare.leave.fit.user == leave.fit.user).count();
+        if spares.len() < room.spares_max && of_user < room.of_user_max {
+            spares.push(Spare { leave, connection, since: Instant::now() });
+        }
+    }
+
+    /// Closes those that have been kept for long enough, and those of an earlier epoch.
+    fn sweep(&self, now: Option<Epoch>) {
+        let is_over = |spare: &mut Spare| !now.is_some_and(|now| spare.may_serve(now));
+        let over: Vec<Spare> = self.lock().extract_if(.., is_over).collect();
+        drop(over);
+    }
+
+    /// Closes all: the server has no place left, or few.
+    pub(super) fn clear(&self) {
+        self.set_room(None);
+        let all = std::mem::take(&mut *self.lock());
+        drop(all);
+    }
+
+    fn room(&self) -> Option<Room> {
+        *self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_room(&self, room: Option<Room>) {
+        *self.room.lock().unwrap_or_else(PoisonError::into_inner) = room;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Spare>> {
+        // Nothing panics within; and each change leaves the list whole.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Gate {
+    /// Keeps a connection whose client has left, with nothing of its session in it.
+    pub(crate) fn keep(&self, leave: Leave, connection: Connection) {
+        self.spares.put(leave, connection);
+    }
+
+    /// Closes the connections that have been kept for long enough, and looks whether the server has places for further ones.
+    /// To be called about once a second.
+    pub async fn look_after_spares(&self) {
+        self.spares.sweep(self.epoch());
+        if !self.spares.wanted.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        match self.room().await {
+            Some(room) => self.spares.set_room(Some(room)),
+            None => self.spares.clear(),
+        }
+    }
+
+    async fn room(&self) -> Option<Room> {
+        let rows = timeout(PLACES_LIMIT, self.ask(PLACES)).await.ok()?.ok()?;
+        let number = |column| rows.text(0, column).and_then(|text| text.parse().ok());
+        Room::of(number(0)?, number(1)?)
+    }
+}
+
+impl Asker<'_> {
+    /// Leave to keep the connection of a login that the server has just accepted, if its account and the global variables
+    /// allow that. They are read once an epoch.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn leave(
+        self,
+        connection: &mut Connection,
+        login: &Login,
+    ) -> Result<Option<Leave>, Error> {
+        let Some(epoch) = self.epoch else { return Ok(None) };
+        let may_keep = match self.gate.secrets.may_keep(&login.user, epoch) {
+            Some(known) => known,
+            None => {
+                let Some((account, definition)) = definition(connection).await? else { return Ok(None) };
+                let may_keep = !is_bounded(&definition) && globals_allow(connection).await?;
+                // The session is to begin as if nobody had asked it anything.
+                connection.forget_row_count().await?;
+                self.gate.secrets.set_may_keep(&login.user, &unhex(&account), may_keep, epoch);
+                may_keep
+            }
+        };
+        Ok(may_keep.then(|| Leave { fit: Fit::of(login, self.channel), epoch }))
+    }
+}
+
+/// Whether the server's global variables treat a connection that is kept as a new one.
+async fn globals_allow(connection: &mut Connection) -> Result<bool, Error> {
+    match connection.query(GLOBALS).await {
+        Err(Error::Server(_)) => Ok(false),
+        rows => Ok(rows?.text(0, 0) == Some("1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_kept_and_none_where_half_of_the_places_are_taken() {
+        let room = |places, taken| Room::of(places, taken).map(|room| (room.spares_max, room.of_user_max));
+        assert_eq!(room(151, 20), Some((18, 9)));
+        assert_eq!(room(10_000, 20), Some((SPARES_MAX, SPARES_PER_USER_MAX)));
+        assert_eq!(room(151, 75), None);
+        assert_eq!(room(5, 1), Some((0, 0)));
+    }
+}

@@ -1,0 +1,84 @@
+//! What becomes of the server's connection when its client has left: the next login of the same user may have it.
+//!
+//! COM_RESET_CONNECTION and the COM_CHANGE_USER of that login undo nearly everything. MySQL's leave the row count of the last
+//! SELECT, the traces of the optimizer, and the resource group; so the first is set anew, and a session that may have left
+//! anything else is closed.
+
+use std::time::Duration;
+
+use freshet_protocol::Command;
+use freshet_sql::{Around, Effects, Temporary, TrackingEffect};
+use freshet_upstream::{Connection, Error};
+use tokio::time::timeout;
+
+use super::Session;
+use crate::environment::sets_only_what_is_read;
+use crate::registry::Ending;
+use crate::relay::Relayed;
+
+/// How long the server may take to reset a session.
+const RESET_MAX: Duration = Duration::from_secs(1);
+
+impl Session {
+    /// Hands the server's connection on, if nothing of this session can be left in it.
+    pub(super) async fn hand_on(&mut self) {
+        let Some(leave) = self.admitted.leave.take() else { return };
+        if !self.can_be_undone() {
+            return;
+        }
+        let Some(mut connection) = self.admitted.upstream.take() else { return };
+        // Whoever kills by its number from now on kills nobody here.
+        self.handle.set_thread_id(0);
+        let is_as_new = self.state.untouched && !connection.was_queried();
+        if is_as_new || matches!(timeout(RESET_MAX, reset(&mut connection)).await, Ok(Ok(()))) {
+            self.shared.gate.keep(leave, connection);
+        }
+    }
+
+    fn can_be_undone(&mut self) -> bool {
+        let state = &self.state;
+        let is_idle = state.surely_autocommits() && state.pending.is_empty() && !state.locked;
+        let is_known = state.can_be_undone && state.unproven.is_empty() && state.temporary.are_none();
+        let ends = self.handle.ending() != Ending::No;
+        let upstream = self.admitted.upstream.as_mut();
+        is_idle
+            && is_known
+            && !state.unlogged
+            && !ends
+            && upstream.is_some_and(|upstream| upstream.parts().1.is_empty())
+    }
+
+    /// Notes a command that is about to be sent.
+    pub(super) fn sends(&mut self, command: Command, effects: &Effects, text: &[u8]) {
+        self.state.can_be_undone &= is_undone(command, effects, text);
+    }
+
+    /// Notes its answer.
+    pub(super) fn has_run(&mut self, effects: &Effects, relayed: &Relayed) {
+        let ran_code = self.state.runs_unknown_code || self.state.fires_setters || self.state.runs_routines;
+        let is_unexplained = relayed.state_changed && !effects.session;
+        self.state.can_be_undone &= !ran_code && !is_unexplained;
+    }
+}
+
+async fn reset(connection: &mut Connection) -> Result<(), Error> {
+    connection.reset().await?;
+    connection.forget_row_count().await
+}
+
+/// Whether a reset and a new login undo all that such a command leaves in its session.
+fn is_undone(command: Command, effects: &Effects, text: &[u8]) -> bool {
+    match command {
+        Command::InitDb | Command::Ping | Command::StmtClose | Command::StmtReset => return true,
+        Command::Query | Command::StmtPrepare | Command::StmtExecute | Command::StmtSendLongData => {}
+        _ => return false,
+    }
+    let leaves_session = !effects.session || effects.moves || sets_only_what_is_read(text);
+    leaves_session
+        && effects.temporary == Temporary::None
+        && effects.tracking == TrackingEffect::None
+        && effects.around == Around::Nothing
+        && effects.locks_tables.is_none()
+        && effects.calls.is_nothing()
+        && !(effects.unlogged || effects.several || effects.refused || effects.commits_inside)
+}
