@@ -20,9 +20,6 @@ use crate::shutdown::{Phase, Watch};
 /// How often idle clients are looked for, and results that no one can be given any more.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
 
-/// What the allocator takes from the system and frees there by itself, in bytes: never written to, so never resident.
-const LARGE_BYTES: usize = 32 << 20;
-
 /// How many entries one round of housekeeping looks at: a bounded share of a busy core.
 const SWEEP_ENTRIES_MAX: usize = 20_000;
 
@@ -108,16 +105,9 @@ impl Sessions {
             self.shared.end_idle();
             self.shared.gate.look_after_spares().await;
             self.shared.cache.sweep(SWEEP_ENTRIES_MAX);
-            let freed = idle_memory();
-            drop(std::hint::black_box(freed));
+            freshet_session::bounds::return_idle_memory();
         }
     }
-}
-
-/// Memory that is taken to be freed: the allocator gives what has been free for a moment back to the system when more is
-/// freed, so that after a burst it would keep all of it while nothing happens.
-fn idle_memory() -> Vec<u8> {
-    Vec::with_capacity(LARGE_BYTES)
 }
 
 fn stream(incoming: Incoming) -> io::Result<Stream> {

@@ -23,6 +23,12 @@ const RECEIVE_FREE_BYTES: usize = 16 * 1024;
 pub(crate) const SEND_FREE_BYTES: usize = 64 * 1024;
 /// What a session may hold uncounted of a copy for the cache, in bytes.
 const FILL_FREE_BYTES: usize = 16 * 1024;
+/// How long what is freed may be kept by the allocator, which gives it back to the system a second later when asked for more.
+const RETURNED_AFTER: Duration = Duration::from_millis(1100);
+/// What that is no matter for, in bytes: smaller pieces are used again at once.
+const KEPT_BYTES_MIN: usize = 1 << 20;
+/// What the allocator takes from the system for itself alone, in bytes: never written to, so never resident.
+const LARGE_BYTES: usize = 32 << 20;
 /// The unit in which bytes are counted.
 const UNIT_BYTES: usize = 1024;
 
@@ -151,6 +157,12 @@ impl Budget {
     }
 }
 
+/// Has the allocator give what has been free for a moment back to the system, which it does when more is taken or freed: after
+/// a burst it would keep all of it while nothing happens.
+pub fn return_idle_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
+}
+
 /// Within the bound that a semaphore has: 512 GiB.
 const UNITS_MAX: u32 = u32::MAX >> 3;
 
@@ -210,6 +222,27 @@ impl Permit {
     /// Gives everything back.
     pub(crate) fn release(&mut self) {
         *self = Self::default();
+    }
+
+    /// Gives everything back as soon as the system has the memory that it stood for, which has just been freed: what others
+    /// take meanwhile would be resident besides.
+    pub(crate) fn release_when_returned(&mut self) {
+        let held = std::mem::take(self);
+        if held.is_large()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move {
+                tokio::time::sleep(RETURNED_AFTER).await;
+                return_idle_memory();
+                drop(held);
+            });
+        }
+    }
+
+    /// Whether it stands for memory that the allocator does not give to others right away.
+    fn is_large(&self) -> bool {
+        let units = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        self.beyond.is_some() || units * UNIT_BYTES >= KEPT_BYTES_MIN
     }
 
     fn lacking(&self, budget: &Budget, bytes: usize) -> u32 {

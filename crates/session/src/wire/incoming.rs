@@ -122,7 +122,7 @@ impl Wire {
     pub(crate) fn give_packet_up(&mut self) {
         self.read = BytesMut::new();
         *below(&mut self.read, &mut self.compressed) = BytesMut::new();
-        self.received.release();
+        self.received.release_when_returned();
     }
 
     /// Gives the memory of a packet back that has been handled, and keeps what has come behind it.
@@ -134,6 +134,12 @@ impl Wire {
             self.received.release();
             self.pace = None;
         }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.give_packet_up();
     }
 }
 
