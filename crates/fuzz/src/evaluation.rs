@@ -12,10 +12,11 @@ fn columns_of(table: &TableName) -> Option<Definition<'static>> {
         "w" => &["id", "uid", "z"],
         _ => return None,
     };
-    Some(Definition::Table(columns.iter().map(|&column| column.to_owned()).collect()))
+    let columns = columns.iter().map(|&column| column.to_owned()).collect();
+    Some(Definition::Table { columns, shows_all: true })
 }
 
-fn show_pins(pins: &[Pin]) -> String {
+fn show_alternatives(pins: &[Vec<Pin>]) -> String {
     format!("{pins:?}")
 }
 

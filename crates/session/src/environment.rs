@@ -95,7 +95,11 @@ impl Environment {
         Self {
             id: 0,
             sole_user: sole_user(text("account"), text("role")),
-            modes: modes(text("sql_mode"), server, readable),
+            modes: Modes {
+                utf8_strings: text("character_set_client") == "utf8mb4"
+                    && text("character_set_connection") == "utf8mb4",
+                ..modes(text("sql_mode"), server, readable)
+            },
             refused: if schema.as_deref().is_some_and(|s| std::str::from_utf8(s).is_err()) {
                 Some("the default schema's name")
             } else {
@@ -168,6 +172,7 @@ fn modes(sql_mode: &str, server: Server, readable: bool) -> Modes {
         pipes_as_concat: has("PIPES_AS_CONCAT"),
         ignore_space: has("IGNORE_SPACE"),
         empty_string_is_null: has("EMPTY_STRING_IS_NULL"),
+        utf8_strings: false,
         other_syntax: is_old
             || !readable
             || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB"].iter().any(|name| has(name)),

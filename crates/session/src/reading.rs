@@ -98,10 +98,11 @@ pub(crate) fn query(text: &[u8], manner: Manner) -> Read {
     Read { request, write, select }
 }
 
-/// Reads a text that is to be prepared.
+/// Reads a text that is to be prepared. The server may prepare it again after the session's character set has changed.
 pub(crate) fn prepared(text: &[u8], manner: Manner) -> ReadPrepared {
     let effects = freshet_sql::effects(text, manner.modes);
-    let write = row_write(text, &effects, manner);
+    let modes_of_write = Modes { utf8_strings: false, ..manner.modes_of_write };
+    let write = row_write(text, &effects, Manner { modes_of_write, ..manner });
     let kill = freshet_sql::prepared_kill(text, manner.modes);
     ReadPrepared { effects, write, kill, stripped: without_hint(text, manner.modes) }
 }

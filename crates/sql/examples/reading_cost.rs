@@ -25,7 +25,7 @@ fn least_time(run: &dyn Fn() -> bool) -> u128 {
 fn main() {
     let tables = [TableName::bare("sbtest1")];
     let columns: Arc<[String]> = ["id", "k", "c", "pad"].map(str::to_owned).into();
-    let known = |_: &TableName| Some(Definition::Table(columns.clone()));
+    let known = |_: &TableName| Some(Definition::Table { columns: columns.clone(), shows_all: true });
     for text in [
         "SELECT c FROM sbtest1 WHERE id=4711",
         "SELECT c FROM sbtest1 WHERE id=?",

@@ -38,6 +38,8 @@ pub struct Modes {
     pub ignore_space: bool,
     /// EMPTY_STRING_IS_NULL: `''` is NULL.
     pub empty_string_is_null: bool,
+    /// The text is in utf8mb4, and so are its strings where they are compared. Else they are understood where they hold ASCII alone.
+    pub utf8_strings: bool,
     /// A mode that changes the grammar in ways not modelled here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server
     /// older than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
     pub other_syntax: bool,
@@ -53,6 +55,7 @@ impl Modes {
             pipes_as_concat: false,
             ignore_space: false,
             empty_string_is_null: false,
+            utf8_strings: false,
             other_syntax: false,
         }
     }

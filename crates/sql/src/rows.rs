@@ -41,9 +41,11 @@ pub enum Datum {
     Null,
     /// An integer, with its sign.
     Int(i128),
+    /// An integer that is compared within a row with several rows, 0 or more: it does not stand for a place in a list of names.
+    InRow(i64),
     /// A number with a point and without an exponent, with its sign: digits as they were written.
     Decimal(String),
-    /// The content of a string; printable ASCII without a backslash.
+    /// The content of a string: printable ASCII without a backslash, and UTF-8 of up to three bytes a character beyond it.
     Text(Vec<u8>),
     /// A moment or a date that a parameter gives as such, in the canonical form of its text. The servers compare it as what it
     /// is, even with a text: '2024-2-9' is equal to it too.
@@ -92,8 +94,8 @@ pub struct Pin {
 pub struct Occurrence {
     /// The table, as the statement names it.
     pub table: TableName,
-    /// Conditions that all of its rows that matter satisfy, each for itself.
-    pub pins: Vec<Pin>,
+    /// A row of it that matters satisfies all conditions of at least one of these; there is one at least.
+    pub alternatives: Vec<Vec<Pin>>,
     /// The occurrence of the view whose text names it; None if the statement itself does. Its name is in full then.
     pub inside: Option<usize>,
     /// It is a view, and its text was read: what it reads are the occurrences inside of it.
@@ -101,10 +103,10 @@ pub struct Occurrence {
 }
 
 impl Occurrence {
-    /// One in the statement itself, of a table.
+    /// One in the statement itself, of a table, all of whose rows that matter satisfy the same conditions.
     #[must_use]
     pub fn of(table: TableName, pins: Vec<Pin>) -> Self {
-        Self { table, pins, inside: None, expanded: false }
+        Self { table, alternatives: vec![pins], inside: None, expanded: false }
     }
 }
 
@@ -208,7 +210,7 @@ pub fn row_reads_of<'v>(
         named if names.are_ascii() && !parsed.reads_unnamed => named,
         _ => ColumnsRead::All,
     };
-    let facts = if names.are_ascii() { known::facts(&parsed, &names) } else { Vec::new() };
+    let facts = if names.are_ascii() { known::facts(&parsed, &names) } else { vec![Vec::new()] };
     Some(RowReads { occurrences: occurrences(&parsed, &names, &facts), columns })
 }
 
@@ -221,21 +223,38 @@ impl RowReads {
 }
 
 /// The tables and views among the leaves, each with its pins.
-fn occurrences(parsed: &Parsed<'_>, names: &Names<'_, '_>, facts: &[Fact]) -> Vec<Occurrence> {
+///
+/// `facts` are those of each combination of alternatives.
+fn occurrences(parsed: &Parsed<'_>, names: &Names<'_, '_>, facts: &[Vec<Fact>]) -> Vec<Occurrence> {
     let tables = || parsed.leaves.iter().enumerate().filter(|(_, leaf)| leaf.table.is_some());
     let order: Vec<usize> = tables().map(|(id, _)| id).collect();
     let at = |leaf: usize| order.iter().position(|&id| id == leaf);
-    let facts: Vec<Fact> = facts.iter().filter_map(|fact| by_tables(names, fact)).collect();
+    let of_tables =
+        |facts: &Vec<Fact>| facts.iter().filter_map(|fact| by_tables(names, fact)).collect::<Vec<_>>();
+    let facts: Vec<Vec<Fact>> = facts.iter().map(of_tables).collect();
     let of_leaf = |(id, leaf): (usize, &Leaf)| {
-        let own = facts.iter().filter(|fact| fact.column.leaf == id);
+        let own = |facts: &Vec<Fact>| pins(facts.iter().filter(|fact| fact.column.leaf == id), &order);
         Some(Occurrence {
             table: leaf.table.clone()?,
-            pins: pins(own, &order),
+            alternatives: widest(facts.iter().map(own)),
             inside: leaf.inside.and_then(at),
             expanded: leaf.query.is_some(),
         })
     };
     tables().filter_map(of_leaf).collect()
+}
+
+/// Alternatives, without those that allow nothing which another one does not allow as well.
+fn widest(alternatives: impl Iterator<Item = Vec<Pin>>) -> Vec<Vec<Pin>> {
+    let mut kept: Vec<Vec<Pin>> = Vec::new();
+    for pins in alternatives {
+        let is_wider = |one: &[Pin], other: &[Pin]| one.iter().all(|pin| other.contains(pin));
+        if !kept.iter().any(|known| is_wider(known, &pins)) {
+            kept.retain(|known| !is_wider(&pins, known));
+            kept.push(pins);
+        }
+    }
+    kept
 }
 
 /// A fact on a table, with the columns of tables that it came by; None if it is on no table, or if it came by a column that

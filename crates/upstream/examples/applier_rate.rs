@@ -50,6 +50,7 @@ fn table() -> TableInfo {
         key,
         generated: false,
         on_update: false,
+        hidden: false,
         auto_increment: false,
         nullable: false,
         unique: false,

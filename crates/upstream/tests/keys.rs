@@ -269,7 +269,7 @@ const DATES: &[&str] = &[
     "fe80::",
 ];
 
-/// What is stored only: beyond printable ASCII.
+/// Beyond printable ASCII. Those that a statement's string is understood with are asked about, too.
 const STORED: &[&str] = &[
     "á",
     "Á",
@@ -301,6 +301,34 @@ const STORED: &[&str] = &[
     "a\\b",
     "€",
     "ſ",
+    "é",
+    "É ",
+    "ö",
+    "Ø",
+    "œ",
+    "Œ",
+    "oe",
+    "Łódź",
+    "lodz",
+    "я",
+    "Я",
+    "й",
+    "и",
+    "Ё",
+    "е",
+    "λ",
+    "Σ",
+    "ς",
+    "漢字",
+    "漢子",
+    "한글",
+    "ハ",
+    "は",
+    "ぱ",
+    "\u{1F600}",
+    "\u{1F601}",
+    "þ",
+    "ð",
 ];
 
 /// One written value.
@@ -337,7 +365,13 @@ fn literals() -> Vec<Literal> {
     let single = (b' '..=b'~').filter(|byte| *byte != b'\\').map(|byte| char::from(byte).to_string());
     let texts = [NUMBERS, TEXTS, DATES].concat().into_iter().map(str::to_owned).chain(single);
     let texts = texts.map(|text| Literal { sql: quote(&text), datum: Datum::Text(text.into_bytes()) });
-    numbers.chain(texts).collect()
+    let is_understood = |text: &&&str| {
+        let mut chars = text.chars();
+        chars.all(|char| !char.is_control() && char != '\\' && char.len_utf8() < 4)
+    };
+    let beyond = STORED.iter().filter(is_understood).map(|text| (*text).to_owned());
+    let beyond = beyond.map(|text| Literal { sql: quote(&text), datum: Datum::Text(text.into_bytes()) });
+    numbers.chain(texts).chain(beyond).collect()
 }
 
 fn stored() -> Vec<String> {
@@ -548,6 +582,19 @@ fn literals_for(case: &Case) -> Vec<Literal> {
     literals
 }
 
+/// What a literal is where rows are compared with several, and another of its kind.
+fn in_row(datum: &Datum) -> Option<(Datum, &'static str)> {
+    match datum {
+        Datum::Int(value) => {
+            Some((Datum::InRow(i64::try_from(*value).ok().filter(|value| *value >= 0)?), "77"))
+        }
+        Datum::Decimal(digits) if digits.starts_with('-') || digits.len() > 18 => None,
+        Datum::Decimal(_) => Some((datum.clone(), "77.25")),
+        Datum::Text(text) => (text.first() != Some(&b'-')).then(|| (datum.clone(), "'zz'")),
+        _ => None,
+    }
+}
+
 fn questions(case: &Case) -> Vec<Question> {
     let literals = literals_for(case);
     let mut questions = Vec::new();
@@ -560,6 +607,11 @@ fn questions(case: &Case) -> Vec<Question> {
             if column == "d" {
                 ask(format!("{column} <=> {sql}"), point());
                 ask(format!("{column} IN ({sql})"), point());
+                ask(format!("({column}, 1) = ({sql}, 1)"), point());
+                if let Some((datum, other)) = in_row(datum) {
+                    let says = key_of_datum(&case.key, &datum).map_or(Says::Undecided, Says::Point);
+                    ask(format!("(1, {column}) IN ((1, {sql}), (2, {other}))"), says);
+                }
             }
             let between = |low: Option<(Datum, bool)>, high: Option<(Datum, bool)>| {
                 range(&case.key, &Condition::Between { low, high }, &[]).map_or(Says::Undecided, Says::Range)

@@ -160,7 +160,7 @@ impl Bench {
         named.extend(pins.iter().map(|pin| pin.column.clone()));
         let occurrences = vec![Occurrence::of(TableName::of(SCHEMA, "t"), pins)];
         let reads = RowReads { occurrences, columns: ColumnsRead::Named(named) };
-        let reading = plan(&reads, &[Arc::clone(&table)]).remove(0)?;
+        let reading = plan(&reads, &[Arc::clone(&table)]).remove(0).pop()?;
         let watch = self.upstream.watches().watch(&table, &reading.spec).expect(&condition);
         let mut deps = watch.deps_of_reading(&reading.conditions, &[]).expect(&condition);
         if !watch.is_usable(valid_from) {

@@ -3,6 +3,8 @@
 //! Each line of the table is a SELECT, writes that its answer must survive, and writes that must be seen at once. That the
 //! answer survived shows in the counters: it comes from memory again, and nothing was stored in between.
 
+mod joined;
+
 use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run, status};
 use freshet_tests::{Freshet, Server, with_each};
 use mysql::Conn;
@@ -37,6 +39,8 @@ const SETUP: &[&str] = &[
     "INSERT INTO ft VALUES (1,NULL,0),(2,1,0)",
     "CREATE TABLE kinds (id INT PRIMARY KEY, e ENUM('new','paid','sent'), s SET('a','b','c'), y YEAR, h TIME, f BIT(1), v INT)",
     "INSERT INTO kinds VALUES (1,'new','a,b',2023,'10:00:00',0,0),(2,'paid','c',2024,'11:00:00',1,0)",
+    "CREATE TABLE bins (id INT PRIMARY KEY, c VARCHAR(40)) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    "INSERT INTO bins VALUES (1, 'ß')",
     "CREATE TABLE mark (id INT PRIMARY KEY, n INT)",
     "INSERT INTO mark VALUES (1,0)",
     "CREATE VIEW v_plain AS SELECT id, c AS label, k FROM t",
@@ -385,7 +389,7 @@ const DROPPED: &str = "has dropped it";
 fn a_write_drops_what_it_concerns_and_nothing_else() {
     with_each(|server, freshet| {
         let mut failures = Vec::new();
-        for line in LINES {
+        for line in LINES.iter().chain(joined::LINES) {
             for around in [false, true] {
                 let mut found = failures_of(server, freshet, line, around);
                 // A table that was just made counts as a child of every other until its foreign keys are read, some

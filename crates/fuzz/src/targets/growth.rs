@@ -93,7 +93,8 @@ const READINGS: [(&str, Reading); 11] = [
 ];
 
 fn definition(_: &TableName) -> Option<Definition<'static>> {
-    Some(Definition::Table(["id", "a", "b", "c"].map(str::to_owned).into_iter().collect()))
+    let columns = ["id", "a", "b", "c"].map(str::to_owned).into_iter().collect();
+    Some(Definition::Table { columns, shows_all: true })
 }
 
 /// Compares the work for both texts.

@@ -18,7 +18,8 @@ pub(super) struct Read {
     pub(super) table: usize,
     /// It is a view, and what it reads is told by itself.
     pub(super) is_expanded: bool,
-    pub(super) reading: Option<Reading>,
+    /// What it reads is what these read together; none if that is the whole table.
+    pub(super) readings: Vec<Reading>,
 }
 
 /// What a statement reads, its values aside.
@@ -47,13 +48,13 @@ impl ReadPlan {
         let is_expanded = reads.occurrences.iter().map(|occurrence| occurrence.expanded);
         let told = at.iter().zip(is_expanded).zip(plan(reads, &infos));
         let reads: Vec<Read> =
-            told.map(|((&table, is_expanded), reading)| Read { table, is_expanded, reading }).collect();
+            told.map(|((&table, is_expanded), readings)| Read { table, is_expanded, readings }).collect();
         (reads.len() == at.len()).then(|| Self { reads, shows_rows: OnceLock::new() })
     }
 
     /// Whether each row of the result is a row of the one table that is named; `statement` is one of this plan.
     pub(super) fn shows_rows(&self, statement: Statement<'_>) -> bool {
-        self.reads.len() == 1
+        matches!(self.reads.as_slice(), [Read { readings, .. }] if readings.len() == 1)
             && *self.shows_rows.get_or_init(|| freshet_sql::shows_rows(statement.text, statement.modes))
     }
 }

@@ -21,13 +21,16 @@ pub(crate) struct Named {
     pub(crate) info: Arc<TableInfo>,
     /// Its columns' names, if it is a table of which they are known.
     columns: Option<Arc<[String]>>,
+    /// None of its columns is hidden.
+    shows_all: bool,
 }
 
 impl Named {
     pub(crate) fn new(schema: String, name: String, info: Arc<TableInfo>) -> Self {
         let is_known = info.kind == TableKind::Base && !info.columns.is_empty();
         let columns = is_known.then(|| info.columns.iter().map(|column| column.name.clone()).collect());
-        Self { schema, name, info, columns }
+        let shows_all = info.columns.iter().all(|column| !column.hidden);
+        Self { schema, name, info, columns, shows_all }
     }
 
     fn is(&self, table: &TableName, default: Option<&str>) -> bool {
@@ -36,7 +39,10 @@ impl Named {
 
     fn definition(&self) -> Option<Definition<'_>> {
         match &self.info.kind {
-            TableKind::Base => self.columns.clone().map(Definition::Table),
+            TableKind::Base => {
+                let table = |columns| Definition::Table { columns, shows_all: self.shows_all };
+                self.columns.clone().map(table)
+            }
             TableKind::View { text, .. } => text.as_deref().map(Definition::View),
             TableKind::Unseen => None,
         }
@@ -202,12 +208,13 @@ impl Deps<'_> {
             if read.is_expanded {
                 continue;
             }
-            let slots = match &read.reading {
-                Some(reading) => self.rows_of(table, reading),
-                None => None,
-            };
-            let Some(slots) = slots else { return false };
-            rows.extend(slots);
+            if read.readings.is_empty() {
+                return false;
+            }
+            for reading in &read.readings {
+                let Some(slots) = self.rows_of(table, reading) else { return false };
+                rows.extend(slots);
+            }
         }
         if !is_read {
             return false; // It is named somewhere, but nowhere that is understood.

@@ -193,10 +193,16 @@ impl Session {
         !effects.may_commit_for_others && !self.state.unlogged && bounds().await
     }
 
-    /// How the rows of a write are read. Where the environment is not known, an empty string may be NULL.
+    /// How the rows of a write are read. Where the environment is not known, an empty string may be NULL, and the text may be in any
+    /// character set.
     fn modes_of_write(&self) -> Modes {
         let modes = self.modes();
-        Modes { empty_string_is_null: modes.empty_string_is_null || self.environment().is_none(), ..modes }
+        let is_known = self.environment().is_some();
+        Modes {
+            empty_string_is_null: modes.empty_string_is_null || !is_known,
+            utf8_strings: modes.utf8_strings && is_known,
+            ..modes
+        }
     }
 
     /// How texts are read.

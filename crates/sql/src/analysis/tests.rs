@@ -439,6 +439,7 @@ fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
             pipes_as_concat,
             ignore_space,
             empty_string_is_null: false,
+            utf8_strings: ansi_quotes,
             other_syntax: other && maria,
         },
     )

@@ -1,6 +1,6 @@
 //! FROM: tables, derived tables, and the joins between them.
 
-use super::parsed::{Filter, Group, Leaf, Query};
+use super::parsed::{Filter, Group, Leaf, Merge, Query};
 use super::query::{Ends, Reader};
 use crate::TableName;
 use crate::token::Kind;
@@ -16,8 +16,9 @@ enum Keeps {
 /// What stands behind a join's right operand.
 enum Joins {
     Nothing,
-    On(Filter),
-    Using,
+    By(Filter),
+    /// USING with these columns, or NATURAL.
+    Merging(Option<Vec<String>>),
 }
 
 /// The words that hint at indexes.
@@ -48,13 +49,14 @@ impl Reader<'_, '_> {
                 Keeps::Left | Keeps::Right if !natural => self.nested(|reader| reader.joined(block))?,
                 _ => self.factor(block)?,
             };
-            let joins = if natural {
-                self.parsed.blocks.get_mut(block)?.natural = true;
-                Joins::Using
-            } else {
-                self.join_condition(block, &left, &right)?
-            };
-            left = joined(left, right, keeps, joins)?;
+            let filter =
+                match if natural { Joins::Merging(None) } else { self.join_condition(&left, &right)? } {
+                    Joins::By(filter) => Some(filter),
+                    Joins::Merging(columns) => Some(self.merge(block, columns, keeps, (&left, &right))?),
+                    Joins::Nothing if keeps == Keeps::Neither => None,
+                    Joins::Nothing => return None,
+                };
+            left = joined(left, right, keeps, filter);
         }
     }
 
@@ -78,19 +80,35 @@ impl Reader<'_, '_> {
         self.take("JOIN").then_some(keeps)
     }
 
-    fn join_condition(&mut self, block: usize, left: &Group<Filter>, right: &Group<Filter>) -> Option<Joins> {
+    fn join_condition(&mut self, left: &Group<Filter>, right: &Group<Filter>) -> Option<Joins> {
         if self.take("ON") {
             // A subquery here is told of no block around it: which of its tables ON can see is another question.
             let range = self.expression(None, Ends::Join)?;
             let operands = left.all_leaves().into_iter().chain(right.all_leaves()).collect();
-            return Some(Joins::On(Filter { range, operands: Some(operands) }));
+            return Some(Joins::By(Filter::On(range, operands)));
         }
         if self.take("USING") {
-            let merged = self.columns_in_parentheses()?;
-            self.parsed.blocks.get_mut(block)?.merged.extend(merged);
-            return Some(Joins::Using);
+            return self.columns_in_parentheses().map(|columns| Joins::Merging(Some(columns)));
         }
         Some(Joins::Nothing)
+    }
+
+    /// Notes a join that merges columns.
+    fn merge(
+        &mut self,
+        block: usize,
+        columns: Option<Vec<String>>,
+        keeps: Keeps,
+        (left, right): (&Group<Filter>, &Group<Filter>),
+    ) -> Option<Filter> {
+        let merges = &mut self.parsed.blocks.get_mut(block)?.merges;
+        merges.push(Merge {
+            columns,
+            left: left.all_leaves(),
+            right: right.all_leaves(),
+            keeps_right: keeps == Keeps::Right,
+        });
+        Some(Filter::Merged(merges.len() - 1))
     }
 
     fn factor(&mut self, block: usize) -> Option<Group<Filter>> {
@@ -232,29 +250,23 @@ fn joined(
     mut left: Group<Filter>,
     mut right: Group<Filter>,
     keeps: Keeps,
-    joins: Joins,
-) -> Option<Group<Filter>> {
-    let filter = match joins {
-        Joins::On(filter) => Some(filter),
-        Joins::Using => None,
-        Joins::Nothing if keeps == Keeps::Neither => None,
-        Joins::Nothing => return None,
-    };
+    filter: Option<Filter>,
+) -> Group<Filter> {
     match keeps {
         Keeps::Neither => {
             left.join(right);
             left.filters.extend(filter);
-            Some(left)
+            left
         }
         Keeps::Left => {
             right.filters.extend(filter);
             left.optional.push(right);
-            Some(left)
+            left
         }
         Keeps::Right => {
             left.filters.extend(filter);
             right.optional.push(left);
-            Some(right)
+            right
         }
     }
 }

@@ -16,28 +16,99 @@
 //!   for all, and whether it begins with something says nothing of the others.
 //!
 //! A table expression that is named twice is read for rows of two kinds, so it is told nothing; nor is one that is recursive.
+//!
+//! Of *alternatives* one is taken at a time, as if it stood there alone: what passes a filter `A OR B` passes it with A in its
+//! place, or with B. A row that matters in neither case changes nothing in the rows that pass.
+
+use std::cell::RefCell;
 
 use super::Condition;
-use super::conjunct;
+use super::conjunct::Conjunct;
 use super::output::Grouping;
 use super::parsed::{Block, Filter, Group, Parsed};
 use super::resolve::{Column, Names};
 use super::solve::{self, Fact, Holds, Known};
 
-/// The facts of all blocks.
-pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Fact> {
+/// The most ways in which the alternatives of a statement are combined.
+const COMBINATIONS_MAX: usize = 8;
+
+/// The facts of all blocks, for each combination of alternatives; there is one at least.
+pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Vec<Fact>> {
+    let choices = RefCell::new(Choices { sizes: Vec::new(), combinations: 1 });
+    let said = parsed.blocks.iter().map(|block| understood(parsed, block, names, &choices));
+    let said: Vec<Group<Said>> = said.collect();
+    let choices = choices.into_inner();
+    (0..choices.combinations)
+        .map(|combination| facts_of(parsed, names, &said, &choices.of(combination)))
+        .collect()
+}
+
+/// The same, with one alternative taken of each.
+fn facts_of(parsed: &Parsed<'_>, names: &Names<'_, '_>, said: &[Group<Said>], taken: &[usize]) -> Vec<Fact> {
     let by_block = vec![None; parsed.blocks.len()];
-    let mut blocks = Blocks { parsed, names, by_block, all: Vec::new() };
+    let mut blocks = Blocks { parsed, names, said, taken, by_block, all: Vec::new() };
     for block in 0..parsed.blocks.len() {
         blocks.visit(block);
     }
     blocks.all
 }
 
+/// What a filter says.
+#[derive(Clone, Debug)]
+enum Said {
+    All(Holds),
+    /// One of these, by its number among the choices.
+    Any(usize, Vec<Vec<Holds>>),
+}
+
+impl Said {
+    fn holds(&self, taken: &[usize]) -> Vec<Holds> {
+        match self {
+            Self::All(holds) => vec![holds.clone()],
+            Self::Any(choice, alternatives) => {
+                let alternative = taken.get(*choice).and_then(|taken| alternatives.get(*taken));
+                alternative.cloned().unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// The alternatives of a statement that are told apart.
+struct Choices {
+    /// How many there are of each.
+    sizes: Vec<usize>,
+    /// The product of those.
+    combinations: usize,
+}
+
+impl Choices {
+    /// Notes a choice of so many; nothing if they would be too many with those that there are.
+    fn add(&mut self, size: usize) -> Option<usize> {
+        let combinations = self.combinations.checked_mul(size).filter(|all| *all <= COMBINATIONS_MAX)?;
+        self.combinations = combinations;
+        self.sizes.push(size);
+        Some(self.sizes.len() - 1)
+    }
+
+    /// What is taken of each in a combination.
+    fn of(&self, mut combination: usize) -> Vec<usize> {
+        let take = |size: &usize| {
+            let taken = combination % size;
+            combination /= size;
+            taken
+        };
+        self.sizes.iter().map(take).collect()
+    }
+}
+
 /// The blocks of a statement, as they are gone through.
 struct Blocks<'p, 'v> {
     parsed: &'p Parsed<'v>,
     names: &'p Names<'p, 'v>,
+    /// What the filters of each block say.
+    said: &'p [Group<Said>],
+    /// Which of its alternatives each choice has taken.
+    taken: &'p [usize],
     /// What is known in each block that has been looked at.
     by_block: Vec<Option<Known>>,
     all: Vec<Fact>,
@@ -59,7 +130,8 @@ impl Blocks<'_, '_> {
         let mut known = around.and_then(|around| self.by_block.get(around)?.clone()).unwrap_or_default();
         if !block.recursive {
             let told = reader.map(|leaf| self.told(leaf, id)).unwrap_or_default();
-            let mut group = understood(self.parsed, block, self.names);
+            let mut group =
+                self.said.get(id).map(|said| said.map(&|said| said.holds(self.taken))).unwrap_or_default();
             group.filters.extend(told.into_iter().map(Holds::Is));
             let found = solve::solve(group, &known);
             known.facts.extend(found.iter().cloned());
@@ -114,12 +186,23 @@ impl Blocks<'_, '_> {
 }
 
 /// The tables of a block, with what its filters say of them.
-fn understood(parsed: &Parsed<'_>, block: &Block, names: &Names<'_, '_>) -> Group<Holds> {
+fn understood(
+    parsed: &Parsed<'_>,
+    block: &Block,
+    names: &Names<'_, '_>,
+    choices: &RefCell<Choices>,
+) -> Group<Said> {
     let Some(source) = parsed.sources.get(block.source) else { return Group::default() };
     let of_filter = |filter: &Filter| {
-        let named = conjunct::conjuncts(source, filter.range.clone());
-        let resolved = named.into_iter().filter_map(|named| names.conjunct(block, filter, named));
-        resolved.map(Holds::from).collect()
+        let conjuncts = names.conjuncts(block, filter, source).into_iter();
+        conjuncts.filter_map(|conjunct| said(conjunct, choices)).collect()
     };
     block.group.map(&of_filter)
+}
+
+fn said(conjunct: Conjunct<Column>, choices: &RefCell<Choices>) -> Option<Said> {
+    let Conjunct::Any(alternatives) = conjunct else { return Holds::of(conjunct).map(Said::All) };
+    let choice = choices.borrow_mut().add(alternatives.len())?;
+    let holds = |all: Vec<Conjunct<Column>>| all.into_iter().filter_map(Holds::of).collect();
+    Some(Said::Any(choice, alternatives.into_iter().map(holds).collect()))
 }

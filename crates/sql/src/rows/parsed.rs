@@ -20,6 +20,8 @@ pub(super) struct Leaf {
     pub table: Option<TableName>,
     /// The columns of a table, in lower case; None if they are not known, or it is no table.
     pub columns: Option<Arc<[String]>>,
+    /// No column of the table is hidden from `*` and from NATURAL joins.
+    pub shows_all: bool,
     /// The query whose result it is: a derived table's, a table expression's, a view's.
     pub query: Option<usize>,
     /// The block in whose FROM it stands.
@@ -28,12 +30,28 @@ pub(super) struct Leaf {
     pub inside: Option<usize>,
 }
 
-/// A condition, and which of the block's tables its columns can be of.
+/// What rows of a block have to satisfy.
 #[derive(Clone, Debug)]
-pub(super) struct Filter {
-    pub range: Range<usize>,
-    /// The operands of the join for ON; None for WHERE, which sees the block and, beyond it, the blocks around it.
-    pub operands: Option<Vec<usize>>,
+pub(super) enum Filter {
+    /// WHERE, which sees the block's tables and, beyond them, the blocks around it.
+    Where(Range<usize>),
+    /// ON, which sees the tables of the join's operands.
+    On(Range<usize>, Vec<usize>),
+    /// The columns that a join has merged are equal: the join's place among the block's merges.
+    Merged(usize),
+}
+
+/// A join by USING, or a NATURAL one: it makes one column of two that are equal.
+#[derive(Debug)]
+pub(super) struct Merge {
+    /// The columns' names, in lower case; None for all that the operands have in common.
+    pub columns: Option<Vec<String>>,
+    /// The tables of the left operand.
+    pub left: Vec<usize>,
+    /// The tables of the right operand.
+    pub right: Vec<usize>,
+    /// A merged column has the right operand's value: rows without a match are that operand's.
+    pub keeps_right: bool,
 }
 
 /// Tables joined by inner joins, and the outer joins on top of them, in order.
@@ -96,10 +114,8 @@ pub(super) struct Block {
     /// Whatever is around it, it may see some of that: it is in a subquery, or LATERAL.
     pub enclosed: bool,
     pub group: Group<Filter>,
-    /// It has a NATURAL join: which columns are merged is not known.
-    pub natural: bool,
-    /// Columns merged by USING, in lower case: without a table they are neither side's alone.
-    pub merged: Vec<String>,
+    /// Its joins by USING and NATURAL ones; an operand's stand before those of the join around it.
+    pub merges: Vec<Merge>,
     /// It belongs to a recursive table expression: its rows come round again.
     pub recursive: bool,
     /// Its select list.

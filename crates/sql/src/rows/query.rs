@@ -244,7 +244,7 @@ impl Reader<'_, '_> {
         let mut group = if self.take("FROM") { self.tables(id)? } else { Group::default() };
         if self.take("WHERE") {
             let range = self.expression(Some(Outer { block: id, bare: true }), Ends::Clause)?;
-            group.filters.push(Filter { range, operands: None });
+            group.filters.push(Filter::Where(range));
         }
         let grouped = self.clause(&["GROUP", "BY"], around)?;
         let having = self.clause(&["HAVING"], around)?;

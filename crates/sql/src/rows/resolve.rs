@@ -7,9 +7,10 @@
 //! A derived table, a table expression and a view have the columns of their select list. No two of these can have one name,
 //! or the servers refuse it. So a column that is found among those that are understood is the one that is meant.
 
-use super::conjunct::{Conjunct, Named};
+use super::conjunct::{self, Conjunct, Named};
 use super::output::{Item, Selected};
-use super::parsed::{Block, Filter, Leaf, Parsed, Query};
+use super::parsed::{Block, Filter, Leaf, Merge, Parsed, Query};
+use super::source::Source;
 
 /// A column of an occurrence: the index of its leaf, and its name in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,11 @@ pub(super) struct Names<'p, 'v> {
 
 /// How deep a column is followed into derived tables.
 const DEPTH_MAX: usize = 32;
+
+/// The most joins that merge columns in a block with a NATURAL one.
+const NATURAL_MAX: usize = 6;
+/// The most columns that a NATURAL join is asked about.
+const NATURAL_COLUMNS_MAX: usize = 256;
 
 /// What can be looked up for a name: a block's own tables, and what is around them.
 #[derive(Clone, Copy)]
@@ -147,28 +153,75 @@ impl<'p, 'v> Names<'p, 'v> {
             && self.own_column(block, &[name.to_owned()]).is_some()
     }
 
-    /// The conjunct with its columns resolved; None if one cannot be.
-    pub fn conjunct(
-        &self,
-        block: &Block,
-        filter: &Filter,
-        named: Conjunct<Named>,
-    ) -> Option<Conjunct<Column>> {
-        let all;
-        let (leaves, outward) = match &filter.operands {
-            Some(operands) => (operands, false),
-            None => {
-                all = block.group.all_leaves();
-                (&all, true)
+    /// What is understood of a filter, with its columns resolved; what names a column that cannot be is left out.
+    pub fn conjuncts(&self, block: &Block, filter: &Filter, source: &Source<'_>) -> Vec<Conjunct<Column>> {
+        let all = block.group.all_leaves();
+        let (range, leaves, outward) = match filter {
+            Filter::Where(range) => (range, &all, true),
+            Filter::On(range, operands) => (range, operands, false),
+            Filter::Merged(at) => {
+                return block.merges.get(*at).map(|merge| self.merged(block, merge)).unwrap_or_default();
             }
         };
         let scope = Scope { block, leaves, outward };
+        let named = conjunct::conjuncts(source, range.clone());
+        named.into_iter().filter_map(|named| self.conjunct(scope, named)).collect()
+    }
+
+    fn conjunct(&self, scope: Scope<'_>, named: Conjunct<Named>) -> Option<Conjunct<Column>> {
         Some(match named {
             Conjunct::Is(column, condition, rejects_null) => {
                 Conjunct::Is(self.column(scope, &column)?, condition, rejects_null)
             }
             Conjunct::Equal(a, b) => Conjunct::Equal(self.column(scope, &a)?, self.column(scope, &b)?),
+            Conjunct::Any(alternatives) => {
+                let resolved = |all: Vec<Conjunct<Named>>| {
+                    let all: Vec<_> = all.into_iter().filter_map(|one| self.conjunct(scope, one)).collect();
+                    (!all.is_empty()).then_some(all)
+                };
+                Conjunct::Any(alternatives.into_iter().map(resolved).collect::<Option<_>>()?)
+            }
         })
+    }
+
+    /// The equalities of a join that merges columns.
+    fn merged(&self, block: &Block, merge: &Merge) -> Vec<Conjunct<Column>> {
+        let columns: Vec<&String> = match &merge.columns {
+            Some(columns) => columns.iter().collect(),
+            None => {
+                let tables = merge.left.iter().filter_map(|leaf| self.parsed.leaves.get(*leaf));
+                tables
+                    .filter_map(|leaf| leaf.columns.as_deref())
+                    .flatten()
+                    .take(NATURAL_COLUMNS_MAX)
+                    .collect()
+            }
+        };
+        let is_merged = |column: &&&String| self.merges(block, merge, column) == Some(true);
+        let equal = |column: &String| {
+            let left = self.among(block, &merge.left, column)?;
+            let right = self.among(block, &merge.right, column)?;
+            match (left, right) {
+                (Found::Here(left), Found::Here(right)) => {
+                    let of = |leaf| Column { leaf, name: column.clone() };
+                    Some(Conjunct::Equal(of(left), of(right)))
+                }
+                _ => None,
+            }
+        };
+        columns.iter().filter(is_merged).filter_map(|column| equal(column)).collect()
+    }
+
+    /// Whether a join merges the columns of this name of its operands; None if that is not known: NATURAL merges those that
+    /// both have and show.
+    fn merges(&self, block: &Block, merge: &Merge, column: &str) -> Option<bool> {
+        if let Some(columns) = &merge.columns {
+            return Some(columns.iter().any(|merged| merged == column));
+        }
+        let in_one = |leaves: &[usize]| Some(matches!(self.among(block, leaves, column)?, Found::Here(_)));
+        let mut all = merge.left.iter().chain(&merge.right).filter_map(|leaf| self.parsed.leaves.get(*leaf));
+        (block.merges.len() <= NATURAL_MAX && all.all(|leaf| leaf.shows_all)).then_some(())?;
+        Some(in_one(&merge.left)? && in_one(&merge.right)?)
     }
 
     fn column(&self, scope: Scope<'_>, named: &[String]) -> Option<Column> {
@@ -210,15 +263,34 @@ impl<'p, 'v> Names<'p, 'v> {
     /// A name without a table. Where one table has the column, no other can, or the servers would not know either; but a
     /// column that a join has merged is more than one table's.
     fn bare(&self, scope: Scope<'_>, column: &str) -> Option<Found> {
-        let unknown = scope.leaves.iter().any(|&leaf| self.has(leaf, column).is_none());
-        if scope.block.merged.iter().any(|merged| merged == column) || (scope.block.natural && unknown) {
+        self.among(scope.block, scope.leaves, column)
+    }
+
+    /// Whose column a name without a table is among these tables of a block. A merged column is that of the operand whose rows are
+    /// kept, and of the left one where both are; so the servers say.
+    fn among(&self, block: &Block, leaves: &[usize], column: &str) -> Option<Found> {
+        let unknown = leaves.iter().any(|&leaf| self.has(leaf, column).is_none());
+        let may_merge =
+            |merge: &Merge| merge.columns.as_ref().is_none_or(|all| all.iter().any(|one| one == column));
+        if unknown && block.merges.iter().any(may_merge) {
             return None;
         }
-        let mut holders = scope.leaves.iter().filter(|&&leaf| self.has(leaf, column) == Some(true));
-        match (holders.next(), holders.next()) {
-            (Some(&leaf), None) => Some(Found::Here(leaf)),
-            (None, _) if !unknown => Some(Found::Outside),
-            _ => None,
+        let holders: Vec<usize> =
+            leaves.iter().copied().filter(|&leaf| self.has(leaf, column) == Some(true)).collect();
+        match holders.as_slice() {
+            [leaf] => Some(Found::Here(*leaf)),
+            [] if !unknown => Some(Found::Outside),
+            [] => None,
+            _ => {
+                let has_all = |merge: &&Merge| {
+                    let in_left = holders.iter().filter(|leaf| merge.left.contains(leaf)).count();
+                    let in_right = holders.iter().filter(|leaf| merge.right.contains(leaf)).count();
+                    may_merge(merge) && in_left > 0 && in_right > 0 && in_left + in_right == holders.len()
+                };
+                let merge = block.merges.iter().find(has_all)?;
+                self.merges(block, merge, column)?.then_some(())?;
+                self.among(block, if merge.keeps_right { &merge.right } else { &merge.left }, column)
+            }
         }
     }
 

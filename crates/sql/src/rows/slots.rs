@@ -138,7 +138,9 @@ impl Writer<'_> {
                 Datum::Int(_) => b'i',
                 Datum::Decimal(_) => b'd',
                 Datum::Text(_) => b't',
-                Datum::Null | Datum::Moment(_) | Datum::Param(_) | Datum::Other => return None,
+                Datum::Null | Datum::InRow(_) | Datum::Moment(_) | Datum::Param(_) | Datum::Other => {
+                    return None;
+                }
             });
         }
         Some(Slotted { form: self.form, text_bytes, values: self.values })
@@ -150,7 +152,8 @@ impl RowReads {
     #[must_use]
     pub fn with_values(mut self, values: &[Datum]) -> Self {
         for occurrence in &mut self.occurrences {
-            occurrence.pins.iter_mut().for_each(|pin| fill(&mut pin.condition, values));
+            let pins = occurrence.alternatives.iter_mut().flatten();
+            pins.for_each(|pin| fill(&mut pin.condition, values));
         }
         self
     }

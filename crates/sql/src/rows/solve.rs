@@ -33,13 +33,15 @@ pub(super) enum Holds {
     Equal(Column, Column),
 }
 
-impl From<Conjunct<Column>> for Holds {
-    fn from(conjunct: Conjunct<Column>) -> Self {
+impl Holds {
+    /// What a conjunct says; nothing, if it is one of alternatives.
+    pub fn of(conjunct: Conjunct<Column>) -> Option<Self> {
         match conjunct {
             Conjunct::Is(column, condition, rejects_null) => {
-                Holds::Is(Fact { column, condition, rejects_null, via: Vec::new() })
+                Some(Holds::Is(Fact { column, condition, rejects_null, via: Vec::new() }))
             }
-            Conjunct::Equal(a, b) => Holds::Equal(a, b),
+            Conjunct::Equal(a, b) => Some(Holds::Equal(a, b)),
+            Conjunct::Any(_) => None,
         }
     }
 }

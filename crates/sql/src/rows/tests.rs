@@ -22,13 +22,15 @@ fn columns_of(table: &TableName) -> Option<Definition<'static>> {
         "sbtest1" => &["id", "k", "c", "pad"],
         name => return views::definition(name),
     };
-    Some(Definition::Table(columns.iter().map(|&column| column.to_owned()).collect()))
+    let columns = columns.iter().map(|&column| column.to_owned()).collect();
+    Some(Definition::Table { columns, shows_all: true })
 }
 
 fn show_datum(datum: &Datum) -> String {
     match datum {
         Datum::Null => "NULL".to_owned(),
         Datum::Int(value) => value.to_string(),
+        Datum::InRow(value) => value.to_string(),
         Datum::Decimal(digits) => digits.clone(),
         Datum::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
         Datum::Param(number) => format!("?{number}"),
@@ -67,14 +69,18 @@ fn show_pins(pins: &[Pin]) -> String {
     pins.iter().map(show_pin).collect::<Vec<_>>().join(" & ")
 }
 
-/// The occurrences with their pins, as `t[a=1 & b=2] u[]`; `-` if nothing is known.
+fn show_alternatives(alternatives: &[Vec<Pin>]) -> String {
+    alternatives.iter().map(|pins| show_pins(pins)).collect::<Vec<_>>().join(" | ")
+}
+
+/// The occurrences with their pins, as `t[a=1 & b=2 | c=3] u[]`; `-` if nothing is known.
 fn reads_in(text: &str, modes: Modes) -> String {
     let Some(reads) = row_reads(text.as_bytes(), modes, &columns_of) else {
         return "-".to_owned();
     };
     let show = |occurrence: &Occurrence| match occurrence.expanded {
         true => format!("{}:", occurrence.table.name),
-        false => format!("{}[{}]", occurrence.table.name, show_pins(&occurrence.pins)),
+        false => format!("{}[{}]", occurrence.table.name, show_alternatives(&occurrence.alternatives)),
     };
     reads.occurrences.iter().map(show).collect::<Vec<_>>().join(" ")
 }

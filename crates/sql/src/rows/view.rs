@@ -53,8 +53,13 @@ impl View {
 /// What is known of a table or view that a statement names.
 #[derive(Clone, Debug)]
 pub enum Definition<'v> {
-    /// A table with these columns, in lower case.
-    Table(Arc<[String]>),
+    /// A table.
+    Table {
+        /// Its columns, in lower case.
+        columns: Arc<[String]>,
+        /// None of them is hidden from `*`.
+        shows_all: bool,
+    },
     /// A view with this text.
     View(&'v View),
 }
@@ -75,7 +80,10 @@ impl<'v> Reader<'v, '_> {
         let group = self.leaf(Leaf { table: Some(name), inside, ..leaf })?;
         let id = self.parsed.leaves.len() - 1;
         match definition {
-            Some(Definition::Table(columns)) => self.parsed.leaves.get_mut(id)?.columns = Some(columns),
+            Some(Definition::Table { columns, shows_all }) => {
+                let leaf = self.parsed.leaves.get_mut(id)?;
+                (leaf.columns, leaf.shows_all) = (Some(columns), shows_all);
+            }
             Some(Definition::View(view)) => self.expand(id, view),
             None => {}
         }

@@ -306,7 +306,7 @@ impl Reader<'_, '_> {
             let end = self.clause_end(self.at, &["LIMIT", "ORDER", "RETURNING"]);
             let named = conjunct::conjuncts(self.source, self.at..end);
             let resolved = named.into_iter().filter_map(|conjunct| resolved(target, conjunct));
-            filters.extend(resolved.map(Holds::from));
+            filters.extend(resolved.filter_map(Holds::of));
             self.at = end;
         }
         if self.take("ORDER") {
@@ -339,5 +339,6 @@ fn resolved(target: &Target, named: Conjunct<Vec<String>>) -> Option<Conjunct<Co
     Some(match named {
         Conjunct::Is(name, condition, rejects_null) => Conjunct::Is(column(&name)?, condition, rejects_null),
         Conjunct::Equal(a, b) => Conjunct::Equal(column(&a)?, column(&b)?),
+        Conjunct::Any(_) => return None,
     })
 }

@@ -40,6 +40,8 @@ pub struct ColumnInfo {
     pub generated: bool,
     /// The server changes it by itself whenever the row changes.
     pub on_update: bool,
+    /// INVISIBLE: neither `*` nor a NATURAL join finds it.
+    pub hidden: bool,
     /// The server makes up its value when none is given.
     pub auto_increment: bool,
     /// It can be NULL.

@@ -7,6 +7,7 @@
 //! `tests/keys.rs` asks real servers whether this is so.
 
 mod address;
+mod letters;
 mod named;
 mod number;
 mod temporal;
@@ -42,7 +43,8 @@ pub enum KeyType {
         /// Digits after the point.
         scale: u8,
     },
-    /// Characters in a collation that tells printable ASCII apart but for case and trailing blanks.
+    /// Characters in a collation that tells printable ASCII apart but for case and trailing blanks, and letters beyond it at most
+    /// as `letters` does.
     Text {
         /// Its name, lower case.
         collation: Arc<str>,
@@ -146,9 +148,15 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
     if *datum == Datum::Null {
         return (*key_type != KeyType::None).then_some(Key::Null);
     }
+    if let Datum::InRow(value) = datum {
+        let is_named = matches!(key_type, KeyType::Enum(_) | KeyType::Set(_));
+        return if is_named { None } else { key_of_datum(key_type, &Datum::Int(i128::from(*value))) };
+    }
     match key_type {
         KeyType::None => None,
-        KeyType::Text { .. } => text::folded(text_of(datum)?).map(Key::Text),
+        KeyType::Text { collation, .. } => {
+            text::folded_in_statement(collation, text_of(datum)?).map(Key::Text)
+        }
         KeyType::Bytes { .. } => Some(Key::Text(text::trimmed(text_of(datum)?).to_vec())),
         KeyType::Decimal { scale, .. } if !key_type.is_ordered() => {
             number::long_of_datum(*scale, datum).map(Key::Text)
@@ -209,8 +217,9 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
     }
     match key_type {
         KeyType::None => None,
-        KeyType::Text { chars, .. } => {
-            text::folded(text_of(datum)?.get(..).filter(|text| fits(text, *chars))?).map(Key::Text)
+        KeyType::Text { collation, chars } => {
+            let text = Some(text_of(datum)?).filter(|text| fits(text, *chars))?;
+            text::folded_in_statement(collation, text).map(Key::Text)
         }
         KeyType::Bytes { len } => {
             let text = Some(text_of(datum)?).filter(|text| fits(text, *len))?;
@@ -250,7 +259,9 @@ pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
         (KeyType::Decimal { precision, scale }, Value::Decimal(value)) if value.scale() == *scale => {
             number::decimal_of_field(*precision, *scale, &value)
         }
-        (KeyType::Text { .. }, Value::Bytes(bytes)) => text::folded(bytes).map(Key::Text),
+        (KeyType::Text { collation, .. }, Value::Bytes(bytes)) => {
+            text::folded(collation, bytes).map(Key::Text)
+        }
         (KeyType::Bytes { .. }, Value::Bytes(bytes)) => Some(Key::Text(text::trimmed(bytes).to_vec())),
         (KeyType::Text { .. } | KeyType::Bytes { .. }, Value::Compressed(packed)) => {
             let mut bytes = Vec::new();

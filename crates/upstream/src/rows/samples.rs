@@ -20,6 +20,7 @@ pub(crate) fn column(name: &str, key: KeyType) -> ColumnInfo {
         key,
         generated: false,
         on_update: false,
+        hidden: false,
         auto_increment: false,
         nullable: true,
         unique: false,

@@ -38,20 +38,28 @@ pub struct Reading {
     pub conditions: Vec<Condition>,
 }
 
-/// What each occurrence reads. `tables` are the definitions of the occurrences' tables, in their order. `None` for one
-/// of which nothing narrower than the whole table can be said.
+/// What each occurrence reads: what all of these read together. `tables` are the definitions of the occurrences' tables, in their
+/// order. None for an occurrence of which nothing narrower than the whole table can be said.
 #[must_use]
-pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>]) -> Vec<Option<Reading>> {
+pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>]) -> Vec<Vec<Reading>> {
     let each = reads.occurrences.iter().enumerate();
     each.map(|(index, occurrence)| {
-        let table = tables.get(index).filter(|table| !table.columns.is_empty())?;
+        let Some(table) = tables.get(index).filter(|table| !table.columns.is_empty()) else {
+            return Vec::new();
+        };
         let read = columns_read(&table.columns, &reads.columns);
-        let usable: Vec<Usable<'_>> =
-            occurrence.pins.iter().filter_map(|pin| usable(pin, table, tables)).collect();
-        let reading = chosen(&usable, read);
+        let reading = |pins: &Vec<Pin>| {
+            let usable: Vec<Usable<'_>> = pins.iter().filter_map(|pin| usable(pin, table, tables)).collect();
+            chosen(&usable, read.clone())
+        };
+        let mut readings: Vec<Reading> = occurrence.alternatives.iter().map(reading).collect();
+        // One that takes any row takes those of the others too.
+        if let Some(any) = readings.iter().position(|reading| reading.conditions.is_empty()) {
+            readings = vec![readings.swap_remove(any)];
+        }
         // A watch that tells nothing apart would be the whole table again.
-        let tells_apart = !reading.conditions.is_empty() || reading.spec.read.is_some();
-        tells_apart.then_some(reading)
+        readings.retain(|reading| !reading.conditions.is_empty() || reading.spec.read.is_some());
+        readings
     })
     .collect()
 }

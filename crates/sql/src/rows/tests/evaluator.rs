@@ -40,6 +40,8 @@ impl Random {
 #[derive(Clone, Debug)]
 enum Operand {
     Column(usize, usize),
+    /// `id`, which joins have merged to that of this leaf.
+    Merged(usize),
     Literal(Value),
     Param(Value),
 }
@@ -54,6 +56,10 @@ enum Truthy {
     Or(Vec<Truthy>),
     Not(Box<Truthy>),
     Exists(Box<Select>),
+    /// Some columns together are one of these rows.
+    Rows(Vec<Operand>, Vec<Vec<Operand>>),
+    /// In place of ON: the `id` of these leaves is merged, by NATURAL or by USING.
+    Merging(usize, usize, bool),
 }
 
 #[derive(Clone, Debug)]
@@ -130,7 +136,11 @@ impl Maker<'_> {
         let count = 1 + self.random.next(if depth == 0 { 4 } else { 2 });
         let from = self.from(count, &mut own);
         let visible: Vec<usize> = outer.iter().copied().chain(own.iter().copied()).collect();
-        let filter = self.all(&visible, &own, depth);
+        let mut filter = self.all(&visible, &own, depth);
+        if let (Some(leaf), Truthy::And(parts)) = (merged(&from), &mut filter) {
+            let operator = ["=", "=", "<", ">="][self.random.next(4)];
+            parts.push(Truthy::Compare(Operand::Merged(leaf), operator, self.literal()));
+        }
         let mut counts = Vec::new();
         if depth == 0 && self.random.chance(25) {
             counts.push(self.select(&visible, depth + 1));
@@ -151,9 +161,26 @@ impl Maker<'_> {
         let left = self.from(left_count, &mut below);
         let right = self.from(count - left_count, &mut below);
         let word = ["JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", ","][self.random.next(5)];
-        let on = (word != ",").then(|| self.all(&below.clone(), &below, 2));
+        let merging = self.merging(&left, &right).filter(|_| word != "," && self.random.chance(40));
+        let on = match merging {
+            Some(merging) => Some(merging),
+            None => (word != ",").then(|| self.all(&below.clone(), &below, 2)),
+        };
         own.extend(below);
         From::Join(Box::new(left), word, Box::new(right), on)
+    }
+
+    /// A join that merges `id`, where both sides have one column of this name. NATURAL merges nothing else, if each table is there
+    /// once.
+    fn merging(&mut self, left: &From, right: &From) -> Option<Truthy> {
+        let (of_left, of_right) = (merged(left).or(alone(left))?, merged(right).or(alone(right))?);
+        let mut leaves = Vec::new();
+        leaves_of(left, &mut leaves);
+        leaves_of(right, &mut leaves);
+        let mut tables: Vec<usize> = leaves.iter().map(|leaf| leaf % 3).collect();
+        tables.sort_unstable();
+        let differ = tables.windows(2).all(|pair| pair[0] != pair[1]);
+        Some(Truthy::Merging(of_left, of_right, differ && self.random.chance(50)))
     }
 
     fn leaf(&mut self) -> usize {
@@ -217,7 +244,15 @@ impl Maker<'_> {
     }
 
     fn truthy(&mut self, visible: &[usize], own: &[usize], depth: usize) -> Truthy {
-        match self.random.next(20) {
+        match self.random.next(24) {
+            20 | 21 => Truthy::Or(
+                (0..2 + self.random.next(2)).map(|_| self.all(visible, own, depth.max(1))).collect(),
+            ),
+            22 | 23 => {
+                let columns = vec![self.column(own), self.column(own)];
+                let rows = 1 + self.random.next(3);
+                Truthy::Rows(columns, (0..rows).map(|_| vec![self.literal(), self.literal()]).collect())
+            }
             0 if self.random.chance(50) => {
                 let column = self.column(own);
                 let mut equal = || Truthy::Compare(column.clone(), "=", self.literal());
@@ -383,11 +418,17 @@ impl Writer {
             From::Join(left, word, right, on) => {
                 self.text += "(";
                 self.from(left);
-                self.text += &format!(" {word} ");
+                let is_natural = matches!(on, Some(Truthy::Merging(_, _, true)));
+                self.text += &format!(" {}{word} ", if is_natural { "NATURAL " } else { "" });
                 self.from(right);
-                if let Some(on) = on {
-                    self.text += " ON ";
-                    self.truthy(on);
+                match on {
+                    Some(Truthy::Merging(_, _, true)) => {}
+                    Some(Truthy::Merging(..)) => self.text += " USING (id)",
+                    Some(on) => {
+                        self.text += " ON ";
+                        self.truthy(on);
+                    }
+                    None => {}
                 }
                 self.text += ")";
             }
@@ -397,6 +438,7 @@ impl Writer {
     fn operand(&mut self, operand: &Operand) {
         match operand {
             Operand::Column(leaf, column) => self.text += &format!("l{leaf}.{}", column_name(*leaf, *column)),
+            Operand::Merged(_) => self.text += "id",
             Operand::Literal(Some(value)) => self.text += &value.to_string(),
             Operand::Literal(None) => self.text += "NULL",
             Operand::Param(value) if self.in_view => self.operand(&Operand::Literal(*value)),
@@ -454,12 +496,34 @@ impl Writer {
                 self.truthy(inner);
                 self.text += ")";
             }
+            Truthy::Merging(..) => unreachable!("it stands for an ON"),
+            Truthy::Rows(columns, rows) => {
+                self.row(columns);
+                self.text += if rows.len() == 1 { " = " } else { " IN (" };
+                for (at, row) in rows.iter().enumerate() {
+                    if at > 0 {
+                        self.text += ", ";
+                    }
+                    self.row(row);
+                }
+                self.text += if rows.len() == 1 { "" } else { ")" };
+            }
             Truthy::Exists(select) => {
                 self.text += "EXISTS (";
                 self.select(select, "1");
                 self.text += ")";
             }
         }
+    }
+}
+
+impl Writer {
+    fn row(&mut self, row: &[Operand]) {
+        self.text += "(";
+        self.operand(&row[0]);
+        self.text += ", ";
+        self.operand(&row[1]);
+        self.text += ")";
     }
 }
 
@@ -596,6 +660,7 @@ impl World<'_> {
     fn truth(&self, truthy: &Truthy, binding: &Binding) -> Truth {
         let value = |operand: &Operand| match operand {
             Operand::Column(leaf, column) => binding[*leaf][*column],
+            Operand::Merged(leaf) => binding[*leaf][0],
             Operand::Literal(value) | Operand::Param(value) => *value,
         };
         match truthy {
@@ -609,7 +674,30 @@ impl World<'_> {
             Truthy::Or(parts) => any(parts.iter().map(|part| self.truth(part, binding))),
             Truthy::Not(inner) => self.truth(inner, binding).map(|truth| !truth),
             Truthy::Exists(select) => Some(!self.select(select, binding).is_empty()),
+            Truthy::Merging(left, right, _) => compare(binding[*left][0], "=", binding[*right][0]),
+            Truthy::Rows(columns, rows) => {
+                let is = |row: &Vec<Operand>| {
+                    all(columns.iter().zip(row).map(|(a, b)| compare(value(a), "=", value(b))))
+                };
+                any(rows.iter().map(is))
+            }
         }
+    }
+}
+
+/// The leaf whose `id` all others of a join are merged to.
+fn merged(from: &From) -> Option<usize> {
+    match from {
+        From::Join(_, "RIGHT JOIN", _, Some(Truthy::Merging(_, right, _))) => Some(*right),
+        From::Join(_, _, _, Some(Truthy::Merging(left, ..))) => Some(*left),
+        _ => None,
+    }
+}
+
+fn alone(from: &From) -> Option<usize> {
+    match from {
+        From::Leaf(leaf) | From::Derived(leaf, _) => Some(*leaf),
+        From::Join(..) => None,
     }
 }
 
@@ -653,10 +741,15 @@ fn any(truths: impl Iterator<Item = Truth>) -> Truth {
 }
 
 /// Whether a row may matter as far as the pins say; NULL counts as equal to NULL there.
-fn fits(row: &Row, leaf: usize, pins: &[Pin], params: &[Value]) -> bool {
+fn fits(row: &Row, leaf: usize, alternatives: &[Vec<Pin>], params: &[Value]) -> bool {
+    alternatives.iter().any(|pins| fits_all(row, leaf, pins, params))
+}
+
+fn fits_all(row: &Row, leaf: usize, pins: &[Pin], params: &[Value]) -> bool {
     let value = |datum: &Datum| match datum {
         Datum::Null => None,
         Datum::Int(value) => Some(*value as i64),
+        Datum::InRow(value) => Some(*value),
         Datum::Param(number) => params[usize::from(*number)],
         other => panic!("no such datum here: {other:?}"),
     };
@@ -723,7 +816,12 @@ fn one(random: &mut Random, tally: &mut Tally, write: &mut dyn FnMut(&str) -> St
     };
     assert_eq!(reads.occurrences.len(), writer.leaves.len(), "{}", writer.text);
     tally.understood += 1;
-    tally.pinned += usize::from(reads.occurrences.iter().any(|occurrence| !occurrence.pins.is_empty()));
+    tally.pinned += usize::from(
+        reads
+            .occurrences
+            .iter()
+            .any(|occurrence| occurrence.alternatives.iter().all(|pins| !pins.is_empty())),
+    );
     let mut rows: Vec<Vec<Row>> =
         (0..leaves).map(|_| (0..random.next(4)).map(|_| random.row()).collect()).collect();
     let nothing = vec![[None; 3]; leaves];
@@ -731,7 +829,7 @@ fn one(random: &mut Random, tally: &mut Tally, write: &mut dyn FnMut(&str) -> St
     for _ in 0..6 {
         let at = random.next(writer.leaves.len().max(1));
         let Some(Some(leaf)) = writer.leaves.get(at).copied() else { continue };
-        let pins = &reads.occurrences[at].pins;
+        let pins = &reads.occurrences[at].alternatives;
         let row = random.row();
         rows[leaf].push(row);
         let after = World { rows: &rows }.select(&select, &nothing);
@@ -747,7 +845,7 @@ fn one(random: &mut Random, tally: &mut Tally, write: &mut dyn FnMut(&str) -> St
             "{}\n  params {:?}\n  rows {rows:?}\n  row {row:?} of l{leaf}, pinned to {}",
             writer.text,
             writer.params,
-            show_pins(pins)
+            show_alternatives(pins)
         );
     }
 }

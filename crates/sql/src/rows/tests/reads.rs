@@ -15,10 +15,10 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("`t`.`ID`=5", "id=5"),
     ("a = 1 OR a = 2", "a=1,2"),
     ("b = 3 AND (a = 1 OR a IN (2, ?) OR 4 = a)", "b=3 & a=1,2,?0,4"),
-    ("a = 1 OR b = 2", ""),
-    ("a = 1 OR a > 2", ""),
+    ("a = 1 OR b = 2", "a=1 | b=2"),
+    ("a = 1 OR a > 2", "a=1 | a:(2.."),
     ("a = 1 OR a = 2 XOR b", ""),
-    ("a = 1 OR a = 2 AND b = 3", ""),
+    ("a = 1 OR a = 2 AND b = 3", "a=1,2 & a=1 | a=1,2 & a=2 & b=3"),
     ("a = 1 OR NOT a = 2", ""),
     ("a BETWEEN 1 AND 'x'", ""),
     ("a BETWEEN 'a' AND ?", "a:['a'..?0]"),
@@ -52,7 +52,7 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("a = 1 && b = 2", "a=1 & b=2"),
     ("(a = 1)", "a=1"),
     ("((a = 1) AND ((b = 2 AND c = 3)))", "a=1 & b=2 & c=3"),
-    ("a = 1 AND (b = 2 OR c = 3)", "a=1"),
+    ("a = 1 AND (b = 2 OR c = 3)", "a=1 & b=2 | a=1 & c=3"),
     ("a = b AND b = 3", "b=3 & a=3<0.b"),
     ("a IN (1)", "a=1"),
     ("a = 1 AND a = 2", "a=1 & a=2"),
@@ -125,13 +125,37 @@ const JOINS: &[(&str, &str)] = &[
     ("SELECT * FROM t, u LEFT JOIN w ON w.uid = u.id AND w.z = 2", "t[] u[] w[z=2]"),
     ("SELECT * FROM t a, t b WHERE a.id = 1 AND b.id = a.a", "t[id=1] t[]"),
     ("SELECT * FROM t a, t b WHERE a.id = 1 AND b.id = a.id", "t[id=1] t[id=1<0.id]"),
-    ("SELECT * FROM t NATURAL JOIN u WHERE a = 1 AND id = 2", "t[a=1] u[]"),
+    ("SELECT * FROM t NATURAL JOIN u WHERE a = 1 AND id = 2", "t[a=1 & id=2] u[id=2<0.id]"),
     ("SELECT * FROM t NATURAL LEFT JOIN u WHERE u.x = 1", "t[] u[x=1]"),
-    ("SELECT * FROM t JOIN u USING (id) WHERE id = 2 AND a = 1", "t[a=1] u[]"),
-    ("SELECT * FROM t JOIN u USING (id) WHERE t.id = 2", "t[id=2] u[]"),
+    ("SELECT * FROM t JOIN u USING (id) WHERE id = 2 AND a = 1", "t[id=2 & a=1] u[id=2<0.id]"),
+    ("SELECT * FROM t JOIN u USING (id) WHERE t.id = 2", "t[id=2] u[id=2<0.id]"),
     ("SELECT * FROM t RIGHT JOIN v USING (id) WHERE id = 2 AND a = 1", "t[a=1] v[]"),
     ("SELECT * FROM v JOIN t WHERE a = 1 AND v.id = 2 AND t.id = v.id", "v[] t[a=1]"),
     ("SELECT * FROM v NATURAL JOIN t WHERE a = 1", "v[] t[]"),
+    ("SELECT * FROM t LEFT JOIN u USING (id) WHERE id = 2", "t[id=2] u[id=2<0.id]"),
+    ("SELECT * FROM t RIGHT JOIN u USING (id) WHERE id = 2", "t[id=2<1.id] u[id=2]"),
+    ("SELECT * FROM t LEFT JOIN u USING (id) WHERE u.id = 2", "t[id=2<1.id] u[id=2]"),
+    (
+        "SELECT * FROM (t RIGHT JOIN u USING (id)) JOIN w USING (id) WHERE id = 2",
+        "t[id=2<1.id] u[id=2] w[id=2<1.id]",
+    ),
+    (
+        "SELECT * FROM t JOIN (u JOIN w USING (id)) USING (id) WHERE w.id = 2",
+        "t[id=2<2.id<1.id] u[id=2<2.id] w[id=2]",
+    ),
+    ("SELECT * FROM t JOIN u ON t.id = u.tid JOIN w USING (id) WHERE w.id = 2", "t[] u[] w[id=2]"),
+    ("SELECT * FROM t a NATURAL JOIN t b WHERE b = 2 AND a.c = 3", "t[b=2 & c=3] t[b=2<0.b & c=3<0.c]"),
+    ("SELECT * FROM t, u WHERE t.id = 1 AND (a = 2 OR x = 3)", "t[id=1] u[]"),
+    (
+        "SELECT * FROM t JOIN u ON u.tid = t.id WHERE (t.id = 1 OR u.tid = 2) AND u.x = 5",
+        "t[id=1 | id=2<1.tid] u[x=5 & tid=1<0.id | tid=2 & x=5]",
+    ),
+    (
+        "SELECT * FROM t LEFT JOIN u ON u.tid = t.id AND (u.x = 1 OR u.y = 2) WHERE t.id = 3",
+        "t[id=3] u[x=1 & tid=3<0.id | y=2 & tid=3<0.id]",
+    ),
+    ("SELECT * FROM t WHERE id IN (SELECT tid FROM u WHERE x = 1 OR y = 2) AND a = 3", "t[a=3] u[x=1 | y=2]"),
+    ("SELECT * FROM t WHERE (a = 1 OR EXISTS (SELECT 1 FROM u WHERE u.tid = t.id)) AND b = 2", "t[b=2] u[]"),
     (
         "SELECT a.id FROM s.t AS a FORCE INDEX FOR ORDER BY (`i`, PRIMARY) USE KEY () WHERE a.id = 1",
         "t[id=1]",
@@ -246,10 +270,12 @@ fn columns() {
 
 #[test]
 fn names_beyond_ascii_count_as_unknown() {
-    let columns_of = |_: &TableName| Some(Definition::Table(vec!["id".to_owned(), "é".to_owned()].into()));
+    let columns_of = |_: &TableName| {
+        Some(Definition::Table { columns: vec!["id".to_owned(), "é".to_owned()].into(), shows_all: true })
+    };
     let reads = row_reads(b"SELECT id FROM t WHERE id = 1", MYSQL, &columns_of).unwrap();
     assert_eq!(reads.columns, ColumnsRead::All);
-    assert_eq!(show_pins(&reads.occurrences[0].pins), "");
+    assert_eq!(show_alternatives(&reads.occurrences[0].alternatives), "");
 }
 
 /// Two readers over one lexer: what one of them understands, the other names the same tables in, as often.

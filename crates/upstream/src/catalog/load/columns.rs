@@ -79,6 +79,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         key,
         generated,
         on_update: extra.contains("on update"),
+        hidden: extra.contains("invisible"),
         auto_increment: extra.contains("auto_increment"),
         nullable: nullable.eq_ignore_ascii_case("YES"),
         unique: is_primary,

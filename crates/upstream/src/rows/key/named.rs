@@ -31,7 +31,7 @@ impl Labels {
         }
         let (_, list) = column_type.split_once('(')?;
         let names = names(list.strip_suffix(')')?)?;
-        let folded: Option<Arc<[Vec<u8>]>> = names.iter().map(|name| text::folded(name)).collect();
+        let folded: Option<Arc<[Vec<u8>]>> = names.iter().map(|name| text::plain(name)).collect();
         Some(Self { collation: collation.into(), names: names.into(), folded: folded? })
     }
 
@@ -70,7 +70,7 @@ impl Labels {
             Datum::Int(bits) => self.set(u64::try_from(*bits).ok()?),
             Datum::Text(text) if text.is_empty() => Some(Vec::new()),
             Datum::Text(text) => {
-                let folded = text::folded(text)?;
+                let folded = text::plain(text)?;
                 let places = text.split(|byte| *byte == b',').map(|name| self.place(name));
                 let places: Vec<usize> = places.collect::<Option<_>>()?;
                 places.is_sorted_by(|one, next| one < next).then_some(folded)

@@ -72,6 +72,7 @@ fn with_number<T>(
 ) -> Option<T> {
     match datum {
         Datum::Int(value) => Number::parse(&value.to_string()).as_ref().map(with),
+        Datum::InRow(value) => Number::parse(&value.to_string()).as_ref().map(with),
         Datum::Decimal(text) => Number::parse(text).as_ref().map(with),
         Datum::Text(text) => {
             let text = std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?;

@@ -1,5 +1,7 @@
 //! Characters and bytes.
 
+use super::letters;
+
 /// Character sets in which ASCII is ASCII.
 const CHARSETS: [&str; 5] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii"];
 
@@ -41,10 +43,31 @@ pub(crate) fn is_plain_collation(name: &str) -> bool {
 }
 
 /// Without regard to case and trailing blanks, whether or not the collation has it: that is only coarser. `None` if there is
-/// anything but printable ASCII, whose equals are the collation's own business.
-pub(super) fn folded(text: &[u8]) -> Option<Vec<u8>> {
+/// anything whose equals are not known.
+pub(super) fn folded(collation: &str, text: &[u8]) -> Option<Vec<u8>> {
+    plain(text).or_else(|| beyond_ascii(collation, text.trim_ascii_end_of(b" ")))
+}
+
+/// The same for a text in a statement. Its characters are those of utf8mb4; a column of another character set may have no such
+/// character, and then the servers choose in what the two are compared.
+pub(super) fn folded_in_statement(collation: &str, text: &[u8]) -> Option<Vec<u8>> {
+    plain(text).or_else(|| collation.starts_with("utf8mb4_").then(|| folded(collation, text))?)
+}
+
+/// The same for printable ASCII alone.
+pub(super) fn plain(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.trim_ascii_end_of(b" ");
     text.iter().all(|byte| matches!(byte, b' '..=b'~')).then(|| text.to_ascii_lowercase())
+}
+
+fn beyond_ascii(collation: &str, text: &[u8]) -> Option<Vec<u8>> {
+    if !collation.starts_with("utf8") {
+        None
+    } else if collation.ends_with("_bin") {
+        Some(text.to_ascii_lowercase())
+    } else {
+        letters::coarse(std::str::from_utf8(text).ok()?).map(String::into_bytes)
+    }
 }
 
 /// Without what pads it: zeros in BINARY, of which the binlog leaves them out, and blanks in what was once one.

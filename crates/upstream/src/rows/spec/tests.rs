@@ -26,7 +26,7 @@ fn named_columns(names: &[&str]) -> ColumnsRead {
 
 fn planned(table: TableInfo, pins: Vec<Pin>, columns: ColumnsRead) -> Option<Reading> {
     let occurrences = vec![Occurrence::of(TableName::bare("t"), pins)];
-    plan(&RowReads { occurrences, columns }, &[Arc::new(table)]).remove(0)
+    plan(&RowReads { occurrences, columns }, &[Arc::new(table)]).remove(0).pop()
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn equality_carries_a_value_between_columns_that_compare_alike() {
         let occurrences = vec![occurrence("t", vec![via(name)]), occurrence("u", Vec::new())];
         let reads = RowReads { occurrences, columns: ColumnsRead::All };
         let readings = plan(&reads, &[Arc::new(table()), Arc::clone(&other)]);
-        assert_eq!(readings[0].is_some(), holds, "{name}");
-        assert_eq!(readings[1], None);
+        assert_eq!(!readings[0].is_empty(), holds, "{name}");
+        assert_eq!(readings[1], Vec::new());
     }
 }

@@ -1,0 +1,341 @@
+//! The forms of a conjunct that are understood, as sequences of tokens.
+
+use super::{Conjunct, LIST_MAX, Named, alternatives};
+use crate::modes::Modes;
+use crate::rows::source::Source;
+use crate::rows::{Condition, Datum};
+use crate::string::unquote_bytes;
+use crate::token::Kind;
+
+/// The most columns of a row that is compared.
+const COLUMNS_MAX: usize = 16;
+
+/// Matches tokens against the patterns.
+pub(super) struct Pattern<'s, 'a> {
+    pub source: &'s Source<'a>,
+    pub at: usize,
+    pub end: usize,
+}
+
+/// The comparisons that are understood.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    NullSafe,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// With its operands exchanged.
+    fn mirrored(self) -> Self {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+            other => other,
+        }
+    }
+}
+
+impl Pattern<'_, '_> {
+    pub fn conjunct(&mut self) -> Option<Conjunct<Named>> {
+        if let Some(literal) = self.literal() {
+            let comparison = self.comparison()?;
+            return compared(self.column()?, comparison.mirrored(), literal);
+        }
+        let column = self.column()?;
+        if self.word("IN") {
+            return Some(Conjunct::Is(column, Condition::OneOf(self.list()?), true));
+        }
+        if self.word("BETWEEN") {
+            let low = self.bound()?;
+            let high = self.word("AND").then(|| self.bound())??;
+            if is_text(&low) != is_text(&high) && !is_param(&low) && !is_param(&high) {
+                return None; // One type is chosen for all three operands.
+            }
+            let condition = Condition::Between { low: Some((low, true)), high: Some((high, true)) };
+            return Some(Conjunct::Is(column, condition, true));
+        }
+        if self.word("IS") {
+            return self.word("NULL").then_some(Conjunct::Is(column, Condition::IsNull, false));
+        }
+        if self.word("LIKE") {
+            return Some(Conjunct::Is(column, Condition::Prefix(self.prefix()?), true));
+        }
+        let comparison = self.comparison()?;
+        match self.literal() {
+            Some(literal) => compared(column, comparison, literal),
+            None if comparison == Comparison::Equal => Some(Conjunct::Equal(column, self.column()?)),
+            None => None,
+        }
+    }
+
+    /// `(a, b) = (1, c)` and `(a, b) IN ((1, 2), (3, 4))`: the servers compare rows column by column.
+    pub fn rows(&mut self) -> Option<Vec<Conjunct<Named>>> {
+        let left = self.row()?;
+        if !self.word("IN") {
+            self.is_equals().then_some(())?;
+            let right = self.row()?;
+            return (left.len() == right.len())
+                .then(|| left.into_iter().zip(right).map(|(a, b)| equal(a, b)).collect())?;
+        }
+        let columns: Vec<Named> = left.into_iter().map(Operand::column).collect::<Option<_>>()?;
+        self.punct(b'(').then_some(())?;
+        let mut rows: Vec<Vec<Datum>> = Vec::new();
+        loop {
+            let row: Vec<Datum> = self.row()?.into_iter().map(Operand::literal).collect::<Option<_>>()?;
+            if row.len() != columns.len() || rows.len() >= LIST_MAX {
+                return None;
+            }
+            rows.push(row);
+            if !self.punct(b',') {
+                break;
+            }
+        }
+        self.punct(b')').then_some(())?;
+        alternatives::of_rows(&columns, &rows)
+    }
+
+    fn is_equals(&mut self) -> bool {
+        let here = self.within() && self.source.bytes(self.at) == b"=";
+        self.at += usize::from(here);
+        here
+    }
+
+    /// `(a, 1)` or `ROW(a, 1)`, of two operands or more.
+    fn row(&mut self) -> Option<Vec<Operand>> {
+        let _ = self.source.is(self.at + 1, b'(') && self.word("ROW");
+        self.punct(b'(').then_some(())?;
+        let mut operands = Vec::new();
+        loop {
+            operands.push(match self.literal() {
+                Some(literal) => Operand::Literal(literal),
+                None => Operand::Column(self.column()?),
+            });
+            if operands.len() > COLUMNS_MAX {
+                return None;
+            }
+            if !self.punct(b',') {
+                break;
+            }
+        }
+        (self.punct(b')') && operands.len() > 1).then_some(operands)
+    }
+
+    fn within(&self) -> bool {
+        self.at < self.end
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let here = self.within() && self.source.word(self.at, word);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn punct(&mut self, punct: u8) -> bool {
+        let here = self.within() && self.source.is(self.at, punct);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn comparison(&mut self) -> Option<Comparison> {
+        let comparison = match self.source.bytes(self.at) {
+            b"=" => Comparison::Equal,
+            b"<=>" => Comparison::NullSafe,
+            b"<" => Comparison::Less,
+            b"<=" => Comparison::LessOrEqual,
+            b">" => Comparison::Greater,
+            b">=" => Comparison::GreaterOrEqual,
+            _ => return None,
+        };
+        self.at += 1;
+        Some(comparison)
+    }
+
+    pub fn column(&mut self) -> Option<Named> {
+        let mut parts = Vec::with_capacity(2);
+        loop {
+            if !self.within() || parts.len() == 3 {
+                return None;
+            }
+            parts.push(self.source.name(self.at)?);
+            self.at += 1;
+            if !self.punct(b'.') {
+                break;
+            }
+        }
+        parts.last_mut()?.make_ascii_lowercase();
+        Some(parts)
+    }
+
+    /// A literal that stands for itself alone; the position is unchanged if there is none.
+    pub fn literal(&mut self) -> Option<Datum> {
+        let start = self.at;
+        let datum = self.literal_here();
+        if datum.is_none() {
+            self.at = start;
+        }
+        datum
+    }
+
+    fn literal_here(&mut self) -> Option<Datum> {
+        let negative = self.punct(b'-');
+        let signed = negative || self.punct(b'+');
+        let token = self.source.token(self.at).filter(|_| self.within())?;
+        let bytes = self.source.bytes(self.at);
+        let datum = match token.kind {
+            Kind::Int | Kind::Real => value(token.kind, bytes, negative, self.source.modes)?,
+            _ if signed => return None,
+            Kind::Str => value(token.kind, bytes, false, self.source.modes)?,
+            Kind::Param => Datum::Param(u16::try_from(self.source.params_before(self.at)).ok()?),
+            Kind::Word if self.source.word(self.at, "NULL") => Datum::Null,
+            _ => return None,
+        };
+        self.at += 1;
+        Some(datum)
+    }
+
+    /// A bound of a range. With NULL there is nothing to compare.
+    fn bound(&mut self) -> Option<Datum> {
+        self.literal().filter(|datum| *datum != Datum::Null)
+    }
+
+    /// `(1, 2, 3)`, of literals alone.
+    fn list(&mut self) -> Option<Vec<Datum>> {
+        let mut list = Vec::new();
+        if !self.punct(b'(') {
+            return None;
+        }
+        loop {
+            list.push(self.literal()?);
+            if list.len() > LIST_MAX {
+                return None;
+            }
+            if !self.punct(b',') {
+                return self.punct(b')').then_some(list);
+            }
+        }
+    }
+
+    /// The text before the only `%` of a pattern, which is its last character.
+    ///
+    /// Only characters that every collation compares one by one, and that LIKE takes for themselves, may be in it.
+    fn prefix(&mut self) -> Option<Datum> {
+        let Datum::Text(mut pattern) = self.literal()? else {
+            return None;
+        };
+        let wildcard = pattern.pop()?;
+        let plain = pattern.iter().all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-'));
+        (wildcard == b'%' && plain && !pattern.is_empty()).then_some(Datum::Text(pattern))
+    }
+}
+
+/// One place of a row.
+enum Operand {
+    Column(Named),
+    Literal(Datum),
+}
+
+impl Operand {
+    fn column(self) -> Option<Named> {
+        match self {
+            Self::Column(column) => Some(column),
+            Self::Literal(_) => None,
+        }
+    }
+
+    fn literal(self) -> Option<Datum> {
+        match self {
+            Self::Literal(literal) => Some(literal),
+            Self::Column(_) => None,
+        }
+    }
+}
+
+/// What the equality of two operands says; None for two literals.
+fn equal(one: Operand, other: Operand) -> Option<Conjunct<Named>> {
+    match (one, other) {
+        (Operand::Column(one), Operand::Column(other)) => Some(Conjunct::Equal(one, other)),
+        (Operand::Column(column), Operand::Literal(literal))
+        | (Operand::Literal(literal), Operand::Column(column)) => {
+            compared(column, Comparison::Equal, literal)
+        }
+        (Operand::Literal(_), Operand::Literal(_)) => None,
+    }
+}
+
+fn compared(column: Named, comparison: Comparison, literal: Datum) -> Option<Conjunct<Named>> {
+    let null = literal == Datum::Null;
+    let included = matches!(comparison, Comparison::LessOrEqual | Comparison::GreaterOrEqual);
+    let (condition, rejects_null) = match comparison {
+        Comparison::Equal => (Condition::OneOf(vec![literal]), true),
+        Comparison::NullSafe if null => (Condition::IsNull, false),
+        // A parameter may be NULL.
+        Comparison::NullSafe => {
+            let known = !matches!(literal, Datum::Param(_));
+            (Condition::OneOf(vec![literal]), known)
+        }
+        _ if null => return None,
+        Comparison::Less | Comparison::LessOrEqual => {
+            (Condition::Between { low: None, high: Some((literal, included)) }, true)
+        }
+        Comparison::Greater | Comparison::GreaterOrEqual => {
+            (Condition::Between { low: Some((literal, included)), high: None }, true)
+        }
+    };
+    Some(Conjunct::Is(column, condition, rejects_null))
+}
+
+fn is_text(datum: &Datum) -> bool {
+    matches!(datum, Datum::Text(_))
+}
+
+fn is_param(datum: &Datum) -> bool {
+    matches!(datum, Datum::Param(_))
+}
+
+/// The value of a literal; `None` if it is not told by its text alone.
+pub(in crate::rows) fn value(kind: Kind, bytes: &[u8], negative: bool, modes: Modes) -> Option<Datum> {
+    match kind {
+        Kind::Int => integer(bytes, negative),
+        Kind::Real => decimal(bytes, negative),
+        Kind::Str => text(bytes, modes),
+        _ => None,
+    }
+}
+
+fn integer(digits: &[u8], negative: bool) -> Option<Datum> {
+    let value: i128 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some(Datum::Int(if negative { -value } else { value }))
+}
+
+/// With an exponent it is a binary fraction, which is compared in other ways.
+fn decimal(digits: &[u8], negative: bool) -> Option<Datum> {
+    let digits = std::str::from_utf8(digits).ok()?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return None;
+    }
+    Some(Datum::Decimal(if negative { format!("-{digits}") } else { digits.to_owned() }))
+}
+
+/// UTF-8 without characters of four bytes, which older collations do not tell apart.
+fn is_of_three_bytes(content: &[u8]) -> bool {
+    std::str::from_utf8(content).is_ok() && !content.iter().any(|byte| *byte >= 0xF0)
+}
+
+fn text(token: &[u8], modes: Modes) -> Option<Datum> {
+    if matches!(token.first(), Some(b'n' | b'N')) {
+        return None; // A national string has a character set of its own.
+    }
+    let content = unquote_bytes(token, modes)?;
+    if content.is_empty() && modes.empty_string_is_null {
+        return None; // It is NULL to some comparisons and to what is stored.
+    }
+    let plain = content.iter().all(|&byte| matches!(byte, b' '..=b'~' | 0x80..) && byte != b'\\');
+    let readable = content.is_ascii() || modes.utf8_strings && is_of_three_bytes(&content);
+    (plain && readable).then_some(Datum::Text(content))
+}
