@@ -28,8 +28,14 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("id", &["1", "2", "7", "'7'", "12", "7.0", "30"]),
     ("a", &["0", "-1", "1", "1.0", "'1'", "2", "32767", "NULL"]),
     ("au", &["1", "2", "3", "4294967295", "'5'", "6", "NULL"]),
-    ("b", &["'a'", "'A'", "'a '", "'ab'", "'1'", "''", "'Á'", "NULL"]),
-    ("c", &["'a'", "'A'", "'a '", "'Á'", "'ss'", "'ß'", "'abc'", "NULL"]),
+    ("b", &["'a'", "'A'", "'a '", "'ab'", "'1'", "''", "'Á'", "'東京'", "NULL"]),
+    (
+        "c",
+        &[
+            "'a'", "'A'", "'a '", "'Á'", "'ss'", "'ß'", "'abc'", "'ÆB'", "'aeb'", "'Я'", "'я '", "'東京'",
+            "NULL",
+        ],
+    ),
     ("e", &["'a'", "'A '", "'ä'", "'b'", "'abc'", "NULL"]),
     ("f", &["1.5", "1.5000", "'1.5'", "-0.0001", "0", "2", "NULL"]),
     ("x", &["0.1", "1e0", "1", "-0.0", "0.30000000000000004", "NULL"]),
@@ -58,7 +64,12 @@ fn not_null(dice: &mut Dice, literals: &[&'static str]) -> &'static str {
 fn condition(dice: &mut Dice, alias: &str) -> String {
     let (name, literals) = if dice.percent(25) { COLUMNS[0] } else { column(dice) };
     let (one, other) = (not_null(dice, literals), not_null(dice, literals));
-    match dice.below(14) {
+    let (second, others) = column(dice);
+    let (third, fourth) = (not_null(dice, others), not_null(dice, others));
+    match dice.below(17) {
+        14 => format!("({alias}{name}, {alias}{second}) = ({one}, {third})"),
+        15 => format!("({alias}{name}, {alias}{second}) IN (({one}, {third}), ({other}, {fourth}))"),
+        16 => format!("({alias}{name} = {one} OR {alias}{second} = {third} OR {alias}id = 4)"),
         0..=4 => format!("{alias}{name} = {one}"),
         5 => format!("{alias}{name} IN ({one}, {other})"),
         6 => format!("{alias}{name} BETWEEN {one} AND {other}"),
@@ -84,13 +95,39 @@ fn conditions(dice: &mut Dice, alias: &str) -> String {
 const LISTS: [&str; 5] =
     ["*", "id, a, c", "b, f, dt", "id, UPPER(b), e, x + 1", "id, CASE WHEN a > 0 THEN c ELSE z END"];
 
+/// Those over columns that joins merge, and over a subquery beside a condition: `left` is one on `p`, and `one` on the table itself.
+fn merged(dice: &mut Dice, left: &str, one: &str) -> (&'static str, String) {
+    match dice.below(4) {
+        0 => ("o using", format!("SELECT id, q.v FROM o p JOIN c q USING (id) WHERE {left}")),
+        1 => (
+            "o left join using",
+            format!(
+                "SELECT id, p.a, q.v FROM c q LEFT JOIN o p USING (id) WHERE id = {} OR q.k = 0",
+                dice.below(9)
+            ),
+        ),
+        2 => (
+            "o natural",
+            format!("SELECT id, p.a, q.v FROM o p NATURAL RIGHT JOIN c q WHERE id IN ({}, 3)", dice.below(9)),
+        ),
+        _ => (
+            "o in",
+            format!(
+                "SELECT id FROM o WHERE id IN (SELECT id FROM c WHERE k = 0 OR v = {}) AND {one}",
+                dice.below(9)
+            ),
+        ),
+    }
+}
+
 /// One over the table of many types.
 fn drawn(dice: &mut Dice) -> Question {
     let list = dice.one_of(&LISTS);
     let (one, two) = (conditions(dice, ""), conditions(dice, ""));
     let (left, right) = (conditions(dice, "p."), conditions(dice, "q."));
     let key = column(dice).0;
-    let (shape, text) = match dice.below(16) {
+    let (shape, text) = match dice.below(20) {
+        16..=19 => merged(dice, &left, &one),
         0..=3 => ("o rows", format!("SELECT {list} FROM o WHERE {one}")),
         4 => (
             "o order by",
