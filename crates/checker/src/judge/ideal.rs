@@ -13,6 +13,11 @@
 //! forbids nothing. So no cache that is right hits more often than the ideal, except with answers that the level
 //! lets be late.
 //!
+//! The ideal is a bound, and some of it is out of reach. It knows the rows before they are written: an `UPDATE … WHERE id = 3` that
+//! is under way forbids it nothing that does not show row 3. A cache does not know what the row has in the other columns, which may
+//! have been written around it a moment ago, so that while the write is under way any answer that is not told by the
+//! primary key may be changed by it. [`Moment`] tells how many hits are lost beside such writes, and how many after them.
+//!
 //! # Real hits
 //!
 //! Watched clients ask the server for their session's `Com_select` around each read. If the server has not counted a
@@ -56,6 +61,20 @@ pub struct Cost {
     pub among: [u64; 2],
 }
 
+/// What writes to a question's tables were under way, none of which changes the answer. Whoever cannot see rows that others
+/// write cannot know that of most: an UPDATE by the primary key says nothing of the row's other columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moment {
+    /// One, when the question was asked again.
+    Beside,
+    /// One, when it was answered before, so that this answer could be kept only by who knew that it concerned no other rows.
+    Before,
+    /// None at both times; some came and went between.
+    Between,
+    /// None at all.
+    Never,
+}
+
 /// The comparison.
 #[derive(Debug, Default)]
 pub struct Comparison {
@@ -63,6 +82,8 @@ pub struct Comparison {
     pub shapes: BTreeMap<&'static str, Tally>,
     /// What writes cost that do not change the answer, by their forms.
     pub costs: BTreeMap<String, Cost>,
+    /// Ideal hits by what was under way to the question's tables: how many were lost, of how many.
+    pub moments: BTreeMap<Moment, [u64; 2]>,
     /// Reads through Freshet that are forwarded by design: prepared ones, and those in transactions.
     pub forwarded: [u64; 2],
 }
@@ -133,7 +154,7 @@ impl Ideal {
             return self.forward(read);
         }
         let before = self.asked[*query].read_before(read.asked);
-        let is_ideal = before.is_some_and(|before| !self.asked[*query].changed(before, read.answered));
+        let is_ideal = before.is_some_and(|(before, _)| !self.asked[*query].changed(before, read.answered));
         self.asked[*query].note_read(read.asked, read.answered);
         let Some(is_hit) = read.is_hit else { return };
         let tally = self.comparison.shapes.entry(self.pool[*query].shape()).or_default();
@@ -141,8 +162,21 @@ impl Ideal {
         tally.ideal += u64::from(is_ideal);
         tally.real += u64::from(is_ideal && is_hit);
         tally.beyond += u64::from(is_hit && !is_ideal);
-        if let Some(before) = before.filter(|_| is_ideal) {
+        if let Some((before, stored)) = before.filter(|_| is_ideal) {
             let tables = self.pool[*query].tables();
+            let is_any = |from, to| log.between(from, to, tables).next().is_some();
+            let moment = if is_any(read.asked, read.answered) {
+                Moment::Beside
+            } else if is_any(before, stored) {
+                Moment::Before
+            } else if is_any(before, read.answered) {
+                Moment::Between
+            } else {
+                Moment::Never
+            };
+            let [lost, all] = self.comparison.moments.entry(moment).or_default();
+            *lost += u64::from(!is_hit);
+            *all += 1;
             let forms =
                 |from| log.between(from, read.answered, tables).map(|(_, write)| form(write)).collect();
             let mut since: BTreeSet<String> = forms(before);
@@ -195,9 +229,9 @@ impl Asked {
         self.writes.push_back((sent, known));
     }
 
-    /// When the read was asked that was asked last of those answered before a moment.
-    fn read_before(&self, moment: Nanos) -> Option<Nanos> {
-        self.reads.iter().filter(|(_, ended)| *ended < moment).map(|(asked, _)| *asked).max()
+    /// When the read was asked and answered that was asked last of those answered before a moment.
+    fn read_before(&self, moment: Nanos) -> Option<(Nanos, Nanos)> {
+        self.reads.iter().filter(|(_, ended)| *ended < moment).copied().max()
     }
 
     /// Whether a write that changes the answer was under way, or done, between two moments.
@@ -240,6 +274,17 @@ impl fmt::Display for Tally {
     }
 }
 
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Beside => "beside a write",
+            Self::Before => "answered before beside a write",
+            Self::Between => "after a write",
+            Self::Never => "without a write",
+        })
+    }
+}
+
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.total();
@@ -253,6 +298,8 @@ impl fmt::Display for Comparison {
         writeln!(f, "  by shape: {}", shapes.join(", "))?;
         let [prepared, in_transactions] = self.forwarded;
         writeln!(f, "  forwarded by design: {prepared} prepared, {in_transactions} in transactions")?;
+        let moments = self.moments.iter().map(|(moment, [lost, all])| format!("{moment} {lost} of {all}"));
+        writeln!(f, "  lost by moment: {}", moments.collect::<Vec<_>>().join(", "))?;
         let mut costs: Vec<_> = self.costs.iter().collect();
         costs.sort_by_key(|(_, cost)| std::cmp::Reverse(cost.alone[0] + cost.among[0]));
         writeln!(f, "  lost to writes that change nothing of the answer, alone and among others:")?;

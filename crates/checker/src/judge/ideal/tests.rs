@@ -91,6 +91,24 @@ fn what_is_forwarded_by_design_is_counted_apart() {
 }
 
 #[test]
+fn a_hit_is_lost_beside_a_write_or_after_it() {
+    let moment = |sent, known| {
+        let (mut ideal, mut log) = ideal();
+        let other = write(sent, known, put(2, 2));
+        ideal.write(&other);
+        log.add(other);
+        ideal.read(&Read { is_hit: None, ..read(10, 20, false) }, &log);
+        ideal.read(&read(30, 40, false), &log);
+        ideal.into_comparison().moments.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(moment(22, 35), [(Moment::Beside, [1, 1])]);
+    assert_eq!(moment(15, 35), [(Moment::Beside, [1, 1])]);
+    assert_eq!(moment(15, 25), [(Moment::Before, [1, 1])]);
+    assert_eq!(moment(22, 25), [(Moment::Between, [1, 1])]);
+    assert_eq!(moment(1, 5), [(Moment::Never, [1, 1])]);
+}
+
+#[test]
 fn a_hit_that_is_lost_is_put_down_to_the_writes_since() {
     let (mut ideal, mut log) = ideal();
     let other = write(22, 25, put(2, 2));
