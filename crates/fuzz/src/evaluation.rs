@@ -1,6 +1,8 @@
 //! The `sql` crate's evaluator of statements, from its source, and what it expects around it.
 
 use freshet_sql::{Condition, Datum, Definition, Flavor, Modes, Pin, TableName, View, row_reads_of};
+#[cfg(test)]
+use freshet_sql::{Given, RowWrite, RowWrites, row_writes};
 
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 

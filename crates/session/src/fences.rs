@@ -3,6 +3,7 @@
 
 mod gtid;
 mod reach;
+mod rows;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +70,7 @@ impl Pending {
         self.written.extend_from_slice(&reach.written);
         self.written.sort_unstable();
         self.written.dedup();
-        if let Some(write) = &reach.write {
+        for write in &reach.writes {
             if self.writes.len() < DESCRIBED_MAX {
                 self.writes.push(write.clone());
             } else {
@@ -180,7 +181,7 @@ pub(crate) fn raise(
     let clock = behind.upstream.catalog_version();
     let fence = match (commits, reach.at_once) {
         (true, _) => fence((&pending.deps, &pending.written, &pending.writes), behind),
-        (false, true) => fence((&reach.deps, &reach.written, reach.write.as_slice()), behind),
+        (false, true) => fence((&reach.deps, &reach.written, &reach.writes), behind),
         (false, false) => None,
     };
     let told = pending.told.as_ref().filter(|_| rests_on_others).map(|told| (told, clock));
@@ -266,9 +267,9 @@ fn fence((deps, written, writes): (&[Dep], &[Name], &[Described]), behind: &Behi
     }
     let mut tickets = Vec::with_capacity(writes.len());
     for write in writes {
-        let (of_write, ticket) = touched(write, behind.freshness, behind.upstream);
+        let (of_write, held) = touched(write, behind.freshness, behind.upstream);
         deps.extend(of_write);
-        tickets.push(ticket);
+        tickets.extend(held);
     }
     deps.sort_unstable();
     deps.dedup();

@@ -115,7 +115,7 @@ pub(crate) fn without_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
     }
 }
 
-/// The rows that a text with these effects writes, if it is one write to one table.
+/// The rows that a text with these effects writes, if it is one write to one table and tells them by itself.
 pub(crate) fn row_write(text: &[u8], effects: &Effects, manner: Manner) -> Option<RowWrite> {
     if writes_one_table(effects) { freshet_sql::row_write(text, manner.modes_of_write) } else { None }
 }

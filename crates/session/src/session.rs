@@ -35,9 +35,10 @@ use crate::wire::{Wire, WireError};
 
 pub(crate) use channel::OwnChannel;
 pub(crate) use forward::{Forward, query_prefix};
-pub(crate) use prepared::{Executed, Prepared};
+pub(crate) use prepared::{AGAIN_BYTES_MAX, Again, Executed, Prepared};
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
+pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::Text;
 
 /// How long, and for how many bytes, a client that is sent away may go on sending.

@@ -72,8 +72,8 @@ pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Hint, Request, read};
 pub use rows::{
-    ColumnsRead, Condition, Datum, Definition, Occurrence, Pin, RowReads, RowWrite, Slotted, View, row_reads,
-    row_reads_of, row_write, shows_rows, slotted,
+    ColumnsRead, Condition, Datum, Definition, Given, Occurrence, OnDuplicate, Pin, RowReads, RowWrite,
+    RowWrites, Slotted, View, row_reads, row_reads_of, row_write, row_writes, shows_rows, slotted,
 };
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};

@@ -11,6 +11,7 @@ mod known;
 mod output;
 mod parsed;
 mod query;
+mod read;
 mod resolve;
 mod shown;
 mod slots;
@@ -22,6 +23,7 @@ mod view;
 mod write;
 
 use self::parsed::{Leaf, Parsed};
+pub use self::read::RowWrites;
 use self::resolve::Names;
 pub use self::shown::shows_rows;
 pub use self::slots::{Slotted, slotted};
@@ -152,6 +154,17 @@ pub enum RowWrite {
         /// What is assigned to a row that is there, as in an UPDATE; None if such rows are replaced.
         assigned: Option<Vec<(String, Datum)>>,
     },
+    /// INSERT or REPLACE of rows that a query shows, of which there may be any number.
+    Fill {
+        /// The table.
+        table: TableName,
+        /// As in an INSERT.
+        columns: Option<Vec<String>>,
+        /// What each row is given, as long as `columns`.
+        given: Vec<Given>,
+        /// What becomes of rows that are there.
+        on_duplicate: OnDuplicate,
+    },
     /// UPDATE of one table.
     Update {
         /// The table.
@@ -168,6 +181,35 @@ pub enum RowWrite {
         /// What every touched row satisfies.
         pins: Vec<Pin>,
     },
+}
+
+/// What a row that is made holds in a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// What is written. What the server stores may be converted.
+    Value(Datum),
+    /// What a row of a table that is read holds in a column.
+    Taken {
+        /// The table, by its place in [`RowWrites::tables`].
+        from: usize,
+        /// The column there, in lower case.
+        column: String,
+        /// What is known of that column.
+        pins: Vec<Pin>,
+    },
+    /// It cannot be told.
+    Other,
+}
+
+/// What becomes of a row that stands in the way of a new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// It stays as it is, and the new one is not made.
+    Refused,
+    /// It is replaced.
+    Replaced,
+    /// It is updated: the columns assigned, as in an UPDATE.
+    Updated(Vec<(String, Datum)>),
 }
 
 /// What a SELECT can read, row by row; None: the whole of its tables.
@@ -287,9 +329,51 @@ fn pins<'f>(facts: impl Iterator<Item = &'f Fact>, order: &[usize]) -> Vec<Pin> 
     pins
 }
 
+impl RowWrite {
+    /// The table that is written.
+    #[must_use]
+    pub const fn table(&self) -> &TableName {
+        let (Self::Insert { table, .. }
+        | Self::Upsert { table, .. }
+        | Self::Fill { table, .. }
+        | Self::Update { table, .. }
+        | Self::Delete { table, .. }) = self;
+        table
+    }
+
+    pub(crate) const fn table_mut(&mut self) -> &mut TableName {
+        let (Self::Insert { table, .. }
+        | Self::Upsert { table, .. }
+        | Self::Fill { table, .. }
+        | Self::Update { table, .. }
+        | Self::Delete { table, .. }) = self;
+        table
+    }
+
+    /// Whether it makes rows, or may.
+    #[must_use]
+    pub const fn is_insert(&self) -> bool {
+        matches!(self, Self::Insert { .. } | Self::Upsert { .. } | Self::Fill { .. })
+    }
+}
+
 /// Which rows a write touches; None: any row of whatever it names.
 ///
-/// What triggers and foreign keys do beyond that is not known here.
+/// It is told from the text alone, and so for what names one table and takes no rows from a query. What triggers and foreign
+/// keys do beyond that is not known here.
 pub fn row_write(text: &[u8], modes: Modes) -> Option<RowWrite> {
     write::row_write(&Source::cut(text, modes)?)
+}
+
+/// The same, a table at a time, for a write of any form: of several tables, from a query, or through views.
+///
+/// `definition_of` tells what a table or view is, as for [`row_reads`]. Where one is not known, nothing is told.
+pub fn row_writes<'v>(
+    text: &[u8],
+    modes: Modes,
+    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+) -> Option<RowWrites> {
+    // A view may outlive the statement, but not the reading of it.
+    let definitions = |table: &TableName| definition_of(table);
+    read::row_writes(Source::cut(text, modes)?, &definitions)
 }

@@ -47,7 +47,7 @@ use versions::Versions;
 pub use closure::Descendants;
 pub(crate) use code::routine_name;
 pub use code::{Code, Routine};
-pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnUpdate, ReadKeys, WantedKeys};
+pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
 pub use load::Locate;
 pub use rules::of_merged_tables;
 pub(crate) use rules::table_refusal;

@@ -45,7 +45,9 @@ mod watch;
 mod watches;
 
 mod change;
+mod child;
 mod reading;
+mod settled;
 mod write;
 
 #[cfg(test)]
@@ -54,10 +56,12 @@ pub(crate) mod samples;
 pub(crate) use change::{Images, may_have_changed};
 pub(crate) use key::is_plain_collation;
 
+pub use child::{Acted, acted};
 pub use era::Ticket;
 pub use key::{Key, KeyType, Labels, key_of_assigned, key_of_datum, key_of_field};
 pub use reading::{prefix, range};
+pub use settled::settled;
 pub use spec::{Reading, WatchSpec, plan};
 pub use watch::Watch;
 pub use watches::Watches;
-pub use write::{Touched, reached};
+pub use write::{Touched, reached, reaches_nothing};

@@ -15,6 +15,7 @@ mod never;
 mod rights;
 mod rows;
 mod sessions;
+mod several;
 mod shadows;
 mod shares;
 mod steps;

@@ -32,6 +32,8 @@ const SETUP: &[&str] = &[
     "INSERT INTO fp VALUES (1,1,0),(2,2,0)",
     "CREATE TABLE fd (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES fp (id) ON DELETE CASCADE)",
     "INSERT INTO fd VALUES (1,1),(2,2)",
+    "CREATE TABLE fg (id INT PRIMARY KEY, d INT, FOREIGN KEY (d) REFERENCES fd (id) ON DELETE CASCADE)",
+    "INSERT INTO fg VALUES (1,1),(2,2)",
     "CREATE TABLE fu (id INT PRIMARY KEY, p INT, \
      FOREIGN KEY (p) REFERENCES fp (u) ON UPDATE CASCADE ON DELETE SET NULL)",
     "INSERT INTO fu VALUES (1,1),(2,2)",
@@ -434,6 +436,64 @@ fn an_update_of_what_is_not_referred_to_leaves_the_children_alone() {
             run(&mut writer, &["UPDATE fresh_parents.fp SET u = u + 10 WHERE id = 1"]);
             let moved = answer(&mut direct, CHILD);
             eventually("the key that moved", || (answer(&mut reader, CHILD) == moved).then_some(()));
+        }
+    });
+}
+
+/// The children that go with a parent are those that refer to it. Of others nothing is dropped, and of those that stay, only
+/// what shows the columns that become NULL.
+#[test]
+fn a_parent_that_is_deleted_takes_its_own_children_along_and_no_others() {
+    const KEPT: [&str; 3] = [
+        "SELECT COUNT(*) FROM fd WHERE p = 2",
+        "SELECT COUNT(*) FROM fu WHERE p = 2",
+        "SELECT id FROM fu WHERE id BETWEEN 1 AND 500",
+    ];
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, "fresh_orphans");
+        run(&mut direct, SETUP);
+        let mut reader = connect(freshet.target(), "fresh_orphans");
+        let mut counted = Counted::of(freshet);
+        let mut id = 100;
+        for around in [false, true] {
+            let target = if around { &server.target } else { freshet.target() };
+            let mut writer = connect(target, "fresh_orphans");
+            eventually("answers that survive the end of other rows' parents", || {
+                id += 1;
+                for table in [
+                    "fp VALUES (ID, ID, 0)",
+                    "fd VALUES (ID, ID)",
+                    "fg VALUES (ID, ID)",
+                    "fu VALUES (ID, ID)",
+                ] {
+                    run(&mut writer, &[&format!("INSERT INTO {}", table.replace("ID", &id.to_string()))]);
+                }
+                let gone = [
+                    format!("SELECT COUNT(*) FROM fd WHERE p = {id}"),
+                    format!("SELECT COUNT(*) FROM fg WHERE d = {id}"),
+                    format!("SELECT d FROM fg WHERE id = {id}"),
+                    format!("SELECT COUNT(*) FROM fu WHERE p = {id}"),
+                    format!("SELECT p FROM fu WHERE id = {id}"),
+                    "SELECT COUNT(*) FROM fu WHERE p IS NULL".to_owned(),
+                ];
+                let all = || KEPT.into_iter().chain(gone.iter().map(String::as_str));
+                let before: Vec<Answer> = all().map(|read| answer(&mut direct, read)).collect();
+                eventually("the rows as they are", || {
+                    let now: Vec<Answer> = all().map(|read| counted.prime(&mut reader, read)).collect();
+                    (now == before).then_some(())
+                });
+                run(&mut writer, &[&format!("DELETE FROM fp WHERE id = {id}")]);
+                let after: Vec<Answer> = gone.iter().map(|read| answer(&mut direct, read)).collect();
+                for (read, after) in gone.iter().zip(&after) {
+                    if !around {
+                        assert_eq!(answer(&mut reader, read), *after, "{read}");
+                    }
+                    // When this shows that they are gone, and is stored again, the stream has brought it.
+                    eventually("their end", || (counted.prime(&mut reader, read) == *after).then_some(()));
+                }
+                (!freshet.is_there() || KEPT.iter().all(|read| counted.hits_of(&mut reader, read, 1) == 1))
+                    .then_some(())
+            });
         }
     });
 }

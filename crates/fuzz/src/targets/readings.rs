@@ -1,9 +1,9 @@
 //! The readings of statements: where two of them answer the same question, they agree.
 
 use freshet_sql::{
-    Analysis, BinlogEffect, Effects, Modes, Reads, Request, RowWrite, TableName, TransactionEffect, Writes,
-    analyse, binlog_effect, effects, hint_error, key_text, pure_expression, read, routine_body, row_reads,
-    row_write, shape, shows_rows, strip_hint, trigger_body,
+    Analysis, BinlogEffect, Definition, Effects, Modes, Reads, Request, RowWrite, TableName,
+    TransactionEffect, Writes, analyse, binlog_effect, effects, hint_error, key_text, pure_expression, read,
+    routine_body, row_reads, row_write, row_writes, shape, shows_rows, strip_hint, trigger_body,
 };
 
 use sqlparser::dialect::MySqlDialect;
@@ -144,18 +144,27 @@ fn cacheable(effects: &Effects, analysis: &Analysis) -> Found {
 
 /// A write whose rows are told is a write to that table.
 fn writes(text: &[u8], modes: Modes, effects: &Effects) -> Found {
-    let Some(write) = row_write(text, modes) else { return Ok(()) };
-    let (RowWrite::Insert { table, .. }
-    | RowWrite::Upsert { table, .. }
-    | RowWrite::Update { table, .. }
-    | RowWrite::Delete { table, .. }) = &write;
+    let columns = || Definition::Table {
+        columns: ["a", "b", "c", "id"].map(str::to_owned).into_iter().collect(),
+        shows_all: true,
+    };
+    let of_several = row_writes(text, modes, &|_| Some(columns()));
+    let of_several = of_several.into_iter().flat_map(|found| found.writes).map(|(_, write)| write);
+    row_write(text, modes).into_iter().chain(of_several).try_for_each(|write| of_table(&write, effects))
+}
+
+fn of_table(write: &RowWrite, effects: &Effects) -> Found {
+    let table = write.table();
     hold!(
         may_write(&effects.writes, table),
         "rows are written where writes are told",
         "{table:?}, {effects:?}"
     );
+    if let RowWrite::Fill { columns: Some(columns), given, .. } = write {
+        hold!(given.len() == columns.len(), "a row has a value for each column", "{write:?}");
+    }
     if let RowWrite::Insert { columns: Some(columns), rows, .. }
-    | RowWrite::Upsert { columns: Some(columns), rows, .. } = &write
+    | RowWrite::Upsert { columns: Some(columns), rows, .. } = write
     {
         let even = rows.iter().all(|row| row.len() == columns.len());
         hold!(even, "a row has a value for each column", "{write:?}");

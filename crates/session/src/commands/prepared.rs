@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::Command;
-use freshet_sql::{Effects, Reads};
+use freshet_sql::{Effects, Reads, Writes};
 use freshet_upstream::catalog::Told;
 
 use super::{kill, unavailable};
 use crate::fences::{Reading, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
-use crate::session::{Executed, Flow, Forward, Prepared, Session};
+use crate::session::{AGAIN_BYTES_MAX, Again, Executed, Flow, Forward, Prepared, Session};
 
 /// How many prepared statements of one session are told apart: the default of the server's
 /// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
@@ -35,13 +35,24 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     let payload = stripped.as_deref().unwrap_or(&packet);
     let relayed = session.forward(Forward::new(payload, command, &nothing)).await?;
     if let Some(ok) = relayed.prepared {
-        let prepared = Arc::new(Prepared::new(effects, write, kill, ok.parameters.into()));
+        let again = again(session, &packet[1..], &effects);
+        let prepared = Arc::new(Prepared::new(effects, (write, again), kill, ok.parameters.into()));
         session.state.prepared_last = Some(Arc::clone(&prepared));
         if session.state.prepared.len() < PREPARED_MAX {
             session.state.prepared.insert(ok.statement_id, prepared);
         }
     }
     Ok(Flow::Continue)
+}
+
+/// The text of a write, if it is short enough to be kept.
+fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
+    let is_kept = matches!(effects.writes, Writes::Tables(_)) && text.len() <= AGAIN_BYTES_MAX;
+    is_kept.then(|| Again {
+        text: text.into(),
+        modes: session.manner().modes_of_write,
+        schema: session.state.schema.clone(),
+    })
 }
 
 /// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.

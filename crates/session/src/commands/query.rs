@@ -84,7 +84,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
                 return done;
             }
             let write = write.filter(|_| reading::writes_one_table(&effects));
-            let write = write.map(|what| Write { what, parameters: Vec::new() });
+            let write = write.map(|what| Write { what: Some(what), ..Write::default() });
             text_prepared::forward(session, query, effects, write).await
         }
     }

@@ -16,7 +16,7 @@ pub(super) async fn forward(
     session: &mut Session,
     query: Query<'_>,
     effects: Effects,
-    write: Option<Write>,
+    write: Option<Write<'_>>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let found = text_prepared(text, session.modes());

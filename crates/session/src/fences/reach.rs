@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_cache::{Dep, Freshness};
-use freshet_sql::{Call, Calls, Effects, Reads, RoutineKind, TableName, Writes};
+use freshet_sql::{Call, Calls, Datum, Effects, Reads, RoutineKind, TableName, Writes};
 use freshet_upstream::catalog::{Code, Name, Routine, TableKind, Told};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::upstream::Upstream;
 use freshet_upstream::{CatalogError, TableInfo};
 
+use super::rows::{self, Found};
 use crate::rows::{Described, Write};
+use crate::session::TemporaryTables;
 
 /// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
 /// by others as soon as it has run.
@@ -30,8 +32,8 @@ pub(crate) struct Reach {
     pub(crate) deps: Vec<Dep>,
     /// And what hangs by foreign keys on these, which is told when the fence is raised.
     pub(crate) written: Vec<Name>,
-    /// And what this touches, which is told when the fence is raised.
-    pub(crate) write: Option<Described>,
+    /// And what these touch, which is told when the fence is raised.
+    pub(crate) writes: Vec<Described>,
     /// Others may see it before the commit.
     pub(crate) at_once: bool,
     /// It runs triggers or functions, of which nothing is known here, or may do so.
@@ -79,7 +81,7 @@ pub(crate) fn used(effects: &Effects) -> Vec<Doubt> {
 impl Reach {
     /// Whether it changes nothing and runs nothing that could become something else.
     pub(crate) fn is_empty(&self) -> bool {
-        self.deps.is_empty() && self.write.is_none() && !self.runs_routines
+        self.deps.is_empty() && self.writes.is_empty() && !self.runs_routines
     }
 
     /// Whether code that it runs may ask about the statement before.
@@ -95,7 +97,7 @@ impl Reach {
     /// Whoever sends it may write nothing.
     pub(crate) fn narrow_to_nothing(&mut self) {
         self.deps.clear();
-        self.write = None;
+        self.writes.clear();
     }
 
     /// Adds everything.
@@ -118,12 +120,12 @@ pub(crate) struct Sources<'a> {
 }
 
 /// What a statement with these effects may change: the tables themselves, what hangs on them by foreign keys, and
-/// what their triggers write; and everything where code runs of which nothing is known here. `shadowed` names temporary
-/// tables, which nobody else sees; `write` tells the rows of a write to one table.
+/// what their triggers write; and everything where code runs of which nothing is known here. `temporary` tells the temporary
+/// tables, which nobody else sees; `write` tells the rows of a write.
 pub(crate) async fn reach(
     effects: &Effects,
-    mut write: Option<Write>,
-    shadowed: impl Fn(&str, &str) -> bool,
+    write: Option<Write<'_>>,
+    temporary: &TemporaryTables,
     sources: Sources<'_>,
 ) -> Reach {
     let told = Told::at(sources.upstream.catalog_version());
@@ -145,13 +147,11 @@ pub(crate) async fn reach(
             reach.at_once = true;
         }
         Writes::Tables(tables) => {
-            for table in tables {
-                let is_hidden = table.schema.as_deref().is_some_and(|schema| shadowed(schema, &table.name));
-                if !is_hidden && !reach.runs_unknown_code {
-                    let write = write.take_if(|write| tables.len() == 1 && write.is_to(table));
-                    add_written(&mut reach, table, (effects.fires, write), sources).await;
-                }
-            }
+            let is_hidden = |table: &&TableName| {
+                table.schema.as_deref().is_some_and(|schema| temporary.surely_shadow(schema, &table.name))
+            };
+            let tables: Vec<TableName> = tables.iter().filter(|table| !is_hidden(table)).cloned().collect();
+            add_all_written(&mut reach, (&tables, effects), (write, temporary), sources).await;
         }
     }
     add_read(&mut reach, &effects.reads, sources).await;
@@ -181,18 +181,87 @@ pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Vec<Dep> {
 const SETTLING_TRIES: u32 = 4;
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
 
-/// Adds one table, or the rows of it that `write` tells of. `fires`: triggers run.
-async fn add_written(
+/// Adds what a statement writes: the rows, where they can be told, or else the tables.
+async fn add_all_written(
     reach: &mut Reach,
-    table: &TableName,
-    (fires, write): (bool, Option<Write>),
+    (tables, effects): (&[TableName], &Effects),
+    (write, temporary): (Option<Write<'_>>, &TemporaryTables),
     sources: Sources<'_>,
 ) {
-    let Some(schema) = &table.schema else { return reach.run_unknown_code() };
-    let Some(info) = settled(schema, &table.name, sources).await else {
-        reach.unproven.push(Doubt::Table(table.clone()));
-        return reach.widen();
+    let parameters = |write: Write<'_>| -> Arc<[Datum]> { write.parameters.into() };
+    if let [table] = tables {
+        let Some(info) = known(reach, table, sources).await else { return };
+        if let Some(what) = write.as_ref().and_then(|write| write.to(table)).filter(|_| is_base(&info)) {
+            let touched = (info, what.clone());
+            let parameters = write.map(parameters).unwrap_or_default();
+            return add_rows(reach, touched, (effects.fires, &parameters), sources).await;
+        }
+    }
+    let found = match &write {
+        Some(write) => rows::found(write, (tables, effects), temporary, (sources, &mut reach.told)).await,
+        None => None,
     };
+    let Some(Found { touched, through_views }) = found else {
+        for table in tables {
+            if !reach.runs_unknown_code {
+                add_written(reach, table, effects.fires, sources).await;
+            }
+        }
+        return;
+    };
+    reach.opens_views |= through_views;
+    let parameters = write.map(parameters).unwrap_or_default();
+    for touched in touched {
+        if !reach.runs_unknown_code {
+            add_rows(reach, touched, (effects.fires, &parameters), sources).await;
+        }
+    }
+}
+
+/// Adds the rows of a table that a write touches.
+async fn add_rows(
+    reach: &mut Reach,
+    (info, what): rows::Touched,
+    (fires, parameters): (bool, &Arc<[Datum]>),
+    sources: Sources<'_>,
+) {
+    let below = rows::below((&info, &what), (sources, &mut reach.told)).await;
+    let write = Described::new(Arc::clone(&info), what, Arc::clone(parameters)).over(below);
+    add_table(reach, info, (fires, Some(write)), sources);
+}
+
+/// Adds one table. `fires`: triggers run.
+async fn add_written(reach: &mut Reach, table: &TableName, fires: bool, sources: Sources<'_>) {
+    if let Some(info) = known(reach, table, sources).await {
+        add_table(reach, info, (fires, None), sources);
+    }
+}
+
+/// What is known of a table that is written; where nothing is, it reaches anything.
+async fn known(reach: &mut Reach, table: &TableName, sources: Sources<'_>) -> Option<Arc<TableInfo>> {
+    let Some(schema) = &table.schema else {
+        reach.run_unknown_code();
+        return None;
+    };
+    let info = settled(schema, &table.name, sources).await;
+    if info.is_none() {
+        reach.unproven.push(Doubt::Table(table.clone()));
+        reach.widen();
+    }
+    info
+}
+
+fn is_base(info: &TableInfo) -> bool {
+    info.kind == TableKind::Base
+}
+
+/// Adds a table, or the rows of it that a write touches.
+fn add_table(
+    reach: &mut Reach,
+    info: Arc<TableInfo>,
+    (fires, write): (bool, Option<Described>),
+    sources: Sources<'_>,
+) {
     reach.told.rest_on_table(&info);
     if fires && info.has_triggers || info.runs_unknown_code {
         return reach.run_unknown_code();
@@ -208,10 +277,10 @@ async fn add_written(
     // A trigger may give a row other values than the statement does.
     let fires_any = fires && info.triggers.as_ref().is_none_or(|triggers| triggers.any);
     if let Some(write) = write
-        && info.kind == TableKind::Base
+        && is_base(&info)
         && !fires_any
     {
-        reach.write = Some(Described::new(info, write));
+        reach.writes.push(write);
         return;
     }
     add_tables(reach, &info.base_tables, sources);

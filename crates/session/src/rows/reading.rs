@@ -33,11 +33,11 @@ impl Named {
         Self { schema, name, info, columns, shows_all }
     }
 
-    fn is(&self, table: &TableName, default: Option<&str>) -> bool {
+    pub(crate) fn is(&self, table: &TableName, default: Option<&str>) -> bool {
         self.name == table.name && table.schema.as_deref().or(default) == Some(&self.schema)
     }
 
-    fn definition(&self) -> Option<Definition<'_>> {
+    pub(crate) fn definition(&self) -> Option<Definition<'_>> {
         match &self.info.kind {
             TableKind::Base => {
                 let table = |columns| Definition::Table { columns, shows_all: self.shows_all };

@@ -4,32 +4,63 @@ use std::sync::Arc;
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Freshness};
-use freshet_sql::{Datum, RowWrite, TableName};
+use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes};
 use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::Name;
-use freshet_upstream::rows::{Ticket, Touched, reached};
+use freshet_upstream::catalog::{Descendants, Name};
+use freshet_upstream::rows::{Acted, Ticket, Touched, acted, reached, reaches_nothing};
 use freshet_upstream::upstream::Upstream;
 
+use crate::reading::{self, LONG_BYTES_MIN, Manner};
+
 /// A write as it was read, with the values of its parameters.
-#[derive(Clone, Debug)]
-pub(crate) struct Write {
-    pub(crate) what: RowWrite,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Write<'a> {
+    /// What its text alone tells.
+    pub(crate) what: Option<RowWrite>,
+    /// The text itself, which tells more by the definitions of its tables.
+    pub(crate) text: Option<WriteText<'a>>,
     pub(crate) parameters: Vec<Datum>,
+    /// What it inserts may get other numbers than those that were never given.
+    pub(crate) may_number: bool,
 }
 
-impl Write {
-    /// Whether it makes rows, or may.
-    pub(crate) const fn is_insert(&self) -> bool {
-        matches!(self.what, RowWrite::Insert { .. } | RowWrite::Upsert { .. })
+/// The text of a write, and how it is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteText<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) modes: Modes,
+    /// Where names without a schema are found.
+    pub(crate) schema: Option<&'a str>,
+}
+
+impl<'a> Write<'a> {
+    /// What a text writes, as far as it tells; names without a schema are found in `schema`. Who sends a long one has read it
+    /// before.
+    pub(crate) fn in_text(
+        (text, schema): (&'a [u8], Option<&'a str>),
+        effects: &Effects,
+        manner: Manner,
+    ) -> Option<Self> {
+        if text.len() >= LONG_BYTES_MIN || text.is_empty() || !matches!(effects.writes, Writes::Tables(_)) {
+            return None;
+        }
+        let what = reading::row_write(text, effects, manner);
+        let text = Some(WriteText { text, modes: manner.modes_of_write, schema });
+        Some(Write { what, text, ..Write::default() })
     }
 
-    /// Whether it is a write to this table and no other; a name without schema is one in the default schema.
-    pub(crate) fn is_to(&self, table: &TableName) -> bool {
-        let (RowWrite::Insert { table: written, .. }
-        | RowWrite::Upsert { table: written, .. }
-        | RowWrite::Update { table: written, .. }
-        | RowWrite::Delete { table: written, .. }) = &self.what;
-        written.name == table.name && (written.schema.is_none() || written.schema == table.schema)
+    /// What it writes, if it is a write to this table and no other; a name without schema is one in the default schema.
+    pub(crate) fn to(&self, table: &TableName) -> Option<&RowWrite> {
+        let is_to = |what: &&RowWrite| {
+            let written = what.table();
+            written.name == table.name && (written.schema.is_none() || written.schema == table.schema)
+        };
+        self.what.as_ref().filter(is_to).filter(|what| self.is_told(what))
+    }
+
+    /// Whether its rows are those that the text tells of.
+    pub(crate) const fn is_told(&self, what: &RowWrite) -> bool {
+        !(self.may_number && what.is_insert())
     }
 }
 
@@ -37,12 +68,23 @@ impl Write {
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
     table: Arc<TableInfo>,
-    write: Write,
+    what: RowWrite,
+    parameters: Arc<[Datum]>,
+    /// What is known of the tables that hang on it by foreign keys.
+    below: Arc<[Arc<TableInfo>]>,
 }
 
+/// The writes that one write is taken apart into, those of foreign keys included; what goes beyond is fenced by the table.
+const ACTED_MAX: usize = 64;
+
 impl Described {
-    pub(crate) const fn new(table: Arc<TableInfo>, write: Write) -> Self {
-        Self { table, write }
+    pub(crate) fn new(table: Arc<TableInfo>, what: RowWrite, parameters: Arc<[Datum]>) -> Self {
+        Self { table, what, parameters, below: Arc::default() }
+    }
+
+    /// The same with what is known of the tables that hang on it.
+    pub(crate) fn over(self, below: Vec<Arc<TableInfo>>) -> Self {
+        Self { below: below.into(), ..self }
     }
 
     /// The table, where its rows are not told apart for want of room to remember them.
@@ -51,30 +93,106 @@ impl Described {
     }
 }
 
-/// What `write` touches of all that is stored, and the ticket to be held as long as that is fenced. To be asked right before
-/// the fence is raised: what is stored by watches that are made later waits for the ticket.
-pub(crate) fn touched(write: &Described, freshness: &Freshness, upstream: &Upstream) -> (Vec<Dep>, Ticket) {
-    let Described { table, write } = write;
-    let (schema, name) = &table.name;
-    let (watches, ticket) = upstream.watches().writing(schema, name);
-    let mut deps = vec![freshness.table(schema, name).rows];
-    for watch in watches.iter() {
-        match watch.deps_of_write(table, &write.what, &write.parameters) {
-            Touched::Nothing => {}
-            Touched::Slots(slots) => deps.extend(slots),
-            Touched::Absent => deps.push(watch.absent()),
-            Touched::Any if sabotage::is(Sabotage::NarrowFences) => {}
-            Touched::Any => deps.push(watch.any()),
+/// What `write` touches of all that is stored, and the tickets to be held as long as that is fenced. To be asked right before
+/// the fence is raised: what is stored by watches that are made later waits for the tickets.
+pub(crate) fn touched(
+    write: &Described,
+    freshness: &Freshness,
+    upstream: &Upstream,
+) -> (Vec<Dep>, Vec<Ticket>) {
+    let mut touching = Touching { write, freshness, upstream, deps: Vec::new(), tickets: Vec::new() };
+    let mut all = vec![(Arc::clone(&write.table), write.what.clone())];
+    let mut at = 0;
+    while let Some((table, what)) = all.get(at).cloned() {
+        at += 1;
+        touching.rows(&table, &what);
+        // What a foreign key does is followed no further if it comes round again.
+        for acted in touching.below(&table, &what) {
+            if all.len() >= ACTED_MAX {
+                touching.whole(&acted.0.name);
+            } else if !all.contains(&acted) {
+                all.push(acted);
+            }
         }
     }
-    match upstream.descendants(schema, name) {
-        Some(below) => {
-            let reached = reached(table, &below, &write.what).into_iter();
-            deps.extend(reached.map(|(schema, name)| freshness.table(schema, name).definition));
+    (touching.deps, touching.tickets)
+}
+
+/// What a write touches, as it is found.
+struct Touching<'a> {
+    write: &'a Described,
+    freshness: &'a Freshness,
+    upstream: &'a Upstream,
+    deps: Vec<Dep>,
+    tickets: Vec<Ticket>,
+}
+
+impl Touching<'_> {
+    /// Adds the rows of one table.
+    fn rows(&mut self, table: &TableInfo, what: &RowWrite) {
+        let (schema, name) = &table.name;
+        let (watches, ticket) = self.upstream.watches().writing(schema, name);
+        self.tickets.push(ticket);
+        self.deps.push(self.freshness.table(schema, name).rows);
+        for watch in watches.iter() {
+            match watch.deps_of_write(table, what, &self.write.parameters) {
+                Touched::Nothing => {}
+                Touched::Slots(slots) => self.deps.extend(slots),
+                Touched::Absent => self.deps.push(watch.absent()),
+                Touched::Any if sabotage::is(Sabotage::NarrowFences) => {}
+                Touched::Any => self.deps.push(watch.any()),
+            }
         }
-        // Nothing refers yet to what is inserted.
-        None if matches!(write.what, RowWrite::Insert { .. }) => {}
-        None => deps.push(Dep::EVERYTHING),
     }
-    (deps, ticket)
+
+    /// What foreign keys do to the children of a table, where the rows are known; where they are not, whole tables are added.
+    fn below(&mut self, table: &TableInfo, what: &RowWrite) -> Vec<(Arc<TableInfo>, RowWrite)> {
+        if reaches_nothing(what) {
+            return Vec::new(); // Whatever keys there are.
+        }
+        let (schema, name) = &table.name;
+        let Some(below) = self.upstream.descendants(schema, name) else {
+            self.deps.push(Dep::EVERYTHING);
+            return Vec::new();
+        };
+        match self.followed(table, what, &below) {
+            Some(followed) => followed,
+            None => {
+                reached(table, &below, what).into_iter().for_each(|name| self.definition(name));
+                Vec::new()
+            }
+        }
+    }
+
+    /// `None` if the rows of a child cannot be told.
+    fn followed(
+        &self,
+        table: &TableInfo,
+        what: &RowWrite,
+        below: &Descendants,
+    ) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
+        let mut followed = Vec::new();
+        for key in below.keys.as_ref()? {
+            let child = self.write.below.iter().find(|info| info.name == key.child)?;
+            match acted(key, (table, child), what, &self.write.parameters) {
+                Acted::Nothing => {}
+                Acted::Like(write) => followed.push((Arc::clone(child), write)),
+                Acted::Anything => return None,
+            }
+        }
+        Some(followed)
+    }
+
+    fn definition(&mut self, (schema, name): &Name) {
+        self.deps.push(self.freshness.table(schema, name).definition);
+    }
+
+    /// Adds all of a table, and all that hangs on it.
+    fn whole(&mut self, name: &Name) {
+        self.definition(name);
+        match self.upstream.descendants(&name.0, &name.1) {
+            Some(below) => below.all.iter().for_each(|name| self.definition(name)),
+            None => self.deps.push(Dep::EVERYTHING),
+        }
+    }
 }

@@ -13,7 +13,7 @@ use super::{Flow, OwnChannel, Session};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Left, Reach, Sources};
 use crate::qualify::qualify;
-use crate::reading::{self, LONG_BYTES_MIN, Manner};
+use crate::reading::Manner;
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
 use crate::rows::Write;
 use crate::shared::Counters;
@@ -30,7 +30,7 @@ pub(crate) struct Forward<'a> {
     /// Whether a copy of the answer is wanted.
     pub(crate) capture: Option<Capture>,
     /// Which rows it writes, where that is not to be read from `text`.
-    pub(crate) write: Option<Write>,
+    pub(crate) write: Option<Write<'a>>,
 }
 
 impl<'a> Forward<'a> {
@@ -48,7 +48,8 @@ impl Session {
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         let Forward { payload, command, effects, text, capture, write } = forward;
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
-        let write = write.or_else(|| self.write_in(text, effects));
+        let schema = self.state.schema.clone();
+        let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
         let in_flight = self.raise(effects, write).await;
         self.sends(command, effects, text);
         // Preparing leaves row counts as they were, and may prepare what asks for them.
@@ -127,7 +128,7 @@ impl Session {
     }
 
     /// Raises what must stand before the statement is sent.
-    async fn raise(&mut self, effects: &Effects, write: Option<Write>) -> Option<InFlight> {
+    async fn raise(&mut self, effects: &Effects, write: Option<Write<'_>>) -> Option<InFlight> {
         self.state.runs_unknown_code = false;
         self.state.fires_setters = false;
         self.state.runs_routines = false;
@@ -144,8 +145,8 @@ impl Session {
             return None;
         }
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
-        let write =
-            write.filter(|write| !(self.state.unlogged || self.state.may_number && write.is_insert()));
+        let may_number = self.state.may_number;
+        let write = write.filter(|_| !self.state.unlogged).map(|write| Write { may_number, ..write });
         let mut reach = self.reach(effects, write).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
             reach.narrow_to_nothing();
@@ -210,19 +211,8 @@ impl Session {
         Manner { modes: self.modes(), modes_of_write: self.modes_of_write() }
     }
 
-    /// The rows that a text writes, if it is one write to one table. Who sends a long one has read them before.
-    fn write_in(&self, text: &[u8], effects: &Effects) -> Option<Write> {
-        if text.len() >= LONG_BYTES_MIN {
-            return None;
-        }
-        let what = reading::row_write(text, effects, self.manner())?;
-        Some(Write { what, parameters: Vec::new() })
-    }
-
-    async fn reach(&self, effects: &Effects, write: Option<Write>) -> Reach {
-        let temporary = &self.state.temporary;
-        fences::reach(effects, write, |schema, name| temporary.surely_shadow(schema, name), self.sources())
-            .await
+    async fn reach(&self, effects: &Effects, write: Option<Write<'_>>) -> Reach {
+        fences::reach(effects, write, &self.state.temporary, self.sources()).await
     }
 
     fn sources(&self) -> Sources<'_> {

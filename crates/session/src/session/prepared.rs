@@ -4,17 +4,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use freshet_protocol::{Capabilities, Execution, Parameter, ParameterType};
-use freshet_sql::{Effects, PreparedKill, RowWrite};
+use freshet_sql::{Effects, Modes, PreparedKill, RowWrite};
 
-use crate::rows::{Write, bind};
+use crate::rows::{Write, WriteText, bind};
 
 /// A prepared statement. One session's own; it is made of atomics only because sessions may move between threads.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// What executing it may do.
     pub(crate) effects: Effects,
-    /// The rows that it writes, if it is one write to one table.
+    /// The rows that it writes, as far as its text tells.
     write: Option<RowWrite>,
+    /// Its text, if it is a write.
+    text: Option<Again>,
     /// What it kills, if it is a KILL.
     kill: Option<PreparedKill>,
     /// How many parameters it has.
@@ -27,11 +29,23 @@ pub(crate) struct Prepared {
     plain_at: AtomicU64,
 }
 
+/// The text of a write, to be read again where the definitions of its tables tell more.
+#[derive(Debug)]
+pub(crate) struct Again {
+    pub(crate) text: Box<[u8]>,
+    pub(crate) modes: Modes,
+    /// That of when it was prepared.
+    pub(crate) schema: Option<String>,
+}
+
+/// The longest such text, in bytes.
+pub(crate) const AGAIN_BYTES_MAX: usize = 4 << 10;
+
 /// What is known of one execution.
 #[derive(Debug, Default)]
 pub(crate) struct Executed<'a> {
     /// The rows that it writes; `None` if they cannot be told.
-    pub(crate) write: Option<Write>,
+    pub(crate) write: Option<Write<'a>>,
     /// The KILL that it is, and the id that it was given; `None` if that cannot be told.
     pub(crate) killed: Option<(&'a PreparedKill, u64)>,
 }
@@ -45,13 +59,14 @@ const NEVER: u64 = u64::MAX;
 impl Prepared {
     pub(crate) fn new(
         effects: Effects,
-        write: Option<RowWrite>,
+        (write, text): (Option<RowWrite>, Option<Again>),
         kill: Option<PreparedKill>,
         parameters: usize,
     ) -> Self {
         Self {
             effects,
             write,
+            text,
             kill,
             parameters,
             types: Mutex::default(),
@@ -90,7 +105,7 @@ impl Prepared {
     /// What is to be known of an execution by this packet.
     pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities) -> Executed<'_> {
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
-        if self.write.is_none() && self.kill.is_none() {
+        if self.write.is_none() && self.text.is_none() && self.kill.is_none() {
             return Executed::default();
         }
         let mut types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,9 +124,19 @@ impl Prepared {
     }
 
     fn with(&self, parameters: &[Parameter<'_>]) -> Executed<'_> {
-        let write = self.write.as_ref();
+        let text = self.text.as_ref().map(|Again { text, modes, schema }| WriteText {
+            text,
+            modes: *modes,
+            schema: schema.as_deref(),
+        });
+        let is_write = self.write.is_some() || text.is_some();
         Executed {
-            write: write.map(|what| Write { what: what.clone(), parameters: bind(parameters) }),
+            write: is_write.then(|| Write {
+                what: self.write.clone(),
+                text,
+                parameters: bind(parameters),
+                ..Write::default()
+            }),
             killed: self.kill.as_ref().and_then(|kill| Some((kill, kill.id.or_else(|| id(parameters))?))),
         }
     }

@@ -51,7 +51,7 @@ pub(super) struct Reader<'v, 'd> {
 const CLAUSES: &[&str] =
     &["EXCEPT", "FROM", "GROUP", "HAVING", "INTERSECT", "LIMIT", "ORDER", "UNION", "WHERE"];
 /// What ends the ON of a join besides.
-const JOINS: &[&str] = &["CROSS", "INNER", "JOIN", "NATURAL", "ON", "STRAIGHT_JOIN", "USING"];
+const JOINS: &[&str] = &["CROSS", "INNER", "JOIN", "NATURAL", "ON", "SET", "STRAIGHT_JOIN", "USING"];
 /// What stands in no statement that is understood here. The relevance that MATCH computes depends on all rows of its
 /// table, whatever the other conditions are.
 const REFUSED: &[&str] = &["AGAINST", "INTO", "MATCH", "PROCEDURE", "TABLE", "VALUES"];
@@ -162,7 +162,7 @@ impl Reader<'_, '_> {
 
     /// They may belong to a UNION: a subquery in them knows of no block. Whether the query's result consists of the same
     /// rows with them as without: an aggregate in an ORDER BY makes one row of all.
-    fn order_and_limit(&mut self) -> Option<bool> {
+    pub fn order_and_limit(&mut self) -> Option<bool> {
         let mut same = true;
         if self.take("ORDER") {
             self.expect("BY")?;
@@ -188,7 +188,7 @@ impl Reader<'_, '_> {
     }
 
     /// Each expression sees those before it, and itself only if WITH is RECURSIVE.
-    fn with(&mut self) -> Option<()> {
+    pub fn with(&mut self) -> Option<()> {
         let recursive = self.take("RECURSIVE");
         let around = self.recursive;
         self.recursive |= recursive;
@@ -230,8 +230,8 @@ impl Reader<'_, '_> {
         Some(names)
     }
 
-    fn block(&mut self, outer: Option<Outer>) -> Option<Query> {
-        self.expect("SELECT")?;
+    /// Begins a block; its number.
+    pub fn open(&mut self, outer: Option<Outer>) -> Option<usize> {
         let id = self.parsed.blocks.len();
         if id >= BLOCKS_MAX {
             return None;
@@ -239,6 +239,12 @@ impl Reader<'_, '_> {
         let source = self.parsed.sources.iter().position(|source| Rc::ptr_eq(source, &self.source))?;
         let (recursive, enclosed) = (self.recursive, self.enclosed);
         self.parsed.blocks.push(Block { source, outer, enclosed, recursive, ..Block::default() });
+        Some(id)
+    }
+
+    fn block(&mut self, outer: Option<Outer>) -> Option<Query> {
+        self.expect("SELECT")?;
+        let id = self.open(outer)?;
         let around = Some(Outer { block: id, bare: false });
         let select = self.expression(around, Ends::Clause)?;
         let mut group = if self.take("FROM") { self.tables(id)? } else { Group::default() };

@@ -3,6 +3,7 @@ mod evaluator;
 mod hostile;
 mod properties;
 mod reads;
+mod several;
 mod slots;
 mod views;
 mod writes;

@@ -28,10 +28,7 @@ type Listed = (Option<Vec<String>>, Vec<Vec<Datum>>);
 
 /// The write, if it is one of these forms and calls nothing that could write elsewhere.
 pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
-    let mut scan = Scan::new(source.text, source.modes);
-    source.tokens.iter().for_each(|&token| scan.see(token));
-    let facts = scan.facts();
-    if facts.unknown_call || facts.changes_session || facts.lost || is_of_query(source) {
+    if !runs_nothing_else(source) || is_of_query(source) {
         return None;
     }
     let mut reader = Reader { source, at: 0 };
@@ -47,6 +44,31 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
         return None;
     };
     (reader.at == source.tokens.len()).then_some(write)
+}
+
+/// Whether nothing is called that could write elsewhere.
+pub(super) fn runs_nothing_else(source: &Source<'_>) -> bool {
+    let mut scan = Scan::new(source.text, source.modes);
+    source.tokens.iter().for_each(|&token| scan.see(token));
+    let facts = scan.facts();
+    !(facts.unknown_call || facts.changes_session || facts.lost)
+}
+
+/// Where ON DUPLICATE KEY UPDATE stands outside of parentheses, and what it assigns, to the end of the text or to RETURNING.
+/// The outer None: it is not understood.
+#[expect(clippy::type_complexity, reason = "it is two things or neither")]
+pub(super) fn behind_query(source: &Source<'_>) -> Option<(Option<usize>, Option<Vec<(String, Datum)>>)> {
+    let mut at = 0;
+    while at < source.tokens.len() {
+        if source.word(at, "ON") && source.word(at + 1, "DUPLICATE") && source.word(at + 2, "KEY") {
+            let mut reader = Reader { source, at };
+            let assigned = reader.on_duplicate()??;
+            reader.returning();
+            return (reader.at == source.tokens.len()).then_some((Some(at), Some(assigned)));
+        }
+        at = source.closing(at).unwrap_or(at) + 1;
+    }
+    Some((None, None))
 }
 
 /// Whether there is a query or a join outside of parentheses: what is written is then not what is read here. A subquery is a

@@ -3,38 +3,136 @@
 //! They act on what is updated or deleted above them, never on what is inserted. And of updates only on those that change a
 //! column that is referred to, which is what makes the difference where a parent is written often: MariaDB announces the
 //! children of every parent that is updated, whatever is changed of it.
+//!
+//! Of rows that are deleted, the children's columns are known that refer to them: they are equal to those of the parent.
+
+use std::sync::Arc;
 
 use freshet_cache::Position;
-use freshet_protocol::binlog::{Rows, RowsKind, TableMap};
+use freshet_protocol::binlog::{Field, Rows, RowsKind, TableMap};
 
 use super::Definitions;
 use super::rows::unpack;
 use super::statement::Announced;
-use crate::catalog::{ColumnInfo, Name};
-use crate::rows::may_have_changed;
+use crate::catalog::{ColumnInfo, ForeignKey, Name, OnDelete};
+use crate::rows::{Key, KeyType, Watch, key_of_field, may_have_changed};
 
-/// The tables that foreign keys change together with these rows; `None` if that is not known.
+/// What foreign keys change together with some rows.
+#[derive(Default)]
+pub(super) struct Reached {
+    /// Any rows of these tables.
+    pub(super) whole: Vec<Name>,
+    /// The rows of these that refer to the ones that are deleted.
+    pub(super) children: Vec<Child>,
+}
+
+/// A table whose rows refer to those that are deleted.
+pub(super) struct Child {
+    pub(super) name: Name,
+    layout: Arc<[ColumnInfo]>,
+    /// For each column that refers, its ordinal, that of the parent's column, and how that becomes keys.
+    columns: Vec<(usize, usize, KeyType)>,
+    sets_null: bool,
+}
+
+/// What foreign keys change together with these rows; `None` if that is not known.
 pub(super) fn reached(
     definitions: &impl Definitions,
     announced: &Announced,
     rows: &Rows,
     at: Position,
-) -> Option<Vec<Name>> {
+) -> Option<Reached> {
     let (schema, table) = &announced.name;
     if rows.kind == RowsKind::Insert {
-        return Some(Vec::new());
+        return Some(Reached::default());
     }
     let below = definitions.descendants(schema, table)?;
+    let map = &announced.map;
+    let layout = || definitions.layout(schema, table, at).filter(|layout| layout.len() == map.columns.len());
     if rows.kind == RowsKind::Delete {
-        return Some(below.on_delete.clone());
+        let followed = below.keys.as_ref().and_then(|keys| followed(definitions, keys, &layout()?, at));
+        return Some(
+            followed.unwrap_or_else(|| Reached { whole: below.on_delete.clone(), children: Vec::new() }),
+        );
     }
     if below.on_update.is_empty() {
-        return Some(Vec::new());
+        return Some(Reached::default());
     }
-    let map = &announced.map;
-    let layout = definitions.layout(schema, table, at).filter(|layout| layout.len() == map.columns.len());
+    let layout = layout();
     let kept = layout.as_deref().and_then(|layout| kept(layout, rows, map)).unwrap_or_default();
-    Some(below.on_update_of(|name| !kept.contains(&name)).cloned().collect())
+    let whole = below.on_update_of(|name| !kept.contains(&name)).cloned().collect();
+    Some(Reached { whole, children: Vec::new() })
+}
+
+/// What becomes of the children of rows that are deleted; `None` if that cannot be told row by row.
+fn followed(
+    definitions: &impl Definitions,
+    keys: &[ForeignKey],
+    parent: &[ColumnInfo],
+    at: Position,
+) -> Option<Reached> {
+    let mut reached = Reached::default();
+    for key in keys {
+        let sets_null = match key.acts.on_delete {
+            OnDelete::Nothing => continue,
+            OnDelete::Deletes => false,
+            OnDelete::SetsNull => true,
+            OnDelete::Anything => return None,
+        };
+        let layout = definitions.layout(&key.child.0, &key.child.1, at)?;
+        let ordinal =
+            |columns: &[ColumnInfo], name: &String| columns.iter().position(|column| column.name == *name);
+        let pair = |(own, to): &(String, String)| {
+            let (own, to) = (ordinal(&layout, own)?, ordinal(parent, to)?);
+            let key = parent.get(to)?.key.clone();
+            layout.get(own)?.key.compares_like(&key).then_some((own, to, key))
+        };
+        let columns: Vec<(usize, usize, KeyType)> = key.columns.iter().map(pair).collect::<Option<_>>()?;
+        // What hangs on the children is not told by rows that are in no event.
+        let below = definitions.descendants(&key.child.0, &key.child.1)?;
+        if sets_null {
+            let is_own =
+                |name: &str| key.columns.iter().any(|(own, _)| own == name) || is_computed(&layout, name);
+            reached.whole.extend(below.on_update_of(is_own).cloned());
+        } else {
+            reached.whole.extend(below.on_delete.iter().cloned());
+        }
+        (!columns.is_empty()).then_some(())?;
+        reached.children.push(Child { name: key.child.clone(), layout, columns, sets_null });
+    }
+    Some(reached)
+}
+
+fn is_computed(columns: &[ColumnInfo], name: &str) -> bool {
+    columns.iter().any(|column| column.name == name && (column.generated || column.on_update))
+}
+
+impl Child {
+    /// Stamps what the deletion of these rows concerns of this watch on the child.
+    pub(super) fn stamp(&self, watch: &Watch, (rows, map): (&Rows, &TableMap), at: Position) {
+        let is_known = *watch.layout() == self.layout;
+        if !is_known || self.stamp_each(watch, (rows, map), at).is_none() {
+            watch.stamp_any(at);
+        }
+    }
+
+    /// `None` if the rows cannot be told, perhaps after some of them.
+    fn stamp_each(&self, watch: &Watch, (rows, map): (&Rows, &TableMap), at: Position) -> Option<()> {
+        let mut before = Vec::new();
+        for change in rows.rows(map).ok()? {
+            let before = unpack(change.ok()?.before, &mut before)??;
+            watch.stamp_referring(&self.keys(before), self.sets_null, at);
+        }
+        Some(())
+    }
+
+    /// What the children's columns that refer to a row hold; None for one of which that is not known.
+    fn keys(&self, parent: &[Field<'_>]) -> Vec<(usize, Option<Key>)> {
+        let key = |(own, to, key): &(usize, usize, KeyType)| {
+            (*own, parent.get(*to).and_then(|field| key_of_field(key, *field)))
+        };
+        self.columns.iter().map(key).collect()
+    }
 }
 
 /// Whether one of these is the table.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::binlog::{Field, RowChange, RowImage, Rows, TableMap};
 
+use super::keys::Reached;
 use super::{Applier, Definitions, keys, system};
 use crate::catalog::{Changed, Name};
 use crate::rows::{Images, Watch};
@@ -46,9 +47,21 @@ impl<D: Definitions> Applier<D> {
             Some(announced) => {
                 let (schema, table) = announced.name.clone();
                 stamp_rows(&self.watches.on(&schema, &table), rows, &announced.map, at);
-                let reached = keys::reached(&self.definitions, announced, rows, at);
+                // What the server logs of what foreign keys change comes in events of its own.
+                let reached = if self.reading.logs_cascades_of == Some(self.origin) {
+                    Some(Reached::default())
+                } else {
+                    keys::reached(&self.definitions, announced, rows, at)
+                };
+                for child in reached.iter().flat_map(|reached| &reached.children) {
+                    let watches = self.watches.on(&child.name.0, &child.name.1);
+                    watches.iter().for_each(|watch| child.stamp(watch, (rows, &announced.map), at));
+                }
                 self.stamp_table(&schema, &table, at);
-                self.whole_each(reached.as_deref(), at);
+                for child in reached.iter().flat_map(|reached| &reached.children) {
+                    self.stamp_table(&child.name.0, &child.name.1, at);
+                }
+                self.whole_each(reached.as_ref().map(|reached| reached.whole.as_slice()), at);
             }
             None if NO_TABLE.contains(&rows.table_id) => {}
             None => self.stamp(Dep::EVERYTHING, at),

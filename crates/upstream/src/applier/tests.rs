@@ -5,7 +5,7 @@ use freshet_cache::Dep;
 use freshet_protocol::binlog::{self, Decoder, EventHeader, GtidEvent, Xid};
 
 use super::*;
-use crate::catalog::Name;
+use crate::catalog::{ForeignKey, Name};
 
 mod rows;
 
@@ -18,6 +18,8 @@ struct Known {
     layout: RefCell<Option<Arc<[ColumnInfo]>>>,
     /// Those that are among the descendants because it is not known what leads to them.
     changed: RefCell<Vec<Name>>,
+    /// The keys that lead to the descendants, if they are known.
+    keys: RefCell<Option<Vec<ForeignKey>>>,
     changes: Cell<u32>,
     accounts: Cell<u32>,
 }
@@ -28,7 +30,13 @@ impl Definitions for &Known {
         let all = graph.as_ref()?.get(&name(schema, table)).cloned().unwrap_or_default();
         let on_update = vec![(self.referenced.borrow().clone(), all.clone())];
         let by_keys = all.iter().filter(|name| !self.changed.borrow().contains(name)).cloned().collect();
-        Some(Arc::new(Descendants { on_delete: all.clone(), on_update, by_keys, all }))
+        Some(Arc::new(Descendants {
+            on_delete: all.clone(),
+            on_update,
+            by_keys,
+            keys: self.keys.borrow().clone(),
+            all,
+        }))
     }
 
     fn layout(&self, _schema: &str, _table: &str, _at: Position) -> Option<Arc<[ColumnInfo]>> {
@@ -61,7 +69,12 @@ impl<'a> Stream<'a> {
     fn new(known: &'a Known, flavor: Flavor) -> Self {
         let mut timeline = Timeline::after(Position::ZERO);
         timeline.rotate(b"bin.000001", 4).unwrap();
-        let reading = Reading { flavor, needs_gtids: flavor == Flavor::MySql, folds_names: false };
+        let reading = Reading {
+            flavor,
+            needs_gtids: flavor == Flavor::MySql,
+            folds_names: false,
+            logs_cascades_of: None,
+        };
         let freshness = Arc::new(Freshness::with_hash_seed(7));
         let watches = Arc::new(Watches::new(Arc::clone(&freshness)));
         let applier = Applier::new((freshness, watches), known, reading, timeline);

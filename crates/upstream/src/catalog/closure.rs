@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use freshet_cache::Position;
 
-use super::foreign_keys::{ForeignKeys, OnUpdate, ReadKeys, WantedKeys};
+use super::foreign_keys::{ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
 use super::{ForeignKey, Name};
 
 /// When more tables than this have changed their definitions since the foreign keys were read,
@@ -49,6 +49,8 @@ pub struct Descendants {
     pub by_keys: Vec<Name>,
     /// If rows are deleted.
     pub on_delete: Vec<Name>,
+    /// The keys that lead to the first of them, if no table has changed since they were read; `None`: there may be others.
+    pub keys: Option<Vec<ForeignKey>>,
     /// If one of these columns of a row is updated, whose names are in lower case; `None`: any column.
     pub on_update: Vec<(Option<Vec<String>>, Vec<Name>)>,
 }
@@ -204,7 +206,13 @@ fn descendants(keys: &ForeignKeys, table: &Name, changed: &HashMap<Name, u64>) -
     let mut by_keys =
         closure(&keys.children, std::iter::once(table).filter(|_| !has_changed), std::iter::empty());
     by_keys.retain(|name| !changed.contains_key(name));
-    Descendants { all: below(&|_| true), by_keys, on_delete: below(&|key| key.acts.on_delete), on_update }
+    Descendants {
+        all: below(&|_| true),
+        by_keys,
+        on_delete: below(&|key| key.acts.on_delete != OnDelete::Nothing),
+        keys: changed.is_empty().then(|| keys.keys.get(table).cloned().unwrap_or_default()),
+        on_update,
+    }
 }
 
 /// Everything that is reached from these in one step or more, and `also` with what that reaches.

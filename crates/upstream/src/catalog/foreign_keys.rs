@@ -12,10 +12,11 @@ use crate::server::ServerInfo;
 /// InnoDB's own list names every foreign key on the server, whatever may be seen of the tables; it
 /// needs PROCESS. And it is quick where the standard view opens every table on the server.
 const INNODB_MYSQL: &str = "SELECT ID, FOR_NAME, REF_NAME, TYPE FROM information_schema.INNODB_FOREIGN";
-/// The columns that they refer to. Both servers would join the two lists row by row, without an index.
-const INNODB_MYSQL_COLUMNS: &str = "SELECT ID, REF_COL_NAME FROM information_schema.INNODB_FOREIGN_COLS";
+/// Their columns, and those that these refer to. Both servers would join the two lists row by row, without an index.
+const INNODB_MYSQL_COLUMNS: &str =
+    "SELECT ID, FOR_COL_NAME, REF_COL_NAME FROM information_schema.INNODB_FOREIGN_COLS";
 const INNODB_MARIADB_COLUMNS: &str =
-    "SELECT ID, REF_COL_NAME FROM information_schema.INNODB_SYS_FOREIGN_COLS";
+    "SELECT ID, FOR_COL_NAME, REF_COL_NAME FROM information_schema.INNODB_SYS_FOREIGN_COLS";
 /// The standard view shows the foreign keys of the tables on which our account holds anything.
 const STANDARD: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
      UPDATE_RULE, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS";
@@ -26,16 +27,18 @@ const STANDARD_COLUMNS: &str = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERE
 /// The bits of InnoDB's TYPE that say NO ACTION, on delete and on update. RESTRICT is no bit at
 /// all, and all others change the child.
 const INNODB_PASSIVE: u64 = 16 | 32;
-/// CASCADE and SET NULL, on delete.
-const INNODB_ON_DELETE: u64 = 1 | 2;
+/// CASCADE, on delete.
+const INNODB_DELETES: u64 = 1;
+/// SET NULL, on delete.
+const INNODB_SETS_NULL: u64 = 2;
 /// The same, on update.
 const INNODB_ON_UPDATE: u64 = 4 | 8;
 
 /// The keys of one table, by the same views, which look that table up and no other.
 const OF_TABLE: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
      UPDATE_RULE, DELETE_RULE, CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE ";
-/// The columns that they refer to.
-const COLUMNS_OF_TABLE: &str = "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, REFERENCED_COLUMN_NAME \
+/// Their columns, and those that these refer to.
+const COLUMNS_OF_TABLE: &str = "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_COLUMN_NAME \
      FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND ";
 
 /// How often, and how long after one another, the list is read while a table in it is being changed.
@@ -51,15 +54,30 @@ pub struct ForeignKey {
     pub child: Name,
     /// When it does so.
     pub acts: Acts,
+    /// Each column of the child with the one that it refers to, in lower case; none if they are not known.
+    pub columns: Vec<(String, String)>,
 }
 
 /// Which changes of a parent's row make a foreign key change the child.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Acts {
-    /// It is deleted.
-    pub on_delete: bool,
+    /// What becomes of the child's row when it is deleted.
+    pub on_delete: OnDelete,
     /// It is updated.
     pub on_update: OnUpdate,
+}
+
+/// What a foreign key does to the child's row when the parent's is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnDelete {
+    /// Nothing: it is there, and the parent's row stays, or there is none.
+    Nothing,
+    /// CASCADE: it goes too.
+    Deletes,
+    /// SET NULL: its own columns become NULL.
+    SetsNull,
+    /// Perhaps anything.
+    Anything,
 }
 
 /// Which updates of a parent's row make a foreign key change the child.
@@ -74,30 +92,26 @@ pub enum OnUpdate {
 }
 
 impl ForeignKey {
-    /// Whether the columns that it refers to are to be told, by a key of this table.
-    fn needs_columns_of(&self, child: &Name) -> bool {
-        self.child == *child && self.acts.on_update == OnUpdate::OfAny
-    }
-
-    /// The same with the columns that the key of this name refers to, of which these are all: schema, table, key, and column.
-    fn with_columns(mut self, name: &str, columns: &[[&str; 4]]) -> Self {
+    /// The same with the columns of the key of this name, of which these are all: schema, table, key, column and the one that
+    /// it refers to.
+    fn with_columns(mut self, name: &str, columns: &[[&str; 5]]) -> Self {
         let (schema, table) = (&self.child.0, &self.child.1);
         let own = columns.iter().filter(|row| row[0] == schema && row[1] == table && row[2] == name);
-        let own: Vec<String> = own.map(|row| row[3].to_lowercase()).collect();
-        if self.acts.on_update == OnUpdate::OfAny && !own.is_empty() {
-            self.acts.on_update = OnUpdate::OfColumns(own);
+        self.columns = own.map(|row| (row[3].to_lowercase(), row[4].to_lowercase())).collect();
+        if self.acts.on_update == OnUpdate::OfAny && !self.columns.is_empty() {
+            self.acts.on_update = OnUpdate::OfColumns(referenced(&self.columns));
         }
         self
     }
 
     fn folded(&self) -> Self {
-        Self { parent: fold(&self.parent), child: fold(&self.child), acts: self.acts.clone() }
+        Self { parent: fold(&self.parent), child: fold(&self.child), ..self.clone() }
     }
 }
 
 impl Acts {
     /// On whatever is done to the parent's row.
-    pub const ALWAYS: Self = Self { on_delete: true, on_update: OnUpdate::OfAny };
+    pub const ALWAYS: Self = Self { on_delete: OnDelete::Anything, on_update: OnUpdate::OfAny };
 }
 
 /// Which foreign keys are to be read.
@@ -265,13 +279,13 @@ async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<For
     let rows = query_definitions(connection, &each(OF_TABLE, ("CONSTRAINT_SCHEMA", &all))).await?;
     let keys: Vec<(ForeignKey, &str)> = from_standard(&rows).collect();
     let with_columns: Vec<&Name> =
-        all.into_iter().filter(|name| keys.iter().any(|(key, _)| key.needs_columns_of(name))).collect();
+        all.into_iter().filter(|name| keys.iter().any(|(key, _)| key.child == **name)).collect();
     if with_columns.is_empty() {
         return Ok(keys.into_iter().map(|(key, _)| key).collect());
     }
     let columns =
         query_definitions(connection, &each(COLUMNS_OF_TABLE, ("TABLE_SCHEMA", &with_columns))).await?;
-    let columns: Vec<[&str; 4]> = columns.texts().filter_map(|row| <[&str; 4]>::try_from(row).ok()).collect();
+    let columns: Vec<[&str; 5]> = columns.texts().filter_map(|row| <[&str; 5]>::try_from(row).ok()).collect();
     Ok(keys.into_iter().map(|(key, name)| key.with_columns(name, &columns)).collect())
 }
 
@@ -309,7 +323,7 @@ fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
             if is_active(update) || is_active(delete) =>
         {
             let on_update = if is_active(update) { OnUpdate::OfAny } else { OnUpdate::Never };
-            let acts = Acts { on_delete: is_active(delete), on_update };
+            let acts = Acts { on_delete: on_delete(delete), on_update };
             let key = ForeignKey { acts, ..key([child_schema, child, parent_schema, parent]) };
             Some((key, name.first().copied().unwrap_or_default()))
         }
@@ -327,7 +341,20 @@ fn unexplained(rules: &Rows, columns: &Rows) -> Vec<ForeignKey> {
 /// One that may do anything.
 fn key([child_schema, child, parent_schema, parent]: [&str; 4]) -> ForeignKey {
     let (parent, child) = ((parent_schema.into(), parent.into()), (child_schema.into(), child.into()));
-    ForeignKey { parent, child, acts: Acts::ALWAYS }
+    ForeignKey { parent, child, acts: Acts::ALWAYS, columns: Vec::new() }
+}
+
+fn referenced(columns: &[(String, String)]) -> Vec<String> {
+    columns.iter().map(|(_, parent)| parent.clone()).collect()
+}
+
+fn on_delete(rule: &str) -> OnDelete {
+    match rule {
+        "CASCADE" => OnDelete::Deletes,
+        "SET NULL" => OnDelete::SetsNull,
+        rule if is_active(rule) => OnDelete::Anything,
+        _ => OnDelete::Nothing,
+    }
 }
 
 /// Whether a rule changes the child. What is not known to leave it alone counts as changing it.
@@ -337,33 +364,40 @@ fn is_active(rule: &str) -> bool {
 
 /// `None` if a name cannot be read with certainty.
 fn from_innodb(rows: &Rows, columns: &Rows) -> Option<ForeignKeys> {
-    let mut referenced: HashMap<&str, Vec<String>> = HashMap::new();
+    let mut by_key: HashMap<&str, Vec<(String, String)>> = HashMap::new();
     for row in columns.texts() {
-        let [id, column] = row[..] else { return None };
-        referenced.entry(id).or_default().push(column.to_lowercase());
+        let [id, column, parent] = row[..] else { return None };
+        by_key.entry(id).or_default().push((column.to_lowercase(), parent.to_lowercase()));
     }
     let mut keys = Vec::new();
     for row in rows.texts() {
         let [id, child, parent, kind] = row[..] else { return None };
         let kind = kind.parse::<u64>().ok()? & !INNODB_PASSIVE;
         if kind != 0 {
-            let acts = acts_of_innodb(kind, referenced.get(id));
-            keys.push(ForeignKey { parent: innodb_name(parent)?, child: innodb_name(child)?, acts });
+            let columns = by_key.get(id).cloned().unwrap_or_default();
+            let acts = acts_of_innodb(kind, &columns);
+            keys.push(ForeignKey { parent: innodb_name(parent)?, child: innodb_name(child)?, acts, columns });
         }
     }
     Some(ForeignKeys::from_keys(keys))
 }
 
-fn acts_of_innodb(kind: u64, referenced: Option<&Vec<String>>) -> Acts {
-    if kind & !(INNODB_ON_DELETE | INNODB_ON_UPDATE) != 0 {
+fn acts_of_innodb(kind: u64, columns: &[(String, String)]) -> Acts {
+    if kind & !(INNODB_DELETES | INNODB_SETS_NULL | INNODB_ON_UPDATE) != 0 {
         return Acts::ALWAYS;
     }
-    let on_update = match referenced {
+    let on_update = match columns {
         _ if kind & INNODB_ON_UPDATE == 0 => OnUpdate::Never,
-        Some(columns) => OnUpdate::OfColumns(columns.clone()),
-        None => OnUpdate::OfAny,
+        [] => OnUpdate::OfAny,
+        columns => OnUpdate::OfColumns(referenced(columns)),
     };
-    Acts { on_delete: kind & INNODB_ON_DELETE != 0, on_update }
+    let on_delete = match (kind & INNODB_DELETES != 0, kind & INNODB_SETS_NULL != 0) {
+        (false, false) => OnDelete::Nothing,
+        (true, false) => OnDelete::Deletes,
+        (false, true) => OnDelete::SetsNull,
+        (true, true) => OnDelete::Anything,
+    };
+    Acts { on_delete, on_update }
 }
 
 /// `schema/table`. A further slash belongs to either, and a question mark may stand for what could

@@ -18,6 +18,7 @@ fn keys(edges: &[(&str, &str)]) -> ForeignKeys {
         parent: name(parent),
         child: name(child),
         acts: Acts::ALWAYS,
+        columns: Vec::new(),
     };
     ForeignKeys::from_keys(edges.iter().map(key))
 }

@@ -99,8 +99,12 @@ fn missing_privileges_are_granted_to_our_own_account_by_the_servers_own_name() {
 #[test]
 fn cascades_cost_only_where_they_are_not_logged() {
     let name = |name: &str| ("s".to_owned(), name.to_owned());
-    let keys =
-        ForeignKeys::from_keys([ForeignKey { parent: name("p"), child: name("c"), acts: Acts::ALWAYS }]);
+    let keys = ForeignKeys::from_keys([ForeignKey {
+        parent: name("p"),
+        child: name("c"),
+        acts: Acts::ALWAYS,
+        columns: Vec::new(),
+    }]);
     assert_eq!(inventory::cascades(&imagined(MYSQL, &[]), &keys).state, State::Fine);
     let native = imagined(MYSQL, &[("innodb_native_foreign_keys", "ON")]);
     assert!(inventory::cascades(&native, &keys).remedy.unwrap().contains("innodb_native_foreign_keys"));

@@ -65,6 +65,34 @@ impl Watch {
         }
     }
 
+    /// Stamps what it concerns that the rows go which have these keys in these columns, or that these columns become NULL. A
+    /// column whose key is not known may have any.
+    pub(crate) fn stamp_referring(&self, keys: &[(usize, Option<Key>)], sets_null: bool, at: Position) {
+        if sets_null && !self.hears_of(keys) {
+            return;
+        }
+        if self.key_columns().is_empty() {
+            return self.stamp_any(at);
+        }
+        let known = |ordinal: usize| keys.iter().find(|(own, _)| *own == ordinal);
+        self.stamp_place(Some(self.place_of(|ordinal| known(ordinal)?.1.clone())), at);
+        if sets_null {
+            self.stamp_place(Some(self.place_of(|ordinal| known(ordinal).map(|_| Key::Null))), at);
+        }
+    }
+
+    /// Whether an update of these columns changes anything that an entry can have read.
+    fn hears_of(&self, keys: &[(usize, Option<Key>)]) -> bool {
+        let changes = |ordinal: usize| {
+            keys.iter().any(|(own, _)| *own == ordinal)
+                || self.layout().get(ordinal).is_none_or(|column| column.generated || column.on_update)
+        };
+        match &self.spec().read {
+            None => true,
+            Some(read) => self.key_ordinals().chain(read.iter().copied().map(usize::from)).any(changes),
+        }
+    }
+
     /// Whether an update changes anything that an entry can have read.
     fn is_concerned(&self, before: &[Field<'_>], after: &[Field<'_>]) -> bool {
         let is_changed = |column: usize| {
@@ -86,10 +114,12 @@ impl Watch {
 
     /// `None` if a key column is not in the image, or has no key.
     fn place<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Option<Place> {
-        let mut keys = self
-            .key_ordinals()
-            .zip(self.key_columns())
-            .map(|(ordinal, column)| key_of_field(&column.key, field(ordinal)));
+        self.place_of(|ordinal| key_of_field(&self.layout().get(ordinal)?.key, field(ordinal)))
+    }
+
+    /// The same with the keys that these columns have.
+    fn place_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<Place> {
+        let mut keys = self.key_ordinals().map(key);
         let mut slot = Slot::START;
         for _ in &self.spec().equal {
             slot = slot.with(self.hash(), &keys.next()??);

@@ -3,6 +3,9 @@
 //! Of the conditions that hold of an occurrence, those on columns with keys are usable. The more columns are equal to
 //! something, the fewer rows are left, so all of them are taken, those with the fewest values first, as long as their
 //! combinations stay within what an entry may depend on; and one range.
+//!
+//! Where the primary key is equal to something, that is all that is taken: further columns leave no fewer rows to depend on, and a
+//! write that is told by the primary key alone would concern every entry that is told by others too.
 
 use std::sync::Arc;
 
@@ -83,6 +86,8 @@ fn columns_read(columns: &[ColumnInfo], read: &ColumnsRead) -> Option<Vec<u16>> 
 /// A condition that can be keyed.
 struct Usable<'a> {
     ordinal: u16,
+    /// It is on the primary key, which is this column alone.
+    is_unique: bool,
     condition: &'a Condition,
     /// Values that it allows; `None` for a range.
     values: Option<usize>,
@@ -95,7 +100,7 @@ fn usable<'a>(pin: &'a Pin, table: &TableInfo, tables: &[Arc<TableInfo>]) -> Opt
         via.is_some_and(|(_, via)| via.key.compares_like(&column.key))
     });
     let values = values(&pin.condition, column)?;
-    compares_alike.then_some(Usable { ordinal, condition: &pin.condition, values })
+    compares_alike.then_some(Usable { ordinal, is_unique: column.unique, condition: &pin.condition, values })
 }
 
 pub(super) fn named<'a>(columns: &'a [ColumnInfo], name: &str) -> Option<(u16, &'a ColumnInfo)> {
@@ -121,6 +126,9 @@ fn values(condition: &Condition, column: &ColumnInfo) -> Option<Option<usize>> {
 
 /// The best of the conditions.
 fn chosen(usable: &[Usable<'_>], read: Option<Vec<u16>>) -> Reading {
+    let by_key = usable.iter().enumerate().filter(|(_, pin)| pin.is_unique && pin.values.is_some());
+    let by_key = by_key.min_by_key(|(_, pin)| pin.values).and_then(|(at, _)| usable.get(at..=at));
+    let usable = by_key.unwrap_or(usable);
     let mut points: Vec<(usize, u16, &Condition)> =
         usable.iter().filter_map(|pin| Some((pin.values?, pin.ordinal, pin.condition))).collect();
     points.sort_by_key(|(values, ordinal, _)| (*values, *ordinal));

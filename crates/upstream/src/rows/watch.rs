@@ -120,7 +120,7 @@ impl Watch {
         self.in_use.to_stamp()
     }
 
-    pub(super) fn layout(&self) -> &Arc<[ColumnInfo]> {
+    pub(crate) fn layout(&self) -> &Arc<[ColumnInfo]> {
         &self.layout
     }
 

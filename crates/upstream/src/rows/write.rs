@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use freshet_cache::Dep;
-use freshet_sql::{Condition, Datum, Pin, RowWrite};
+use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite};
 
 use super::blocks::{Block, span};
 use super::key::{Key, key_of_assigned};
@@ -41,18 +41,23 @@ enum Part {
     Prefix(Vec<u8>),
 }
 
+/// A range of so many keys is as good as a list of them.
+const SHORT_RANGE_MAX: u64 = 32;
+
 type Assigned = [(String, Datum)];
 
 /// The tables that foreign keys change together with a write to this one.
 #[must_use]
 pub fn reached<'a>(table: &TableInfo, below: &'a Descendants, write: &RowWrite) -> Vec<&'a Name> {
     match write {
-        // Nothing refers yet to what is inserted.
-        RowWrite::Insert { .. } => Vec::new(),
+        RowWrite::Insert { .. } | RowWrite::Fill { on_duplicate: OnDuplicate::Refused, .. } => Vec::new(),
         RowWrite::Delete { .. } => below.on_delete.iter().collect(),
         // A row that is replaced may be deleted, or updated in its place.
-        RowWrite::Upsert { assigned: None, .. } => below.all.iter().collect(),
-        RowWrite::Update { assigned, .. } | RowWrite::Upsert { assigned: Some(assigned), .. } => {
+        RowWrite::Upsert { assigned: None, .. }
+        | RowWrite::Fill { on_duplicate: OnDuplicate::Replaced, .. } => below.all.iter().collect(),
+        RowWrite::Update { assigned, .. }
+        | RowWrite::Upsert { assigned: Some(assigned), .. }
+        | RowWrite::Fill { on_duplicate: OnDuplicate::Updated(assigned), .. } => {
             let changes = |name: &str| {
                 let column = table.columns.iter().find(|column| column.name == name);
                 column.is_none_or(|column| may_change(column, assigned))
@@ -60,6 +65,13 @@ pub fn reached<'a>(table: &TableInfo, below: &'a Descendants, write: &RowWrite) 
             below.on_update_of(changes).collect()
         }
     }
+}
+
+/// Whether no foreign key changes anything together with a write, whatever keys there are: nothing refers yet to what is
+/// inserted.
+#[must_use]
+pub const fn reaches_nothing(write: &RowWrite) -> bool {
+    matches!(write, RowWrite::Insert { .. } | RowWrite::Fill { on_duplicate: OnDuplicate::Refused, .. })
 }
 
 impl Watch {
@@ -77,6 +89,14 @@ impl Watch {
             RowWrite::Upsert { columns, rows, assigned, .. } => {
                 let made = self.made(columns.as_deref(), rows, parameters);
                 made.and_then(|made| self.upserted(made, assigned.as_deref(), parameters))
+            }
+            RowWrite::Fill { columns, given, on_duplicate, .. } => {
+                let made = self.filled(columns.as_deref(), given, parameters);
+                made.and_then(|made| match on_duplicate {
+                    OnDuplicate::Refused => Some(made),
+                    OnDuplicate::Replaced => self.upserted(made, None, parameters),
+                    OnDuplicate::Updated(assigned) => self.upserted(made, Some(assigned), parameters),
+                })
             }
             RowWrite::Update { assigned, .. } if !self.is_concerned_by(assigned) => return Touched::Nothing,
             RowWrite::Update { assigned, pins, .. } => self.updated(assigned, pins, parameters),
@@ -97,17 +117,26 @@ impl Watch {
     /// Whether the server gives a number to each new row that no row has had, and by which this tells rows apart. A key that the
     /// statement makes may be that of a row which was deleted around us, and which is stored here as if it were there still.
     fn gets_new_numbers(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> bool {
-        let RowWrite::Insert { columns, rows, .. } = write else { return false };
         let Some(index) = self.unique_key() else { return false };
         let key = self.key_columns().iter().zip(self.key_ordinals()).nth(index);
         let Some(key @ (column, _)) = key else { return false };
-        let is_numbered = |row: &Vec<Datum>| match self.given(columns.as_deref(), row, key) {
-            None => false,
-            Some(None) => true,
-            Some(Some(datum)) => bound(datum, parameters) == Some(&Datum::Null),
+        let is_null = |datum| bound(datum, parameters) == Some(&Datum::Null);
+        let is_numbered = match write {
+            RowWrite::Insert { columns, rows, .. } => rows.iter().all(|row| {
+                self.given(columns.as_deref(), row, key).is_some_and(|given| given.is_none_or(is_null))
+            }),
+            RowWrite::Fill { columns, given, on_duplicate: OnDuplicate::Refused, .. } => {
+                let given = self.given(columns.as_deref(), given, key);
+                given.is_some_and(|given| match given {
+                    None => true,
+                    Some(Given::Value(datum)) => is_null(datum),
+                    Some(_) => false,
+                })
+            }
+            _ => false,
         };
         // Of other engines the counter may begin anew.
-        table.engine.eq_ignore_ascii_case("InnoDB") && column.auto_increment && rows.iter().all(is_numbered)
+        table.engine.eq_ignore_ascii_case("InnoDB") && column.auto_increment && is_numbered
     }
 
     /// Where new rows stand.
@@ -121,6 +150,29 @@ impl Watch {
             slots.extend(self.slots_of(&self.inserted(columns, row, parameters)?)?);
             (slots.len() <= SLOTS_MAX).then_some(slots)
         })
+    }
+
+    /// Where new rows stand that a query shows.
+    fn filled(
+        &self,
+        columns: Option<&[String]>,
+        given: &[Given],
+        parameters: &[Datum],
+    ) -> Option<HashSet<Slot>> {
+        let mut parts = Vec::new();
+        for (index, key @ (column, _)) in self.key_columns().iter().zip(self.key_ordinals()).enumerate() {
+            let is_range = index >= self.spec().equal.len();
+            parts.push(match self.given(columns, given, key)?? {
+                Given::Value(datum) => Part::Points(vec![stored(column, bound(datum, parameters)?)?]),
+                Given::Taken { pins, .. } => {
+                    let part =
+                        pins.iter().filter_map(|pin| part(column, &pin.condition, parameters, is_range));
+                    part.min_by_key(Part::breadth).filter(|part| is_kept(column, part))?
+                }
+                Given::Other => return None,
+            });
+        }
+        self.slots_of(&parts)
     }
 
     /// The same with the rows that stand in the way of the new ones, and where these stand after they are updated. Such a row
@@ -156,12 +208,12 @@ impl Watch {
 
     /// What a new row is given in a column, if anything; the outer None: that cannot be told. Without a list of columns there is
     /// a value for each that is not hidden, so that their places are known only where none is.
-    fn given<'a>(
+    fn given<'a, T>(
         &self,
         columns: Option<&[String]>,
-        row: &'a [Datum],
+        row: &'a [T],
         (column, ordinal): (&ColumnInfo, usize),
-    ) -> Option<Option<&'a Datum>> {
+    ) -> Option<Option<&'a T>> {
         match columns {
             Some(columns) => columns
                 .iter()
@@ -243,8 +295,23 @@ impl Part {
     }
 }
 
+/// Whether a column that takes over one of these values keeps it. NULL and zero may stand for another.
+fn is_kept(column: &ColumnInfo, part: &Part) -> bool {
+    if column.generated {
+        return false;
+    }
+    match part {
+        Part::Points(keys) => {
+            let zero = key_of_assigned(&column.key, &Datum::Int(0));
+            let is_zero = |key: &Key| column.auto_increment && Some(key) == zero.as_ref();
+            keys.iter().all(|key| (*key != Key::Null || column.nullable) && !is_zero(key))
+        }
+        Part::Range(..) | Part::Prefix(_) => !column.auto_increment,
+    }
+}
+
 /// Whether the server may change the column when these are assigned.
-fn may_change(column: &ColumnInfo, assigned: &Assigned) -> bool {
+pub(super) fn may_change(column: &ColumnInfo, assigned: &Assigned) -> bool {
     column.generated || column.on_update || assigned.iter().any(|(name, _)| *name == column.name)
 }
 
@@ -271,11 +338,16 @@ fn part(column: &ColumnInfo, condition: &Condition, parameters: &[Datum], is_ran
     if let Some(keys) = points(column, condition, parameters) {
         return Some(Part::Points(keys));
     }
+    if let Some(range) = range(&column.key, condition, parameters) {
+        let (low, high) = range.unwrap_or((1, 0));
+        let is_short = low > high || high - low < SHORT_RANGE_MAX;
+        return match is_range {
+            true => Some(Part::Range(low, high)),
+            false => is_short.then(|| Part::Points((low..=high).map(Key::Ordered).collect())),
+        };
+    }
     if !is_range {
         return None;
-    }
-    if let Some(range) = range(&column.key, condition, parameters) {
-        return Some(range.map_or(Part::Points(Vec::new()), |(low, high)| Part::Range(low, high)));
     }
     prefix(&column.key, condition, parameters).map(Part::Prefix)
 }

@@ -850,6 +850,142 @@ fn one(random: &mut Random, tally: &mut Tally, write: &mut dyn FnMut(&str) -> St
     }
 }
 
+/// A write with the FROM and WHERE of a SELECT: an UPDATE of these leaves, a DELETE from them, or an INSERT of what they hold.
+#[cfg(test)]
+fn write_of(writer: &mut Writer, kind: usize, select: &Select, leaves: &[usize]) {
+    let list =
+        |item: &dyn Fn(usize) -> String| leaves.iter().map(|&leaf| item(leaf)).collect::<Vec<_>>().join(", ");
+    let column = |leaf: usize| format!("l{leaf}.{}", column_name(leaf, 1));
+    match kind {
+        0 => writer.text += "UPDATE ",
+        1 => writer.text += &format!("DELETE {} FROM ", list(&|leaf| format!("l{leaf}"))),
+        _ => writer.text += &format!("SELECT {} FROM ", list(&column)),
+    }
+    writer.from(&select.from);
+    if kind == 0 {
+        writer.text += &format!(" SET {}", list(&|leaf| format!("{} = 9", column(leaf))));
+    }
+    writer.text += " WHERE ";
+    writer.truthy(&select.filter);
+}
+
+/// The states of the database in which a write is tried.
+#[cfg(test)]
+const WORLDS: usize = 6;
+
+/// A write, and what it is made of.
+#[cfg(test)]
+struct Written {
+    kind: usize,
+    select: Select,
+    /// How many leaves there are, and which of them are written or taken from.
+    leaves: usize,
+    tables: Vec<usize>,
+    writer: Writer,
+    writes: Vec<(usize, RowWrite)>,
+}
+
+#[cfg(test)]
+fn written(random: &mut Random) -> Option<Written> {
+    let mut maker = Maker { random, leaves: 0, nested: 0, expressions: Vec::new() };
+    let select = maker.select(&[], 0);
+    let (leaves, mut own) = (maker.leaves, Vec::new());
+    leaves_of(&select.from, &mut own);
+    let mut writer = Writer::default();
+    writer.from(&select.from);
+    let tables: Vec<usize> = own.into_iter().filter(|leaf| writer.leaves.contains(&Some(*leaf))).collect();
+    if leaves > 9 || tables.is_empty() {
+        return None;
+    }
+    let kind = random.next(3);
+    let mut writer = Writer::default();
+    write_of(&mut writer, kind, &select, &tables);
+    let mut writer = writer.whole();
+    if writer.leaves.len() > 6 {
+        return None;
+    }
+    if kind == 2 {
+        let columns: Vec<String> = (0..tables.len()).map(|at| format!("c{at}")).collect();
+        writer.text = format!("INSERT INTO target ({}) {}", columns.join(", "), writer.text);
+    }
+    let target: Vec<String> = (0..9).map(|at| format!("c{at}")).collect();
+    let target = Definition::Table { columns: target.into(), shows_all: true };
+    let known = |table: &TableName| match table.name.as_str() {
+        "target" => Some(target.clone()),
+        name => writer.views.get(name).map(Definition::View).or_else(|| columns_of(table)),
+    };
+    let Some(RowWrites { writes, .. }) = row_writes(writer.text.as_bytes(), MYSQL, &known) else {
+        panic!("not understood: {}", writer.text);
+    };
+    Some(Written { kind, select, leaves, tables, writer, writes })
+}
+
+#[cfg(test)]
+impl Written {
+    /// What takes part in some states of the database.
+    fn bindings(&self, random: &mut Random) -> Vec<Binding> {
+        let mut bindings = Vec::new();
+        for _ in 0..WORLDS {
+            let rows: Vec<Vec<Row>> =
+                (0..self.leaves).map(|_| (0..2 + random.next(4)).map(|_| random.row()).collect()).collect();
+            bindings.extend(World { rows: &rows }.bindings(&self.select, &vec![[None; 3]; self.leaves]));
+        }
+        bindings
+    }
+
+    /// What is said of each leaf.
+    fn pins(&self) -> Vec<(usize, Vec<Vec<Pin>>)> {
+        if self.kind == 2 {
+            let [(_, RowWrite::Fill { given, .. })] = &self.writes[..] else { panic!("{:?}", self.writes) };
+            let pins = given.iter().map(|given| match given {
+                Given::Taken { pins, .. } => vec![pins.clone()],
+                _ => vec![Vec::new()],
+            });
+            return self.tables.iter().copied().zip(pins).collect();
+        }
+        let of_leaf = |leaf: &usize| {
+            let place = self.writer.leaves.iter().position(|other| *other == Some(*leaf));
+            let own = self.writes.iter().filter(|(at, _)| Some(*at) == place);
+            let alternatives = own.map(|(_, write)| match write {
+                RowWrite::Update { pins, .. } | RowWrite::Delete { pins, .. } => pins.clone(),
+                other => panic!("{other:?}"),
+            });
+            (*leaf, alternatives.collect())
+        };
+        self.tables.iter().map(of_leaf).collect()
+    }
+}
+
+/// Every row that takes part has what is said of it, and every value that is taken over too.
+#[cfg(test)]
+fn one_write(random: &mut Random, tally: &mut Tally) {
+    let Some(written) = written(random) else { return };
+    let bindings = written.bindings(random);
+    let Writer { text, params, .. } = &written.writer;
+    tally.understood += 1;
+    for (leaf, alternatives) in written.pins() {
+        // Of what is outer joined, rows of NULLs alone are those of no match: they are not written, but they are shown.
+        let is_row = |row: &&Row| written.kind == 2 || **row != [None; 3];
+        for row in bindings.iter().map(|binding| &binding[leaf]).filter(is_row) {
+            let fits = fits(row, leaf, &alternatives, params);
+            assert!(fits, "{text}\n  params {params:?}\n  {row:?} of l{leaf}, pinned to {alternatives:?}");
+            tally.pinned += usize::from(alternatives.iter().all(|pins| !pins.is_empty()));
+            tally.mattered += 1;
+        }
+    }
+}
+
+#[test]
+fn what_a_write_touches_fits_its_pins() {
+    let seed = std::env::var("FRESHET_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1u64);
+    let cases = std::env::var("FRESHET_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(4000usize);
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut tally = Tally::default();
+    (0..cases).for_each(|_| one_write(&mut random, &mut tally));
+    println!("{} writes, {} rows, {} of them pinned", tally.understood, tally.mattered, tally.pinned);
+    assert!(tally.understood > cases / 2 && tally.pinned > cases / 4);
+}
+
 #[test]
 fn rows_outside_of_their_pins_change_nothing() {
     let seed = std::env::var("FRESHET_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1u64);

@@ -2,28 +2,51 @@
 use super::*;
 
 fn show(text: &str, modes: Modes) -> String {
-    match row_write(text.as_bytes(), modes) {
+    show_write(row_write(text.as_bytes(), modes).as_ref())
+}
+
+fn show_given(given: &Given) -> String {
+    match given {
+        Given::Value(datum) => show_datum(datum),
+        Given::Taken { from, column, pins } => format!("{from}.{column}[{}]", show_pins(pins)),
+        Given::Other => "_".to_owned(),
+    }
+}
+
+fn show_assigned(assigned: &[(String, Datum)]) -> String {
+    let each = assigned.iter().map(|(column, value)| format!("{column}:={}", show_datum(value)));
+    each.collect::<Vec<_>>().join(",")
+}
+
+/// What is written, as `t! a:=1 [id=5]`; `-` if nothing is known.
+pub(super) fn show_write(write: Option<&RowWrite>) -> String {
+    match write {
         None => "-".to_owned(),
+        Some(RowWrite::Fill { table, columns, given, on_duplicate }) => {
+            let columns = columns.as_ref().map_or("*".to_owned(), |columns| columns.join(","));
+            let given: Vec<String> = given.iter().map(show_given).collect();
+            let behind = match on_duplicate {
+                OnDuplicate::Refused => String::new(),
+                OnDuplicate::Replaced => " replaced".to_owned(),
+                OnDuplicate::Updated(assigned) => format!(" {}", show_assigned(assigned)),
+            };
+            format!("{}+ {columns} ({}){behind}", table.name, given.join(","))
+        }
         Some(RowWrite::Insert { table, columns, rows }) => {
-            let columns = columns.map_or("*".to_owned(), |columns| columns.join(","));
+            let columns = columns.as_ref().map_or("*".to_owned(), |columns| columns.join(","));
             let rows: Vec<String> = rows.iter().map(|row| format!("({})", show_data(row))).collect();
             format!("{}+ {columns} {}", table.name, rows.join(""))
         }
         Some(RowWrite::Upsert { table, columns, rows, assigned }) => {
-            let columns = columns.map_or("*".to_owned(), |columns| columns.join(","));
+            let columns = columns.as_ref().map_or("*".to_owned(), |columns| columns.join(","));
             let rows: Vec<String> = rows.iter().map(|row| format!("({})", show_data(row))).collect();
-            let assigned = assigned.map_or("replaced".to_owned(), |assigned| {
-                let each = assigned.iter().map(|(column, value)| format!("{column}:={}", show_datum(value)));
-                each.collect::<Vec<_>>().join(",")
-            });
+            let assigned = assigned.as_deref().map_or("replaced".to_owned(), show_assigned);
             format!("{}+! {columns} {} {assigned}", table.name, rows.join(""))
         }
         Some(RowWrite::Update { table, assigned, pins }) => {
-            let assigned: Vec<String> =
-                assigned.iter().map(|(column, value)| format!("{column}:={}", show_datum(value))).collect();
-            format!("{}! {} [{}]", table.name, assigned.join(","), show_pins(&pins))
+            format!("{}! {} [{}]", table.name, show_assigned(assigned), show_pins(pins))
         }
-        Some(RowWrite::Delete { table, pins }) => format!("{}- [{}]", table.name, show_pins(&pins)),
+        Some(RowWrite::Delete { table, pins }) => format!("{}- [{}]", table.name, show_pins(pins)),
     }
 }
 

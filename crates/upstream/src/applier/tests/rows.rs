@@ -3,6 +3,7 @@
 use freshet_sql::{Condition, Datum};
 
 use super::*;
+use crate::catalog::{Acts, ForeignKey, OnDelete, OnUpdate};
 use crate::rows::samples::{INT, column, spec, table, table_of, text};
 use crate::rows::{Watch, WatchSpec};
 
@@ -389,6 +390,66 @@ fn a_child_that_is_announced_for_its_parents_sake_has_changed_only_if_they_say_s
         stream.all(vec![Body::Xid]);
         assert_eq!(stream.is_stamped(below.any(), before), is_reached);
         assert_eq!(stream.rows_stamp("below") > before, is_reached);
+    }
+}
+
+/// `below (a INT, b VARCHAR(20), c INT)`, whose `c` refers to the parent's `a`.
+fn referring(on_delete: OnDelete) -> ForeignKey {
+    ForeignKey {
+        parent: name("s", "t"),
+        child: name("s", "below"),
+        acts: Acts { on_delete, on_update: OnUpdate::Never },
+        columns: vec![("c".to_owned(), "a".to_owned())],
+    }
+}
+
+#[test]
+fn children_of_rows_that_are_deleted_go_by_what_they_refer_to() {
+    let known = known();
+    known.descendants.replace(Some(HashMap::from([(name("s", "t"), vec![name("s", "below")])])));
+    known.layout.replace(Some(Arc::clone(&table().columns)));
+    let mut stream = Stream::new(&known, Flavor::MariaDb);
+    let below = table_of("below", table().columns.to_vec());
+    let watch = |spec| stream.applier.watches.watch(&below, &spec).unwrap();
+    let [by_c, by_a, other] =
+        [spec(&[2], None, Some(&[1])), spec(&[0], None, Some(&[2])), spec(&[0], None, Some(&[1]))].map(watch);
+    let slot = |watch: &Watch, condition| watch.deps_of_reading(&[condition], &[]).unwrap()[0];
+    let of = |value| slot(&by_c, Condition::OneOf(vec![Datum::Int(value)]));
+    let (five, six, null) = (of(5), of(6), slot(&by_c, Condition::IsNull));
+    let row: Row<'_> = &[Int(5), Null, Int(1)];
+    let all = [five, six, null, by_c.any(), by_a.any(), other.any()];
+    let mut stamped = |keys: Option<Vec<ForeignKey>>, rows| {
+        known.keys.replace(keys);
+        let before = stream.change(rows);
+        assert_eq!(
+            stream.rows_stamp("below") > before,
+            all.iter().any(|dep| stream.is_stamped(*dep, before))
+        );
+        all.map(|dep| u8::from(stream.is_stamped(dep, before)))
+    };
+    assert_eq!(stamped(Some(vec![referring(OnDelete::Deletes)]), deleted(row)), [1, 0, 0, 0, 1, 1]);
+    assert_eq!(stamped(Some(vec![referring(OnDelete::SetsNull)]), deleted(row)), [1, 0, 1, 0, 1, 0]);
+    // What is not understood of a key, or of a row, may be anything.
+    assert_eq!(stamped(Some(vec![referring(OnDelete::Anything)]), deleted(row)), [0, 0, 0, 1, 1, 1]);
+    assert_eq!(stamped(None, deleted(row)), [0, 0, 0, 1, 1, 1]);
+    let unknown = ForeignKey { columns: Vec::new(), ..referring(OnDelete::Deletes) };
+    assert_eq!(stamped(Some(vec![unknown]), deleted(row)), [0, 0, 0, 1, 1, 1]);
+    let absent: Row<'_> = &[Absent, Null, Int(1)];
+    assert_eq!(stamped(Some(vec![referring(OnDelete::Deletes)]), deleted(absent)), [0, 0, 0, 1, 1, 1]);
+    known.layout.replace(None);
+    assert_eq!(stamped(Some(vec![referring(OnDelete::Deletes)]), deleted(row)), [0, 0, 0, 1, 1, 1]);
+}
+
+#[test]
+fn what_a_server_logs_of_foreign_keys_is_not_guessed() {
+    let known = known();
+    known.descendants.replace(Some(HashMap::from([(name("s", "t"), vec![name("s", "below")])])));
+    let mut stream = Stream::new(&known, Flavor::MySql);
+    let row: Row<'_> = &[Int(5), Null, Int(1)];
+    for (own, is_reached) in [(None, true), (Some(1), false), (Some(2), true)] {
+        stream.applier.reading.logs_cascades_of = own;
+        let before = stream.change(deleted(row));
+        assert_eq!(stream.rows_stamp("below") > before, is_reached, "{own:?}");
     }
 }
 

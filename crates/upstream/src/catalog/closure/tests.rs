@@ -10,6 +10,7 @@ fn keys(edges: &[(&str, &str)]) -> ForeignKeys {
         parent: name(parent),
         child: name(child),
         acts: Acts::ALWAYS,
+        columns: Vec::new(),
     };
     ForeignKeys::from_keys(edges.iter().map(key))
 }
@@ -75,7 +76,8 @@ fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
     assert_eq!(sure(&mut reach, "a"), Some(vec![name("b")]));
     assert_eq!(sure(&mut reach, "new"), Some(vec![]));
     let tables = vec![name("below"), name("new"), name("old")];
-    let renamed = ForeignKey { parent: name("new"), child: name("below"), acts: Acts::ALWAYS };
+    let renamed =
+        ForeignKey { parent: name("new"), child: name("below"), acts: Acts::ALWAYS, columns: Vec::new() };
     let keys = ReadKeys::Of(tables, vec![renamed]);
     reach.stage(Staged { keys, asked_at: 1, read_by: Position::new(5) });
     assert_eq!(of(&mut reach, "a", 4), some("b below new old"));
@@ -140,11 +142,13 @@ fn too_many_changes_reach_everything() {
 #[test]
 fn a_key_acts_on_what_it_was_made_for() {
     let on = |child: &str, on_delete, on_update| {
+        let on_delete = if on_delete { OnDelete::Deletes } else { OnDelete::Nothing };
         let acts = Acts { on_delete, on_update };
-        ForeignKey { parent: name("p"), child: name(child), acts }
+        ForeignKey { parent: name("p"), child: name(child), acts, columns: Vec::new() }
     };
     let by_id = OnUpdate::OfColumns(vec!["id".to_owned()]);
-    let below = ForeignKey { parent: name("both"), child: name("below"), acts: Acts::ALWAYS };
+    let below =
+        ForeignKey { parent: name("both"), child: name("below"), acts: Acts::ALWAYS, columns: Vec::new() };
     let every = [
         on("deletes", true, OnUpdate::Never),
         on("both", true, by_id),

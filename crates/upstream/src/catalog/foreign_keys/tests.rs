@@ -19,18 +19,18 @@ fn only_keys_that_change_the_child_count() {
         &["5", "b/unknown_bit", "a/p", "256"],
         &["6", "a/unknown_columns", "a/p", "4"],
     ];
-    let columns: &[&[&str]] = &[&["3", "id"], &["4", "Id"], &["4", "k"], &["5", "id"]];
+    let columns: &[&[&str]] = &[&["3", "p", "id"], &["4", "A", "Id"], &["4", "b", "k"], &["5", "p", "id"]];
     let keys = from_innodb(&rows(innodb), &rows(columns)).unwrap();
     let acts = |child: (&str, &str)| {
         let found = keys.keys[&name("a", "p")].iter().find(|key| key.child == name(child.0, child.1));
         found.map(|key| (key.acts.on_delete, key.acts.on_update.clone()))
     };
     assert_eq!((acts(("a", "restrict")), acts(("a", "no_action"))), (None, None));
-    assert_eq!(acts(("a", "cascade")), Some((true, OnUpdate::Never)));
+    assert_eq!(acts(("a", "cascade")), Some((OnDelete::Deletes, OnUpdate::Never)));
     let both = OnUpdate::OfColumns(vec!["id".to_owned(), "k".to_owned()]);
-    assert_eq!(acts(("b", "set_null")), Some((false, both)));
-    assert_eq!(acts(("b", "unknown_bit")), Some((true, OnUpdate::OfAny)));
-    assert_eq!(acts(("a", "unknown_columns")), Some((false, OnUpdate::OfAny)));
+    assert_eq!(acts(("b", "set_null")), Some((OnDelete::Nothing, both)));
+    assert_eq!(acts(("b", "unknown_bit")), Some((OnDelete::Anything, OnUpdate::OfAny)));
+    assert_eq!(acts(("a", "unknown_columns")), Some((OnDelete::Nothing, OnUpdate::OfAny)));
     assert_eq!(keys.children[&name("a", "p")].len(), 4);
 
     let standard: &[&[&str]] = &[
@@ -42,8 +42,8 @@ fn only_keys_that_change_the_child_count() {
     assert_eq!(keys.children[&name("a", "p")], [name("a", "cascade"), name("b", "set_null")]);
     assert_eq!(keys.parents[&name("b", "set_null")], [name("a", "p")]);
     let acts: Vec<_> = keys.keys[&name("a", "p")].iter().map(|key| key.acts.clone()).collect();
-    assert_eq!(acts[0], Acts { on_delete: true, on_update: OnUpdate::Never });
-    assert_eq!(acts[1], Acts { on_delete: false, on_update: OnUpdate::OfAny });
+    assert_eq!(acts[0], Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::Never });
+    assert_eq!(acts[1], Acts { on_delete: OnDelete::Nothing, on_update: OnUpdate::OfAny });
     assert_eq!(keys.len(), 2);
 }
 

@@ -41,6 +41,18 @@ fn equal_columns_then_a_range() {
 }
 
 #[test]
+fn the_primary_key_is_enough() {
+    let mut columns = table().columns.to_vec();
+    columns[0].unique = true;
+    let of = |pins| planned(table_of("t", columns.clone()), pins, ColumnsRead::All).unwrap();
+    let reading =
+        of(vec![pin("c", one_of(1)), pin("a", one_of(3)), pin("a", one_of(2)), pin("b", Condition::IsNull)]);
+    assert_eq!((reading.spec, reading.conditions), (spec(&[0], None, None), vec![one_of(2)]));
+    let reading = of(vec![pin("c", one_of(1)), pin("a", between())]);
+    assert_eq!(reading.spec, spec(&[2], Some(0), None), "a range of it may hold any number of rows");
+}
+
+#[test]
 fn columns_read() {
     let read =
         |names: &[&str]| planned(table(), Vec::new(), named_columns(names)).map(|reading| reading.spec.read);

@@ -305,3 +305,72 @@ fn a_text_and_a_number_as_bounds_say_nothing() {
     assert_eq!(range(&INT, &mixed, &[Datum::Int(9)]), None, "all three are compared as doubles");
     assert!(range(&INT, &mixed, &[Datum::Text(b"9".to_vec())]).is_some());
 }
+
+fn fill(columns: &[&str], given: Vec<Given>, on_duplicate: OnDuplicate) -> RowWrite {
+    let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    RowWrite::Fill { table: TableName::bare("t"), columns: Some(columns), given, on_duplicate }
+}
+
+fn taken(condition: Condition) -> Given {
+    Given::Taken { from: 1, column: "x".to_owned(), pins: vec![pin("x", condition)] }
+}
+
+#[test]
+fn rows_that_a_query_shows_touch_the_keys_that_it_gives() {
+    let (table, by_a) = (table(), spec(&[0], None, Some(&[2])));
+    let of = (&table, &by_a);
+    let given = |given| fill(&["a", "c"], vec![given, Given::Other], OnDuplicate::Refused);
+    assert_touches(of, &given(Given::Value(Datum::Int(1))), &[], Some(&[&[one(1)]]));
+    assert_touches(of, &given(Given::Value(Datum::Param(0))), &[Datum::Int(2)], Some(&[&[one(2)]]));
+    assert_touches(of, &given(taken(one(3))), &[], Some(&[&[one(3)]]));
+    assert_touches(of, &given(taken(between(3, 5))), &[], Some(&[&[one(3)], &[one(4)], &[one(5)]]));
+    assert_touches(of, &given(taken(between(3, 500))), &[], None);
+    assert_touches(of, &given(taken(Condition::IsNull)), &[], Some(&[&[Condition::IsNull]]));
+    assert_touches(of, &given(Given::Other), &[], None);
+    assert_touches(of, &fill(&["c"], vec![taken(one(3))], OnDuplicate::Refused), &[], None);
+    let in_order = RowWrite::Fill {
+        table: TableName::bare("t"),
+        columns: None,
+        given: vec![taken(one(3)), Given::Other, Given::Other],
+        on_duplicate: OnDuplicate::Refused,
+    };
+    assert_touches(of, &in_order, &[], Some(&[&[one(3)]]));
+}
+
+#[test]
+fn what_is_taken_over_may_stand_for_another_value() {
+    let number = ColumnInfo { auto_increment: true, nullable: false, ..column("a", INT) };
+    let table = table_of("t", vec![number, column("b", text()), column("c", INT)]);
+    let by_a = spec(&[0], None, Some(&[2]));
+    let of = |given| fill(&["a"], vec![given], OnDuplicate::Refused);
+    assert_touches((&table, &by_a), &of(taken(one(3))), &[], Some(&[&[one(3)]]));
+    for condition in [one(0), Condition::OneOf(vec![Datum::Int(1), Datum::Null]), between(0, 2)] {
+        assert_touches((&table, &by_a), &of(taken(condition)), &[], None);
+    }
+}
+
+#[test]
+fn rows_in_the_way_of_those_that_a_query_shows_have_their_primary_key() {
+    let id = ColumnInfo { unique: true, only_unique: true, nullable: false, ..column("a", INT) };
+    let table = table_of("t", vec![id, column("b", text()), column("c", INT)]);
+    let (by_a, by_c) = (spec(&[0], None, Some(&[2])), spec(&[2], None, Some(&[0])));
+    let of = |on_duplicate| fill(&["a", "c"], vec![taken(one(3)), taken(one(4))], on_duplicate);
+    let updated = |column: &str| OnDuplicate::Updated(vec![(column.to_owned(), Datum::Int(9))]);
+    assert_touches((&table, &by_c), &of(OnDuplicate::Refused), &[], Some(&[&[one(4)]]));
+    for (on_duplicate, also) in [(OnDuplicate::Replaced, None), (updated("c"), None), (updated("a"), Some(9))]
+    {
+        let slots: Vec<[Condition; 1]> = std::iter::once(3).chain(also).map(|key| [one(key)]).collect();
+        let slots: Vec<&[Condition]> = slots.iter().map(<[Condition; 1]>::as_slice).collect();
+        assert_touches((&table, &by_a), &of(on_duplicate.clone()), &[], Some(&slots));
+        assert_touches((&table, &by_c), &of(on_duplicate), &[], None);
+    }
+}
+
+#[test]
+fn a_short_range_is_as_good_as_its_keys() {
+    let (table, by_a) = (table(), spec(&[0], None, Some(&[2])));
+    let of = (&table, &by_a);
+    assert_touches(of, &delete(vec![pin("a", between(3, 4))]), &[], Some(&[&[one(3)], &[one(4)]]));
+    assert_touches(of, &delete(vec![pin("a", between(4, 3))]), &[], Some(&[]));
+    assert_touches(of, &delete(vec![pin("a", between(3, 40))]), &[], None);
+}

@@ -1,0 +1,160 @@
+//! Which rows a write touches, a table at a time, by the definitions of its tables.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use freshet_sql::{Effects, Reads, RowWrite, RowWrites, TableName};
+use freshet_upstream::TableInfo;
+use freshet_upstream::catalog::{Name, TableKind, Told};
+use freshet_upstream::rows;
+
+use super::reach::{Sources, settled};
+use crate::rows::{Named, Write, WriteText};
+use crate::session::TemporaryTables;
+
+/// The tables and views of a statement, those below its views included, that are looked up for it.
+const NAMED_MAX: usize = 64;
+/// The tables that hang on one that are looked up.
+const BELOW_MAX: usize = 16;
+/// How often the text is read: once more for each level of views.
+const READINGS_MAX: usize = 10;
+
+/// A table with what is written to it.
+pub(super) type Touched = (Arc<TableInfo>, RowWrite);
+
+/// What a write touches, and whether it goes through views.
+pub(super) struct Found {
+    pub(super) touched: Vec<Touched>,
+    pub(super) through_views: bool,
+}
+
+/// What `write` touches, whose effects name these tables as written. None where that cannot be told for certain: then it may touch
+/// any rows of them.
+pub(super) async fn found(
+    write: &Write<'_>,
+    (tables, effects): (&[TableName], &Effects),
+    temporary: &TemporaryTables,
+    (sources, told): (Sources<'_>, &mut Told),
+) -> Option<Found> {
+    let mut seen = Seen { text: write.text?, temporary, named: Vec::new() };
+    let writes = seen.read((tables, effects), sources).await?;
+    seen.named.iter().for_each(|named| told.rest_on_table(&named.info));
+    let is_plain = |named: &Named| {
+        !(named.info.runs_unknown_code || named.info.runs_any_code() || named.info.writes_elsewhere)
+    };
+    let infos: Vec<Arc<TableInfo>> =
+        writes.tables.iter().map(|table| seen.info(table)).collect::<Option<_>>()?;
+    let touched = rows::settled(writes, &infos)?;
+    let is_certain = seen.named.iter().all(is_plain)
+        && touched.iter().all(|(info, what)| {
+            seen.agrees(info, (tables, effects))
+                && write.is_told(what)
+                && reaches_no_other((info, what), &infos, sources)
+        });
+    let through_views = seen.named.iter().any(|named| matches!(named.info.kind, TableKind::View { .. }));
+    is_certain.then_some(Found { touched, through_views })
+}
+
+/// The tables that hang by foreign keys on one of which rows go, as far as they are few and known.
+pub(super) async fn below(
+    (info, what): (&TableInfo, &RowWrite),
+    (sources, told): (Sources<'_>, &mut Told),
+) -> Vec<Arc<TableInfo>> {
+    let mut below = Vec::new();
+    if rows::reaches_nothing(what) || matches!(what, RowWrite::Update { .. }) {
+        return below;
+    }
+    let names = sources.upstream.descendants(&info.name.0, &info.name.1);
+    for (schema, name) in names.iter().flat_map(|names| &names.by_keys).take(BELOW_MAX) {
+        let Some(child) = settled(schema, name, sources).await else { break };
+        told.rest_on_table(&child);
+        below.push(child);
+    }
+    below
+}
+
+/// Whether foreign keys carry an update to no table of the statement: its rows would change while others are looked for.
+fn reaches_no_other(
+    (info, what): (&TableInfo, &RowWrite),
+    infos: &[Arc<TableInfo>],
+    sources: Sources<'_>,
+) -> bool {
+    if infos.len() < 2 || !matches!(what, RowWrite::Update { .. }) {
+        return true;
+    }
+    let Some(below) = sources.upstream.descendants(&info.name.0, &info.name.1) else { return false };
+    let is_same = |one: &Name, other: &Name| {
+        one.0.eq_ignore_ascii_case(&other.0) && one.1.eq_ignore_ascii_case(&other.1)
+    };
+    let reached = rows::reached(info, &below, what);
+    !reached.iter().any(|name| infos.iter().any(|info| is_same(name, &info.name)))
+}
+
+/// A statement whose tables are being looked up.
+struct Seen<'a> {
+    text: WriteText<'a>,
+    temporary: &'a TemporaryTables,
+    named: Vec<Named>,
+}
+
+impl Seen<'_> {
+    /// Reads the text as often as it names what has not been looked up.
+    async fn read(
+        &mut self,
+        (tables, effects): (&[TableName], &Effects),
+        sources: Sources<'_>,
+    ) -> Option<RowWrites> {
+        let read = match &effects.reads {
+            Reads::Tables(read) => read.as_slice(),
+            Reads::Unknown => &[],
+        };
+        self.look_up(tables.iter().chain(read).cloned().collect(), sources).await?;
+        for _ in 0..READINGS_MAX {
+            let missing = RefCell::new(Vec::new());
+            let definition_of = |table: &TableName| {
+                let known = self.find(table);
+                if known.is_none() {
+                    missing.borrow_mut().push(table.clone());
+                }
+                known.and_then(Named::definition)
+            };
+            let writes = freshet_sql::row_writes(self.text.text, self.text.modes, &definition_of);
+            let missing = missing.into_inner();
+            if missing.is_empty() {
+                return writes;
+            }
+            self.look_up(missing, sources).await?;
+        }
+        None
+    }
+
+    async fn look_up(&mut self, tables: Vec<TableName>, sources: Sources<'_>) -> Option<()> {
+        for table in tables {
+            if self.find(&table).is_some() {
+                continue;
+            }
+            let schema = table.schema.as_deref().or(self.text.schema)?;
+            // What a temporary table is like is not known here.
+            if self.named.len() >= NAMED_MAX || self.temporary.shadow(schema, &table.name) {
+                return None;
+            }
+            let info = settled(schema, &table.name, sources).await?;
+            self.named.push(Named::new(schema.to_owned(), table.name.clone(), info));
+        }
+        Some(())
+    }
+
+    fn find(&self, table: &TableName) -> Option<&Named> {
+        self.named.iter().find(|named| named.is(table, self.text.schema))
+    }
+
+    fn info(&self, table: &TableName) -> Option<Arc<TableInfo>> {
+        self.find(table).map(|named| Arc::clone(&named.info))
+    }
+
+    /// Whether the other reader of the text has found this table written too, itself or under a view.
+    fn agrees(&self, info: &TableInfo, (tables, _): (&[TableName], &Effects)) -> bool {
+        let written = tables.iter().filter_map(|table| self.find(table));
+        written.into_iter().any(|named| named.info.base_tables.contains(&info.name))
+    }
+}

@@ -1,0 +1,137 @@
+//! Writes of several tables, or of rows that are read, by the definitions of their tables.
+//!
+//! A statement's text says which columns equality carries a value to, and which column a new row takes a value from. Whether
+//! that is so hangs on the columns' types. What is left here needs no other table to be understood.
+//!
+//! An UPDATE gives rows new values while it still looks for others. A pin that came by a column to which the statement
+//! itself may give another value says nothing; nor does one on a column of a table that it names twice, if it changes that.
+
+use std::sync::Arc;
+
+use freshet_sql::{Condition, Datum, Given, Pin, RowWrite, RowWrites};
+
+use super::key::KeyType;
+use super::reading::null_has_key;
+use super::spec::named;
+use super::write::may_change;
+use crate::catalog::{ColumnInfo, TableInfo, TableKind};
+
+/// The writes of a statement, each with the table that it is to, and with pins that hold by themselves. `tables` are the
+/// definitions in the order of [`RowWrites::tables`]. `None` if what is written is not a table whose columns are known.
+#[must_use]
+pub fn settled(writes: RowWrites, tables: &[Arc<TableInfo>]) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
+    let statement = Statement { tables, updates: updates(&writes.writes, tables) };
+    let each = writes.writes.into_iter().map(|(at, write)| {
+        let table = tables.get(at)?;
+        let is_known = table.kind == TableKind::Base && !table.columns.is_empty();
+        is_known.then(|| (Arc::clone(table), statement.settle(at, write)))
+    });
+    each.collect()
+}
+
+/// What is assigned, with the table that it is a column of.
+type Updates = Vec<(Arc<TableInfo>, Vec<(String, Datum)>)>;
+
+fn updates(writes: &[(usize, RowWrite)], tables: &[Arc<TableInfo>]) -> Updates {
+    let update = |(at, write): &(usize, RowWrite)| match write {
+        RowWrite::Update { assigned, .. } => Some((Arc::clone(tables.get(*at)?), assigned.clone())),
+        _ => None,
+    };
+    writes.iter().filter_map(update).collect()
+}
+
+/// All of a statement.
+struct Statement<'a> {
+    tables: &'a [Arc<TableInfo>],
+    updates: Updates,
+}
+
+impl Statement<'_> {
+    fn settle(&self, at: usize, write: RowWrite) -> RowWrite {
+        match write {
+            RowWrite::Update { table, assigned, pins } => {
+                RowWrite::Update { table, assigned, pins: self.holding(at, pins) }
+            }
+            RowWrite::Delete { table, pins } => RowWrite::Delete { table, pins: self.holding(at, pins) },
+            RowWrite::Fill { table, columns, given, on_duplicate } => {
+                let to = |index: usize| self.filled(at, columns.as_deref(), index);
+                let given = given.into_iter().enumerate().map(|(index, given)| self.taken(given, to(index)));
+                let given = given.collect();
+                RowWrite::Fill { table, columns, given, on_duplicate }
+            }
+            other => other,
+        }
+    }
+
+    fn column(&self, at: usize, name: &str) -> Option<&ColumnInfo> {
+        Some(named(&self.tables.get(at)?.columns, name)?.1)
+    }
+
+    /// The pins of an occurrence that hold, without what they came by.
+    fn holding(&self, at: usize, pins: Vec<Pin>) -> Vec<Pin> {
+        let Some(table) = self.tables.get(at) else { return Vec::new() };
+        let is_named_twice = self.tables.iter().filter(|other| other.name == table.name).count() > 1;
+        let holds = |pin: &Pin| {
+            self.came_alike(at, pin) && !(is_named_twice && self.may_have_changed(at, &pin.column))
+        };
+        pins.into_iter().filter(holds).map(|pin| Pin { via: Vec::new(), ..pin }).collect()
+    }
+
+    /// Whether equality carried the value to the column as the column compares, by columns that keep their values.
+    fn came_alike(&self, at: usize, pin: &Pin) -> bool {
+        let Some(column) = self.column(at, &pin.column) else { return false };
+        pin.via.iter().all(|(via, name)| {
+            let compares_alike =
+                self.column(*via, name).is_some_and(|via| via.key.compares_like(&column.key));
+            compares_alike && !self.may_have_changed(*via, name)
+        })
+    }
+
+    /// Whether the statement may give a column of an occurrence another value.
+    fn may_have_changed(&self, at: usize, name: &str) -> bool {
+        let (Some(table), Some(column)) = (self.tables.get(at), self.column(at, name)) else { return true };
+        let of_table = self.updates.iter().filter(|(updated, _)| updated.name == table.name);
+        of_table.into_iter().any(|(_, assigned)| may_change(column, assigned))
+    }
+
+    /// The column that the given value of this number is for.
+    fn filled(&self, at: usize, columns: Option<&[String]>, index: usize) -> Option<&ColumnInfo> {
+        match columns {
+            Some(columns) => self.column(at, columns.get(index)?),
+            None => self.tables.get(at)?.columns.get(index),
+        }
+    }
+
+    /// What a column is given; what it takes over counts if it takes that as it is.
+    fn taken(&self, given: Given, to: Option<&ColumnInfo>) -> Given {
+        let Given::Taken { from, column, pins } = given else { return given };
+        let (Some(source), Some(to)) = (self.column(from, &column), to) else { return Given::Other };
+        if !source.key.is_stored_alike(&to.key) {
+            return Given::Other;
+        }
+        let says = |pin: &Pin| {
+            self.came_alike(from, pin) && (pin.condition != Condition::IsNull || null_has_key(source))
+        };
+        let pins = pins.into_iter().filter(says).map(|pin| Pin { via: Vec::new(), ..pin }).collect();
+        Given::Taken { from, column, pins }
+    }
+}
+
+impl KeyType {
+    /// Whether a column of the other type takes every value of this one as it is.
+    fn is_stored_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Integer { bytes: from, .. }, Self::Integer { bytes: to, .. }) => {
+                self.compares_like(other) && from <= to
+            }
+            (Self::Text { chars: from, .. }, Self::Text { chars: to, .. }) => {
+                self.compares_like(other) && from <= to
+            }
+            (Self::Bytes { len: from }, Self::Bytes { len: to }) => from <= to,
+            (one, other) => *one != Self::None && one == other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
