@@ -59,6 +59,10 @@ pub struct Args {
     /// server itself, while so many rows a second are changed there, in commits of 50
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(50..=1_000_000))]
     pub lag: Option<u32>,
+    /// Measures instead what so many definitions a minute cost those who ask the second target, which is the cache: made on the
+    /// first target, which is the server itself, and made through the cache
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub definitions: Option<u32>,
     /// Measures instead how many clients a second connect, ask one point select and leave; the numbers are of those
     #[arg(long)]
     pub connect: bool,

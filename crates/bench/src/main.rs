@@ -16,6 +16,7 @@ mod tls;
 mod wire;
 
 mod counters;
+mod definitions;
 mod keys;
 mod lag;
 mod latency;
@@ -52,6 +53,9 @@ fn run(args: &Args) -> Result<(), Failure> {
         }
         if let Some(rate) = args.lag {
             return lag::measure(args, rate).await;
+        }
+        if let Some(rate) = args.definitions {
+            return definitions::measure(args, rate).await;
         }
         let mut rounds = report::Report::new(args);
         rounds.head()?;

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use freshet_cache::{Dep, Fence, Freshness};
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, Flavor, TransactionEffect, Writes};
-use freshet_upstream::catalog::{Name, Told};
+use freshet_sql::{Defines, Effects, Flavor, TableName, TransactionEffect, Writes};
+use freshet_upstream::catalog::{Beside, Defined, Definition, Name, Told};
 use freshet_upstream::settle::Outcome;
 use freshet_upstream::upstream::Upstream;
 
@@ -103,22 +103,14 @@ pub(crate) struct InFlight {
     scattered: bool,
     /// It is fenced by what it may change itself, and by nothing that is pending.
     is_alone: bool,
-    /// The numbers of its fences.
-    numbers: Vec<u64>,
+    /// It defines something.
+    definition: Option<Arc<Definition>>,
 }
 
 impl InFlight {
     pub(crate) fn settle(mut self, outcome: Outcome) {
         if let Some(fence) = self.fence.take() {
             self.upstream.settle(fence, outcome);
-        }
-    }
-
-    /// Fences everything besides.
-    fn widen(&mut self, freshness: &Arc<Freshness>) {
-        if let Some(fence) = self.fence.take() {
-            let deps = [fence.deps(), &[Dep::EVERYTHING]].concat();
-            self.fence = Some(freshness.fence(deps).holding(fence));
         }
     }
 
@@ -168,14 +160,13 @@ pub(crate) fn raise(
             TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::MayCommit => true,
         };
     let is_alone = pending.is_empty();
-    let is_about_accounts = matches!(effects.writes, Writes::Accounts(_));
-    let defines = reach.runs_unknown_code
-        || effects.defines_routine
-        || effects.transaction == TransactionEffect::MayCommit
-            && effects.writes != Writes::Nothing
-            && !is_about_accounts;
-    // A definition rests on no other, but what it commits may.
-    let rests_on_others = !defines || !pending.is_empty();
+    let defined = defined(effects, &reach);
+    // A lone definition of what is read from nowhere rests on no other, but what it commits may.
+    let rests_on_others = defined.is_none()
+        || !pending.is_empty()
+        || effects.several
+        || !effects.reads.is_nothing()
+        || !effects.calls.is_nothing();
     pending.add(&reach, freshness);
     // Before what hangs on the tables is looked for.
     let clock = behind.upstream.catalog_version();
@@ -185,71 +176,110 @@ pub(crate) fn raise(
         (false, false) => None,
     };
     let told = pending.told.as_ref().filter(|_| rests_on_others).map(|told| (told, clock));
-    let mut numbers: Vec<u64> = fence.iter().map(Fence::number).collect();
-    let fence = match fence {
-        Some(fence) => beside_definitions(fence, defines, told, behind),
+    let (fence, definition) = match fence {
+        Some(fence) => beside_definitions(fence, defined, told, behind),
         // Routines that change nothing may have become others.
-        None if (commits || reach.runs_routines) && is_outdated(told, behind) => {
-            behind.freshness.fence(vec![Dep::EVERYTHING])
+        None if commits || reach.runs_routines => {
+            let deps = told.map(|told| beside(told, None, behind)).unwrap_or_default();
+            ((!deps.is_empty()).then(|| freshness.fence(deps))?, None)
         }
         None => return None,
     };
-    numbers.push(fence.number());
     Some(InFlight {
         fence: Some(fence),
         upstream: behind.upstream.clone(),
         thread: behind.thread,
         scattered: reach.runs_routines || effects.several,
         is_alone,
-        numbers,
+        definition,
     })
 }
 
-/// While a definition is being changed (a trigger, a view, a routine), what a write reaches was told by definitions that the server may
-/// not go by any more: it is fenced by everything, and that until its own event is applied. Looked for after the fence is
-/// raised, so that a definition that is not seen here is sent after this.
+/// What a statement defines; `None`: nothing. Code that is not understood may define anything.
+fn defined(effects: &Effects, reach: &Reach) -> Option<Defined> {
+    if reach.runs_unknown_code {
+        return Some(Defined::Everything);
+    }
+    Some(match &effects.defines {
+        Defines::Nothing => return None,
+        Defines::Tables(tables) => {
+            let whole = |table: &TableName| Some((table.schema.clone()?, table.name.clone()));
+            tables.iter().map(whole).collect::<Option<_>>().map_or(Defined::Everything, Defined::Tables)
+        }
+        Defines::Schema(schema) => schema.clone().map_or(Defined::Everything, Defined::Schema),
+        Defines::Routine => Defined::Routine,
+        Defines::Everything => Defined::Everything,
+    })
+}
+
+/// While a definition is under way (of a table, a trigger, a view, a routine), what a write reaches may have been told by what the
+/// server does not go by any more. Where the definition concerns what it was told by, the write is fenced by everything, and
+/// that until its own event is applied. Where it does not, it may bring a foreign key that leads from what is written to what is
+/// defined: that is fenced for the write too. Looked for after the fence is raised and the write is noted, so that a definition
+/// that is not seen here sees the write: see [`heed_earlier_writes`].
 ///
 /// The same where definitions have changed since they told what is committed now: an earlier statement of the transaction
 /// may have come to the server after a definition that the stream had not brought by then. Looked for last, since the fence
 /// of a definition is lifted after the catalog was told of it.
-fn beside_definitions(fence: Fence, defines: bool, told: Option<(&Told, u64)>, behind: &Behind<'_>) -> Fence {
-    let mut deps = fence.deps().to_vec();
-    deps.extend(is_outdated(told, behind).then_some(Dep::EVERYTHING));
-    deps.extend(defines.then_some(Dep::DEFINITIONS));
-    if deps.len() == fence.deps().len() {
-        return fence;
+fn beside_definitions(
+    fence: Fence,
+    defined: Option<Defined>,
+    told: Option<(&Told, u64)>,
+    behind: &Behind<'_>,
+) -> (Fence, Option<Arc<Definition>>) {
+    let own = defined.map(|defined| Arc::new(behind.upstream.define(defined)));
+    let mut fence = match told {
+        Some((told, _)) => fence.holding(behind.upstream.write(told.clone())),
+        None => fence,
+    };
+    let mut deps = told.map(|told| beside(told, own.as_deref(), behind)).unwrap_or_default();
+    deps.extend(own.is_some().then_some(Dep::DEFINITIONS));
+    if !deps.is_empty() {
+        deps.extend_from_slice(fence.deps());
+        fence = behind.freshness.fence(deps).holding(fence);
     }
-    behind.freshness.fence(deps).holding(fence)
+    match own {
+        Some(own) => (fence.holding(Arc::clone(&own)), Some(own)),
+        None => (fence, None),
+    }
 }
 
-/// How long, and how often, a definition that changes what writes reach waits for those that were told by the definitions before.
+/// What is to be fenced besides because of definitions for what was told by these, and by the foreign keys at this reading of the
+/// catalog's clock.
+fn beside(told: (&Told, u64), own: Option<&Definition>, behind: &Behind<'_>) -> Vec<Dep> {
+    match behind.upstream.beside(told, own) {
+        Beside::Nothing => Vec::new(),
+        Beside::Tables(tables) => definitions_of(&tables, behind),
+        Beside::Everything => vec![Dep::EVERYTHING],
+    }
+}
+
+fn definitions_of(tables: &[Name], behind: &Behind<'_>) -> Vec<Dep> {
+    tables.iter().map(|(schema, name)| behind.freshness.table(schema, name).definition).collect()
+}
+
+/// How long, and how often, a definition waits for writes that were told by what it changes.
 const EARLIER_WRITES_WAIT: Duration = Duration::from_millis(1);
 const EARLIER_WRITES_TRIES: u32 = 20;
 
-/// Waits until the writes are applied that looked at the definitions before this definition was fenced: they may reach the server
-/// after it, and then change what they are not fenced by. Those that look later find [`Dep::DEFINITIONS`] fenced. Where they
-/// take long, everything is fenced until this definition is applied.
-///
-/// A write raises its fence before it looks, so one that saw no definition under way has a number up to the last that is given
-/// out here.
-pub(crate) async fn after_earlier_writes(in_flight: &mut InFlight, freshness: &Arc<Freshness>) {
-    let last = freshness.fences_raised();
+/// Sees to the writes that looked for definitions before this one was noted: they may reach the server after it, and then change
+/// what they are not fenced by. Those that look later find it. It waits a little for those that it concerns, which costs less
+/// than a fence on everything, and then fences for all that are under way still what it may make them change, until they are
+/// applied.
+pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, behind: &Behind<'_>) {
+    let Some(definition) = &in_flight.definition else { return };
     for _ in 0..EARLIER_WRITES_TRIES {
-        if !freshness.stands(last, &in_flight.numbers) {
-            return;
+        if !definition.concerns_earlier_writes() {
+            break;
         }
         tokio::time::sleep(EARLIER_WRITES_WAIT).await;
     }
-    in_flight.widen(freshness);
-}
-
-/// Whether what was told by these definitions, and by the foreign keys at this reading of the catalog's clock, may not be so
-/// any more.
-fn is_outdated(told: Option<(&Told, u64)>, behind: &Behind<'_>) -> bool {
-    let is_changing = || behind.freshness.is_fenced(Dep::DEFINITIONS);
-    told.is_some_and(|(told, clock)| {
-        is_changing() || clock != behind.upstream.catalog_version() || !behind.upstream.is_current(told)
-    })
+    let everything = || behind.freshness.fence([Dep::EVERYTHING]);
+    let tables = || match behind.upstream.with_children(definition.tables()) {
+        Some(tables) => behind.freshness.fence(definitions_of(&tables, behind)),
+        None => everything(),
+    };
+    definition.fence_earlier_writes(everything, tables);
 }
 
 /// Raises a fence on these dependencies, on what hangs on these tables, and on what these writes touch; `None` if there is

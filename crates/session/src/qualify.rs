@@ -1,7 +1,7 @@
 //! Gives the tables of a statement's effects their schema at the moment when the server does: when the text is read.
 //! A prepared statement keeps the schema that was the default then, whatever is the default when it is executed.
 
-use freshet_sql::{Calls, Effects, Reads, TableName, Temporary, Writes};
+use freshet_sql::{Calls, Defines, Effects, Reads, TableName, Temporary, Writes};
 
 /// `effects` with every table named in full. Where a name has no schema for certain (there is no default, or the text
 /// itself may change it between its statements) the worst is assumed.
@@ -31,6 +31,14 @@ pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
         && !name_all(calls.iter_mut().map(|call| &mut call.name), default)
     {
         effects.calls = Calls::Unknown;
+    }
+    if let Defines::Tables(tables) = &mut effects.defines
+        && !name_all(tables, default)
+    {
+        effects.defines = Defines::Everything;
+    }
+    if let Defines::Schema(schema @ None) = &mut effects.defines {
+        *schema = default.map(str::to_owned);
     }
     leave_out_what_is_written(&mut effects);
     effects

@@ -11,7 +11,7 @@ mod header;
 
 use crate::TableName;
 use crate::calls::{Call, Calls};
-use crate::effects::{Temporary, TrackingEffect, TransactionEffect, Writes, effects};
+use crate::effects::{Defines, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
 use crate::reads::{ReadScan, Reads};
@@ -342,7 +342,7 @@ impl Walk<'_> {
             ahead.next();
         }
         let found = effects(self.cursor.range_text(start..end), self.cursor.modes);
-        let is_plain = !found.defines_routine
+        let is_plain = found.defines == Defines::Nothing
             && found.temporary == Temporary::None
             && found.transaction == TransactionEffect::None
             && found.locks_tables.is_none()

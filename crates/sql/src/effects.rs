@@ -43,8 +43,8 @@ pub struct Effects {
     pub reads: Reads,
     /// The stored routines that it may run: what these do is the caller's to add.
     pub calls: Calls,
-    /// It defines a routine: what others run by that name changes.
-    pub defines_routine: bool,
+    /// What it defines: what others reach by these names may change with it.
+    pub defines: Defines,
     /// The tables that LOCK TABLES names for writing.
     pub write_locks: Writes,
     /// It is several statements, or a block of them: each commits by itself, and an error of one leaves what was before it.
@@ -62,6 +62,21 @@ pub struct Effects {
     pub refused: bool,
     /// What it may change that is in no binlog.
     pub around: Around,
+}
+
+/// What a definition names, and with it what may mean something else from then on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Defines {
+    /// Nothing is defined.
+    Nothing,
+    /// These tables and views: what they are, with columns, keys, foreign keys and triggers.
+    Tables(Vec<TableName>),
+    /// Whatever is in this schema; None is the current one.
+    Schema(Option<String>),
+    /// A procedure or a function.
+    Routine,
+    /// Anything.
+    Everything,
 }
 
 /// What a statement may change that is in no binlog.
@@ -280,13 +295,34 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     if matches!(touched, Touched::Accounts(_)) {
         effects.around = Around::Accounts;
     }
-    effects.defines_routine = matches!(touched, Touched::Routine(_) | Touched::Code);
-    if statement.cut_short || statement.facts.unknown_call_in_query && !effects.defines_routine {
+    let is_of_code = matches!(touched, Touched::Routine(_) | Touched::Code);
+    if statement.cut_short || statement.facts.unknown_call_in_query && !is_of_code {
         effects.writes = Writes::Everything;
     }
+    effects.defines =
+        if effects.writes == Writes::Everything { Defines::Everything } else { defines(touched) };
     // `CREATE TABLE … SELECT` fills a table.
     effects.fires = !statement.reads.is_nothing();
     effects
+}
+
+fn defines(touched: Touched) -> Defines {
+    match touched {
+        Touched::Tables(tables) => Defines::Tables(tables),
+        Touched::Trigger { on: Some(table), schema } => {
+            Defines::Tables(vec![TableName { schema: table.schema.or(schema), ..table }])
+        }
+        // A trigger is in the schema of its table.
+        Touched::Trigger { on: None, schema } | Touched::Schema(schema) => Defines::Schema(schema),
+        Touched::Routine(_) => Defines::Routine,
+        Touched::Code | Touched::Everything => Defines::Everything,
+        // The rows that go with TRUNCATE have been written; the table is what it was.
+        Touched::Emptied(_)
+        | Touched::TemporaryCreated(_)
+        | Touched::TemporaryDropped(_)
+        | Touched::Accounts(_)
+        | Touched::Nothing => Defines::Nothing,
+    }
 }
 
 impl Effects {
@@ -305,7 +341,7 @@ impl Effects {
             fires: false,
             reads: Reads::NOTHING,
             calls: Calls::NOTHING,
-            defines_routine: false,
+            defines: Defines::Nothing,
             write_locks: Writes::Nothing,
             several: false,
             is_definition: false,
@@ -357,7 +393,7 @@ impl Effects {
             fires: true,
             reads: Reads::Unknown,
             calls: Calls::Unknown,
-            defines_routine: false,
+            defines: Defines::Everything,
             write_locks: Writes::Everything,
             several: true,
             is_definition: false,
@@ -379,7 +415,7 @@ impl Effects {
     }
 
     fn may_run_routines(&self) -> bool {
-        !self.calls.is_nothing() || self.defines_routine
+        !self.calls.is_nothing() || matches!(self.defines, Defines::Routine | Defines::Everything)
     }
 
     /// Of the same statement if what it reads or writes runs code of which nothing is known: a stored function behind a
@@ -423,7 +459,7 @@ impl Effects {
             fires: self.fires || next.fires,
             reads: self.reads.and(next.reads),
             calls: self.calls.and(next.calls),
-            defines_routine: self.defines_routine || next.defines_routine,
+            defines: self.defines.and(next.defines),
             write_locks: self.write_locks.and(next.write_locks),
             several: self.several || next.several,
             is_definition: self.is_definition || next.is_definition,
@@ -449,6 +485,18 @@ impl Writes {
                 Writes::Accounts(all)
             }
             _ => Writes::Everything,
+        }
+    }
+}
+
+impl Defines {
+    fn and(self, next: Defines) -> Defines {
+        match (self, next) {
+            (Defines::Nothing, other) | (other, Defines::Nothing) => other,
+            (Defines::Tables(all), Defines::Tables(more)) => {
+                TableName::union(all, more, TABLES_MAX).map_or(Defines::Everything, Defines::Tables)
+            }
+            _ => Defines::Everything,
         }
     }
 }

@@ -62,7 +62,7 @@ pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};
 pub use ddl::user_name;
-pub use effects::{Around, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
+pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};

@@ -29,6 +29,7 @@ mod generated;
 mod load;
 mod rules;
 mod table_info;
+mod under_way;
 mod versions;
 
 use std::collections::HashMap;
@@ -42,6 +43,7 @@ use freshet_sql::RoutineKind;
 use crate::error::Error;
 use crate::server::ServerInfo;
 use closure::{Reach, Staged};
+use under_way::UnderWay;
 use versions::Versions;
 
 pub use closure::Descendants;
@@ -52,6 +54,7 @@ pub use load::Locate;
 pub use rules::of_merged_tables;
 pub(crate) use rules::table_refusal;
 pub use table_info::{ColumnInfo, Name, TableInfo, TableKind};
+pub use under_way::{Defined, Definition, Writing};
 pub use versions::{Basis, Told};
 
 /// More tables than this are not remembered at once: then all are forgotten and read anew when
@@ -92,6 +95,17 @@ pub enum Changed<'a> {
     Everything,
 }
 
+/// What other definitions mean for a write that was told by what the catalog knew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beside {
+    /// There are none.
+    Nothing,
+    /// They concern nothing that it was told by. But these tables may hang on those that it writes, by foreign keys.
+    Tables(Vec<Name>),
+    /// It may write anything.
+    Everything,
+}
+
 /// Which changes had been told of when foreign keys began to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignKeysTicket(u64);
@@ -103,6 +117,7 @@ pub struct Catalog {
     clock: AtomicU64,
     /// How often a whole schema, or anything, has changed.
     schemas: AtomicU64,
+    under_way: Arc<UnderWay>,
     /// Held for lookups in memory and never across an await.
     state: Mutex<State>,
 }
@@ -136,7 +151,13 @@ impl State {
 impl Catalog {
     /// A catalog that knows nothing yet: every table reaches everything.
     pub fn new(freshness: Arc<Freshness>) -> Self {
-        Self { freshness, clock: AtomicU64::new(0), schemas: AtomicU64::new(0), state: Mutex::default() }
+        Self {
+            freshness,
+            clock: AtomicU64::new(0),
+            schemas: AtomicU64::new(0),
+            under_way: Arc::default(),
+            state: Mutex::default(),
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -176,6 +197,51 @@ impl Catalog {
     /// Whether nothing that this rests on is known to have changed.
     pub fn is_current(&self, told: &Told) -> bool {
         told.held_at(self.version()) || told.holds_by(&self.state().versions)
+    }
+
+    /// Notes a definition that is about to be sent. It counts as under way until what is given back is dropped.
+    pub fn define(&self, what: Defined) -> Definition {
+        self.under_way.define(what)
+    }
+
+    /// The same for who outlives the catalog.
+    pub(crate) fn definer(&self) -> impl Fn(Defined) -> Definition + Send + Sync + use<> {
+        let under_way = Arc::clone(&self.under_way);
+        move |what| under_way.define(what)
+    }
+
+    /// Notes a write that is about to be sent, before [`Self::beside`] is asked about it. It counts as under way until what is given
+    /// back is dropped, which has to be after its fence has been lifted.
+    pub fn write(&self, told: Told) -> Writing {
+        self.under_way.write(told)
+    }
+
+    /// Whether something that this rests on has changed, or is being changed by a definition through us.
+    pub fn is_changing(&self, told: &Told) -> bool {
+        // First those under way: see `under_way`.
+        self.under_way.definitions(None).concern(told) || !self.is_current(told)
+    }
+
+    /// What definitions through us, but for this one, mean for a write that was told by `told`, and whose foreign keys were
+    /// looked up after the clock showed this.
+    pub fn beside(&self, (told, clock): (&Told, u64), own: Option<&Definition>) -> Beside {
+        let others = self.under_way.definitions(own);
+        if others.concern(told) || clock != self.version() || !self.is_current(told) {
+            return Beside::Everything;
+        }
+        if others.is_empty() {
+            return Beside::Nothing;
+        }
+        let tables: Vec<Name> = others.tables().cloned().collect();
+        self.with_children(&tables).map_or(Beside::Everything, Beside::Tables)
+    }
+
+    /// These tables, as the catalog compares names, and what hangs on them by foreign keys; `None` if that is not known.
+    pub fn with_children(&self, tables: &[Name]) -> Option<Vec<Name>> {
+        let applied = self.freshness.applied();
+        let mut state = self.state();
+        let tables: Vec<Name> = tables.iter().map(|(schema, name)| state.name(schema, name)).collect();
+        state.reach.with_children(&tables, applied)
     }
 
     /// What is known of a table without asking the server.

@@ -8,7 +8,9 @@ use freshet_cache::{Dep, Fence, Freshness};
 use freshet_sql::RoutineKind;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::catalog::{CatalogError, Descendants, Routine, TableInfo, Told};
+use crate::catalog::{
+    Beside, CatalogError, Defined, Definition, Descendants, Name, Routine, TableInfo, Told, Writing,
+};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
@@ -154,6 +156,34 @@ impl Upstream {
     #[must_use]
     pub fn is_current(&self, told: &Told) -> bool {
         self.shared.catalog.is_current(told)
+    }
+
+    /// Notes a definition that is about to be sent: see [`Catalog::define`](crate::catalog::Catalog::define).
+    pub fn define(&self, what: Defined) -> Definition {
+        self.shared.catalog.define(what)
+    }
+
+    /// Notes a write that is about to be sent: see [`Catalog::write`](crate::catalog::Catalog::write).
+    pub fn write(&self, told: Told) -> Writing {
+        self.shared.catalog.write(told)
+    }
+
+    /// These tables and what hangs on them by foreign keys; `None` if that is not known.
+    #[must_use]
+    pub fn with_children(&self, tables: &[Name]) -> Option<Vec<Name>> {
+        self.shared.catalog.with_children(tables)
+    }
+
+    /// Whether something that this rests on has changed, or is being changed by a definition through us.
+    #[must_use]
+    pub fn is_changing(&self, told: &Told) -> bool {
+        self.shared.catalog.is_changing(told)
+    }
+
+    /// What other definitions through us mean for a write: see [`Catalog::beside`](crate::catalog::Catalog::beside).
+    #[must_use]
+    pub fn beside(&self, told: (&Told, u64), own: Option<&Definition>) -> Beside {
+        self.shared.catalog.beside(told, own)
     }
 
     /// What a change of this table's rows can change through foreign keys. `None`: not known now, so it can be anything.

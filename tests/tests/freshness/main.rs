@@ -23,6 +23,7 @@ mod stored_code;
 mod storm;
 mod told;
 mod transactions;
+mod under_way;
 mod unlogged;
 mod unlogged_rights;
 mod unlogged_through;

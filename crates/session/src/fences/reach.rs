@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_cache::{Dep, Freshness};
-use freshet_sql::{Call, Calls, Datum, Effects, Reads, RoutineKind, TableName, Writes};
+use freshet_sql::{Call, Calls, Datum, Defines, Effects, Reads, RoutineKind, TableName, Writes};
 use freshet_upstream::catalog::{Code, Name, Routine, TableKind, Told};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::upstream::Upstream;
@@ -130,9 +130,6 @@ pub(crate) async fn reach(
 ) -> Reach {
     let told = Told::at(sources.upstream.catalog_version());
     let mut reach = Reach { told, ..Reach::default() };
-    if effects.defines_routine || effects.redirects {
-        reach.deps.push(Dep::DEFINITIONS);
-    }
     reach.commits = effects.commits_inside;
     match &effects.writes {
         Writes::Nothing => {}
@@ -156,6 +153,10 @@ pub(crate) async fn reach(
     }
     add_read(&mut reach, &effects.reads, sources).await;
     add_calls(&mut reach, &effects.calls, sources).await;
+    // A definition that changes no table is fenced too, as one that is under way.
+    if effects.defines != Defines::Nothing && reach.deps.is_empty() {
+        reach.deps.push(Dep::DEFINITIONS);
+    }
     reach
 }
 

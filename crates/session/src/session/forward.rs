@@ -2,7 +2,7 @@
 
 use freshet_cache::Dep;
 use freshet_protocol::{Command, FRAME_MAX, FrameHeader, put_packet};
-use freshet_sql::{Around, Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
+use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
 use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
 use tokio::io::AsyncWriteExt as _;
@@ -139,7 +139,7 @@ impl Session {
         let touches_nothing = effects.writes == Writes::Nothing
             && effects.reads.is_nothing()
             && effects.calls.is_nothing()
-            && !effects.defines_routine
+            && effects.defines == Defines::Nothing
             && !effects.commits_inside;
         if effects.refused && !effects.several || touches_nothing && self.state.pending.is_empty() {
             return None;
@@ -162,15 +162,10 @@ impl Session {
         let transacting = self.state.surely_transacts();
         let thread = self.thread();
         let shared = &self.shared;
-        let mut in_flight = fences::raise(
-            &mut self.state.pending,
-            effects,
-            reach,
-            transacting,
-            &fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread },
-        );
-        if let Some(in_flight) = in_flight.as_mut().filter(|_| effects.redirects) {
-            fences::after_earlier_writes(in_flight, shared.freshness()).await;
+        let behind = fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread };
+        let in_flight = fences::raise(&mut self.state.pending, effects, reach, transacting, &behind);
+        if let Some(in_flight) = &in_flight {
+            fences::heed_earlier_writes(in_flight, &behind).await;
         }
         in_flight
     }
@@ -379,8 +374,7 @@ impl Session {
     /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
     /// come to its end since. One through us has been since before it was sent.
     fn ran_other_code(&self) -> bool {
-        let is_fenced = || self.shared.freshness().is_fenced(Dep::DEFINITIONS);
-        self.state.ran_by.as_ref().is_some_and(|told| !self.shared.upstream.is_current(told) || is_fenced())
+        self.state.ran_by.as_ref().is_some_and(|told| self.shared.upstream.is_changing(told))
     }
 
     /// What a statement that ran may have changed of the session.

@@ -1,6 +1,6 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
-use super::{Around, Effects, TrackingEffect, TransactionEffect, Writes, of_wrapped};
+use super::{Around, Defines, Effects, TrackingEffect, TransactionEffect, Writes, of_wrapped};
 use crate::TableName;
 use crate::calls::{Call, RoutineKind};
 use crate::ddl;
@@ -269,11 +269,12 @@ fn analyze(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
 fn maintains(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
     let known = cursor.any(&["TABLE", "TABLES", "VIEW", "VIEWS"]);
-    let writes = match ddl::names(&mut cursor) {
-        Some(names) if known => Writes::Tables(names),
-        _ => Writes::Everything,
+    // The binlog has it in the form of a definition.
+    let (writes, defines) = match ddl::names(&mut cursor) {
+        Some(names) if known => (Writes::Tables(names.clone()), Defines::Tables(names)),
+        _ => (Writes::Everything, Defines::Everything),
     };
-    Effects { writes, transaction: TransactionEffect::MayCommit, ..Effects::none() }
+    Effects { writes, defines, transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
 
 fn skip_format(cursor: &mut Cursor<'_>) {

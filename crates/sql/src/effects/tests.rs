@@ -41,8 +41,15 @@ fn short(text: &str, modes: Modes) -> String {
             parts.extend(calls.iter().map(|call| format!("{:?}={}", call.kind, full(&call.name))));
         }
     }
-    if effects.defines_routine {
-        parts.push("defines".to_owned());
+    match &effects.defines {
+        Defines::Nothing => {}
+        Defines::Tables(names) if effects.writes == Writes::Tables(names.clone()) => {}
+        Defines::Tables(names) => parts.push(format!("defines={}", list(names))),
+        Defines::Schema(Some(schema)) if effects.writes == Writes::Schema(schema.clone()) => {}
+        Defines::Schema(schema) => parts.push(format!("defines={}.*", schema.as_deref().unwrap_or_default())),
+        Defines::Routine => parts.push("defines".to_owned()),
+        Defines::Everything if effects.writes == Writes::Everything => {}
+        Defines::Everything => parts.push("defines*".to_owned()),
     }
     let flags = [
         (effects.session, "session"),
@@ -133,8 +140,8 @@ const BOTH: &[(&str, &str)] = &[
     ("CREATE FUNCTION d.f(x INT) RETURNS INT RETURN g(x)", "- MayCommit defines"),
     ("ALTER PROCEDURE p COMMENT 'x'", "- MayCommit defines"),
     ("DROP PROCEDURE IF EXISTS p", "- MayCommit defines"),
-    ("CREATE FUNCTION f RETURNS STRING SONAME 'f.so'", "- MayCommit defines"),
-    ("CREATE PACKAGE BODY p AS x", "- MayCommit defines"),
+    ("CREATE FUNCTION f RETURNS STRING SONAME 'f.so'", "- MayCommit defines*"),
+    ("CREATE PACKAGE BODY p AS x", "- MayCommit defines*"),
     ("HANDLER t OPEN", "- session"),
     ("TABLE t", "-"),
     // Definitions
@@ -164,7 +171,10 @@ const BOTH: &[(&str, &str)] = &[
     ("DROP VIEW v, w", "v,w MayCommit"),
     ("CREATE DATABASE IF NOT EXISTS d", "d.* MayCommit"),
     ("DROP SCHEMA d", "d.* MayCommit"),
-    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", " MayCommit redirects"),
+    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", " MayCommit defines=t redirects"),
+    ("CREATE TRIGGER d.g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", " MayCommit defines=d.t redirects"),
+    ("DROP TRIGGER g", " MayCommit defines=.* redirects"),
+    ("DROP TRIGGER IF EXISTS d.g", " MayCommit defines=d.* redirects"),
     ("CREATE USER u", "@u MayCommit"),
     ("GRANT SELECT ON a.* TO u", "@u MayCommit"),
     ("GRANT a TO 'B'@'%', c", "@b,%,c MayCommit"),
@@ -423,5 +433,30 @@ fn what_no_binlog_tells_of() {
         ("SET PASSWORD = 'x'; SET GLOBAL a = 1", Around::Rights),
     ] {
         assert_eq!(effects(text.as_bytes(), MYSQL).around, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_definition_names_what_it_defines() {
+    let names = |names: &[&str]| Defines::Tables(names.iter().map(|name| TableName::bare(*name)).collect());
+    for (text, defines) in [
+        ("CREATE TABLE t (a INT REFERENCES u (a))", names(&["t"])),
+        ("CREATE TABLE t SELECT a FROM u", names(&["t"])),
+        ("ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES u (a)", names(&["t"])),
+        ("RENAME TABLE a TO b, c TO a", names(&["a", "b", "c", "a"])),
+        ("CREATE VIEW v AS SELECT a FROM t", names(&["v"])),
+        ("OPTIMIZE TABLE t", names(&["t"])),
+        ("CREATE TABLE a (id INT); CREATE TABLE b (id INT); UPDATE c SET d = 1", names(&["a", "b"])),
+        ("CREATE TABLE a (id INT); DROP DATABASE d", Defines::Everything),
+        ("ALTER DATABASE COLLATE utf8mb4_bin", Defines::Everything),
+        ("DROP TABLE tä", Defines::Everything),
+        ("RENAME USER a TO b", Defines::Nothing),
+        ("TRUNCATE t", Defines::Nothing),
+        ("CREATE TEMPORARY TABLE t (a INT)", Defines::Nothing),
+        ("UPDATE t SET a = 1", Defines::Nothing),
+        ("BEGIN; UPDATE t SET a = 1; COMMIT", Defines::Nothing),
+        ("CREATE PACKAGE p AS x", Defines::Everything),
+    ] {
+        assert_eq!(effects(text.as_bytes(), MYSQL).defines, defines, "{text}");
     }
 }

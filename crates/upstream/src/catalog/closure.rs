@@ -150,6 +150,13 @@ impl Reach {
         Some(reached)
     }
 
+    /// These tables and what hangs on them; `None` if that is not known.
+    pub(super) fn with_children(&mut self, tables: &[Name], applied: Position) -> Option<Vec<Name>> {
+        self.promote(applied);
+        let reached = || closure(&self.keys.children, std::iter::empty(), tables.iter());
+        self.unknown_since.is_none().then(reached)
+    }
+
     /// All tables above this one, if the list of keys may lack those of tables that our account
     /// cannot see: then whoever asks has to make sure that it sees them all. `None` if the keys are
     /// being read again.

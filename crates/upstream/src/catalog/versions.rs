@@ -87,6 +87,11 @@ impl Told {
         self.held_at.store(earlier, Ordering::Relaxed);
     }
 
+    /// Whether something that it rests on is such. What rests on everything is.
+    pub(super) fn rests_on_any(&self, is_such: impl Fn(&Basis) -> bool) -> bool {
+        self.on_everything || self.on.iter().any(|basis| is_such(basis))
+    }
+
     /// Whether it held at this reading of the clock, as far as that is remembered.
     pub(super) fn held_at(&self, clock: u64) -> bool {
         self.held_at.load(Ordering::Relaxed) == clock

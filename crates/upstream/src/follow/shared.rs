@@ -13,7 +13,9 @@ use super::looks::Looks;
 use super::proven::Proven;
 use super::status::{FollowState, FollowStatus};
 use crate::applier::Definitions;
-use crate::catalog::{Catalog, CatalogError, Changed, ColumnInfo, Descendants, Name, Routine, TableInfo};
+use crate::catalog::{
+    Catalog, CatalogError, Changed, ColumnInfo, Defined, Descendants, Name, Routine, TableInfo,
+};
 use crate::config::Config;
 use crate::connection::Rows;
 use crate::error::Error;
@@ -82,14 +84,20 @@ struct State {
 
 impl Shared {
     pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
-        let fencing = Arc::clone(&freshness);
+        let catalog = Catalog::new(Arc::clone(&freshness));
+        let (fencing, define) = (Arc::clone(&freshness), catalog.definer());
+        // The fences that it is exchanged for may be those of definitions.
+        let on_everything = move || {
+            let definition = define(Defined::Everything);
+            fencing.fence(vec![Dep::EVERYTHING, Dep::DEFINITIONS]).holding(definition)
+        };
         Self {
             proven: Proven::new(config.semisync),
             looks: Looks::default(),
             config: Arc::new(config),
-            catalog: Catalog::new(Arc::clone(&freshness)),
+            catalog,
             watches: Arc::new(Watches::new(Arc::clone(&freshness))),
-            settling: Registry::new(move || fencing.fence(vec![Dep::EVERYTHING])),
+            settling: Registry::new(on_everything),
             freshness,
             counters: Counters::default(),
             server: RwLock::new(None),
