@@ -19,8 +19,8 @@ impl Dep {
     /// here stops all hits.
     pub const EVERYTHING: Self = Self(0);
 
-    /// No entry depends on it and nothing stamps it. It is fenced while a definition is being changed, so that a writer
-    /// can tell that what it knows of definitions may not be what the server goes by.
+    /// No entry depends on it and nothing stamps it. It is fenced while a definition is being changed: what is known of
+    /// definitions may not be what the server goes by.
     pub const DEFINITIONS: Self = Self(1);
 
     /// What rests on the rights of more accounts than the one that asked depends on it: those of roles, and of the definers of views.

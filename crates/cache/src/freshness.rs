@@ -86,9 +86,9 @@
 //! The same holds for what a statement is taken to write because of triggers, routines and functions behind views: between the
 //! definition of one around us and the moment when the stream has told of it, a statement is fenced by the definition
 //! before, and what the new one writes is seen when its own event is applied; and if the new one hides a table from its
-//! session by a temporary one, which no server reports, that session may be answered from memory what it hid. A definition through us fences
-//! [`Dep::DEFINITIONS`] as well, and a write that finds that fenced fences everything; what is left is a write that looked
-//! just before and yet comes to the server after it.
+//! session by a temporary one, which no server reports, that session may be answered from memory what it hid. A definition through us
+//! says so before it is sent: a write that it concerns and that looks later fences everything, and for a write that looked before and
+//! may yet come to the server after it, the definition fences everything until that write is applied.
 //!
 //! # Fences: the `strict` level
 //!
@@ -536,12 +536,6 @@ impl Freshness {
     #[must_use]
     pub fn oldest_fence(&self) -> u64 {
         self.raised.oldest()
-    }
-
-    /// Whether any fence stands with a number up to `last`, beside those of these numbers.
-    #[must_use]
-    pub fn stands(&self, last: u64, own: &[u64]) -> bool {
-        self.raised.stands(last, own)
     }
 }
 

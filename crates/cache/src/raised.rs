@@ -53,11 +53,6 @@ impl Raised {
         self.oldest.load(Ordering::Acquire)
     }
 
-    /// Whether any number up to `last` stands that is not among `own`.
-    pub(crate) fn stands(&self, last: u64, own: &[u64]) -> bool {
-        self.standing().iter().take_while(|number| **number <= last).any(|number| !own.contains(number))
-    }
-
     fn publish_oldest(&self, standing: &BTreeSet<u64>) {
         self.oldest.store(standing.first().copied().unwrap_or(NONE), Ordering::SeqCst);
     }

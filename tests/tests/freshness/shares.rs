@@ -54,6 +54,8 @@ const fn after(first: &'static [Step<'static>], again: &'static [Step<'static>])
     Noise { on: None, who: Admin, first, again }
 }
 
+/// A write of a row that the reader does not ask for.
+const OTHER_ROW: &str = "UPDATE kept SET v = v + 1 WHERE id = 2";
 const MARIADB: Flavor = Flavor::MariaDb;
 const MYSQL: Flavor = Flavor::MySql;
 
@@ -89,6 +91,11 @@ const NOISE: &[Noise] = &[
     // On MySQL, the end of a trigger stamps more than its table.
     on(MARIADB, &[Say("CREATE TRIGGER shares_b.tr BEFORE INSERT ON shares_b.par FOR EACH ROW SET @a = 1"), Say("DROP TRIGGER shares_b.tr")]),
     noise(&[Say("CREATE PROCEDURE shares_b.pq() SELECT 1"), Say("DROP PROCEDURE shares_b.pq")]),
+    // Definitions that do not concern what is written beside them.
+    noise(&[Say("CREATE TABLE shares_b.z (id INT)"), Say(OTHER_ROW), Say("DROP TABLE shares_b.z"), Say(OTHER_ROW)]),
+    noise(&[Say("CREATE OR REPLACE VIEW shares_b.vw AS SELECT 1"), Say(OTHER_ROW), Say("ALTER TABLE shares_b.par COMMENT 'x'"), Say(OTHER_ROW)]),
+    noise(&[Say("CREATE PROCEDURE shares_b.pq() SELECT 1"), Say(OTHER_ROW), Say("DROP PROCEDURE shares_b.pq"), Say(OTHER_ROW)]),
+    noise(&[Say("RENAME TABLE ren TO ren2"), Say(OTHER_ROW), Say("RENAME TABLE ren2 TO ren"), Say(OTHER_ROW)]),
     noise(&[Say("ANALYZE TABLE log")]),
     noise(&[Say("OPTIMIZE TABLE log")]),
     noise(&[Say("FLUSH TABLES log")]),
