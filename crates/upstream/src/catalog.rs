@@ -222,6 +222,11 @@ impl Catalog {
         self.under_way.definitions(None).concern(told) || !self.is_current(told)
     }
 
+    /// Whether a definition through us may make a schema come or go.
+    pub fn is_schema_changing(&self) -> bool {
+        self.under_way.definitions(None).concern_schemas()
+    }
+
     /// What definitions through us, but for this one, mean for a write that was told by `told`, and whose foreign keys were
     /// looked up after the clock showed this.
     pub fn beside(&self, (told, clock): (&Told, u64), own: Option<&Definition>) -> Beside {

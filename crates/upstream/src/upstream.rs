@@ -255,11 +255,12 @@ impl Upstream {
         self.shared.globals_epoch()
     }
 
-    /// Whether a definition of accounts, or anything else that may change everything, is under way through us: what is
-    /// known of accounts is not what the next login is judged by, perhaps.
+    /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is
+    /// known of accounts and schemas is not what the next login is judged by, perhaps.
     #[must_use]
-    pub fn may_accounts_be_changing(&self) -> bool {
+    pub fn may_logins_be_changing(&self) -> bool {
         [Dep::ACCOUNTS, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness.is_fenced(*dep))
+            || self.shared.catalog.is_schema_changing()
     }
 
     /// A question on the control connection.

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use freshet_tests::cached::{Answer, answer, eventually, fresh_schema, run, status, try_answer};
 use freshet_tests::raw::Raw;
+use freshet_tests::stall::Stall;
 use freshet_tests::{Flavor, Freshet, Server, Target, tool};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
@@ -116,6 +117,31 @@ fn a_repeated_login_and_a_repeated_query_touch_no_server() {
         assert_eq!(ask(freshet.target(), "rem_ann", "", QUESTION), Err(1045));
         assert_eq!(ask(freshet.target(), "rem_ann", PASSWORD, QUESTION), row("11"));
     });
+}
+
+/// The stream is held up, so that nothing tells of it but the statement itself.
+#[test]
+fn nobody_is_let_into_a_schema_that_was_dropped_through_freshet() {
+    if std::env::var_os("FRESHET_TEST_DIRECT").is_some() {
+        return;
+    }
+    for server in freshet_tests::server::all() {
+        let mut admin = fresh_schema(&server, SCHEMA);
+        let stall = Stall::before(&server);
+        let way = Server { url: stall.url.clone(), ..server.clone() };
+        let freshet = Freshet::with(&way, &["--heartbeat", "10s"]);
+        make(&mut admin, "rem_dot");
+        remember(&server, &freshet, "rem_dot");
+        let mut client = freshet.target().connect();
+        stall.hold();
+        run(&mut client, &[&format!("DROP DATABASE {SCHEMA}")]);
+        let said =
+            [&server.target, freshet.target()].map(|target| ask(target, "rem_dot", PASSWORD, "SELECT 1"));
+        stall.release();
+        assert_eq!(said, [Err(1049), Err(1049)], "{:?}", server.flavor);
+        run(&mut admin, &["DROP USER rem_dot"]);
+        freshet.stop();
+    }
 }
 
 /// A session that has had answers from memory goes on at the server as if it had been there from the start.

@@ -62,8 +62,8 @@ pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 
 impl Knowledge for Upstream {
     fn epoch(&self) -> Option<Epoch> {
         let stream = self.live_generation()?;
-        // The fence of a change of accounts through us falls after its epoch has begun.
-        (!self.may_accounts_be_changing()).then(|| Epoch {
+        // A change of accounts or schemas through us is under way until its epoch has begun.
+        (!self.may_logins_be_changing()).then(|| Epoch {
             stream,
             accounts: self.accounts_epoch(),
             globals: self.globals_epoch(),

@@ -203,6 +203,10 @@ impl Definitions {
         !self.is_empty() && told.rests_on_any(|basis| self.0.iter().any(|what| what.concerns(basis)))
     }
 
+    pub(super) fn concern_schemas(&self) -> bool {
+        self.0.iter().any(|what| matches!(what.as_ref(), Defined::Schema(_) | Defined::Everything))
+    }
+
     pub(super) fn tables(&self) -> impl Iterator<Item = &Name> {
         self.0.iter().flat_map(|what| what.tables())
     }

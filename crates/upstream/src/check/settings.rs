@@ -96,16 +96,8 @@ fn binlog_row_image(server: &ServerInfo) -> Finding {
 
 fn binlog_row_metadata(server: &ServerInfo) -> Finding {
     let metadata = server.row_metadata();
-    match metadata.as_str() {
-        "FULL" => Finding::fine("binlog_row_metadata", metadata),
-        _ => Finding::degraded(
-            "binlog_row_metadata",
-            format!(
-                "{metadata}: rows come without the names of their columns, so a change is known by its table"
-            ),
-            set(server, "binlog_row_metadata", "FULL"),
-        ),
-    }
+    // Without FULL, rows come without the names of their columns. The catalog knows these from the definition.
+    Finding::fine("binlog_row_metadata", metadata)
 }
 
 fn filters(server: &ServerInfo) -> Finding {

@@ -44,7 +44,7 @@ fn each_setting_has_its_state_and_its_remedy() {
             "SET GLOBAL binlog_format = ROW;",
         ),
         (MYSQL, ("binlog_row_image", "MINIMAL"), "binlog_row_image", State::Degraded, "FULL"),
-        (MARIADB, ("binlog_row_metadata", "NO_LOG"), "binlog_row_metadata", State::Degraded, "FULL"),
+        (MARIADB, ("binlog_row_metadata", "NO_LOG"), "binlog_row_metadata", State::Fine, ""),
         (MYSQL, ("gtid_mode", "OFF"), "gtid_mode", State::Degraded, "ON_PERMISSIVE"),
         (MARIADB, ("gtid_mode", "OFF"), "gtid_mode", State::Fine, ""),
     ];
