@@ -148,7 +148,11 @@ pub(crate) async fn reach(
                 table.schema.as_deref().is_some_and(|schema| temporary.surely_shadow(schema, &table.name))
             };
             let tables: Vec<TableName> = tables.iter().filter(|table| !is_hidden(table)).cloned().collect();
-            add_all_written(&mut reach, (&tables, effects), (write, temporary), sources).await;
+            if only_defines(effects) {
+                add_defined(&mut reach, tables, sources);
+            } else {
+                add_all_written(&mut reach, (&tables, effects), (write, temporary), sources).await;
+            }
         }
     }
     add_read(&mut reach, &effects.reads, sources).await;
@@ -158,6 +162,31 @@ pub(crate) async fn reach(
         reach.deps.push(Dep::DEFINITIONS);
     }
     reach
+}
+
+/// Whether it is one definition of tables, and neither reads nor runs anything: what the tables were before is nothing to it.
+fn only_defines(effects: &Effects) -> bool {
+    let defines_all = match (&effects.defines, &effects.writes) {
+        (Defines::Tables(defined), Writes::Tables(written)) => defined == written,
+        _ => false,
+    };
+    effects.is_definition
+        && !effects.several
+        && !effects.fires
+        && effects.reads.is_nothing()
+        && effects.calls.is_nothing()
+        && defines_all
+}
+
+/// Adds tables that are defined, without a look at what they are now: that would wait for a definition of them just before.
+fn add_defined(reach: &mut Reach, tables: Vec<TableName>, sources: Sources<'_>) {
+    let whole = |table: TableName| Some((table.schema?, table.name));
+    let Some(tables) = tables.into_iter().map(whole).collect::<Option<Vec<Name>>>() else {
+        return reach.run_unknown_code();
+    };
+    let Some(below) = sources.upstream.with_children(&tables) else { return reach.widen() };
+    add_tables(reach, &below, sources);
+    reach.written.extend(tables);
 }
 
 /// What depends on the tables that LOCK TABLES names for writing.
