@@ -181,12 +181,7 @@ fn measure(freshness: &Arc<Freshness>, watch_count: u16, is_update: bool, rows: 
     let events: Vec<Vec<u8>> = (0..count).flat_map(|_| source.transaction(is_update, rows)).collect();
     let mut timeline = Timeline::after(freshness.applied());
     timeline.rotate(b"bin.000001", 4).unwrap();
-    let reading = Reading {
-        flavor: SqlFlavor::MariaDb,
-        needs_gtids: false,
-        folds_names: false,
-        logs_cascades_of: None,
-    };
+    let reading = Reading { flavor: SqlFlavor::MariaDb, needs_gtids: false, folds_names: false };
     let definitions = Nothing;
     let mut applier = Applier::new((Arc::clone(freshness), watches), definitions, reading, timeline);
     let mut decoder = Decoder::new(Flavor::MariaDb);

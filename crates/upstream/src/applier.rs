@@ -82,9 +82,6 @@ pub struct Reading {
     pub needs_gtids: bool,
     /// Table names are compared without case (`lower_case_table_names` is not 0).
     pub folds_names: bool,
-    /// The server's own number, if it logs as rows what foreign keys change. What it has replicated from another server bears
-    /// that one's number, and may lack them.
-    pub logs_cascades_of: Option<u32>,
 }
 
 /// The state of one stream.
@@ -97,8 +94,6 @@ pub struct Applier<D> {
     group: Group,
     prepared: Prepared,
     published: Position,
-    /// The server that the present event is from, by its number.
-    origin: u32,
 }
 
 impl<D: Definitions> Applier<D> {
@@ -119,7 +114,6 @@ impl<D: Definitions> Applier<D> {
             group: Group::default(),
             prepared: Prepared::default(),
             published,
-            origin: 0,
         }
     }
 
@@ -155,7 +149,6 @@ impl<D: Definitions> Applier<D> {
     /// When the stream cannot go on. Then nothing is known of what follows, and everything has to be stamped.
     pub fn apply(&mut self, event: Event) -> Result<Step, Broken> {
         let before = self.timeline.here();
-        self.origin = event.header.server_id;
         if !event.header.is_artificial() {
             self.timeline.advance(event.header.end_pos)?;
         }

@@ -164,12 +164,6 @@ impl ServerInfo {
             && !self.variables.is_on("innodb_native_foreign_keys")
     }
 
-    /// The server's number, if its own transactions log them.
-    pub fn logs_cascades_of(&self) -> Option<u32> {
-        let number = self.variables.text("server_id").parse().ok()?;
-        self.logs_cascades().then_some(number)
-    }
-
     /// Whether MariaDB's own query cache is in use.
     pub fn has_native_cache(&self) -> bool {
         let kind = self.variables.get("query_cache_type").unwrap_or("OFF");

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::binlog::{Field, RowChange, RowImage, Rows, TableMap};
 
-use super::keys::Reached;
 use super::{Applier, Definitions, keys, system};
 use crate::catalog::{Changed, Name};
 use crate::rows::{Images, Watch};
@@ -47,12 +46,9 @@ impl<D: Definitions> Applier<D> {
             Some(announced) => {
                 let (schema, table) = announced.name.clone();
                 stamp_rows(&self.watches.on(&schema, &table), rows, &announced.map, at);
-                // What the server logs of what foreign keys change comes in events of its own.
-                let reached = if self.reading.logs_cascades_of == Some(self.origin) {
-                    Some(Reached::default())
-                } else {
-                    keys::reached(&self.definitions, announced, rows, at)
-                };
+                // Also where the server logs what foreign keys change: MySQL 9.7 does so for some statements, and for others it
+                // announces the children and logs no rows of them.
+                let reached = keys::reached(&self.definitions, announced, rows, at);
                 for child in reached.iter().flat_map(|reached| &reached.children) {
                     let watches = self.watches.on(&child.name.0, &child.name.1);
                     watches.iter().for_each(|watch| child.stamp(watch, (rows, &announced.map), at));

@@ -69,12 +69,7 @@ impl<'a> Stream<'a> {
     fn new(known: &'a Known, flavor: Flavor) -> Self {
         let mut timeline = Timeline::after(Position::ZERO);
         timeline.rotate(b"bin.000001", 4).unwrap();
-        let reading = Reading {
-            flavor,
-            needs_gtids: flavor == Flavor::MySql,
-            folds_names: false,
-            logs_cascades_of: None,
-        };
+        let reading = Reading { flavor, needs_gtids: flavor == Flavor::MySql, folds_names: false };
         let freshness = Arc::new(Freshness::with_hash_seed(7));
         let watches = Arc::new(Watches::new(Arc::clone(&freshness)));
         let applier = Applier::new((freshness, watches), known, reading, timeline);

@@ -113,7 +113,6 @@ pub(crate) async fn open(
             flavor: server.flavor,
             needs_gtids: starts_at_gtids(server),
             folds_names: server.folds_names(),
-            logs_cascades_of: server.logs_cascades_of(),
         },
         visible: start.visible,
         executed: start.executed,

@@ -440,19 +440,6 @@ fn children_of_rows_that_are_deleted_go_by_what_they_refer_to() {
     assert_eq!(stamped(Some(vec![referring(OnDelete::Deletes)]), deleted(row)), [0, 0, 0, 1, 1, 1]);
 }
 
-#[test]
-fn what_a_server_logs_of_foreign_keys_is_not_guessed() {
-    let known = known();
-    known.descendants.replace(Some(HashMap::from([(name("s", "t"), vec![name("s", "below")])])));
-    let mut stream = Stream::new(&known, Flavor::MySql);
-    let row: Row<'_> = &[Int(5), Null, Int(1)];
-    for (own, is_reached) in [(None, true), (Some(1), false), (Some(2), true)] {
-        stream.applier.reading.logs_cascades_of = own;
-        let before = stream.change(deleted(row));
-        assert_eq!(stream.rows_stamp("below") > before, is_reached, "{own:?}");
-    }
-}
-
 /// Right after a definition has changed, its table may hang on any other. It may as well be a part of a MERGE table, which is
 /// announced together with it.
 #[test]
