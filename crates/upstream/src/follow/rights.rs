@@ -132,9 +132,10 @@ impl Rights {
         let signs = connection.query(SIGNS).await?.rows;
         // Before the rights: what is written between the two is noticed the next time.
         let written = written(connection, self.written.is_mariadbs(), &self.tables).await?;
-        let was_written = written.is_after(&self.written);
+        let signs_moved = signs != self.signs;
+        let was_written = written.is_after(&self.written, signs_moved);
         // MariaDB's count moves for other tables too.
-        let has_moved = signs != self.signs || was_written && !self.written.is_mariadbs();
+        let has_moved = signs_moved || was_written && !self.written.is_mariadbs();
         self.written = written;
         if !has_moved && !is_told && !self.is_due {
             return Ok(false);
@@ -148,6 +149,10 @@ impl Rights {
             has_changed |= reloaded != self.at_reload;
             self.at_reload = reloaded;
         }
+        if has_changed && self.at_reload.accounts == accounts {
+            // The caller begins another epoch for this, of which the stream has told nothing.
+            self.at_reload.accounts += 1;
+        }
         (self.signs, self.now) = (signs, now);
         Ok(has_changed)
     }
@@ -158,11 +163,13 @@ impl Written {
         matches!(self, Self::Count(_))
     }
 
-    /// Whether the grant tables may have been written since `before`.
-    fn is_after(&self, before: &Self) -> bool {
+    /// Whether the grant tables may have been written since `before`. `signs_moved`: a statement that may have done so was given
+    /// to the server since; it may have done so in the second of the last look, after another one.
+    fn is_after(&self, before: &Self, signs_moved: bool) -> bool {
         match (self, before) {
             (Self::Times { last, .. }, Self::Times { last: before, at }) => {
-                last != before || last.iter().any(|(_, time)| time.is_some() && time >= at)
+                let is_late = |time: &Value| time.is_some() && time >= at;
+                last != before || signs_moved && last.iter().any(|(_, time)| is_late(time))
             }
             _ => self != before,
         }
