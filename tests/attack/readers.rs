@@ -73,9 +73,9 @@ pub fn slow_fills(ground: &Ground, freshet: &Freshet) -> Found {
     const ROW_BYTES: usize = 4_000;
     /// Of an answer, at least so much is copied at once.
     const COPIED_BYTES_MIN: u64 = 16 << 10;
-    /// What a client may make Freshet hold beside the copies of answers, which are bounded all together: its answer, in a buffer
-    /// that is up to twice as large.
-    const CLIENT_BYTES_MAX: u64 = 224 << 10;
+    /// What a client may make Freshet hold beside the copies of answers, which are bounded all together: its answer of 160 kB, in
+    /// buffers that double, of which the allocator keeps the smaller ones for a second; and the connection itself.
+    const CLIENT_BYTES_MAX: u64 = 288 << 10;
     const FILLS_BYTES_MAX: u64 = 64 << 20;
     let clients = ground.count(2_000, 200);
     let rows: Vec<String> = (0..ROWS).map(|row| format!("({row}, REPEAT('x', {ROW_BYTES}))")).collect();
