@@ -351,6 +351,22 @@ fn foreign_keys_that_cascade() {
     // MySQL 9 updates the parent in place here, and no child goes.
     let replace = case("replace of the parent", FAMILY, GRANDCHILD, &["REPLACE INTO p VALUES (1, 99)"]);
     run_on(Flavor::MariaDb, "fresh_family", &[replace]);
+    // The end of a row is logged as an update, and its children not at all.
+    let versioned = &[
+        "CREATE TABLE p (id INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING",
+        "CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)",
+        "INSERT INTO p VALUES (1,10),(2,20)",
+        "INSERT INTO c VALUES (11,1),(12,2)",
+    ];
+    run_on(Flavor::MariaDb, "fresh_ended", &[case("delete of a versioned parent", versioned, CHILD, DELETE)]);
+    let shown = &[
+        "CREATE TABLE p (id INT PRIMARY KEY, v INT, f TIMESTAMP(6) GENERATED ALWAYS AS ROW START, \
+         u TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (f, u)) WITH SYSTEM VERSIONING",
+        versioned[1],
+        "INSERT INTO p (id, v) VALUES (1,10),(2,20)",
+        versioned[3],
+    ];
+    run_on(Flavor::MariaDb, "fresh_ended", &[case("the same with its period shown", shown, CHILD, DELETE)]);
     // What hangs on the family's tables must go first.
     for server in freshet_tests::server::all() {
         let drops = ["DROP DATABASE IF EXISTS fresh_family_far", "DROP DATABASE IF EXISTS fresh_family"];

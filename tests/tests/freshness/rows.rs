@@ -43,6 +43,8 @@ const SETUP: &[&str] = &[
     "INSERT INTO kinds VALUES (1,'new','a,b',2023,'10:00:00',0,0),(2,'paid','c',2024,'11:00:00',1,0)",
     "CREATE TABLE bins (id INT PRIMARY KEY, c VARCHAR(40)) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     "INSERT INTO bins VALUES (1, 'ß')",
+    "CREATE TABLE labels (id INT PRIMARY KEY, e ENUM('7','5','1'))",
+    "INSERT INTO labels VALUES (1,'5')",
     "CREATE TABLE mark (id INT PRIMARY KEY, n INT)",
     "INSERT INTO mark VALUES (1,0)",
     "CREATE VIEW v_plain AS SELECT id, c AS label, k FROM t",

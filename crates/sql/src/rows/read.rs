@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::conjunct;
 use super::known;
-use super::output::{Grouping, Item, Selected};
+use super::output::{self, Grouping, Item, Selected};
 use super::parsed::{Block, Filter, Group, Leaf, Outer, Parsed, Query};
 use super::query::{Definitions, Ends, Reader};
 use super::resolve::{Column, Names};
@@ -404,11 +404,16 @@ fn given(
     let facts: Vec<Fact> = facts.iter().filter_map(|fact| by_tables(names, fact)).collect();
     let tables = |id: &usize| told.leaf(*id).is_some_and(|leaf| leaf.table.is_some());
     let order: Vec<usize> = (0..told.parsed.leaves.len()).filter(tables).collect();
+    // Wherever it stands, be it in ORDER BY alone, an aggregate may make one row of all, or of none.
+    let makes_one = block.grouping == Grouping::None && output::has_aggregate(source, query_in(source));
+    let may_roll_up =
+        block.grouping == Grouping::Opaque && query_in(source).any(|at| source.word(at, "GROUP"));
     let taken = |named: &[String]| -> Option<Given> {
         (named.len() > 1 || block.merges.is_empty()).then_some(())?;
         let column = names.own_column(block, named)?;
         // What is outer joined may be NULL instead, and what is made of no row as well.
         let is_of_rows = block.group.leaves.contains(&column.leaf)
+            && !makes_one
             && block.grouping != Grouping::Opaque
             && !block.recursive
             && names.is_of_table(&column);
@@ -423,11 +428,20 @@ fn given(
         Selected::All(_) => None,
         Selected::Column(named) => Some(taken(named).unwrap_or(Given::Other)),
         Selected::Other => Some(match conjunct::datum(source, without_name(source, &item.range)) {
+            // ROLLUP puts NULL in the place of what it groups by, literals included.
             Datum::Other => Given::Other,
+            _ if may_roll_up => Given::Other,
             datum => Given::Value(datum),
         }),
     };
     block.items.iter().map(one).collect()
+}
+
+/// From the first SELECT to what an INSERT has behind its query.
+fn query_in(source: &Source<'_>) -> Range<usize> {
+    let all = 0..source.tokens.len();
+    let find = |word: &str| all.clone().find(|at| source.word(*at, word));
+    find("SELECT").unwrap_or(all.start)..find("DUPLICATE").unwrap_or(all.end)
 }
 
 /// An item of a select list without `AS name` behind it.

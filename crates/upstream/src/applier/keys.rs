@@ -40,7 +40,7 @@ pub(super) fn reached(
     definitions: &impl Definitions,
     announced: &Announced,
     rows: &Rows,
-    at: Position,
+    (at, is_mariadb): (Position, bool),
 ) -> Option<Reached> {
     let (schema, table) = &announced.name;
     if rows.kind == RowsKind::Insert {
@@ -55,13 +55,46 @@ pub(super) fn reached(
             followed.unwrap_or_else(|| Reached { whole: below.on_delete.clone(), children: Vec::new() }),
         );
     }
-    if below.on_update.is_empty() {
+    if below.all.is_empty() || below.on_update.is_empty() && !is_mariadb {
         return Some(Reached::default());
     }
     let layout = layout();
     let kept = layout.as_deref().and_then(|layout| kept(layout, rows, map)).unwrap_or_default();
+    if is_mariadb && may_end(layout.as_deref(), &kept, (rows, map)) {
+        return Some(Reached { whole: below.all.clone(), children: Vec::new() });
+    }
     let whole = below.on_update_of(|name| !kept.contains(&name)).cloned().collect();
     Some(Reached { whole, children: Vec::new() })
+}
+
+/// The types of the column by which MariaDB marks the end of a row: BIGINT, TIMESTAMP.
+const ENDS: [u8; 3] = [7, 8, 17];
+
+/// Whether these may be rows that end in a system-versioned table: MariaDB logs that as an update of a column of its own. The
+/// layout shows it as computed, or not at all; then it is not as long as the rows, and none is given here.
+fn may_end(layout: Option<&[ColumnInfo]>, kept: &[&str], (rows, map): (&Rows, &TableMap)) -> bool {
+    match layout {
+        Some(layout) => layout.iter().any(|column| column.generated && !kept.contains(&column.name.as_str())),
+        None => sets_an_end(rows, map).unwrap_or(true),
+    }
+}
+
+/// `None` if the rows cannot be told.
+fn sets_an_end(rows: &Rows, map: &TableMap) -> Option<bool> {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let ends: Vec<usize> =
+        map.columns.iter().enumerate().filter(|(_, it)| ENDS.contains(&it.kind)).map(|(at, _)| at).collect();
+    for change in rows.rows(map).ok()? {
+        let change = change.ok()?;
+        let (before, after) = (unpack(change.before, &mut before)??, unpack(change.after, &mut after)??);
+        let is_set = |at: &usize| {
+            after.get(*at).is_some_and(|field| *field != Field::Absent && before.get(*at) != Some(field))
+        };
+        if ends.iter().any(is_set) {
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// What becomes of the children of rows that are deleted; `None` if that cannot be told row by row.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use freshet_cache::{Dep, Position};
 use freshet_protocol::binlog::{Field, RowChange, RowImage, Rows, TableMap};
+use freshet_sql::Flavor;
 
 use super::{Applier, Definitions, keys, system};
 use crate::catalog::{Changed, Name};
@@ -48,7 +49,12 @@ impl<D: Definitions> Applier<D> {
                 stamp_rows(&self.watches.on(&schema, &table), rows, &announced.map, at);
                 // Also where the server logs what foreign keys change: MySQL 9.7 does so for some statements, and for others it
                 // announces the children and logs no rows of them.
-                let reached = keys::reached(&self.definitions, announced, rows, at);
+                let reached = keys::reached(
+                    &self.definitions,
+                    announced,
+                    rows,
+                    (at, self.reading.flavor == Flavor::MariaDb),
+                );
                 for child in reached.iter().flat_map(|reached| &reached.children) {
                     let watches = self.watches.on(&child.name.0, &child.name.1);
                     watches.iter().for_each(|watch| child.stamp(watch, (rows, &announced.map), at));

@@ -161,6 +161,8 @@ impl Deletion<'_> {
             match row.get(at)? {
                 Value::Written(datum) => {
                     let datum = bound(datum, self.parameters)?;
+                    // A primary key is never NULL: outside of strict mode another value is stored for it.
+                    (*datum != Datum::Null).then_some(())?;
                     let key = key_of_assigned(&column.key, datum)?;
                     (Some(key) == key_of_datum(&column.key, datum)).then_some(())?;
                     values.push(datum.clone());
@@ -170,7 +172,8 @@ impl Deletion<'_> {
                         Condition::OneOf(values) => Some(values),
                         _ => None,
                     });
-                    values.extend(listed?.iter().cloned());
+                    let listed = listed.filter(|values| !values.contains(&Datum::Null))?;
+                    values.extend(listed.iter().cloned());
                 }
             }
         }

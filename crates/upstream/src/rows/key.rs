@@ -128,11 +128,12 @@ impl KeyType {
     }
 
     /// Whether values of two columns that the servers find equal have the same key, so that a condition on one holds of the
-    /// other. Lengths do not matter.
+    /// other. Lengths do not matter. Never for ENUM and SET: a number compared with one of them is an index or bits, and a label
+    /// where a UNION has made a text of it.
     #[must_use]
     pub fn compares_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::None, _) => false,
+            (Self::None | Self::Enum(_) | Self::Set(_), _) => false,
             (Self::Integer { unsigned: one, .. }, Self::Integer { unsigned: other, .. }) => one == other,
             (Self::Text { collation: one, .. }, Self::Text { collation: other, .. }) => one == other,
             (Self::Bytes { .. }, Self::Bytes { .. }) => true,

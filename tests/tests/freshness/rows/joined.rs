@@ -34,6 +34,12 @@ pub(super) const LINES: &[Line] = &[
         ],
         &["INSERT INTO bins VALUES (21, 'straße')", "UPDATE bins SET c = 'x' WHERE id = 21"],
     ),
+    // A union of ENUMs is a text: compared with 1 it is its label, and not its index.
+    line(
+        "SELECT o.id, d.id FROM o LEFT JOIN (SELECT id, e AS x FROM labels UNION ALL SELECT id + 10, e FROM labels) d ON d.x = 1 WHERE o.id = 1",
+        &[],
+        &["INSERT INTO labels VALUES (4, '1')", "UPDATE labels SET e = '5' WHERE id = 4"],
+    ),
     line(
         "SELECT t.c, o.q FROM t JOIN o USING (id) WHERE id = 1",
         &[

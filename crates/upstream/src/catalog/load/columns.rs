@@ -23,9 +23,9 @@ const ASKED_COUNT: usize = 15;
 /// Reads the columns of the table with exactly this name.
 pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc<[ColumnInfo]>, Error> {
     let (schema, table) = name;
-    // An expression may be unique too, which no column shows.
+    // An expression may be unique too, which no column shows; and of a column its beginning alone.
     let keys = format!(
-        "(SELECT GROUP_CONCAT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS \
+        "(SELECT GROUP_CONCAT(DISTINCT INDEX_NAME, IF(SUB_PART IS NULL, '', '(…)')) FROM information_schema.STATISTICS \
          WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} AND NON_UNIQUE = 0)",
         quote(schema),
         quote(table)
