@@ -203,8 +203,8 @@ fn defined(effects: &Effects, reach: &Reach) -> Option<Defined> {
     Some(match &effects.defines {
         Defines::Nothing => return None,
         Defines::Tables(tables) => {
-            let whole = |table: &TableName| Some((table.schema.clone()?, table.name.clone()));
-            tables.iter().map(whole).collect::<Option<_>>().map_or(Defined::Everything, Defined::Tables)
+            let tables = tables.iter().map(TableName::in_full).collect::<Option<_>>();
+            tables.map_or(Defined::Everything, Defined::Tables)
         }
         Defines::Schema(schema) => schema.clone().map_or(Defined::Everything, Defined::Schema),
         Defines::Routine => Defined::Routine,

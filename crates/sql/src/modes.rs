@@ -76,6 +76,12 @@ impl TableName {
         TableName { schema: None, name: name.into() }
     }
 
+    /// The schema and the name, if both are said.
+    #[must_use]
+    pub fn in_full(&self) -> Option<(String, String)> {
+        Some((self.schema.clone()?, self.name.clone()))
+    }
+
     /// These names and those, each once and in order; None if there are more than `max`.
     pub(crate) fn union(mut all: Vec<Self>, more: Vec<Self>, max: usize) -> Option<Vec<Self>> {
         if more.is_empty() {

@@ -1,6 +1,6 @@
 //! Statements that read status variables of the session, and where in their rows the names and values are.
 
-use crate::lex::Lexer;
+use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
 use crate::statement::{Cursor, Statement};
 use crate::string::unquote_string;
@@ -32,7 +32,8 @@ pub enum StatusName {
 
 /// Reads `text` if it is SHOW [SESSION] STATUS, or a plain SELECT of the table that has the same.
 pub fn session_status(text: &[u8], modes: Modes) -> Option<SessionStatus> {
-    if text.len() > TEXT_BYTES_MAX || !names_status(text) {
+    // All of these have the word, so that nearly no other text has to be read.
+    if text.len() > TEXT_BYTES_MAX || !contains_ignoring_case(text, b"status") {
         return None;
     }
     let mut lexer = Lexer::new(text, modes);
@@ -43,12 +44,6 @@ pub fn session_status(text: &[u8], modes: Modes) -> Option<SessionStatus> {
         return cursor.word("STATUS").then_some(SessionStatus { name: StatusName::At(0), value_at: 1 });
     }
     if cursor.word("SELECT") { select(cursor) } else { None }
-}
-
-/// Whether STATUS stands anywhere in it, which all of these have: nearly no other text has to be read for it.
-fn names_status(text: &[u8]) -> bool {
-    const STATUS: &[u8] = b"STATUS";
-    text.windows(STATUS.len()).any(|part| part.eq_ignore_ascii_case(STATUS))
 }
 
 /// Behind SELECT: columns by their names, or all of them.

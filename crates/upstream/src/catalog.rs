@@ -53,7 +53,7 @@ pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKe
 pub use load::Locate;
 pub use rules::of_merged_tables;
 pub(crate) use rules::table_refusal;
-pub use table_info::{ColumnInfo, Name, TableInfo, TableKind};
+pub use table_info::{ColumnInfo, Name, TableInfo, TableKind, is_same_name};
 pub use under_way::{Defined, Definition, Writing};
 pub use versions::{Basis, Told};
 

@@ -149,7 +149,7 @@ pub(crate) async fn reach(
             };
             let tables: Vec<TableName> = tables.iter().filter(|table| !is_hidden(table)).cloned().collect();
             if only_defines(effects) {
-                add_defined(&mut reach, tables, sources);
+                add_defined(&mut reach, &tables, sources);
             } else {
                 add_all_written(&mut reach, (&tables, effects), (write, temporary), sources).await;
             }
@@ -179,9 +179,8 @@ fn only_defines(effects: &Effects) -> bool {
 }
 
 /// Adds tables that are defined, without a look at what they are now: that would wait for a definition of them just before.
-fn add_defined(reach: &mut Reach, tables: Vec<TableName>, sources: Sources<'_>) {
-    let whole = |table: TableName| Some((table.schema?, table.name));
-    let Some(tables) = tables.into_iter().map(whole).collect::<Option<Vec<Name>>>() else {
+fn add_defined(reach: &mut Reach, tables: &[TableName], sources: Sources<'_>) {
+    let Some(tables) = tables.iter().map(TableName::in_full).collect::<Option<Vec<Name>>>() else {
         return reach.run_unknown_code();
     };
     let Some(below) = sources.upstream.with_children(&tables) else { return reach.widen() };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use freshet_sql::{Effects, Reads, RowWrite, RowWrites, TableName};
 use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::{Name, TableKind, Told};
+use freshet_upstream::catalog::{TableKind, Told, is_same_name};
 use freshet_upstream::rows;
 
 use super::reach::{Sources, settled};
@@ -83,11 +83,8 @@ fn reaches_no_other(
         return true;
     }
     let Some(below) = sources.upstream.descendants(&info.name.0, &info.name.1) else { return false };
-    let is_same = |one: &Name, other: &Name| {
-        one.0.eq_ignore_ascii_case(&other.0) && one.1.eq_ignore_ascii_case(&other.1)
-    };
     let reached = rows::reached(info, &below, what);
-    !reached.iter().any(|name| infos.iter().any(|info| is_same(name, &info.name)))
+    !reached.iter().any(|name| infos.iter().any(|info| is_same_name(name, &info.name)))
 }
 
 /// A statement whose tables are being looked up.

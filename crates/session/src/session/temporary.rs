@@ -6,17 +6,15 @@
 
 use ahash::HashMap;
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
+use freshet_upstream::catalog::{Name, is_same_name};
 
 /// How many tables are told apart by name. A session with more is asked about anew, table by table.
 const TABLES_MAX: usize = 256;
 
-/// A schema and the name of a table in it.
-type Table = (String, String);
-
 /// What is known of the session's temporary tables.
 #[derive(Debug, Default)]
 pub(crate) struct TemporaryTables {
-    known: HashMap<Table, Existence>,
+    known: HashMap<Name, Existence>,
     /// Unknown code ran: there may be more than the known ones.
     suspected: bool,
     /// It may have locked tables, too.
@@ -58,8 +56,10 @@ impl TemporaryTables {
     }
 
     /// Whether there may be one of this name in another case.
-    fn has_like(&self, table: &Table) -> bool {
-        self.known.iter().any(|(known, existence)| *existence != Existence::Absent && is_same(known, table))
+    fn has_like(&self, table: &Name) -> bool {
+        self.known
+            .iter()
+            .any(|(known, existence)| *existence != Existence::Absent && is_same_name(known, table))
     }
 
     /// Whether the server can tell more of this very name: there may be one, and nobody has been asked since.
@@ -106,7 +106,7 @@ impl TemporaryTables {
         self.insert((schema.to_owned(), name.to_owned()), existence);
     }
 
-    fn insert(&mut self, table: Table, existence: Existence) {
+    fn insert(&mut self, table: Name, existence: Existence) {
         if self.known.len() >= TABLES_MAX {
             self.suspect();
         }
@@ -120,8 +120,8 @@ impl TemporaryTables {
             Temporary::Creates(made) => {
                 for table in made.iter().map(key) {
                     // A server that does not tell names apart by case makes what others were told not to be there.
-                    let is_absent = |(known, it): &(&Table, &mut Existence)| {
-                        **it != Existence::Sure && is_same(known, &table)
+                    let is_absent = |(known, it): &(&Name, &mut Existence)| {
+                        **it != Existence::Sure && is_same_name(known, &table)
                     };
                     self.known.iter_mut().filter(is_absent).for_each(|(_, it)| *it = Existence::Maybe);
                     if !self.known.contains_key(&table) {
@@ -131,7 +131,7 @@ impl TemporaryTables {
             }
             Temporary::Drops(gone) => {
                 // A server that does not tell names apart by case drops what was made by the name in another case.
-                let is_gone = |known: &Table| gone.iter().any(|table| is_same(known, &key(table)));
+                let is_gone = |known: &Name| gone.iter().any(|table| is_same_name(known, &key(table)));
                 for (_, existence) in self.known.iter_mut().filter(|(known, _)| is_gone(known)) {
                     if *existence == Existence::Sure {
                         *existence = Existence::Maybe;
@@ -165,13 +165,8 @@ impl TemporaryTables {
     }
 }
 
-/// Whether a server that does not tell names apart by case takes them for one table.
-fn is_same(one: &Table, other: &Table) -> bool {
-    one.0.eq_ignore_ascii_case(&other.0) && one.1.eq_ignore_ascii_case(&other.1)
-}
-
 /// Effects reach this room with every table named in full.
-fn key(table: &TableName) -> Table {
+fn key(table: &TableName) -> Name {
     (table.schema.clone().unwrap_or_default(), table.name.clone())
 }
 

@@ -59,6 +59,10 @@ pub(super) fn reached(
         return Some(Reached::default());
     }
     let layout = layout();
+    let computes = |layout: &[ColumnInfo]| layout.iter().any(|column| column.generated);
+    if below.on_update.is_empty() && layout.as_deref().is_some_and(|layout| !computes(layout)) {
+        return Some(Reached::default());
+    }
     let kept = layout.as_deref().and_then(|layout| kept(layout, rows, map)).unwrap_or_default();
     if is_mariadb && may_end(layout.as_deref(), &kept, (rows, map)) {
         return Some(Reached { whole: below.all.clone(), children: Vec::new() });

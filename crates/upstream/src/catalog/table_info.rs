@@ -12,6 +12,12 @@ use crate::rows::KeyType;
 /// A schema and a name in it.
 pub type Name = (String, String);
 
+/// Whether a server that does not tell names apart by case takes them for one.
+#[must_use]
+pub fn is_same_name(one: &Name, other: &Name) -> bool {
+    one.0.eq_ignore_ascii_case(&other.0) && one.1.eq_ignore_ascii_case(&other.1)
+}
+
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableKind {

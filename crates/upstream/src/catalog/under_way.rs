@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_cache::Fence;
 
-use super::Name;
 use super::versions::{Basis, Told};
+use super::{Name, is_same_name};
 
 /// What a definition names. Names are compared without regard to case: to take two for one costs a wider fence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,9 @@ impl Defined {
     fn concerns(&self, basis: &Basis) -> bool {
         basis.is_open
             || match self {
-                Self::Tables(tables) => basis.names.iter().any(|name| tables.iter().any(|it| same(it, name))),
+                Self::Tables(tables) => {
+                    basis.names.iter().any(|name| tables.iter().any(|it| is_same_name(it, name)))
+                }
                 Self::Schema(schema) => basis.names.iter().any(|name| name.0.eq_ignore_ascii_case(schema)),
                 Self::Routine => basis.runs_code,
                 Self::Everything => true,
@@ -49,10 +51,6 @@ impl Defined {
             _ => &[],
         }
     }
-}
-
-fn same(one: &Name, other: &Name) -> bool {
-    one.0.eq_ignore_ascii_case(&other.0) && one.1.eq_ignore_ascii_case(&other.1)
 }
 
 /// All that is under way.
