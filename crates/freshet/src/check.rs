@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use freshet_upstream::check::{Finding, State, examine};
+use freshet_follow::check::{Finding, State, examine};
 use freshet_upstream::{Error, control};
 
 use crate::config::Config;

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use freshet_cache::{Cache, Freshness};
+use freshet_follow::Upstream;
 use freshet_session::auth::{Gate, Options as Logins};
 use freshet_session::{Options, Shared, serve};
 use freshet_upstream::net::Stream;
-use freshet_upstream::upstream::Upstream;
 use rustls::ServerConfig;
 use tokio::net::{TcpStream, UnixStream};
 

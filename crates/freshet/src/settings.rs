@@ -280,7 +280,7 @@ pub static LOG_LEVEL: Setting = setting(
     "log_level",
     "FRESHET_LOG_LEVEL",
     "info",
-    "error, warn, info, debug or trace, or a list such as warn,freshet_upstream=debug",
+    "error, warn, info, debug or trace, or a list such as warn,freshet_follow=debug",
     "What is logged, to standard error",
 );
 /// How it is written.

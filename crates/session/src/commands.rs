@@ -13,7 +13,7 @@ mod text_prepared;
 use bytes::BytesMut;
 use freshet_protocol::{Answer, Command, ErrPacket};
 use freshet_sql::{Around, Effects, TransactionEffect, Writes};
-use freshet_upstream::follow::now_ms;
+use freshet_upstream::now_ms;
 
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, split};

@@ -9,11 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_cache::{Dep, Fence, Freshness};
+use freshet_catalog::{Beside, Defined, Definition, Name, Told};
+use freshet_follow::{Outcome, Upstream};
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Defines, Effects, Flavor, TableName, TransactionEffect, Writes};
-use freshet_upstream::catalog::{Beside, Defined, Definition, Name, Told};
-use freshet_upstream::settle::Outcome;
-use freshet_upstream::upstream::Upstream;
 
 use crate::relay::Relayed;
 use crate::rows::{Described, touched};

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ahash::HashMap;
 use freshet_cache::{Dep, Freshness};
-use freshet_upstream::upstream::Upstream;
+use freshet_follow::Upstream;
 
 /// How many users are remembered; at this bound all are asked for anew.
 const USERS_MAX: usize = 4096;

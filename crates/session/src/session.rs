@@ -19,9 +19,8 @@ use std::time::Duration;
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
 use freshet_sql::{Flavor, Modes};
-use freshet_upstream::Connection;
-use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
+use freshet_upstream::{Connection, now_ms};
 use tokio::io::AsyncReadExt as _;
 use tracing::debug;
 

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use freshet_upstream::follow::{FollowState, FollowStatus, Semisync, now_ms};
+use freshet_follow::{FollowState, FollowStatus, Semisync};
+use freshet_upstream::now_ms;
 
 use crate::shared::Shared;
 

@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_cache::Freshness;
+use freshet_catalog::{Name, Told};
+use freshet_follow::Upstream;
 use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
-use freshet_upstream::catalog::{Name, Told};
-use freshet_upstream::follow::now_ms;
-use freshet_upstream::upstream::Upstream;
+use freshet_upstream::now_ms;
 use tracing::debug;
 
 use crate::fences::{Reading, Sources, reading};

@@ -8,9 +8,9 @@ mod kinds;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use freshet_cache::Cache;
+use freshet_follow::Upstream;
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Scope, Value};
-use freshet_upstream::upstream::Upstream;
 use tokio::sync::Notify;
 
 use crate::level::{Level, SemisyncMode};

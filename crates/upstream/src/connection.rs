@@ -180,7 +180,7 @@ impl Connection {
 }
 
 /// Runs a future within a time limit.
-pub(crate) async fn within<T>(
+pub async fn within<T>(
     limit: Duration,
     doing: &'static str,
     work: impl Future<Output = Result<T, Error>>,

@@ -1,50 +1,33 @@
-//! Everything that talks to the server behind us: connections, the catalog of its tables, the
-//! binlog that says what changes, the probe that says what is visible, and the lifting of fences.
+//! Connections to the server behind us: the way there, the login, one question and its answer, and what a server is made of.
 //!
-//! This crate knows the wire protocol and what a server is made of. It refuses to know what a
-//! client session is, what is cached and under which key, and what a statement means beyond the
-//! effects that the SQL room reads out of it.
+//! This crate knows the wire protocol, and the flavors and versions of servers. It refuses to know what a client session is,
+//! what a table is, what the binlog says and what is cached: whoever holds a connection decides what is asked on it.
 //!
-//! It has this shape because two kinds of caller need it. A session needs a [`Connection`] that it
-//! can log in with somebody else's credentials and then relay through, byte by byte; nothing of
-//! that is shared. The follower needs one control connection, one stream and one memory of the
-//! definitions, all on one thread of its own; what sessions see of those is only what atomics, a
-//! short lock or a channel can hand out. So the modules come in two halves: from [`address`] to
-//! [`connection`] there is no shared state at all, and from [`server`] on everything is read on
-//! the control connection.
+//! It has this shape because two kinds of caller need it. A session needs a [`Connection`] that it can log in with somebody
+//! else's credentials and then relay through, byte by byte. The rooms above need connections of our own account
+//! ([`control`]), and the facts that decide what may be believed of this server ([`server`]). No state is shared between
+//! connections.
 
-pub mod address;
-pub mod config;
-pub mod error;
-pub mod secret;
+mod address;
+mod clock;
+mod config;
+mod error;
+mod secret;
 
-pub mod channel;
+mod channel;
 pub mod net;
-pub mod tls;
+mod tls;
 
 pub mod connection;
-pub mod password;
-pub mod responder;
+mod password;
+mod responder;
 
-pub mod catalog;
-pub mod check;
 pub mod control;
 pub mod server;
 
-pub mod applier;
-pub mod follow;
-pub mod probe;
-pub mod rows;
-pub mod semisync;
-pub mod settle;
-pub mod timeline;
-pub mod upstream;
-
-mod bounds;
-
 pub use address::Address;
-pub use catalog::{Catalog, CatalogError, ColumnInfo, TableInfo, TableKind};
 pub use channel::{Channel, Preference};
+pub use clock::now_ms;
 pub use config::{Config, ConfigError, TlsMode};
 pub use connection::{Connection, Dialled, Rows};
 pub use error::Error;

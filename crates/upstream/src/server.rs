@@ -1,7 +1,10 @@
 //! What is known of the server, read once per control connection.
 
+mod binlog_end;
 mod globals;
 mod privileges;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
 mod variables;
 mod version;
 
@@ -11,6 +14,7 @@ use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
 use crate::connection::{Connection, Rows};
 use crate::error::Error;
 
+pub use binlog_end::ask_end;
 pub use globals::Concerns;
 pub use privileges::Privileges;
 pub use variables::Variables;
@@ -227,4 +231,4 @@ fn list(text: Option<&str>) -> Vec<String> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -1,8 +1,7 @@
 //! Judges a login: by what is remembered where that is certain, else by the server.
 
 use freshet_protocol::{ChangeUser, Login, OkPacket, auth_more, caching_sha2};
-use freshet_upstream::follow::now_ms;
-use freshet_upstream::{Address, Connection, Credential, Error, Password, Responder};
+use freshet_upstream::{Address, Connection, Credential, Error, Password, Responder, now_ms};
 
 use tokio::time::Instant;
 

@@ -1,7 +1,6 @@
 //! A connection to the server for a client that was let in without one.
 
-use freshet_upstream::Error;
-use freshet_upstream::follow::now_ms;
+use freshet_upstream::{Error, now_ms};
 use tokio::time::timeout;
 
 use super::begun::Begun;

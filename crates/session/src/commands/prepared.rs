@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use freshet_catalog::Told;
 use freshet_protocol::Command;
 use freshet_sql::{Effects, Reads, Writes};
-use freshet_upstream::catalog::Told;
 
 use super::{kill, unavailable};
 use crate::fences::{Reading, Sources, reading};

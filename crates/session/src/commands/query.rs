@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Assignment, Effects, Ours, Request};
-use freshet_upstream::follow::now_ms;
+use freshet_upstream::now_ms;
 
 use super::{attributes, kill, malformed, ours, select, text_prepared, unavailable};
 use crate::reading::{self, LONG_BYTES_MIN, Read};

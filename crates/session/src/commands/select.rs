@@ -6,7 +6,7 @@ use std::time::Instant;
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::Hint;
-use freshet_upstream::follow::now_ms;
+use freshet_upstream::now_ms;
 
 use super::query::{Query, forward};
 use super::unavailable;

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_cache::{Dep, Freshness};
+use freshet_catalog::{CatalogError, Code, Name, Routine, TableInfo, TableKind, Told};
+use freshet_follow::Upstream;
 use freshet_sql::{Call, Calls, Datum, Defines, Effects, Reads, RoutineKind, TableName, Writes};
-use freshet_upstream::catalog::{Code, Name, Routine, TableKind, Told};
-use freshet_upstream::follow::now_ms;
-use freshet_upstream::upstream::Upstream;
-use freshet_upstream::{CatalogError, TableInfo};
+use freshet_upstream::now_ms;
 
 use super::rows::{self, Found};
 use crate::rows::{Described, Write};

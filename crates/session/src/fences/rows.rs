@@ -3,10 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use freshet_catalog::{TableInfo, TableKind, Told, is_same_name, rows};
 use freshet_sql::{Effects, Reads, RowWrite, RowWrites, TableName};
-use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::{TableKind, Told, is_same_name};
-use freshet_upstream::rows;
 
 use super::reach::{Sources, settled};
 use crate::rows::{Named, Write, WriteText};

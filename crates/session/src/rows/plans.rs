@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use freshet_catalog::TableInfo;
+use freshet_catalog::rows::{Reading, plan};
 use freshet_sql::{Datum, RowReads, Slotted, slotted};
-use freshet_upstream::TableInfo;
-use freshet_upstream::rows::{Reading, plan};
 
 use super::reading::{Statement, Tables};
 

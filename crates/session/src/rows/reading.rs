@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use freshet_cache::{Dep, Freshness, Position};
+use freshet_catalog::rows::{Reading, Watches};
+use freshet_catalog::{Name, TableInfo, TableKind, Told, of_merged_tables};
 use freshet_sql::{Datum, Definition, Modes, TableName};
-use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::{Name, TableKind, Told, of_merged_tables};
-use freshet_upstream::rows::{Reading, Watches};
 
 use super::plans::{Plans, Read, ReadPlan};
 

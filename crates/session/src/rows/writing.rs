@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Freshness};
+use freshet_catalog::rows::{Acted, Ticket, Touched, acted, reached, reaches_nothing};
+use freshet_catalog::{Descendants, Name, TableInfo};
+use freshet_follow::Upstream;
 use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes};
-use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::{Descendants, Name};
-use freshet_upstream::rows::{Acted, Ticket, Touched, acted, reached, reaches_nothing};
-use freshet_upstream::upstream::Upstream;
 
 use crate::reading::{self, LONG_BYTES_MIN, Manner};
 

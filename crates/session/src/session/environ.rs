@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use freshet_cache::Dep;
 use freshet_protocol::{Capabilities, Put as _};
 use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, Writes};
-use freshet_upstream::follow::now_ms;
-use freshet_upstream::{Connection, Error};
+use freshet_upstream::{Connection, Error, now_ms};
 
 use super::Session;
 use super::reports::{Naming, Reports, Tracking};

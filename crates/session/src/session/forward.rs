@@ -3,8 +3,8 @@
 use freshet_cache::Dep;
 use freshet_protocol::{Command, FRAME_MAX, FrameHeader, put_packet};
 use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
-use freshet_upstream::follow::now_ms;
 use freshet_upstream::net::Stream;
+use freshet_upstream::now_ms;
 use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 

@@ -18,7 +18,7 @@
 
 use freshet_cache::{Cache, Fences, Key, Lookup};
 use freshet_protocol::StatusFlags;
-use freshet_upstream::follow::now_ms;
+use freshet_upstream::now_ms;
 
 use super::Session;
 use crate::level::Level;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ahash::HashMap;
+use freshet_catalog::Told;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TransactionEffect, Writes};
-use freshet_upstream::catalog::Told;
 
 use super::prepared::Prepared;
 use super::reports::{Reports, Tracking};

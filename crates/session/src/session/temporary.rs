@@ -5,8 +5,8 @@
 //! until the session runs unknown code again.
 
 use ahash::HashMap;
+use freshet_catalog::{Name, is_same_name};
 use freshet_sql::{Effects, TableName, Temporary, TransactionEffect, Writes};
-use freshet_upstream::catalog::{Name, is_same_name};
 
 /// How many tables are told apart by name. A session with more is asked about anew, table by table.
 const TABLES_MAX: usize = 256;

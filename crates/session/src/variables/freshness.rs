@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use freshet_follow::Semisync;
 use freshet_protocol::ErrPacket;
 use freshet_sql::Value;
-use freshet_upstream::follow::Semisync;
 
 use super::kinds::{number, one_of};
 use super::{Globals, Lives, Locals, Target, Variable, Warning};

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use freshet_protocol::{Capabilities, Login, OkPacket};
-use freshet_upstream::Channel;
-use freshet_upstream::follow::now_ms;
+use freshet_upstream::{Channel, now_ms};
 
 use super::super::gate::Epoch;
 use crate::environment::Environment;

@@ -1,0 +1,350 @@
+//! What is known of the server's tables and views: shared by the applier, which says what changed
+//! and asks what a change reaches, and by the sessions, which ask what a result depends on.
+//!
+//! # Why what is here can be believed
+//!
+//! A definition is read from the server at some moment, and the stream tells of its changes at
+//! another. Two rules bring them together.
+//!
+//! *A table's definition* is kept only if no change of it, or of what it rests on, has been stamped that is newer than the
+//! position known visible before the reading began, and if [`Catalog::changed`] did not tell of one
+//! while it was read. A change that the reading may have missed has a position above that, so its
+//! stamp or its call refuses the reading. A change that the reading has seen before the stream
+//! tells of it will still be told of, and then drops what was kept; until then the definition is
+//! newer than what the applier knows, which is what a query that is sent now meets as well.
+//! *What a routine does* is settled in the same way: its changes are stamped under a name of its own.
+//!
+//! *The foreign keys* are used the other way round: the applier asks what a change in the past
+//! could reach, so keys that are too new may lack one that was there at the time. They count only
+//! once everything is applied that was in the binlog when they had been read; and they are read only
+//! once every change that was told of is visible, for the binlog tells of it before the server's own list does. Until then the
+//! older keys count together with every table whose definition changed since, as if every table
+//! could reach those. All of them are read once; after that those of the tables that changed, and of the tables that refer to
+//! these, which are others when a parent is renamed. They are asked for when they are used, and are no part of a definition.
+
+mod closure;
+mod code;
+mod foreign_keys;
+mod generated;
+mod load;
+mod rules;
+mod table_info;
+mod under_way;
+mod versions;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use freshet_cache::sabotage::{self, Sabotage};
+use freshet_cache::{Freshness, Position};
+use freshet_sql::RoutineKind;
+use freshet_upstream::{Error, ServerInfo};
+
+use closure::{Reach, Staged};
+use under_way::UnderWay;
+use versions::Versions;
+
+pub use closure::Descendants;
+pub use code::{Code, Routine, routine_name};
+pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
+pub use load::Locate;
+pub use rules::{of_merged_tables, table_refusal};
+pub use table_info::{ColumnInfo, Name, TableInfo, TableKind, is_same_name};
+pub use under_way::{Defined, Definition, Writing};
+pub use versions::{Basis, Told};
+
+/// More tables than this are not remembered at once: then all are forgotten and read anew when
+/// they are asked for. At some 1 KiB each that is 100 MiB.
+pub const TABLES_MAX: usize = 100_000;
+
+/// Why a definition could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// It changed, or may have changed, while it was read. Ask again later; until then nothing
+    /// may rest on it.
+    #[error("the definition is being changed")]
+    Unsettled,
+    /// It could not be read.
+    #[error(transparent)]
+    Failed(Error),
+}
+
+impl From<Error> for CatalogError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unsettled => Self::Unsettled,
+            other => Self::Failed(other),
+        }
+    }
+}
+
+/// What a definition change may have concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed<'a> {
+    /// These tables and views, under the names they had and have.
+    Tables(&'a [Name]),
+    /// A procedure or a function, which no foreign key concerns.
+    Routine,
+    /// Whatever is in this schema. Foreign keys may have ended, and none has come.
+    Schema(&'a str),
+    /// Anything.
+    Everything,
+}
+
+/// What other definitions mean for a write that was told by what the catalog knew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beside {
+    /// There are none.
+    Nothing,
+    /// They concern nothing that it was told by. But these tables may hang on those that it writes, by foreign keys.
+    Tables(Vec<Name>),
+    /// It may write anything.
+    Everything,
+}
+
+/// Which changes had been told of when foreign keys began to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignKeysTicket(u64);
+
+/// What is known of the server's tables and views. Shared by all threads.
+pub struct Catalog {
+    freshness: Arc<Freshness>,
+    /// [`Versions::clock`], published before the change is published as applied.
+    clock: AtomicU64,
+    /// How often a whole schema, or anything, has changed.
+    schemas: AtomicU64,
+    under_way: Arc<UnderWay>,
+    /// Held for lookups in memory and never across an await.
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    versions: Versions,
+    /// Whether names are compared without regard to case.
+    fold: bool,
+    tables: HashMap<Name, Arc<TableInfo>>,
+    routines: HashMap<(RoutineKind, Name), Arc<Routine>>,
+    reach: Reach,
+    /// What was published as applied when the last change was told of: the change lies right above it.
+    changed_above: Option<Position>,
+}
+
+impl State {
+    fn name(&self, schema: &str, name: &str) -> Name {
+        if self.fold { (schema.to_lowercase(), name.to_lowercase()) } else { (schema.into(), name.into()) }
+    }
+
+    /// `basis` with these names as the catalog compares them.
+    fn basis<'a>(&self, names: impl Iterator<Item = &'a Name>, basis: Basis) -> Arc<Basis> {
+        let mut names: Vec<Name> = names.map(|(schema, name)| self.name(schema, name)).collect();
+        names.sort();
+        names.dedup();
+        Arc::new(Basis { names, ..basis })
+    }
+}
+
+impl Catalog {
+    /// A catalog that knows nothing yet: every table reaches everything.
+    pub fn new(freshness: Arc<Freshness>) -> Self {
+        Self {
+            freshness,
+            clock: AtomicU64::new(0),
+            schemas: AtomicU64::new(0),
+            under_way: Arc::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // Nothing in here panics half-way through a change, so a poisoned lock guards sound data.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets everything, because another stretch of the stream begins on this server.
+    pub fn begin(&self, server: &ServerInfo) {
+        let mut state = self.state();
+        let versions = state.versions.renewed();
+        self.publish(&versions, true);
+        let dropped = std::mem::replace(
+            &mut *state,
+            State { versions, fold: server.folds_names(), ..State::default() },
+        );
+        drop(state);
+        drop(dropped);
+    }
+
+    /// Released, for whoever sees the change applied must see it here.
+    fn publish(&self, versions: &Versions, any_schema: bool) {
+        self.schemas.fetch_add(u64::from(any_schema), Ordering::Release);
+        self.clock.store(versions.clock(), Ordering::Release);
+    }
+
+    /// Grows with every call of [`Self::changed`] and [`Self::begin`].
+    pub fn version(&self) -> u64 {
+        self.clock.load(Ordering::Acquire)
+    }
+
+    /// Grows whenever a schema may have come or gone.
+    pub fn schemas_version(&self) -> u64 {
+        self.schemas.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing that this rests on is known to have changed.
+    pub fn is_current(&self, told: &Told) -> bool {
+        told.held_at(self.version()) || told.holds_by(&self.state().versions)
+    }
+
+    /// Notes a definition that is about to be sent. It counts as under way until what is given back is dropped.
+    pub fn define(&self, what: Defined) -> Definition {
+        self.under_way.define(what)
+    }
+
+    /// The same for who outlives the catalog.
+    pub fn definer(&self) -> impl Fn(Defined) -> Definition + Send + Sync + use<> {
+        let under_way = Arc::clone(&self.under_way);
+        move |what| under_way.define(what)
+    }
+
+    /// Notes a write that is about to be sent, before [`Self::beside`] is asked about it. It counts as under way until what is given
+    /// back is dropped, which has to be after its fence has been lifted.
+    pub fn write(&self, told: Told) -> Writing {
+        self.under_way.write(told)
+    }
+
+    /// Whether something that this rests on has changed, or is being changed by a definition through us.
+    pub fn is_changing(&self, told: &Told) -> bool {
+        // First those under way: see `under_way`.
+        self.under_way.definitions(None).concern(told) || !self.is_current(told)
+    }
+
+    /// Whether a definition through us may make a schema come or go.
+    pub fn is_schema_changing(&self) -> bool {
+        self.under_way.definitions(None).concern_schemas()
+    }
+
+    /// What definitions through us, but for this one, mean for a write that was told by `told`, and whose foreign keys were
+    /// looked up after the clock showed this.
+    pub fn beside(&self, (told, clock): (&Told, u64), own: Option<&Definition>) -> Beside {
+        let others = self.under_way.definitions(own);
+        if others.concern(told) || clock != self.version() || !self.is_current(told) {
+            return Beside::Everything;
+        }
+        if others.is_empty() {
+            return Beside::Nothing;
+        }
+        let tables: Vec<Name> = others.tables().cloned().collect();
+        self.with_children(&tables).map_or(Beside::Everything, Beside::Tables)
+    }
+
+    /// These tables, as the catalog compares names, and what hangs on them by foreign keys; `None` if that is not known.
+    pub fn with_children(&self, tables: &[Name]) -> Option<Vec<Name>> {
+        let applied = self.freshness.applied();
+        let mut state = self.state();
+        let tables: Vec<Name> = tables.iter().map(|(schema, name)| state.name(schema, name)).collect();
+        state.reach.with_children(&tables, applied)
+    }
+
+    /// What is known of a table without asking the server.
+    pub fn known(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
+        let state = self.state();
+        let known = state.tables.get(&state.name(schema, name))?;
+        state.versions.is_current(&known.rests_on).then(|| Arc::clone(known))
+    }
+
+    /// What is known of a routine without asking the server.
+    pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
+        let state = self.state();
+        let known = state.routines.get(&(kind, routine_name(&state.name(schema, name))))?;
+        state.versions.is_current(&known.rests_on).then(|| Arc::clone(known))
+    }
+
+    /// Says that definitions changed. To be called by the applier after it has stamped the change
+    /// and before it publishes the change's position as applied.
+    ///
+    /// What rests on the changed objects is not given out any more; it goes when it is read again.
+    pub fn changed(&self, what: Changed<'_>) {
+        if sabotage::is(Sabotage::StaleCatalog) {
+            return;
+        }
+        let mut state = self.state();
+        if what != Changed::Routine {
+            state.changed_above = Some(self.freshness.applied());
+        }
+        let mut dropped = (HashMap::new(), HashMap::new());
+        match what {
+            Changed::Tables(names) => {
+                let names: Vec<Name> = names.iter().map(|(schema, name)| state.name(schema, name)).collect();
+                state.versions.changed(Changed::Tables(&names));
+                names.iter().for_each(|name| drop(state.tables.remove(name)));
+                let clock = state.versions.clock();
+                state.reach.tables_changed(names, clock);
+            }
+            Changed::Routine => state.versions.changed(what),
+            Changed::Schema(schema) => {
+                let (schema, _) = state.name(schema, "");
+                state.versions.changed(Changed::Schema(&schema));
+                let clock = state.versions.clock();
+                state.reach.schema_changed(clock);
+            }
+            Changed::Everything => {
+                state.versions.changed(what);
+                let clock = state.versions.clock();
+                state.reach.anything_changed(clock);
+                dropped = (std::mem::take(&mut state.tables), std::mem::take(&mut state.routines));
+            }
+        }
+        self.publish(&state.versions, matches!(what, Changed::Schema(_) | Changed::Everything));
+        drop(state);
+        drop(dropped);
+    }
+
+    /// The layout of a table's rows in events that lie at `at`, from memory; `None` if that is not known now.
+    pub fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>> {
+        let known = self.known(schema, table)?;
+        let is_told = known.kind == TableKind::Base && !known.columns.is_empty() && known.settled_by < at;
+        is_told.then(|| Arc::clone(&known.columns))
+    }
+
+    /// What a change of this table's rows can change through foreign keys, from memory. `None`: not
+    /// known now, so everything has to be taken for changed.
+    pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
+        let mut state = self.state();
+        let name = state.name(schema, table);
+        let applied = self.freshness.applied();
+        state.reach.of(&name, applied)
+    }
+
+    /// Which foreign keys should be read again, and the ticket to be handed in with them.
+    pub fn foreign_keys_wanted(&self) -> Option<(ForeignKeysTicket, WantedKeys)> {
+        let applied = self.freshness.applied();
+        let mut state = self.state();
+        let wanted = state.reach.wanted(applied)?;
+        Some((ForeignKeysTicket(state.versions.clock()), wanted))
+    }
+
+    /// Whether foreign keys are to be read, or wait to count.
+    pub fn awaits_foreign_keys(&self) -> bool {
+        self.state().reach.awaits_keys()
+    }
+
+    /// Whether what is read now knows every change that was told of. MySQL writes a definition to the binlog before it
+    /// puts it into effect, so the stream may tell of a key that its own list does not show yet.
+    pub fn changes_are_visible(&self) -> bool {
+        let visible = self.freshness.valid_from();
+        self.state().changed_above.is_none_or(|above| visible > above)
+    }
+
+    /// Hands in foreign keys that were read after the ticket was taken. `read_by` is the end of
+    /// the binlog, asked for after they were read: they count once everything up to there is
+    /// applied, but for tables that change before.
+    pub fn accept_foreign_keys(&self, ticket: ForeignKeysTicket, keys: ReadKeys, read_by: Position) {
+        let mut state = self.state();
+        let keys = if state.fold { keys.folded() } else { keys };
+        state.reach.stage(Staged { keys, asked_at: ticket.0, read_by });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,411 @@
+//! The foreign keys of a whole server through which a change of one table changes another.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use freshet_upstream::control::{query_definitions, quote};
+use freshet_upstream::{Connection, Error, Rows, ServerInfo};
+
+use super::Name;
+
+/// InnoDB's own list names every foreign key on the server, whatever may be seen of the tables; it
+/// needs PROCESS. And it is quick where the standard view opens every table on the server.
+const INNODB_MYSQL: &str = "SELECT ID, FOR_NAME, REF_NAME, TYPE FROM information_schema.INNODB_FOREIGN";
+/// Their columns, and those that these refer to. Both servers would join the two lists row by row, without an index.
+const INNODB_MYSQL_COLUMNS: &str =
+    "SELECT ID, FOR_COL_NAME, REF_COL_NAME FROM information_schema.INNODB_FOREIGN_COLS";
+const INNODB_MARIADB_COLUMNS: &str =
+    "SELECT ID, FOR_COL_NAME, REF_COL_NAME FROM information_schema.INNODB_SYS_FOREIGN_COLS";
+/// The standard view shows the foreign keys of the tables on which our account holds anything.
+const STANDARD: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
+     UPDATE_RULE, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS";
+/// MariaDB hides from the standard view a key whose parent our account cannot see, but not from this
+/// one, which does not say what the key does.
+const STANDARD_COLUMNS: &str = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, \
+     REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL";
+/// The bits of InnoDB's TYPE that say NO ACTION, on delete and on update. RESTRICT is no bit at
+/// all, and all others change the child.
+const INNODB_PASSIVE: u64 = 16 | 32;
+/// CASCADE, on delete.
+const INNODB_DELETES: u64 = 1;
+/// SET NULL, on delete.
+const INNODB_SETS_NULL: u64 = 2;
+/// The same, on update.
+const INNODB_ON_UPDATE: u64 = 4 | 8;
+
+/// The keys of one table, by the same views, which look that table up and no other.
+const OF_TABLE: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
+     UPDATE_RULE, DELETE_RULE, CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE ";
+/// Their columns, and those that these refer to.
+const COLUMNS_OF_TABLE: &str = "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_COLUMN_NAME \
+     FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND ";
+
+/// How often, and how long after one another, the list is read while a table in it is being changed.
+const READINGS_MAX: usize = 10;
+const READING_PAUSE: Duration = Duration::from_millis(100);
+
+/// One foreign key that makes a change of the parent change the child.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ForeignKey {
+    /// The table that is referred to.
+    pub parent: Name,
+    /// The table that refers to it.
+    pub child: Name,
+    /// When it does so.
+    pub acts: Acts,
+    /// Each column of the child with the one that it refers to, in lower case; none if they are not known.
+    pub columns: Vec<(String, String)>,
+}
+
+/// Which changes of a parent's row make a foreign key change the child.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Acts {
+    /// What becomes of the child's row when it is deleted.
+    pub on_delete: OnDelete,
+    /// It is updated.
+    pub on_update: OnUpdate,
+}
+
+/// What a foreign key does to the child's row when the parent's is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnDelete {
+    /// Nothing: it is there, and the parent's row stays, or there is none.
+    Nothing,
+    /// CASCADE: it goes too.
+    Deletes,
+    /// SET NULL: its own columns become NULL.
+    SetsNull,
+    /// Perhaps anything.
+    Anything,
+}
+
+/// Which updates of a parent's row make a foreign key change the child.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OnUpdate {
+    /// None.
+    Never,
+    /// Those that change one of these columns.
+    OfColumns(Vec<String>),
+    /// Perhaps any.
+    OfAny,
+}
+
+impl ForeignKey {
+    /// The same with the columns of the key of this name, of which these are all: schema, table, key, column and the one that
+    /// it refers to.
+    fn with_columns(mut self, name: &str, columns: &[[&str; 5]]) -> Self {
+        let (schema, table) = (&self.child.0, &self.child.1);
+        let own = columns.iter().filter(|row| row[0] == schema && row[1] == table && row[2] == name);
+        self.columns = own.map(|row| (row[3].to_lowercase(), row[4].to_lowercase())).collect();
+        if self.acts.on_update == OnUpdate::OfAny && !self.columns.is_empty() {
+            self.acts.on_update = OnUpdate::OfColumns(referenced(&self.columns));
+        }
+        self
+    }
+
+    fn folded(&self) -> Self {
+        Self { parent: fold(&self.parent), child: fold(&self.child), ..self.clone() }
+    }
+}
+
+impl Acts {
+    /// On whatever is done to the parent's row.
+    pub const ALWAYS: Self = Self { on_delete: OnDelete::Anything, on_update: OnUpdate::OfAny };
+}
+
+/// Which foreign keys are to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WantedKeys {
+    /// All of the server's.
+    All,
+    /// Those by which these tables refer to others.
+    Of(Vec<Name>),
+}
+
+/// Foreign keys that were read.
+#[derive(Debug, Clone)]
+pub enum ReadKeys {
+    /// All of the server's.
+    All(ForeignKeys),
+    /// All by which these tables refer to others.
+    Of(Vec<Name>, Vec<ForeignKey>),
+}
+
+impl ReadKeys {
+    /// The same with all names in lower case.
+    pub(super) fn folded(self) -> Self {
+        match self {
+            Self::All(keys) => Self::All(keys.folded()),
+            Self::Of(tables, keys) => {
+                Self::Of(tables.iter().map(fold).collect(), keys.iter().map(ForeignKey::folded).collect())
+            }
+        }
+    }
+}
+
+fn fold((schema, name): &Name) -> Name {
+    (schema.to_lowercase(), name.to_lowercase())
+}
+
+/// All foreign keys of a server with CASCADE, SET NULL or SET DEFAULT.
+#[derive(Debug, Clone, Default)]
+pub struct ForeignKeys {
+    pub(super) children: HashMap<Name, Vec<Name>>,
+    /// The keys by the parent's name.
+    pub(super) keys: HashMap<Name, Vec<ForeignKey>>,
+    pub(super) parents: HashMap<Name, Vec<Name>>,
+    /// Whether the list holds every such key of the server, seen or not.
+    pub(super) is_complete: bool,
+}
+
+impl ForeignKeys {
+    /// Reads them, again for a moment if a table is just being changed.
+    ///
+    /// # Errors
+    /// If the connection breaks or the server refuses; [`Error::Unsettled`] if a table is being
+    /// changed for longer.
+    pub async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
+        for _ in 1..READINGS_MAX {
+            match Self::read_once(connection, server).await {
+                Err(Error::Unsettled) => tokio::time::sleep(READING_PAUSE).await,
+                other => return other,
+            }
+        }
+        Self::read_once(connection, server).await
+    }
+
+    async fn read_once(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
+        if server.privileges.has("PROCESS") {
+            match read_innodb(connection, server).await {
+                Ok(Some(keys)) => return Ok(keys),
+                Ok(None) | Err(Error::Server(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let rows = query_definitions(connection, STANDARD).await?;
+        let mut keys: Vec<ForeignKey> = from_standard(&rows).map(|(key, _)| key).collect();
+        let is_complete = server.privileges.has("SELECT");
+        if !is_complete {
+            keys.extend(unexplained(&rows, &query_definitions(connection, STANDARD_COLUMNS).await?));
+        }
+        Ok(Self { is_complete, ..Self::from_keys(keys) })
+    }
+
+    /// Reads what is wanted, again for a moment if a table is just being changed. Where our account does not see every
+    /// table, the standard views do not tell all of a table's keys, and the keys of all are read.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub async fn read_wanted(
+        connection: &mut Connection,
+        server: &ServerInfo,
+        wanted: WantedKeys,
+    ) -> Result<ReadKeys, Error> {
+        match wanted {
+            WantedKeys::Of(tables) if server.privileges.has("SELECT") => {
+                let keys = read_of(connection, &tables).await?;
+                Ok(ReadKeys::Of(tables, keys))
+            }
+            WantedKeys::Of(_) | WantedKeys::All => Self::read(connection, server).await.map(ReadKeys::All),
+        }
+    }
+
+    /// From a list of keys, taken to be complete.
+    pub fn from_keys(keys: impl IntoIterator<Item = ForeignKey>) -> Self {
+        let mut all = Self { is_complete: true, ..Self::default() };
+        keys.into_iter().for_each(|key| all.add(key));
+        all
+    }
+
+    fn add(&mut self, key: ForeignKey) {
+        let ForeignKey { parent, child, .. } = &key;
+        self.parents.entry(child.clone()).or_default().push(parent.clone());
+        self.children.entry(parent.clone()).or_default().push(child.clone());
+        self.keys.entry(parent.clone()).or_default().push(key);
+    }
+
+    /// Puts `keys` in the place of all by which these tables refer to others.
+    pub(super) fn replace(&mut self, tables: &[Name], keys: Vec<ForeignKey>) {
+        for child in tables {
+            for parent in self.parents.remove(child).unwrap_or_default() {
+                retain_in(&mut self.children, &parent, |other| other != child);
+                retain_in(&mut self.keys, &parent, |key| key.child != *child);
+            }
+        }
+        keys.into_iter().for_each(|key| self.add(key));
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.children.values().map(Vec::len).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.children.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &Name)> {
+        self.children.iter().flat_map(|(parent, children)| children.iter().map(move |child| (parent, child)))
+    }
+
+    /// The same with all names in lower case.
+    pub(super) fn folded(&self) -> Self {
+        let keys = self.keys.values().flatten().map(ForeignKey::folded);
+        Self { is_complete: self.is_complete, ..Self::from_keys(keys) }
+    }
+}
+
+fn retain_in<T>(map: &mut HashMap<Name, Vec<T>>, name: &Name, keep: impl Fn(&T) -> bool) {
+    if let Some(values) = map.get_mut(name) {
+        values.retain(keep);
+        if values.is_empty() {
+            map.remove(name);
+        }
+    }
+}
+
+/// The keys by which these tables refer to others.
+async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<ForeignKey>, Error> {
+    let each = |question: &str, (schema_column, tables): (&str, &[&Name])| {
+        let of_one = |(schema, name): &&Name| {
+            format!("{question}{schema_column} = {} AND TABLE_NAME = {}", quote(schema), quote(name))
+        };
+        tables.iter().map(of_one).collect::<Vec<_>>().join(" UNION ALL ")
+    };
+    let all: Vec<&Name> = tables.iter().collect();
+    let rows = query_definitions(connection, &each(OF_TABLE, ("CONSTRAINT_SCHEMA", &all))).await?;
+    let keys: Vec<(ForeignKey, &str)> = from_standard(&rows).collect();
+    let with_columns: Vec<&Name> =
+        all.into_iter().filter(|name| keys.iter().any(|(key, _)| key.child == **name)).collect();
+    if with_columns.is_empty() {
+        return Ok(keys.into_iter().map(|(key, _)| key).collect());
+    }
+    let columns =
+        query_definitions(connection, &each(COLUMNS_OF_TABLE, ("TABLE_SCHEMA", &with_columns))).await?;
+    let columns: Vec<[&str; 5]> = columns.texts().filter_map(|row| <[&str; 5]>::try_from(row).ok()).collect();
+    Ok(keys.into_iter().map(|(key, name)| key.with_columns(name, &columns)).collect())
+}
+
+async fn read_innodb(connection: &mut Connection, server: &ServerInfo) -> Result<Option<ForeignKeys>, Error> {
+    let (keys, columns) = if server.is_mariadb() {
+        (innodb_mariadb(), INNODB_MARIADB_COLUMNS)
+    } else {
+        (INNODB_MYSQL.to_owned(), INNODB_MYSQL_COLUMNS)
+    };
+    let keys = connection.query(&keys).await?;
+    // What changes between the two is told of, and then both are read again.
+    Ok(from_innodb(&keys, &connection.query(columns).await?))
+}
+
+/// InnoDB's own list in MariaDB: its names are those of files, in an encoding that the server itself can
+/// undo, but not across the slash.
+fn innodb_mariadb() -> String {
+    let part = |column: &str, index: i8| {
+        format!(
+            "CONVERT(CONVERT(CAST(SUBSTRING_INDEX({column}, '/', {index}) AS BINARY) USING filename) USING utf8mb4)"
+        )
+    };
+    let name = |column: &str| format!("CONCAT({}, '/', {})", part(column, 1), part(column, -1));
+    format!(
+        "SELECT ID, {}, {}, TYPE FROM information_schema.INNODB_SYS_FOREIGN",
+        name("FOR_NAME"),
+        name("REF_NAME")
+    )
+}
+
+/// The keys that change the child, with their names where these were asked for.
+fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
+    rows.texts().filter_map(|row| match row[..] {
+        [child_schema, child, parent_schema, parent, update, delete, ref name @ ..]
+            if is_active(update) || is_active(delete) =>
+        {
+            let on_update = if is_active(update) { OnUpdate::OfAny } else { OnUpdate::Never };
+            let acts = Acts { on_delete: on_delete(delete), on_update };
+            let key = ForeignKey { acts, ..key([child_schema, child, parent_schema, parent]) };
+            Some((key, name.first().copied().unwrap_or_default()))
+        }
+        _ => None,
+    })
+}
+
+/// The keys whose columns are shown and whose rules are not: they may do anything.
+fn unexplained(rules: &Rows, columns: &Rows) -> Vec<ForeignKey> {
+    let ends = |row: Vec<&str>| row.first_chunk::<4>().map(|ends| key(*ends));
+    let explained: HashSet<ForeignKey> = rules.texts().filter_map(ends).collect();
+    columns.texts().filter_map(ends).filter(|key| !explained.contains(key)).collect()
+}
+
+/// One that may do anything.
+fn key([child_schema, child, parent_schema, parent]: [&str; 4]) -> ForeignKey {
+    let (parent, child) = ((parent_schema.into(), parent.into()), (child_schema.into(), child.into()));
+    ForeignKey { parent, child, acts: Acts::ALWAYS, columns: Vec::new() }
+}
+
+fn referenced(columns: &[(String, String)]) -> Vec<String> {
+    columns.iter().map(|(_, parent)| parent.clone()).collect()
+}
+
+fn on_delete(rule: &str) -> OnDelete {
+    match rule {
+        "CASCADE" => OnDelete::Deletes,
+        "SET NULL" => OnDelete::SetsNull,
+        rule if is_active(rule) => OnDelete::Anything,
+        _ => OnDelete::Nothing,
+    }
+}
+
+/// Whether a rule changes the child. What is not known to leave it alone counts as changing it.
+fn is_active(rule: &str) -> bool {
+    !matches!(rule, "RESTRICT" | "NO ACTION")
+}
+
+/// `None` if a name cannot be read with certainty.
+fn from_innodb(rows: &Rows, columns: &Rows) -> Option<ForeignKeys> {
+    let mut by_key: HashMap<&str, Vec<(String, String)>> = HashMap::new();
+    for row in columns.texts() {
+        let [id, column, parent] = row[..] else { return None };
+        by_key.entry(id).or_default().push((column.to_lowercase(), parent.to_lowercase()));
+    }
+    let mut keys = Vec::new();
+    for row in rows.texts() {
+        let [id, child, parent, kind] = row[..] else { return None };
+        let kind = kind.parse::<u64>().ok()? & !INNODB_PASSIVE;
+        if kind != 0 {
+            let columns = by_key.get(id).cloned().unwrap_or_default();
+            let acts = acts_of_innodb(kind, &columns);
+            keys.push(ForeignKey { parent: innodb_name(parent)?, child: innodb_name(child)?, acts, columns });
+        }
+    }
+    Some(ForeignKeys::from_keys(keys))
+}
+
+fn acts_of_innodb(kind: u64, columns: &[(String, String)]) -> Acts {
+    if kind & !(INNODB_DELETES | INNODB_SETS_NULL | INNODB_ON_UPDATE) != 0 {
+        return Acts::ALWAYS;
+    }
+    let on_update = match columns {
+        _ if kind & INNODB_ON_UPDATE == 0 => OnUpdate::Never,
+        [] => OnUpdate::OfAny,
+        columns => OnUpdate::OfColumns(referenced(columns)),
+    };
+    let on_delete = match (kind & INNODB_DELETES != 0, kind & INNODB_SETS_NULL != 0) {
+        (false, false) => OnDelete::Nothing,
+        (true, false) => OnDelete::Deletes,
+        (false, true) => OnDelete::SetsNull,
+        (true, true) => OnDelete::Anything,
+    };
+    Acts { on_delete, on_update }
+}
+
+/// `schema/table`. A further slash belongs to either, and a question mark may stand for what could
+/// not be decoded: both are read from the standard view instead.
+fn innodb_name(text: &str) -> Option<Name> {
+    let (schema, name) = text.split_once('/')?;
+    let is_certain = !name.contains('/') && !text.contains('?');
+    is_certain.then(|| (schema.into(), name.into()))
+}
+
+#[cfg(test)]
+mod tests;

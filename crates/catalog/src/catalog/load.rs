@@ -1,0 +1,226 @@
+//! Reading one table's definition, or a view's with everything below it.
+
+mod bodies;
+mod columns;
+mod follow;
+mod object;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use freshet_cache::{Dep, Freshness, Position};
+use freshet_upstream::server::ask_end;
+use freshet_upstream::{Connection, Error, ServerInfo};
+
+use super::{Basis, Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind, rules};
+use follow::Followed;
+use object::Object;
+
+/// A view over more tables and views than this is not cached: one change of any of them would drop it.
+pub(super) const VIEW_OBJECTS_MAX: usize = 256;
+
+/// Never: it is not known from where on the binlog has a layout.
+const UNSETTLED: Position = Position::new(u64::MAX);
+
+/// The position of a coordinate that the server reported, if the stream has a place for it.
+pub type Locate<'a> = &'a dyn Fn(&[u8], u64) -> Option<Position>;
+
+impl Catalog {
+    /// Reads a table's definition and keeps it. What cannot be seen is kept too, as such. Without a stream to `locate` the
+    /// binlog's end in, nothing is known of its layout in there.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unsettled`] if it changed, or may have changed, meanwhile.
+    pub async fn load(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        asked: Name,
+        locate: Option<Locate<'_>>,
+    ) -> Result<Arc<TableInfo>, CatalogError> {
+        let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
+        let objects = self.read_all(connection, server, asked.clone()).await?;
+        let mut info = assemble(&objects);
+        let is_open = self.add_code(connection, server, (&objects, &mut info)).await?;
+        let above = self.unproven_ancestors(&info)?;
+        if let Some(unseen) = first_unseen(connection, server, &above).await?
+            && info.cacheable.is_ok()
+        {
+            info.cacheable = Err(format!(
+                "foreign keys lead to it from {}.{}, which our account cannot see (grant it PROCESS)",
+                unseen.0, unseen.1
+            ));
+        }
+        if let Some(locate) = locate.filter(|_| !info.columns.is_empty()) {
+            info.settled_by = match ask_end(server, connection).await {
+                Ok((file, offset)) => locate(&file, offset).unwrap_or(UNSETTLED),
+                Err(Error::Server(_)) => UNSETTLED,
+                Err(error) => return Err(error.into()),
+            };
+        }
+        self.keep((begun, is_open), (asked, &above), info)
+    }
+
+    /// The object and, if it is a view, all below it, each once.
+    async fn read_all(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        asked: Name,
+    ) -> Result<Vec<Object>, CatalogError> {
+        let mut seen = HashSet::from([asked.clone()]);
+        let mut open = vec![asked];
+        let mut objects = Vec::new();
+        while let Some(name) = open.pop() {
+            let object = object::read(connection, server, &name).await?;
+            if let TableKind::View { names, .. } = &object.kind
+                && seen.len() <= VIEW_OBJECTS_MAX
+            {
+                open.extend(names.iter().filter(|name| seen.insert((*name).clone())).cloned());
+            }
+            objects.push(object);
+        }
+        Ok(objects)
+    }
+
+    /// Adds what is run when it is read or written. True if that leads to something unknown.
+    async fn add_code(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        (objects, info): (&[Object], &mut TableInfo),
+    ) -> Result<bool, CatalogError> {
+        let before = (info.runs_unknown_code, info.has_triggers);
+        if !info.runs_unknown_code {
+            let mut reading = Followed::default();
+            objects.iter().for_each(|object| reading.add_reading(object));
+            info.reading = self.follow(connection, server, reading).await?;
+            info.runs_unknown_code = info.reading.is_none();
+        }
+        if !info.has_triggers {
+            let mut writing = Followed::default();
+            objects.iter().for_each(|object| writing.add_writing(object));
+            info.triggers = self.follow(connection, server, writing).await?;
+            info.has_triggers = info.triggers.is_none();
+        }
+        let is_unseen = |object: &Object| object.kind == TableKind::Unseen || object.runs_unknown_code;
+        Ok(before != (info.runs_unknown_code, info.has_triggers) || objects.iter().any(is_unseen))
+    }
+
+    /// The tables above this one through which its rows may change, unless all foreign keys are known whatever our account
+    /// sees. As long as all above it are seen, so are all their keys, one after another.
+    fn unproven_ancestors(&self, info: &TableInfo) -> Result<Vec<Name>, CatalogError> {
+        let applied = self.freshness.applied();
+        let mut state = self.state();
+        let mut above = Vec::new();
+        for name in &info.base_tables {
+            let name = state.name(&name.0, &name.1);
+            above.extend(state.reach.unproven_ancestors(&name, applied).ok_or(CatalogError::Unsettled)?);
+        }
+        Ok(above)
+    }
+
+    fn keep(
+        &self,
+        (begun, is_open): (Begun, bool),
+        (asked, above): (Name, &[Name]),
+        mut info: TableInfo,
+    ) -> Result<Arc<TableInfo>, CatalogError> {
+        let mut state = self.state();
+        // Under the lock: a change that is stamped after this look calls `changed` after it too, and
+        // that ends what is inserted here.
+        let code = info.triggers.iter().chain(&info.reading).flat_map(|code| &code.names);
+        let names: Vec<&Name> =
+            [&asked].into_iter().chain(&info.base_tables).chain(above).chain(code).collect();
+        let runs_code = info.has_triggers
+            || info.runs_unknown_code
+            || info.triggers.iter().chain(&info.reading).any(|code| code.any);
+        let rests_on = state.basis(names.iter().copied(), begun.basis(runs_code, is_open));
+        let is_settled = is_settled(&self.freshness, names.into_iter(), begun.valid_from);
+        if !state.versions.is_current(&rests_on) || !is_settled {
+            return Err(CatalogError::Unsettled);
+        }
+        info.rests_on = rests_on;
+        let info = Arc::new(info);
+        if state.tables.len() >= TABLES_MAX {
+            state.tables.clear();
+        }
+        let key = state.name(&asked.0, &asked.1);
+        state.tables.insert(key, info.clone());
+        Ok(info)
+    }
+}
+
+/// The first of these tables that our account cannot see.
+async fn first_unseen(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    above: &[Name],
+) -> Result<Option<Name>, CatalogError> {
+    for name in above {
+        if !object::is_seen(connection, server, name).await? {
+            return Ok(Some(name.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// What held when the reading began.
+#[derive(Clone, Copy)]
+struct Begun {
+    version: u64,
+    valid_from: Position,
+}
+
+impl Begun {
+    /// What a definition rests on that is read from here on, its names left out.
+    fn basis(self, runs_code: bool, is_open: bool) -> Basis {
+        Basis { runs_code, is_open, read_at: self.version, ..Basis::default() }
+    }
+}
+
+/// Whether no change of these is known that may have come after the reading began.
+fn is_settled<'a>(
+    freshness: &Freshness,
+    names: impl Iterator<Item = &'a Name>,
+    valid_from: Position,
+) -> bool {
+    let deps: Vec<Dep> = names
+        .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
+        .collect();
+    // What our account sees hangs on its rights.
+    let deps = [deps, vec![Dep::ACCOUNTS]].concat();
+    // A fence says only that something is being written; what counts is whether a change is known.
+    !freshness.is_dead(&deps, valid_from)
+}
+
+fn writes_elsewhere(object: &Object) -> bool {
+    object.kind == TableKind::Base && rules::may_write_elsewhere(&object.engine)
+}
+
+/// One description from those of a view and everything below it; the first is the view's own.
+fn assemble(objects: &[Object]) -> TableInfo {
+    let refusal = objects.iter().find_map(|object| {
+        let why = object.refusal.as_ref()?;
+        Some(format!("{}.{}: {why}", object.name.0, object.name.1))
+    });
+    let too_many = (objects.len() > VIEW_OBJECTS_MAX)
+        .then(|| format!("the view is made of more than {VIEW_OBJECTS_MAX} tables and views"));
+    let first = objects.first();
+    TableInfo {
+        name: first.map(|object| object.name.clone()).unwrap_or_default(),
+        kind: first.map_or(TableKind::Unseen, |object| object.kind.clone()),
+        engine: first.map(|object| object.engine.clone()).unwrap_or_default(),
+        cacheable: too_many.or(refusal).map_or(Ok(()), Err),
+        base_tables: objects.iter().map(|object| object.name.clone()).collect(),
+        rests_on: Arc::default(),
+        runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
+        has_triggers: objects.iter().any(|object| object.has_triggers),
+        may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),
+        writes_elsewhere: objects.iter().any(writes_elsewhere),
+        columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
+        settled_by: UNSETTLED,
+        triggers: None,
+        reading: None,
+    }
+}

@@ -1,0 +1,143 @@
+//! A table's columns, as they lie in the binlog's row images.
+//!
+//! `information_schema.COLUMNS` shows them in the order that the row images have. What it hides (MySQL's columns of
+//! functional indexes, MariaDB's implicit ones of row versions) makes the images wider than the list; the applier compares the
+//! two numbers for every change, and takes the columns of a table for unknown where they differ.
+
+use std::sync::Arc;
+
+use freshet_upstream::control::{query_definitions, quote};
+use freshet_upstream::{Connection, Error};
+
+use crate::catalog::{ColumnInfo, Name};
+use crate::rows::{KeyType, Labels, is_plain_collation};
+
+/// What is asked for, in this order.
+const ASKED: &str = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COLLATION_NAME, \
+     CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, GENERATION_EXPRESSION, \
+     IS_NULLABLE, COLUMN_KEY";
+
+/// How many those are, with the names of the unique keys.
+const ASKED_COUNT: usize = 15;
+
+/// Reads the columns of the table with exactly this name.
+pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc<[ColumnInfo]>, Error> {
+    let (schema, table) = name;
+    // An expression may be unique too, which no column shows; and of a column its beginning alone.
+    let keys = format!(
+        "(SELECT GROUP_CONCAT(DISTINCT INDEX_NAME, IF(SUB_PART IS NULL, '', '(…)')) FROM information_schema.STATISTICS \
+         WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} AND NON_UNIQUE = 0)",
+        quote(schema),
+        quote(table)
+    );
+    let question = format!(
+        "SELECT {ASKED}, {keys} FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} \
+         ORDER BY ORDINAL_POSITION",
+        quote(schema),
+        quote(table)
+    );
+    let rows = query_definitions(connection, &question).await?;
+    let of_table = rows.texts().filter_map(|row| <[&str; ASKED_COUNT]>::try_from(row).ok());
+    // The server compares names more loosely than it tells them apart.
+    let mut columns: Vec<ColumnInfo> =
+        of_table.filter(|row| row[0] == schema && row[1] == table).map(|row| column(&row)).collect();
+    // The columns of a primary key of several are shown alike.
+    if columns.iter().filter(|column| column.unique).count() > 1 {
+        columns.iter_mut().for_each(|column| (column.unique, column.only_unique) = (false, false));
+    }
+    Ok(columns.into())
+}
+
+fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
+    let [
+        _,
+        _,
+        name,
+        data_type,
+        column_type,
+        collation,
+        len,
+        precision,
+        scale,
+        decimals,
+        extra,
+        expression,
+        nullable,
+        index,
+        unique_keys,
+    ] = *row;
+    let extra = extra.to_ascii_lowercase();
+    let is_virtual = extra.contains("virtual");
+    let generated =
+        is_virtual || !expression.is_empty() || extra.contains("stored") || extra.contains("persistent");
+    let shape = Shape { column_type, collation, len, precision, scale, decimals };
+    // The value of a virtual column is in the images, but nothing that was stored vouches for it.
+    let key = if is_virtual { KeyType::None } else { key_type(data_type, &shape) };
+    let is_primary = index.eq_ignore_ascii_case("PRI");
+    ColumnInfo {
+        name: name.to_lowercase(),
+        key,
+        generated,
+        on_update: extra.contains("on update"),
+        hidden: extra.contains("invisible"),
+        auto_increment: extra.contains("auto_increment"),
+        nullable: nullable.eq_ignore_ascii_case("YES"),
+        unique: is_primary,
+        only_unique: is_primary && unique_keys == "PRIMARY",
+    }
+}
+
+/// What a type's name leaves open.
+struct Shape<'a> {
+    column_type: &'a str,
+    collation: &'a str,
+    len: &'a str,
+    precision: &'a str,
+    scale: &'a str,
+    decimals: &'a str,
+}
+
+/// What is not here has no keys: TIMESTAMP, because it is compared in the session's time zone; FLOAT and DOUBLE, because what is
+/// shown of them is not what they are; JSON and geometries, because literals of many forms are equal to them.
+fn key_type(data_type: &str, shape: &Shape<'_>) -> KeyType {
+    let unsigned = shape.column_type.to_ascii_lowercase().contains("unsigned");
+    let integer = |bytes| KeyType::Integer { unsigned, bytes };
+    match data_type.to_ascii_lowercase().as_str() {
+        "tinyint" => integer(1),
+        "smallint" => integer(2),
+        "mediumint" => integer(3),
+        "int" => integer(4),
+        "bigint" => integer(8),
+        "decimal" => decimal(shape).unwrap_or(KeyType::None),
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => {
+            text(shape).unwrap_or(KeyType::None)
+        }
+        "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
+            shape.len.parse().map_or(KeyType::None, |len| KeyType::Bytes { len })
+        }
+        "date" => KeyType::Date,
+        "datetime" => shape.decimals.parse().map_or(KeyType::None, |decimals| KeyType::DateTime { decimals }),
+        "time" => shape.decimals.parse().map_or(KeyType::None, |decimals| KeyType::Time { decimals }),
+        "year" => KeyType::Year,
+        "bit" => shape.precision.parse().map_or(KeyType::None, |bits| KeyType::Bit { bits }),
+        "enum" => Labels::parse(shape.column_type, shape.collation).map_or(KeyType::None, KeyType::Enum),
+        "set" => Labels::parse(shape.column_type, shape.collation).map_or(KeyType::None, KeyType::Set),
+        "uuid" => KeyType::Uuid,
+        "inet4" => KeyType::Address { bytes: 4 },
+        "inet6" => KeyType::Address { bytes: 16 },
+        _ => KeyType::None,
+    }
+}
+
+fn decimal(shape: &Shape<'_>) -> Option<KeyType> {
+    Some(KeyType::Decimal { precision: shape.precision.parse().ok()?, scale: shape.scale.parse().ok()? })
+}
+
+fn text(shape: &Shape<'_>) -> Option<KeyType> {
+    let collation = shape.collation.to_ascii_lowercase();
+    let chars = shape.len.parse().ok()?;
+    is_plain_collation(&collation).then(|| KeyType::Text { collation: collation.into(), chars })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What stored code does: triggers, routines, and functions behind views are followed from body to body, to the tables
+//! that they write.
+//!
+//! Code is settled as tables are. The server logs a trigger's creation as a definition of its table, its end as one of
+//! their schema, and a routine's as one of a name that no table has (`code::routine_name`); each drops all that was
+//! concluded here.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use freshet_sql::{Body, RoutineKind, TableName};
+use freshet_upstream::{Connection, ServerInfo};
+
+use super::object::{self, Object};
+use super::{Begun, bodies, is_settled};
+use crate::catalog::code::{Code, Routine, routine_name};
+use crate::catalog::{Catalog, CatalogError, Name, TABLES_MAX, TableKind};
+
+/// Code that leads to more tables, views and routines than this counts as code of which nothing is known.
+const FOLLOWED_MAX: usize = 256;
+
+/// What is still to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    /// A table or view is read, or written.
+    Table { name: Name, written: bool },
+    /// A routine is run.
+    Routine(RoutineKind, Name),
+}
+
+/// Code that is being followed.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    code: Code,
+    open: Vec<Step>,
+}
+
+impl Followed {
+    /// Adds what one body does. A name without a schema is one in `schema`.
+    pub(super) fn add(&mut self, body: &Body, schema: &str) {
+        let whole = |table: &TableName| {
+            (table.schema.clone().unwrap_or_else(|| schema.to_owned()), table.name.clone())
+        };
+        self.code.any = true;
+        self.code.session |= body.session;
+        self.code.commits |= body.commits;
+        self.code.reads_last_statement |= body.reads_last_statement;
+        let written = body.writes.iter().map(|table| Step::Table { name: whole(table), written: true });
+        let read = body.reads.iter().map(|table| Step::Table { name: whole(table), written: false });
+        let run = body.calls.iter().map(|call| Step::Routine(call.kind, whole(&call.name)));
+        self.open.extend(written.chain(read).chain(run));
+    }
+
+    /// Adds what is run when this table or view is read.
+    pub(super) fn add_reading(&mut self, object: &Object) {
+        self.code.any |= !object.calls.is_empty();
+        self.open.extend(object.calls.iter().map(|(kind, name)| Step::Routine(*kind, name.clone())));
+    }
+
+    /// Adds what is run when this table is written.
+    pub(super) fn add_writing(&mut self, object: &Object) {
+        object.bodies.iter().for_each(|body| self.add(body, &object.name.0));
+    }
+}
+
+impl Catalog {
+    /// Reads what a routine does and keeps it, also that this cannot be told.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unsettled`] if that changed, or may have changed, meanwhile.
+    pub async fn load_routine(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        kind: RoutineKind,
+        name: &Name,
+    ) -> Result<Arc<Routine>, CatalogError> {
+        let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
+        let start = Followed { open: vec![Step::Routine(kind, name.clone())], ..Followed::default() };
+        let code = self.follow(connection, server, start).await?;
+        let mut state = self.state();
+        let own = routine_name(&state.name(&name.0, &name.1));
+        let names: Vec<&Name> = code.iter().flat_map(|code| &code.names).chain([&own]).collect();
+        let rests_on = state.basis(names.iter().copied(), begun.basis(true, code.is_none()));
+        let is_settled = is_settled(&self.freshness, names.into_iter(), begun.valid_from);
+        if !state.versions.is_current(&rests_on) || !is_settled {
+            return Err(CatalogError::Unsettled);
+        }
+        let routine = Arc::new(Routine { code, rests_on });
+        if state.routines.len() >= TABLES_MAX {
+            state.routines.clear();
+        }
+        state.routines.insert((kind, own), Arc::clone(&routine));
+        Ok(routine)
+    }
+
+    /// Follows code to its end; `None` where nothing is known of something on the way.
+    pub(super) async fn follow(
+        &self,
+        connection: &mut Connection,
+        server: &ServerInfo,
+        mut followed: Followed,
+    ) -> Result<Option<Code>, CatalogError> {
+        let mut seen = HashSet::new();
+        while let Some(step) = followed.open.pop() {
+            if !seen.insert(step.clone()) {
+                continue;
+            }
+            if seen.len() > FOLLOWED_MAX {
+                return Ok(None);
+            }
+            let is_known = match step {
+                Step::Table { name, written } => {
+                    let object = object::read(connection, server, &name).await?;
+                    add_table(&mut followed, name, object, written)
+                }
+                Step::Routine(kind, name) => {
+                    let routine = (kind, name);
+                    let body = bodies::routine(connection, server, &routine).await?;
+                    let name = self.state().name(&routine.1.0, &routine.1.1);
+                    followed.code.names.push(routine_name(&name));
+                    body.map(|body| followed.add(&body, &routine.1.0)).is_some()
+                }
+            };
+            if !is_known {
+                return Ok(None);
+            }
+        }
+        let mut code = followed.code;
+        code.writes.sort();
+        code.writes.dedup();
+        code.engines.sort();
+        code.engines.dedup();
+        Ok(Some(code))
+    }
+}
+
+/// Adds what follows from reading or writing a table or view; `false` if that is not known.
+fn add_table(followed: &mut Followed, asked: Name, object: Object, written: bool) -> bool {
+    let is_open_ended = object.has_triggers || super::writes_elsewhere(&object);
+    if object.runs_unknown_code || written && is_open_ended {
+        return false;
+    }
+    followed.add_reading(&object);
+    if let TableKind::View { names, .. } = &object.kind {
+        followed.open.extend(names.iter().map(|name| Step::Table { name: name.clone(), written }));
+    }
+    if written {
+        followed.add_writing(&object);
+        followed.code.engines.push(object.engine);
+        followed.code.writes.push(object.name.clone());
+    }
+    followed.code.names.extend([asked, object.name]);
+    true
+}

@@ -1,0 +1,231 @@
+//! One table or view as information_schema shows it.
+
+use std::sync::Arc;
+
+use freshet_sql::{Body, Calls, Reads, RoutineKind, TableName, View, Writes, effects};
+use freshet_upstream::control::{query_definitions, quote};
+use freshet_upstream::{Connection, Error, Rows, ServerInfo};
+
+use super::{bodies, columns};
+use crate::catalog::{ColumnInfo, Name, TableKind, generated, rules};
+
+/// One table or view, by itself.
+pub(super) struct Object {
+    pub(super) name: Name,
+    pub(super) kind: TableKind,
+    pub(super) engine: String,
+    /// Why no result that reads it may be cached.
+    pub(super) refusal: Option<String>,
+    /// Reading it may run code that is not known here.
+    pub(super) runs_unknown_code: bool,
+    /// What reading it runs, directly: a view's functions.
+    pub(super) calls: Vec<(RoutineKind, Name)>,
+    /// It has triggers of which nothing is known, or may have.
+    pub(super) has_triggers: bool,
+    /// What its other triggers do.
+    pub(super) bodies: Vec<Body>,
+    /// Empty for a view, and where nothing may be cached anyway.
+    pub(super) columns: Arc<[ColumnInfo]>,
+}
+
+/// Reads one.
+pub(super) async fn read(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    asked: &Name,
+) -> Result<Object, Error> {
+    let rows = tables(connection, asked).await?;
+    let Some([schema, name, kind, engine, options]) = exact(&rows, server, asked) else {
+        return Ok(unseen(asked, server));
+    };
+    let name: Name = (schema.into(), name.into());
+    let mut object = Object {
+        refusal: rules::schema_refusal(server, schema),
+        kind: TableKind::Base,
+        engine: engine.into(),
+        runs_unknown_code: false,
+        calls: Vec::new(),
+        has_triggers: false,
+        bodies: Vec::new(),
+        columns: Arc::new([]),
+        name,
+    };
+    if kind == "VIEW" {
+        let refusal = read_view(connection, server, &mut object).await?;
+        object.refusal = object.refusal.or(refusal);
+        return Ok(object);
+    }
+    object.refusal = object.refusal.or_else(|| rules::table_refusal(kind, engine, options));
+    if object.refusal.is_none() {
+        object.refusal = columns_refusal(connection, server, &object.name).await?;
+    }
+    if object.refusal.is_none() {
+        object.columns = columns::read(connection, &object.name).await?;
+    }
+    match bodies::triggers(connection, server, &object.name).await? {
+        Some(bodies) => object.bodies = bodies,
+        None => object.has_triggers = true,
+    }
+    Ok(object)
+}
+
+/// Whether our account can see that a table exists, which it can if anything is granted on it.
+pub(super) async fn is_seen(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    name: &Name,
+) -> Result<bool, Error> {
+    let rows = tables(connection, name).await?;
+    Ok(exact(&rows, server, name).is_some())
+}
+
+async fn tables(connection: &mut Connection, asked: &Name) -> Result<Rows, Error> {
+    let what = "TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, CREATE_OPTIONS";
+    query_definitions(
+        connection,
+        &format!("SELECT {what} FROM information_schema.TABLES WHERE {}", of_table(asked)),
+    )
+    .await
+}
+
+/// The row with exactly this name: the server compares more loosely than it names.
+fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Option<[&'a str; 5]> {
+    let same = |a: &str, b: &str| a == b || server.folds_names() && a.to_lowercase() == b.to_lowercase();
+    rows.texts()
+        .filter_map(|row| <[&str; 5]>::try_from(row).ok())
+        .find(|row| same(row[0], schema) && same(row[1], name))
+}
+
+/// A name under which our account sees nothing. Where it would see whatever there is, there is nothing, and nothing is run;
+/// else it may be a view that only others see.
+fn unseen(asked: &Name, server: &ServerInfo) -> Object {
+    let privileges = &server.privileges;
+    let is_nothing = privileges.has_in("SELECT", &asked.0);
+    Object {
+        name: asked.clone(),
+        kind: TableKind::Unseen,
+        engine: String::new(),
+        refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
+        runs_unknown_code: !is_nothing,
+        calls: Vec::new(),
+        has_triggers: !is_nothing || !privileges.has_in("TRIGGER", &asked.0),
+        bodies: Vec::new(),
+        columns: Arc::new([]),
+    }
+}
+
+/// Reads a view's text and says why it may not be cached, if that is so.
+async fn read_view(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    view: &mut Object,
+) -> Result<Option<String>, Error> {
+    view.kind = TableKind::View { names: Vec::new(), text: None };
+    let columns = view_columns(connection, &view.name).await?;
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let what = "TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION";
+    let question = format!("SELECT {what} FROM information_schema.VIEWS WHERE {}", of_table(&view.name));
+    let rows = query_definitions(connection, &question).await?;
+    let text = of_exactly(&rows, &view.name).next().unwrap_or_default();
+    if text.is_empty() {
+        view.runs_unknown_code = true;
+        return Ok(Some("our account cannot see the view's text (it needs SELECT and SHOW VIEW)".into()));
+    }
+    let schema = view.name.0.clone();
+    let whole = |table: TableName| (table.schema.unwrap_or_else(|| schema.clone()), table.name);
+    let found = effects(text.as_bytes(), server.modes());
+    view.runs_unknown_code = found.writes != Writes::Nothing;
+    match found.calls {
+        Calls::Named(calls) => {
+            view.calls = calls.into_iter().map(|call| (call.kind, whole(call.name))).collect();
+        }
+        Calls::Unknown => view.runs_unknown_code = true,
+    }
+    match View::read(text, &schema, &columns, server.modes()) {
+        Ok(text) => {
+            let names = text.tables().iter().cloned().map(whole).collect();
+            view.kind = TableKind::View { names, text: Some(Arc::new(text)) };
+            Ok(None)
+        }
+        Err(reason) => {
+            // What it reads is still looked at: views below it may call functions.
+            let names = tables_of(found.reads, view).into_iter().map(whole).collect();
+            view.kind = TableKind::View { names, text: None };
+            Ok(Some(reason.text()))
+        }
+    }
+}
+
+/// The tables among these, if that can be told.
+fn tables_of(reads: Reads, view: &mut Object) -> Vec<TableName> {
+    match reads {
+        Reads::Tables(tables) => tables,
+        Reads::Unknown => {
+            view.runs_unknown_code = true;
+            Vec::new()
+        }
+    }
+}
+
+/// The names of a view's columns in their order, as far as our account sees them.
+async fn view_columns(connection: &mut Connection, view: &Name) -> Result<Vec<String>, Error> {
+    let what = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME";
+    let question = format!(
+        "SELECT {what} FROM information_schema.COLUMNS WHERE {} ORDER BY ORDINAL_POSITION",
+        of_table(view)
+    );
+    let rows = query_definitions(connection, &question).await?;
+    Ok(of_exactly(&rows, view).map(str::to_owned).collect())
+}
+
+/// The third of three columns, of the rows that begin with exactly this name: the server compares more loosely than it names.
+fn of_exactly<'a>(rows: &'a Rows, (schema, name): &'a Name) -> impl Iterator<Item = &'a str> {
+    let all = rows.texts().filter_map(|row| <[&str; 3]>::try_from(row).ok());
+    all.filter(move |row| row[0] == schema && row[1] == name).map(|row| row[2])
+}
+
+/// Why a table's columns forbid caching, if they do.
+async fn columns_refusal(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    name: &Name,
+) -> Result<Option<String>, Error> {
+    if !sees_all_columns(connection, server, name).await? {
+        return Ok(Some("our account cannot see all its columns (grant it SELECT on the table)".into()));
+    }
+    let question = format!(
+        "SELECT COLUMN_NAME, GENERATION_EXPRESSION FROM information_schema.COLUMNS \
+         WHERE EXTRA LIKE '%VIRTUAL%' AND {}",
+        of_table(name)
+    );
+    let rows = query_definitions(connection, &question).await?;
+    let columns =
+        rows.texts().filter_map(|row| <[&str; 2]>::try_from(row).ok()).map(|[name, text]| (name, text));
+    let volatile = generated::volatile(server, columns);
+    Ok(volatile.map(|column| format!("the virtual column {column} may differ from one reading to the next")))
+}
+
+/// A privilege on a column shows that column alone, and an unseen one may be volatile; one on the
+/// table shows them all.
+async fn sees_all_columns(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    name: &Name,
+) -> Result<bool, Error> {
+    if server.privileges.has_in("SELECT", &name.0) {
+        return Ok(true);
+    }
+    let question = format!(
+        "SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE PRIVILEGE_TYPE = 'SELECT' AND {}",
+        of_table(name)
+    );
+    Ok(!query_definitions(connection, &question).await?.rows.is_empty())
+}
+
+fn of_table(name: &Name) -> String {
+    these("TABLE_SCHEMA", "TABLE_NAME", name)
+}
+
+pub(super) fn these(schema_column: &str, name_column: &str, (schema, name): &Name) -> String {
+    format!("{schema_column} = {} AND {name_column} = {}", quote(schema), quote(name))
+}

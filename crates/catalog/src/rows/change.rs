@@ -1,0 +1,197 @@
+//! Row images to stamps: what a change in the binlog concerns.
+
+use freshet_cache::Position;
+use freshet_cache::sabotage::{self, Sabotage};
+use freshet_protocol::binlog::{Field, Value};
+
+use super::blocks::Block;
+use super::key::{Key, key_of_field};
+use super::slot::{Slot, Tail, bits};
+use super::watch::Watch;
+use crate::catalog::ColumnInfo;
+
+/// A row before and after its change, all of its columns. One of them at least is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Images<'a, 'f> {
+    /// The row before, unless it was inserted.
+    pub before: Option<&'a [Field<'f>]>,
+    /// The row after, unless it was deleted.
+    pub after: Option<&'a [Field<'f>]>,
+}
+
+/// Where a row stands among the rows of a watch.
+#[derive(PartialEq, Eq)]
+struct Place {
+    slot: Slot,
+    /// In a watch with a range.
+    end: Option<Key>,
+}
+
+impl Watch {
+    /// Whether row images of so many columns are those of its layout.
+    pub fn fits(&self, columns: usize) -> bool {
+        self.layout().len() == columns
+    }
+
+    /// Stamps what every entry that rests on it depends on.
+    pub fn stamp_any(&self, at: Position) {
+        self.freshness().stamp(self.any(), at);
+    }
+
+    /// Stamps what a row's change concerns.
+    pub fn stamp_change(&self, images: Images<'_, '_>, at: Position) {
+        if let (Some(before), Some(after)) = (images.before, images.after)
+            && !self.is_concerned(before, after)
+        {
+            return;
+        }
+        if self.key_columns().is_empty() {
+            return self.stamp_any(at);
+        }
+        let before = images.before.map(|before| self.place(|column| field(before, column)));
+        // What is not in an after image has not changed.
+        let after = images.after.map(|after| {
+            self.place(|column| match (field(after, column), images.before) {
+                (Field::Absent, Some(before)) if !self.is_generated(column) => field(before, column),
+                (field, _) => field,
+            })
+        });
+        let moves = images.before.is_some() && images.after.is_some() && before != after;
+        if before != after && !(moves && sabotage::is(Sabotage::NoBeforeImages)) {
+            self.stamp_place(before, at);
+        }
+        if !(moves && sabotage::is(Sabotage::NoAfterImages)) {
+            self.stamp_place(after, at);
+        }
+    }
+
+    /// Stamps what it concerns that the rows go which have these keys in these columns, or that these columns become NULL. A
+    /// column whose key is not known may have any.
+    pub fn stamp_referring(&self, keys: &[(usize, Option<Key>)], sets_null: bool, at: Position) {
+        if sets_null && !self.hears_of(keys) {
+            return;
+        }
+        if self.key_columns().is_empty() {
+            return self.stamp_any(at);
+        }
+        let known = |ordinal: usize| keys.iter().find(|(own, _)| *own == ordinal);
+        self.stamp_place(Some(self.place_of(|ordinal| known(ordinal)?.1.clone())), at);
+        if sets_null {
+            self.stamp_place(Some(self.place_of(|ordinal| known(ordinal).map(|_| Key::Null))), at);
+        }
+    }
+
+    /// Whether an update of these columns changes anything that an entry can have read.
+    fn hears_of(&self, keys: &[(usize, Option<Key>)]) -> bool {
+        let changes = |ordinal: usize| {
+            keys.iter().any(|(own, _)| *own == ordinal)
+                || self.layout().get(ordinal).is_none_or(|column| column.generated || column.on_update)
+        };
+        match &self.spec().read {
+            None => true,
+            Some(read) => self.key_ordinals().chain(read.iter().copied().map(usize::from)).any(changes),
+        }
+    }
+
+    /// Whether an update changes anything that an entry can have read.
+    fn is_concerned(&self, before: &[Field<'_>], after: &[Field<'_>]) -> bool {
+        let is_changed = |column: usize| {
+            is_changed(field(before, column), field(after, column), self.is_generated(column))
+        };
+        match &self.spec().read {
+            None => (0..self.layout().len()).any(is_changed),
+            Some(read) => {
+                let heard = read.len().saturating_sub(usize::from(sabotage::is(Sabotage::DeafColumns)));
+                let read = read.iter().take(heard).copied().map(usize::from);
+                self.key_ordinals().chain(read).any(is_changed)
+            }
+        }
+    }
+
+    fn is_generated(&self, column: usize) -> bool {
+        self.layout().get(column).is_none_or(|column| column.generated)
+    }
+
+    /// `None` if a key column is not in the image, or has no key.
+    fn place<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Option<Place> {
+        self.place_of(|ordinal| key_of_field(&self.layout().get(ordinal)?.key, field(ordinal)))
+    }
+
+    /// The same with the keys that these columns have.
+    fn place_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<Place> {
+        let mut keys = self.key_ordinals().map(key);
+        let mut slot = Slot::START;
+        for _ in &self.spec().equal {
+            slot = slot.with(self.hash(), &keys.next()??);
+        }
+        let end = match self.spec().range {
+            Some(_) => Some(keys.next()??),
+            None => None,
+        };
+        Some(Place { slot, end })
+    }
+
+    /// The outer `None` is a row that is not there, the inner one a row that has no place.
+    #[expect(clippy::option_option, reason = "it is what the places are made as")]
+    fn stamp_place(&self, place: Option<Option<Place>>, at: Position) {
+        let Some(place) = place else { return };
+        let Some(Place { slot, end }) = place else { return self.stamp_any(at) };
+        let (hash, freshness) = (self.hash(), self.freshness());
+        match end {
+            None => freshness.stamp(self.dep(slot), at),
+            Some(Key::Null) => freshness.stamp(self.dep(slot.ending_in(hash, &Tail::Null)), at),
+            Some(Key::Ordered(key)) => {
+                let is_stamped = |level: &u32| *level == 0 || !sabotage::is(Sabotage::NoRangeLevels);
+                for level in bits(self.uses()).filter(is_stamped) {
+                    freshness.stamp(self.dep(slot.in_block(hash, Block::of(key, level))), at);
+                }
+            }
+            Some(Key::Text(text)) => {
+                let lens = bits(self.uses()).filter_map(|len| text.get(..usize::try_from(len).ok()?));
+                for prefix in lens {
+                    freshness.stamp(self.dep(slot.starting_with(hash, prefix)), at);
+                }
+            }
+        }
+    }
+}
+
+fn field<'f>(image: &[Field<'f>], column: usize) -> Field<'f> {
+    image.get(column).copied().unwrap_or(Field::Absent)
+}
+
+/// Whether an update may have changed a column, which is given with its ordinal.
+pub fn may_have_changed(
+    (ordinal, column): (usize, &ColumnInfo),
+    before: &[Field<'_>],
+    after: &[Field<'_>],
+) -> bool {
+    is_changed(field(before, ordinal), field(after, ordinal), column.generated)
+}
+
+/// Images may leave out what has not changed (`binlog_row_image`). Whether they leave out a computed column for that reason
+/// alone is not relied on.
+fn is_changed(before: Field<'_>, after: Field<'_>, is_generated: bool) -> bool {
+    match (before, after) {
+        (_, Field::Absent) => is_generated,
+        (Field::Absent, _) => true,
+        (before, after) => !is_same(before, after),
+    }
+}
+
+/// Whether both show the same. Floats are told apart by their bits: the two zeros are equal and are shown differently.
+fn is_same(one: Field<'_>, other: Field<'_>) -> bool {
+    match (one, other) {
+        (Field::Value(Value::Float(one)), Field::Value(Value::Float(other))) => {
+            one.to_bits() == other.to_bits()
+        }
+        (Field::Value(Value::Double(one)), Field::Value(Value::Double(other))) => {
+            one.to_bits() == other.to_bits()
+        }
+        (Field::Value(Value::JsonPartial(_)), _) | (_, Field::Value(Value::JsonPartial(_))) => false,
+        (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Tables for tests, those of other rooms included; and watches for ours.
+
+#[cfg(test)]
+mod watched;
+
+use std::sync::Arc;
+
+use freshet_cache::Position;
+
+use super::{KeyType, WatchSpec};
+use crate::catalog::{Code, ColumnInfo, TableInfo, TableKind};
+#[cfg(test)]
+pub(super) use watched::{watch, watches};
+
+/// A signed INT.
+pub const INT: KeyType = KeyType::Integer { unsigned: false, bytes: 4 };
+
+/// A VARCHAR(20) in latin1.
+pub fn text() -> KeyType {
+    KeyType::Text { collation: "latin1_swedish_ci".into(), chars: 20 }
+}
+
+/// A column with no property but that it may be NULL.
+pub fn column(name: &str, key: KeyType) -> ColumnInfo {
+    let name = name.to_owned();
+    ColumnInfo {
+        name,
+        key,
+        generated: false,
+        on_update: false,
+        hidden: false,
+        auto_increment: false,
+        nullable: true,
+        unique: false,
+        only_unique: false,
+    }
+}
+
+/// `s.t (a INT, b VARCHAR(20), c INT)`.
+pub fn table() -> TableInfo {
+    table_of("t", vec![column("a", INT), column("b", text()), column("c", INT)])
+}
+
+/// A table of the schema `s` with these columns, of which the binlog has always had this layout.
+pub fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
+    let name = ("s".to_owned(), name.to_owned());
+    TableInfo {
+        base_tables: vec![name.clone()],
+        name,
+        kind: TableKind::Base,
+        engine: "InnoDB".to_owned(),
+        cacheable: Ok(()),
+        rests_on: Arc::default(),
+        runs_unknown_code: false,
+        has_triggers: false,
+        writes_elsewhere: false,
+        may_be_merged: false,
+        triggers: Some(Code::default()),
+        reading: Some(Code::default()),
+        columns: columns.into(),
+        settled_by: Position::ZERO,
+    }
+}
+
+/// A watch on columns by their ordinals; `read: None` are all.
+pub fn spec(equal: &[u16], range: Option<u16>, read: Option<&[u16]>) -> WatchSpec {
+    WatchSpec { equal: equal.to_vec(), range, read: read.map(<[u16]>::to_vec) }
+}

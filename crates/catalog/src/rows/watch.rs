@@ -1,0 +1,155 @@
+//! One watch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ahash::RandomState;
+use freshet_cache::{Dep, Freshness, Position};
+
+use super::era::Era;
+use super::in_use::{InUse, Reached};
+use super::key::KeyType;
+use super::slot::Slot;
+use super::spec::WatchSpec;
+use crate::catalog::{ColumnInfo, TableInfo};
+
+/// What all watches share.
+pub(super) struct Common {
+    pub(super) freshness: Arc<Freshness>,
+    pub(super) reached: Reached,
+    pub(super) hash: RandomState,
+}
+
+/// A way to read a table, by which its changes are told apart.
+pub struct Watch {
+    id: u64,
+    spec: WatchSpec,
+    /// Of the whole table; see [`TableInfo::columns`].
+    layout: Arc<[ColumnInfo]>,
+    /// The key columns: those that are equal to something, in their order, then that of the range.
+    keys: Vec<ColumnInfo>,
+    settled_by: Position,
+    any: Dep,
+    absent: Dep,
+    in_use: InUse,
+    era: Arc<Era>,
+    common: Arc<Common>,
+}
+
+impl Watch {
+    /// A watch that nothing may rest on before [`Self::enter`]. `None` if the table has no such columns, or they have no such
+    /// keys.
+    pub(super) fn new(
+        id: u64,
+        table: &TableInfo,
+        spec: &WatchSpec,
+        era: &Arc<Era>,
+        common: &Arc<Common>,
+    ) -> Option<Self> {
+        let column = |ordinal: &u16| table.columns.get(usize::from(*ordinal)).cloned();
+        let mut keys = spec.equal.iter().map(column).collect::<Option<Vec<_>>>()?;
+        let has_ends = |key: &KeyType| key.is_ordered() || key.has_prefixes();
+        if let Some(ordinal) = &spec.range {
+            keys.push(column(ordinal).filter(|column| has_ends(&column.key))?);
+        }
+        if keys.iter().any(|column| column.key == KeyType::None) {
+            return None;
+        }
+        Some(Self {
+            id,
+            spec: spec.clone(),
+            layout: Arc::clone(&table.columns),
+            keys,
+            settled_by: table.settled_by,
+            any: common.freshness.any(id),
+            absent: common.freshness.any(!id),
+            in_use: InUse::default(),
+            era: Arc::clone(era),
+            common: Arc::clone(common),
+        })
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub const fn spec(&self) -> &WatchSpec {
+        &self.spec
+    }
+
+    /// What every entry that rests on it depends on, beside its slots. It is stamped by changes that have no key, and
+    /// fenced by writes that have none.
+    #[must_use]
+    pub const fn any(&self) -> Dep {
+        self.any
+    }
+
+    /// What an entry depends on that may rest on a row not being there, if [`Self::present_if`] says that this is to be told
+    /// apart. It is fenced by inserts of which it is not known what rows they make; never stamped, since the stream knows.
+    #[must_use]
+    pub const fn absent(&self) -> Dep {
+        self.absent
+    }
+
+    /// Which of the key columns that are equal to something is the table's primary key, if its keys tell all of its values
+    /// apart: two texts may share one, and then one of them may be there and the other not.
+    pub(super) fn unique_key(&self) -> Option<usize> {
+        let is_told = |column: &ColumnInfo| column.unique && column.key.is_ordered();
+        self.keys.iter().take(self.spec.equal.len()).position(is_told)
+    }
+
+    /// Whether what was read with this `valid_from` may rest on it. To be asked after [`Self::deps_of_reading`], which may
+    /// bring something into use that has to be waited for.
+    #[must_use]
+    pub fn is_usable(&self, valid_from: Position) -> bool {
+        self.settled_by <= valid_from && self.in_use.is_usable(valid_from)
+    }
+
+    /// From now on the applier and the writers know it. To be called with the lock held under which they look it up.
+    pub(super) fn enter(&self) {
+        self.in_use.bring(0, &self.era, &self.common.reached);
+    }
+
+    /// From the end of this call on, levels and prefix lengths with these bits are in use.
+    pub(super) fn bring_into_use(&self, uses: u64) {
+        if !self.in_use.has(uses) {
+            self.in_use.bring(uses, &self.era, &self.common.reached);
+        }
+    }
+
+    /// What has to be stamped and fenced in ranges.
+    pub(super) fn uses(&self) -> u64 {
+        self.in_use.to_stamp()
+    }
+
+    /// The columns of the definition that it was made from.
+    pub fn layout(&self) -> &Arc<[ColumnInfo]> {
+        &self.layout
+    }
+
+    /// Those that are equal to something, then that of the range.
+    pub(super) fn key_columns(&self) -> &[ColumnInfo] {
+        &self.keys
+    }
+
+    /// The ordinals of [`Self::key_columns`].
+    pub(super) fn key_ordinals(&self) -> impl Iterator<Item = usize> {
+        self.spec.equal.iter().chain(&self.spec.range).copied().map(usize::from)
+    }
+
+    pub(super) fn hash(&self) -> &RandomState {
+        &self.common.hash
+    }
+
+    pub(super) fn dep(&self, slot: Slot) -> Dep {
+        self.common.freshness.row(self.id, slot.number())
+    }
+
+    pub(super) fn freshness(&self) -> &Freshness {
+        &self.common.freshness
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("id", &self.id).field("spec", &self.spec).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,282 @@
+//! All watches, by table.
+//!
+//! Tables are spread over stripes, each with one lock under which watches are entered and looked up, and with one era of
+//! tickets: a watch may wait for a write to another table of its stripe, which costs it a few milliseconds.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ahash::RandomState;
+use freshet_cache::{Freshness, Position};
+
+use super::era::{Era, Ticket};
+use super::in_use::Reached;
+use super::spec::WatchSpec;
+use super::watch::{Common, Watch};
+use crate::catalog::{Changed, ColumnInfo, TableInfo};
+
+/// Watches on one table. A further one takes the place of the one that is unused for longest, or is refused.
+const WATCHES_MAX: usize = 64;
+
+/// A watch gives up its place after so many lookups of watches on its table of which none asked for it. Where more ways to
+/// read a table than there are places are in use in turn, each would otherwise drop what rests on another.
+const IDLE_LOOKUPS: u64 = 1024;
+
+/// When a table has so many, new ones are not told apart by the columns that they read: one serves all readings with the
+/// same key columns.
+const NARROW_MAX: usize = 48;
+
+/// Tables that have watches; on a further one they are refused.
+const TABLES_MAX: usize = 10_000;
+
+const STRIPES: usize = 64;
+
+/// All watches. Shared by all threads.
+pub struct Watches {
+    stripes: Box<[Stripe]>,
+    common: Arc<Common>,
+    next_id: AtomicU64,
+    tables: AtomicUsize,
+    /// Table names are compared without case.
+    folds_names: AtomicBool,
+    none: Arc<[Arc<Watch>]>,
+}
+
+#[derive(Default)]
+struct Stripe {
+    /// By schema, then by name. Held for lookups in memory only.
+    tables: Mutex<HashMap<String, HashMap<String, Table>>>,
+    era: Arc<Era>,
+}
+
+/// A table with watches, all of one layout.
+struct Table {
+    layout: Arc<[ColumnInfo]>,
+    settled_by: Position,
+    watches: Arc<[Arc<Watch>]>,
+    /// How often any of them was looked up.
+    lookups: u64,
+    /// For each watch, what `lookups` was when it was last looked up.
+    used: Vec<u64>,
+}
+
+impl Table {
+    fn known(&mut self, spec: &WatchSpec) -> Option<Arc<Watch>> {
+        let at = self.watches.iter().position(|watch| watch.spec() == spec)?;
+        self.lookups += 1;
+        if let Some(used) = self.used.get_mut(at) {
+            *used = self.lookups;
+        }
+        self.watches.get(at).cloned()
+    }
+
+    /// Makes room for one more watch, if there is none. False if all are in use.
+    fn make_room(&mut self, freshness: &Freshness) -> bool {
+        if self.watches.len() < WATCHES_MAX {
+            return true;
+        }
+        let idlest = self.used.iter().enumerate().min_by_key(|(_, used)| **used);
+        let Some((at, _)) = idlest.filter(|(_, used)| self.lookups - **used > IDLE_LOOKUPS) else {
+            self.lookups += 1;
+            return false;
+        };
+        self.used.remove(at);
+        let gone = self.watches.get(at).cloned();
+        self.watches = self
+            .watches
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != at)
+            .map(|(_, watch)| Arc::clone(watch))
+            .collect();
+        // The applier no longer stamps what rests on it. Who found it read a `valid_from` before, so a stamp above what is
+        // applied now ends all of it, also what is not stored yet.
+        if let Some(gone) = gone {
+            freshness.stamp_unlogged(&[gone.any()]);
+        }
+        true
+    }
+
+    fn add(&mut self, watch: &Arc<Watch>) {
+        self.watches = self.watches.iter().cloned().chain([Arc::clone(watch)]).collect();
+        self.lookups += 1;
+        self.used.push(self.lookups);
+    }
+}
+
+type Tables = HashMap<String, HashMap<String, Table>>;
+
+impl Stripe {
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watches {
+    /// No watches yet.
+    #[must_use]
+    pub fn new(freshness: Arc<Freshness>) -> Self {
+        let common = Common { freshness, reached: Reached::default(), hash: RandomState::new() };
+        Self {
+            stripes: (0..STRIPES).map(|_| Stripe::default()).collect(),
+            common: Arc::new(common),
+            next_id: AtomicU64::new(1),
+            tables: AtomicUsize::new(0),
+            folds_names: AtomicBool::new(false),
+            none: Arc::new([]),
+        }
+    }
+
+    /// The watch on this table, made if it is new; where there are many, perhaps one that is concerned by changes of more
+    /// columns. `None` if there are too many in use, if its columns have no such keys, or if the definition is an outdated one.
+    #[must_use]
+    pub fn watch(&self, table: &TableInfo, spec: &WatchSpec) -> Option<Arc<Watch>> {
+        if table.columns.is_empty() || table.settled_by == Position::new(u64::MAX) {
+            return None;
+        }
+        let (schema, name) = self.folded(&table.name.0, &table.name.1);
+        let stripe = self.stripe(&schema, &name);
+        let mut tables = stripe.tables();
+        let place = self.place(&mut tables, (schema, name), table)?;
+        if let Some(known) = place.known(spec) {
+            return Some(known);
+        }
+        let mut spec = spec.clone();
+        if place.watches.len() >= NARROW_MAX {
+            spec.read = None;
+            if let Some(known) = place.known(&spec) {
+                return Some(known);
+            }
+        }
+        if !place.make_room(&self.common.freshness) {
+            return None;
+        }
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let watch = Arc::new(Watch::new(id, table, &spec, &stripe.era, &self.common)?);
+        place.add(&watch);
+        watch.enter();
+        Some(watch)
+    }
+
+    /// The table's place for watches of this definition's layout. Those of an older layout make room: their entries are gone
+    /// with the definition. `None` for an outdated definition, and at the bound.
+    fn place<'a>(
+        &self,
+        tables: &'a mut Tables,
+        (schema, name): (String, String),
+        table: &TableInfo,
+    ) -> Option<&'a mut Table> {
+        let fresh = || Table {
+            layout: Arc::clone(&table.columns),
+            settled_by: table.settled_by,
+            watches: Arc::clone(&self.none),
+            lookups: 0,
+            used: Vec::new(),
+        };
+        let of_schema = tables.entry(schema).or_default();
+        if let Some(known) = of_schema.get_mut(&name) {
+            if known.layout != table.columns {
+                if known.settled_by >= table.settled_by {
+                    return None;
+                }
+                *known = fresh();
+            }
+        } else {
+            if self.tables.load(Ordering::Relaxed) >= TABLES_MAX {
+                return None;
+            }
+            self.tables.fetch_add(1, Ordering::Relaxed);
+            of_schema.insert(name.clone(), fresh());
+        }
+        of_schema.get_mut(&name)
+    }
+
+    /// All watches that a write to this table has to look at, and its ticket. To be asked before its fences are raised.
+    pub fn writing(&self, schema: &str, table: &str) -> (Arc<[Arc<Watch>]>, Ticket) {
+        let (schema, table) = self.folded(schema, table);
+        let stripe = self.stripe(&schema, &table);
+        let tables = stripe.tables();
+        // With the lock held: a watch that is entered after it begins an era of which this ticket is not.
+        (self.found(&tables, &schema, &table), stripe.era.ticket())
+    }
+
+    /// Says that the applier is about to apply an event that ends at `at`. To be called before [`Self::on`].
+    pub fn reach(&self, at: Position) {
+        self.common.reached.publish(at);
+    }
+
+    /// All watches on a table, under the name that the applier compares names in.
+    pub fn on(&self, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
+        self.found(&self.stripe(schema, table).tables(), schema, table)
+    }
+
+    fn found(&self, tables: &Tables, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
+        let found = tables.get(schema).and_then(|of_schema| of_schema.get(table));
+        Arc::clone(found.map_or(&self.none, |table| &table.watches))
+    }
+
+    /// Another stretch of the stream begins, on a server that compares names so. Nothing that was read before counts any more.
+    pub fn begin(&self, folds_names: bool) {
+        self.folds_names.store(folds_names, Ordering::Release);
+        self.changed(Changed::Everything);
+    }
+
+    /// Definitions have changed: their watches are forgotten. To be called after the change is stamped, which is what ends
+    /// the entries that rest on them, and before it is published as applied.
+    pub fn changed(&self, what: Changed<'_>) {
+        match what {
+            Changed::Tables(names) => {
+                for (schema, name) in names {
+                    let (schema, name) = self.folded(schema, name);
+                    self.drop_tables(self.stripe(&schema, &name), |in_schema, table| {
+                        in_schema == schema && table == name
+                    });
+                }
+            }
+            Changed::Schema(schema) => {
+                let (schema, _) = self.folded(schema, "");
+                for stripe in &self.stripes {
+                    self.drop_tables(stripe, |in_schema, _| in_schema == schema);
+                }
+            }
+            // No watch rests on code.
+            Changed::Routine => {}
+            Changed::Everything => {
+                for stripe in &self.stripes {
+                    self.drop_tables(stripe, |_, _| true);
+                }
+            }
+        }
+    }
+
+    fn drop_tables(&self, stripe: &Stripe, which: impl Fn(&str, &str) -> bool) {
+        let mut tables = stripe.tables();
+        let mut dropped = 0;
+        for (schema, of_schema) in tables.iter_mut() {
+            let before = of_schema.len();
+            of_schema.retain(|name, _| !which(schema, name));
+            dropped += before - of_schema.len();
+        }
+        tables.retain(|_, of_schema| !of_schema.is_empty());
+        self.tables.fetch_sub(dropped, Ordering::Relaxed);
+    }
+
+    fn folded(&self, schema: &str, name: &str) -> (String, String) {
+        if self.folds_names.load(Ordering::Acquire) {
+            (schema.to_lowercase(), name.to_lowercase())
+        } else {
+            (schema.to_owned(), name.to_owned())
+        }
+    }
+
+    fn stripe(&self, schema: &str, name: &str) -> &Stripe {
+        let hash = self.common.hash.hash_one((schema, name));
+        // The remainder is below the number of stripes, and there is at least one.
+        let index = usize::try_from(hash % STRIPES as u64).unwrap_or_default();
+        &self.stripes[index]
+    }
+}
+
+#[cfg(test)]
+mod tests;

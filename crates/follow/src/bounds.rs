@@ -1,0 +1,136 @@
+//! What a user may write at most, whatever it sends: this bounds what unknown code of its sessions may do.
+//!
+//! The question is only whether a user may write nothing at all. The answer is yes where every privilege of every account with
+//! this user name only reads, and nothing can lend it others: no role, no account that it may stand for, no nameless account, no
+//! routine that it may execute, and no view that it may read and that may run a function that writes, with its definer's rights.
+//!
+//! Temporary tables are written too, but nobody else sees those. One thing needs no privilege and writes: XA COMMIT of a branch that
+//! another session has prepared. Whoever asks has to know that there is none in the code.
+
+use freshet_sql::Flavor;
+use freshet_upstream::Error;
+use freshet_upstream::control::quote;
+
+use crate::upstream::Upstream;
+
+/// The privileges that change nothing that others see.
+const READING: &[&str] = &[
+    "BINLOG MONITOR",
+    "CREATE TEMPORARY TABLES",
+    "LOCK TABLES",
+    "PROCESS",
+    "REPLICATION CLIENT",
+    "REPLICATION SLAVE",
+    "SELECT",
+    "SHOW CREATE ROUTINE",
+    "SHOW DATABASES",
+    "SHOW VIEW",
+    "SLAVE MONITOR",
+    "USAGE",
+];
+
+/// A function whose body has none of these in it changes no rows. It may run other functions, which are looked at as well.
+const WRITING: &str = "insert|update|delete|replace|call|load|next|setval|password|import";
+
+/// The schemas of the server's own, whose functions change nothing that results depend on.
+const OWN_SCHEMAS: &str = "('information_schema', 'mysql', 'performance_schema', 'sys')";
+
+/// The most schemas whose views are looked for; a user who may read more counts as one who may write.
+const SCHEMAS_MAX: usize = 16;
+
+impl Upstream {
+    /// Whether no account of this user name may write anything, now.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub async fn may_write_nothing(&self, user: &str) -> Result<bool, Error> {
+        let Some(server) = self.server() else { return Ok(false) };
+        // Whoever may not read the grants of others is shown none.
+        if !server.privileges.has("SELECT") || server.privileges.is_partly_revoked() {
+            return Ok(false);
+        }
+        let rows = self.ask(&question(user, server.flavor)).await?;
+        let [accounts, ways, functions] =
+            [0, 1, 2].map(|column| rows.text(0, column).and_then(|number| number.parse::<u64>().ok()));
+        match (accounts, ways, functions) {
+            (Some(1..), Some(0), Some(0)) => Ok(true),
+            (Some(1..), Some(0), Some(_)) => self.reads_no_view(user).await,
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether there is no view in any schema of which this user may read anything.
+    async fn reads_no_view(&self, user: &str) -> Result<bool, Error> {
+        let is_meant = is_meant(user);
+        let everywhere = format!(
+            "SELECT '%' FROM information_schema.USER_PRIVILEGES WHERE {is_meant} AND PRIVILEGE_TYPE = 'SELECT'"
+        );
+        let below = ["SCHEMA", "TABLE", "COLUMN"].map(|kind| {
+            format!("SELECT TABLE_SCHEMA FROM information_schema.{kind}_PRIVILEGES WHERE {is_meant}")
+        });
+        let rows = self.ask(&format!("{everywhere} UNION {}", below.join(" UNION "))).await?;
+        let patterns: Vec<&str> = rows.texts().filter_map(|row| row.first().copied()).collect();
+        let is_any = |pattern: &&str| pattern.replace("\\%", "").contains('%');
+        if patterns.len() != rows.rows.len() || patterns.len() > SCHEMAS_MAX || patterns.iter().any(is_any) {
+            return Ok(false);
+        }
+        for pattern in patterns {
+            let is_plain = !pattern.contains(['_', '%', '\\']);
+            let compare = if is_plain { "=" } else { "LIKE" };
+            let sql = format!(
+                "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA {compare} {} \
+                 AND TABLE_TYPE = 'VIEW' AND TABLE_SCHEMA NOT IN {OWN_SCHEMAS}",
+                quote(pattern)
+            );
+            let rows = self.ask(&sql).await?;
+            if rows.text(0, 0) != Some("0") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a grant is to an account of this user name, or to everybody.
+fn is_meant(user: &str) -> String {
+    let grantee = quote(&format!("'{user}'@'"));
+    format!(
+        "(LEFT(GRANTEE, CHAR_LENGTH({grantee})) = {grantee} OR GRANTEE LIKE '\\'\\'@%' OR GRANTEE LIKE '%PUBLIC%')"
+    )
+}
+
+/// Asks for three numbers: of the user's accounts, of what may let it write, and of functions that may write.
+fn question(user: &str, flavor: Flavor) -> String {
+    let (name, is_meant) = (quote(user), is_meant(user));
+    let reading: Vec<String> = READING.iter().map(|privilege| quote(privilege)).collect();
+    let reading = reading.join(", ");
+    let mut ways: Vec<String> = ["USER", "SCHEMA", "TABLE", "COLUMN"]
+        .iter()
+        .map(|kind| {
+            format!(
+                "SELECT 1 FROM information_schema.{kind}_PRIVILEGES WHERE {is_meant} \
+                 AND (PRIVILEGE_TYPE NOT IN ({reading}) OR IS_GRANTABLE <> 'NO')"
+            )
+        })
+        .collect();
+    ways.push(format!("SELECT 1 FROM mysql.procs_priv WHERE User IN ({name}, '', 'PUBLIC')"));
+    ways.push(format!("SELECT 1 FROM mysql.proxies_priv WHERE User IN ({name}, '')"));
+    match flavor {
+        Flavor::MariaDb => {
+            ways.push(format!("SELECT 1 FROM mysql.roles_mapping WHERE User IN ({name}, '', 'PUBLIC')"));
+        }
+        Flavor::MySql => {
+            ways.push(format!("SELECT 1 FROM mysql.role_edges WHERE TO_USER IN ({name}, '')"));
+            ways.push("SELECT 1 FROM DUAL WHERE @@global.mandatory_roles <> ''".to_owned());
+        }
+    }
+    ways.push("SELECT 1 FROM mysql.user WHERE User = ''".to_owned());
+    format!(
+        "SELECT (SELECT COUNT(*) FROM mysql.user WHERE User = {name}), \
+         (SELECT COUNT(*) FROM ({}) AS ways), \
+         (SELECT COUNT(*) FROM information_schema.ROUTINES \
+         WHERE ROUTINE_TYPE <> 'PROCEDURE' AND ROUTINE_SCHEMA NOT IN {OWN_SCHEMAS} \
+         AND (ROUTINE_DEFINITION IS NULL OR LOWER(ROUTINE_DEFINITION) REGEXP '{WRITING}'))",
+        ways.join(" UNION ALL ")
+    )
+}

@@ -1,0 +1,211 @@
+//! Starting a stream, so that every change is either visible already or will be streamed.
+//!
+//! * *MySQL with GTIDs.* What is in `gtid_executed` has taken effect in the engine. We read that set and ask for all
+//!   transactions outside of it. Starting at the end of the binlog instead, as its status tells it, would lose those
+//!   that are flushed to the binlog and not yet committed in the engine at that moment: they become visible a little
+//!   later and their events lie before the start, so that they would never be stamped.
+//! * *MariaDB.* The status `binlog_snapshot_%` is never ahead of what is visible, so the stream from there brings all that
+//!   is not.
+//! * *MySQL without GTIDs.* There is only the end of the binlog. What was flushed and not committed at that moment is not
+//!   streamed; instead nothing counts as visible until the quarantine is over, by which time it has taken effect.
+//!   That holds unless a commit takes longer than the quarantine, as a semi-synchronous one can.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use freshet_protocol::binlog::{
+    Decoder, Flavor as WireFlavor, GtidSet, Replica, binlog_dump, binlog_dump_gtid, register_replica,
+};
+use freshet_protocol::{ErrPacket, random_scramble};
+use freshet_sql::Flavor;
+use freshet_upstream::connection::{HANDSHAKE_PACKET_BYTES_MAX, within};
+use freshet_upstream::server::ask_end;
+use freshet_upstream::{Config, Connection, Error, ServerInfo, control, now_ms};
+
+use crate::applier::Reading;
+use crate::probe::{GtidQueue, Visible, snapshot_coordinate};
+use crate::settle::Executed;
+use crate::timeline::Timeline;
+
+/// Time allowed for each question that starting takes.
+const QUESTION_LIMIT: Duration = Duration::from_secs(10);
+
+/// As whom we ask for the stream. The same for the life of the process, so that the server ends the dump of a connection
+/// of ours that it does not know to be broken when we come again.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    server_id: u32,
+    uuid: String,
+}
+
+impl Identity {
+    /// With this server id, or with a random one that is above those that people choose.
+    pub(crate) fn new(server_id: u32) -> Self {
+        let random = random_scramble();
+        let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let uuid =
+            format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..32]);
+        let chosen = u32::from_le_bytes([random[16], random[17], random[18], random[19]]) | 1 << 31;
+        Self { server_id: if server_id == 0 { chosen } else { server_id }, uuid }
+    }
+}
+
+/// How we join the server's replicas.
+#[derive(Clone, Copy)]
+pub(crate) struct Joining<'a> {
+    pub(crate) identity: &'a Identity,
+    /// As one whose acknowledgement the server's commits wait for, if the server can.
+    pub(crate) semisync: bool,
+}
+
+/// A stream that has been asked for and not read from.
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) decoder: Decoder,
+    /// It stands where the stream starts.
+    pub(crate) timeline: Timeline,
+    pub(crate) reading: Reading,
+    pub(crate) visible: Visible,
+    pub(crate) executed: Executed,
+    /// Everything up to the start is visible; otherwise it waits in `visible`.
+    pub(crate) starts_visible: bool,
+    /// We asked to join as a semi-synchronous replica.
+    pub(crate) semisync: bool,
+}
+
+/// Where a stream starts.
+struct Start {
+    timeline: Timeline,
+    visible: Visible,
+    executed: Executed,
+    starts_visible: bool,
+    dump: Vec<u8>,
+}
+
+/// Opens the stream. `prober` is asked where it starts; `timeline` is above all positions given out.
+pub(crate) async fn open(
+    config: &Config,
+    joining: Joining<'_>,
+    server: &ServerInfo,
+    prober: &mut Connection,
+    timeline: Timeline,
+) -> Result<Opened, Error> {
+    let mut connection = control::connect(config).await?;
+    let same = async { Ok(who(prober).await? == who(&mut connection).await?) };
+    if !within(QUESTION_LIMIT, "comparing two connections", same).await? {
+        // An address that stands for several servers would mix up their binlogs.
+        return Err(Error::Unexpected { question: "which server two connections have reached" });
+    }
+    prepare(&mut connection, config, joining, server.flavor).await?;
+    let starting = start(server, prober, timeline, joining.identity);
+    let start = within(QUESTION_LIMIT, "reading the binlog's position", starting).await?;
+    connection.send_command(&start.dump).await?;
+    let wire = if server.flavor == Flavor::MariaDb { WireFlavor::MariaDb } else { WireFlavor::MySql };
+    Ok(Opened {
+        connection,
+        decoder: Decoder::new(wire),
+        timeline: start.timeline,
+        reading: Reading {
+            flavor: server.flavor,
+            needs_gtids: starts_at_gtids(server),
+            folds_names: server.folds_names(),
+        },
+        visible: start.visible,
+        executed: start.executed,
+        starts_visible: start.starts_visible,
+        semisync: joining.semisync,
+    })
+}
+
+/// What the server has to know of a replica before it asks. Both the old and the new names of the variables are set;
+/// those that a server does not look at are variables like any other.
+async fn prepare(
+    connection: &mut Connection,
+    config: &Config,
+    Joining { identity, semisync }: Joining<'_>,
+    flavor: Flavor,
+) -> Result<(), Error> {
+    let heartbeat_ns = config.heartbeat.as_nanos();
+    let uuid = &identity.uuid;
+    let mut settings = format!(
+        "SET @master_binlog_checksum = @@GLOBAL.binlog_checksum, @source_binlog_checksum = @@GLOBAL.binlog_checksum, \
+         @master_heartbeat_period = {heartbeat_ns}, @source_heartbeat_period = {heartbeat_ns}, \
+         @slave_uuid = '{uuid}', @replica_uuid = '{uuid}'"
+    );
+    if flavor == Flavor::MariaDb {
+        // We understand GTIDs, so that the server need not rewrite what has them.
+        settings.push_str(", @mariadb_slave_capability = 4");
+    }
+    if semisync {
+        settings.push_str(", @rpl_semi_sync_slave = 1, @rpl_semi_sync_replica = 1");
+    }
+    let replica = Replica { server_id: identity.server_id, host: b"freshet".to_vec(), ..Replica::default() };
+    let registered = async {
+        connection.query(&settings).await?;
+        connection.send_command(&register_replica(&replica)).await?;
+        let answer = connection.read_packet(HANDSHAKE_PACKET_BYTES_MAX).await?;
+        match answer.payload.first() {
+            Some(0x00) => Ok(()),
+            Some(0xFF) => Err(Error::Server(ErrPacket::parse(&answer.payload)?)),
+            _ => Err(Error::Unexpected { question: "COM_REGISTER_REPLICA" }),
+        }
+    };
+    within(QUESTION_LIMIT, "registering as a replica", registered).await
+}
+
+/// MySQL has a set of GTIDs that tells what is visible. MariaDB has one too, but it runs ahead.
+fn starts_at_gtids(server: &ServerInfo) -> bool {
+    !server.is_mariadb() && server.has_gtids()
+}
+
+/// What tells one server from another, and from itself with another binlog.
+async fn who(connection: &mut Connection) -> Result<Vec<Vec<Option<Vec<u8>>>>, Error> {
+    const QUESTION: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', \
+         'hostname', 'port', 'datadir', 'log_bin_basename')";
+    Ok(connection.query(QUESTION).await?.rows)
+}
+
+async fn start(
+    server: &ServerInfo,
+    prober: &mut Connection,
+    mut timeline: Timeline,
+    identity: &Identity,
+) -> Result<Start, Error> {
+    // Asked for in any case: fences will need it, and a privilege that is missing has to show now.
+    let end = ask_end(server, prober).await?;
+    if starts_at_gtids(server) {
+        let rows = prober.query("SELECT @@GLOBAL.gtid_executed").await?;
+        let text = rows.text(0, 0).ok_or(Error::Unexpected { question: "gtid_executed" })?;
+        let executed =
+            GtidSet::parse(text.as_bytes()).map_err(|_| Error::Unexpected { question: "gtid_executed" })?;
+        let dump = binlog_dump_gtid(identity.server_id, &executed);
+        let visible = Visible::Gtids(GtidQueue::default());
+        return Ok(Start {
+            timeline,
+            visible,
+            executed: Executed::MySql(executed),
+            starts_visible: true,
+            dump,
+        });
+    }
+    let is_mariadb = server.is_mariadb();
+    let (file, offset) = if is_mariadb {
+        let rows = prober.query("SHOW STATUS LIKE 'binlog_snapshot_%'").await?;
+        snapshot_coordinate(&rows.rows).ok_or(Error::Unexpected { question: "binlog_snapshot_position" })?
+    } else {
+        end
+    };
+    let unusable = |_| Error::Unexpected { question: "the binlog's position" };
+    timeline.rotate(&file, offset).map_err(unusable)?;
+    // The command holds 32 bits. A file longer than that is closed with the transaction that made it so long.
+    let from = u32::try_from(offset).map_err(|_| Error::Unexpected { question: "a position below 4 GiB" })?;
+    let dump = binlog_dump(&file, from, identity.server_id, 0);
+    let here = timeline.here();
+    if is_mariadb {
+        let visible = Visible::Snapshot(here);
+        return Ok(Start { timeline, visible, executed: Executed::mariadb(), starts_visible: true, dump });
+    }
+    let mut visible = Visible::Quarantine(VecDeque::new());
+    visible.received(None, here, now_ms());
+    Ok(Start { timeline, visible, executed: Executed::Untold, starts_visible: false, dump })
+}

@@ -1,0 +1,196 @@
+//! Short questions that somebody waits for: what is visible, where the binlog ends, who is still connected.
+//!
+//! One question at a time on a connection of its own, and none unless something waits for its answer, but for one: where
+//! the binlog ends is asked for every now and then, so that what is applied stays proven to be recent.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use freshet_upstream::connection::within;
+use freshet_upstream::server::ask_end;
+use freshet_upstream::{Connection, ServerInfo, now_ms};
+use tokio::time::{Instant, sleep_until};
+
+use super::semisync::Watching;
+use super::shared::Counters;
+use super::stream::{Generation, Over};
+
+/// The least time between two questions that sessions wait for; those who come meanwhile share the next.
+const ASKED_EVERY: Duration = Duration::from_millis(1);
+
+/// The pause after an answer is so many times as long as it took to understand it, if that is more: a set of executed GTIDs can be
+/// long, and the same thread applies the stream.
+const PAUSES_PER_COST: u32 = 9;
+
+/// The time between two probes that nobody asks for, while something received is not known to be visible.
+const UNASKED_EVERY: Duration = Duration::from_millis(5);
+
+/// What that grows to, by doubling, while the probes bring nothing new.
+const UNASKED_EVERY_MAX: Duration = Duration::from_millis(160);
+
+/// The time between two looks at the server's list of processes, while the fate of a write hangs on it.
+const LIST_EVERY: Duration = Duration::from_millis(500);
+
+/// The time after which waits are looked through when nothing else happens.
+const IDLE_EVERY: Duration = Duration::from_millis(100);
+
+/// The time between two questions for the binlog's end that nobody waits for. Who wants fresher proof asks for it.
+const PROVEN_EVERY: Duration = Duration::from_secs(2);
+
+/// A question that takes longer means that the connection is lost.
+const QUESTION_LIMIT: Duration = Duration::from_secs(10);
+
+/// The prober of one generation.
+pub(crate) struct Prober<'a> {
+    generation: &'a Generation,
+    connection: &'a mut Connection,
+    server: &'a ServerInfo,
+    probed_at: Instant,
+    /// When the last question of any kind was answered.
+    answered_at: Instant,
+    /// The pause after it, at least.
+    asked_every: Duration,
+    listed_at: Instant,
+    /// When the binlog's end was last asked for, to prove that what is applied is recent.
+    proven_at: Option<Instant>,
+    unasked_every: Duration,
+    semisync: Watching,
+}
+
+impl<'a> Prober<'a> {
+    pub(crate) fn new(
+        generation: &'a Generation,
+        connection: &'a mut Connection,
+        server: &'a ServerInfo,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            generation,
+            connection,
+            server,
+            probed_at: now,
+            answered_at: now,
+            asked_every: ASKED_EVERY,
+            listed_at: now,
+            proven_at: None,
+            unasked_every: UNASKED_EVERY,
+            semisync: Watching::default(),
+        }
+    }
+
+    /// Asks whatever there is to be asked, until the connection breaks.
+    pub(crate) async fn run(mut self) -> Result<(), Over> {
+        loop {
+            self.let_out_of_quarantine();
+            self.generation.step()?;
+            self.probe_if_due().await?;
+            self.ask_end_if_wanted().await?;
+            self.list_if_due().await?;
+            self.pause().await;
+        }
+    }
+
+    /// Until something is due, or somebody wakes us.
+    async fn pause(&self) {
+        let now = Instant::now();
+        let until = if self.generation.is_behind() {
+            (self.probed_at + self.unasked_every).min(now + IDLE_EVERY)
+        } else {
+            now + IDLE_EVERY
+        };
+        tokio::select! {
+            () = sleep_until(until) => {}
+            () = self.generation.shared.prober.notified() => {
+                sleep_until((self.answered_at + self.asked_every).min(until)).await;
+            }
+        }
+    }
+
+    fn let_out_of_quarantine(&self) {
+        if let Some(visible) = self.generation.visible.borrow_mut().tick(now_ms()) {
+            self.generation.shared.freshness.publish_visible(visible);
+        }
+    }
+
+    async fn probe_if_due(&mut self) -> Result<(), Over> {
+        let shared = &self.generation.shared;
+        let asked = shared.take_probe_asked();
+        let Some(question) = self.generation.visible.borrow().question() else { return Ok(()) };
+        if !self.generation.is_behind() {
+            self.unasked_every = UNASKED_EVERY;
+            return Ok(());
+        }
+        if !asked && self.probed_at.elapsed() < self.unasked_every {
+            return Ok(());
+        }
+        Counters::count(&shared.counters.probes);
+        let answer =
+            within(QUESTION_LIMIT, "probing what is visible", self.connection.query(question)).await?;
+        self.probed_at = Instant::now();
+        self.answered_at = self.probed_at;
+        let learned = {
+            let mut applier = self.generation.applier.borrow_mut();
+            self.generation.visible.borrow_mut().learn(&answer.rows, applier.timeline_mut())?
+        };
+        self.asked_every = (self.probed_at.elapsed() * PAUSES_PER_COST).max(ASKED_EVERY);
+        let is_news = learned.is_some_and(|visible| visible > shared.freshness.visible());
+        if let Some(visible) = learned {
+            shared.freshness.publish_visible(visible);
+        }
+        self.unasked_every =
+            if is_news { UNASKED_EVERY } else { (self.unasked_every * 2).min(UNASKED_EVERY_MAX) };
+        Ok(())
+    }
+
+    /// Reads the binlog's end once for all fences that wait for a position, and for the proof that what is applied is recent.
+    async fn ask_end_if_wanted(&mut self) -> Result<(), Over> {
+        let Generation { shared, ends, .. } = self.generation;
+        // Before the end is asked for: what is logged after it must be known to wait.
+        let waits_for_ms = self.semisync.look(self.generation, self.connection, self.server).await?;
+        let is_due = self.proven_at.is_none_or(|proven_at| proven_at.elapsed() >= PROVEN_EVERY);
+        let is_asked = shared.proven.take_asked() || is_due;
+        let wants_current = waits_for_ms.is_some() || is_asked && ends.borrow().is_empty();
+        shared.settling.tick(now_ms());
+        let wants_bound = shared.settling.begin_bound();
+        if !wants_bound && !wants_current {
+            return Ok(());
+        }
+        let asked_ms = now_ms();
+        let asking = ask_end(self.server, self.connection);
+        let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
+        self.answered_at = Instant::now();
+        let end = self.generation.locate(&file, offset)?;
+        if wants_bound {
+            shared.settling.bound(end);
+        }
+        // Where the stream has not said yet in which file it is, nothing is proven.
+        if let Some(end) = end.filter(|_| wants_current) {
+            self.proven_at = Some(self.answered_at);
+            ends.borrow_mut().answered(asked_ms, end, waits_for_ms);
+            ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
+        }
+        Ok(())
+    }
+
+    async fn list_if_due(&mut self) -> Result<(), Over> {
+        let settling = &self.generation.shared.settling;
+        if settling.is_overdue(now_ms()) {
+            return Err(Over::Changed("the fate of a write on a broken connection could not be learned"));
+        }
+        // Without this privilege the list has our own threads only, and absence from it proves nothing.
+        let sees_all = self.server.privileges.has("PROCESS");
+        if !sees_all || self.listed_at.elapsed() < LIST_EVERY || !settling.begin_list() {
+            return Ok(());
+        }
+        let answer =
+            within(QUESTION_LIMIT, "listing processes", self.connection.query("SHOW PROCESSLIST")).await?;
+        self.listed_at = Instant::now();
+        let ids = (0..answer.rows.len()).map(|row| answer.text(row, 0).and_then(|id| id.parse().ok()));
+        match ids.collect::<Option<HashSet<u32>>>() {
+            // Our own connection is always listed. A list without it is not what we think it is.
+            Some(alive) if alive.contains(&self.connection.thread_id()) => settling.listed(&alive),
+            _ => {}
+        }
+        Ok(())
+    }
+}

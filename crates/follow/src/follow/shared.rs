@@ -1,0 +1,261 @@
+//! What the follower's thread and the sessions share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use freshet_cache::sabotage::{self, Sabotage};
+use freshet_cache::{Dep, Fence, Freshness, Position};
+use freshet_catalog::rows::Watches;
+use freshet_catalog::{
+    Catalog, CatalogError, Changed, ColumnInfo, Defined, Descendants, Name, Routine, TableInfo,
+};
+use freshet_sql::RoutineKind;
+use freshet_upstream::server::Concerns;
+use freshet_upstream::{Config, Error, Rows, ServerInfo, now_ms};
+use tokio::sync::{Notify, oneshot};
+
+use super::looks::Looks;
+use super::proven::Proven;
+use super::status::{FollowState, FollowStatus};
+use crate::applier::Definitions;
+use crate::settle::{Outcome, Registry};
+
+/// A session's question to the control connection, and where the answer goes.
+pub(crate) enum Ask {
+    /// The definition of a table.
+    Table(Name, oneshot::Sender<Result<Arc<TableInfo>, CatalogError>>),
+    /// What a routine does.
+    Routine((RoutineKind, Name), oneshot::Sender<Result<Arc<Routine>, CatalogError>>),
+    /// A statement.
+    Sql(String, oneshot::Sender<Result<Rows, Error>>),
+}
+
+/// Questions that wait for the control connection at once; at this bound those who ask wait for room.
+pub(crate) const ASKS_MAX: usize = 1_024;
+
+/// One for each followed server, in an `Arc`.
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) freshness: Arc<Freshness>,
+    pub(crate) catalog: Catalog,
+    pub(crate) watches: Arc<Watches>,
+    pub(crate) settling: Registry<Fence>,
+    pub(crate) counters: Counters,
+    pub(crate) proven: Proven,
+    pub(crate) looks: Looks,
+    server: RwLock<Option<Arc<ServerInfo>>>,
+    accounts_epoch: AtomicU64,
+    globals_epoch: AtomicU64,
+    /// A session needs `visible` to be newer than it is.
+    probe_asked: AtomicBool,
+    /// Wakes the prober.
+    pub(crate) prober: Notify,
+    /// Wakes the control loop: what no binlog tells of has to be asked for.
+    pub(crate) around: Notify,
+    /// Wakes the control loop: the foreign keys have to be read again.
+    pub(crate) definitions: Notify,
+    state: Mutex<State>,
+}
+
+/// Counters for the status; written by the follower's thread alone.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) generations: AtomicU64,
+    pub(crate) events: AtomicU64,
+    pub(crate) transactions: AtomicU64,
+    pub(crate) probes: AtomicU64,
+    pub(crate) lag_ms: AtomicU64,
+    pub(crate) offset: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct State {
+    state: FollowState,
+    file: String,
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
+        let catalog = Catalog::new(Arc::clone(&freshness));
+        let (fencing, define) = (Arc::clone(&freshness), catalog.definer());
+        // The fences that it is exchanged for may be those of definitions.
+        let on_everything = move || {
+            let definition = define(Defined::Everything);
+            fencing.fence(vec![Dep::EVERYTHING, Dep::DEFINITIONS]).holding(definition)
+        };
+        Self {
+            proven: Proven::new(config.semisync),
+            looks: Looks::default(),
+            config: Arc::new(config),
+            catalog,
+            watches: Arc::new(Watches::new(Arc::clone(&freshness))),
+            settling: Registry::new(on_everything),
+            freshness,
+            counters: Counters::default(),
+            server: RwLock::new(None),
+            accounts_epoch: AtomicU64::new(0),
+            globals_epoch: AtomicU64::new(0),
+            probe_asked: AtomicBool::new(false),
+            prober: Notify::new(),
+            around: Notify::new(),
+            definitions: Notify::new(),
+            state: Mutex::new(State {
+                state: FollowState::Connecting { why: String::new() },
+                file: String::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn server(&self) -> Option<Arc<ServerInfo>> {
+        self.server.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_server(&self, server: Arc<ServerInfo>) {
+        *self.server.write().unwrap_or_else(PoisonError::into_inner) = Some(server);
+    }
+
+    pub(crate) fn accounts_epoch(&self) -> u64 {
+        self.accounts_epoch.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn accounts_changed(&self) {
+        self.accounts_epoch.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn globals_epoch(&self) -> u64 {
+        self.globals_epoch.load(Ordering::Acquire)
+    }
+
+    /// Takes over what those global variables concern that were seen to have changed.
+    pub(crate) fn globals_changed(&self, concerns: Option<Concerns>) {
+        match concerns {
+            None => return,
+            Some(Concerns::Logins) => {}
+            Some(Concerns::Results | Concerns::Unknown) => self.changed_unlogged(&[Dep::EVERYTHING]),
+        }
+        self.globals_epoch.fetch_add(1, Ordering::Release);
+    }
+
+    /// Takes the worst to have changed of what no binlog tells of.
+    pub(crate) fn anything_changed(&self) {
+        self.accounts_changed();
+        self.globals_changed(Some(Concerns::Unknown));
+    }
+
+    /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.
+    pub(crate) fn ask_probe(&self) {
+        if !self.probe_asked.swap(true, Ordering::AcqRel) {
+            self.prober.notify_one();
+        }
+    }
+
+    /// Whether a probe was asked for since the last call. Who asks after this is heard by the next call.
+    pub(crate) fn take_probe_asked(&self) -> bool {
+        self.probe_asked.swap(false, Ordering::AcqRel)
+    }
+
+    /// As [`Self::ask_probe`], for the proof that what is applied is recent.
+    pub(crate) fn ask_current(&self) {
+        if self.proven.ask() {
+            self.prober.notify_one();
+            self.around.notify_one();
+        }
+    }
+
+    pub(crate) fn want_semisync(&self, wanted: bool) {
+        if self.proven.wants_semisync() != wanted {
+            self.proven.want_semisync(wanted);
+            self.prober.notify_one();
+        }
+    }
+
+    /// See [`Freshness::stamp_unlogged`]; the prober's turn is where the stream makes its step.
+    pub(crate) fn changed_unlogged(&self, deps: &[Dep]) {
+        self.freshness.stamp_unlogged(deps);
+        self.prober.notify_one();
+    }
+
+    pub(crate) fn settle(&self, fence: Fence, outcome: Outcome) {
+        if sabotage::is(Sabotage::EarlyLift) {
+            return drop(fence);
+        }
+        let is_unknown = matches!(outcome, Outcome::Unknown { .. });
+        if self.settling.settle(fence, outcome, now_ms()) || is_unknown {
+            self.prober.notify_one();
+        }
+    }
+
+    /// Nothing that was known of definitions and accounts holds any more.
+    pub(crate) fn forget_definitions(&self) {
+        self.catalog.changed(Changed::Everything);
+        self.watches.changed(Changed::Everything);
+        self.accounts_changed();
+    }
+
+    pub(crate) fn set_state(&self, state: FollowState) {
+        self.state().state = state;
+    }
+
+    pub(crate) fn set_file(&self, file: &[u8]) {
+        self.state().file = String::from_utf8_lossy(file).into_owned();
+    }
+
+    pub(crate) fn live_generation(&self) -> Option<u64> {
+        let is_live = self.freshness.is_live(now_ms());
+        is_live.then(|| self.counters.generations.load(Ordering::Relaxed))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn status(&self) -> FollowStatus {
+        let (state, file) = {
+            let state = self.state();
+            (state.state.clone(), state.file.clone())
+        };
+        let counters = &self.counters;
+        FollowStatus {
+            state,
+            live: self.freshness.is_live(now_ms()),
+            applied: self.freshness.applied(),
+            visible: self.freshness.visible(),
+            file,
+            offset: counters.offset.load(Ordering::Relaxed),
+            lag_ms: counters.lag_ms.load(Ordering::Relaxed),
+            generations: counters.generations.load(Ordering::Relaxed),
+            events: counters.events.load(Ordering::Relaxed),
+            transactions: counters.transactions.load(Ordering::Relaxed),
+            probes: counters.probes.load(Ordering::Relaxed),
+            unsettled: u64::try_from(self.settling.len()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl Definitions for Arc<Shared> {
+    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
+        if sabotage::is(Sabotage::NoCascades) {
+            return Some(Arc::default());
+        }
+        self.catalog.descendants(schema, table)
+    }
+
+    fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>> {
+        self.catalog.layout(schema, table, at)
+    }
+
+    fn changed(&self, what: Changed<'_>) {
+        self.watches.changed(what);
+        self.catalog.changed(what);
+        self.definitions.notify_one();
+    }
+
+    fn accounts_changed(&self) {
+        Shared::accounts_changed(self);
+    }
+}

@@ -1,0 +1,178 @@
+//! Reading the stream.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use freshet_cache::Position;
+use freshet_protocol::ErrPacket;
+use freshet_protocol::binlog::{Body, Decoder, Event};
+use freshet_upstream::connection::within;
+use freshet_upstream::{Connection, Error, now_ms};
+
+use super::proven::Ends;
+use super::semisync::Joined;
+use super::shared::{Counters, Shared};
+use crate::applier::{Applier, Broken, Step};
+use crate::probe::Visible;
+
+/// The longest event that is read, bytes: `max_allowed_packet` of a replica can be 1 GiB. A longer one ends the generation.
+const EVENT_BYTES_MAX: usize = (1 << 30) + (1 << 16);
+
+/// A stream that is silent for this many times the time that it counts as live is given up.
+const SILENCE: u32 = 5;
+
+/// Events that are applied before the other parts of the thread get their turn, while more are there to be read.
+const EVENTS_IN_A_ROW_MAX: u32 = 64;
+
+/// An acknowledgement that takes longer to get rid of means that the connection is lost.
+const ACK_LIMIT: Duration = Duration::from_secs(10);
+
+/// First bytes of a packet in the stream.
+const EVENT: u8 = 0x00;
+const EOF: u8 = 0xFE;
+const ERR: u8 = 0xFF;
+
+/// Why a generation has ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Over {
+    /// One of its connections failed.
+    #[error("{0}")]
+    Connection(#[from] Error),
+    /// The stream cannot go on.
+    #[error("{0}")]
+    Broken(#[from] Broken),
+    /// Something that following rests on has changed.
+    #[error("{0}")]
+    Changed(&'static str),
+    /// There was no stream, and it is time to look again, on new connections: privileges are those that an account had when
+    /// it connected.
+    #[error("it is time to look again")]
+    Again,
+    /// Nobody holds a handle any more.
+    #[error("it is not needed any more")]
+    Stopped,
+}
+
+/// What the parts of one generation share. They run on one thread and borrow it between awaits only.
+pub(crate) struct Generation {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) applier: RefCell<Applier<Arc<Shared>>>,
+    pub(crate) visible: RefCell<Visible>,
+    /// Questions for the binlog's end whose answers are not applied yet.
+    pub(crate) ends: RefCell<Ends>,
+    pub(crate) semisync: Joined,
+}
+
+impl Generation {
+    /// Reads the stream until it breaks.
+    pub(crate) async fn read(&self, stream: &mut Connection, mut decoder: Decoder) -> Result<(), Over> {
+        let live_limit = self.shared.config.live_limit();
+        let mut in_a_row = 0;
+        loop {
+            let next = stream.read_packet(EVENT_BYTES_MAX);
+            let packet = within(live_limit * SILENCE, "waiting for the binlog", next).await?;
+            let (event, wants_ack) = self.semisync.split(event_bytes(&packet.payload)?)?;
+            let event = decoder.event(event).map_err(Error::from)?;
+            self.take(event, live_limit)?;
+            if wants_ack {
+                self.acknowledge(stream).await?;
+            }
+            in_a_row += 1;
+            if in_a_row >= EVENTS_IN_A_ROW_MAX {
+                in_a_row = 0;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    fn take(&self, event: Event, live_limit: Duration) -> Result<(), Over> {
+        let shared = &self.shared;
+        self.note(&event);
+        let mut applier = self.applier.borrow_mut();
+        let step = applier.apply(event)?;
+        shared.counters.offset.store(applier.timeline().offset(), Ordering::Relaxed);
+        drop(applier);
+        self.ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
+        let now = now_ms();
+        // Fences are lifted after what they wait for was published.
+        match &step {
+            Step::Inside => {}
+            Step::Passed(at) => shared.settling.applied(None, *at),
+            Step::Ended { gtid, at } => {
+                Counters::count(&shared.counters.transactions);
+                self.visible.borrow_mut().received(gtid.as_ref(), *at, now);
+                shared.settling.applied(gtid.as_ref(), *at);
+                shared.prober.notify_one();
+            }
+        }
+        shared.freshness.lives_until(now + millis(live_limit));
+        Ok(())
+    }
+
+    /// Tells the server that what it has sent is dealt with: the stamps are set, so that nothing older is served once the
+    /// commits that wait for this become visible.
+    async fn acknowledge(&self, stream: &mut Connection) -> Result<(), Over> {
+        let offset = self.applier.borrow().timeline().offset();
+        let ack = self.semisync.ack(offset);
+        Ok(within(ACK_LIMIT, "acknowledging a transaction", stream.send_command(&ack)).await?)
+    }
+
+    fn note(&self, event: &Event) {
+        let counters = &self.shared.counters;
+        Counters::count(&counters.events);
+        match &event.body {
+            Body::Rotate { file, .. } => {
+                self.shared.set_file(file);
+                self.semisync.in_file(file);
+            }
+            Body::Heartbeat { .. } => counters.lag_ms.store(0, Ordering::Relaxed),
+            _ if event.header.timestamp != 0 && !event.header.is_artificial() => {
+                counters.lag_ms.store(age_ms(event.header.timestamp), Ordering::Relaxed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Publishes what was stamped for changes that are in no binlog, if the stream does not come past it by itself.
+    pub(crate) fn step(&self) -> Result<(), Over> {
+        let shared = &self.shared;
+        let Some(at) = self.applier.borrow_mut().step()? else { return Ok(()) };
+        shared.settling.applied(None, at);
+        let visible = self.visible.borrow_mut().stepped(at, shared.freshness.visible());
+        visible.into_iter().for_each(|at| shared.freshness.publish_visible(at));
+        Ok(())
+    }
+
+    /// What is behind `visible`, if anything.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.visible.borrow().is_behind(self.shared.freshness.visible())
+    }
+
+    /// The position of a coordinate that the server reported.
+    pub(crate) fn locate(&self, file: &[u8], offset: u64) -> Result<Option<Position>, Over> {
+        let located = self.applier.borrow_mut().timeline_mut().locate(file, offset);
+        Ok(located.map_err(Broken::from)?)
+    }
+}
+
+fn event_bytes(packet: &[u8]) -> Result<&[u8], Error> {
+    match packet.split_first() {
+        Some((&EVENT, event)) => Ok(event),
+        Some((&ERR, _)) => Err(Error::Server(ErrPacket::parse(packet)?)),
+        Some((&EOF, _)) => Err(Error::Closed),
+        _ => Err(Error::Unexpected { question: "the binlog" }),
+    }
+}
+
+/// Seconds are all that the binlog tells; an age below two of them may be none at all.
+fn age_ms(timestamp: u32) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let age = now.as_secs().saturating_sub(u64::from(timestamp));
+    if age < 2 { 0 } else { age * 1_000 }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 2)
+}

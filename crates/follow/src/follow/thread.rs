@@ -1,0 +1,304 @@
+//! The follower's thread: one generation after another.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use freshet_cache::{Dep, Position};
+use freshet_protocol::random_scramble;
+use freshet_upstream::connection::within;
+use freshet_upstream::control::connect;
+use freshet_upstream::server::Concerns;
+use freshet_upstream::{Connection, Error, ServerInfo, now_ms};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+use tracing::{info, warn};
+
+use super::asks::{Control, refuse};
+use super::globals::Globals;
+use super::open::{Identity, Joining, Opened, open};
+use super::prober::Prober;
+use super::rights::Rights;
+use super::semisync::Joined;
+use super::shared::{Ask, Counters, Shared};
+use super::status::FollowState;
+use super::stream::{Generation, Over};
+use super::usable::{Refusal, refusal, usable};
+use crate::applier::Applier;
+use crate::timeline::Timeline;
+
+/// The pause before a failed connection is made again: it doubles from the least to the greatest.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// A connection that lasted this long was a success, after which the pauses start from the least again.
+const LASTED: Duration = Duration::from_secs(10);
+
+/// The time between two looks at whether a server that could not be followed can be.
+const OFF_EVERY: Duration = Duration::from_secs(5);
+
+/// Time allowed for reading what the server is, on a new connection.
+const DESCRIPTION_LIMIT: Duration = Duration::from_secs(60);
+
+/// What lives on the follower's thread.
+pub(crate) struct Follower {
+    shared: Arc<Shared>,
+    asks: mpsc::Receiver<Ask>,
+    identity: Identity,
+    /// The highest number that the server gave to a connection of ours. It counts from 1 when it starts.
+    thread_id: u32,
+    /// The global variables when they were last looked at, over all generations.
+    globals: Option<Globals>,
+    /// Why there was no stream, as it was last logged.
+    logged: String,
+}
+
+/// The two connections for questions, and what was read on them.
+struct Reached {
+    control: Connection,
+    prober: Connection,
+    server: Arc<ServerInfo>,
+    globals: Globals,
+    rights: Rights,
+    /// The server was started at this moment or later, in milliseconds of our clock.
+    started_ms: u64,
+}
+
+impl Follower {
+    pub(crate) fn new(shared: Arc<Shared>, asks: mpsc::Receiver<Ask>) -> Self {
+        let identity = Identity::new(shared.config.server_id);
+        Self { shared, asks, identity, thread_id: 0, globals: None, logged: String::new() }
+    }
+
+    /// Follows until the last handle is dropped.
+    pub(crate) async fn run(mut self) {
+        let mut pause = PAUSE_MIN;
+        loop {
+            let began = Instant::now();
+            let over = self.connected().await;
+            self.lose();
+            match over {
+                Over::Stopped => return,
+                Over::Again => continue,
+                over => self.report(&over),
+            }
+            if began.elapsed() > LASTED {
+                pause = PAUSE_MIN;
+            }
+            let until = Instant::now() + jittered(pause);
+            if timeout_at(until, refuse_all(&mut self.asks)).await.is_ok() {
+                return;
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// From connecting to the loss of the connections.
+    async fn connected(&mut self) -> Over {
+        let reached = tokio::select! {
+            reached = reach(&self.shared) => reached,
+            () = refuse_all(&mut self.asks) => return Over::Stopped,
+        };
+        match reached {
+            Ok(reached) => match self.serve(reached).await {
+                Ok(never) => never,
+                Err(over) => over,
+            },
+            Err(error) => Over::Connection(error),
+        }
+    }
+
+    /// Follows if the server can be followed; otherwise serves sessions' questions until it is time to look again.
+    async fn serve(&mut self, mut reached: Reached) -> Result<Over, Over> {
+        self.got_to_know(&reached);
+        match self.open(&mut reached).await {
+            Ok(opened) => self.follow(reached, opened).await,
+            Err(Refusal::Failed(error)) => Err(error.into()),
+            Err(Refusal::Off { why, remedy }) => self.be_off(reached, why, remedy).await,
+        }
+    }
+
+    async fn open(&self, reached: &mut Reached) -> Result<Opened, Refusal> {
+        usable(&reached.server)?;
+        let (config, timeline) = (&self.shared.config, self.next_timeline());
+        let joining = Joining { identity: &self.identity, semisync: self.shared.proven.wants_semisync() };
+        let opening = open(config, joining, &reached.server, &mut reached.prober, timeline);
+        opening.await.map_err(|error| refusal(error, &reached.server))
+    }
+
+    fn got_to_know(&mut self, reached: &Reached) {
+        if reached.server.has_native_cache() {
+            warn!(
+                "the server's own query cache is on: it costs every statement that reaches the server, and saves nothing \
+                 behind this one; SET GLOBAL query_cache_type = OFF on the server itself"
+            );
+        }
+        let least = reached.control.thread_id().min(reached.prober.thread_id());
+        if least <= self.thread_id {
+            self.shared.settling.server_restarted();
+        }
+        self.shared.settling.server_started(reached.started_ms);
+        self.thread_id = reached.control.thread_id().max(reached.prober.thread_id());
+        self.shared.set_server(Arc::clone(&reached.server));
+        if self.globals.as_ref().is_some_and(|before| *before != reached.globals) {
+            // Everything was stamped when the connection was lost: only what logins rest on is left.
+            self.shared.globals_changed(Some(Concerns::Logins));
+        }
+    }
+
+    /// All of its positions are above those that were given out.
+    fn next_timeline(&self) -> Timeline {
+        let freshness = &self.shared.freshness;
+        Timeline::after(freshness.applied().max(freshness.visible()))
+    }
+
+    /// Without a stream, everything but the stream.
+    async fn be_off(&mut self, mut reached: Reached, why: String, remedy: String) -> Result<Over, Over> {
+        let reason = format!("{why}; remedy: {remedy}");
+        if self.logged != reason {
+            warn!(%why, %remedy, "the server cannot be followed: everything is forwarded and nothing cached");
+            self.logged = reason;
+        }
+        self.shared.set_state(FollowState::Off { why, remedy });
+        let mut control = Control {
+            shared: &self.shared,
+            server: &reached.server,
+            connection: &mut reached.control,
+            asks: &mut self.asks,
+            globals: &mut reached.globals,
+            rights: &mut reached.rights,
+        };
+        match control.run(None, Some(Instant::now() + OFF_EVERY)).await {
+            Ok(()) | Err(Over::Changed(_)) => {
+                self.globals = Some(reached.globals);
+                Ok(Over::Again)
+            }
+            Err(over) => Err(over),
+        }
+    }
+
+    /// One generation.
+    async fn follow(&mut self, mut reached: Reached, opened: Opened) -> Result<Over, Over> {
+        let Opened {
+            mut connection,
+            decoder,
+            timeline,
+            reading,
+            visible,
+            executed,
+            starts_visible,
+            semisync,
+        } = opened;
+        self.thread_id = self.thread_id.max(connection.thread_id());
+        let shared = Arc::clone(&self.shared);
+        let start = timeline.here();
+        let visible_by = visible.by();
+        let generation = Generation {
+            applier: RefCell::new(Applier::new(
+                (Arc::clone(&shared.freshness), Arc::clone(&shared.watches)),
+                Arc::clone(&shared),
+                reading,
+                timeline,
+            )),
+            visible: RefCell::new(visible),
+            ends: RefCell::default(),
+            semisync: Joined::asked(semisync),
+            shared: Arc::clone(&shared),
+        };
+        shared.catalog.begin(&reached.server);
+        shared.watches.begin(reached.server.folds_names());
+        // Before the start is published: whoever fills from here on must find that commits are awaited.
+        shared.settling.started(executed, start);
+        self.begin(start, starts_visible);
+        shared.set_state(FollowState::Following { visible_by });
+        self.logged.clear();
+        info!(start = start.get(), visible_by, "following the binlog");
+        let mut control = Control {
+            shared: &shared,
+            server: &reached.server,
+            connection: &mut reached.control,
+            asks: &mut self.asks,
+            globals: &mut reached.globals,
+            rights: &mut reached.rights,
+        };
+        let prober = Prober::new(&generation, &mut reached.prober, &reached.server);
+        let over = tokio::select! {
+            over = generation.read(&mut connection, decoder) => over,
+            over = prober.run() => over,
+            over = control.run(Some(&generation), None) => over,
+        };
+        self.globals = Some(reached.globals);
+        over.map(|()| Over::Stopped)
+    }
+
+    /// What is stored from here on is read after the start.
+    fn begin(&self, start: Position, starts_visible: bool) {
+        let freshness = &self.shared.freshness;
+        // What changed before without a word in the binlog is in effect for all that is stored from here on.
+        self.shared.proven.looked_around(now_ms());
+        freshness.restart(start);
+        if starts_visible {
+            freshness.publish_visible(start);
+        }
+        Counters::count(&self.shared.counters.generations);
+    }
+
+    /// Nothing is known of what changes from here on. The order matters: hits end, then all that is stored is
+    /// made unservable for good, then the fences that protected it are lifted.
+    fn lose(&self) {
+        let shared = &self.shared;
+        shared.freshness.lives_until(0);
+        shared.proven.lose();
+        shared.freshness.stamp(Dep::EVERYTHING, self.next_timeline().start());
+        shared.forget_definitions();
+        shared.settling.ended(now_ms());
+    }
+
+    fn report(&mut self, over: &Over) {
+        let why = over.to_string();
+        if self.logged != why {
+            warn!(%why, "not following the server; everything cached was dropped");
+            self.logged.clone_from(&why);
+        }
+        self.shared.set_state(FollowState::Connecting { why });
+    }
+}
+
+/// Opens the connections for questions, and reads what the server is.
+async fn reach(shared: &Shared) -> Result<Reached, Error> {
+    let config = &shared.config;
+    let mut control = connect(config).await?;
+    let prober = connect(config).await?;
+    let describing = async {
+        let server = Arc::new(ServerInfo::read(&mut control).await?);
+        let globals = Globals::read(&mut control, &server).await?;
+        let rights = Rights::read(&mut control, &server, shared.accounts_epoch()).await?;
+        let started_ms = started_ms(&mut control).await?;
+        Ok((server, globals, rights, started_ms))
+    };
+    let (server, globals, rights, started_ms) =
+        within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
+    Ok(Reached { control, prober, server, globals, rights, started_ms })
+}
+
+/// The earliest moment at which the server can have been started. It counts whole seconds.
+async fn started_ms(control: &mut Connection) -> Result<u64, Error> {
+    let asked_ms = now_ms();
+    let rows = control.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
+    let uptime: Option<u64> = rows.text(0, 1).and_then(|seconds| seconds.parse().ok());
+    Ok(uptime.map_or(0, |seconds| asked_ms.saturating_sub(seconds.saturating_add(1).saturating_mul(1000))))
+}
+
+/// Answers questions with the news that there is no connection; ends when nobody can ask any more.
+async fn refuse_all(asks: &mut mpsc::Receiver<Ask>) {
+    while let Some(ask) = asks.recv().await {
+        refuse(ask);
+    }
+}
+
+/// Between a half and the whole of it, so that several of us do not come back at the same moment.
+fn jittered(pause: Duration) -> Duration {
+    let random = random_scramble();
+    // Each byte has seven random bits.
+    pause / 2 + pause / 2 * u32::from(random[0]) / 128
+}

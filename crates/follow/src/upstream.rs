@@ -1,0 +1,272 @@
+//! The handle through which sessions reach the upstream room.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use freshet_cache::{Dep, Fence, Freshness};
+use freshet_catalog::rows::Watches;
+use freshet_catalog::{
+    Beside, CatalogError, Defined, Definition, Descendants, Name, Routine, TableInfo, Told, Writing,
+};
+use freshet_sql::RoutineKind;
+use freshet_upstream::{Config, Error, Rows, ServerInfo};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::follow::shared::{ASKS_MAX, Ask, Shared};
+use crate::follow::thread::Follower;
+use crate::follow::{FollowStatus, Semisync};
+use crate::settle::Outcome;
+
+/// The time that a client waits for a look around after it changed what no binlog tells of. The look itself takes milliseconds.
+const LOOK_MAX: Duration = Duration::from_secs(2);
+
+/// The server behind us: its description, its catalog, its stream. Cheap to clone; all clones are the same.
+#[derive(Clone)]
+pub struct Upstream {
+    shared: Arc<Shared>,
+    /// The follower ends when the last of these is dropped.
+    asks: mpsc::Sender<Ask>,
+}
+
+impl Upstream {
+    /// Starts the follower thread, which connects by itself and goes on doing so until the last handle is dropped.
+    /// Returns at once; a server that cannot be reached is not an error.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn start(config: Config, freshness: Arc<Freshness>) -> Result<Self, Error> {
+        let shared = Arc::new(Shared::new(config, freshness));
+        let (asks, asked) = mpsc::channel(ASKS_MAX);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let follower = Follower::new(Arc::clone(&shared), asked);
+        thread::Builder::new()
+            .name("freshet-follow".to_owned())
+            .spawn(move || runtime.block_on(follower.run()))?;
+        Ok(Self { shared, asks })
+    }
+
+    /// How the server is reached.
+    #[must_use]
+    pub fn config(&self) -> &Arc<Config> {
+        &self.shared.config
+    }
+
+    /// What is known of the server; `None` until it was reached for the first time.
+    #[must_use]
+    pub fn server(&self) -> Option<Arc<ServerInfo>> {
+        self.shared.server()
+    }
+
+    /// How the stream stands.
+    #[must_use]
+    pub fn follow_status(&self) -> FollowStatus {
+        self.shared.status()
+    }
+
+    /// Which stream it is that tells of changes; `None` while it is not proven to be live.
+    #[must_use]
+    pub fn live_generation(&self) -> Option<u64> {
+        self.shared.live_generation()
+    }
+
+    /// Says that `visible` lags what a miss needs. Costs one atomic operation when it was said already.
+    pub fn ask_probe(&self) {
+        self.shared.ask_probe();
+    }
+
+    /// Everything that was committed on the server up to this moment, in milliseconds of [`freshet_upstream::now_ms`], is
+    /// applied. 0 where nothing is proven. It is renewed when [`Self::ask_current`] asks for it.
+    #[must_use]
+    pub fn current_to_ms(&self) -> u64 {
+        self.shared.proven.current_to_ms()
+    }
+
+    /// Says that [`Self::current_to_ms`] should be newer. Costs one atomic operation when it was said already.
+    pub fn ask_current(&self) {
+        self.shared.ask_current();
+    }
+
+    /// Whether the server's commits are to wait for us. A change starts the stream anew.
+    pub fn want_semisync(&self, wanted: bool) {
+        self.shared.want_semisync(wanted);
+    }
+
+    /// How semi-synchronous replication stands, in words.
+    #[must_use]
+    pub fn semisync(&self) -> Semisync {
+        self.shared.proven.semisync()
+    }
+
+    /// Whether no commit that is not applied, whoever made it, can be visible to anyone at this moment.
+    #[must_use]
+    pub fn commits_wait(&self, now_ms: u64) -> bool {
+        self.shared.proven.commits_wait(now_ms)
+    }
+
+    /// Grows when many fences are exchanged for one on everything, which stands as long as the oldest of them would have. It
+    /// has grown before the first of them is lifted.
+    #[must_use]
+    pub fn fences_exchanged(&self) -> u64 {
+        self.shared.settling.exchanged()
+    }
+
+    /// Hands over the fence of a write whose outcome is known, or known to be unknown. It is lifted as soon as the write can
+    /// no longer make a stored result stale.
+    pub fn settle(&self, fence: Fence, outcome: Outcome) {
+        self.shared.settle(fence, outcome);
+    }
+
+    /// Says that something has changed these that is in no binlog, and is in effect: results that rest on it are never served
+    /// again, and new ones can be stored within milliseconds. To be called before the fences of the change are handed over.
+    pub fn changed_unlogged(&self, deps: &[Dep]) {
+        self.shared.changed_unlogged(deps);
+    }
+
+    /// Looks for what no binlog tells of: a client has changed global variables, or with `rights` what accounts may do. When
+    /// this returns, everything that was in effect before the call is taken over. Where it cannot be looked, or not soon,
+    /// the worst is taken to have changed.
+    pub async fn look_around(&self, rights: bool) {
+        let looking = async {
+            let looked = self.shared.looks.ask(rights)?;
+            self.shared.around.notify_one();
+            looked.await.ok()
+        };
+        if tokio::time::timeout(LOOK_MAX, looking).await.ok().flatten().is_none() {
+            self.shared.anything_changed();
+        }
+    }
+
+    /// Changes whenever any definition may have changed.
+    #[must_use]
+    pub fn catalog_version(&self) -> u64 {
+        self.shared.catalog.version()
+    }
+
+    /// Changes whenever a schema may have come or gone.
+    #[must_use]
+    pub fn schemas_version(&self) -> u64 {
+        self.shared.catalog.schemas_version()
+    }
+
+    /// Whether nothing that this rests on is known to have changed.
+    #[must_use]
+    pub fn is_current(&self, told: &Told) -> bool {
+        self.shared.catalog.is_current(told)
+    }
+
+    /// Notes a definition that is about to be sent: see [`Catalog::define`](freshet_catalog::Catalog::define).
+    pub fn define(&self, what: Defined) -> Definition {
+        self.shared.catalog.define(what)
+    }
+
+    /// Notes a write that is about to be sent: see [`Catalog::write`](freshet_catalog::Catalog::write).
+    pub fn write(&self, told: Told) -> Writing {
+        self.shared.catalog.write(told)
+    }
+
+    /// These tables and what hangs on them by foreign keys; `None` if that is not known.
+    #[must_use]
+    pub fn with_children(&self, tables: &[Name]) -> Option<Vec<Name>> {
+        self.shared.catalog.with_children(tables)
+    }
+
+    /// Whether something that this rests on has changed, or is being changed by a definition through us.
+    #[must_use]
+    pub fn is_changing(&self, told: &Told) -> bool {
+        self.shared.catalog.is_changing(told)
+    }
+
+    /// What other definitions through us mean for a write: see [`Catalog::beside`](freshet_catalog::Catalog::beside).
+    #[must_use]
+    pub fn beside(&self, told: (&Told, u64), own: Option<&Definition>) -> Beside {
+        self.shared.catalog.beside(told, own)
+    }
+
+    /// What a change of this table's rows can change through foreign keys. `None`: not known now, so it can be anything.
+    #[must_use]
+    pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
+        self.shared.catalog.descendants(schema, table)
+    }
+
+    /// What is known of a table or view, read from the server if need be.
+    ///
+    /// # Errors
+    /// When it cannot be read, or changes while it is read.
+    pub async fn table(&self, schema: &str, name: &str) -> Result<Arc<TableInfo>, CatalogError> {
+        if let Some(known) = self.known_table(schema, name) {
+            return Ok(known);
+        }
+        let (reply, answer) = oneshot::channel();
+        let ask = Ask::Table((schema.to_owned(), name.to_owned()), reply);
+        self.asks.send(ask).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
+    /// What is known of a table or view, from memory.
+    #[must_use]
+    pub fn known_table(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
+        self.shared.catalog.known(schema, name)
+    }
+
+    /// What is known of a procedure or function, read from the server if need be.
+    ///
+    /// # Errors
+    /// When it cannot be read, or changes while it is read.
+    pub async fn routine(
+        &self,
+        kind: RoutineKind,
+        schema: &str,
+        name: &str,
+    ) -> Result<Arc<Routine>, CatalogError> {
+        if let Some(known) = self.known_routine(kind, schema, name) {
+            return Ok(known);
+        }
+        let (reply, answer) = oneshot::channel();
+        let ask = Ask::Routine((kind, (schema.to_owned(), name.to_owned())), reply);
+        self.asks.send(ask).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
+    /// What is known of a procedure or function, from memory.
+    #[must_use]
+    pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
+        self.shared.catalog.known_routine(kind, schema, name)
+    }
+
+    /// The watches on rows.
+    #[must_use]
+    pub fn watches(&self) -> &Watches {
+        &self.shared.watches
+    }
+
+    /// Changes whenever an account or a privilege may have changed.
+    #[must_use]
+    pub fn accounts_epoch(&self) -> u64 {
+        self.shared.accounts_epoch()
+    }
+
+    /// Changes whenever a global variable that can affect results was seen to have changed.
+    #[must_use]
+    pub fn globals_epoch(&self) -> u64 {
+        self.shared.globals_epoch()
+    }
+
+    /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is
+    /// known of accounts and schemas is not what the next login is judged by, perhaps.
+    #[must_use]
+    pub fn may_logins_be_changing(&self) -> bool {
+        [Dep::ACCOUNTS, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness.is_fenced(*dep))
+            || self.shared.catalog.is_schema_changing()
+    }
+
+    /// A question on the control connection.
+    ///
+    /// # Errors
+    /// When there is no connection, or the server refuses.
+    pub async fn ask(&self, sql: &str) -> Result<Rows, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.asks.send(Ask::Sql(sql.to_owned(), reply)).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+}
