@@ -1,4 +1,4 @@
-//! The handle through which sessions reach the upstream room.
+//! The handle through which sessions reach the follower.
 
 use std::sync::Arc;
 use std::thread;
