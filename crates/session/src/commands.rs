@@ -16,32 +16,34 @@ use freshet_sql::{Around, Effects, TransactionEffect, Writes};
 use freshet_upstream::now_ms;
 
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Session, split};
+use crate::session::{Flow, Forward, Missed, Session, split};
 
-/// Carries a command out for which nobody has to be waited for: most of all a query that is answered from memory. `None`: it
-/// is for [`handle`], whose state is so large that only to make room for it costs as much as such an answer.
-pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Option<Flow> {
+/// Carries a command out for which nobody has to be waited for: most of all a query that is answered from memory.
+///
+/// # Errors
+/// It is for [`handle`], whose state is so large that only to make room for it costs as much as such an answer.
+pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Missed> {
     match split(packet).0 {
-        Command::Quit => Some(Flow::Close),
-        Command::Query => query::from_memory(session, packet).then_some(Flow::Continue),
+        Command::Quit => Ok(Flow::Close),
+        Command::Query => query::from_memory(session, packet).map(|()| Flow::Continue),
         Command::Ping if session.admitted.upstream.is_none() => {
             session.active(now_ms());
             session.put_ok(0);
-            Some(Flow::Continue)
+            Ok(Flow::Continue)
         }
-        _ => None,
+        _ => Err(Missed::default()),
     }
 }
 
-/// Carries one command out that [`at_once`] did not. Where a branch is rare and its state large, it is boxed: the state of
+/// Carries one command out that [`at_once`] did not, and for which it has found `missed`. Where a branch is rare and its state large, it is boxed: the state of
 /// the whole is made and moved for each command, and is as large as its largest branch.
 ///
 /// # Errors
 /// [`Lost`]: one of the two connections is gone, and so is the session.
-pub(crate) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
+pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
     match command {
-        Command::Query => query::handle(session, packet).await,
+        Command::Query => query::handle(session, packet, missed).await,
         Command::StmtPrepare => prepared::prepare(session, packet).await,
         Command::StmtExecute | Command::StmtBulkExecute => prepared::execute(session, &packet, command).await,
         Command::StmtSendLongData => prepared::send_long_data(session, &packet).await,

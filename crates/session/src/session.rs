@@ -2,6 +2,7 @@
 
 mod channel;
 mod environ;
+mod facts;
 mod forward;
 mod hidden;
 pub(crate) mod hit;
@@ -33,6 +34,7 @@ use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
 pub(crate) use channel::OwnChannel;
+pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use forward::{Forward, query_prefix};
 pub(crate) use prepared::{AGAIN_BYTES_MAX, Again, Executed, Prepared};
 pub(crate) use reports::{Gtids, Reports, Transactions};
@@ -121,8 +123,8 @@ impl Session {
             has_left = split(&packet).0 == Command::Quit;
             let at_once = commands::at_once(&mut self, &packet);
             let done = match at_once {
-                Some(flow) => Ok(flow),
-                None => Box::pin(commands::handle(&mut self, packet)).await,
+                Ok(flow) => Ok(flow),
+                Err(missed) => Box::pin(commands::handle(&mut self, packet, missed)).await,
             };
             match done {
                 Ok(Flow::Continue) => {}
@@ -139,7 +141,7 @@ impl Session {
             if self.wire.flush().await.is_err() {
                 break;
             }
-            if at_once.is_some() && self.needs_keepalive() && Box::pin(self.keep_alive()).await.is_err() {
+            if at_once.is_ok() && self.needs_keepalive() && Box::pin(self.keep_alive()).await.is_err() {
                 break;
             }
         }

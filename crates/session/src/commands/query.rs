@@ -9,7 +9,7 @@ use super::{attributes, kill, malformed, ours, select, text_prepared, unavailabl
 use crate::reading::{self, LONG_BYTES_MIN, Read};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Flow, Forward, Missed, Session};
 
 /// A COM_QUERY under way.
 #[derive(Clone, Copy)]
@@ -20,6 +20,8 @@ pub(super) struct Query<'a> {
     long: Option<&'a Bytes>,
     /// Where the statement starts in it.
     pub(super) text_at: usize,
+    /// What was found when it was looked up first.
+    pub(super) missed: Missed,
 }
 
 impl<'a> Query<'a> {
@@ -34,13 +36,11 @@ impl<'a> Query<'a> {
 }
 
 /// Answers a query from memory, if it can be.
-pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> bool {
-    session.state.stale_body = None;
-    session.state.declined = false;
+pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     session.recall();
-    let Some(key) = session.current_key() else { return false };
+    let Some(key) = session.current_key() else { return Err(Missed::default()) };
     let text = text_offset(session, packet).and_then(|text_at| packet.get(text_at..));
-    text.is_some_and(|text| select::from_memory(session, text, key))
+    text.map_or(Err(Missed::default()), |text| select::from_memory(session, text, key))
 }
 
 /// Where the statement starts; `None` if the packet cannot be read.
@@ -50,7 +50,7 @@ fn text_offset(session: &Session, packet: &[u8]) -> Option<usize> {
 }
 
 /// Whatever was not answered from memory at once.
-pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
+pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let frozen;
     let (packet, long) = if packet.len() < LONG_BYTES_MIN {
         (&packet[..], None)
@@ -59,7 +59,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut) -> Result<Fl
         (&frozen[..], Some(&frozen))
     };
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
-    let query = Query { packet, long, text_at };
+    let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);

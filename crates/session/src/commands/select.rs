@@ -14,15 +14,15 @@ use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::{Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Flow, Forward, Missed, Session};
 use crate::shared::Counters;
 use crate::template::{self, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 
 /// Answers `text` from memory if something is stored for it.
-pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> bool {
+pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
     if text.len() > CACHED_BYTES_MAX {
-        return false;
+        return Err(Missed::default());
     }
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let text = freshet_sql::key_text(text, session.modes(), strips);
@@ -31,7 +31,7 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> bool 
 
 pub(super) async fn handle(
     session: &mut Session,
-    query: Query<'_>,
+    mut query: Query<'_>,
     hint: Option<Hint>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
@@ -76,15 +76,16 @@ pub(super) async fn handle(
     }
     let key = key_for(session, &template, hint);
     // The first look was before the environment was known, or with a temporary table in the way.
-    if let Some(key) = key
-        && from_memory(session, text, key)
-    {
-        return Ok(Flow::Continue);
+    if let Some(key) = key {
+        match from_memory(session, text, key) {
+            Ok(()) => return Ok(Flow::Continue),
+            Err(later) => query.missed = query.missed.and(later),
+        }
     }
     let stripped = without_hint(session, query);
     let payload = stripped.as_deref().unwrap_or(query.packet);
     // What is stored and not given for want of room is streamed from the server, and not stored again.
-    let key = key.filter(|_| !session.state.declined);
+    let key = key.filter(|_| !query.missed.declined);
     match key.and_then(|key| plan(session, text, &template, key)) {
         Some(plan) => fill(session, query, payload, &template, plan).await,
         None => {
@@ -210,7 +211,7 @@ async fn fill(
     let relayed = session.forward(forward).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let stored = match relayed.captured {
-        Some(captured) => store(session, text, plan, (captured, cost_us)).await,
+        Some(captured) => store(session, query, plan, (captured, cost_us)).await,
         None => Insert::TooLarge,
     };
     if stored != Insert::Stored {
@@ -219,12 +220,17 @@ async fn fill(
     Ok(Flow::Continue)
 }
 
-async fn store(session: &Session, text: &[u8], plan: Plan, (captured, cost_us): (Captured, u32)) -> Insert {
+async fn store(
+    session: &Session,
+    query: Query<'_>,
+    plan: Plan,
+    (captured, cost_us): (Captured, u32),
+) -> Insert {
     let strips = session.state.locals.strips_comments(&session.shared.globals);
-    let text = freshet_sql::key_text(text, session.modes(), strips);
+    let text = freshet_sql::key_text(query.text(), session.modes(), strips);
     let Plan { key, depends, valid_from } = plan;
     let cache = &session.shared.cache;
-    if let Some(before) = session.state.stale_body {
+    if let Some(before) = query.missed.stale_body {
         cache.count_refilled(cache.fingerprint(&captured.body) == before);
     }
     // After the answer is complete: a write that it shows is under its fence still, or applied.

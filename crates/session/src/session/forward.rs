@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 
 use super::reports::{Gtids, Naming, Tracking};
-use super::{Flow, OwnChannel, Session};
+use super::{Flow, OwnChannel, Session, StatementFacts};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Left, Reach, Sources};
 use crate::qualify::qualify;
@@ -40,6 +40,14 @@ impl<'a> Forward<'a> {
     }
 }
 
+/// A statement that ran, with all that is known of it.
+struct Ran<'a> {
+    effects: &'a Effects,
+    text: &'a [u8],
+    facts: StatementFacts,
+    relayed: &'a Relayed,
+}
+
 impl Session {
     /// Sends a command and passes the answer on, with fences raised before and handed over after.
     ///
@@ -50,11 +58,10 @@ impl Session {
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         let schema = self.state.schema.clone();
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
-        let in_flight = self.raise(effects, write).await;
+        let (in_flight, facts) = self.raise(effects, write).await;
         self.sends(command, effects, text);
         // Preparing leaves row counts as they were, and may prepare what asks for them.
-        let asks_back =
-            effects.reads_last_statement || self.state.asks_back || command == Command::StmtPrepare;
+        let asks_back = effects.reads_last_statement || facts.asks_back || command == Command::StmtPrepare;
         if asks_back {
             Box::pin(self.replay_last_hit()).await?;
         }
@@ -75,8 +82,8 @@ impl Session {
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             Box::pin(self.was_not_refused(text, &relayed)).await;
         }
-        self.has_run(effects, &relayed);
-        self.conclude(effects, text, &relayed, in_flight);
+        self.has_run(effects, &facts, &relayed);
+        self.conclude(&Ran { effects, text, facts, relayed: &relayed }, in_flight);
         Ok(relayed)
     }
 
@@ -84,8 +91,8 @@ impl Session {
     async fn was_not_refused(&mut self, text: &[u8], relayed: &Relayed) {
         warn!(error = relayed.error, "a statement or command that is not known here was not refused");
         let effects = Effects::worst();
-        let in_flight = self.raise(&effects, None).await;
-        self.conclude(&effects, text, relayed, in_flight);
+        let (in_flight, facts) = self.raise(&effects, None).await;
+        self.conclude(&Ran { effects: &effects, text, facts, relayed }, in_flight);
     }
 
     /// What the statement changed without a word in the binlog is taken over before the client is told that it ran: its
@@ -127,22 +134,19 @@ impl Session {
         Ok(Flow::Continue)
     }
 
-    /// Raises what must stand before the statement is sent.
-    async fn raise(&mut self, effects: &Effects, write: Option<Write<'_>>) -> Option<InFlight> {
-        self.state.runs_unknown_code = false;
-        self.state.fires_setters = false;
-        self.state.runs_routines = false;
-        self.state.asks_back = false;
-        self.state.may_commit = false;
-        self.state.opens_views = false;
-        self.state.ran_by = None;
+    /// Raises what must stand before the statement is sent, and tells what it runs.
+    async fn raise(
+        &mut self,
+        effects: &Effects,
+        write: Option<Write<'_>>,
+    ) -> (Option<InFlight>, StatementFacts) {
         let touches_nothing = effects.writes == Writes::Nothing
             && effects.reads.is_nothing()
             && effects.calls.is_nothing()
             && effects.defines == Defines::Nothing
             && !effects.commits_inside;
         if effects.refused && !effects.several || touches_nothing && self.state.pending.is_empty() {
-            return None;
+            return (None, StatementFacts::default());
         }
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
         let may_number = self.state.may_number;
@@ -151,13 +155,7 @@ impl Session {
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
             reach.narrow_to_nothing();
         }
-        self.state.runs_unknown_code = reach.runs_unknown_code;
-        self.state.fires_setters = reach.sets_variables;
-        self.state.runs_routines = reach.runs_routines;
-        self.state.asks_back = reach.asks_back();
-        self.state.may_commit = reach.commits;
-        self.state.opens_views = reach.opens_views;
-        self.state.ran_by = reach.runs_code.then(|| reach.told.clone());
+        let facts = StatementFacts::from(&reach);
         self.state.doubts(std::mem::take(&mut reach.unproven));
         let transacting = self.state.surely_transacts();
         let thread = self.thread();
@@ -167,7 +165,7 @@ impl Session {
         if let Some(in_flight) = &in_flight {
             fences::heed_earlier_writes(in_flight, &behind).await;
         }
-        in_flight
+        (in_flight, facts)
     }
 
     /// Whether [`Session::learn`] would take away what the statement before left, and code behind a statement with these
@@ -334,17 +332,18 @@ impl Session {
     }
 
     /// What the answer means for the session and for others.
-    fn conclude(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed, in_flight: Option<InFlight>) {
+    fn conclude(&mut self, ran: &Ran<'_>, in_flight: Option<InFlight>) {
+        let Ran { effects, text, facts, relayed } = ran;
         let ran_nothing = ran_nothing(effects, text, relayed);
-        let leaves_nothing_open = ran_nothing || self.state.leaves_nothing_open(effects);
+        let leaves_nothing_open = ran_nothing || self.state.leaves_nothing_open(effects, facts);
         if !ran_nothing {
-            self.state.answered(effects, relayed.status, relayed.error.is_some());
-            self.changed(effects, text, relayed);
+            self.state.answered(!leaves_nothing_open, relayed.status, relayed.error.is_some());
+            self.changed(ran);
         }
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
-        self.state.may_number |= self.state.runs_unknown_code || self.state.fires_setters;
-        if self.state.unlogged && (self.state.runs_unknown_code || effects.is_definition) {
+        self.state.may_number |= facts.runs_unknown_code || facts.sets_variables;
+        if self.state.unlogged && (facts.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
         }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
@@ -352,7 +351,7 @@ impl Session {
         self.state.asks_anew |= self.state.one_shot && relayed.has_no_room;
         let shared = &self.shared;
         // Unknown code may have done so unheard.
-        let is_unheard = self.state.tracking.is_clients() && self.state.runs_unknown_code;
+        let is_unheard = self.state.tracking.is_clients() && facts.runs_unknown_code;
         if is_unheard || effects.tracking == TrackingEffect::Obscured {
             self.state.tracking = Tracking::Lost;
         }
@@ -373,29 +372,30 @@ impl Session {
 
     /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
     /// come to its end since. One through us has been since before it was sent.
-    fn ran_other_code(&self) -> bool {
-        self.state.ran_by.as_ref().is_some_and(|told| self.shared.upstream.is_changing(told))
+    fn ran_other_code(&self, facts: &StatementFacts) -> bool {
+        facts.ran_by.as_ref().is_some_and(|told| self.shared.upstream.is_changing(told))
     }
 
     /// What a statement that ran may have changed of the session.
-    fn changed(&mut self, effects: &Effects, text: &[u8], relayed: &Relayed) {
-        if self.ran_other_code() {
+    fn changed(&mut self, ran: &Ran<'_>) {
+        let Ran { effects, text, facts, relayed } = ran;
+        if self.ran_other_code(facts) {
             self.state.doubts(fences::used(effects));
         }
         self.state.ran(effects, relayed.error.is_none());
         if !self.state.unproven.is_empty() {
             self.state.environment = Known::Unknown;
         }
-        if self.state.fires_setters {
+        if facts.sets_variables {
             self.state.environment = Known::Unknown;
         }
-        let moved = self.moved_and_back(effects, relayed);
+        let moved = self.moved_and_back(ran);
         let explained =
-            effects.session || effects.temporary != Temporary::None || self.state.fires_setters || moved;
-        if self.state.runs_unknown_code || !self.state.unproven.is_empty() {
+            effects.session || effects.temporary != Temporary::None || facts.sets_variables || moved;
+        if facts.runs_unknown_code || !self.state.unproven.is_empty() {
             self.state.texts.forget();
         }
-        if self.state.runs_unknown_code || relayed.state_changed && !explained {
+        if facts.runs_unknown_code || relayed.state_changed && !explained {
             // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
             // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
             self.state.temporary.suspect();
@@ -416,8 +416,8 @@ impl Session {
     /// Whether the statement moved the session to another schema and back, which the server reports as a change of the
     /// session's state: a routine of another schema does so, and in `MariaDB` every view of one, also where it is only
     /// described. Where the answer had no room for the report, it comes with a later answer.
-    fn moved_and_back(&mut self, effects: &Effects, relayed: &Relayed) -> bool {
-        let opens_views = self.state.opens_views
+    fn moved_and_back(&mut self, Ran { effects, facts, relayed, .. }: &Ran<'_>) -> bool {
+        let opens_views = facts.opens_views
             || !effects.reads.is_nothing()
             || effects.writes == Writes::Nothing && effects.calls.is_nothing();
         let Some(schema) = &relayed.schema else {
@@ -427,7 +427,7 @@ impl Session {
         };
         let was_announced = std::mem::take(&mut self.state.announced);
         let is_back = super::schema_of(Some(schema)) == self.state.schema;
-        self.state.runs_routines || (opens_views || was_announced) && is_back
+        facts.runs_routines || (opens_views || was_announced) && is_back
     }
 
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts

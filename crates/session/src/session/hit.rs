@@ -20,7 +20,7 @@ use freshet_cache::{Cache, Fences, Key, Lookup};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
-use super::Session;
+use super::{Missed, Session};
 use crate::level::Level;
 use crate::shared::{Counters, Shared};
 use crate::wire::Wire;
@@ -76,21 +76,22 @@ enum Admits {
 
 impl Session {
     /// Answers `text` from memory, if it may be and can be. Nothing is parsed and nothing is allocated on this path.
-    pub(crate) fn answer_from_memory(&mut self, text: &[u8], environment: u32) -> bool {
+    ///
+    /// # Errors
+    /// What the look-up has found, where that is no answer.
+    pub(crate) fn answer_from_memory(&mut self, text: &[u8], environment: u32) -> Result<(), Missed> {
         let now = now_ms();
         let level = self.state.locals.level(&self.shared.globals);
         let Some(admits) = self.admits(level, now) else {
             Counters::add(&self.shared.counters.not_proven);
-            return false;
+            return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
-        if !self.take_stored(Key { environment, text }, now, admits) {
-            return false;
-        }
+        self.take_stored(Key { environment, text }, now, admits)?;
         if self.runs_out(level) {
             self.wire.out().0.truncate(before);
             Counters::add(&self.shared.counters.not_proven);
-            return false;
+            return Err(Missed::default());
         }
         // The client's next command starts the numbering anew.
         *self.wire.out().1 = 0;
@@ -102,7 +103,7 @@ impl Session {
         self.state.last_hit.clear();
         self.state.last_hit.extend_from_slice(text);
         self.state.warnings.clear();
-        true
+        Ok(())
     }
 
     /// What this level lets through at this moment; `None` if the proof that it needs is not there.
@@ -142,7 +143,7 @@ impl Session {
         age < max
     }
 
-    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> bool {
+    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<(), Missed> {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
         let cache = &shared.cache;
@@ -158,11 +159,12 @@ impl Session {
                 self.has_seen();
             }
         }
-        self.state.declined = matches!(found, Lookup::Declined);
-        if let Lookup::Stale { body } = found {
-            self.state.stale_body = Some(body);
+        match found {
+            Lookup::Hit(_) => Ok(()),
+            Lookup::Declined => Err(Missed { declined: true, ..Missed::default() }),
+            Lookup::Stale { body } => Err(Missed { stale_body: Some(body), ..Missed::default() }),
+            _ => Err(Missed::default()),
         }
-        matches!(found, Lookup::Hit(_))
     }
 
     /// Notes that an answer is complete that may show any write of up to now.

@@ -11,7 +11,7 @@ use freshet_sql::{Around, Effects, Temporary, TrackingEffect};
 use freshet_upstream::{Connection, Error};
 use tokio::time::timeout;
 
-use super::Session;
+use super::{Session, StatementFacts};
 use crate::environment::sets_only_what_is_read;
 use crate::registry::Ending;
 use crate::relay::Relayed;
@@ -54,10 +54,9 @@ impl Session {
     }
 
     /// Notes its answer.
-    pub(super) fn has_run(&mut self, effects: &Effects, relayed: &Relayed) {
-        let ran_code = self.state.runs_unknown_code || self.state.fires_setters || self.state.runs_routines;
+    pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
         let is_unexplained = relayed.state_changed && !effects.session;
-        self.state.can_be_undone &= !ran_code && !is_unexplained;
+        self.state.can_be_undone &= !facts.run_code() && !is_unexplained;
     }
 }
 

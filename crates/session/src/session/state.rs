@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ahash::HashMap;
-use freshet_catalog::Told;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TransactionEffect, Writes};
 
+use super::facts::StatementFacts;
 use super::prepared::Prepared;
 use super::reports::{Reports, Tracking};
 use super::temporary::TemporaryTables;
@@ -58,20 +58,6 @@ pub(crate) struct State {
     /// `SET TRANSACTION` holds for the next transaction alone, which must therefore reach the server: as the server itself
     /// reports it, in whatever form it was said.
     pub(crate) one_shot: bool,
-    /// The statement under way runs code of which nothing is known here.
-    pub(crate) runs_unknown_code: bool,
-    /// The statement under way runs code that sets variables, and is known to make no temporary tables.
-    pub(crate) fires_setters: bool,
-    /// The statement under way runs code that is understood: by these definitions.
-    pub(crate) ran_by: Option<Told>,
-    /// The statement under way runs routines that may begin and end transactions, or may do so.
-    pub(crate) may_commit: bool,
-    /// The statement under way runs routines, all of which are understood.
-    pub(crate) runs_routines: bool,
-    /// The statement under way runs code that may ask about the statement before it.
-    pub(crate) asks_back: bool,
-    /// The statement under way writes through a view.
-    pub(crate) opens_views: bool,
     /// An answer without room for it announced a change of the session's state that an opened view explains.
     pub(crate) announced: bool,
     /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
@@ -97,11 +83,6 @@ pub(crate) struct State {
     pub(crate) last_hit: Vec<u8>,
     /// A ping is the last that the server was sent since.
     pub(crate) pinged: bool,
-    /// What the present statement found in memory and could not use, because a change had made it stale: its body's
-    /// fingerprint.
-    pub(crate) stale_body: Option<u64>,
-    /// The present statement's answer is stored, and there is no room for another copy of it on its way to a client.
-    pub(crate) declined: bool,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
@@ -126,14 +107,7 @@ impl State {
             locked: false,
             wlock: None,
             one_shot: false,
-            runs_unknown_code: false,
-            fires_setters: false,
-            runs_routines: false,
-            asks_back: false,
-            opens_views: false,
             announced: false,
-            may_commit: false,
-            ran_by: None,
             unproven: Vec::new(),
             unlogged: false,
             can_be_undone: true,
@@ -146,8 +120,6 @@ impl State {
             warnings: Vec::new(),
             last_hit: Vec::new(),
             pinged: false,
-            stale_body: None,
-            declined: false,
             key: None,
             key_version: 0,
             upstream_used_ms: 0,
@@ -169,9 +141,9 @@ impl State {
         self.autocommits() && !self.unsure
     }
 
-    /// Whether a statement with these effects, sent now, leaves no transaction open, whatever becomes of it.
-    pub(crate) fn leaves_nothing_open(&self, effects: &Effects) -> bool {
-        let is_one = !effects.several && !self.may_commit;
+    /// Whether a statement, sent now, leaves no transaction open, whatever becomes of it.
+    pub(crate) fn leaves_nothing_open(&self, effects: &Effects, facts: &StatementFacts) -> bool {
+        let is_one = !effects.several && !facts.may_commit;
         let is_plain = effects.transaction == TransactionEffect::None && effects.writes != Writes::Everything;
         self.surely_autocommits() && is_one && (is_plain || effects.is_definition)
     }
@@ -181,9 +153,8 @@ impl State {
         !self.autocommits() && !self.unsure
     }
 
-    /// Notes how an answer to a statement with these effects says that the session is.
-    pub(crate) fn answered(&mut self, effects: &Effects, status: Option<StatusFlags>, failed: bool) {
-        let may_move = !self.leaves_nothing_open(effects);
+    /// Notes how an answer says that the session is; `may_move`: to a statement that may begin or end transactions.
+    pub(crate) fn answered(&mut self, may_move: bool, status: Option<StatusFlags>, failed: bool) {
         self.status = status.unwrap_or(self.status);
         if failed {
             self.unsure |= may_move;

@@ -1,0 +1,61 @@
+//! What is known of one statement beside its text and its effects: found out when it is read, passed on with it, and gone with it.
+
+use freshet_catalog::Told;
+
+use crate::fences::Reach;
+
+/// What a statement runs, by the definitions at the time when it is sent.
+#[derive(Debug, Default)]
+pub(crate) struct StatementFacts {
+    /// It runs unknown code, or may do so.
+    pub(crate) runs_unknown_code: bool,
+    /// It runs code that sets variables, and is known to make no temporary tables.
+    pub(crate) sets_variables: bool,
+    /// It runs routines, all of which are understood.
+    pub(crate) runs_routines: bool,
+    /// It runs routines that may begin and end transactions.
+    pub(crate) may_commit: bool,
+    /// It runs code that may ask about the statement before it.
+    pub(crate) asks_back: bool,
+    /// It writes through a view.
+    pub(crate) opens_views: bool,
+    /// The definitions by which the code that it runs was understood.
+    pub(crate) ran_by: Option<Told>,
+}
+
+impl From<&Reach> for StatementFacts {
+    fn from(reach: &Reach) -> Self {
+        Self {
+            runs_unknown_code: reach.runs_unknown_code,
+            sets_variables: reach.sets_variables,
+            runs_routines: reach.runs_routines,
+            may_commit: reach.commits,
+            asks_back: reach.asks_back(),
+            opens_views: reach.opens_views,
+            ran_by: reach.runs_code.then(|| reach.told.clone()),
+        }
+    }
+}
+
+impl StatementFacts {
+    /// Whether it runs any code but its own text.
+    pub(crate) fn run_code(&self) -> bool {
+        self.runs_unknown_code || self.sets_variables || self.runs_routines
+    }
+}
+
+/// What a look-up that gave no answer has found. A later look-up for the same statement adds to it.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Missed {
+    /// The fingerprint of the stored answer's body that a change has made stale.
+    pub(crate) stale_body: Option<u64>,
+    /// The answer is stored, and there is no room for another copy of it on its way to a client.
+    pub(crate) declined: bool,
+}
+
+impl Missed {
+    /// What both have found.
+    pub(crate) fn and(self, later: Self) -> Self {
+        Self { stale_body: later.stale_body.or(self.stale_body), declined: later.declined }
+    }
+}
