@@ -34,7 +34,7 @@ pub(crate) use self::begun::Begun;
 pub use self::error::AdmitError;
 pub use self::gate::{CONNECTION_ID_MIN, Epoch, Gate, Knowledge, LOGIN_TIMEOUT, Options, refuse_too_many};
 pub use self::open::open;
-use self::spare::Leave;
+pub(crate) use self::spare::Leave;
 use crate::wire::Wire;
 
 /// What a packet may have, in bytes, before its sender has logged in: connection attributes are at most 64 KiB.
@@ -71,11 +71,6 @@ pub struct Admitted {
 }
 
 impl Admitted {
-    /// The server's id of its connection there; 0 while there is none.
-    pub fn thread_id(&self) -> u32 {
-        self.upstream.as_ref().map_or(0, Connection::thread_id)
-    }
-
     /// The capabilities agreed on with the client.
     pub fn capabilities(&self) -> Capabilities {
         self.login.capabilities

@@ -26,7 +26,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
     match split(packet).0 {
         Command::Quit => Ok(Flow::Close),
         Command::Query => query::from_memory(session, packet).map(|()| Flow::Continue),
-        Command::Ping if session.admitted.upstream.is_none() => {
+        Command::Ping if !session.lease.is_open() => {
             session.active(now_ms());
             session.put_ok(0);
             Ok(Flow::Continue)
@@ -92,7 +92,7 @@ async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result
 /// open and broke takes the session with it, as without us.
 fn unavailable(session: &mut Session, error: &freshet_upstream::Error) -> Result<Flow, Lost> {
     session.put_error(&error.to_err_packet());
-    let over = session.admitted.upstream.is_some() && !error.leaves_connection_usable();
+    let over = session.lease.is_open() && !error.leaves_connection_usable();
     Ok(if over { Flow::Close } else { Flow::Continue })
 }
 

@@ -47,10 +47,7 @@ pub(crate) async fn require(
     if let Err(error) = session.connect().await {
         return Ok(Err(error.to_err_packet()));
     }
-    let Some(upstream) = &mut session.admitted.upstream else {
-        return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
-    };
-    match upstream.query("SHOW GRANTS").await {
+    match session.lease.ask("SHOW GRANTS").await {
         Ok(grants) if granted(&grants, privilege) => Ok(Ok(())),
         Ok(_) => Ok(Err(ErrPacket::new(
             1227,

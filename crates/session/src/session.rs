@@ -6,6 +6,7 @@ mod facts;
 mod forward;
 mod hidden;
 pub(crate) mod hit;
+mod lease;
 mod leaving;
 mod prepared;
 mod reports;
@@ -19,10 +20,9 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
-use freshet_sql::{Flavor, Modes};
+use freshet_sql::Modes;
 use freshet_upstream::net::Stream;
-use freshet_upstream::{Connection, now_ms};
-use tokio::io::AsyncReadExt as _;
+use freshet_upstream::now_ms;
 use tracing::debug;
 
 use crate::auth::{AdmitError, Admitted};
@@ -36,6 +36,7 @@ use crate::wire::{Wire, WireError};
 pub(crate) use channel::OwnChannel;
 pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use forward::{Forward, query_prefix};
+pub(crate) use lease::Lease;
 pub(crate) use prepared::{AGAIN_BYTES_MAX, Again, Executed, Prepared};
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
@@ -62,15 +63,13 @@ pub(crate) struct Session {
     pub(crate) wire: Wire,
     pub(crate) admitted: Box<Admitted>,
     pub(crate) state: State,
+    /// What serves it at the server.
+    pub(crate) lease: Lease,
     pub(crate) handle: Arc<Handle>,
     /// What a command is put together in before it is sent.
     scratch: BytesMut,
-    /// When the server's connection was opened at the latest, in monotonic milliseconds.
-    opened_ms: u64,
     /// What this client has been shown, also before it was reset.
     seen: hit::Seen,
-    /// Which kind of server that connection is to, read from its greeting once.
-    flavor: Option<Flavor>,
 }
 
 /// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
@@ -88,9 +87,10 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
 }
 
 impl Session {
-    fn new(shared: Arc<Shared>, mut wire: Wire, admitted: Admitted) -> Self {
+    fn new(shared: Arc<Shared>, mut wire: Wire, mut admitted: Admitted) -> Self {
+        let lease = Lease::of(&mut admitted);
         let handle = Arc::new(Handle::new(admitted.user.clone(), now_ms()));
-        handle.set_thread_id(admitted.thread_id());
+        handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
         wire.obey(&handle);
         let mut state = State::new(admitted.ok.status);
@@ -100,11 +100,10 @@ impl Session {
             wire,
             admitted: Box::new(admitted),
             state,
+            lease,
             handle,
             scratch: BytesMut::new(),
-            opened_ms: 0,
             seen: hit::Seen::default(),
-            flavor: None,
         }
     }
 
@@ -159,18 +158,17 @@ impl Session {
         let soon = if self.state.in_transaction() { Ending::Cut } else { Ending::Drain };
         // A command that is here already is not waited for, and is no reason to go on.
         if self.handle.ending() < soon {
-            let upstream = &mut self.admitted.upstream;
             tokio::select! {
                 biased;
                 packet = self.wire.command() => {
                     let packet = packet?;
                     // Whoever is killed gets no answer any more, though one from memory needs no server.
-                    if self.handle.ending() < Ending::Cut && !is_ready(unasked(upstream)).await {
+                    if self.handle.ending() < Ending::Cut && !is_ready(self.lease.unasked()).await {
                         return Ok(Some(packet.payload));
                     }
                     self.wire.set_seq(0);
                 }
-                () = unasked(upstream) => {}
+                () = self.lease.unasked() => {}
                 _ = self.handle.ends(soon) => {}
             }
         }
@@ -187,10 +185,10 @@ impl Session {
     async fn pass_on_last_word(&mut self) {
         if self.handle.ending() == Ending::Cut {
             // It closes the connection at once; a client is not made to wait for long where it does not.
-            let _ = tokio::time::timeout(LAST_WORD_MAX, unasked(&mut self.admitted.upstream)).await;
+            let _ = tokio::time::timeout(LAST_WORD_MAX, self.lease.unasked()).await;
         }
-        if let Some(upstream) = &mut self.admitted.upstream {
-            self.wire.put_frames(upstream.parts().1, 0);
+        if self.lease.is_open() {
+            self.wire.put_frames(self.lease.heard(), 0);
         }
     }
 
@@ -257,13 +255,14 @@ impl Session {
     /// # Errors
     /// The client is not let in; it has been told, and the session is over.
     pub(crate) async fn change_user(&mut self, change: ChangeUser) -> Result<(), AdmitError> {
-        let before = self.admitted.hand_over();
+        let before = Admitted { upstream: self.lease.take(), ..self.admitted.hand_over() };
         let id = before.connection_id;
         *self.admitted =
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
         self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
-        self.handle.set_thread_id(self.admitted.thread_id());
+        self.lease = Lease::of(&mut self.admitted);
+        self.handle.set_thread_id(self.lease.thread_id());
         self.shared.register(id, &self.handle);
         self.wire.obey(&self.handle);
         Ok(())
@@ -271,7 +270,7 @@ impl Session {
 
     /// The server's connection.
     pub(crate) fn thread(&self) -> Thread {
-        Thread { id: self.handle.thread_id(), opened_ms: self.opened_ms }
+        Thread { id: self.handle.thread_id(), opened_ms: self.lease.opened_ms }
     }
 
     /// Notes that the client is alive.
@@ -289,18 +288,6 @@ impl Drop for Session {
 /// A schema's name as it is compared here; one that is not UTF-8 is treated like none.
 pub(crate) fn schema_of(name: Option<&[u8]>) -> Option<String> {
     name.filter(|name| !name.is_empty()).and_then(|name| std::str::from_utf8(name).ok()).map(str::to_owned)
-}
-
-/// Waits until the server says something that nobody asked for, or closes the connection.
-async fn unasked(upstream: &mut Option<Connection>) {
-    match upstream {
-        None => std::future::pending().await,
-        Some(upstream) => {
-            let (stream, buffer) = upstream.parts();
-            // Whether it spoke, closed or failed: the connection is over.
-            let _ = stream.read_buf(buffer).await;
-        }
-    }
 }
 
 /// Whether this would be over without waiting.

@@ -33,11 +33,9 @@ impl Gate {
         self.secrets.beginning(&admitted.user, &kind, self.epoch()?, age_ms_max)
     }
 
-    /// A session has told its environment, and nothing has happened in it since its login.
-    pub(crate) fn begins(&self, admitted: &Admitted, environment: &Arc<Environment>) {
-        if let Some(begun) = admitted.begun
-            && environment.begins_alike
-        {
+    /// A session that has begun so has told its environment, and nothing has happened in it since its login.
+    pub(crate) fn begins(&self, admitted: &Admitted, begun: Begun, environment: &Arc<Environment>) {
+        if environment.begins_alike {
             let kind = LoginKind::of(&admitted.login, admitted.channel);
             self.secrets.begins(&admitted.user, kind, environment, (begun.epoch, begun.at_ms));
         }

@@ -9,15 +9,15 @@ use super::requirement::Asker;
 use super::{Admitted, Gate};
 
 impl Admitted {
-    /// This login with its connection, for one that takes its place; what is left has none.
-    pub fn hand_over(&mut self) -> Self {
+    /// This login without its connection, for one that takes its place.
+    pub fn hand_over(&self) -> Self {
         Self {
             user: self.user.clone(),
             login: self.login.clone(),
             database: self.database.clone(),
-            upstream: self.upstream.take(),
-            begun: self.begun.take(),
-            leave: self.leave.take(),
+            upstream: None,
+            begun: None,
+            leave: None,
             credential: self.credential.clone(),
             connection_id: self.connection_id,
             channel: self.channel,

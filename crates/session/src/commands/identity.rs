@@ -19,7 +19,6 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
         Ok(()) => {
             session.state = State::new(session.admitted.ok.status);
             session.state.schema = schema_of(session.admitted.database.as_deref());
-            session.starts_anew();
             Ok(Flow::Continue)
         }
         Err(error) => {
@@ -47,11 +46,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
         let schema = session.state.schema.take();
         session.state = State::new(session.state.status);
         session.state.schema = schema;
-        // A reset leaves what a login would not: the schema, and no `init_connect` has run.
-        session.admitted.begun = None;
-        // Nor is it known any more what a reset may have left.
-        session.admitted.leave = None;
-        session.starts_anew();
+        session.lease.was_reset();
     }
     Ok(Flow::Continue)
 }

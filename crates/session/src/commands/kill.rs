@@ -83,7 +83,7 @@ pub(super) async fn prepared(
         Target::Idle(handle) => end_idle(session, id, &handle, kill.query_only).await,
         Target::Client(handle, thread_id) => {
             let text = kill.with_id(thread_id);
-            let packet = [query_prefix(session.upstream_has_attributes()), text.clone()].concat();
+            let packet = [query_prefix(session.lease.has_attributes()), text.clone()].concat();
             let ended = [handle].into_iter().filter(|_| !kill.query_only).collect();
             through_server(session, &packet, &text, &Effects::none(), ended).await
         }
@@ -108,8 +108,7 @@ pub(super) async fn executed(
 
 /// The value of a user variable, if it is a number.
 async fn value_of(session: &mut Session, name: &str) -> Option<u64> {
-    let upstream = session.admitted.upstream.as_mut()?;
-    let rows = upstream.query(&format!("SELECT {name}")).await.ok()?;
+    let rows = session.lease.ask(&format!("SELECT {name}")).await.ok()?;
     let value = rows.rows.first()?.first()?.as_deref()?;
     std::str::from_utf8(value).ok()?.parse().ok()
 }

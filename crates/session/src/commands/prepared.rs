@@ -13,13 +13,6 @@ use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
 use crate::session::{AGAIN_BYTES_MAX, Again, Executed, Flow, Forward, Prepared, Session};
 
-/// How many prepared statements of one session are told apart: the default of the server's
-/// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
-const PREPARED_MAX: usize = 16_382;
-
-/// The statement id with which MariaDB's clients name the statement prepared last.
-const LAST_PREPARED: u32 = u32::MAX;
-
 /// COM_STMT_PREPARE.
 pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
@@ -37,10 +30,7 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
         let prepared = Arc::new(Prepared::new(effects, (write, again), kill, ok.parameters.into()));
-        session.state.prepared_last = Some(Arc::clone(&prepared));
-        if session.state.prepared.len() < PREPARED_MAX {
-            session.state.prepared.insert(ok.statement_id, prepared);
-        }
+        session.lease.prepared.add(ok.statement_id, prepared);
     }
     Ok(Flow::Continue)
 }
@@ -105,7 +95,7 @@ pub(super) async fn send_long_data(session: &mut Session, packet: &[u8]) -> Resu
     if let Some(prepared) = known(session, packet) {
         prepared.has_long_data(true);
     }
-    if session.admitted.upstream.is_none() {
+    if !session.lease.is_open() {
         return Ok(Flow::Continue);
     }
     session.forward_silently(packet).await
@@ -122,9 +112,9 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
 /// COM_STMT_CLOSE, which has no answer.
 pub(super) async fn close(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     if let Some(id) = statement_id(packet) {
-        session.state.prepared.remove(&id);
+        session.lease.prepared.remove(id);
     }
-    if session.admitted.upstream.is_none() {
+    if !session.lease.is_open() {
         return Ok(Flow::Continue);
     }
     session.forward_silently(packet).await
@@ -136,10 +126,7 @@ fn statement_id(packet: &[u8]) -> Option<u32> {
 
 /// The statement that a packet names.
 fn known(session: &Session, packet: &[u8]) -> Option<Arc<Prepared>> {
-    match statement_id(packet)? {
-        LAST_PREPARED => session.state.prepared_last.clone(),
-        id => session.state.prepared.get(&id).cloned(),
-    }
+    session.lease.prepared.get(statement_id(packet)?)
 }
 
 /// What executing a statement may do. One that is not known here may do anything.

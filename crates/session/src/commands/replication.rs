@@ -18,7 +18,7 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
     }
     session.wire.flush().await?;
     session.forward_silently(packet).await?;
-    let Some(upstream) = &mut session.admitted.upstream else { return Ok(Flow::Close) };
+    let upstream = session.lease.connection()?;
     if session.wire.compression().is_some() {
         let ended = stream(&mut session.wire, upstream).await;
         debug!(?ended, "a replica's compressed stream ended");

@@ -128,9 +128,7 @@ impl Session {
     /// channel and ours.
     pub(crate) fn own_channel(&self, text: &[u8], modes: Modes) -> Option<OwnChannel> {
         let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
-        let upstream = self.admitted.upstream.as_ref();
-        let has_tls = upstream.is_some_and(|upstream| upstream.channel() == freshet_upstream::Channel::Tls);
-        if channel.tls.is_none() && channel.compression.is_none() && !has_tls {
+        if channel.tls.is_none() && channel.compression.is_none() && !self.lease.has_tls() {
             return None;
         }
         Some(OwnChannel { at: session_status(text, modes)?, channel })

@@ -6,10 +6,11 @@ use std::sync::atomic::Ordering;
 use freshet_cache::Dep;
 use freshet_protocol::{Capabilities, Put as _};
 use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, Writes};
-use freshet_upstream::{Connection, Error, now_ms};
+use freshet_upstream::Error;
+use freshet_upstream::now_ms;
 
-use super::Session;
 use super::reports::{Naming, Reports, Tracking};
+use super::{Lease, Session};
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
 use crate::qualify::qualify;
 use crate::shared::Shared;
@@ -29,7 +30,7 @@ impl Session {
     /// Which kind of server is behind us: as its greeting says once there is a connection, else as the follower met it.
     pub(crate) fn flavor(&self) -> Flavor {
         let met = || self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor);
-        self.flavor.unwrap_or_else(met)
+        self.lease.server.map_or_else(met, |server| server.flavor)
     }
 
     /// The server's connection, opened if this is its first use, and set up with its next command.
@@ -37,20 +38,21 @@ impl Session {
     /// # Errors
     /// The server cannot be reached, or refuses; the session can try again.
     pub(crate) async fn connect(&mut self) -> Result<(), Error> {
-        if self.admitted.upstream.is_none() {
+        if !self.lease.is_open() {
             // Boxed, since it is rare and large, and every command has room for it otherwise.
             Box::pin(crate::auth::open(&self.shared.gate, &mut self.admitted)).await?;
-            self.starts_anew();
+            self.lease = Lease::of(&mut self.admitted);
+            self.handle.set_thread_id(self.lease.thread_id());
+            self.state.environment = Known::Unknown;
+            self.state.key = None;
         }
-        if self.state.tracking == Tracking::Unmet
-            && let Some(upstream) = &mut self.admitted.upstream
-        {
-            self.flavor = Some(Server::of(&upstream.greeting().server_version).flavor);
+        if self.lease.tracking == Tracking::Unmet {
+            self.lease.server = self.lease.version().map(Server::of);
             // Later than it was opened: a restart of the server since then is not taken for one that ended it.
-            self.opened_ms = now_ms();
+            self.lease.opened_ms = now_ms();
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
-            match Box::pin(vector(&self.shared, upstream)).await {
-                Ok(_) => self.state.tracking = Tracking::Due,
+            match Box::pin(vector(&self.shared, &mut self.lease)).await {
+                Ok(_) => self.lease.tracking = Tracking::Due,
                 Err(error) if error.leaves_connection_usable() => {}
                 Err(error) => return Err(error),
             }
@@ -61,14 +63,14 @@ impl Session {
     /// The statement that sets the server's reports up, or puts the client's own settings back, if that is due: it goes with
     /// the next command.
     pub(super) fn due_tracking(&mut self) -> Option<String> {
-        match self.state.tracking {
+        match self.lease.tracking {
             Tracking::Due => {
                 let ours = self.reports_of_ours()?;
-                self.state.tracking = Tracking::Sent;
+                self.lease.tracking = Tracking::Sent;
                 Some(ours.statement(self.flavor()))
             }
             Tracking::Returns(naming) => {
-                self.state.tracking = Tracking::Returned(naming);
+                self.lease.tracking = Tracking::Returned(naming);
                 let told = self.state.told.as_ref();
                 Some(told.map_or_else(|| defaults(self.flavor()), |told| told.statement(self.flavor())))
             }
@@ -78,8 +80,7 @@ impl Session {
 
     /// What the server is to report, for the client and for us.
     fn reports_of_ours(&self) -> Option<Reports> {
-        let upstream = self.admitted.upstream.as_ref()?;
-        let query = self.shared.vector(&upstream.greeting().server_version)?;
+        let query = self.shared.vector(self.lease.version()?)?;
         Some(self.state.told.as_deref().unwrap_or(&Reports::default()).with_ours(self.flavor(), &query))
     }
 
@@ -88,40 +89,31 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(super) async fn take_reports_back(&mut self) -> Result<(), Error> {
-        if self.state.tracking == Tracking::Own(Naming::Sets) {
+        if self.lease.tracking == Tracking::Own(Naming::Sets) {
             self.state.environment = Known::Unknown;
         }
-        if matches!(self.state.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
+        if matches!(self.lease.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
     }
 
     /// Notes what the server reports, as it has just said.
     fn reports_are(&mut self, reports: Option<Reports>) {
         let Some(reports) = reports else {
-            self.state.tracking = Tracking::Lost;
+            self.lease.tracking = Tracking::Lost;
             return;
         };
-        match self.state.tracking {
+        match self.lease.tracking {
             Tracking::Due | Tracking::Own(_) => {
                 self.state.told = Some(Arc::new(reports));
-                self.state.tracking = Tracking::Due;
+                self.lease.tracking = Tracking::Due;
             }
             // Unknown code has changed them: what happened since is not known, nor what the client is to be told.
             Tracking::On if !self.reports_of_ours().is_some_and(|ours| ours.are_like(&reports)) => {
-                self.state.tracking = Tracking::Blurred;
+                self.lease.tracking = Tracking::Blurred;
                 // It may have kept its writes out of the binlog, too.
                 self.shared.upstream.changed_unlogged(&[Dep::EVERYTHING]);
             }
             _ => {}
         }
-    }
-
-    /// The connection is as after a login: it is set up again before its next use.
-    pub(crate) fn starts_anew(&mut self) {
-        self.handle.set_thread_id(self.admitted.thread_id());
-        self.state.tracking = Tracking::Unmet;
-        self.state.told = None;
-        self.state.environment = Known::Unknown;
-        self.state.key = None;
     }
 
     /// Brings the environment up to date. This asks the server on the session's own connection and takes the row counts
@@ -130,8 +122,8 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn learn(&mut self) -> Result<(), Error> {
-        if self.state.tracking == Tracking::Own(Naming::Shows) {
-            self.state.tracking = Tracking::Due;
+        if self.lease.tracking == Tracking::Own(Naming::Shows) {
+            self.lease.tracking = Tracking::Due;
         }
         let (before, transition) = match &self.state.environment {
             Known::Read(_) => return Ok(()),
@@ -152,8 +144,8 @@ impl Session {
             None => Known::Unknown,
             Some(environment) => {
                 let environment = self.shared.environments.intern(environment);
-                if self.is_new() {
-                    self.shared.gate.begins(&self.admitted, &environment);
+                if let Some(begun) = self.lease.begun.filter(|_| self.lease.untouched) {
+                    self.shared.gate.begins(&self.admitted, begun, &environment);
                 }
                 if let Some(transition) = transition {
                     self.shared.environments.remember(transition, &environment);
@@ -165,16 +157,10 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the session is as its login has left it, or would be if it were opened now.
-    fn is_new(&self) -> bool {
-        let is_first = self.admitted.upstream.is_none() || self.admitted.begun.is_some();
-        is_first && self.state.untouched
-    }
-
     /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found
     /// before the server is asked for anything. If statements are sent, it is read before anything is stored.
     pub(crate) fn recall(&mut self) {
-        if !matches!(self.state.environment, Known::Unknown) || !self.is_new() {
+        if !matches!(self.state.environment, Known::Unknown) || !self.lease.is_new() {
             return;
         }
         let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
@@ -186,10 +172,9 @@ impl Session {
 
     /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
-        let Some(upstream) = &mut self.admitted.upstream else { return Ok(None) };
-        let server = Server::of(&upstream.greeting().server_version);
-        let query = vector(&self.shared, upstream).await?;
-        let rows = match upstream.query(query.sql()).await {
+        let Some(server) = self.lease.version().map(Server::of) else { return Ok(None) };
+        let query = vector(&self.shared, &mut self.lease).await?;
+        let rows = match self.lease.ask(query.sql()).await {
             Ok(rows) => rows,
             Err(Error::Server(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -231,7 +216,7 @@ impl Session {
         let state = &self.state;
         let is_alone = state.autocommits() && !state.unsure;
         // In a new session nothing has happened yet that would be reported.
-        let is_tracked = state.tracking.is_complete() || self.is_new();
+        let is_tracked = self.lease.tracking.is_complete() || self.lease.is_new();
         let free = is_tracked && is_alone && !state.locked && !state.one_shot;
         match &self.state.environment {
             Known::Read(environment) | Known::Recalled(environment)
@@ -313,19 +298,19 @@ fn defaults(flavor: Flavor) -> String {
 }
 
 /// The query for this server.
-async fn vector(shared: &Shared, upstream: &mut Connection) -> Result<Arc<VectorQuery>, Error> {
-    let version = upstream.greeting().server_version.clone();
+async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, Error> {
+    let version = lease.version().ok_or(Error::Closed)?.to_vec();
     match shared.vector(&version) {
         Some(query) => Ok(query),
-        None => Ok(shared.remember_vector(&version, vector_for(upstream).await?)),
+        None => Ok(shared.remember_vector(&version, vector_for(lease).await?)),
     }
 }
 
 /// The query for a server that is met for the first time.
-async fn vector_for(upstream: &mut Connection) -> Result<VectorQuery, Error> {
+async fn vector_for(lease: &mut Lease) -> Result<VectorQuery, Error> {
     let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
     let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
-    let rows = upstream.query(&sql).await?;
+    let rows = lease.ask(&sql).await?;
     let exists = |name: &str| {
         rows.rows.iter().any(|row| row.first().is_some_and(|cell| cell.as_deref() == Some(name.as_bytes())))
     };

@@ -256,13 +256,10 @@ impl Session {
         Counters::add(&self.shared.counters.forwarded);
         let now = now_ms();
         self.handle.begins();
-        self.state.untouched = false;
-        self.state.upstream_used_ms = now;
-        let before =
-            before.map(|sql| [&query_prefix(self.upstream_has_attributes()), sql.as_bytes()].concat());
-        let Some(upstream) = &mut self.admitted.upstream else {
-            return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
-        };
+        self.lease.untouched = false;
+        self.lease.used_ms = now;
+        let before = before.map(|sql| [&query_prefix(self.lease.has_attributes()), sql.as_bytes()].concat());
+        let upstream = self.lease.connection()?;
         let (stream, _) = upstream.parts();
         self.scratch.clear();
         if let Some(before) = before {
@@ -289,15 +286,13 @@ impl Session {
         let filter = Filter {
             capabilities: self.capabilities(),
             begun: (self.flavor() == Flavor::MySql).then_some(&self.state.told_begun),
-            told: (!self.state.tracking.is_clients()).then_some(&told),
+            told: (!self.lease.tracking.is_clients()).then_some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
         };
-        let Some(upstream) = &mut self.admitted.upstream else {
-            return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
-        };
+        let upstream = self.lease.connection()?;
         let relay = Relay::new(upstream, Some(&mut self.wire), &filter, command);
         let mut relayed = relay.capturing(capture).putting_right(own_channel).run().await?;
-        if self.state.tracking.is_clients() || told.gtids == Gtids::All {
+        if self.lease.tracking.is_clients() || told.gtids == Gtids::All {
             // These may be all that there are.
             relayed.gtids.clear();
         }
@@ -315,17 +310,17 @@ impl Session {
         let runs = matches!(command, Command::Query | Command::StmtExecute | Command::StmtBulkExecute);
         match effects.tracking {
             TrackingEffect::None if runs && !asks_back => {
-                let asks_anew = std::mem::take(&mut self.state.asks_anew);
-                if asks_anew && self.state.tracking == Tracking::On {
-                    self.state.tracking = Tracking::Due;
+                let asks_anew = std::mem::take(&mut self.lease.asks_anew);
+                if asks_anew && self.lease.tracking == Tracking::On {
+                    self.lease.tracking = Tracking::Due;
                 }
                 let taken = Box::pin(self.take_reports_back()).await;
                 return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
             }
             TrackingEffect::None => {}
-            TrackingEffect::Shows => self.state.tracking = self.state.tracking.named(Naming::Shows),
+            TrackingEffect::Shows => self.lease.tracking = self.lease.tracking.named(Naming::Shows),
             TrackingEffect::Sets | TrackingEffect::Obscured => {
-                self.state.tracking = self.state.tracking.named(Naming::Sets);
+                self.lease.tracking = self.lease.tracking.named(Naming::Sets);
             }
         }
         Ok(())
@@ -348,12 +343,12 @@ impl Session {
         }
         self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
         // Whether that was the transaction for which it held shows when the server is asked for reports anew.
-        self.state.asks_anew |= self.state.one_shot && relayed.has_no_room;
+        self.lease.asks_anew |= self.state.one_shot && relayed.has_no_room;
         let shared = &self.shared;
         // Unknown code may have done so unheard.
-        let is_unheard = self.state.tracking.is_clients() && facts.runs_unknown_code;
+        let is_unheard = self.lease.tracking.is_clients() && facts.runs_unknown_code;
         if is_unheard || effects.tracking == TrackingEffect::Obscured {
-            self.state.tracking = Tracking::Lost;
+            self.lease.tracking = Tracking::Lost;
         }
         if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged || is_unheard) {
             // No event will tell of it.
@@ -421,11 +416,11 @@ impl Session {
             || !effects.reads.is_nothing()
             || effects.writes == Writes::Nothing && effects.calls.is_nothing();
         let Some(schema) = &relayed.schema else {
-            self.state.announced =
-                relayed.announced && opens_views || self.state.announced && !relayed.state_changed;
+            self.lease.announced =
+                relayed.announced && opens_views || self.lease.announced && !relayed.state_changed;
             return false;
         };
-        let was_announced = std::mem::take(&mut self.state.announced);
+        let was_announced = std::mem::take(&mut self.lease.announced);
         let is_back = super::schema_of(Some(schema)) == self.state.schema;
         facts.runs_routines || (opens_views || was_announced) && is_back
     }
@@ -436,7 +431,7 @@ impl Session {
         if self.state.last_hit.is_empty() {
             return Ok(());
         }
-        let mut payload = query_prefix(self.upstream_has_attributes());
+        let mut payload = query_prefix(self.lease.has_attributes());
         payload.extend_from_slice(&self.state.last_hit);
         self.send(&payload).await?;
         self.skip_answer(Command::Query).await?;
@@ -455,29 +450,22 @@ impl Session {
 
     /// Reads what the server says to being asked for reports, if it was asked with the command under way.
     async fn finish_tracking(&mut self) -> Result<(), Lost> {
-        if self.state.tracking == Tracking::Sent {
+        if self.lease.tracking == Tracking::Sent {
             let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
             self.state.one_shot = answer.characteristics.unwrap_or(self.state.one_shot);
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
-            self.state.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
-        } else if let Tracking::Returned(naming) = self.state.tracking {
+            self.lease.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
+        } else if let Tracking::Returned(naming) = self.lease.tracking {
             let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
-            self.state.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
+            self.lease.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
         }
         Ok(())
     }
 
     async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
         let filter = Filter { capabilities: self.capabilities(), begun: None, told: None, schema: "" };
-        let Some(upstream) = &mut self.admitted.upstream else {
-            return Err(Lost::Upstream(std::io::ErrorKind::NotConnected.into()));
-        };
+        let upstream = self.lease.connection()?;
         Relay::new(upstream, None, &filter, command).run().await
-    }
-
-    pub(crate) fn upstream_has_attributes(&self) -> bool {
-        let capabilities = self.admitted.upstream.as_ref().map(freshet_upstream::Connection::capabilities);
-        capabilities.is_some_and(|them| them.contains(freshet_protocol::Capabilities::QUERY_ATTRIBUTES))
     }
 
     /// Keeps the server's connection alive while its client is answered from memory.

@@ -50,12 +50,11 @@ impl Session {
         if !schema.is_ascii() || !name.is_ascii() {
             return Ok(Existence::Untold);
         }
-        let Some(upstream) = &mut self.admitted.upstream else { return Ok(Existence::Untold) };
         let sql = format!("SHOW CREATE TABLE {}.{}", quoted(schema), quoted(name));
-        match upstream.query(&sql).await {
+        match self.lease.ask(&sql).await {
             Ok(rows) => {
                 // To open a view, MariaDB may have moved the session there and back.
-                self.state.announced = true;
+                self.lease.announced = true;
                 Ok(shown(&rows))
             }
             Err(Error::Server(error)) if error.code == NO_SUCH_TABLE => Ok(Existence::Absent),

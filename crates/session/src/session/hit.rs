@@ -175,8 +175,8 @@ impl Session {
     /// Whether the server's connection has been unused for so long that it needs a sign of life.
     pub(crate) fn needs_keepalive(&self) -> bool {
         let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.wait_timeout_s * 1000 / 3);
-        self.admitted.upstream.is_some()
-            && now_ms().saturating_sub(self.state.upstream_used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
+        self.lease.is_open()
+            && now_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
     }
 }
 

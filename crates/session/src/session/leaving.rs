@@ -22,14 +22,14 @@ const RESET_MAX: Duration = Duration::from_secs(1);
 impl Session {
     /// Hands the server's connection on, if nothing of this session can be left in it.
     pub(super) async fn hand_on(&mut self) {
-        let Some(leave) = self.admitted.leave.take() else { return };
+        let Some(leave) = self.lease.leave.take() else { return };
         if !self.can_be_undone() {
             return;
         }
-        let Some(mut connection) = self.admitted.upstream.take() else { return };
+        let Some(mut connection) = self.lease.take() else { return };
         // Whoever kills by its number from now on kills nobody here.
         self.handle.set_thread_id(0);
-        let is_as_new = self.state.untouched && !connection.was_queried();
+        let is_as_new = self.lease.untouched && !connection.was_queried();
         if is_as_new || matches!(timeout(RESET_MAX, reset(&mut connection)).await, Ok(Ok(()))) {
             self.shared.gate.keep(leave, connection);
         }
@@ -38,25 +38,25 @@ impl Session {
     fn can_be_undone(&mut self) -> bool {
         let state = &self.state;
         let is_idle = state.surely_autocommits() && state.pending.is_empty() && !state.locked;
-        let is_known = state.can_be_undone && state.unproven.is_empty() && state.temporary.are_none();
+        let is_known = self.lease.can_be_undone && state.unproven.is_empty() && state.temporary.are_none();
         let ends = self.handle.ending() != Ending::No;
-        let upstream = self.admitted.upstream.as_mut();
         is_idle
             && is_known
             && !state.unlogged
             && !ends
-            && upstream.is_some_and(|upstream| upstream.parts().1.is_empty())
+            && self.lease.is_open()
+            && self.lease.heard().is_empty()
     }
 
     /// Notes a command that is about to be sent.
     pub(super) fn sends(&mut self, command: Command, effects: &Effects, text: &[u8]) {
-        self.state.can_be_undone &= is_undone(command, effects, text);
+        self.lease.can_be_undone &= is_undone(command, effects, text);
     }
 
     /// Notes its answer.
     pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
         let is_unexplained = relayed.state_changed && !effects.session;
-        self.state.can_be_undone &= !facts.run_code() && !is_unexplained;
+        self.lease.can_be_undone &= !facts.run_code() && !is_unexplained;
     }
 }
 

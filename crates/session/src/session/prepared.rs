@@ -1,8 +1,9 @@
 //! A prepared statement, as far as it is known here.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ahash::HashMap;
 use freshet_protocol::{Capabilities, Execution, Parameter, ParameterType};
 use freshet_sql::{Effects, Modes, PreparedKill, RowWrite};
 
@@ -52,6 +53,40 @@ pub(crate) struct Executed<'a> {
 
 /// ER_WRONG_ARGUMENTS, ER_UNKNOWN_STMT_HANDLER, ER_MALFORMED_PACKET.
 const NOT_READ: [u16; 3] = [1210, 1243, 1835];
+
+/// How many prepared statements of one session are told apart: the default of the server's
+/// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
+const PREPARED_MAX: usize = 16_382;
+
+/// The statement id with which MariaDB's clients name the statement prepared last.
+const LAST_PREPARED: u32 = u32::MAX;
+
+/// The prepared statements of one server connection, by the ids that the server gave them.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedStatements {
+    by_id: HashMap<u32, Arc<Prepared>>,
+    last: Option<Arc<Prepared>>,
+}
+
+impl PreparedStatements {
+    /// The server has prepared this one.
+    pub(crate) fn add(&mut self, id: u32, prepared: Arc<Prepared>) {
+        self.last = Some(Arc::clone(&prepared));
+        if self.by_id.len() < PREPARED_MAX {
+            self.by_id.insert(id, prepared);
+        }
+    }
+
+    /// The one that a client names so, if it is remembered.
+    pub(crate) fn get(&self, id: u32) -> Option<Arc<Prepared>> {
+        if id == LAST_PREPARED { self.last.clone() } else { self.by_id.get(&id).cloned() }
+    }
+
+    /// It is closed.
+    pub(crate) fn remove(&mut self, id: u32) {
+        self.by_id.remove(&id);
+    }
+}
 
 /// No version of the catalog.
 const NEVER: u64 = u64::MAX;

@@ -4,13 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ahash::HashMap;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TransactionEffect, Writes};
 
 use super::facts::StatementFacts;
-use super::prepared::Prepared;
-use super::reports::{Reports, Tracking};
+use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use crate::environment::Known;
@@ -38,16 +36,10 @@ pub(crate) struct State {
     /// commit before what failed) or have left one open.
     pub(crate) unsure: bool,
     pub(crate) environment: Known,
-    /// The server was sent nothing since the login but questions of our own, which leave no trace.
-    pub(crate) untouched: bool,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
-    /// Whether the server reports what must be known of the session.
-    pub(crate) tracking: Tracking,
-    /// What the client is to be told of it, where that was read: by default what the server tells of its own accord.
+    /// What the client is to be told of the session, where that was read: by default what the server tells of its own accord.
     pub(crate) told: Option<Arc<Reports>>,
-    /// The server is to be asked for its reports anew before the next statement that may follow a question of ours.
-    pub(crate) asks_anew: bool,
     /// What it was told of last, whoever asked for it: that a transaction has begun, or that none has.
     pub(crate) told_begun: AtomicBool,
     pub(crate) temporary: TemporaryTables,
@@ -58,22 +50,15 @@ pub(crate) struct State {
     /// `SET TRANSACTION` holds for the next transaction alone, which must therefore reach the server: as the server itself
     /// reports it, in whatever form it was said.
     pub(crate) one_shot: bool,
-    /// An answer without room for it announced a change of the session's state that an opened view explains.
-    pub(crate) announced: bool,
     /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
     pub(crate) unproven: Vec<Doubt>,
     /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
-    /// Nothing has run that would be left in the session by a reset and a new login.
-    pub(crate) can_be_undone: bool,
     /// Code has run that may have said which number a new row gets. Kept for the session's life.
     pub(crate) may_number: bool,
     pub(crate) pending: Pending,
-    pub(crate) prepared: HashMap<u32, Arc<Prepared>>,
-    /// The statement prepared last, which MariaDB's clients may execute as number −1.
-    pub(crate) prepared_last: Option<Arc<Prepared>>,
     /// What is prepared by its text.
     pub(crate) texts: Texts,
     pub(crate) locals: Locals,
@@ -87,8 +72,6 @@ pub(crate) struct State {
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
     pub(crate) key_version: u64,
-    /// When the server's connection was last used, in monotonic milliseconds.
-    pub(crate) upstream_used_ms: u64,
 }
 
 impl State {
@@ -97,24 +80,17 @@ impl State {
             status,
             unsure: false,
             environment: Known::Unknown,
-            untouched: true,
             schema: None,
-            tracking: Tracking::Unmet,
             told: None,
-            asks_anew: false,
             told_begun: AtomicBool::new(false),
             temporary: TemporaryTables::default(),
             locked: false,
             wlock: None,
             one_shot: false,
-            announced: false,
             unproven: Vec::new(),
             unlogged: false,
-            can_be_undone: true,
             may_number: false,
             pending: Pending::default(),
-            prepared: HashMap::default(),
-            prepared_last: None,
             texts: Texts::default(),
             locals: Locals::default(),
             warnings: Vec::new(),
@@ -122,7 +98,6 @@ impl State {
             pinged: false,
             key: None,
             key_version: 0,
-            upstream_used_ms: 0,
         }
     }
 

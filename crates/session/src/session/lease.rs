@@ -1,0 +1,149 @@
+//! The server connection that serves a session, with all that is known of that connection and nothing of the client.
+//!
+//! A session has the environment, the transaction and the settings that its client believes in (`session/state.rs`). What the
+//! connection was asked to report, what ran on it, and the numbers that the server gave out on it belong to the connection: a
+//! session that is served by another one starts with what that one is like.
+
+use std::future::pending;
+
+use freshet_protocol::Capabilities;
+use freshet_upstream::{Channel, Connection, Error, Rows};
+use tokio::io::AsyncReadExt as _;
+
+use super::prepared::PreparedStatements;
+use super::reports::Tracking;
+use crate::auth::{Admitted, Begun, Leave};
+use crate::environment::Server;
+use crate::relay::Lost;
+
+/// A session's hold on a server connection.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    /// None until it is first needed.
+    connection: Option<Connection>,
+    /// Which server it leads to, as its greeting says; known once it is set up.
+    pub(crate) server: Option<Server>,
+    /// When it was opened at the latest, in monotonic milliseconds.
+    pub(crate) opened_ms: u64,
+    /// When it was last used, in monotonic milliseconds.
+    pub(crate) used_ms: u64,
+    /// When the login on it was made, if its session has been no other's before.
+    pub(crate) begun: Option<Begun>,
+    /// It may be kept for another client when this one has left.
+    pub(crate) leave: Option<Leave>,
+    /// It was sent nothing since the login but questions of our own, which leave no trace.
+    pub(crate) untouched: bool,
+    /// Nothing has run that would be left on it by a reset and a new login.
+    pub(crate) can_be_undone: bool,
+    /// Whether the server reports what must be known of the session.
+    pub(crate) tracking: Tracking,
+    /// The server is to be asked for its reports anew before the next statement that may follow a question of ours.
+    pub(crate) asks_anew: bool,
+    /// An answer without room for it announced a change of the session's state that an opened view explains.
+    pub(crate) announced: bool,
+    /// By the numbers that the server has given them.
+    pub(crate) prepared: PreparedStatements,
+}
+
+impl Lease {
+    /// What came with a login, if it took a connection.
+    pub(crate) fn of(admitted: &mut Admitted) -> Self {
+        Self {
+            begun: admitted.begun.take(),
+            leave: admitted.leave.take(),
+            ..Self::as_new(admitted.upstream.take())
+        }
+    }
+
+    fn as_new(connection: Option<Connection>) -> Self {
+        Self {
+            connection,
+            server: None,
+            opened_ms: 0,
+            used_ms: 0,
+            begun: None,
+            leave: None,
+            untouched: true,
+            can_be_undone: true,
+            tracking: Tracking::Unmet,
+            asks_anew: false,
+            announced: false,
+            prepared: PreparedStatements::default(),
+        }
+    }
+
+    /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
+    pub(crate) fn was_reset(&mut self) {
+        *self = Self::as_new(self.connection.take());
+    }
+
+    /// Gives the connection up.
+    pub(crate) fn take(&mut self) -> Option<Connection> {
+        self.connection.take()
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    /// The server's number of the connection; 0 while there is none.
+    pub(crate) fn thread_id(&self) -> u32 {
+        self.connection.as_ref().map_or(0, Connection::thread_id)
+    }
+
+    /// Whether nothing but the login is in the server's session, or would be if it were opened now.
+    pub(crate) fn is_new(&self) -> bool {
+        (!self.is_open() || self.begun.is_some()) && self.untouched
+    }
+
+    /// The server's version, as its greeting says.
+    pub(crate) fn version(&self) -> Option<&[u8]> {
+        self.connection.as_ref().map(|connection| connection.greeting().server_version.as_slice())
+    }
+
+    pub(crate) fn has_tls(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.channel() == Channel::Tls)
+    }
+
+    /// Whether a query is sent with attributes.
+    pub(crate) fn has_attributes(&self) -> bool {
+        let capabilities = self.connection.as_ref().map(Connection::capabilities);
+        capabilities.is_some_and(|them| them.contains(Capabilities::QUERY_ATTRIBUTES))
+    }
+
+    /// The connection, for an exchange.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn connection(&mut self) -> Result<&mut Connection, Lost> {
+        self.connection.as_mut().ok_or_else(|| Lost::Upstream(std::io::ErrorKind::NotConnected.into()))
+    }
+
+    /// A question of our own. It leaves its row count and warnings behind.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection is lost or not open.
+    pub(crate) async fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
+        match &mut self.connection {
+            Some(connection) => connection.query(sql).await,
+            None => Err(Error::Closed),
+        }
+    }
+
+    /// Waits until the server says something that nobody asked for, or closes the connection.
+    pub(crate) async fn unasked(&mut self) {
+        match &mut self.connection {
+            None => pending().await,
+            Some(connection) => {
+                let (stream, buffer) = connection.parts();
+                // Whether it spoke, closed or failed: the connection is over.
+                let _ = stream.read_buf(buffer).await;
+            }
+        }
+    }
+
+    /// What the server has said that nobody asked for.
+    pub(crate) fn heard(&mut self) -> &[u8] {
+        self.connection.as_mut().map_or(&[], |connection| connection.parts().1)
+    }
+}
