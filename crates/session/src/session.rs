@@ -13,6 +13,7 @@ mod reports;
 mod state;
 mod temporary;
 mod texts;
+mod tx;
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -155,7 +156,7 @@ impl Session {
     /// it killed or timed this connection out) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms);
-        let soon = if self.state.in_transaction() { Ending::Cut } else { Ending::Drain };
+        let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
         // A command that is here already is not waited for, and is no reason to go on.
         if self.handle.ending() < soon {
             tokio::select! {

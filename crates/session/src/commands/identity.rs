@@ -44,7 +44,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
         let schema = session.state.schema.take();
-        session.state = State::new(session.state.status);
+        session.state = State::new(session.state.status_for_answers());
         session.state.schema = schema;
         session.lease.was_reset();
     }

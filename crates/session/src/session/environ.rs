@@ -214,10 +214,10 @@ impl Session {
     pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
         let kind = self.state.locals.effective_type(&self.shared.globals);
         let state = &self.state;
-        let is_alone = state.autocommits() && !state.unsure;
+        let is_alone = state.tx.surely_autocommits() && !state.tx.next_differs();
         // In a new session nothing has happened yet that would be reported.
         let is_tracked = self.lease.tracking.is_complete() || self.lease.is_new();
-        let free = is_tracked && is_alone && !state.locked && !state.one_shot;
+        let free = is_tracked && is_alone && !state.locked;
         match &self.state.environment {
             Known::Read(environment) | Known::Recalled(environment)
                 if free && kind != TYPE_OFF && environment.refused.is_none() =>

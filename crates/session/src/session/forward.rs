@@ -157,7 +157,7 @@ impl Session {
         }
         let facts = StatementFacts::from(&reach);
         self.state.doubts(std::mem::take(&mut reach.unproven));
-        let transacting = self.state.surely_transacts();
+        let transacting = self.state.tx.surely_transacts();
         let thread = self.thread();
         let shared = &self.shared;
         let behind = fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread };
@@ -330,7 +330,7 @@ impl Session {
     fn conclude(&mut self, ran: &Ran<'_>, in_flight: Option<InFlight>) {
         let Ran { effects, text, facts, relayed } = ran;
         let ran_nothing = ran_nothing(effects, text, relayed);
-        let leaves_nothing_open = ran_nothing || self.state.leaves_nothing_open(effects, facts);
+        let leaves_nothing_open = ran_nothing || self.state.tx.leaves_nothing_open(effects, facts);
         if !ran_nothing {
             self.state.answered(!leaves_nothing_open, relayed.status, relayed.error.is_some());
             self.changed(ran);
@@ -341,9 +341,9 @@ impl Session {
         if self.state.unlogged && (facts.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
         }
-        self.state.one_shot = relayed.characteristics.unwrap_or(self.state.one_shot);
+        self.characterized(relayed);
         // Whether that was the transaction for which it held shows when the server is asked for reports anew.
-        self.lease.asks_anew |= self.state.one_shot && relayed.has_no_room;
+        self.lease.asks_anew |= self.state.tx.next_differs() && relayed.has_no_room;
         let shared = &self.shared;
         // Unknown code may have done so unheard.
         let is_unheard = self.lease.tracking.is_clients() && facts.runs_unknown_code;
@@ -363,6 +363,13 @@ impl Session {
         fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, flavor);
         self.has_seen();
         self.refresh_key();
+    }
+
+    /// Notes what the server reports of a transaction's characteristics, if it does.
+    fn characterized(&mut self, relayed: &Relayed) {
+        if let Some(differs) = relayed.characteristics {
+            self.state.tx = self.state.tx.characterized(differs);
+        }
     }
 
     /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
@@ -452,7 +459,7 @@ impl Session {
     async fn finish_tracking(&mut self) -> Result<(), Lost> {
         if self.lease.tracking == Tracking::Sent {
             let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
-            self.state.one_shot = answer.characteristics.unwrap_or(self.state.one_shot);
+            self.characterized(&answer);
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
             self.lease.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
         } else if let Tracking::Returned(naming) = self.lease.tracking {

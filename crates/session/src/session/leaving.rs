@@ -37,7 +37,7 @@ impl Session {
 
     fn can_be_undone(&mut self) -> bool {
         let state = &self.state;
-        let is_idle = state.surely_autocommits() && state.pending.is_empty() && !state.locked;
+        let is_idle = state.tx.surely_autocommits() && state.pending.is_empty() && !state.locked;
         let is_known = self.lease.can_be_undone && state.unproven.is_empty() && state.temporary.are_none();
         let ends = self.handle.ending() != Ending::No;
         is_idle

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, TransactionEffect, Writes};
+use freshet_sql::Effects;
 
-use super::facts::StatementFacts;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
+use super::tx::Tx;
 use crate::environment::Known;
 use crate::fences::{Doubt, Pending};
 use crate::shared::Wlock;
@@ -19,22 +19,16 @@ use crate::variables::{Locals, Warning};
 /// How many tables wait to be told of; a session with more counts as one whose temporary tables are not known.
 const UNPROVEN_MAX: usize = 64;
 
-/// The flags of an answer that are the session's own; all others are the query's.
-const SESSION_FLAGS: StatusFlags = StatusFlags::AUTOCOMMIT
-    .union(StatusFlags::IN_TRANS)
-    .union(StatusFlags::IN_TRANS_READONLY)
-    .union(StatusFlags::DB_DROPPED)
-    .union(StatusFlags::NO_BACKSLASH_ESCAPES)
-    .union(StatusFlags::ANSI_QUOTES);
+/// The flags of an answer that are the session's own, besides those of its transaction; all others are the query's.
+const SESSION_FLAGS: StatusFlags =
+    StatusFlags::DB_DROPPED.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
 
 /// What is known of one session.
 #[derive(Debug)]
 pub(crate) struct State {
     /// The status flags of the server's last answer.
-    pub(crate) status: StatusFlags,
-    /// It ended with an error, which has no flags, and may have ended the transaction that was open (a deadlock, an implicit
-    /// commit before what failed) or have left one open.
-    pub(crate) unsure: bool,
+    status: StatusFlags,
+    pub(crate) tx: Tx,
     pub(crate) environment: Known,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
@@ -47,9 +41,6 @@ pub(crate) struct State {
     pub(crate) locked: bool,
     /// While it is, and `query_cache_wlock_invalidate` says so: nobody is answered from memory.
     pub(crate) wlock: Option<Wlock>,
-    /// `SET TRANSACTION` holds for the next transaction alone, which must therefore reach the server: as the server itself
-    /// reports it, in whatever form it was said.
-    pub(crate) one_shot: bool,
     /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
     pub(crate) unproven: Vec<Doubt>,
@@ -78,7 +69,7 @@ impl State {
     pub(crate) fn new(status: StatusFlags) -> Self {
         Self {
             status,
-            unsure: false,
+            tx: Tx::new(status),
             environment: Known::Unknown,
             schema: None,
             told: None,
@@ -86,7 +77,6 @@ impl State {
             temporary: TemporaryTables::default(),
             locked: false,
             wlock: None,
-            one_shot: false,
             unproven: Vec::new(),
             unlogged: false,
             may_number: false,
@@ -101,46 +91,15 @@ impl State {
         }
     }
 
-    /// Whether a transaction is open, or would be opened by the next statement.
-    pub(crate) fn in_transaction(&self) -> bool {
-        self.status.contains(StatusFlags::IN_TRANS)
-    }
-
-    /// Whether a statement runs in a transaction of its own.
-    pub(crate) fn autocommits(&self) -> bool {
-        self.status.contains(StatusFlags::AUTOCOMMIT) && !self.in_transaction()
-    }
-
-    /// Whether a statement surely runs in a transaction of its own.
-    pub(crate) fn surely_autocommits(&self) -> bool {
-        self.autocommits() && !self.unsure
-    }
-
-    /// Whether a statement, sent now, leaves no transaction open, whatever becomes of it.
-    pub(crate) fn leaves_nothing_open(&self, effects: &Effects, facts: &StatementFacts) -> bool {
-        let is_one = !effects.several && !facts.may_commit;
-        let is_plain = effects.transaction == TransactionEffect::None && effects.writes != Writes::Everything;
-        self.surely_autocommits() && is_one && (is_plain || effects.is_definition)
-    }
-
-    /// Whether a statement is surely part of a transaction that goes on after it.
-    pub(crate) fn surely_transacts(&self) -> bool {
-        !self.autocommits() && !self.unsure
-    }
-
-    /// Notes how an answer says that the session is; `may_move`: to a statement that may begin or end transactions.
+    /// Notes how an answer says that the session is; see [`Tx::answered`].
     pub(crate) fn answered(&mut self, may_move: bool, status: Option<StatusFlags>, failed: bool) {
         self.status = status.unwrap_or(self.status);
-        if failed {
-            self.unsure |= may_move;
-        } else if status.is_some() {
-            self.unsure = false;
-        }
+        self.tx = self.tx.answered(may_move, status, failed);
     }
 
     /// The flags of an answer of ours.
     pub(crate) fn status_for_answers(&self) -> StatusFlags {
-        self.status & SESSION_FLAGS
+        self.status & SESSION_FLAGS | self.tx.flags()
     }
 
     /// Notes what it cannot be told of now whether it runs code of which nothing is known.

@@ -1,4 +1,4 @@
-use freshet_sql::{TableName, Temporary};
+use freshet_sql::{TableName, Temporary, TransactionEffect, Writes};
 
 use super::super::temporary::Existence;
 use super::*;
@@ -55,9 +55,11 @@ fn locks_are_in_force_from_the_attempt_until_unlock_succeeds() {
 #[test]
 fn only_the_sessions_own_flags_are_put_into_answers_from_memory() {
     let mut state = state();
-    state.status |= StatusFlags::NO_INDEX | StatusFlags::MORE_RESULTS | StatusFlags::IN_TRANS;
-    assert_eq!(state.status_for_answers(), StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANS);
-    assert!(!state.autocommits());
+    let session = StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANS | StatusFlags::ANSI_QUOTES;
+    let status = session | StatusFlags::NO_INDEX | StatusFlags::MORE_RESULTS;
+    state.answered(true, Some(status), false);
+    assert_eq!(state.status_for_answers(), session);
+    assert!(!state.tx.surely_autocommits());
 }
 
 #[test]

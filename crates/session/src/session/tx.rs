@@ -1,0 +1,117 @@
+//! The session's transaction, as far as the server's answers tell. All transitions are here.
+//!
+//! | state | what the server said | what becomes of it |
+//! |---|---|---|
+//! | any | an answer's flags | [`Tx::None`] or [`Tx::Open`], as they say |
+//! | any | an error, to a statement that may begin or end transactions | [`Tx::Unclear`] |
+//! | any | an error, to one that cannot | the same as before it |
+//! | any | the characteristics of a transaction | the same, with another [`Next`] |
+
+use freshet_protocol::StatusFlags;
+use freshet_sql::{Effects, TransactionEffect, Writes};
+
+use super::facts::StatementFacts;
+
+/// The transaction that a statement would run in if it were sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tx {
+    /// None is open: the statement runs in one of its own, or opens one, as [`Next`] says.
+    None(Next),
+    /// One is open, and goes on.
+    Open { read_only: bool, next: Next },
+    /// The last answer was an error, which has no flags, and may have ended the transaction that was open (a deadlock, an
+    /// implicit commit before what failed) or have left one open. The flags are those of before.
+    Unclear { before: StatusFlags, next: Next },
+}
+
+/// The first transaction that begins after this moment or after the open one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Next {
+    /// Autocommit is on: it lasts for one statement, unless that begins another.
+    autocommits: bool,
+    /// `SET TRANSACTION` may hold for it alone, so that it must reach the server. The server reports the same of a transaction
+    /// that is open.
+    differs: bool,
+}
+
+impl Tx {
+    /// As a login or a reset leaves it, with these flags.
+    pub(crate) fn new(status: StatusFlags) -> Self {
+        Self::told(status, false)
+    }
+
+    fn told(status: StatusFlags, differs: bool) -> Self {
+        let next = Next { autocommits: status.contains(StatusFlags::AUTOCOMMIT), differs };
+        if status.contains(StatusFlags::IN_TRANS) {
+            Self::Open { read_only: status.contains(StatusFlags::IN_TRANS_READONLY), next }
+        } else {
+            Self::None(next)
+        }
+    }
+
+    /// After an answer. `may_move`: to a statement that may begin or end transactions; `status`: the last flags in it, if there
+    /// were any before an error.
+    pub(crate) fn answered(self, may_move: bool, status: Option<StatusFlags>, failed: bool) -> Self {
+        let Next { differs, .. } = self.next();
+        let told = status.map_or(self, |status| Self::told(status, differs));
+        if failed && may_move {
+            return Self::Unclear { before: told.flags(), next: told.next() };
+        }
+        told
+    }
+
+    /// After the server has said whether anything holds for the present or the next transaction alone.
+    pub(crate) fn characterized(mut self, differs: bool) -> Self {
+        let (Self::None(next) | Self::Open { next, .. } | Self::Unclear { next, .. }) = &mut self;
+        next.differs = differs;
+        self
+    }
+
+    fn next(self) -> Next {
+        match self {
+            Self::None(next) | Self::Open { next, .. } | Self::Unclear { next, .. } => next,
+        }
+    }
+
+    /// The flags of an answer of ours.
+    pub(crate) fn flags(self) -> StatusFlags {
+        let mut flags = match self {
+            Self::Unclear { before, .. } => return before,
+            Self::None(_) => StatusFlags::empty(),
+            Self::Open { read_only: false, .. } => StatusFlags::IN_TRANS,
+            Self::Open { read_only: true, .. } => StatusFlags::IN_TRANS.union(StatusFlags::IN_TRANS_READONLY),
+        };
+        flags.set(StatusFlags::AUTOCOMMIT, self.next().autocommits);
+        flags
+    }
+
+    /// Whether one may be open that the client would lose with its session.
+    pub(crate) fn may_be_open(self) -> bool {
+        self.flags().contains(StatusFlags::IN_TRANS)
+    }
+
+    /// Whether a statement surely runs in a transaction of its own.
+    pub(crate) fn surely_autocommits(self) -> bool {
+        matches!(self, Self::None(Next { autocommits: true, .. }))
+    }
+
+    /// Whether a statement is surely part of a transaction that goes on after it.
+    pub(crate) fn surely_transacts(self) -> bool {
+        matches!(self, Self::Open { .. } | Self::None(Next { autocommits: false, .. }))
+    }
+
+    /// Whether what was said for one transaction alone may not be over.
+    pub(crate) fn next_differs(self) -> bool {
+        self.next().differs
+    }
+
+    /// Whether a statement, sent now, leaves no transaction open, whatever becomes of it.
+    pub(crate) fn leaves_nothing_open(self, effects: &Effects, facts: &StatementFacts) -> bool {
+        let is_one = !effects.several && !facts.may_commit;
+        let is_plain = effects.transaction == TransactionEffect::None && effects.writes != Writes::Everything;
+        self.surely_autocommits() && is_one && (is_plain || effects.is_definition)
+    }
+}
+
+#[cfg(test)]
+mod tests;
