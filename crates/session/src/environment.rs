@@ -211,6 +211,14 @@ impl Known {
         self.environment().map(|environment| environment.modes)
     }
 
+    /// What it is now, where that is known without asking.
+    pub(crate) fn current(&self) -> Option<&Arc<Environment>> {
+        match self {
+            Known::Recalled(environment) | Known::Read(environment) => Some(environment),
+            Known::Unknown | Known::After(..) => None,
+        }
+    }
+
     /// What it is or was.
     fn environment(&self) -> Option<&Arc<Environment>> {
         match self {

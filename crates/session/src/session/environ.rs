@@ -9,12 +9,11 @@ use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, Writes};
 use freshet_upstream::Error;
 use freshet_upstream::now_ms;
 
-use super::reports::{Naming, Reports, Tracking};
-use super::{Lease, Session};
+use super::reports::Naming;
+use super::{Holds, Lease, Reports, Session, Tracking};
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
 use crate::qualify::qualify;
 use crate::shared::Shared;
-use crate::variables::TYPE_OFF;
 
 /// The capabilities that change the bytes of an answer.
 const FORM: Capabilities = Capabilities::DEPRECATE_EOF
@@ -197,9 +196,7 @@ impl Session {
     /// Decides whether the next statements may be answered from memory without another look, and under which key.
     pub(crate) fn refresh_key(&mut self) {
         self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
-        self.state.key = self
-            .key_but_for_temporary_tables()
-            .filter(|_| self.state.temporary.are_none() && self.state.unproven.is_empty());
+        self.state.key = self.key_but_for_temporary_tables().filter(|_| !self.holds().hide_tables());
     }
 
     /// The key of lookups without another look, unless a global variable has changed what it was decided with.
@@ -212,21 +209,15 @@ impl Session {
 
     /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.
     pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
+        let environment = self.state.environment.current().filter(|_| !self.holds().bar_all_hits())?;
         let kind = self.state.locals.effective_type(&self.shared.globals);
-        let state = &self.state;
-        let is_alone = state.tx.surely_autocommits() && !state.tx.next_differs();
-        // In a new session nothing has happened yet that would be reported.
-        let is_tracked = self.lease.tracking.is_complete() || self.lease.is_new();
-        let free = is_tracked && is_alone && !state.locked;
-        match &self.state.environment {
-            Known::Read(environment) | Known::Recalled(environment)
-                if free && kind != TYPE_OFF && environment.refused.is_none() =>
-            {
-                let strips = self.state.locals.strips_comments(&self.shared.globals);
-                Some(environment.id << 3 | u32::from(kind) << 1 | u32::from(strips))
-            }
-            _ => None,
-        }
+        let strips = self.state.locals.strips_comments(&self.shared.globals);
+        Some(environment.id << 3 | u32::from(kind) << 1 | u32::from(strips))
+    }
+
+    /// Why the session cannot be answered from memory, or must keep its server connection.
+    pub(crate) fn holds(&self) -> Holds<'_> {
+        Holds { state: &self.state, lease: &self.lease, globals: &self.shared.globals }
     }
 
     /// What `effects` are where the text was read as `self.modes()` says, with every table named in full. Where a

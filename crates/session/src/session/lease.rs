@@ -11,7 +11,7 @@ use freshet_upstream::{Channel, Connection, Error, Rows};
 use tokio::io::AsyncReadExt as _;
 
 use super::prepared::PreparedStatements;
-use super::reports::Tracking;
+use super::{Traces, Tracking};
 use crate::auth::{Admitted, Begun, Leave};
 use crate::environment::Server;
 use crate::relay::Lost;
@@ -43,6 +43,14 @@ pub(crate) struct Lease {
     pub(crate) announced: bool,
     /// By the numbers that the server has given them.
     pub(crate) prepared: PreparedStatements,
+    /// What ran on it has left there.
+    pub(crate) traces: Traces,
+}
+
+impl Default for Lease {
+    fn default() -> Self {
+        Self::as_new(None)
+    }
 }
 
 impl Lease {
@@ -69,6 +77,7 @@ impl Lease {
             asks_anew: false,
             announced: false,
             prepared: PreparedStatements::default(),
+            traces: Traces::default(),
         }
     }
 

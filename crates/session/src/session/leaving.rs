@@ -10,8 +10,9 @@ use freshet_protocol::Command;
 use freshet_sql::{Around, Effects, Temporary, TrackingEffect};
 use freshet_upstream::{Connection, Error};
 use tokio::time::timeout;
+use tracing::debug;
 
-use super::{Session, StatementFacts};
+use super::{Hold, Session, StatementFacts};
 use crate::environment::sets_only_what_is_read;
 use crate::registry::Ending;
 use crate::relay::Relayed;
@@ -24,7 +25,8 @@ impl Session {
     pub(super) async fn hand_on(&mut self) {
         let Some(leave) = self.lease.leave.take() else { return };
         if !self.can_be_undone() {
-            return;
+            let holds: Vec<String> = self.holds().list().map(|hold| hold.to_string()).collect();
+            return debug!(?holds, "the server's connection is not kept");
         }
         let Some(mut connection) = self.lease.take() else { return };
         // Whoever kills by its number from now on kills nobody here.
@@ -36,25 +38,22 @@ impl Session {
     }
 
     fn can_be_undone(&mut self) -> bool {
-        let state = &self.state;
-        let is_idle = state.tx.surely_autocommits() && state.pending.is_empty() && !state.locked;
-        let is_known = self.lease.can_be_undone && state.unproven.is_empty() && state.temporary.are_none();
+        let holds = self.holds();
+        let is_held = [Hold::Transaction, Hold::Locks, Hold::UnloggedWrites].iter().any(|it| holds.has(*it));
+        let is_free = !is_held && !holds.hide_tables() && self.state.pending.is_empty();
         let ends = self.handle.ending() != Ending::No;
-        is_idle
-            && is_known
-            && !state.unlogged
-            && !ends
-            && self.lease.is_open()
-            && self.lease.heard().is_empty()
+        is_free && !ends && self.lease.can_be_undone && self.lease.is_open() && self.lease.heard().is_empty()
     }
 
     /// Notes a command that is about to be sent.
     pub(super) fn sends(&mut self, command: Command, effects: &Effects, text: &[u8]) {
         self.lease.can_be_undone &= is_undone(command, effects, text);
+        self.lease.traces.sent(command, effects, text);
     }
 
     /// Notes its answer.
     pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
+        self.lease.traces.ran(facts, relayed);
         let is_unexplained = relayed.state_changed && !effects.session;
         self.lease.can_be_undone &= !facts.run_code() && !is_unexplained;
     }

@@ -82,6 +82,15 @@ impl PreparedStatements {
         if id == LAST_PREPARED { self.last.clone() } else { self.by_id.get(&id).cloned() }
     }
 
+    pub(crate) fn are_none(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// Whether values of parameters have been sent that wait for an execution.
+    pub(crate) fn have_long_data(&self) -> bool {
+        self.by_id.values().chain(&self.last).any(|prepared| prepared.long_data.load(Ordering::Relaxed))
+    }
+
     /// It is closed.
     pub(crate) fn remove(&mut self, id: u32) {
         self.by_id.remove(&id);

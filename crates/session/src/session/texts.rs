@@ -34,6 +34,10 @@ impl Default for Texts {
 }
 
 impl Texts {
+    pub(crate) fn are_none(&self) -> bool {
+        self.known.is_empty() && self.are_all
+    }
+
     /// What a statement of this name does; `None` where that is not known. Where there is none, the server says so.
     pub(crate) fn get(&self, name: &str) -> Option<Effects> {
         match self.known.get(name) {

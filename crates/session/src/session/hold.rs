@@ -1,0 +1,206 @@
+//! Why a session cannot be answered from memory, or must keep the server connection that it has. All reasons are here.
+//!
+//! | | no answers from memory | keeps its connection |
+//! |---|---|---|
+//! | [`Hold::Transaction`] to [`Hold::Unreported`] | yes | yes |
+//! | [`Hold::CacheOff`] to [`Hold::EnvironmentRefused`] | yes | no |
+//! | all others | no | yes |
+//!
+//! Temporary tables and doubts bar a statement only if it may name such a table: see `select::key_for`.
+
+use std::fmt;
+
+use freshet_protocol::{Command, StatusFlags};
+use freshet_sql::Effects;
+
+use super::{Lease, State, StatementFacts};
+use crate::environment::{Known, sets_only_what_is_read};
+use crate::reading::LONG_BYTES_MIN;
+use crate::relay::Relayed;
+use crate::variables::{Globals, TYPE_OFF};
+
+/// One reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Transaction,
+    NextTransaction,
+    Locks,
+    TemporaryTables,
+    Doubts,
+    Unreported,
+    CacheOff,
+    EnvironmentUnknown,
+    EnvironmentRefused,
+    NamedLocks,
+    UserVariables,
+    OtherState,
+    PreparedStatements,
+    PreparedTexts,
+    LongData,
+    Cursor,
+    LastStatement,
+    UnknownCode,
+    UnloggedWrites,
+}
+
+impl Hold {
+    /// In the order of the table above.
+    const ALL: [Self; 19] = [
+        Self::Transaction,
+        Self::NextTransaction,
+        Self::Locks,
+        Self::TemporaryTables,
+        Self::Doubts,
+        Self::Unreported,
+        Self::CacheOff,
+        Self::EnvironmentUnknown,
+        Self::EnvironmentRefused,
+        Self::NamedLocks,
+        Self::UserVariables,
+        Self::OtherState,
+        Self::PreparedStatements,
+        Self::PreparedTexts,
+        Self::LongData,
+        Self::Cursor,
+        Self::LastStatement,
+        Self::UnknownCode,
+        Self::UnloggedWrites,
+    ];
+
+    /// Those that bar every answer from memory, whatever tables it reads.
+    const BAR_ALL_HITS: [Self; 7] = [
+        Self::Transaction,
+        Self::NextTransaction,
+        Self::Locks,
+        Self::Unreported,
+        Self::CacheOff,
+        Self::EnvironmentUnknown,
+        Self::EnvironmentRefused,
+    ];
+
+    /// Those that bar the answers that may be hidden by temporary tables.
+    const HIDE_TABLES: [Self; 2] = [Self::TemporaryTables, Self::Doubts];
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Transaction => "a transaction is open, or may be",
+            Self::NextTransaction => "SET TRANSACTION holds for the next transaction",
+            Self::Locks => "LOCK TABLES is in force",
+            Self::TemporaryTables => "there are temporary tables, or may be",
+            Self::Doubts => "it is not known yet what code ran",
+            Self::Unreported => "the server does not report what changes in the session",
+            Self::CacheOff => "query_cache_type is OFF",
+            Self::EnvironmentUnknown => {
+                "a statement may have changed the session, which is read before the next SELECT"
+            }
+            Self::EnvironmentRefused => "the session's settings do not let results be shared",
+            Self::NamedLocks => "it may hold named locks",
+            Self::UserVariables => "user variables are set",
+            Self::OtherState => "a statement has changed what the server alone knows of the session",
+            Self::PreparedStatements => "statements are prepared",
+            Self::PreparedTexts => "statements are prepared by PREPARE",
+            Self::LongData => "a parameter's value has been sent in part",
+            Self::Cursor => "a cursor may be open",
+            Self::LastStatement => "the server has the row counts and warnings of the last statement",
+            Self::UnknownCode => "unknown code ran",
+            Self::UnloggedWrites => "its writes may be kept out of the binlog",
+        })
+    }
+}
+
+/// What the statements on a connection have left there, until it is reset.
+#[derive(Debug, Default)]
+pub(crate) struct Traces {
+    named_locks: bool,
+    user_variables: bool,
+    others: bool,
+    cursor: bool,
+    unknown_code: bool,
+}
+
+impl Traces {
+    /// Notes a command that is about to be sent.
+    pub(crate) fn sent(&mut self, command: Command, effects: &Effects, text: &[u8]) {
+        if !effects.session || effects.moves || command == Command::InitDb || sets_only_what_is_read(text) {
+            return;
+        }
+        const LOCK: &[u8] = b"_lock";
+        let is_known = !text.is_empty() && text.len() < LONG_BYTES_MIN;
+        let locks = is_known && text.windows(LOCK.len()).any(|word| word.eq_ignore_ascii_case(LOCK));
+        let sets = is_known && names_user_variable(text);
+        self.named_locks |= locks;
+        self.user_variables |= sets;
+        self.others |= !locks && !sets;
+    }
+
+    /// Notes its answer.
+    pub(crate) fn ran(&mut self, facts: &StatementFacts, relayed: &Relayed) {
+        self.unknown_code |= facts.runs_unknown_code;
+        self.cursor |= relayed.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
+    }
+}
+
+/// Whether a text may name a user variable: `@x`, and not `@@x`.
+fn names_user_variable(text: &[u8]) -> bool {
+    let at = |index: Option<usize>| index.and_then(|index| text.get(index)) == Some(&b'@');
+    let is_single = |index: usize| !at(index.checked_sub(1)) && !at(index.checked_add(1));
+    text.iter().enumerate().any(|(index, byte)| *byte == b'@' && is_single(index))
+}
+
+/// The reasons of one session at one moment.
+#[derive(Clone, Copy)]
+pub(crate) struct Holds<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) lease: &'a Lease,
+    pub(crate) globals: &'a Globals,
+}
+
+impl Holds<'_> {
+    /// All of them.
+    pub(crate) fn list(self) -> impl Iterator<Item = Hold> {
+        Hold::ALL.into_iter().filter(move |hold| self.has(*hold))
+    }
+
+    /// Whether the session cannot be answered from memory, whatever it asks.
+    pub(crate) fn bar_all_hits(self) -> bool {
+        Hold::BAR_ALL_HITS.into_iter().any(|hold| self.has(hold))
+    }
+
+    /// Whether some table may be hidden by a temporary one.
+    pub(crate) fn hide_tables(self) -> bool {
+        Hold::HIDE_TABLES.into_iter().any(|hold| self.has(hold))
+    }
+
+    /// Whether this is one of them.
+    pub(crate) fn has(self, hold: Hold) -> bool {
+        let Self { state, lease, globals } = self;
+        match hold {
+            Hold::Transaction => !state.tx.surely_autocommits(),
+            Hold::NextTransaction => state.tx.next_differs(),
+            Hold::Locks => state.locked,
+            Hold::TemporaryTables => !state.temporary.are_none(),
+            Hold::Doubts => !state.unproven.is_empty(),
+            // In a new session nothing has happened yet that would be reported.
+            Hold::Unreported => !lease.tracking.is_complete() && !lease.is_new(),
+            Hold::CacheOff => state.locals.effective_type(globals) == TYPE_OFF,
+            Hold::EnvironmentUnknown => matches!(state.environment, Known::Unknown | Known::After(..)),
+            Hold::EnvironmentRefused => state.environment.current().is_some_and(|it| it.refused.is_some()),
+            Hold::NamedLocks => lease.traces.named_locks,
+            Hold::UserVariables => lease.traces.user_variables,
+            Hold::OtherState => lease.traces.others,
+            Hold::PreparedStatements => !lease.prepared.are_none(),
+            Hold::PreparedTexts => !state.texts.are_none(),
+            Hold::LongData => lease.prepared.have_long_data(),
+            Hold::Cursor => lease.traces.cursor && !lease.prepared.are_none(),
+            // An answer from memory was the last: its statement brings the same counts about on any connection.
+            Hold::LastStatement => !lease.untouched && state.last_hit.is_empty(),
+            Hold::UnknownCode => lease.traces.unknown_code,
+            Hold::UnloggedWrites => state.unlogged,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
