@@ -1,5 +1,5 @@
 //! The server's answer to one command on its way to the client: passed on as it is, followed frame by frame so that
-//! its end is known, and copied on the way when it may be stored.
+//! its end is known, and copied on the way when it may be stored. Who reads and sends it is `session/exchange.rs`.
 //!
 //! Only packets that carry a session's state are ever changed: what the server reports because *we* asked it to
 //! (GTIDs, watched variables) is taken out again, and a client that did not ask for session tracking gets the form of
@@ -13,20 +13,12 @@ use freshet_protocol::{
     Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, PrepareOk,
     Seen, StateChange, StatusFlags, put_packet,
 };
-use freshet_upstream::Connection;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::session::OwnChannel;
-use crate::shared::Counters;
-use crate::wire::{Heard, Wire, WireError};
+use crate::wire::WireError;
 
 pub(crate) use capture::{Capture, Captured};
 pub(crate) use filter::Filter;
-
-/// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.
-const FLUSH_AT_BYTES: usize = 32 * 1024;
-/// What one read from the server asks for, in bytes.
-const READ_BYTES: usize = 32 * 1024;
 
 /// Which side went away in the middle of an exchange. Either way both connections are over.
 #[derive(Debug, thiserror::Error)]
@@ -136,11 +128,11 @@ impl Relayed {
     }
 }
 
-/// One answer on its way.
+/// One answer on its way. It is followed in whatever pieces it arrives, and neither read nor sent here.
 pub(crate) struct Relay<'a> {
-    upstream: &'a mut Connection,
-    wire: Option<&'a mut Wire>,
     filter: &'a Filter<'a>,
+    /// The server's connection's.
+    capabilities: Capabilities,
     answer: Answer,
     capture: Option<Capture>,
     own_channel: Option<OwnChannel>,
@@ -152,19 +144,12 @@ pub(crate) struct Relay<'a> {
 }
 
 impl<'a> Relay<'a> {
-    /// Follows the answer to `command`. Without a wire it is read and dropped.
-    pub(crate) fn new(
-        upstream: &'a mut Connection,
-        wire: Option<&'a mut Wire>,
-        filter: &'a Filter<'a>,
-        command: Command,
-    ) -> Self {
-        let answer = Answer::to(command, upstream.capabilities());
+    /// Follows the answer to `command` over a connection with `capabilities`.
+    pub(crate) fn new(filter: &'a Filter<'a>, command: Command, capabilities: Capabilities) -> Self {
         Self {
-            upstream,
-            wire,
             filter,
-            answer,
+            capabilities,
+            answer: Answer::to(command, capabilities),
             capture: None,
             own_channel: None,
             relayed: Relayed::default(),
@@ -188,66 +173,81 @@ impl<'a> Relay<'a> {
         self
     }
 
-    /// Passes the whole answer on. The last bytes are left in the client's buffer for the caller to flush.
+    /// Looks at all that has come, and moves what may pass over to the client's buffer; where there is none it is dropped.
     ///
     /// # Errors
-    /// [`Lost`]; the connections are of no more use then.
-    pub(crate) async fn run(mut self) -> Result<Relayed, Lost> {
+    /// What the server sent is no answer.
+    pub(crate) fn follow(
+        &mut self,
+        buffer: &mut BytesMut,
+        mut out: Option<&mut BytesMut>,
+    ) -> Result<Step, Malformed> {
         loop {
-            match self.next()? {
-                Step::Frame => {}
-                Step::Infile { seq } => self.infile(seq).await?,
-                Step::Last => {
-                    self.release();
-                    self.relayed.captured = self.capture.and_then(Capture::finish);
-                    return Ok(self.relayed);
-                }
-                Step::NeedMore => {
-                    self.release();
-                    self.flush_if_large().await?;
-                    self.fill().await?;
-                }
+            if let Some(step) = self.next(buffer, &mut out)? {
+                self.release(buffer, &mut out);
+                return Ok(step);
             }
         }
     }
 
-    /// Looks at the next frame, if enough of it is here.
-    fn next(&mut self) -> Result<Step, Malformed> {
-        let buffer = &self.upstream.parts().1[self.checked..];
+    /// What the whole answer said.
+    pub(crate) fn finish(mut self) -> Relayed {
+        self.relayed.captured = self.capture.and_then(Capture::finish);
+        self.relayed
+    }
+
+    /// The client's file has been sent.
+    pub(crate) fn infile_done(&mut self) {
+        self.capture = None;
+        self.answer.infile_done();
+    }
+
+    /// Looks at the next frame, if enough of it is here. `None`: there may be another.
+    fn next(
+        &mut self,
+        buffer: &mut BytesMut,
+        out: &mut Option<&mut BytesMut>,
+    ) -> Result<Option<Step>, Malformed> {
+        let here = &buffer[self.checked..];
         if self.unseen > 0 {
-            let passed = self.unseen.min(buffer.len());
+            let passed = self.unseen.min(here.len());
             self.unseen -= passed;
             self.checked += passed;
-            return Ok(if self.unseen > 0 { Step::NeedMore } else { Step::Frame });
+            return Ok((self.unseen > 0).then_some(Step::NeedMore));
         }
-        let Some(header) = FrameHeader::parse(buffer) else { return Ok(Step::NeedMore) };
-        let body = &buffer[HEADER_LEN..];
+        let Some(header) = FrameHeader::parse(here) else { return Ok(Some(Step::NeedMore)) };
+        let body = &here[HEADER_LEN..];
         if body.is_empty() && header.len > 0 {
-            return Ok(Step::NeedMore);
+            return Ok(Some(Step::NeedMore));
         }
         let first = body.first().copied().unwrap_or(0);
         let is_row_wanted = self.own_channel.is_some() && header.len < FRAME_MAX;
         if !is_row_wanted && !self.answer.wants_whole(header.len, first) {
-            let seen = self.answer.see(header.len, &body[..body.len().min(header.len)])?;
             let here = body.len().min(header.len);
+            let seen = self.answer.see(header.len, &body[..here])?;
             self.unseen = header.len - here;
             self.checked += HEADER_LEN + here;
             if let (Some(capture), Part::Row) = (&mut self.capture, seen.part) {
                 capture.row();
             }
-            return Ok(if self.unseen > 0 { Step::NeedMore } else { Step::Frame });
+            return Ok((self.unseen > 0).then_some(Step::NeedMore));
         }
         if body.len() < header.len {
-            return Ok(Step::NeedMore);
+            return Ok(Some(Step::NeedMore));
         }
-        self.whole(header)
+        self.whole(header, buffer, out)
     }
 
     /// A packet that says something about the answer or the session, which is all here.
-    fn whole(&mut self, header: FrameHeader) -> Result<Step, Malformed> {
-        let capabilities = self.upstream.capabilities();
+    fn whole(
+        &mut self,
+        header: FrameHeader,
+        buffer: &mut BytesMut,
+        out: &mut Option<&mut BytesMut>,
+    ) -> Result<Option<Step>, Malformed> {
+        let capabilities = self.capabilities;
         let start = self.checked + HEADER_LEN;
-        let payload = &self.upstream.parts().1[start..start + header.len];
+        let payload = &buffer[start..start + header.len];
         let seen = self.answer.see(header.len, payload)?;
         self.relayed.note(&seen, payload, capabilities)?;
         let row = self.own_channel.as_ref().filter(|_| seen.part == Part::Row).and_then(|it| it.row(payload));
@@ -261,136 +261,52 @@ impl<'a> Relay<'a> {
             capture.packet(&filter::as_passed(&seen, passed), self.checked, is_news);
         }
         match rewritten {
-            Some(payload) => self.replace(header, &payload),
+            Some(payload) => {
+                self.release(buffer, out);
+                buffer.advance(HEADER_LEN + header.len);
+                self.put(header, &payload, out);
+            }
             None => self.checked += HEADER_LEN + header.len,
         }
         Ok(match seen {
-            Seen { part: Part::LocalInfile, .. } => Step::Infile { seq: header.seq },
-            Seen { last: true, .. } => Step::Last,
-            _ => Step::Frame,
+            Seen { part: Part::LocalInfile, .. } => Some(Step::Infile { seq: header.seq }),
+            Seen { last: true, .. } => Some(Step::Last),
+            _ => None,
         })
     }
 
-    /// Puts `payload` in the place of the frame at the front of what is not yet checked.
-    fn replace(&mut self, header: FrameHeader, payload: &[u8]) {
-        self.release();
-        self.upstream.parts().1.advance(HEADER_LEN + header.len);
+    /// Passes `payload` in the place of a frame.
+    fn put(&mut self, header: FrameHeader, payload: &[u8], out: &mut Option<&mut BytesMut>) {
         let mut seq = header.seq;
         let mut frame = BytesMut::with_capacity(HEADER_LEN + payload.len());
         put_packet(&mut frame, &mut seq, payload);
-        pass(&mut self.wire, &mut self.capture, &frame);
+        pass(out, &mut self.capture, &frame);
     }
 
     /// Moves what is checked over to the client's buffer.
-    fn release(&mut self) {
-        let buffer: &mut BytesMut = self.upstream.parts().1;
-        pass(&mut self.wire, &mut self.capture, &buffer[..self.checked]);
+    fn release(&mut self, buffer: &mut BytesMut, out: &mut Option<&mut BytesMut>) {
+        pass(out, &mut self.capture, &buffer[..self.checked]);
         buffer.advance(self.checked);
         self.checked = 0;
-    }
-
-    async fn flush_if_large(&mut self) -> Result<(), Lost> {
-        if let Some(wire) = &mut self.wire
-            && wire.out().0.len() >= FLUSH_AT_BYTES
-        {
-            wire.flush().await?;
-        }
-        Ok(())
-    }
-
-    /// Waits for more of the answer, and meanwhile for the client to leave. A client that sends nothing more may still
-    /// read: the server is told what the client has told us, and does what it does for its own clients (it ends waits
-    /// such as SLEEP and GET_LOCK, and goes on with everything else).
-    async fn fill(&mut self) -> Result<(), Lost> {
-        loop {
-            let (stream, buffer) = self.upstream.parts();
-            buffer.reserve(READ_BYTES);
-            let Some(wire) = self.wire.as_mut().filter(|wire| wire.is_listening()) else {
-                return filled(stream.read_buf(buffer).await);
-            };
-            let heard = tokio::select! {
-                biased;
-                read = stream.read_buf(buffer) => return filled(read),
-                heard = wire.overhear() => heard,
-            };
-            match heard {
-                Ok(Heard::More) => {}
-                Ok(Heard::End) => {
-                    Counters::add(&wire.bounds().vanished);
-                    // Where that fails the connection is over, and the next read says so.
-                    let _ = stream.hang_up();
-                }
-                Err(error) => {
-                    Counters::add(&wire.bounds().vanished);
-                    return Err(Lost::Client(error));
-                }
-            }
-        }
-    }
-
-    /// LOAD DATA LOCAL: the server asked for a file; the client's packets go to it until the empty one.
-    async fn infile(&mut self, seq: u8) -> Result<(), Lost> {
-        self.release();
-        self.capture = None;
-        let Some(wire) = &mut self.wire else {
-            return Err(Malformed { what: "LOCAL INFILE without a client" }.into());
-        };
-        wire.flush().await?;
-        // A client that compresses numbers what it sends in another way than the server.
-        let mut seq = seq.wrapping_add(1);
-        wire.set_seq(seq);
-        let mut frames = BytesMut::new();
-        let mut has_spoken = false;
-        loop {
-            // Between two packets the time limit is the server's. It may say early what went wrong; the client goes on
-            // to the end of its file all the same.
-            let (stream, buffer) = self.upstream.parts();
-            let packet = tokio::select! {
-                biased;
-                packet = wire.packet() => packet?,
-                read = stream.read_buf(buffer), if !has_spoken => {
-                    filled(read)?;
-                    has_spoken = true;
-                    continue;
-                }
-            };
-            frames.clear();
-            put_packet(&mut frames, &mut seq, &packet.payload);
-            let (stream, _) = self.upstream.parts();
-            stream.write_all(&frames).await.map_err(Lost::Upstream)?;
-            if packet.payload.is_empty() {
-                stream.flush().await.map_err(Lost::Upstream)?;
-                self.answer.infile_done();
-                return Ok(());
-            }
-        }
     }
 }
 
 /// Puts bytes into the client's buffer, and into the copy.
-fn pass(wire: &mut Option<&mut Wire>, capture: &mut Option<Capture>, bytes: &[u8]) {
-    let Some(wire) = wire else { return };
-    wire.out().0.extend_from_slice(bytes);
+fn pass(out: &mut Option<&mut BytesMut>, capture: &mut Option<Capture>, bytes: &[u8]) {
+    if let Some(out) = out {
+        out.extend_from_slice(bytes);
+    }
     if let Some(capture) = capture {
-        capture.bytes(bytes, &wire.bounds().fill);
+        capture.bytes(bytes);
     }
 }
 
-/// What a read from the server means: its end is no answer.
-fn filled(read: std::io::Result<usize>) -> Result<(), Lost> {
-    match read {
-        Ok(0) => Err(Lost::Upstream(std::io::ErrorKind::UnexpectedEof.into())),
-        Ok(_) => Ok(()),
-        Err(error) => Err(Lost::Upstream(error)),
-    }
-}
-
-enum Step {
-    Frame,
+/// What an answer needs to be followed further.
+pub(crate) enum Step {
+    /// More of it.
     NeedMore,
+    /// The client's file.
     Infile { seq: u8 },
+    /// Nothing: that was all.
     Last,
 }
-
-// A packet that is looked at whole is one frame: nothing the server says about a session is larger.
-const _: () = assert!(FRAME_MAX > FLUSH_AT_BYTES);

@@ -2,6 +2,7 @@
 
 mod channel;
 mod environ;
+mod exchange;
 mod facts;
 mod forward;
 mod hidden;
@@ -36,8 +37,9 @@ use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
 pub(crate) use channel::OwnChannel;
+pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
-pub(crate) use forward::{Forward, query_prefix};
+pub(crate) use forward::Forward;
 pub(crate) use hold::{Hold, Holds, Traces};
 pub(crate) use lease::Lease;
 pub(crate) use prepared::{AGAIN_BYTES_MAX, Again, Executed, Prepared};
@@ -69,8 +71,6 @@ pub(crate) struct Session {
     /// What serves it at the server.
     pub(crate) lease: Lease,
     pub(crate) handle: Arc<Handle>,
-    /// What a command is put together in before it is sent.
-    scratch: BytesMut,
     /// What this client has been shown, also before it was reset.
     seen: hit::Seen,
 }
@@ -98,16 +98,7 @@ impl Session {
         wire.obey(&handle);
         let mut state = State::new(admitted.ok.status);
         state.schema = schema_of(admitted.database.as_deref());
-        Self {
-            shared,
-            wire,
-            admitted: Box::new(admitted),
-            state,
-            lease,
-            handle,
-            scratch: BytesMut::new(),
-            seen: hit::Seen::default(),
-        }
+        Self { shared, wire, admitted: Box::new(admitted), state, lease, handle, seen: hit::Seen::default() }
     }
 
     async fn run(mut self) {

@@ -205,7 +205,7 @@ async fn fill(
 ) -> Result<Flow, Lost> {
     let started = Instant::now();
     let cache = &session.shared.cache;
-    let capture = Some(Capture::new(cache.limit().min(cache.size())));
+    let capture = Some(Capture::new(cache.limit().min(cache.size()), &session.shared.bounds().fill));
     let text = query.text();
     let forward = Forward { text, capture, ..Forward::new(payload, Command::Query, &template.effects) };
     let relayed = session.forward(forward).await?;

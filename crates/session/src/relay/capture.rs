@@ -11,6 +11,7 @@ use crate::bounds::{Budget, Permit};
 pub(crate) struct Capture {
     body: Vec<u8>,
     bytes_max: usize,
+    budget: Arc<Budget>,
     /// For the memory of `body`.
     permit: Permit,
     rows: u64,
@@ -42,9 +43,10 @@ const NEVER: StatusFlags = StatusFlags::MORE_RESULTS
     .union(StatusFlags::IN_TRANS);
 
 impl Capture {
-    /// Up to `bytes_max` bytes.
-    pub(crate) fn new(bytes_max: usize) -> Self {
+    /// Up to `bytes_max` bytes, out of everybody's `budget`.
+    pub(crate) fn new(bytes_max: usize, budget: &Arc<Budget>) -> Self {
         Self {
+            budget: Arc::clone(budget),
             body: Vec::new(),
             bytes_max,
             permit: Permit::default(),
@@ -85,12 +87,12 @@ impl Capture {
         self.finished |= seen.part == Part::RowsEnd && seen.last;
     }
 
-    /// Bytes that pass. The copy is given up if there is no room for it, in its own bound or in everybody's `budget`.
-    pub(crate) fn bytes(&mut self, bytes: &[u8], budget: &Arc<Budget>) {
+    /// Bytes that pass. The copy is given up if there is no room for it, in its own bound or in everybody's budget.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         if !self.storable {
             return;
         }
-        if self.has_room(bytes.len(), budget) {
+        if self.has_room(bytes.len()) {
             self.body.extend_from_slice(bytes);
         } else {
             self.give_up();
@@ -98,13 +100,13 @@ impl Capture {
     }
 
     /// Makes room for so many bytes more. Memory is doubled, but never beyond the bound.
-    fn has_room(&mut self, more: usize, budget: &Arc<Budget>) -> bool {
+    fn has_room(&mut self, more: usize) -> bool {
         let needed = self.body.len() + more;
         if needed <= self.body.capacity() {
             return true;
         }
         let capacity = needed.max(2 * self.body.capacity()).min(self.bytes_max);
-        if needed > self.bytes_max || !self.permit.cover(budget, capacity) {
+        if needed > self.bytes_max || !self.permit.cover(&self.budget, capacity) {
             return false;
         }
         self.body.reserve_exact(capacity - self.body.len());

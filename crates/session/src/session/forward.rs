@@ -1,15 +1,12 @@
 //! One command to the server and its answer back.
 
 use freshet_cache::Dep;
-use freshet_protocol::{Command, FRAME_MAX, FrameHeader, put_packet};
+use freshet_protocol::Command;
 use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
-use freshet_upstream::net::Stream;
-use freshet_upstream::now_ms;
-use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 
 use super::reports::{Gtids, Naming, Tracking};
-use super::{Flow, OwnChannel, Session, StatementFacts};
+use super::{Flow, OwnChannel, Session, StatementFacts, query_prefix};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, Doubt, InFlight, Left, Reach, Sources};
 use crate::qualify::qualify;
@@ -118,9 +115,9 @@ impl Session {
         copies: (Option<Capture>, Option<OwnChannel>),
     ) -> Result<Relayed, Lost> {
         match self.send(payload).await {
-            Ok(()) => self.relay(command, copies).await,
+            Ok(()) => self.answer(command, copies).await,
             Err(lost) => {
-                let said = self.relay(command, (None, None)).await;
+                let said = self.answer(command, (None, None)).await;
                 self.wire.flush().await?;
                 said.and(Err(lost))
             }
@@ -246,37 +243,20 @@ impl Session {
     }
 
     /// Sends a command that will be answered, with what sets the session up before it if that is due.
-    pub(crate) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
+    async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
         let before = self.due_tracking();
-        self.write_command(payload, before).await
+        self.write_command(payload, before.as_deref()).await
     }
 
     /// One write, for one command and for the statement before it, if there is one.
-    async fn write_command(&mut self, payload: &[u8], before: Option<String>) -> Result<(), Lost> {
+    async fn write_command(&mut self, payload: &[u8], before: Option<&str>) -> Result<(), Lost> {
         Counters::add(&self.shared.counters.forwarded);
-        let now = now_ms();
         self.handle.begins();
-        self.lease.untouched = false;
-        self.lease.used_ms = now;
-        let before = before.map(|sql| [&query_prefix(self.lease.has_attributes()), sql.as_bytes()].concat());
-        let upstream = self.lease.connection()?;
-        let (stream, _) = upstream.parts();
-        self.scratch.clear();
-        if let Some(before) = before {
-            put_packet(&mut self.scratch, &mut 0, &before);
-        }
-        if payload.len() > SCRATCH_BYTES_MAX {
-            stream.write_all(&self.scratch).await.map_err(Lost::Upstream)?;
-            return send_large(stream, payload).await.map_err(Lost::Upstream);
-        }
-        put_packet(&mut self.scratch, &mut 0, payload);
-        stream.write_all(&self.scratch).await.map_err(Lost::Upstream)?;
-        stream.flush().await.map_err(Lost::Upstream)?;
-        Ok(())
+        self.lease.send(before, payload).await
     }
 
     /// Passes the answer to `command` on.
-    pub(crate) async fn relay(
+    async fn answer(
         &mut self,
         command: Command,
         (capture, own_channel): (Option<Capture>, Option<OwnChannel>),
@@ -289,9 +269,9 @@ impl Session {
             told: (!self.lease.tracking.is_clients()).then_some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
         };
-        let upstream = self.lease.connection()?;
-        let relay = Relay::new(upstream, Some(&mut self.wire), &filter, command);
-        let mut relayed = relay.capturing(capture).putting_right(own_channel).run().await?;
+        let relay = Relay::new(&filter, command, self.lease.capabilities());
+        let relay = relay.capturing(capture).putting_right(own_channel);
+        let mut relayed = self.lease.answer(relay, Some(&mut self.wire)).await?;
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {
             // These may be all that there are.
             relayed.gtids.clear();
@@ -471,8 +451,8 @@ impl Session {
 
     async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
         let filter = Filter { capabilities: self.capabilities(), begun: None, told: None, schema: "" };
-        let upstream = self.lease.connection()?;
-        Relay::new(upstream, None, &filter, command).run().await
+        let relay = Relay::new(&filter, command, self.lease.capabilities());
+        self.lease.answer(relay, None).await
     }
 
     /// Keeps the server's connection alive while its client is answered from memory.
@@ -556,23 +536,4 @@ fn ran_nothing(effects: &Effects, text: &[u8], relayed: &Relayed) -> bool {
         && !word.is_empty()
         && is_whole
         && !RUNS.iter().any(|runs| word.eq_ignore_ascii_case(runs))
-}
-
-/// A packet above this, in bytes, is not copied to be sent.
-const SCRATCH_BYTES_MAX: usize = 64 * 1024;
-
-/// Sends a packet frame by frame from where it is.
-async fn send_large(stream: &mut Stream, payload: &[u8]) -> std::io::Result<()> {
-    let end = payload.len().is_multiple_of(FRAME_MAX).then_some(&[][..]);
-    for (seq, piece) in payload.chunks(FRAME_MAX).chain(end).enumerate() {
-        let header = FrameHeader { len: piece.len(), seq: seq as u8 };
-        stream.write_all(&header.encode()).await?;
-        stream.write_all(piece).await?;
-    }
-    stream.flush().await
-}
-
-/// The start of a COM_QUERY packet: the command and, where agreed on, no attributes.
-pub(crate) fn query_prefix(attributes: bool) -> Vec<u8> {
-    if attributes { vec![Command::Query.byte(), 0, 1] } else { vec![Command::Query.byte()] }
 }

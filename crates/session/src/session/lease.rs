@@ -6,6 +6,7 @@
 
 use std::future::pending;
 
+use bytes::BytesMut;
 use freshet_protocol::Capabilities;
 use freshet_upstream::{Channel, Connection, Error, Rows};
 use tokio::io::AsyncReadExt as _;
@@ -45,6 +46,8 @@ pub(crate) struct Lease {
     pub(crate) prepared: PreparedStatements,
     /// What ran on it has left there.
     pub(crate) traces: Traces,
+    /// What a command is put together in before it is sent.
+    pub(super) scratch: BytesMut,
 }
 
 impl Default for Lease {
@@ -78,6 +81,7 @@ impl Lease {
             announced: false,
             prepared: PreparedStatements::default(),
             traces: Traces::default(),
+            scratch: BytesMut::new(),
         }
     }
 
@@ -116,8 +120,12 @@ impl Lease {
 
     /// Whether a query is sent with attributes.
     pub(crate) fn has_attributes(&self) -> bool {
-        let capabilities = self.connection.as_ref().map(Connection::capabilities);
-        capabilities.is_some_and(|them| them.contains(Capabilities::QUERY_ATTRIBUTES))
+        self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES)
+    }
+
+    /// What was agreed on with the server.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.connection.as_ref().map_or(Capabilities::empty(), Connection::capabilities)
     }
 
     /// The connection, for an exchange.

@@ -18,13 +18,13 @@ fn result_set(capture: &mut Capture, status: StatusFlags) {
             Part::Row => capture.row(),
             part => capture.packet(&seen(part, flags, part == Part::RowsEnd), 0, false),
         }
-        capture.bytes(&[0; 9], &budget(1 << 20));
+        capture.bytes(&[0; 9]);
     }
 }
 
 #[test]
 fn a_whole_result_set_is_kept_with_its_flags_places() {
-    let mut capture = Capture::new(1000);
+    let mut capture = Capture::new(1000, &budget(1 << 20));
     result_set(&mut capture, StatusFlags::AUTOCOMMIT);
     let captured = capture.finish().unwrap();
     assert_eq!((captured.body.len(), captured.rows), (45, 1));
@@ -35,7 +35,7 @@ fn a_whole_result_set_is_kept_with_its_flags_places() {
 #[test]
 fn what_is_not_one_complete_quiet_result_set_is_not_kept() {
     let refused = |spoil: &dyn Fn(&mut Capture)| {
-        let mut capture = Capture::new(1000);
+        let mut capture = Capture::new(1000, &budget(1 << 20));
         spoil(&mut capture);
         capture.finish().is_none()
     };
@@ -63,7 +63,7 @@ fn what_is_not_one_complete_quiet_result_set_is_not_kept() {
 
 #[test]
 fn an_answer_above_the_limit_is_given_up_and_its_memory_with_it() {
-    let mut capture = Capture::new(40);
+    let mut capture = Capture::new(40, &budget(1 << 20));
     result_set(&mut capture, StatusFlags::AUTOCOMMIT);
     assert_eq!(capture.body.capacity(), 0);
     assert!(capture.finish().is_none());
@@ -73,8 +73,8 @@ fn an_answer_above_the_limit_is_given_up_and_its_memory_with_it() {
 fn a_copy_takes_its_memory_out_of_the_budget_and_is_given_up_where_there_is_none() {
     static ROW: [u8; 32 * 1024] = [0; 32 * 1024];
     let budget = budget(100 << 10);
-    let mut captures: Vec<Capture> = (0..4).map(|_| Capture::new(1 << 20)).collect();
-    captures.iter_mut().for_each(|capture| capture.bytes(&ROW, &budget));
+    let mut captures: Vec<Capture> = (0..4).map(|_| Capture::new(1 << 20, &budget)).collect();
+    captures.iter_mut().for_each(|capture| capture.bytes(&ROW));
     assert_eq!(captures.iter().filter(|capture| capture.storable).count(), 3);
     assert_eq!((budget.used(), budget.refused()), (96 << 10, 1));
     drop(captures);
@@ -84,11 +84,11 @@ fn a_copy_takes_its_memory_out_of_the_budget_and_is_given_up_where_there_is_none
 #[test]
 fn a_copy_takes_no_more_memory_than_it_may_have() {
     let budget = budget(1 << 20);
-    let mut capture = Capture::new(50_000);
+    let mut capture = Capture::new(50_000, &budget);
     for _ in 0..5 {
-        capture.bytes(&[0; 9_999], &budget);
+        capture.bytes(&[0; 9_999]);
     }
     assert!(capture.storable && capture.body.capacity() <= 50_000);
-    capture.bytes(&[0; 9_999], &budget);
+    capture.bytes(&[0; 9_999]);
     assert!(!capture.storable && budget.used() == 0);
 }

@@ -1,0 +1,243 @@
+//! One exchange with the server: a command is sent, its answer is read, and the server is told where nobody waits for it any more.
+//!
+//! What is read is followed and copied at once (`relay.rs`), and sent to the client as fast as that reads. Reading does not wait
+//! for the client until [`AHEAD_BYTES_MAX`] are unsent, or until there is no room for more in the budget that all clients share.
+//! From then on a client that does not read holds the server up, for as long as it may (`crate::bounds`).
+
+use bytes::BytesMut;
+use freshet_protocol::{Command, FRAME_MAX, FrameHeader, Malformed, put_packet};
+use freshet_upstream::Connection;
+use freshet_upstream::net::Stream;
+use freshet_upstream::now_ms;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::Instant;
+
+use super::Lease;
+use crate::relay::{Lost, Relay, Relayed, Step};
+use crate::shared::Counters;
+use crate::wire::{Heard, Wire};
+
+/// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.
+pub(crate) const FLUSH_AT_BYTES: usize = 32 * 1024;
+/// What is read on while the client does not read, in bytes.
+const AHEAD_BYTES_MAX: usize = 1 << 20;
+/// What one read from the server asks for, in bytes.
+const READ_BYTES: usize = 32 * 1024;
+/// A packet above this, in bytes, is not copied to be sent.
+const SCRATCH_BYTES_MAX: usize = 64 * 1024;
+
+impl Lease {
+    /// Sends a command in one write, and before it the statement `before`, which gets an answer of its own.
+    ///
+    /// # Errors
+    /// The server's connection is lost.
+    pub(crate) async fn send(&mut self, before: Option<&str>, payload: &[u8]) -> Result<(), Lost> {
+        self.untouched = false;
+        self.used_ms = now_ms();
+        let mut frames = std::mem::take(&mut self.scratch);
+        frames.clear();
+        if let Some(sql) = before {
+            let statement = [&query_prefix(self.has_attributes()), sql.as_bytes()].concat();
+            put_packet(&mut frames, &mut 0, &statement);
+        }
+        let (stream, _) = self.connection()?.parts();
+        let sent = send(stream, &mut frames, payload).await;
+        self.scratch = frames;
+        sent.map_err(Lost::Upstream)
+    }
+
+    /// Reads the answer that `relay` follows. It passes to the client; without a wire it is dropped. The last bytes are left in
+    /// the client's buffer for the caller to flush.
+    ///
+    /// # Errors
+    /// [`Lost`]; the connections are of no more use then.
+    pub(crate) async fn answer(
+        &mut self,
+        relay: Relay<'_>,
+        wire: Option<&mut Wire>,
+    ) -> Result<Relayed, Lost> {
+        Receiving { connection: self.connection()?, wire, pace: Pace::default() }.run(relay).await
+    }
+}
+
+/// An answer that is being read.
+struct Receiving<'a> {
+    connection: &'a mut Connection,
+    wire: Option<&'a mut Wire>,
+    pace: Pace,
+}
+
+impl Receiving<'_> {
+    async fn run(mut self, mut relay: Relay<'_>) -> Result<Relayed, Lost> {
+        loop {
+            let out = self.wire.as_mut().map(|wire| wire.out().0);
+            match relay.follow(self.connection.parts().1, out)? {
+                Step::Last => return Ok(relay.finish()),
+                Step::Infile { seq } => {
+                    self.infile(seq).await?;
+                    relay.infile_done();
+                }
+                Step::NeedMore => self.read_on().await?,
+            }
+        }
+    }
+
+    /// Reads more of the answer, and meanwhile sends what has been collected for the client, if that is much.
+    async fn read_on(&mut self) -> Result<(), Lost> {
+        let unsent = self.wire.as_mut().map_or(0, |wire| wire.out().0.len());
+        match &mut self.wire {
+            Some(wire) if unsent >= FLUSH_AT_BYTES => self.pace.read_on(self.connection.parts(), wire).await,
+            _ => self.wait().await,
+        }
+    }
+
+    /// Waits for more of the answer, and meanwhile for the client to leave. A client that sends nothing more may still
+    /// read: the server is told what the client has told us, and does what it does for its own clients (it ends waits
+    /// such as SLEEP and GET_LOCK, and goes on with everything else).
+    async fn wait(&mut self) -> Result<(), Lost> {
+        loop {
+            let (stream, buffer) = self.connection.parts();
+            buffer.reserve(READ_BYTES);
+            let Some(wire) = self.wire.as_mut().filter(|wire| wire.is_listening()) else {
+                return filled(stream.read_buf(buffer).await);
+            };
+            let heard = tokio::select! {
+                biased;
+                read = stream.read_buf(buffer) => return filled(read),
+                heard = wire.overhear() => heard,
+            };
+            match heard {
+                Ok(Heard::More) => {}
+                Ok(Heard::End) => {
+                    Counters::add(&wire.bounds().vanished);
+                    self.cancel();
+                }
+                Err(error) => {
+                    Counters::add(&wire.bounds().vanished);
+                    return Err(Lost::Client(error));
+                }
+            }
+        }
+    }
+
+    /// Tells the server that nobody waits for the answer. Where that fails the connection is over, and the next read says so.
+    fn cancel(&mut self) {
+        let _ = self.connection.parts().0.hang_up();
+    }
+
+    /// LOAD DATA LOCAL: the server asked for a file; the client's packets go to it until the empty one.
+    async fn infile(&mut self, seq: u8) -> Result<(), Lost> {
+        let Some(wire) = &mut self.wire else {
+            return Err(Malformed { what: "LOCAL INFILE without a client" }.into());
+        };
+        wire.flush().await?;
+        // A client that compresses numbers what it sends in another way than the server.
+        let mut seq = seq.wrapping_add(1);
+        wire.set_seq(seq);
+        let mut frames = BytesMut::new();
+        let mut has_spoken = false;
+        loop {
+            // Between two packets the time limit is the server's. It may say early what went wrong; the client goes on
+            // to the end of its file all the same.
+            let (stream, buffer) = self.connection.parts();
+            let packet = tokio::select! {
+                biased;
+                packet = wire.packet() => packet?,
+                read = stream.read_buf(buffer), if !has_spoken => {
+                    filled(read)?;
+                    has_spoken = true;
+                    continue;
+                }
+            };
+            frames.clear();
+            put_packet(&mut frames, &mut seq, &packet.payload);
+            stream.write_all(&frames).await.map_err(Lost::Upstream)?;
+            if packet.payload.is_empty() {
+                return stream.flush().await.map_err(Lost::Upstream);
+            }
+        }
+    }
+}
+
+/// How a client keeps up with what is read for it.
+#[derive(Default)]
+struct Pace {
+    /// Since when it has taken nothing of what is read on.
+    stalled: Option<Instant>,
+}
+
+impl Pace {
+    /// Sends what the client is owed, and reads on meanwhile, as far as may be. Returns when either is done.
+    async fn read_on(
+        &mut self,
+        (stream, buffer): (&mut Stream, &mut BytesMut),
+        wire: &mut Wire,
+    ) -> Result<(), Lost> {
+        if !self.may_read_ahead(wire) {
+            return Ok(wire.flush().await?);
+        }
+        let unsent = wire.out().0.len();
+        buffer.reserve(READ_BYTES);
+        let read = tokio::select! {
+            biased;
+            sent = wire.flush() => {
+                self.stalled = None;
+                return Ok(sent?);
+            }
+            read = stream.read_buf(buffer) => read,
+        };
+        let has_taken = wire.out().0.len() < unsent;
+        self.stalled = self.stalled.filter(|_| !has_taken).or_else(|| Some(Instant::now()));
+        filled(read)
+    }
+
+    /// Whether more may be read while the client has not taken what is there. One that takes nothing for as long as it may is
+    /// waited for alone, so that its time is over however slowly the server goes on.
+    fn may_read_ahead(&self, wire: &mut Wire) -> bool {
+        let patience = wire.bounds().net_write_timeout;
+        let has_time = self.stalled.is_none_or(|since| since.elapsed() < patience);
+        has_time && wire.out().0.len() < AHEAD_BYTES_MAX && wire.has_room(READ_BYTES)
+    }
+}
+
+/// What a read from the server means: its end is no answer.
+fn filled(read: std::io::Result<usize>) -> Result<(), Lost> {
+    match read {
+        Ok(0) => Err(Lost::Upstream(std::io::ErrorKind::UnexpectedEof.into())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(Lost::Upstream(error)),
+    }
+}
+
+/// Sends what is in `frames`, and a packet behind it.
+async fn send(stream: &mut Stream, frames: &mut BytesMut, payload: &[u8]) -> std::io::Result<()> {
+    if payload.len() > SCRATCH_BYTES_MAX {
+        stream.write_all(frames).await?;
+        return send_large(stream, payload).await;
+    }
+    put_packet(frames, &mut 0, payload);
+    stream.write_all(frames).await?;
+    stream.flush().await
+}
+
+/// Sends a packet frame by frame from where it is.
+async fn send_large(stream: &mut Stream, payload: &[u8]) -> std::io::Result<()> {
+    let end = payload.len().is_multiple_of(FRAME_MAX).then_some(&[][..]);
+    for (seq, piece) in payload.chunks(FRAME_MAX).chain(end).enumerate() {
+        let header = FrameHeader { len: piece.len(), seq: seq as u8 };
+        stream.write_all(&header.encode()).await?;
+        stream.write_all(piece).await?;
+    }
+    stream.flush().await
+}
+
+/// The start of a COM_QUERY packet: the command and, where agreed on, no attributes.
+pub(crate) fn query_prefix(attributes: bool) -> Vec<u8> {
+    if attributes { vec![Command::Query.byte(), 0, 1] } else { vec![Command::Query.byte()] }
+}
+
+// A packet that is looked at whole is one frame: nothing the server says about a session is larger.
+const _: () = assert!(FRAME_MAX > FLUSH_AT_BYTES);
+
+#[cfg(test)]
+mod tests;

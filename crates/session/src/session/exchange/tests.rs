@@ -1,0 +1,110 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::UnixStream;
+
+use super::*;
+use crate::bounds::{Bounds, Options, Permit};
+use crate::wire::WireError;
+
+/// More than the sockets of a test hold, and less than that and what is read on.
+const ANSWER_BYTES: usize = 900 << 10;
+/// Where a client is to be given up, that is soon.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+fn impatient() -> Options {
+    Options { net_write_timeout: PATIENCE, ..Options::default() }
+}
+
+/// A client that does not read, and the server's end and ours of a connection to it.
+struct Setting {
+    wire: Wire,
+    bounds: Arc<Bounds>,
+    _client: UnixStream,
+    server: UnixStream,
+    stream: Stream,
+}
+
+fn setting(options: Options) -> Setting {
+    let bounds = Arc::new(Bounds::new(&options));
+    let (ours, client) = UnixStream::pair().unwrap();
+    let (stream, server) = UnixStream::pair().unwrap();
+    let wire = Wire::new(Stream::Unix(ours), 1 << 20, &bounds);
+    Setting { wire, bounds, _client: client, server, stream: Stream::Unix(stream) }
+}
+
+impl Setting {
+    /// Reads on until so many bytes have been read.
+    async fn read(&mut self, bytes: usize) -> (usize, Result<(), Lost>) {
+        let (mut pace, mut buffer, mut read) = (Pace::default(), BytesMut::new(), 0);
+        self.wire.put(&[0; FLUSH_AT_BYTES]);
+        while read < bytes {
+            let done = pace.read_on((&mut self.stream, &mut buffer), &mut self.wire).await;
+            read += buffer.len();
+            self.wire.put(&buffer.split());
+            if done.is_err() {
+                return (read, done);
+            }
+        }
+        (read, Ok(()))
+    }
+
+    /// The server sends so many bytes, in so many pieces.
+    fn sends(&mut self, bytes: usize, pieces: usize, pause: Duration) {
+        let (mut server, _) = UnixStream::pair().unwrap();
+        std::mem::swap(&mut server, &mut self.server);
+        tokio::spawn(async move {
+            for _ in 0..pieces {
+                server.write_all(&vec![1; bytes / pieces]).await.unwrap();
+                tokio::time::sleep(pause).await;
+            }
+            std::future::pending::<()>().await;
+        });
+    }
+}
+
+fn is_given_up(done: &Result<(), Lost>) -> bool {
+    matches!(done, Err(Lost::Client(WireError::WriteTimeout)))
+}
+
+#[tokio::test]
+async fn the_server_is_read_although_the_client_does_not_read() {
+    let mut setting = setting(Options::default());
+    setting.sends(ANSWER_BYTES, 1, Duration::ZERO);
+    let (read, done) = setting.read(ANSWER_BYTES).await;
+    assert!(done.is_ok() && read == ANSWER_BYTES);
+    assert!(setting.bounds.send.used() > 0);
+}
+
+#[tokio::test]
+async fn no_more_is_read_on_than_may_be() {
+    let mut setting = setting(impatient());
+    setting.sends(64 << 20, 1, Duration::ZERO);
+    let (read, done) = setting.read(64 << 20).await;
+    assert!(is_given_up(&done));
+    assert!(read < 4 * AHEAD_BYTES_MAX, "{read}");
+    assert_eq!(setting.bounds.send.used(), 0);
+}
+
+#[tokio::test]
+async fn nothing_is_read_on_where_there_is_no_room_for_it() {
+    let mut setting = setting(Options { send_bytes_max: 1 << 20, ..impatient() });
+    let mut others = Permit::default();
+    assert!(others.cover(&setting.bounds.send, 1 << 20));
+    setting.sends(ANSWER_BYTES, 1, Duration::ZERO);
+    let (read, done) = setting.read(ANSWER_BYTES).await;
+    assert!(is_given_up(&done) && read < ANSWER_BYTES);
+    assert_eq!(setting.bounds.send.used(), 1 << 20);
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_given_up_however_slowly_the_server_goes_on() {
+    let mut setting = setting(impatient());
+    // More than its socket holds.
+    setting.wire.put(&vec![0; 512 << 10]);
+    setting.sends(100 << 10, 100 << 10, PATIENCE / 20);
+    let read = tokio::time::timeout(100 * PATIENCE, setting.read(100 << 10)).await;
+    let (read, done) = read.expect("it is never given up");
+    assert!(is_given_up(&done));
+    assert!(read < 1 << 10, "{read}");
+}
