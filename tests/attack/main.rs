@@ -43,7 +43,7 @@ const fn attack(name: &'static str, short: bool, run: fn(&Ground, &Freshet) -> F
 /// A cache that the invented results fill.
 const FULL: &[&str] = &["--query-cache-size", "16M"];
 /// A cache that is small beside the answers under way.
-const SMALL: &[&str] = &["--query-cache-size", "4M"];
+const SMALL: &[&str] = &["--query-cache-size", "4M", "--query-cache-limit", "4M"];
 const LARGE: &[&str] = &["--query-cache-limit", "16M", "--query-cache-size", "256M"];
 
 /// Every attack, in the order in which they are carried out.

@@ -68,13 +68,15 @@ pub fn silent(ground: &Ground, freshet: &Freshet) -> Found {
 
 /// Clients whose answers are to be stored, and that read so slowly that all of them are under way at the same time.
 pub fn slow_fills(ground: &Ground, freshet: &Freshet) -> Found {
-    /// Of one answer: more than fits on the way to such a client.
-    const ROWS: usize = 40;
+    /// Of one answer: more than fits on the way to such a client, and more than is read on for it.
+    const ROWS: usize = 400;
     const ROW_BYTES: usize = 4_000;
     /// Of an answer, at least so much is copied at once.
     const COPIED_BYTES_MIN: u64 = 16 << 10;
-    /// What a client may make Freshet hold beside the copies of answers, which are bounded all together: its answer of 160 kB, in
-    /// buffers that double, of which the allocator keeps the smaller ones for a second; and the connection itself.
+    /// What is read on for clients that do not read is bounded all together, in buffers that double.
+    const AHEAD_BYTES_MAX: u64 = 2 * (64 << 20);
+    /// What a client may make Freshet hold beside these and the copies of answers: 160 kB of its answer, in buffers that double, of
+    /// which the allocator keeps the smaller ones for a second; and the connection itself.
     const CLIENT_BYTES_MAX: u64 = 288 << 10;
     const FILLS_BYTES_MAX: u64 = 64 << 20;
     let clients = ground.count(2_000, 200);
@@ -109,7 +111,7 @@ pub fn slow_fills(ground: &Ground, freshet: &Freshet) -> Found {
         outcome
     });
     found
-        .memory_max(FILLS_BYTES_MAX + clients as u64 * CLIENT_BYTES_MAX + (16 << 20))
+        .memory_max(FILLS_BYTES_MAX + AHEAD_BYTES_MAX + clients as u64 * CLIENT_BYTES_MAX + (16 << 20))
         .expect(most.get() <= FILLS_BYTES_MAX, format!("copies of {} MB", most.get() >> 20))
 }
 

@@ -6,6 +6,7 @@
 //! for each connection.
 
 mod interner;
+mod path;
 mod table;
 
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub(crate) struct Environment {
     pub(crate) keyed: Vec<u8>,
     /// All of it, in canonical bytes.
     pub(crate) whole: Vec<u8>,
+    /// How many of these stand for what does not change while the login lasts.
+    fixed_bytes: usize,
 }
 
 /// The character sets in which bytes are text that the tokeniser reads as the server does (in GBK or SJIS, `0x5c`
@@ -112,7 +115,20 @@ impl Environment {
             account: text("account").as_bytes().to_vec(),
             keyed,
             whole,
+            fixed_bytes: fixed.len(),
         }
+    }
+
+    /// The values of the row that it was made of.
+    fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut rest = &self.whole[self.fixed_bytes..];
+        std::iter::from_fn(move || {
+            let (length, values) = rest.split_first_chunk()?;
+            let length = u64::from_le_bytes(*length);
+            let value = usize::try_from(length).ok().and_then(|length| values.split_at_checked(length));
+            rest = value.map_or(values, |(_, rest)| rest);
+            Some(value.map(|(value, _)| value))
+        })
     }
 }
 

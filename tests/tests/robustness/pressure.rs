@@ -1,7 +1,7 @@
 //! Clients that hold more than their share: that vanish, do not read, or send halves.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, status};
@@ -10,6 +10,7 @@ use freshet_tests::{Freshet, Server};
 use mysql::prelude::Queryable;
 use rustix::net::sockopt;
 use rustix::process::Signal;
+use socket2::{Domain, Socket, Type};
 
 use super::{process_of, resident_bytes, with_flags};
 
@@ -286,6 +287,44 @@ fn clients_that_do_not_read_hold_no_more_memory_than_there_is_for_them() {
             assert!(length as u64 > LARGE_BYTES);
         }
         eventually("it is given back", || (status(&mut counter, "Freshet_send_bytes") < SEND).then_some(()));
+    });
+}
+
+/// A client to which little fits on the way.
+fn narrow_client(freshet: &Freshet, schema: &str) -> Raw {
+    const SEGMENT_BYTES: u32 = 536;
+    const RECEIVED_BYTES: usize = 4 << 10;
+    let target = freshet.target();
+    let host: IpAddr = target.host.parse().expect("an address");
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("it is made");
+    socket.set_tcp_mss(SEGMENT_BYTES).expect("it can be set");
+    socket.set_recv_buffer_size(RECEIVED_BYTES).expect("it can be set");
+    socket.connect(&SocketAddr::new(host, target.port).into()).expect("it connects");
+    let mut client = Raw::over(socket.into()).expect("it greets");
+    client.login(ACCOUNT, schema, 0).expect("it lets in");
+    client
+}
+
+#[test]
+fn an_answer_is_read_and_stored_although_its_client_does_not_read() {
+    // More than fits on the way to such a client, and less than is read on for it.
+    const ANSWER_BYTES: u64 = 900 << 10;
+    with_flags(&LARGE_RESULTS, |server, freshet| {
+        let mut direct = prepare(server, "robust_ahead");
+        run(&mut direct, &[&format!("UPDATE large SET w = REPEAT('y', {ANSWER_BYTES})")]);
+        let mut counter = freshet.target().connect();
+        let before = status(&mut counter, "Qcache_inserts");
+        // An answer that comes too soon after the update is not stored, nor is that of a statement that is new.
+        let mut client = eventually("it is stored", || {
+            let mut client = narrow_client(&freshet, "robust_ahead");
+            client
+                .send(command::QUERY, b"SELECT w /*robust_ahead*/ FROM large WHERE id = 1")
+                .expect("it is sent");
+            await_running(&mut direct, "robust_ahead", 0);
+            (status(&mut counter, "Qcache_inserts") > before).then_some(client)
+        });
+        let length: usize = client.answer().expect("it is answered").iter().map(Vec::len).sum();
+        assert!(length as u64 > ANSWER_BYTES, "it has the whole of it when it reads");
     });
 }
 

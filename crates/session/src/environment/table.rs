@@ -3,43 +3,74 @@
 use std::fmt::Write as _;
 
 /// One thing that is read.
-struct Item {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Item {
     /// What this room calls it.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// The expression that yields it; a system variable that the server does not have is left out.
-    expression: Expression,
+    pub(super) expression: Expression,
     /// Whether it can change a result and so belongs to the key.
     keyed: bool,
+    /// How a session is given another value.
+    pub(super) given: Given,
 }
 
-enum Expression {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Expression {
     Sql(&'static str),
     Variable(&'static str),
 }
 
+/// How a session is given a value of what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given {
+    /// By SET of the variable.
+    Set,
+    /// By SET too, unless the default schema changes, which brings the value along.
+    SetUnlessMoved,
+    /// By SET, and also where `max_join_size` is set, which changes it.
+    SetAfterJoinSize,
+    /// By USE.
+    Use,
+    /// By SET ROLE.
+    Role,
+    /// It follows from others, is set for reports (`session/reports.rs`), or is not the session's own.
+    Apart,
+    /// Not at all.
+    Never,
+}
+
 use Expression::{Sql, Variable};
+use Given::{Apart, Never, Role, Set, SetAfterJoinSize, SetUnlessMoved, Use};
 
 const fn keyed(name: &'static str) -> Item {
-    Item { name, expression: Variable(name), keyed: true }
+    Item { name, expression: Variable(name), keyed: true, given: Set }
 }
 
 const fn unkeyed(name: &'static str) -> Item {
-    Item { name, expression: Variable(name), keyed: false }
+    Item { name, expression: Variable(name), keyed: false, given: Set }
+}
+
+impl Item {
+    const fn given(self, given: Given) -> Self {
+        Self { given, ..self }
+    }
 }
 
 /// Sources: the key of the native query cache, and both servers' manuals for the variables that it forgot.
 /// Keyed items come first.
 static ITEMS: &[Item] = &[
-    Item { name: "schema", expression: Sql("DATABASE()"), keyed: true },
-    Item { name: "account", expression: Sql("CURRENT_USER()"), keyed: true },
-    Item { name: "role", expression: Sql("CURRENT_ROLE()"), keyed: true },
+    Item { name: "schema", expression: Sql("DATABASE()"), keyed: true, given: Use },
+    Item { name: "account", expression: Sql("CURRENT_USER()"), keyed: true, given: Never },
+    Item { name: "role", expression: Sql("CURRENT_ROLE()"), keyed: true, given: Role },
     keyed("sql_mode"),
     keyed("time_zone"),
     keyed("character_set_client"),
-    keyed("character_set_connection"),
+    // The collation brings it along.
+    keyed("character_set_connection").given(Apart),
     keyed("character_set_results"),
     keyed("collation_connection"),
-    keyed("collation_database"),
+    keyed("collation_database").given(SetUnlessMoved),
     keyed("sql_select_limit"),
     keyed("max_sort_length"),
     keyed("group_concat_max_len"),
@@ -48,7 +79,7 @@ static ITEMS: &[Item] = &[
     keyed("lc_time_names"),
     keyed("sql_auto_is_null"),
     keyed("block_encryption_mode"),
-    keyed("max_allowed_packet"),
+    keyed("max_allowed_packet").given(Never),
     keyed("old"),
     keyed("old_passwords"),
     keyed("old_mode"),
@@ -61,29 +92,29 @@ static ITEMS: &[Item] = &[
     keyed("resultset_metadata"),
     keyed("max_recursive_iterations"),
     keyed("cte_max_recursion_depth"),
-    keyed("sql_big_selects"),
     keyed("max_join_size"),
+    keyed("sql_big_selects").given(SetAfterJoinSize),
     keyed("sql_buffer_result"),
     keyed("big_tables"),
-    Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: true },
-    Item { name: "isolation", expression: Variable("tx_isolation"), keyed: true },
+    Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: true, given: Set },
+    Item { name: "isolation", expression: Variable("tx_isolation"), keyed: true, given: Set },
     unkeyed("autocommit"),
     unkeyed("sql_log_bin"),
     unkeyed("wait_timeout"),
-    unkeyed("session_track_gtids"),
-    unkeyed("session_track_schema"),
-    unkeyed("session_track_state_change"),
-    unkeyed("session_track_system_variables"),
-    unkeyed("session_track_transaction_info"),
+    unkeyed("session_track_gtids").given(Apart),
+    unkeyed("session_track_schema").given(Apart),
+    unkeyed("session_track_state_change").given(Apart),
+    unkeyed("session_track_system_variables").given(Apart),
+    unkeyed("session_track_transaction_info").given(Apart),
     // Not the session's own: it says whether something has run in the session already.
-    Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false },
+    Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false, given: Apart },
 ];
 
 /// The query for a given server, and which of its columns is what.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct VectorQuery {
     sql: String,
-    names: Vec<&'static str>,
+    items: Vec<&'static Item>,
     variables: Vec<&'static str>,
     keyed: usize,
 }
@@ -93,7 +124,7 @@ impl VectorQuery {
     pub(crate) fn new(exists: impl Fn(&str) -> bool) -> Self {
         let mut query = Self { sql: "SELECT ".to_owned(), ..Self::default() };
         for item in ITEMS {
-            let separator = if query.names.is_empty() { "" } else { ", " };
+            let separator = if query.items.is_empty() { "" } else { ", " };
             match item.expression {
                 Sql(expression) => write!(query.sql, "{separator}{expression}"),
                 Variable(name) if exists(name) => {
@@ -103,7 +134,7 @@ impl VectorQuery {
                 Variable(_) => continue,
             }
             .unwrap_or_default();
-            query.names.push(item.name);
+            query.items.push(item);
             query.keyed += usize::from(item.keyed);
         }
         query
@@ -126,12 +157,17 @@ impl VectorQuery {
 
     /// Where `name` stands in the row.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| *known == name)
+        self.items.iter().position(|item| item.name == name)
+    }
+
+    /// What its columns are.
+    pub(super) fn items(&self) -> &[&'static Item] {
+        &self.items
     }
 
     /// How many columns a whole row has.
     pub(crate) fn width(&self) -> usize {
-        self.names.len()
+        self.items.len()
     }
 }
 

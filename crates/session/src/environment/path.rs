@@ -1,0 +1,84 @@
+//! The way from one environment to another: the statements that give a session the values that it lacks.
+//!
+//! It starts where a login or COM_RESET_CONNECTION has left a session, and is as short as can be: one SET for all variables, and
+//! before it SET ROLE and USE where they are needed. Whether it led there is for the caller to find out, by reading the
+//! environment once: a server may refuse a value, and a default schema may have another collation since.
+
+use super::table::{Expression, Given, Item};
+use super::{Environment, VectorQuery};
+
+/// The statements that lead from an environment to another of the same kind of login, both read by `query`. None at all where they
+/// are equal, and `None` where no statement leads there.
+#[cfg_attr(not(test), expect(dead_code, reason = "a session keeps the connection that it has"))]
+pub(super) fn path(query: &VectorQuery, from: &Environment, to: &Environment) -> Option<Vec<String>> {
+    if from.whole.get(..from.fixed_bytes) != to.whole.get(..to.fixed_bytes) {
+        return None;
+    }
+    let (mut statements, mut sets) = (Vec::new(), Vec::new());
+    let (mut has_moved, mut has_set_join_size) = (false, false);
+    for ((item, old), new) in query.items().iter().zip(from.values()).zip(to.values()) {
+        let differs = old != new;
+        match item.given {
+            Given::Never if differs => return None,
+            Given::Use if differs => {
+                has_moved = true;
+                statements.push(format!("USE {}", quoted(new?)?));
+            }
+            // Before a schema that it may be needed for.
+            Given::Role if differs => statements.insert(0, format!("SET ROLE {}", role(new)?)),
+            Given::Set if differs => {
+                has_set_join_size |= item.name == "max_join_size";
+                sets.push(assignment(item, new)?);
+            }
+            Given::SetUnlessMoved if differs && !has_moved => sets.push(assignment(item, new)?),
+            Given::SetAfterJoinSize if differs || has_set_join_size => sets.push(assignment(item, new)?),
+            _ => {}
+        }
+    }
+    if !sets.is_empty() {
+        statements.push(format!("SET {}", sets.join(", ")));
+    }
+    Some(statements)
+}
+
+fn assignment(item: &Item, value: Option<&[u8]>) -> Option<String> {
+    let Expression::Variable(name) = item.expression else { return None };
+    Some(format!("@@session.{name} = {}", literal(name, value)?))
+}
+
+/// A value as every mode and character set reads it; `None` where there is no such form.
+fn literal(name: &str, value: Option<&[u8]>) -> Option<String> {
+    let Some(value) = value else { return Some("NULL".to_owned()) };
+    let text = plain(value)?;
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // The one value that is a word.
+    let is_word = name == "system_versioning_asof" && text == "DEFAULT";
+    Some(if is_number || is_word { text.to_owned() } else { format!("'{text}'") })
+}
+
+/// A name in backticks.
+fn quoted(name: &[u8]) -> Option<String> {
+    plain(name).map(|name| format!("`{name}`"))
+}
+
+/// MySQL shows active roles as it reads them, `NONE` included; MariaDB shows the name of one, or NULL.
+fn role(role: Option<&[u8]>) -> Option<String> {
+    match role {
+        None => Some("NONE".to_owned()),
+        Some(b"NONE") => Some("NONE".to_owned()),
+        Some(roles) if roles.contains(&b'`') => {
+            let is_plain = roles.iter().all(|byte| (b' '..=b'~').contains(byte) && *byte != b'\\');
+            std::str::from_utf8(roles).ok().filter(|_| is_plain).map(str::to_owned)
+        }
+        Some(name) => quoted(name),
+    }
+}
+
+/// A text that needs no care in quotes of any kind.
+fn plain(text: &[u8]) -> Option<&str> {
+    let needs_care = |byte: &u8| !(b' '..=b'~').contains(byte) || b"'\"`\\".contains(byte);
+    std::str::from_utf8(text).ok().filter(|text| !text.as_bytes().iter().any(needs_care))
+}
+
+#[cfg(test)]
+mod tests;
