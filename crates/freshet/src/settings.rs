@@ -197,8 +197,8 @@ pub static SEND_BUFFERS_SIZE: Setting = setting(
     "FRESHET_SEND_BUFFERS_SIZE",
     "64M",
     "1M to 256G bytes; K, M and G are understood",
-    "What all answers from memory of more than 64K may hold until their clients have read them; without room, the \
-     server answers and its answer is streamed",
+    "What all answers of more than 64K may hold until their clients have read them: the whole answer from memory, and up \
+     to 1M of one from the server; without room, the server answers and its answer is streamed",
 );
 /// What copies under way to the cache may hold.
 pub static FILL_BUFFERS_SIZE: Setting = setting(

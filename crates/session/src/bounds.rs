@@ -8,7 +8,7 @@
 //! | budget | holds | at the bound |
 //! |---|---|---|
 //! | `receive` | packets that clients have sent in part or whole | the client is not read from until there is room; then error 1041 |
-//! | `send` | answers from memory that clients have not read | the server answers, and its answer is streamed |
+//! | `send` | answers that clients have not read: from memory, and read on from the server | the server answers, and its answer is streamed |
 //! | `fill` | copies of answers that are to be stored | the answer is not stored |
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const UNIT_BYTES: usize = 1024;
 pub struct Options {
     /// What all packets under way from clients may hold, in bytes.
     pub receive_bytes_max: usize,
-    /// What all large answers from memory under way to clients may hold, in bytes.
+    /// What all large answers under way to clients may hold, in bytes.
     pub send_bytes_max: usize,
     /// What all copies of answers under way to the cache may hold, in bytes.
     pub fill_bytes_max: usize,

@@ -116,12 +116,13 @@ pub(crate) static STATUS: &[Status] = &[
     },
     Status {
         name: "Freshet_send_bytes",
-        doc: "Bytes of send_buffers_size that answers from memory hold which clients have not read yet.",
+        doc: "Bytes of send_buffers_size that answers hold which clients have not read yet.",
         read: |shared| shared.bounds().send.used().to_string(),
     },
     Status {
         name: "Freshet_send_refused",
-        doc: "Results in memory that the server was asked for all the same because send_buffers_size was in use.",
+        doc: "How often send_buffers_size was in use: the server was asked for a result in memory all the same, or an answer was \
+              not read on for a client that did not read.",
         read: |shared| shared.bounds().send.refused().to_string(),
     },
     Status {

@@ -196,8 +196,16 @@ impl Pace {
     fn may_read_ahead(&self, wire: &mut Wire) -> bool {
         let patience = wire.bounds().net_write_timeout;
         let has_time = self.stalled.is_none_or(|since| since.elapsed() < patience);
-        has_time && wire.out().0.len() < AHEAD_BYTES_MAX && wire.has_room(READ_BYTES)
+        let out = wire.out().0;
+        let (unsent, more) = (out.len(), growth(out, READ_BYTES));
+        has_time && unsent < AHEAD_BYTES_MAX && wire.has_room(more)
     }
+}
+
+/// By how much a buffer's memory exceeds its content when it takes `bytes` more: it doubles.
+fn growth(buffer: &BytesMut, bytes: usize) -> usize {
+    let (len, capacity) = (buffer.len(), buffer.capacity());
+    if len + bytes <= capacity { capacity - len } else { bytes.max(2 * capacity - len) }
 }
 
 /// What a read from the server means: its end is no answer.
