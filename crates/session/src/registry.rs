@@ -84,6 +84,11 @@ impl Handle {
         self.ends.notify_one();
     }
 
+    /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
+    pub(crate) fn killed(&self) {
+        self.end(if self.thread_id() == 0 { Ending::Now } else { Ending::Cut });
+    }
+
     /// How soon the session is to end.
     pub(crate) fn ending(&self) -> Ending {
         match self.ending.load(Ordering::Acquire) {

@@ -15,7 +15,7 @@ use super::query::{Query, forward};
 use super::{malformed, unavailable};
 use crate::auth::CONNECTION_ID_MIN;
 use crate::privileges::{self, Privilege};
-use crate::registry::{Ending, Handle};
+use crate::registry::Handle;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, query_prefix};
 
@@ -187,8 +187,7 @@ async fn through_server(
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
         for handle in killed {
-            // One without a connection to the server waits for no last word of the server's.
-            handle.end(if handle.thread_id() == 0 { Ending::Now } else { Ending::Cut });
+            handle.killed();
         }
     }
     Ok(Flow::Continue)
@@ -212,7 +211,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     let effects = Effects::none();
     let relayed = session.forward(Forward::new(&payload, Command::ProcessKill, &effects)).await?;
     if let Some(handle) = killed.filter(|_| relayed.error.is_none()) {
-        handle.end(Ending::Cut);
+        handle.killed();
     }
     Ok(Flow::Continue)
 }
@@ -225,7 +224,7 @@ async fn end_idle(session: &mut Session, id: u64, handle: &Handle, query_only: b
         return session.refuse(&ErrPacket::new(1095, "HY000", text));
     }
     if !query_only {
-        handle.end(Ending::Now);
+        handle.killed();
     }
     session.put_ok(0);
     Ok(Flow::Continue)

@@ -4,6 +4,10 @@
 //! for the client until [`AHEAD_BYTES_MAX`] are unsent, or until there is no room for more in the budget that all clients share.
 //! From then on a client that does not read holds the server up, for as long as it may (`crate::bounds`).
 
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::BytesMut;
 use freshet_protocol::{Command, FRAME_MAX, FrameHeader, Malformed, put_packet};
 use freshet_upstream::Connection;
@@ -13,9 +17,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
 
 use super::Lease;
+use crate::bounds::Bounds;
+use crate::registry::{Ending, Handle};
 use crate::relay::{Lost, Relay, Relayed, Step};
 use crate::shared::Counters;
-use crate::wire::{Heard, Wire};
+use crate::wire::{Heard, Wire, WireError};
 
 /// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.
 pub(crate) const FLUSH_AT_BYTES: usize = 32 * 1024;
@@ -23,6 +29,8 @@ pub(crate) const FLUSH_AT_BYTES: usize = 32 * 1024;
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 /// What one read from the server asks for, in bytes.
 const READ_BYTES: usize = 32 * 1024;
+/// How long the server may take to end a connection that it has killed.
+const KILLED_WAIT_MAX: Duration = Duration::from_secs(10);
 /// A packet above this, in bytes, is not copied to be sent.
 const SCRATCH_BYTES_MAX: usize = 64 * 1024;
 
@@ -47,7 +55,7 @@ impl Lease {
     }
 
     /// Reads the answer that `relay` follows. It passes to the client; without a wire it is dropped. The last bytes are left in
-    /// the client's buffer for the caller to flush.
+    /// the client's buffer for the caller to flush. The session that `handle` ends is not kept waiting by the server.
     ///
     /// # Errors
     /// [`Lost`]; the connections are of no more use then.
@@ -55,8 +63,9 @@ impl Lease {
         &mut self,
         relay: Relay<'_>,
         wire: Option<&mut Wire>,
+        handle: &Handle,
     ) -> Result<Relayed, Lost> {
-        Receiving { connection: self.connection()?, wire, pace: Pace::default() }.run(relay).await
+        Receiving { connection: self.connection()?, wire, handle, pace: Pace::default() }.run(relay).await
     }
 }
 
@@ -64,6 +73,7 @@ impl Lease {
 struct Receiving<'a> {
     connection: &'a mut Connection,
     wire: Option<&'a mut Wire>,
+    handle: &'a Handle,
     pace: Pace,
 }
 
@@ -98,22 +108,21 @@ impl Receiving<'_> {
         loop {
             let (stream, buffer) = self.connection.parts();
             buffer.reserve(READ_BYTES);
-            let Some(wire) = self.wire.as_mut().filter(|wire| wire.is_listening()) else {
-                return filled(stream.read_buf(buffer).await);
-            };
-            let heard = tokio::select! {
+            let listening = self.wire.as_mut().filter(|wire| wire.is_listening());
+            let (heard, bounds) = tokio::select! {
                 biased;
                 read = stream.read_buf(buffer) => return filled(read),
-                heard = wire.overhear() => heard,
+                heard = overheard(listening) => heard,
+                () = killed(self.handle) => return Err(Lost::Client(WireError::Ended)),
             };
             match heard {
                 Ok(Heard::More) => {}
                 Ok(Heard::End) => {
-                    Counters::add(&wire.bounds().vanished);
+                    Counters::add(&bounds.vanished);
                     self.cancel();
                 }
                 Err(error) => {
-                    Counters::add(&wire.bounds().vanished);
+                    Counters::add(&bounds.vanished);
                     return Err(Lost::Client(error));
                 }
             }
@@ -206,6 +215,21 @@ impl Pace {
 fn growth(buffer: &BytesMut, bytes: usize) -> usize {
     let (len, capacity) = (buffer.len(), buffer.capacity());
     if len + bytes <= capacity { capacity - len } else { bytes.max(2 * capacity - len) }
+}
+
+/// Listens to a client, if it is to be listened to.
+async fn overheard(wire: Option<&mut &mut Wire>) -> (Result<Heard, WireError>, Arc<Bounds>) {
+    match wire {
+        Some(wire) => (wire.overhear().await, Arc::clone(wire.bounds())),
+        None => pending().await,
+    }
+}
+
+/// Waits until the session is ended and the server need not be waited for any more.
+async fn killed(handle: &Handle) {
+    if handle.ends(Ending::Cut).await == Ending::Cut {
+        tokio::time::sleep(KILLED_WAIT_MAX).await;
+    }
 }
 
 /// What a read from the server means: its end is no answer.

@@ -271,7 +271,7 @@ impl Session {
         };
         let relay = Relay::new(&filter, command, self.lease.capabilities());
         let relay = relay.capturing(capture).putting_right(own_channel);
-        let mut relayed = self.lease.answer(relay, Some(&mut self.wire)).await?;
+        let mut relayed = self.lease.answer(relay, Some(&mut self.wire), &self.handle).await?;
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {
             // These may be all that there are.
             relayed.gtids.clear();
@@ -452,7 +452,7 @@ impl Session {
     async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
         let filter = Filter { capabilities: self.capabilities(), begun: None, told: None, schema: "" };
         let relay = Relay::new(&filter, command, self.lease.capabilities());
-        self.lease.answer(relay, None).await
+        self.lease.answer(relay, None, &self.handle).await
     }
 
     /// Keeps the server's connection alive while its client is answered from memory.

@@ -66,7 +66,7 @@ impl Lease {
         }
     }
 
-    fn as_new(connection: Option<Connection>) -> Self {
+    pub(super) fn as_new(connection: Option<Connection>) -> Self {
         Self {
             connection,
             server: None,

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use freshet_upstream::{Config, control};
 use tokio::net::UnixStream;
 
 use super::*;
 use crate::bounds::{Bounds, Options, Permit};
-use crate::wire::WireError;
+use crate::relay::Filter;
 
 /// More than the sockets of a test hold, and less than that and what is read on.
 const ANSWER_BYTES: usize = 900 << 10;
@@ -107,4 +108,45 @@ async fn a_client_that_reads_nothing_is_given_up_however_slowly_the_server_goes_
     let (read, done) = read.expect("it is never given up");
     assert!(is_given_up(&done));
     assert!(read < 1 << 10, "{read}");
+}
+
+/// A statement under way at a server, and what ends its session. Without the server the test is skipped, unless
+/// FRESHET_TEST_SERVERS is `required`.
+fn ended_at(variable: &str) {
+    let Ok(url) = std::env::var(variable) else {
+        let required = std::env::var("FRESHET_TEST_SERVERS").is_ok_and(|value| value == "required");
+        assert!(!required, "{variable} is not set, and FRESHET_TEST_SERVERS=required");
+        return println!("skipped: {variable} is not set");
+    };
+    let config = Config::from_url(&url).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));
+        let handle = Handle::new(b"u".to_vec(), 0);
+        let capabilities = lease.capabilities();
+        let filter = Filter { capabilities, begun: None, told: None, schema: "" };
+        let relay = || Relay::new(&filter, Command::Query, capabilities);
+        let query = |sql: &str| [&query_prefix(false), sql.as_bytes()].concat();
+        lease.send(Some("DO 1"), &query("SELECT 2")).await.unwrap();
+        for _ in 0..2 {
+            assert!(lease.answer(relay(), None, &handle).await.unwrap().error.is_none());
+        }
+        lease.send(None, &query("SELECT SLEEP(1000)")).await.unwrap();
+        handle.end(Ending::Drain);
+        let answer = tokio::time::timeout(PATIENCE, lease.answer(relay(), None, &handle)).await;
+        assert!(answer.is_err(), "what is drained is waited for");
+        let ((), answer) =
+            tokio::join!(async { handle.end(Ending::Now) }, lease.answer(relay(), None, &handle));
+        assert!(matches!(answer, Err(Lost::Client(WireError::Ended))));
+    });
+}
+
+#[test]
+fn a_session_that_is_ended_does_not_wait_for_mariadb() {
+    ended_at("FRESHET_TEST_MARIADB");
+}
+
+#[test]
+fn a_session_that_is_ended_does_not_wait_for_mysql() {
+    ended_at("FRESHET_TEST_MYSQL");
 }
