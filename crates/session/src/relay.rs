@@ -310,3 +310,6 @@ pub(crate) enum Step {
     /// Nothing: that was all.
     Last,
 }
+
+#[cfg(test)]
+mod tests;

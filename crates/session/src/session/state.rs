@@ -1,5 +1,5 @@
-//! What of a client's session is known here. The session itself lives in the server; this is what is needed to answer
-//! in its place, and to know when we must not.
+//! A session as its client sees it: what is needed to answer in the server's place, and to know when we must not. What is known of
+//! the server's connection is in `lease.rs`, what is known of one statement in `facts.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
