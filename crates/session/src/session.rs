@@ -1,6 +1,7 @@
 //! One client, from its login to its end.
 
 mod channel;
+mod conclude;
 mod environ;
 mod exchange;
 mod facts;
@@ -15,6 +16,7 @@ mod reports;
 mod state;
 mod temporary;
 mod texts;
+mod tracking;
 mod tx;
 
 use std::sync::Arc;
@@ -43,10 +45,11 @@ pub(crate) use forward::Forward;
 pub(crate) use hold::{Hold, Holds, Traces};
 pub(crate) use lease::Lease;
 pub(crate) use prepared::{AGAIN_BYTES_MAX, Again, Executed, Prepared};
-pub(crate) use reports::{Gtids, Reports, Tracking, Transactions};
+pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::Text;
+pub(crate) use tracking::{Naming, Tracking};
 
 /// How long, and for how many bytes, a client that is sent away may go on sending.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);

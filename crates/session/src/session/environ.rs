@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use freshet_cache::Dep;
 use freshet_protocol::{Capabilities, Put as _};
 use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, Writes};
 use freshet_upstream::Error;
 use freshet_upstream::now_ms;
 
-use super::reports::Naming;
-use super::{Holds, Lease, Reports, Session, Tracking};
+use super::{Holds, Lease, Naming, Reports, Session, Tracking};
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
 use crate::qualify::qualify;
 use crate::shared::Shared;
@@ -57,62 +55,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// The statement that sets the server's reports up, or puts the client's own settings back, if that is due: it goes with
-    /// the next command.
-    pub(super) fn due_tracking(&mut self) -> Option<String> {
-        match self.lease.tracking {
-            Tracking::Due => {
-                let ours = self.reports_of_ours()?;
-                self.lease.tracking = Tracking::Sent;
-                Some(ours.statement(self.flavor()))
-            }
-            Tracking::Returns(naming) => {
-                self.lease.tracking = Tracking::Returned(naming);
-                let told = self.state.told.as_ref();
-                Some(told.map_or_else(|| defaults(self.flavor()), |told| told.statement(self.flavor())))
-            }
-            _ => None,
-        }
-    }
-
-    /// What the server is to report, for the client and for us.
-    fn reports_of_ours(&self) -> Option<Reports> {
-        let query = self.shared.vector(self.lease.version()?)?;
-        Some(self.state.told.as_deref().unwrap_or(&Reports::default()).with_ours(self.flavor(), &query))
-    }
-
-    /// Takes the reports back that a statement of the client's has had to itself.
-    ///
-    /// # Errors
-    /// The connection is lost.
-    pub(super) async fn take_reports_back(&mut self) -> Result<(), Error> {
-        if self.lease.tracking == Tracking::Own(Naming::Sets) {
-            self.state.environment = Known::Unknown;
-        }
-        if matches!(self.lease.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
-    }
-
-    /// Notes what the server reports, as it has just said.
-    fn reports_are(&mut self, reports: Option<Reports>) {
-        let Some(reports) = reports else {
-            self.lease.tracking = Tracking::Lost;
-            return;
-        };
-        match self.lease.tracking {
-            Tracking::Due | Tracking::Own(_) => {
-                self.state.told = Some(Arc::new(reports));
-                self.lease.tracking = Tracking::Due;
-            }
-            // Unknown code has changed them: what happened since is not known, nor what the client is to be told.
-            Tracking::On if !self.reports_of_ours().is_some_and(|ours| ours.are_like(&reports)) => {
-                self.lease.tracking = Tracking::Blurred;
-                // It may have kept its writes out of the binlog, too.
-                self.shared.upstream.changed_unlogged(&[Dep::EVERYTHING]);
-            }
-            _ => {}
-        }
     }
 
     /// Brings the environment up to date. This asks the server on the session's own connection and takes the row counts
@@ -277,15 +219,6 @@ impl Session {
             _ => None,
         }
     }
-}
-
-/// The statement that sets a session's reports as they are after a login.
-fn defaults(flavor: Flavor) -> String {
-    let gtids = if flavor == Flavor::MySql { "SESSION session_track_gtids=DEFAULT, " } else { "" };
-    format!(
-        "SET {gtids}SESSION session_track_transaction_info=DEFAULT, SESSION session_track_schema=DEFAULT, \
-         SESSION session_track_state_change=DEFAULT, SESSION session_track_system_variables=DEFAULT"
-    )
 }
 
 /// The query for this server.

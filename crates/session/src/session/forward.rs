@@ -2,13 +2,12 @@
 
 use freshet_cache::Dep;
 use freshet_protocol::Command;
-use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Temporary, TrackingEffect, Writes};
+use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes};
 use tracing::warn;
 
-use super::reports::{Gtids, Naming, Tracking};
-use super::{Flow, OwnChannel, Session, StatementFacts, query_prefix};
-use crate::environment::{Known, is_plain_set};
-use crate::fences::{self, Doubt, InFlight, Left, Reach, Sources};
+use super::conclude::{REFUSALS, Ran};
+use super::{Flow, Gtids, OwnChannel, Session, StatementFacts, query_prefix};
+use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
 use crate::reading::Manner;
 use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
@@ -35,14 +34,6 @@ impl<'a> Forward<'a> {
     pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
         Self { payload, command, effects, text: &[], capture: None, write: None }
     }
-}
-
-/// A statement that ran, with all that is known of it.
-struct Ran<'a> {
-    effects: &'a Effects,
-    text: &'a [u8],
-    facts: StatementFacts,
-    relayed: &'a Relayed,
 }
 
 impl Session {
@@ -279,139 +270,6 @@ impl Session {
         Ok(relayed)
     }
 
-    /// Before a statement that names the client's own settings of what it is told, they are put back; before one that may
-    /// follow a question of ours, ours are.
-    async fn hand_reports_over(
-        &mut self,
-        effects: &Effects,
-        command: Command,
-        asks_back: bool,
-    ) -> Result<(), Lost> {
-        let runs = matches!(command, Command::Query | Command::StmtExecute | Command::StmtBulkExecute);
-        match effects.tracking {
-            TrackingEffect::None if runs && !asks_back => {
-                let asks_anew = std::mem::take(&mut self.lease.asks_anew);
-                if asks_anew && self.lease.tracking == Tracking::On {
-                    self.lease.tracking = Tracking::Due;
-                }
-                let taken = Box::pin(self.take_reports_back()).await;
-                return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
-            }
-            TrackingEffect::None => {}
-            TrackingEffect::Shows => self.lease.tracking = self.lease.tracking.named(Naming::Shows),
-            TrackingEffect::Sets | TrackingEffect::Obscured => {
-                self.lease.tracking = self.lease.tracking.named(Naming::Sets);
-            }
-        }
-        Ok(())
-    }
-
-    /// What the answer means for the session and for others.
-    fn conclude(&mut self, ran: &Ran<'_>, in_flight: Option<InFlight>) {
-        let Ran { effects, text, facts, relayed } = ran;
-        let ran_nothing = ran_nothing(effects, text, relayed);
-        let leaves_nothing_open = ran_nothing || self.state.tx.leaves_nothing_open(effects, facts);
-        if !ran_nothing {
-            self.state.answered(!leaves_nothing_open, relayed.status, relayed.error.is_some());
-            self.changed(ran);
-        }
-        // A routine may have turned the binlog off, of which no text tells.
-        self.state.unlogged |= relayed.unlogged;
-        self.state.may_number |= facts.runs_unknown_code || facts.sets_variables;
-        if self.state.unlogged && (facts.runs_unknown_code || effects.is_definition) {
-            self.shared.powerless.forget();
-        }
-        self.characterized(relayed);
-        // Whether that was the transaction for which it held shows when the server is asked for reports anew.
-        self.lease.asks_anew |= self.state.tx.next_differs() && relayed.has_no_room;
-        let shared = &self.shared;
-        // Unknown code may have done so unheard.
-        let is_unheard = self.lease.tracking.is_clients() && facts.runs_unknown_code;
-        if is_unheard || effects.tracking == TrackingEffect::Obscured {
-            self.lease.tracking = Tracking::Lost;
-        }
-        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged || is_unheard) {
-            // No event will tell of it.
-            shared.upstream.changed_unlogged(&in_flight.deps());
-        }
-        let left = match (ran_nothing || changed_nothing(effects, relayed), leaves_nothing_open) {
-            (true, _) => Left::Nothing,
-            (false, true) => Left::NothingOpen,
-            (false, false) => Left::Anything,
-        };
-        let flavor = self.flavor();
-        fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, flavor);
-        self.has_seen();
-        self.refresh_key();
-    }
-
-    /// Notes what the server reports of a transaction's characteristics, if it does.
-    fn characterized(&mut self, relayed: &Relayed) {
-        if let Some(differs) = relayed.characteristics {
-            self.state.tx = self.state.tx.characterized(differs);
-        }
-    }
-
-    /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
-    /// come to its end since. One through us has been since before it was sent.
-    fn ran_other_code(&self, facts: &StatementFacts) -> bool {
-        facts.ran_by.as_ref().is_some_and(|told| self.shared.upstream.is_changing(told))
-    }
-
-    /// What a statement that ran may have changed of the session.
-    fn changed(&mut self, ran: &Ran<'_>) {
-        let Ran { effects, text, facts, relayed } = ran;
-        if self.ran_other_code(facts) {
-            self.state.doubts(fences::used(effects));
-        }
-        self.state.ran(effects, relayed.error.is_none());
-        if !self.state.unproven.is_empty() {
-            self.state.environment = Known::Unknown;
-        }
-        if facts.sets_variables {
-            self.state.environment = Known::Unknown;
-        }
-        let moved = self.moved_and_back(ran);
-        let explained =
-            effects.session || effects.temporary != Temporary::None || facts.sets_variables || moved;
-        if facts.runs_unknown_code || !self.state.unproven.is_empty() {
-            self.state.texts.forget();
-        }
-        if facts.runs_unknown_code || relayed.state_changed && !explained {
-            // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
-            // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
-            self.state.temporary.suspect();
-            self.state.environment = Known::Unknown;
-        }
-        if let Some(schema) = &relayed.schema {
-            self.state.schema = super::schema_of(Some(schema));
-        }
-        let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
-        if sets_reports {
-            self.state.environment = Known::Unknown;
-        } else if effects.session || relayed.session_changed {
-            let plain = relayed.error.is_none() && is_plain_set(text);
-            self.state.environment.changed_by(text, plain);
-        }
-    }
-
-    /// Whether the statement moved the session to another schema and back, which the server reports as a change of the
-    /// session's state: a routine of another schema does so, and in `MariaDB` every view of one, also where it is only
-    /// described. Where the answer had no room for the report, it comes with a later answer.
-    fn moved_and_back(&mut self, Ran { effects, facts, relayed, .. }: &Ran<'_>) -> bool {
-        let opens_views = facts.opens_views
-            || !effects.reads.is_nothing()
-            || effects.writes == Writes::Nothing && effects.calls.is_nothing();
-        let Some(schema) = &relayed.schema else {
-            self.lease.announced =
-                relayed.announced && opens_views || self.lease.announced && !relayed.state_changed;
-            return false;
-        };
-        let was_announced = std::mem::take(&mut self.lease.announced);
-        let is_back = super::schema_of(Some(schema)) == self.state.schema;
-        facts.runs_routines || (opens_views || was_announced) && is_back
-    }
-
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
     /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
     async fn replay_last_hit(&mut self) -> Result<(), Lost> {
@@ -435,21 +293,7 @@ impl Session {
         self.unseen_answer(command).await.map(|_| ())
     }
 
-    /// Reads what the server says to being asked for reports, if it was asked with the command under way.
-    async fn finish_tracking(&mut self) -> Result<(), Lost> {
-        if self.lease.tracking == Tracking::Sent {
-            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
-            self.characterized(&answer);
-            // An account whose password has expired may do nothing but change it; once it has, this succeeds.
-            self.lease.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
-        } else if let Tracking::Returned(naming) = self.lease.tracking {
-            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
-            self.lease.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
-        }
-        Ok(())
-    }
-
-    async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
+    pub(super) async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
         let filter = Filter { capabilities: self.capabilities(), begun: None, told: None, schema: "" };
         let relay = Relay::new(&filter, command, self.lease.capabilities());
         self.lease.answer(relay, None, &self.handle).await
@@ -460,80 +304,4 @@ impl Session {
         self.send(&[Command::Ping.byte()]).await?;
         self.skip_answer(Command::Ping).await
     }
-}
-
-/// The first word of a text is looked for in so many bytes.
-const FIRST_WORD_BYTES_MAX: usize = 1024;
-
-/// ER_PARSE_ERROR.
-const PARSE_ERROR: u16 = 1064;
-
-/// The errors of what no server takes for a statement or command, and those that come before it is looked at: ER_UNKNOWN_COM_ERROR,
-/// ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_USER_LIMIT_REACHED, ER_UNKNOWN_STMT_HANDLER, ER_MUST_CHANGE_PASSWORD,
-/// ER_MUST_CHANGE_PASSWORD_LOGIN.
-const REFUSALS: [u16; 7] = [1047, PARSE_ERROR, 1065, 1226, 1243, 1820, 1862];
-
-/// The errors of a definition that its account may not make, which is looked at for all that it names before anything is done:
-/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR.
-const DENIALS: [u16; 5] = [1044, PARSE_ERROR, 1142, 1227, 1370];
-
-/// The words with which something can start that runs: a routine may raise the same error after anything it has done.
-const RUNS: [&[u8]; 34] = [
-    b"alter",
-    b"analyze",
-    b"begin",
-    b"binlog",
-    b"call",
-    b"case",
-    b"check",
-    b"create",
-    b"delete",
-    b"desc",
-    b"describe",
-    b"do",
-    b"drop",
-    b"execute",
-    b"explain",
-    b"for",
-    b"get",
-    b"handler",
-    b"if",
-    b"insert",
-    b"load",
-    b"loop",
-    b"prepare",
-    b"rename",
-    b"repeat",
-    b"replace",
-    b"select",
-    b"set",
-    b"show",
-    b"table",
-    b"update",
-    b"values",
-    b"while",
-    b"with",
-];
-
-/// Whether a definition was refused before it did anything but commit what was open before it. Code that it runs may raise any
-/// error.
-fn changed_nothing(effects: &Effects, relayed: &Relayed) -> bool {
-    let runs_nothing = effects.calls.is_nothing() && effects.reads.is_nothing() && !effects.several;
-    effects.is_definition && runs_nothing && relayed.error.is_some_and(|error| DENIALS.contains(&error))
-}
-
-/// Whether the server did not understand a text whose first word is none, so that nothing of it ran.
-fn ran_nothing(effects: &Effects, text: &[u8], relayed: &Relayed) -> bool {
-    if effects.refused && !effects.several && relayed.error.is_some() {
-        return true;
-    }
-    let start = text.get(..FIRST_WORD_BYTES_MAX).unwrap_or(text);
-    let front = start.trim_ascii_start();
-    let word = front.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
-    let is_whole = word.len() < front.len() || start.len() == text.len();
-    relayed.error == Some(PARSE_ERROR)
-        && relayed.results == 0
-        && !word.is_empty()
-        && is_whole
-        && !RUNS.iter().any(|runs| word.eq_ignore_ascii_case(runs))
 }
