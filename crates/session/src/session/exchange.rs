@@ -4,8 +4,10 @@
 //! for the client until [`AHEAD_BYTES_MAX`] are unsent, or until there is no room for more in the budget that all clients share.
 //! From then on a client that does not read holds the server up, for as long as it may (`crate::bounds`).
 
-use std::future::pending;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -24,7 +26,7 @@ use crate::shared::Counters;
 use crate::wire::{Heard, Wire, WireError};
 
 /// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.
-pub(crate) const FLUSH_AT_BYTES: usize = 32 * 1024;
+const FLUSH_AT_BYTES: usize = 32 * 1024;
 /// What is read on while the client does not read, in bytes.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 /// What one read from the server asks for, in bytes.
@@ -182,10 +184,15 @@ impl Pace {
         (stream, buffer): (&mut Stream, &mut BytesMut),
         wire: &mut Wire,
     ) -> Result<(), Lost> {
+        let unsent = wire.out().0.len();
+        // Most clients take all of it at once, and nothing is reserved for them.
+        if let Some(sent) = at_once(wire.flush()).await {
+            self.stalled = None;
+            return Ok(sent?);
+        }
         if !self.may_read_ahead(wire) {
             return Ok(wire.flush().await?);
         }
-        let unsent = wire.out().0.len();
         buffer.reserve(READ_BYTES);
         let read = tokio::select! {
             biased;
@@ -209,6 +216,18 @@ impl Pace {
         let (unsent, more) = (out.len(), growth(out, READ_BYTES));
         has_time && unsent < AHEAD_BYTES_MAX && wire.has_room(more)
     }
+}
+
+/// What a future that can be broken off has without waiting.
+async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        Poll::Ready(match future.as_mut().poll(context) {
+            Poll::Ready(done) => Some(done),
+            Poll::Pending => None,
+        })
+    })
+    .await
 }
 
 /// By how much a buffer's memory exceeds its content when it takes `bytes` more: it doubles.
