@@ -34,7 +34,7 @@ pub(super) enum Given {
     Use,
     /// By SET ROLE.
     Role,
-    /// It follows from others, is set for reports (`session/reports.rs`), or is not the session's own.
+    /// It follows from others, is set for reports (`session/tracking.rs`), or is not the session's own.
     Apart,
     /// Not at all.
     Never,
