@@ -5,6 +5,7 @@
 //! such moment to the next loses one use. So things that are used once each, however many, never push out what is used
 //! again and again.
 
+use std::borrow::Borrow;
 use std::hash::Hash;
 
 use ahash::HashMap;
@@ -52,7 +53,10 @@ impl<K: Eq + Hash, V> Kept<K, V> {
     }
 
     /// What is kept under `key`, which counts as a use.
-    pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
+    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
         self.now += 1;
         let slot = self.slots.get_mut(key)?;
         slot.uses = (slot.uses + 1).min(USES_MAX);

@@ -11,6 +11,6 @@ mod reading;
 mod writing;
 
 pub(crate) use bind::bind;
-pub(crate) use plans::{PLANS_MAX, Plans};
+pub(crate) use plans::ReadPlan;
 pub(crate) use reading::{Depends, Named, Statement, Tables, deps_of_reading};
 pub(crate) use writing::{Described, Write, WriteText, touched};

@@ -1,5 +1,10 @@
 //! What is known of a statement's form: whether it may be cached and what its answers depend on, decided once for all
 //! statements that differ in their literals alone.
+//!
+//! A *template* is what statements of one digest share. A digest does not tell lists of different lengths apart. A *form* does, and
+//! it is found in one pass over the text ([`forms`]).
+
+mod forms;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,13 +20,16 @@ use crate::fences::{Reading, Sources, reading};
 use crate::kept::Kept;
 use crate::newcomers::Newcomers;
 use crate::qualify::qualify;
-use crate::rows::{Named, PLANS_MAX, Plans, Tables};
+use crate::rows::{Named, Statement, Tables};
 
-/// How many bytes of templates are kept in each shard: 16 MiB in all. An application has hundreds of templates. Those that
+use forms::Forms;
+pub(crate) use forms::{Bound, Compiled};
+
+/// How many bytes of templates are kept in each shard: 8 MiB in all. An application has hundreds of templates. Those that
 /// are used least make room, so that a client that invents forms takes none from the others.
-const SHARD_BYTES_MAX: usize = 1 << 20;
-/// What a template takes beside its text, and each of its plans beside its own, about, in bytes.
-const TEMPLATE_BYTES: usize = 512;
+const SHARD_BYTES_MAX: usize = 1 << 19;
+/// What a template takes beside its text, about, in bytes.
+const TEMPLATE_BYTES: usize = 1024;
 /// Templates are looked up on misses only; a few shards keep the event loops out of each other's way.
 const SHARDS: usize = 16;
 /// The longest digest text that is kept, in bytes; longer statements are analysed each time.
@@ -75,54 +83,68 @@ impl fmt::Display for Verdict {
 
 /// What a template is found by.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Form {
+struct Digest {
     schema: Option<String>,
     modes: Modes,
     text: Vec<u8>,
 }
 
-type Shard = Kept<Form, Arc<Template>>;
+type Shard = Kept<Digest, Arc<Template>>;
 
 /// All templates.
 #[derive(Debug)]
 pub(crate) struct Templates {
     shards: [Mutex<Shard>; SHARDS],
+    forms: Forms,
     newcomers: Newcomers,
 }
 
 impl Default for Templates {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::new(Kept::new(SHARD_BYTES_MAX)));
-        Self { shards, newcomers: Newcomers::default() }
+        Self { shards, forms: Forms::default(), newcomers: Newcomers::default() }
     }
 }
 
 impl Templates {
-    /// The template of `text` as read in `modes` with the default schema `schema`, analysed now if it is new or if
-    /// a definition has changed since.
-    pub(crate) async fn of(
-        &self,
-        text: &[u8],
-        schema: Option<&str>,
-        modes: Modes,
-        behind: (&Freshness, &Upstream),
-    ) -> Arc<Template> {
+    /// What was compiled of the form of `statement`; None if it is new, or if a definition has changed since.
+    pub(crate) fn known(&self, statement: Statement<'_>, upstream: &Upstream) -> Option<Bound> {
+        self.forms.bind(statement).filter(|bound| upstream.is_current(&bound.template().told))
+    }
+
+    /// The same, compiled now if it is not known.
+    pub(crate) async fn of(&self, statement: Statement<'_>, behind: (&Freshness, &Upstream)) -> Bound {
+        if let Some(known) = self.known(statement, behind.1) {
+            return known;
+        }
+        let template = Box::pin(self.template(statement, behind)).await;
+        let is_kept = !matches!(template.verdict, Verdict::NotNow(_));
+        let compiled = Arc::new(Compiled::new(template, statement));
+        if is_kept {
+            self.forms.keep(statement, &compiled);
+        }
+        Bound::new(compiled)
+    }
+
+    /// The template of a text, analysed now if it is new or if a definition has changed since.
+    async fn template(&self, statement: Statement<'_>, behind: (&Freshness, &Upstream)) -> Arc<Template> {
+        let Statement { text, modes, schema } = statement;
         let upstream = behind.1;
         let Shape { hash, text: digest } = freshet_sql::shape(text, modes);
-        let form = Form { schema: schema.map(str::to_owned), modes, text: digest };
+        let digest = Digest { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
-        let known = self.shard(shard).get(&form).map(Arc::clone);
+        let known = self.shard(shard).get(&digest).map(Arc::clone);
         match known {
             Some(known) if upstream.is_current(&known.told) => return known,
             Some(_) => {}
             None if self.newcomers.admits(hash, now_ms()) => {}
             None => return Arc::new(Template::not_analysed(text, modes, upstream)),
         }
-        let template = Arc::new(Box::pin(analyse(text, schema, modes, behind)).await);
-        debug!(statement = %String::from_utf8_lossy(&form.text), verdict = %template.verdict, "analysed");
-        if !matches!(template.verdict, Verdict::NotNow(_)) && form.text.len() <= TEXT_MAX {
-            let bytes = (form.text.len() + TEMPLATE_BYTES) * (1 + PLANS_MAX);
-            self.shard(shard).insert(form, Arc::clone(&template), bytes);
+        let template = Arc::new(analyse(text, schema, modes, behind).await);
+        debug!(statement = %String::from_utf8_lossy(&digest.text), verdict = %template.verdict, "analysed");
+        if !matches!(template.verdict, Verdict::NotNow(_)) && digest.text.len() <= TEXT_MAX {
+            let bytes = digest.text.len() + TEMPLATE_BYTES;
+            self.shard(shard).insert(digest, Arc::clone(&template), bytes);
         }
         template
     }
@@ -150,9 +172,7 @@ async fn analyse(
             None => Verdict::Never("no default schema".to_owned()),
             Some(full) => {
                 match look_up(full, behind.1).await {
-                    Ok((known, below)) => {
-                        tables = Tables { written, known, below, named, plans: Plans::default() }
-                    }
+                    Ok((known, below)) => tables = Tables { written, known, below, named },
                     Err(why) => {
                         return Template { told, verdict: Verdict::NotNow(why), effects, tables };
                     }

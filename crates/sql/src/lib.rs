@@ -73,7 +73,7 @@ pub use reason::Reason;
 pub use request::{Hint, Request, read};
 pub use rows::{
     ColumnsRead, Condition, Datum, Definition, Given, Occurrence, OnDuplicate, Pin, RowReads, RowWrite,
-    RowWrites, Slotted, View, row_reads, row_reads_of, row_write, row_writes, shows_rows, slotted,
+    RowWrites, Slotted, View, row_reads, row_reads_of, row_write, row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};

@@ -59,6 +59,21 @@ impl Modes {
             other_syntax: false,
         }
     }
+
+    /// All of it in one byte.
+    pub(crate) fn byte(self) -> u8 {
+        let flags = [
+            self.flavor == Flavor::MariaDb,
+            self.ansi_quotes,
+            self.no_backslash_escapes,
+            self.pipes_as_concat,
+            self.ignore_space,
+            self.empty_string_is_null,
+            self.utf8_strings,
+            self.other_syntax,
+        ];
+        flags.into_iter().fold(0, |byte, flag| byte << 1 | u8::from(flag))
+    }
 }
 
 /// A table or view as a statement names it: unquoted, in the case in which it was written.

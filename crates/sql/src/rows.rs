@@ -26,7 +26,7 @@ use self::parsed::{Leaf, Parsed};
 pub use self::read::RowWrites;
 use self::resolve::Names;
 pub use self::shown::shows_rows;
-pub use self::slots::{Slotted, slotted};
+pub use self::slots::Slotted;
 use self::solve::Fact;
 use self::source::Source;
 pub use self::view::{Definition, View};

@@ -64,12 +64,15 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
+    if let Some(known) = select::known(session, query.text()) {
+        return select::handle(session, query, Some(known)).await;
+    }
     let Read { request, write, select } = read(session, query).await;
     if let Some(select) = select {
         return Box::pin(select::handle_long(session, query, select)).await;
     }
     match request {
-        Request::Select { hint } => select::handle(session, query, hint).await,
+        Request::Select { .. } => Box::pin(select::handle(session, query, None)).await,
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
             Box::pin(mixed(session, query, &assignments, rest.as_bytes())).await
         }

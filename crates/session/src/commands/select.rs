@@ -1,11 +1,10 @@
 //! A SELECT: from memory if it can be, and into memory if it may be.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::Hint;
+use freshet_sql::{Effects, Hint};
 use freshet_upstream::now_ms;
 
 use super::query::{Query, forward};
@@ -16,7 +15,7 @@ use crate::rows::{Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Missed, Session};
 use crate::shared::Counters;
-use crate::template::{self, Template};
+use crate::template::{self, Bound, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 
 /// Answers `text` from memory if something is stored for it.
@@ -29,19 +28,27 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
     session.answer_from_memory(&text, key)
 }
 
+/// What was compiled of the form of `text`, if that was; then it is a SELECT.
+pub(super) fn known(session: &Session, text: &[u8]) -> Option<Bound> {
+    session.environment()?;
+    session.shared.templates.known(statement(session, text), &session.shared.upstream)
+}
+
 pub(super) async fn handle(
     session: &mut Session,
     mut query: Query<'_>,
-    hint: Option<Hint>,
+    known: Option<Bound>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
+    // Where something may be stored for it, it was looked for with this key.
+    let looked_under = session.state.key;
     // Where the environment is known, the template is found without asking the server anything.
-    let known = match session.environment() {
-        Some(_) => Some(template_of(session, text).await),
-        None => None,
+    let known = match known {
+        None if session.environment().is_some() => Some(bound(session, text).await),
+        known => known,
     };
     let asks = match &known {
-        Some(template) => template.effects.reads_last_statement,
+        Some(known) => known.template().effects.reads_last_statement,
         None => {
             let effects = freshet_sql::effects(text, session.modes());
             effects.reads_last_statement || session.would_be_asked_between(&effects).await
@@ -59,35 +66,36 @@ pub(super) async fn handle(
     if let Err(error) = session.learn().await {
         return unavailable(session, &error);
     }
-    let modes = session.modes();
-    if let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, modes) {
+    session.refresh_key();
+    let bound = match known {
+        Some(known) => known,
+        None => bound(session, text).await,
+    };
+    let is_hinted = bound.compiled.is_hinted;
+    if is_hinted && let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, session.modes()) {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
-    session.refresh_key();
-    let template = match known {
-        Some(template) => template,
-        None => template_of(session, text).await,
-    };
+    let template = bound.template();
     give_way(text).await;
     if let template::Verdict::Cache = template.verdict
         && let Err(error) = session.find_hidden(&template.tables.known).await
     {
         return unavailable(session, &error);
     }
-    let key = key_for(session, &template, hint);
+    let key = key_for(session, template, bound.compiled.hint);
     // The first look was before the environment was known, or with a temporary table in the way.
-    if let Some(key) = key {
+    if let Some(key) = key.filter(|key| looked_under != Some(*key)) {
         match from_memory(session, text, key) {
             Ok(()) => return Ok(Flow::Continue),
             Err(later) => query.missed = query.missed.and(later),
         }
     }
-    let stripped = without_hint(session, query);
+    let stripped = if is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
     // What is stored and not given for want of room is streamed from the server, and not stored again.
     let key = key.filter(|_| !query.missed.declined);
-    match key.and_then(|key| plan(session, text, &template, key)) {
-        Some(plan) => fill(session, query, payload, &template, plan).await,
+    match key.and_then(|key| plan(session, text, &bound, key)) {
+        Some(plan) => fill(session, query, payload, &template.effects, plan).await,
         None => {
             count_not_cached(session);
             let effects = session.certain(text, template.effects.clone());
@@ -96,11 +104,16 @@ pub(super) async fn handle(
     }
 }
 
-/// The template as the session reads texts now.
-async fn template_of(session: &Session, text: &[u8]) -> Arc<Template> {
+/// The statement as the session reads texts now.
+fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
+    Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() }
+}
+
+/// What is compiled of its form.
+async fn bound(session: &Session, text: &[u8]) -> Bound {
     let shared = &session.shared;
     let behind = (shared.freshness().as_ref(), &shared.upstream);
-    shared.templates.of(text, session.state.schema.as_deref(), session.modes(), behind).await
+    shared.templates.of(statement(session, text), behind).await
 }
 
 /// A SELECT that is too long to be cached.
@@ -160,16 +173,18 @@ struct Plan {
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
 /// the verdict rests on must be known to be the current ones *after* it.
-fn plan(session: &Session, text: &[u8], template: &Template, key: u32) -> Option<Plan> {
+fn plan(session: &Session, text: &[u8], bound: &Bound, key: u32) -> Option<Plan> {
     let shared = &session.shared;
+    let template = bound.template();
     let freshness = shared.freshness();
     let valid_from = freshness.valid_from();
     if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
         return None;
     }
-    let statement = Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() };
+    let statement = statement(session, text);
     let behind = (freshness.as_ref(), shared.upstream.watches());
-    let mut depends = deps_of_reading(statement, &template.tables, valid_from, behind);
+    let mut depends =
+        deps_of_reading(statement, &template.tables, bound.plan(statement), (valid_from, behind));
     depends.deps.push(rights(session, template));
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Some(Plan { key, depends, valid_from }),
@@ -200,14 +215,14 @@ async fn fill(
     session: &mut Session,
     query: Query<'_>,
     payload: &[u8],
-    template: &Template,
+    effects: &Effects,
     plan: Plan,
 ) -> Result<Flow, Lost> {
     let started = Instant::now();
     let cache = &session.shared.cache;
     let capture = Some(Capture::new(cache.limit().min(cache.size()), &session.shared.bounds().fill));
     let text = query.text();
-    let forward = Forward { text, capture, ..Forward::new(payload, Command::Query, &template.effects) };
+    let forward = Forward { text, capture, ..Forward::new(payload, Command::Query, effects) };
     let relayed = session.forward(forward).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let stored = match relayed.captured {

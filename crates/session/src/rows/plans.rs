@@ -1,15 +1,12 @@
 //! What a template's statements read of their tables, found once for all that differ in their values alone.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use freshet_catalog::TableInfo;
 use freshet_catalog::rows::{Reading, plan};
-use freshet_sql::{Datum, RowReads, Slotted, slotted};
+use freshet_sql::{RowReads, Slotted};
 
 use super::reading::{Statement, Tables};
-
-/// Plans of one template: its texts differ in the lengths of their lists, and in the types of their values.
-pub(crate) const PLANS_MAX: usize = 4;
 
 /// One naming of a table or view.
 #[derive(Debug)]
@@ -24,7 +21,7 @@ pub(super) struct Read {
 
 /// What a statement reads, its values aside.
 #[derive(Debug, Default)]
-pub(super) struct ReadPlan {
+pub(crate) struct ReadPlan {
     /// Every naming of a table or view, in the statement and in its views; none if the statement cannot be told.
     pub(super) reads: Vec<Read>,
     shows_rows: OnceLock<bool>,
@@ -36,6 +33,18 @@ impl ReadPlan {
         row_reads(statement, tables)
             .and_then(|reads| Self::from_reads(&reads, statement, tables))
             .unwrap_or_default()
+    }
+
+    /// Of all statements that have the form of this one: the text with parameters has to say, with the values of this statement,
+    /// what the statement itself says. Then it does with others of the same types: what is made of a text hangs on its words and on
+    /// the types of its values.
+    pub(crate) fn shared(statement: Statement<'_>, tables: &Tables) -> Option<Self> {
+        let mut slotted = Slotted::default();
+        let has_form = slotted.read(statement.text, statement.modes, statement.schema) && slotted.is_shared();
+        let own = row_reads(statement, tables).filter(|_| has_form)?;
+        let with_slots = row_reads(Statement { text: slotted.text(), ..statement }, tables)?;
+        let is_same = with_slots.clone().with_values(&slotted.values) == own;
+        Self::from_reads(&with_slots, statement, tables).filter(|_| is_same)
     }
 
     fn from_reads(reads: &RowReads, statement: Statement<'_>, tables: &Tables) -> Option<Self> {
@@ -65,73 +74,4 @@ fn row_reads(statement: Statement<'_>, tables: &Tables) -> Option<RowReads> {
     let reads = freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?;
     // Or two readers of one text disagree.
     (reads.named() == tables.named).then_some(reads)
-}
-
-/// The plans of one template, by the forms of its texts.
-#[derive(Debug, Default)]
-pub(crate) struct Plans(Mutex<Vec<(Box<[u8]>, Planned)>>);
-
-/// What is known of a form.
-#[derive(Clone, Debug)]
-enum Planned {
-    /// One text has had it. A plan is made for the second: most forms that are invented are never seen again.
-    Seen,
-    /// Its statements are read one by one.
-    Alone,
-    /// They share this plan.
-    Shared(Arc<ReadPlan>),
-}
-
-impl Plans {
-    /// The plan of a statement, and the values that go with it; none if the plan is of this one statement.
-    pub(super) fn of(&self, statement: Statement<'_>, tables: &Tables) -> (Arc<ReadPlan>, Vec<Datum>) {
-        let Some(slotted) = slotted(statement.text, statement.modes) else {
-            return (Arc::new(ReadPlan::of(statement, tables)), Vec::new());
-        };
-        match self.known(&slotted.form) {
-            Planned::Shared(plan) => (plan, slotted.values),
-            Planned::Alone => (Arc::new(ReadPlan::of(statement, tables)), Vec::new()),
-            Planned::Seen => self.made(&slotted, statement, tables),
-        }
-    }
-
-    /// What is known of a form; one that is new is noted, as long as there is room.
-    fn known(&self, form: &[u8]) -> Planned {
-        let mut plans = self.lock();
-        let known = plans.iter().find(|(known, _)| **known == *form);
-        if let Some((_, planned)) = known {
-            return planned.clone();
-        }
-        if plans.len() < PLANS_MAX {
-            plans.push((form.into(), Planned::Seen));
-        }
-        Planned::Alone
-    }
-
-    /// The text with parameters has to say, with these values, what the statement itself says. Then it does with others of the
-    /// same types: what is made of a text hangs on its words and on the types of its values.
-    fn made(
-        &self,
-        slotted: &Slotted,
-        statement: Statement<'_>,
-        tables: &Tables,
-    ) -> (Arc<ReadPlan>, Vec<Datum>) {
-        let own = row_reads(statement, tables);
-        let with_slots = row_reads(Statement { text: slotted.text(), ..statement }, tables)
-            .filter(|reads| own.as_ref() == Some(&reads.clone().with_values(&slotted.values)));
-        let plan = with_slots.and_then(|reads| ReadPlan::from_reads(&reads, statement, tables)).map(Arc::new);
-        self.know(&slotted.form, plan.clone().map_or(Planned::Alone, Planned::Shared));
-        let own = || own.and_then(|own| ReadPlan::from_reads(&own, statement, tables)).unwrap_or_default();
-        plan.map_or_else(|| (Arc::new(own()), Vec::new()), |plan| (plan, slotted.values.clone()))
-    }
-
-    fn know(&self, form: &[u8], planned: Planned) {
-        if let Some((_, known)) = self.lock().iter_mut().find(|(known, _)| **known == *form) {
-            *known = planned;
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(Box<[u8]>, Planned)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

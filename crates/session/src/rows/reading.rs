@@ -7,7 +7,7 @@ use freshet_catalog::rows::{Reading, Watches};
 use freshet_catalog::{Name, TableInfo, TableKind, Told, of_merged_tables};
 use freshet_sql::{Datum, Definition, Modes, TableName};
 
-use super::plans::{Plans, Read, ReadPlan};
+use super::plans::{Read, ReadPlan};
 
 /// The most tables and views that a view is made of, for the rows of each to be told.
 const BELOW_MAX: usize = 64;
@@ -66,8 +66,6 @@ pub(crate) struct Tables {
     pub(crate) below: Vec<Named>,
     /// How often tables are named by the statement altogether.
     pub(crate) named: usize,
-    /// What is read of them.
-    pub(crate) plans: Plans,
 }
 
 impl Tables {
@@ -125,21 +123,21 @@ impl Depends {
     }
 }
 
-/// What an answer to `statement`, which names `tables`, depends on if it is asked for now. `valid_from` was read before.
+/// What an answer to `statement`, which names `tables`, depends on if it is asked for now: by the plan that it shares with others
+/// and by its own values, if there is one. `valid_from` was read before.
 pub(crate) fn deps_of_reading(
     statement: Statement<'_>,
     tables: &Tables,
-    valid_from: Position,
-    behind: (&Freshness, &Watches),
+    shared: Option<(&ReadPlan, &[Datum])>,
+    (valid_from, behind): (Position, (&Freshness, &Watches)),
 ) -> Depends {
-    let (plan, values) = tables.plans.of(statement, tables);
-    let planned = depends(statement, tables, (&plan, &values), (valid_from, behind));
     // Of another value the types alone may not have told what it is equal to: the statement itself may be told by others.
+    let by_shared = |shared| depends(statement, tables, shared, (valid_from, behind)).ok();
     let alone = || {
         let plan = ReadPlan::of(statement, tables);
         depends(statement, tables, (&plan, &[]), (valid_from, behind)).unwrap_or_else(|whole| whole)
     };
-    planned.unwrap_or_else(|whole| if values.is_empty() { whole } else { alone() })
+    shared.and_then(by_shared).unwrap_or_else(alone)
 }
 
 /// The same by a plan and its values. An error is what it depends on where a value could not be told.

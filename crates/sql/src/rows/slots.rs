@@ -1,8 +1,11 @@
 //! Statements that differ in their literals alone are read once: the literals become parameters, and the next statement
 //! brings its own values along.
 //!
-//! Only literals are taken for parameters that stand where a value is compared, listed or counted. Any other, such as a
-//! column's alias in quotes, means more than its value, and the statement is read by itself.
+//! A *form* is what such statements have in common: all of their tokens, with a mark for each literal. Whatever is told of a
+//! text by its tokens, and not by what its literals hold, is told by its form.
+//!
+//! A literal is a parameter only where it stands for a value that is compared, listed or counted. Any other, such as a
+//! column's alias in quotes, means more than its value: then the rows that are read are told for each statement by itself.
 
 use super::conjunct;
 use super::{Condition, Datum, RowReads};
@@ -12,71 +15,74 @@ use crate::token::{Kind, Token};
 
 /// The longest statement, in bytes.
 const TEXT_MAX: usize = 2048;
-/// The most literals.
+/// The most literals that become parameters.
 const VALUES_MAX: usize = 48;
 
 /// Behind these words a literal is a value and nothing else.
 const WORDS: [&str; 8] = ["AND", "BETWEEN", "LIMIT", "NOT", "OFFSET", "ON", "OR", "WHERE"];
 /// And behind these operators.
 const OPERATORS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
+/// The mark of a literal that is no parameter.
+const NO_VALUE: u8 = b'-';
+/// What stands behind the statement. It can stand in a statement too, but not outside of a quoted name.
+const TEXT_END: u8 = 0;
+/// What stands behind the marks. No statement that can be cut has it.
+const MARKS_END: u8 = 0xFF;
 
-/// A statement whose literals are parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A statement's form, and the values of its literals. It can be filled again and again, and keeps its memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slotted {
-    /// The statement with `?` for each literal, and behind it the kind of each: all that [`row_reads_of`] makes something of,
-    /// but for the values.
-    ///
-    /// [`row_reads_of`]: super::row_reads_of
-    pub form: Vec<u8>,
+    /// The statement with `?` for each literal, [`TEXT_END`], a mark for the kind of each literal, [`MARKS_END`], and how and where
+    /// the statement is read.
+    form: Vec<u8>,
+    /// The marks, until they are put behind the statement.
+    marks: Vec<u8>,
     /// How much of `form` is the statement.
     text_bytes: usize,
-    /// The values, in the order of the text. None of them is NULL, a parameter, or unknown.
+    is_shared: bool,
+    /// The values, in the order of the text. None of them is NULL, a parameter, or unknown. Every literal has one if
+    /// [`Slotted::is_shared`].
     pub values: Vec<Datum>,
 }
 
 impl Slotted {
-    /// The statement, which no server ever sees.
+    /// What two statements have in common that differ in the values of their literals alone.
+    #[must_use]
+    pub fn form(&self) -> &[u8] {
+        &self.form
+    }
+
+    /// The statement with parameters, which no server ever sees.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.form.get(..self.text_bytes).unwrap_or_default()
     }
-}
 
-/// Takes the literals out of `text`. `None`: one of them may be more than a value, or its value is not told by the text alone.
-#[must_use]
-pub fn slotted(text: &[u8], modes: Modes) -> Option<Slotted> {
-    if text.len() > TEXT_MAX {
-        return None;
+    /// Whether all that [`row_reads_of`] makes something of is in the form and in the values.
+    ///
+    /// [`row_reads_of`]: super::row_reads_of
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        self.is_shared
     }
-    let mut writer =
-        Writer { text, modes, form: Vec::with_capacity(text.len() + 1), values: Vec::new(), end: 0 };
-    let (mut sign, mut before): (Option<Token>, Option<Token>) = (None, None);
-    for token in Lexer::new(text, modes) {
-        if token.is_literal() {
-            before.filter(|before| takes_value(*before, text))?;
-            writer.value(sign.take(), token)?;
-        } else {
-            if let Some(sign) = sign.take() {
-                writer.copy(sign);
-                before = Some(sign);
-            }
-            match token.kind {
-                Kind::Unknown | Kind::Param | Kind::At | Kind::AtAt => return None,
-                Kind::Punct(b'-' | b'+') if before.is_some_and(|before| takes_sign(before, text)) => {
-                    sign = Some(token);
-                    continue;
-                }
-                // What a pattern starts with decides what is made of it.
-                Kind::Word if token.is_word(text, "LIKE") => return None,
-                _ => writer.copy(token),
-            }
+
+    /// Reads `text` in one pass, where names without a schema are found in `schema`. False if it has no form: it is too long, has
+    /// parameters or variables of its own, sets variables in a hint, or cannot be cut into tokens.
+    pub fn read(&mut self, text: &[u8], modes: Modes, schema: Option<&str>) -> bool {
+        self.form.clear();
+        self.marks.clear();
+        self.values.clear();
+        self.is_shared = true;
+        if text.len() > TEXT_MAX || (Writer { text, modes, end: 0, slotted: self }).write().is_none() {
+            return false;
         }
-        before = Some(token);
+        self.text_bytes = self.form.len();
+        self.form.push(TEXT_END);
+        self.form.append(&mut self.marks);
+        self.form.extend([MARKS_END, modes.byte()]);
+        self.form.extend_from_slice(schema.unwrap_or_default().as_bytes());
+        true
     }
-    if let Some(sign) = sign {
-        writer.copy(sign);
-    }
-    writer.finish()
 }
 
 /// Whether a literal behind this token is a value.
@@ -97,53 +103,84 @@ fn takes_sign(before: Token, text: &[u8]) -> bool {
 struct Writer<'a> {
     text: &'a [u8],
     modes: Modes,
-    form: Vec<u8>,
-    values: Vec<Datum>,
     /// Where the token before ended.
     end: usize,
+    slotted: &'a mut Slotted,
 }
 
 impl Writer<'_> {
+    /// None if the text has no form.
+    fn write(&mut self) -> Option<()> {
+        let (mut sign, mut before): (Option<Token>, Option<Token>) = (None, None);
+        let mut lexer = Lexer::new(self.text, self.modes);
+        for token in lexer.by_ref() {
+            if token.is_literal() {
+                self.literal(sign.take(), token, before);
+                before = Some(token);
+                continue;
+            }
+            if let Some(sign) = sign.take() {
+                self.copy(sign);
+                before = Some(sign);
+            }
+            match token.kind {
+                Kind::Unknown | Kind::Param | Kind::At | Kind::AtAt => return None,
+                Kind::Punct(b'-' | b'+') if before.is_some_and(|before| takes_sign(before, self.text)) => {
+                    sign = Some(token);
+                    continue;
+                }
+                // What a pattern starts with decides what is made of it.
+                Kind::Word if token.is_word(self.text, "LIKE") => self.slotted.is_shared = false,
+                _ => {}
+            }
+            self.copy(token);
+            before = Some(token);
+        }
+        if let Some(sign) = sign {
+            self.copy(sign);
+        }
+        (!lexer.hint_sets_variable()).then_some(())
+    }
+
     fn copy(&mut self, token: Token) {
         self.gap(token.start);
-        self.form.extend_from_slice(token.of(self.text));
+        self.slotted.form.extend_from_slice(token.of(self.text));
         self.end = token.end;
     }
 
-    fn value(&mut self, sign: Option<Token>, token: Token) -> Option<()> {
+    fn literal(&mut self, sign: Option<Token>, token: Token, before: Option<Token>) {
+        self.gap(sign.unwrap_or(token).start);
+        self.slotted.form.push(b'?');
+        self.end = token.end;
+        let kind = self.value(sign, token, before).unwrap_or(NO_VALUE);
+        self.slotted.marks.push(kind);
+        self.slotted.is_shared &= kind != NO_VALUE;
+    }
+
+    /// Notes the value of a literal; its kind. None if it is no parameter.
+    fn value(&mut self, sign: Option<Token>, token: Token, before: Option<Token>) -> Option<u8> {
+        before.filter(|before| takes_value(*before, self.text))?;
         let is_negative = sign.is_some_and(|sign| sign.is(b'-'));
         let is_number = matches!(token.kind, Kind::Int | Kind::Real);
-        if self.values.len() == VALUES_MAX || sign.is_some() && !is_number {
+        if self.slotted.values.len() == VALUES_MAX || sign.is_some() && !is_number {
             return None;
         }
-        self.gap(sign.unwrap_or(token).start);
-        self.form.push(b'?');
-        self.end = token.end;
-        self.values.push(conjunct::value(token.kind, token.of(self.text), is_negative, self.modes)?);
-        Some(())
+        let value = conjunct::value(token.kind, token.of(self.text), is_negative, self.modes)?;
+        let kind = match value {
+            Datum::Int(_) => b'i',
+            Datum::Decimal(_) => b'd',
+            Datum::Text(_) => b't',
+            Datum::Null | Datum::InRow(_) | Datum::Moment(_) | Datum::Param(_) | Datum::Other => return None,
+        };
+        self.slotted.values.push(value);
+        Some(kind)
     }
 
     /// Whether there is a gap decides what a word before a parenthesis is.
     fn gap(&mut self, start: usize) {
         if start > self.end {
-            self.form.push(b' ');
+            self.slotted.form.push(b' ');
         }
-    }
-
-    fn finish(mut self) -> Option<Slotted> {
-        let text_bytes = self.form.len();
-        self.form.push(0);
-        for value in &self.values {
-            self.form.push(match value {
-                Datum::Int(_) => b'i',
-                Datum::Decimal(_) => b'd',
-                Datum::Text(_) => b't',
-                Datum::Null | Datum::InRow(_) | Datum::Moment(_) | Datum::Param(_) | Datum::Other => {
-                    return None;
-                }
-            });
-        }
-        Some(Slotted { form: self.form, text_bytes, values: self.values })
     }
 }
 

@@ -87,6 +87,12 @@ fn read(text: &[u8], modes: Modes) -> Option<RowReads> {
     })
 }
 
+/// The form of a text whose literals are all parameters.
+fn slotted(text: &[u8], modes: Modes) -> Option<Slotted> {
+    let mut slotted = Slotted::default();
+    (slotted.read(text, modes, None) && slotted.is_shared()).then_some(slotted)
+}
+
 /// What is read of a statement by its form, if that says of it what it says itself.
 fn by_form(text: &str, modes: Modes) -> Option<(Slotted, RowReads)> {
     let slotted = slotted(text.as_bytes(), modes)?;
@@ -107,7 +113,7 @@ proptest! {
         let (one, other) = (filled(FORMS[form], &first), filled(FORMS[form], &second));
         if let Some((of_one, reads)) = by_form(&one, modes)
             && let Some(of_other) = slotted(other.as_bytes(), modes)
-            && of_one.form == of_other.form
+            && of_one.form() == of_other.form()
         {
             let by_form = reads.with_values(&of_other.values);
             let itself = read(other.as_bytes(), modes);
@@ -129,7 +135,10 @@ proptest! {
 
 fn form(text: &str) -> String {
     let Some((slotted, _)) = by_form(text, MYSQL) else { return "-".to_owned() };
-    format!("{} [{}]", String::from_utf8_lossy(&slotted.form).replace('\0', " "), show_data(&slotted.values))
+    let marks: Vec<u8> =
+        slotted.form()[slotted.text().len() + 1..].iter().copied().take_while(|&byte| byte != 0xFF).collect();
+    let [text, marks] = [slotted.text(), &marks].map(String::from_utf8_lossy);
+    format!("{text} {marks} [{}]", show_data(&slotted.values))
 }
 
 #[test]
@@ -162,7 +171,7 @@ fn literals_that_are_values_become_parameters() {
 
 #[test]
 fn other_types_and_other_numbers_of_values_are_other_forms() {
-    let form = |text: &str| slotted(text.as_bytes(), MYSQL).unwrap().form;
+    let form = |text: &str| slotted(text.as_bytes(), MYSQL).unwrap().form().to_vec();
     let one = form("SELECT a FROM t WHERE a IN (1, 2) AND b IN (3)");
     assert_eq!(one, form("SELECT a FROM t WHERE a IN (7, -8) AND b IN (9)"));
     for other in [
