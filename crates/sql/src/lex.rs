@@ -79,6 +79,7 @@ impl<'a> Lexer<'a> {
         };
         let after_dot = std::mem::take(&mut self.after_dot);
         let kind = match first {
+            _ if STARTS_PLAIN_WORD[usize::from(first)] => self.word()?,
             b'\'' => self.string(b'\'')?,
             b'"' if !self.modes.ansi_quotes => self.string(b'"')?,
             b'"' | b'`' => self.quoted_name(first)?,
@@ -89,7 +90,7 @@ impl<'a> Lexer<'a> {
             byte if is_word_byte(byte) => self.word_or_prefixed(after_dot)?,
             _ => self.symbol(first)?,
         };
-        self.after_dot = kind == Kind::Punct(b'.') && self.dot_follows_name(start);
+        self.after_dot = first == b'.' && kind == Kind::Punct(b'.') && self.dot_follows_name(start);
         Ok(Some(self.token(start, kind)))
     }
 
@@ -116,9 +117,13 @@ impl<'a> Lexer<'a> {
     /// is one word in every character set this crate is used with.
     fn word(&mut self) -> Result<Kind, Lost> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let len = rest.iter().position(|&b| !is_word_byte(b)).unwrap_or(rest.len());
+        let (mut len, mut all) = (0, 0);
+        for byte in rest.iter().copied().take_while(|&byte| is_word_byte(byte)) {
+            len += 1;
+            all |= byte;
+        }
         let word = rest.get(..len).unwrap_or_default();
-        if !word.is_ascii() && (word.contains(&LATIN1_BLANK) || std::str::from_utf8(word).is_err()) {
+        if !all.is_ascii() && (word.contains(&LATIN1_BLANK) || std::str::from_utf8(word).is_err()) {
             return Err(Lost);
         }
         if word.first() == Some(&b'$') && word.iter().filter(|&&b| b == b'$').count() > 1 {
@@ -137,6 +142,7 @@ impl<'a> Lexer<'a> {
             b'@' if rest.get(1) == Some(&b'@') => (2, Kind::AtAt),
             b'@' => (1, Kind::At),
             b'?' => (1, Kind::Param),
+            b'(' | b')' | b',' | b'.' | b';' | b'=' | b'*' => (1, Kind::Punct(first)),
             _ if TRIPLE.iter().any(|op| rest.starts_with(op)) => (3, Kind::Op),
             _ if DOUBLE.iter().any(|op| rest.starts_with(op)) => (2, Kind::Op),
             _ if first.is_ascii_graphic() && first != b'\\' => (1, Kind::Punct(first)),
@@ -165,9 +171,33 @@ impl Iterator for Lexer<'_> {
 const LATIN1_BLANK: u8 = 0xA0;
 
 /// Whether a byte can be part of a name without quotes.
+#[inline]
 pub(crate) fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+    WORD_BYTES[usize::from(byte)]
 }
+
+/// Letters that no string or number begins with.
+const STARTS_PLAIN_WORD: [bool; 256] = {
+    let mut bytes = [false; 256];
+    let mut at = 0;
+    while at < 256 {
+        let byte = (at as u8).to_ascii_lowercase();
+        bytes[at] = byte.is_ascii_alphabetic() && !matches!(byte, b'n' | b'x' | b'b');
+        at += 1;
+    }
+    bytes
+};
+
+const WORD_BYTES: [bool; 256] = {
+    let mut bytes = [false; 256];
+    let mut at = 0;
+    while at < 256 {
+        let byte = at as u8;
+        bytes[at] = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;
+        at += 1;
+    }
+    bytes
+};
 
 /// Blanks between tokens.
 pub(crate) fn is_blank(byte: u8) -> bool {

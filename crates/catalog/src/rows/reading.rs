@@ -29,6 +29,13 @@ pub(super) fn null_has_key(column: &ColumnInfo) -> bool {
     column.key != KeyType::None && column.nullable && !column.auto_increment
 }
 
+/// The value that a column has to be equal to, if it is one.
+fn only_value<'a>(condition: &'a Condition, parameters: &'a [Datum]) -> Option<&'a Datum> {
+    let Condition::OneOf(values) = condition else { return None };
+    let [only] = &values[..] else { return None };
+    bound(only, parameters)
+}
+
 /// The keys that satisfy a condition of equality. `None`: undecided, or it is none.
 pub(super) fn points(column: &ColumnInfo, condition: &Condition, parameters: &[Datum]) -> Option<Vec<Key>> {
     match condition {
@@ -117,8 +124,11 @@ impl Watch {
     #[must_use]
     pub fn present_if(&self, conditions: &[Condition], parameters: &[Datum]) -> Option<u64> {
         let index = self.unique_key()?;
-        let keys = points(self.key_columns().get(index)?, conditions.get(index)?, parameters)?;
-        u64::try_from(keys.len()).ok()
+        let (column, condition) = (self.key_columns().get(index)?, conditions.get(index)?);
+        if let Some(value) = only_value(condition, parameters) {
+            return key_of_datum(&column.key, value).map(|_| 1);
+        }
+        u64::try_from(points(column, condition, parameters)?.len()).ok()
     }
 
     /// The slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
@@ -136,6 +146,11 @@ impl Watch {
         let hash = self.hash();
         let mut slots = vec![Slot::START];
         for (column, condition) in columns.iter().zip(equal) {
+            if let Some(value) = only_value(condition, parameters) {
+                let key = key_of_datum(&column.key, value)?;
+                slots.iter_mut().for_each(|slot| *slot = slot.with(hash, &key));
+                continue;
+            }
             let keys = points(column, condition, parameters)?;
             slots = product(&slots, &keys, |slot, key| slot.with(hash, key))?;
         }

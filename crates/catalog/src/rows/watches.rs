@@ -3,11 +3,11 @@
 //! Tables are spread over stripes, each with one lock under which watches are entered and looked up, and with one era of
 //! tickets: a watch may wait for a write to another table of its stripe, which costs it a few milliseconds.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ahash::RandomState;
+use ahash::{HashMap, RandomState};
 use freshet_cache::{Freshness, Position};
 
 use super::era::{Era, Ticket};
@@ -138,7 +138,7 @@ impl Watches {
         let (schema, name) = self.folded(&table.name.0, &table.name.1);
         let stripe = self.stripe(&schema, &name);
         let mut tables = stripe.tables();
-        let place = self.place(&mut tables, (schema, name), table)?;
+        let place = self.place(&mut tables, (&schema, &name), table)?;
         if let Some(known) = place.known(spec) {
             return Some(known);
         }
@@ -164,7 +164,7 @@ impl Watches {
     fn place<'a>(
         &self,
         tables: &'a mut Tables,
-        (schema, name): (String, String),
+        (schema, name): (&str, &str),
         table: &TableInfo,
     ) -> Option<&'a mut Table> {
         let fresh = || Table {
@@ -174,9 +174,12 @@ impl Watches {
             lookups: 0,
             used: Vec::new(),
         };
-        let of_schema = tables.entry(schema).or_default();
-        if let Some(known) = of_schema.get_mut(&name) {
-            if known.layout != table.columns {
+        if !tables.contains_key(schema) {
+            tables.insert(schema.to_owned(), HashMap::default());
+        }
+        let of_schema = tables.get_mut(schema)?;
+        if let Some(known) = of_schema.get_mut(name) {
+            if !Arc::ptr_eq(&known.layout, &table.columns) && known.layout != table.columns {
                 if known.settled_by >= table.settled_by {
                     return None;
                 }
@@ -187,9 +190,9 @@ impl Watches {
                 return None;
             }
             self.tables.fetch_add(1, Ordering::Relaxed);
-            of_schema.insert(name.clone(), fresh());
+            of_schema.insert(name.to_owned(), fresh());
         }
-        of_schema.get_mut(&name)
+        of_schema.get_mut(name)
     }
 
     /// All watches that a write to this table has to look at, and its ticket. To be asked before its fences are raised.
@@ -262,11 +265,11 @@ impl Watches {
         self.tables.fetch_sub(dropped, Ordering::Relaxed);
     }
 
-    fn folded(&self, schema: &str, name: &str) -> (String, String) {
+    fn folded<'n>(&self, schema: &'n str, name: &'n str) -> (Cow<'n, str>, Cow<'n, str>) {
         if self.folds_names.load(Ordering::Acquire) {
-            (schema.to_lowercase(), name.to_lowercase())
+            (schema.to_lowercase().into(), name.to_lowercase().into())
         } else {
-            (schema.to_owned(), name.to_owned())
+            (schema.into(), name.into())
         }
     }
 

@@ -118,8 +118,9 @@ pub(crate) struct Depends {
 impl Depends {
     /// What an answer of so many rows depends on.
     pub(crate) fn with_rows(self, rows: u64) -> Vec<Dep> {
-        let absent = self.absent.filter(|(_, present)| *present != rows);
-        self.deps.into_iter().chain(absent.map(|(dep, _)| dep)).collect()
+        let mut deps = self.deps;
+        deps.extend(self.absent.filter(|(_, present)| *present != rows).map(|(dep, _)| dep));
+        deps
     }
 }
 
@@ -147,8 +148,8 @@ fn depends(
     (plan, values): (&ReadPlan, &[Datum]),
     (valid_from, (freshness, watches)): (Position, (&Freshness, &Watches)),
 ) -> Result<Depends, Depends> {
-    let mut deps =
-        Deps { freshness, watches, valid_from, values, is_told: true, all: Vec::new(), absent: Vec::new() };
+    let all = Vec::with_capacity(DEPS_AT_ONCE);
+    let mut deps = Deps { freshness, watches, valid_from, values, is_told: true, all, absent: Vec::new() };
     for (at, table) in tables.all().enumerate() {
         let mut read = plan.reads.iter().filter(|read| read.table == at).peekable();
         let is_named = at < tables.known.len();
@@ -171,6 +172,9 @@ fn depends(
     let depends = Depends { deps: all, absent: absent.into_iter().find(|_| is_shown) };
     if is_told { Ok(depends) } else { Err(depends) }
 }
+
+/// How many dependencies there is room for at once: a few rows of one table, and the account.
+const DEPS_AT_ONCE: usize = 8;
 
 struct Deps<'a> {
     freshness: &'a Freshness,
@@ -198,19 +202,17 @@ impl Deps<'_> {
     /// The rows that all namings of a table together depend on, unless one of them depends on the whole of it. Those of a
     /// view are those of its tables; itself it has a definition, which rests on theirs.
     fn add_rows(&mut self, table: &Named, reads: &mut dyn Iterator<Item = &Read>) -> bool {
-        let mut rows = Vec::new();
+        let before = self.all.len();
         let mut is_read = false;
         for read in reads {
             is_read = true;
             if read.is_expanded {
                 continue;
             }
-            if read.readings.is_empty() {
+            let is_told = read.readings.iter().all(|reading| self.add_reading(table, reading).is_some());
+            if !is_told || read.readings.is_empty() {
+                self.all.truncate(before);
                 return false;
-            }
-            for reading in &read.readings {
-                let Some(slots) = self.rows_of(table, reading) else { return false };
-                rows.extend(slots);
             }
         }
         if !is_read {
@@ -219,13 +221,13 @@ impl Deps<'_> {
         for (schema, name) in &table.info.base_tables {
             self.all.extend([self.freshness.schema(schema), self.freshness.table(schema, name).definition]);
         }
-        self.all.extend(rows);
         true
     }
 
-    fn rows_of(&mut self, table: &Named, reading: &Reading) -> Option<Vec<Dep>> {
+    /// Adds the rows of one reading; None if they cannot be told apart.
+    fn add_reading(&mut self, table: &Named, reading: &Reading) -> Option<()> {
         let watch = self.watches.watch(&table.info, &reading.spec)?;
-        let Some(mut rows) = watch.deps_of_reading(&reading.conditions, self.values) else {
+        let Some(rows) = watch.deps_of_reading(&reading.conditions, self.values) else {
             self.is_told = false;
             return None;
         };
@@ -233,9 +235,10 @@ impl Deps<'_> {
         if !watch.is_usable(self.valid_from) {
             return None;
         }
-        rows.push(watch.any());
+        self.all.extend(rows);
+        self.all.push(watch.any());
         self.absent
             .extend(watch.present_if(&reading.conditions, self.values).map(|rows| (watch.absent(), rows)));
-        Some(rows)
+        Some(())
     }
 }

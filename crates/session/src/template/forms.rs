@@ -131,3 +131,6 @@ impl Forms {
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 //! MariaDB alone; MariaDB skips the versions that only MySQL has. The exact version is not known here: below the oldest
 //! supported one the content is certainly code, above it nothing is certain, and the text counts as not understood.
 
-use super::{Lexer, Lost, is_blank};
+use super::{Lexer, Lost, is_blank, is_word_byte};
 use crate::modes::Flavor;
 
 /// Every supported MySQL runs the content of a version comment up to this version.
@@ -26,6 +26,7 @@ impl Lexer<'_> {
         let start = self.at;
         while let Some(byte) = self.byte(0) {
             match byte {
+                _ if is_word_byte(byte) => break,
                 _ if is_blank(byte) => self.at += 1,
                 b'#' => self.skip_line(),
                 b'-' if self.at_dash_comment() => self.skip_line(),

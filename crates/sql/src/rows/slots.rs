@@ -12,6 +12,7 @@ use super::{Condition, Datum, RowReads};
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::token::{Kind, Token};
+use crate::words::is_in;
 
 /// The longest statement, in bytes.
 const TEXT_MAX: usize = 2048;
@@ -19,7 +20,7 @@ const TEXT_MAX: usize = 2048;
 const VALUES_MAX: usize = 48;
 
 /// Behind these words a literal is a value and nothing else.
-const WORDS: [&str; 8] = ["AND", "BETWEEN", "LIMIT", "NOT", "OFFSET", "ON", "OR", "WHERE"];
+const WORDS: &[&str] = &["AND", "BETWEEN", "LIMIT", "NOT", "OFFSET", "ON", "OR", "WHERE"];
 /// And behind these operators.
 const OPERATORS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
 /// The mark of a literal that is no parameter.
@@ -90,7 +91,7 @@ fn takes_value(before: Token, text: &[u8]) -> bool {
     match before.kind {
         Kind::Punct(punct) => matches!(punct, b'=' | b'<' | b'>' | b'(' | b','),
         Kind::Op => OPERATORS.contains(&before.of(text)),
-        Kind::Word => WORDS.iter().any(|word| before.is_word(text, word)),
+        Kind::Word => is_in(before.of(text), WORDS),
         _ => false,
     }
 }

@@ -113,7 +113,10 @@ pub(super) fn integer_extent(unsigned: bool, bytes: u8) -> (u64, u64) {
 }
 
 pub(super) fn integer_bounds(unsigned: bool, bytes: u8, datum: &Datum) -> Option<(u64, u64)> {
-    let (floor, ceiling) = with_number(datum, is_small_integer, |number| number.scaled(0))?;
+    let (floor, ceiling) = match datum {
+        Datum::Int(value) => (*value, *value),
+        _ => with_number(datum, is_small_integer, |number| number.scaled(0))?,
+    };
     let (least, greatest) = integer_range(unsigned, bytes);
     let key = |value: i128| integer_key(unsigned, value.clamp(least, greatest));
     Some((key(floor), key(ceiling)))

@@ -1,0 +1,150 @@
+//! What the second statement of a form costs, and what it shares with the first.
+
+use freshet_cache::{Freshness, Position};
+use freshet_sql::{Analysis, Flavor, Modes};
+use freshet_upstream::TableInfo;
+use freshet_upstream::catalog::{Code, ColumnInfo, TableKind, Told};
+use freshet_upstream::rows::{KeyType, Watches};
+
+use super::*;
+use crate::rows::{Depends, Named, Tables, deps_of_reading};
+use crate::template::Verdict;
+
+const MODES: Modes = Modes::new(Flavor::MySql);
+
+/// What the second of two statements of a form may allocate to be found, bound and planned.
+const ALLOCATIONS_MAX: u64 = 8;
+
+fn column(name: &str, unique: bool) -> ColumnInfo {
+    ColumnInfo {
+        name: name.to_owned(),
+        key: KeyType::Integer { unsigned: false, bytes: 4 },
+        generated: false,
+        on_update: false,
+        hidden: false,
+        auto_increment: false,
+        nullable: !unique,
+        unique,
+        only_unique: unique,
+    }
+}
+
+/// `s.t (id INT PRIMARY KEY, a INT, b INT)`.
+fn table() -> Arc<TableInfo> {
+    let name = ("s".to_owned(), "t".to_owned());
+    Arc::new(TableInfo {
+        base_tables: vec![name.clone()],
+        name,
+        kind: TableKind::Base,
+        engine: "InnoDB".to_owned(),
+        cacheable: Ok(()),
+        rests_on: Arc::default(),
+        runs_unknown_code: false,
+        has_triggers: false,
+        writes_elsewhere: false,
+        may_be_merged: false,
+        triggers: Some(Code::default()),
+        reading: Some(Code::default()),
+        columns: [column("id", true), column("a", false), column("b", false)].into(),
+        settled_by: Position::ZERO,
+    })
+}
+
+fn template(text: &[u8]) -> Arc<Template> {
+    let Analysis::Cacheable { tables: written, named, .. } = freshet_sql::analyse(text, MODES) else {
+        panic!("it is cacheable")
+    };
+    let known = vec![Named::new("s".to_owned(), "t".to_owned(), table())];
+    Arc::new(Template {
+        told: Told::at(0),
+        verdict: Verdict::Cache,
+        effects: freshet_sql::effects(text, MODES),
+        tables: Tables { written, known, below: Vec::new(), named },
+    })
+}
+
+struct World {
+    forms: Forms,
+    freshness: Arc<Freshness>,
+    watches: Watches,
+}
+
+impl World {
+    fn new() -> Self {
+        let freshness = Arc::new(Freshness::with_hash_seed(7));
+        Self { forms: Forms::default(), watches: Watches::new(Arc::clone(&freshness)), freshness }
+    }
+
+    fn keep(&self, text: &str) {
+        let statement = statement(text);
+        let compiled = Arc::new(Compiled::new(template(text.as_bytes()), statement));
+        self.forms.keep(statement, &compiled);
+    }
+
+    fn depends(&self, text: &str) -> Option<Depends> {
+        let statement = statement(text);
+        let bound = self.forms.bind(statement)?;
+        let behind = (self.freshness.valid_from(), (&*self.freshness, &self.watches));
+        Some(deps_of_reading(statement, &bound.template().tables, bound.plan(statement), behind))
+    }
+}
+
+fn statement(text: &str) -> Statement<'_> {
+    Statement { text: text.as_bytes(), modes: MODES, schema: Some("s") }
+}
+
+#[test]
+fn a_known_form_is_found_bound_and_planned_with_few_allocations() {
+    for form in
+        ["SELECT a FROM t WHERE id = %", "SELECT a, b FROM t WHERE id = % AND a > % ORDER BY b LIMIT 5"]
+    {
+        let world = World::new();
+        world.keep(&form.replace('%', "0"));
+        // The second makes the plan, and the watch.
+        for value in 1..4 {
+            assert!(world.depends(&form.replace('%', &value.to_string())).is_some());
+        }
+        let text = form.replace('%', "77");
+        let info = allocation_counter::measure(|| drop(world.depends(&text)));
+        assert!(info.count_total <= ALLOCATIONS_MAX, "{form}: {info:?}");
+    }
+}
+
+#[test]
+fn statements_of_a_form_depend_on_what_each_would_depend_on_by_itself() {
+    let world = World::new();
+    world.keep("SELECT a FROM t WHERE id = 0");
+    for value in [1, 2, 1] {
+        let text = format!("SELECT a FROM t WHERE id = {value}");
+        let of_form = world.depends(&text).map(|depends| (depends.deps, depends.absent));
+        let behind = (world.freshness.valid_from(), (&*world.freshness, &world.watches));
+        let tables = &template(text.as_bytes()).tables;
+        let alone = deps_of_reading(statement(&text), tables, None, behind);
+        assert_eq!(of_form, Some((alone.deps, alone.absent)));
+    }
+}
+
+#[test]
+fn a_form_is_of_its_schema_and_modes() {
+    let world = World::new();
+    world.keep("SELECT a FROM t WHERE id = 0");
+    let text = "SELECT a FROM t WHERE id = 5";
+    assert!(world.forms.bind(statement(text)).is_some());
+    for (schema, modes) in [
+        (Some("u"), MODES),
+        (None, MODES),
+        (Some("s"), Modes { ansi_quotes: true, ..MODES }),
+        (Some("s"), Modes::new(Flavor::MariaDb)),
+    ] {
+        assert!(world.forms.bind(Statement { schema, modes, ..statement(text) }).is_none());
+    }
+}
+
+#[test]
+fn what_is_no_select_is_not_kept() {
+    let world = World::new();
+    let statement = statement("UPDATE t SET a = 1");
+    let template = template(b"SELECT a FROM t");
+    world.forms.keep(statement, &Arc::new(Compiled::new(template, statement)));
+    assert!(world.forms.bind(statement).is_none());
+}
