@@ -1,10 +1,9 @@
 //! What the second statement of a form costs, and what it shares with the first.
 
 use freshet_cache::{Freshness, Position};
+use freshet_catalog::rows::{KeyType, Watches};
+use freshet_catalog::{Code, ColumnInfo, TableInfo, TableKind, Told};
 use freshet_sql::{Analysis, Flavor, Modes};
-use freshet_upstream::TableInfo;
-use freshet_upstream::catalog::{Code, ColumnInfo, TableKind, Told};
-use freshet_upstream::rows::{KeyType, Watches};
 
 use super::*;
 use crate::rows::{Depends, Named, Tables, deps_of_reading};
