@@ -6,7 +6,8 @@
 //! understood is answered with the worse case: not cacheable, writes everything.
 //!
 //! Its shape: one lexer that cuts exactly as the servers do; quick answers from tokens for every request; and a full
-//! parser, asked once for each template, which is fed with our tokens, so that there is only one lexer to be right.
+//! parser, asked once for each template, which is fed with our tokens, so that there is only one lexer to be right. Rows are told
+//! from one reading of the clauses (`rows`), and so is the plan form of a SELECT ([`query_plan`]).
 mod modes;
 
 mod token;
@@ -72,8 +73,9 @@ pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Hint, Request, read};
 pub use rows::{
-    ColumnsRead, Condition, Datum, Definition, Given, Occurrence, OnDuplicate, Pin, RowReads, RowWrite,
-    RowWrites, Slotted, View, row_reads, row_reads_of, row_write, row_writes, shows_rows,
+    Column, ColumnsRead, Condition, Datum, Definition, Given, Input, Occurrence, OnDuplicate, Pin, QueryPlan,
+    Relation, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View, query_plan, row_reads,
+    row_reads_of, row_write, row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};

@@ -10,6 +10,7 @@ mod from;
 mod known;
 mod output;
 mod parsed;
+mod plan;
 mod query;
 mod read;
 mod resolve;
@@ -23,6 +24,7 @@ mod view;
 mod write;
 
 use self::parsed::{Leaf, Parsed};
+pub use self::plan::{Column, Input, QueryPlan, Relation, Scalar, Unplanned, query_plan};
 pub use self::read::RowWrites;
 use self::resolve::Names;
 pub use self::shown::shows_rows;

@@ -122,6 +122,39 @@ pub(super) struct Block {
     pub items: Vec<Item>,
     /// How its rows become those of its result.
     pub grouping: Grouping,
+    /// Its clauses, where they stand.
+    pub clauses: Clauses,
+}
+
+/// Where the clauses of a block stand that say nothing of its rows.
+#[derive(Debug, Default)]
+pub(super) struct Clauses {
+    pub is_distinct: bool,
+    pub group_by: Option<Range<usize>>,
+    pub having: Option<Range<usize>>,
+    /// It defines windows.
+    pub windows: bool,
+}
+
+/// How a query is made of blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Built {
+    #[default]
+    Nothing,
+    Block(usize),
+    /// UNION, or the other two.
+    Set {
+        is_union: bool,
+        all: bool,
+        both: Box<(Built, Built)>,
+    },
+    /// ORDER BY and LIMIT on top of it.
+    Ordered {
+        of: Box<Built>,
+        source: usize,
+        order: Option<Range<usize>>,
+        limit: Option<Range<usize>>,
+    },
 }
 
 /// A query that can be read like a table: one block, or several that are a UNION of each other.
@@ -137,6 +170,8 @@ pub(super) struct Query {
     pub merges: bool,
     /// How often it is named.
     pub namings: usize,
+    /// What it is made of.
+    pub built: Built,
 }
 
 /// A statement taken apart, with the views that it reads.
@@ -147,6 +182,10 @@ pub(super) struct Parsed<'v> {
     pub blocks: Vec<Block>,
     pub leaves: Vec<Leaf>,
     pub queries: Vec<Query>,
+    /// The statement itself, if it is a query.
+    pub whole: Query,
+    /// The subqueries of expressions, each with the text that it stands in and its first token there.
+    pub subqueries: Vec<(usize, usize, Query)>,
     /// A column that is not named may decide about a row, such as one of a partitioning.
     pub reads_unnamed: bool,
 }

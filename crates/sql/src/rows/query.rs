@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::Definition;
 use super::output;
-use super::parsed::{Block, Filter, Group, Leaf, Outer, Parsed, Query};
+use super::parsed::{Block, Built, Clauses, Filter, Group, Leaf, Outer, Parsed, Query};
 use super::source::Source;
 use crate::TableName;
 use crate::token::Kind;
@@ -26,7 +26,7 @@ pub(super) type Definitions<'v, 'd> = &'d dyn Fn(&TableName) -> Option<Definitio
 /// Takes a SELECT apart; None if it is not understood to its end.
 pub(super) fn parse<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<Parsed<'v>> {
     let mut reader = Reader::new(source, Parsed::default(), definitions);
-    reader.whole()?;
+    reader.parsed.whole = reader.whole()?;
     Some(reader.parsed)
 }
 
@@ -55,6 +55,14 @@ const JOINS: &[&str] = &["CROSS", "INNER", "JOIN", "NATURAL", "ON", "SET", "STRA
 /// What stands in no statement that is understood here. The relevance that MATCH computes depends on all rows of its
 /// table, whatever the other conditions are.
 const REFUSED: &[&str] = &["AGAINST", "INTO", "MATCH", "PROCEDURE", "TABLE", "VALUES"];
+
+/// ORDER BY and LIMIT, if they are there.
+pub(super) struct Tail {
+    /// The query's result consists of the same rows with them as without: an aggregate in an ORDER BY makes one row of all.
+    keeps_rows: bool,
+    order: Option<Range<usize>>,
+    limit: Option<Range<usize>>,
+}
 
 /// Where an expression ends, outside of parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -141,11 +149,18 @@ impl Reader<'_, '_> {
                 let all = reader.take("ALL");
                 let _ = reader.take("DISTINCT");
                 let other = reader.term(outer)?;
+                let both = Box::new((query.built, other.built));
+                query.built = Built::Set { is_union, all, both };
                 query.branches.extend(other.branches);
                 query.is_open &= other.is_open && is_union;
                 query.merges |= other.merges || !all;
             }
-            query.is_open &= reader.order_and_limit()?;
+            let Tail { keeps_rows, order, limit } = reader.order_and_limit()?;
+            query.is_open &= keeps_rows;
+            if order.is_some() || limit.is_some() {
+                let (of, source) = (Box::new(query.built), reader.source_number()?);
+                query.built = Built::Ordered { of, source, order, limit };
+            }
             reader.expressions.truncate(visible);
             Some(query)
         })
@@ -160,21 +175,23 @@ impl Reader<'_, '_> {
         self.block(outer)
     }
 
-    /// They may belong to a UNION: a subquery in them knows of no block. Whether the query's result consists of the same
-    /// rows with them as without: an aggregate in an ORDER BY makes one row of all.
-    pub fn order_and_limit(&mut self) -> Option<bool> {
-        let mut same = true;
+    /// They may belong to a UNION: a subquery in them knows of no block.
+    pub fn order_and_limit(&mut self) -> Option<Tail> {
+        let mut tail = Tail { keeps_rows: true, order: None, limit: None };
         if self.take("ORDER") {
             self.expect("BY")?;
             let range = self.expression(None, Ends::Clause)?;
-            same = !output::has_aggregate(&self.source, range.clone())
-                && !output::has_window(&self.source, range);
+            tail.keeps_rows = !output::has_aggregate(&self.source, range.clone())
+                && !output::has_window(&self.source, range.clone());
+            tail.order = Some(range);
         }
         if self.take("LIMIT") {
+            let start = self.at;
             self.limit()?;
-            same = false;
+            tail.limit = Some(start..self.at);
+            tail.keeps_rows = false;
         }
-        Some(same)
+        Some(tail)
     }
 
     fn limit(&mut self) -> Option<()> {
@@ -236,10 +253,15 @@ impl Reader<'_, '_> {
         if id >= BLOCKS_MAX {
             return None;
         }
-        let source = self.parsed.sources.iter().position(|source| Rc::ptr_eq(source, &self.source))?;
+        let source = self.source_number()?;
         let (recursive, enclosed) = (self.recursive, self.enclosed);
         self.parsed.blocks.push(Block { source, outer, enclosed, recursive, ..Block::default() });
         Some(id)
+    }
+
+    /// Which of all texts this is.
+    fn source_number(&self) -> Option<usize> {
+        self.parsed.sources.iter().position(|source| Rc::ptr_eq(source, &self.source))
     }
 
     fn block(&mut self, outer: Option<Outer>) -> Option<Query> {
@@ -263,13 +285,15 @@ impl Reader<'_, '_> {
         let items = output::items(&source, select.clone());
         // HAVING without GROUP BY may make one group of all rows.
         let is_open = !windows && (having.is_none() || grouped.is_some());
-        let merges = grouped.is_some() || output::is_distinct(&source, select.clone());
-        let computed: Vec<Range<usize>> = std::iter::once(select).chain(having).collect();
+        let is_distinct = output::is_distinct(&source, select.clone());
+        let merges = grouped.is_some() || is_distinct;
+        let computed: Vec<Range<usize>> = std::iter::once(select).chain(having.clone()).collect();
         let block = self.parsed.blocks.get_mut(id)?;
+        block.clauses = Clauses { is_distinct, group_by: grouped.clone(), having, windows };
         block.grouping = output::grouping(&source, grouped, &computed, &items);
         block.group = group;
         block.items = items;
-        Some(Query { branches: vec![id], is_open, merges, ..Query::default() })
+        Some(Query { branches: vec![id], is_open, merges, built: Built::Block(id), ..Query::default() })
     }
 
     /// A clause that begins with these words, if it is there; what follows them.
@@ -313,7 +337,9 @@ impl Reader<'_, '_> {
                 Kind::Word if self.query_here() => {
                     // A subquery stands in parentheses of its own.
                     let around = std::mem::replace(&mut self.enclosed, true);
-                    self.query(outer)?;
+                    let (source, start) = (self.source_number()?, self.at);
+                    let query = self.query(outer)?;
+                    self.parsed.subqueries.push((source, start, query));
                     self.enclosed = around;
                     if depth == 0 || !self.source.is(self.at, b')') {
                         return None;

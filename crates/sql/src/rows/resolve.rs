@@ -108,6 +108,16 @@ impl<'p, 'v> Names<'p, 'v> {
         self.column(Scope { block, leaves: &block.group.all_leaves(), outward: false }, named)
     }
 
+    /// A column that an expression of a block can see: one of its own tables, or of a block around it.
+    pub fn visible_column(&self, block: &Block, named: &[String]) -> Option<Column> {
+        self.column(Scope { block, leaves: &block.group.all_leaves(), outward: true }, named)
+    }
+
+    /// A column of one of these tables of a block.
+    pub fn joined_column(&self, block: &Block, leaves: &[usize], named: &[String]) -> Option<Column> {
+        self.column(Scope { block, leaves, outward: false }, named)
+    }
+
     /// Where in its query's select list a leaf's column is made.
     fn item(&self, leaf: usize, name: &str) -> Option<Place> {
         let query = self.parsed.query_of(leaf)?;

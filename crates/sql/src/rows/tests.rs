@@ -1,6 +1,7 @@
 mod derived;
 mod evaluator;
 mod hostile;
+mod plan;
 mod properties;
 mod reads;
 mod several;

@@ -141,6 +141,7 @@ struct Size {
     blocks: usize,
     leaves: usize,
     queries: usize,
+    subqueries: usize,
     reads_unnamed: bool,
 }
 
@@ -151,6 +152,7 @@ impl Size {
             blocks: parsed.blocks.len(),
             leaves: parsed.leaves.len(),
             queries: parsed.queries.len(),
+            subqueries: parsed.subqueries.len(),
             reads_unnamed: parsed.reads_unnamed,
         }
     }
@@ -160,6 +162,7 @@ impl Size {
         parsed.blocks.truncate(self.blocks);
         parsed.leaves.truncate(self.leaves);
         parsed.queries.truncate(self.queries);
+        parsed.subqueries.truncate(self.subqueries);
         parsed.reads_unnamed = self.reads_unnamed;
     }
 }

@@ -1,0 +1,256 @@
+//! A SELECT as what has to be done for it: the *plan form*.
+//!
+//! The statement is read as for its pins ([`super::query`]): blocks, tables, joins, views and table expressions are told there, and
+//! names are resolved there ([`super::resolve`]). Here the clauses become relations and the expressions become scalars. Nothing is
+//! left out: what has no place in the form is refused, and the refusal names it.
+
+mod clause;
+mod scalar;
+mod show;
+
+use std::fmt;
+
+use super::Datum;
+use super::parsed::{Block, Built, Filter, Group, Leaf, Parsed, Query};
+use super::query;
+use super::resolve::Names;
+use super::source::Source;
+use super::view::Definition;
+use crate::modes::{Modes, TableName};
+
+/// How deep relations and scalars may nest.
+const DEPTH_MAX: usize = 64;
+
+/// The plan form of a SELECT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryPlan {
+    /// What is named in a FROM, in the order of the text; those in a view's text stand behind the view. Scans and columns are told
+    /// by the place in here.
+    pub named: Vec<Input>,
+    /// What the statement shows.
+    pub root: Relation,
+}
+
+/// What is named in a FROM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The name that columns are qualified with.
+    pub name: String,
+    /// None for a derived table, and for a table expression.
+    pub table: Option<TableName>,
+    /// Its columns in their order, in lower case. Of what has a query they are the query's own if none are here.
+    pub columns: Vec<String>,
+}
+
+/// Rows, and how they are made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relation {
+    /// The rows of a table.
+    Scan(usize),
+    /// The rows of a view, a derived table or a table expression.
+    Derived(usize, Box<Relation>),
+    /// Each row of one with each row of the others; one row of none.
+    Product(Vec<Relation>),
+    /// Each row of the first with each row of the second that satisfies all of these, or with NULLs if none does.
+    LeftJoin(Box<(Relation, Relation)>, Vec<Scalar>),
+    /// The rows that satisfy all of these.
+    Filter(Box<Relation>, Vec<Scalar>),
+    /// One row for those that are equal in all of these; of none, one row for all. What is around it may use aggregates.
+    Aggregate(Box<Relation>, Vec<Scalar>),
+    /// One row for each, with these named columns.
+    Project(Box<Relation>, Vec<Column>),
+    /// One of those that are equal.
+    Distinct(Box<Relation>),
+    /// The rows of both.
+    UnionAll(Box<(Relation, Relation)>),
+    /// In this order; true stands for descending.
+    Order(Box<Relation>, Vec<(Scalar, bool)>),
+    /// So many rows, behind so many that are left out.
+    Limit(Box<Relation>, Datum, Option<Datum>),
+}
+
+/// A column of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// None if the server makes one up.
+    pub name: Option<String>,
+    /// Its value.
+    pub value: Scalar,
+}
+
+/// A value for each row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// A column of an input, in lower case.
+    Column(usize, String),
+    /// All columns, or those of one input: only in a projection, and in COUNT.
+    All(Option<usize>),
+    /// The value of a column of the projection around which this stands, by its place.
+    Item(usize),
+    /// A literal, or a parameter.
+    Value(Datum),
+    /// An operator or a pure function on these, in lower case: `=`, `and`, `between`, `in`, `case`, `coalesce`.
+    Call(String, Vec<Scalar>),
+    /// The same on all rows of a group; true stands for DISTINCT.
+    Aggregate(String, bool, Vec<Scalar>),
+    /// The rows of a subquery, as what a [`Scalar::Call`] takes: `exists`, `in`; by itself its one value.
+    Query(Box<Relation>),
+}
+
+impl Scalar {
+    /// Whether it needs the groups of the block that it stands in: a subquery's aggregates are its own.
+    fn is_of_groups(&self) -> bool {
+        match self {
+            Self::Aggregate(..) => true,
+            Self::Call(_, args) => args.iter().any(Self::is_of_groups),
+            Self::Column(..) | Self::All(_) | Self::Item(_) | Self::Value(_) | Self::Query(_) => false,
+        }
+    }
+
+    /// The inputs that it names, those in subqueries aside.
+    fn inputs(&self) -> Vec<usize> {
+        match self {
+            Self::Column(input, _) => vec![*input],
+            Self::Call(_, args) | Self::Aggregate(_, _, args) => args.iter().flat_map(Self::inputs).collect(),
+            Self::All(_) | Self::Item(_) | Self::Value(_) | Self::Query(_) => Vec::new(),
+        }
+    }
+}
+
+/// Why a statement has no plan form: what stands in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unplanned(String);
+
+impl Unplanned {
+    fn by(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+impl fmt::Display for Unplanned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no plan: {}", self.0)
+    }
+}
+
+impl std::error::Error for Unplanned {}
+
+/// The plan form of a SELECT; `definition_of` is that of [`super::row_reads`].
+///
+/// # Errors
+/// What has no place in the form.
+pub fn query_plan<'v>(
+    text: &[u8],
+    modes: Modes,
+    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+) -> Result<QueryPlan, Unplanned> {
+    let source =
+        Source::cut(text, modes).ok_or_else(|| Unplanned::by("the text cannot be cut into tokens"))?;
+    // A view may outlive the statement, but not the reading of it.
+    let definitions = |table: &TableName| definition_of(table);
+    let parsed =
+        query::parse(source, &definitions).ok_or_else(|| Unplanned::by("its clauses are not understood"))?;
+    if parsed.reads_unnamed {
+        return Err(Unplanned::by("PARTITION"));
+    }
+    let names = Names::new(&parsed).filter(Names::are_ascii);
+    let names = names.ok_or_else(|| Unplanned::by("names that may be the same"))?;
+    let planner = Planner { parsed: &parsed, names: &names };
+    let root = planner.query(&parsed.whole, DEPTH_MAX)?;
+    let input = |leaf: &Leaf| {
+        let of_query = leaf.query.and_then(|query| parsed.queries.get(query)).map(|query| &query.columns[..]);
+        let columns = of_query.or(leaf.columns.as_deref()).unwrap_or_default().to_vec();
+        Input { name: leaf.name.clone(), table: leaf.table.clone(), columns }
+    };
+    Ok(QueryPlan { named: parsed.leaves.iter().map(input).collect(), root })
+}
+
+/// Makes relations of what was read.
+struct Planner<'p, 'v> {
+    parsed: &'p Parsed<'v>,
+    names: &'p Names<'p, 'v>,
+}
+
+type Planned<T> = Result<T, Unplanned>;
+
+impl Planner<'_, '_> {
+    fn query(&self, query: &Query, depth: usize) -> Planned<Relation> {
+        self.built(&query.built, depth)
+    }
+
+    fn built(&self, built: &Built, depth: usize) -> Planned<Relation> {
+        let depth = depth.checked_sub(1).ok_or_else(|| Unplanned::by("queries that nest too deep"))?;
+        match built {
+            Built::Nothing => Err(Unplanned::by("a query that was not read")),
+            Built::Block(block) => self.block(self.block_of(*block)?, depth),
+            Built::Set { is_union: false, .. } => Err(Unplanned::by("EXCEPT and INTERSECT")),
+            Built::Set { all, both, .. } => {
+                let both = (self.built(&both.0, depth)?, self.built(&both.1, depth)?);
+                let union = Relation::UnionAll(Box::new(both));
+                Ok(if *all { union } else { Relation::Distinct(Box::new(union)) })
+            }
+            Built::Ordered { of, source, order, limit } => {
+                let mut relation = self.built(of, depth)?;
+                if let Some(order) = order {
+                    relation = Relation::Order(Box::new(relation), self.order(of, *source, order, depth)?);
+                }
+                match limit {
+                    Some(limit) => self.limit(relation, *source, limit),
+                    None => Ok(relation),
+                }
+            }
+        }
+    }
+
+    fn block_of(&self, block: usize) -> Planned<&Block> {
+        self.parsed.blocks.get(block).ok_or_else(|| Unplanned::by("a block that was not read"))
+    }
+
+    fn source_of(&self, source: usize) -> Planned<&Source<'_>> {
+        let found = self.parsed.sources.get(source).map(AsRef::as_ref);
+        found.ok_or_else(|| Unplanned::by("a text that was not read"))
+    }
+
+    fn block(&self, block: &Block, depth: usize) -> Planned<Relation> {
+        if block.recursive {
+            return Err(Unplanned::by("WITH RECURSIVE"));
+        }
+        if block.clauses.windows {
+            return Err(Unplanned::by("WINDOW"));
+        }
+        let mut relation = self.group(block, &block.group, depth)?;
+        let items = self.items(block, depth)?;
+        relation = self.aggregated(block, relation, (&items, depth))?;
+        relation = Relation::Project(Box::new(relation), items);
+        Ok(if block.clauses.is_distinct { Relation::Distinct(Box::new(relation)) } else { relation })
+    }
+
+    /// The tables of a FROM with their conditions, and WHERE.
+    fn group(&self, block: &Block, group: &Group<Filter>, depth: usize) -> Planned<Relation> {
+        let relation = self.joined(block, group, depth)?;
+        let filters = self.filters(block, &group.filters, depth)?;
+        Ok(if filters.is_empty() { relation } else { Relation::Filter(Box::new(relation), filters) })
+    }
+
+    /// The tables, without the conditions on all of them.
+    fn joined(&self, block: &Block, group: &Group<Filter>, depth: usize) -> Planned<Relation> {
+        let mut inner: Vec<Relation> =
+            group.leaves.iter().map(|leaf| self.leaf(*leaf, depth)).collect::<Planned<_>>()?;
+        let mut relation = if inner.len() == 1 { inner.remove(0) } else { Relation::Product(inner) };
+        for optional in &group.optional {
+            let right = self.joined(block, optional, depth)?;
+            let on = self.filters(block, &optional.filters, depth)?;
+            relation = Relation::LeftJoin(Box::new((relation, right)), on);
+        }
+        Ok(relation)
+    }
+
+    fn leaf(&self, leaf: usize, depth: usize) -> Planned<Relation> {
+        let known = self.parsed.leaves.get(leaf).ok_or_else(|| Unplanned::by("a table that was not read"))?;
+        match self.parsed.query_of(leaf) {
+            Some(query) => Ok(Relation::Derived(leaf, Box::new(self.query(query, depth)?))),
+            None if known.columns.is_some() => Ok(Relation::Scan(leaf)),
+            None => Err(Unplanned::by(format!("{} is not known", known.name))),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Clauses: conditions, groups, select lists, orders and limits.
+
+use std::ops::Range;
+
+use super::scalar::{Place, Reader};
+use super::{Column, Planned, Planner, Relation, Scalar, Unplanned};
+use crate::rows::conjunct::Conjunct;
+use crate::rows::output::{self, Selected};
+use crate::rows::parsed::{Block, Built, Filter};
+use crate::rows::resolve;
+use crate::rows::{Datum, conjunct};
+
+impl Planner<'_, '_> {
+    pub(super) fn filters(&self, block: &Block, filters: &[Filter], depth: usize) -> Planned<Vec<Scalar>> {
+        let mut all = Vec::new();
+        for filter in filters {
+            match filter {
+                Filter::Where(range) => {
+                    all.push(self.scalar(block, range.clone(), (Place::Rows, depth))?);
+                }
+                Filter::On(range, operands) => {
+                    all.push(self.scalar(block, range.clone(), (Place::Join(operands), depth))?);
+                }
+                Filter::Merged(_) => all.extend(self.merged(block, filter)?),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The equalities of a join that merges columns. Those that cannot be told are refused, not left out.
+    fn merged(&self, block: &Block, filter: &Filter) -> Planned<Vec<Scalar>> {
+        let told = self.names.conjuncts(block, filter, self.source_of(block.source)?);
+        let Filter::Merged(at) = filter else { return Ok(Vec::new()) };
+        let columns = block.merges.get(*at).and_then(|merge| merge.columns.as_ref());
+        let Some(columns) = columns else { return Err(Unplanned::by("NATURAL JOIN")) };
+        if told.len() != columns.len() {
+            return Err(Unplanned::by("USING columns that are not known"));
+        }
+        let of = |column: resolve::Column| Scalar::Column(column.leaf, column.name);
+        let equal = |conjunct| match conjunct {
+            Conjunct::Equal(a, b) => Ok(Scalar::Call("=".to_owned(), vec![of(a), of(b)])),
+            Conjunct::Is(..) | Conjunct::Any(_) => Err(Unplanned::by("USING")),
+        };
+        told.into_iter().map(equal).collect()
+    }
+
+    /// GROUP BY and HAVING, and the one group of a block whose aggregates have none.
+    pub(super) fn aggregated(
+        &self,
+        block: &Block,
+        rows: Relation,
+        (items, depth): (&[Column], usize),
+    ) -> Planned<Relation> {
+        let source = self.source_of(block.source)?;
+        let having = block.clauses.having.clone();
+        let having = having.map(|range| self.scalar(block, range, (Place::Items, depth))).transpose()?;
+        let by = match &block.clauses.group_by {
+            Some(range) => source
+                .pieces(range.clone())
+                .into_iter()
+                .map(|piece| self.scalar(block, piece, (Place::Items, depth)))
+                .collect::<Planned<_>>()?,
+            None if is_of_groups(items) || having.as_ref().is_some_and(Scalar::is_of_groups) => Vec::new(),
+            None if having.is_some() => return Err(Unplanned::by("HAVING without groups")),
+            None => return Ok(rows),
+        };
+        let groups = Relation::Aggregate(Box::new(rows), by);
+        Ok(match having {
+            Some(having) => Relation::Filter(Box::new(groups), vec![having]),
+            None => groups,
+        })
+    }
+
+    pub(super) fn items(&self, block: &Block, depth: usize) -> Planned<Vec<Column>> {
+        let source = self.source_of(block.source)?;
+        let leaf_named = |table: &String| {
+            let is_it = |leaf: &usize| {
+                self.parsed.leaves.get(*leaf).is_some_and(|leaf| leaf.name.eq_ignore_ascii_case(table))
+            };
+            let named: Vec<usize> = block.group.all_leaves().into_iter().filter(is_it).collect();
+            let [only] = named[..] else { return Err(Unplanned::by(format!("{table}.*"))) };
+            Ok(only)
+        };
+        let one = |item: &output::Item| {
+            let value = match &item.what {
+                Selected::All(None) => Scalar::All(None),
+                Selected::All(Some(table)) => Scalar::All(Some(leaf_named(table)?)),
+                Selected::Column(_) | Selected::Other => {
+                    let value = without_alias(source, item);
+                    self.scalar(block, value, (Place::Rows, depth))?
+                }
+            };
+            Ok(Column { name: item.name.clone(), value })
+        };
+        block.items.iter().map(one).collect()
+    }
+
+    /// What a query is ordered by: of one block, whatever that can see; of a union, its columns.
+    pub(super) fn order(
+        &self,
+        of: &Built,
+        source: usize,
+        range: &Range<usize>,
+        depth: usize,
+    ) -> Planned<Vec<(Scalar, bool)>> {
+        let Built::Block(block) = of else { return Err(Unplanned::by("ORDER BY of a union")) };
+        let block = self.block_of(*block)?;
+        let source = self.source_of(source)?;
+        let one = |piece: Range<usize>| {
+            let last = piece.end.saturating_sub(1);
+            let descends = source.word(last, "DESC");
+            let ends = descends || source.word(last, "ASC");
+            let piece = piece.start..piece.end - usize::from(ends);
+            // A number counts the columns.
+            if let Datum::Int(number) = conjunct::datum(source, piece.clone()) {
+                let at = usize::try_from(number - 1).ok().filter(|at| *at < block.items.len());
+                let has_all = block.items.iter().any(|item| matches!(item.what, Selected::All(_)));
+                let at = at.filter(|_| !has_all);
+                return Ok((Scalar::Item(at.ok_or_else(|| Unplanned::by("ORDER BY a number"))?), descends));
+            }
+            Ok((self.scalar(block, piece, (Place::Items, depth))?, descends))
+        };
+        let by: Vec<(Scalar, bool)> =
+            source.pieces(range.clone()).into_iter().map(one).collect::<Planned<_>>()?;
+        let items = self.items(block, depth)?;
+        let is_grouped = block.clauses.group_by.is_some() || is_of_groups(&items);
+        if !is_grouped && by.iter().any(|(value, _)| value.is_of_groups()) {
+            return Err(Unplanned::by("an aggregate in ORDER BY alone"));
+        }
+        let is_shown = |value: &Scalar| {
+            matches!(value, Scalar::Item(_)) || items.iter().any(|item| item.value == *value)
+        };
+        if block.clauses.is_distinct && !by.iter().all(|(value, _)| is_shown(value)) {
+            return Err(Unplanned::by("DISTINCT, ordered by what is not shown"));
+        }
+        Ok(by)
+    }
+
+    /// `LIMIT 5`, `LIMIT 10, 5` and `LIMIT 5 OFFSET 10`.
+    pub(super) fn limit(&self, rows: Relation, source: usize, range: &Range<usize>) -> Planned<Relation> {
+        let source = self.source_of(source)?;
+        let datum = |at: usize| conjunct::datum(source, at..at + 1);
+        let (count, offset) = match range.len() {
+            1 => (datum(range.start), None),
+            3 if source.is(range.start + 1, b',') => (datum(range.start + 2), Some(datum(range.start))),
+            3 => (datum(range.start), Some(datum(range.start + 2))),
+            _ => return Err(Unplanned::by("LIMIT")),
+        };
+        Ok(Relation::Limit(Box::new(rows), count, offset))
+    }
+
+    /// The value of an expression of a block, to its end.
+    pub(super) fn scalar(
+        &self,
+        block: &Block,
+        range: Range<usize>,
+        (place, depth): (Place<'_>, usize),
+    ) -> Planned<Scalar> {
+        let source = self.source_of(block.source)?;
+        let mut reader = Reader { planner: self, block, source, place, at: range.start, end: range.end };
+        let value = reader.any(depth)?;
+        reader.is_over().then_some(value).ok_or_else(|| reader.refused())
+    }
+}
+
+fn is_of_groups(items: &[Column]) -> bool {
+    items.iter().any(|item| item.value.is_of_groups())
+}
+
+/// Where the value of an item stands.
+fn without_alias(source: &crate::rows::source::Source<'_>, item: &output::Item) -> Range<usize> {
+    let range = item.range.clone();
+    let last = range.end.saturating_sub(1);
+    if range.len() > 2 && source.word(last - 1, "AS") {
+        return range.start..last - 1;
+    }
+    // `column alias`: both are names, with no dot between them.
+    let is_aliased =
+        matches!(item.what, Selected::Column(_)) && range.len() > 1 && !source.is(last - 1, b'.');
+    range.start..range.end - usize::from(is_aliased)
+}

@@ -1,0 +1,104 @@
+//! The plan form in words, a line for each relation.
+
+use std::fmt;
+
+use super::{Column, QueryPlan, Relation, Scalar};
+use crate::rows::Datum;
+
+impl fmt::Display for QueryPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.lines(&self.root, 0).trim_end())
+    }
+}
+
+impl QueryPlan {
+    fn lines(&self, relation: &Relation, depth: usize) -> String {
+        let under = |of: &Relation| self.lines(of, depth + 1);
+        let (line, below) = match relation {
+            Relation::Scan(input) => (format!("scan {}", self.input(*input)), String::new()),
+            Relation::Derived(input, of) => {
+                let columns = self.named.get(*input).map(|known| known.columns.join(", "));
+                let columns = columns.filter(|columns| !columns.is_empty());
+                let columns = columns.map(|columns| format!(" ({columns})")).unwrap_or_default();
+                (format!("derived {}{columns}", self.input(*input)), under(of))
+            }
+            Relation::Product(all) if all.is_empty() => ("one row".to_owned(), String::new()),
+            Relation::Product(all) => ("product".to_owned(), all.iter().map(under).collect()),
+            Relation::LeftJoin(both, on) => {
+                (format!("left join on {}", self.list(on)), under(&both.0) + &under(&both.1))
+            }
+            Relation::Filter(of, all) => (format!("filter {}", self.list(all)), under(of)),
+            Relation::Aggregate(of, by) => (format!("aggregate by [{}]", self.list(by)), under(of)),
+            Relation::Project(of, columns) => {
+                let columns: Vec<String> = columns.iter().map(|column| self.column(column)).collect();
+                (format!("project {}", columns.join(", ")), under(of))
+            }
+            Relation::Distinct(of) => ("distinct".to_owned(), under(of)),
+            Relation::UnionAll(both) => ("union all".to_owned(), under(&both.0) + &under(&both.1)),
+            Relation::Order(of, by) => {
+                let one = |(value, descends): &(Scalar, bool)| {
+                    format!("{}{}", self.value(value), if *descends { " desc" } else { "" })
+                };
+                (format!("order by {}", by.iter().map(one).collect::<Vec<_>>().join(", ")), under(of))
+            }
+            Relation::Limit(of, count, offset) => {
+                let offset = offset.as_ref().map(|offset| format!(" offset {}", datum(offset)));
+                (format!("limit {}{}", datum(count), offset.unwrap_or_default()), under(of))
+            }
+        };
+        format!("{}{line}\n{below}", "  ".repeat(depth))
+    }
+
+    /// The name and the number, since a table may be named twice.
+    fn input(&self, input: usize) -> String {
+        let Some(known) = self.named.get(input) else { return format!("#{input}") };
+        let table = known.table.as_ref().filter(|table| table.name != known.name);
+        let table = table.map(|table| format!("{} ", table.name)).unwrap_or_default();
+        format!("{table}{}#{input}", known.name)
+    }
+
+    fn column(&self, column: &Column) -> String {
+        let value = self.value(&column.value);
+        match &column.name {
+            Some(name) if !value.ends_with(&format!(".{name}")) => format!("{value} as {name}"),
+            _ => value,
+        }
+    }
+
+    fn list(&self, all: &[Scalar]) -> String {
+        all.iter().map(|one| self.value(one)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn value(&self, value: &Scalar) -> String {
+        match value {
+            Scalar::Column(input, name) => {
+                let table = self.named.get(*input).map(|known| known.name.as_str()).unwrap_or_default();
+                format!("{table}#{input}.{name}")
+            }
+            Scalar::All(None) => "*".to_owned(),
+            Scalar::All(Some(input)) => format!("#{input}.*"),
+            Scalar::Item(at) => format!("item {at}"),
+            Scalar::Value(value) => datum(value),
+            Scalar::Call(name, args) => format!("{name}({})", self.list(args)),
+            Scalar::Aggregate(name, is_distinct, args) => {
+                format!("{name}[{}{}]", if *is_distinct { "distinct " } else { "" }, self.list(args))
+            }
+            Scalar::Query(of) => {
+                let lines = self.lines(of, 0);
+                format!("({})", lines.trim_end().replace('\n', ";"))
+            }
+        }
+    }
+}
+
+fn datum(datum: &Datum) -> String {
+    match datum {
+        Datum::Null => "NULL".to_owned(),
+        Datum::Int(value) => value.to_string(),
+        Datum::InRow(value) => value.to_string(),
+        Datum::Decimal(digits) => digits.clone(),
+        Datum::Text(text) | Datum::Moment(text) => format!("'{}'", String::from_utf8_lossy(text)),
+        Datum::Param(number) => format!("?{number}"),
+        Datum::Other => "_".to_owned(),
+    }
+}
