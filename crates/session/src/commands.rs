@@ -9,6 +9,7 @@ mod query;
 mod replication;
 mod select;
 mod text_prepared;
+mod write;
 
 use bytes::BytesMut;
 use freshet_protocol::{Answer, Command, ErrPacket};

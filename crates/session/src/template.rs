@@ -22,8 +22,8 @@ use crate::newcomers::Newcomers;
 use crate::qualify::qualify;
 use crate::rows::{Named, Statement, Tables};
 
-use forms::Forms;
-pub(crate) use forms::{Bound, Compiled};
+pub(crate) use forms::{Bound, BoundSelect, BoundWrite};
+use forms::{CompiledSelect, Forms};
 
 /// How many bytes of templates are kept in each shard: 8 MiB in all. An application has hundreds of templates. Those that
 /// are used least make room, so that a client that invents forms takes none from the others.
@@ -109,21 +109,29 @@ impl Default for Templates {
 impl Templates {
     /// What was compiled of the form of `statement`; None if it is new, or if a definition has changed since.
     pub(crate) fn known(&self, statement: Statement<'_>, upstream: &Upstream) -> Option<Bound> {
-        self.forms.bind(statement).filter(|bound| upstream.is_current(&bound.template().told))
+        self.forms.bind(statement).filter(|bound| match bound {
+            Bound::Select(select) => upstream.is_current(&select.template().told),
+            Bound::Write(_) => true,
+        })
     }
 
-    /// The same, compiled now if it is not known.
-    pub(crate) async fn of(&self, statement: Statement<'_>, behind: (&Freshness, &Upstream)) -> Bound {
-        if let Some(known) = self.known(statement, behind.1) {
+    /// Notes what a write of rows of one table does; `effects` have every name in full.
+    pub(crate) fn knows_write(&self, statement: Statement<'_>, effects: &Effects) {
+        self.forms.keep_write(statement, effects);
+    }
+
+    /// What was compiled of the form of a SELECT, which is done now if it is not known.
+    pub(crate) async fn of(&self, statement: Statement<'_>, behind: (&Freshness, &Upstream)) -> BoundSelect {
+        if let Some(Bound::Select(known)) = self.known(statement, behind.1) {
             return known;
         }
         let template = Box::pin(self.template(statement, behind)).await;
         let is_kept = !matches!(template.verdict, Verdict::NotNow(_));
-        let compiled = Arc::new(Compiled::new(template, statement));
+        let compiled = Arc::new(CompiledSelect::new(template, statement));
         if is_kept {
-            self.forms.keep(statement, &compiled);
+            self.forms.keep_select(statement, &compiled);
         }
-        Bound::new(compiled)
+        BoundSelect::new(compiled)
     }
 
     /// The template of a text, analysed now if it is new or if a definition has changed since.

@@ -258,10 +258,12 @@ fn with_other_literals(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// What is told of a SELECT by its tokens is told of all statements of its form.
+/// What is told of a SELECT, and of a write of rows, by its tokens is told of all statements of its form.
 fn forms(text: &[u8], modes: Modes, own: (&Request, &Effects, &Analysis)) -> Found {
     let (mut form, mut theirs) = (Slotted::default(), Slotted::default());
-    if !form.read(text, modes, None) || !matches!(own.0, Request::Select { .. }) {
+    let is_kept = matches!(own.0, Request::Select { .. })
+        || matches!(own.1.writes, Writes::Tables(_)) && row_write(text, modes).is_some();
+    if !form.read(text, modes, None) || !is_kept {
         return Ok(());
     }
     for other in with_other_literals(text) {

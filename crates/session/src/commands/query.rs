@@ -5,11 +5,12 @@ use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Assignment, Effects, Ours, Request};
 use freshet_upstream::now_ms;
 
-use super::{attributes, kill, malformed, ours, select, text_prepared, unavailable};
+use super::{attributes, kill, malformed, ours, select, text_prepared, unavailable, write};
 use crate::reading::{self, LONG_BYTES_MIN, Read};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Flow, Forward, Missed, Session};
+use crate::template::Bound;
 
 /// A COM_QUERY under way.
 #[derive(Clone, Copy)]
@@ -64,12 +65,14 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    if let Some(known) = select::known(session, query.text()) {
-        return select::handle(session, query, Some(known)).await;
+    match known(session, query.text()) {
+        Some(Bound::Select(known)) => return select::handle(session, query, Some(known)).await,
+        Some(Bound::Write(known)) => return Box::pin(write::handle(session, query, known)).await,
+        None => {}
     }
-    let Read { request, write, select } = read(session, query).await;
-    if let Some(select) = select {
-        return Box::pin(select::handle_long(session, query, select)).await;
+    let Read { request, write: rows, select: long } = read(session, query).await;
+    if let Some(long) = long {
+        return Box::pin(select::handle_long(session, query, long)).await;
     }
     match request {
         Request::Select { .. } => Box::pin(select::handle(session, query, None)).await,
@@ -83,14 +86,21 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
                 return Ok(Flow::Continue);
             }
             let effects = session.certain(query.text(), effects);
+            write::learn(session, query.text(), &effects);
             if let Some(done) = kill::among_others(session, query, &effects).await {
                 return done;
             }
-            let write = write.filter(|_| reading::writes_one_table(&effects));
-            let write = write.map(|what| Write { what: Some(what), ..Write::default() });
-            text_prepared::forward(session, query, effects, write).await
+            let rows = rows.filter(|_| reading::writes_one_table(&effects));
+            let rows = rows.map(|what| Write { what: Some(what), ..Write::default() });
+            text_prepared::forward(session, query, effects, rows).await
         }
     }
+}
+
+/// What was compiled of the form of `text`, if it was, and if it is certain how the session reads texts.
+fn known(session: &Session, text: &[u8]) -> Option<Bound> {
+    session.environment()?;
+    session.shared.templates.known(select::statement(session, text), &session.shared.upstream)
 }
 
 /// What the text is: of a long one, everything that is to be known of it.

@@ -15,7 +15,7 @@ use crate::rows::{Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Missed, Session};
 use crate::shared::Counters;
-use crate::template::{self, Bound, Template};
+use crate::template::{self, BoundSelect, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 
 /// Answers `text` from memory if something is stored for it.
@@ -28,16 +28,10 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
     session.answer_from_memory(&text, key)
 }
 
-/// What was compiled of the form of `text`, if that was; then it is a SELECT.
-pub(super) fn known(session: &Session, text: &[u8]) -> Option<Bound> {
-    session.environment()?;
-    session.shared.templates.known(statement(session, text), &session.shared.upstream)
-}
-
 pub(super) async fn handle(
     session: &mut Session,
     mut query: Query<'_>,
-    known: Option<Bound>,
+    known: Option<BoundSelect>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
     // Where something may be stored for it, it was looked for with this key.
@@ -105,12 +99,12 @@ pub(super) async fn handle(
 }
 
 /// The statement as the session reads texts now.
-fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
+pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
     Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() }
 }
 
 /// What is compiled of its form.
-async fn bound(session: &Session, text: &[u8]) -> Bound {
+async fn bound(session: &Session, text: &[u8]) -> BoundSelect {
     let shared = &session.shared;
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     shared.templates.of(statement(session, text), behind).await
@@ -173,7 +167,7 @@ struct Plan {
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
 /// the verdict rests on must be known to be the current ones *after* it.
-fn plan(session: &Session, text: &[u8], bound: &Bound, key: u32) -> Option<Plan> {
+fn plan(session: &Session, text: &[u8], bound: &BoundSelect, key: u32) -> Option<Plan> {
     let shared = &session.shared;
     let template = bound.template();
     let freshness = shared.freshness();

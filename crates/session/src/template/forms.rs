@@ -1,11 +1,11 @@
-//! What was compiled of a statement, found by its form in one pass over its text: the template, the hint, and the plan of the rows
-//! that it reads. The next statement of the form only brings its values.
+//! What was compiled of a statement, found by its form in one pass over its text: of a SELECT the template, the hint, and the plan
+//! of the rows that it reads; of a write its effects and its rows. The next statement of the form only brings its values.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ahash::RandomState;
-use freshet_sql::{Datum, Hint, Request, Slotted};
+use freshet_sql::{Datum, Effects, Hint, Request, RowWrite, Slotted};
 
 use super::Template;
 use crate::kept::Kept;
@@ -24,8 +24,22 @@ thread_local! {
 }
 
 /// What was compiled of a form.
+#[derive(Clone, Debug)]
+enum Compiled {
+    Select(Arc<CompiledSelect>),
+    Write(Arc<CompiledWrite>),
+}
+
+/// A statement as what was compiled of its form, and its own values.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) enum Bound {
+    Select(BoundSelect),
+    Write(BoundWrite),
+}
+
+/// What was compiled of the form of a SELECT.
+#[derive(Debug)]
+pub(crate) struct CompiledSelect {
     pub(crate) template: Arc<Template>,
     /// The hint in its first SELECT.
     pub(crate) hint: Option<Hint>,
@@ -38,8 +52,8 @@ pub(crate) struct Compiled {
     plan: OnceLock<Option<ReadPlan>>,
 }
 
-impl Compiled {
-    pub(crate) fn new(template: Arc<Template>, Statement { text, modes, .. }: Statement<'_>) -> Self {
+impl CompiledSelect {
+    pub(super) fn new(template: Arc<Template>, Statement { text, modes, .. }: Statement<'_>) -> Self {
         let request = freshet_sql::read(text, modes);
         let is_select = matches!(request, Request::Select { .. });
         let hint = if let Request::Select { hint } = request { hint } else { None };
@@ -48,18 +62,18 @@ impl Compiled {
     }
 }
 
-/// A statement as what was compiled of its form, and its own values.
+/// A SELECT.
 #[derive(Debug)]
-pub(crate) struct Bound {
-    pub(crate) compiled: Arc<Compiled>,
+pub(crate) struct BoundSelect {
+    pub(crate) compiled: Arc<CompiledSelect>,
     values: Vec<Datum>,
     /// It is the first of its form, or has none.
     is_first: bool,
 }
 
-impl Bound {
+impl BoundSelect {
     /// The first statement of a form.
-    pub(super) const fn new(compiled: Arc<Compiled>) -> Self {
+    pub(super) const fn new(compiled: Arc<CompiledSelect>) -> Self {
         Self { compiled, values: Vec::new(), is_first: true }
     }
 
@@ -79,7 +93,48 @@ impl Bound {
     }
 }
 
-type Shard = Kept<Box<[u8]>, Arc<Compiled>>;
+/// What was compiled of the form of a write of rows of one table. It rests on no definition.
+#[derive(Debug)]
+pub(crate) struct CompiledWrite {
+    /// With every name in full.
+    effects: Effects,
+    /// The rows that its statements write, with parameters; none if each is read by itself. It is made for the second.
+    rows: OnceLock<Option<RowWrite>>,
+}
+
+/// A write of rows of one table.
+#[derive(Debug)]
+pub(crate) struct BoundWrite {
+    compiled: Arc<CompiledWrite>,
+    values: Vec<Datum>,
+}
+
+impl BoundWrite {
+    pub(crate) fn effects(&self) -> &Effects {
+        &self.compiled.effects
+    }
+
+    /// The rows that `statement`, which this is, writes.
+    pub(crate) fn rows(&self, statement: Statement<'_>) -> Option<RowWrite> {
+        let shared = self.compiled.rows.get_or_init(|| shared_rows(statement));
+        match shared {
+            Some(shared) => Some(shared.clone().with_values(&self.values)),
+            None => freshet_sql::row_write(statement.text, statement.modes),
+        }
+    }
+}
+
+/// What all statements of the form of this one write. The text with parameters has to say, with the values of this statement, what
+/// the statement itself says.
+fn shared_rows(Statement { text, modes, schema }: Statement<'_>) -> Option<RowWrite> {
+    let mut slotted = Slotted::default();
+    let has_form = slotted.read(text, modes, schema) && slotted.is_shared();
+    let own = freshet_sql::row_write(text, modes).filter(|_| has_form)?;
+    let with_slots = freshet_sql::row_write(slotted.text(), modes)?;
+    (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
+}
+
+type Shard = Kept<Box<[u8]>, Compiled>;
 
 /// All forms.
 #[derive(Debug)]
@@ -99,19 +154,34 @@ impl Forms {
     /// What was compiled of a statement's form, with the statement's values.
     pub(super) fn bind(&self, statement: Statement<'_>) -> Option<Bound> {
         FORM.with_borrow_mut(|slotted| {
-            let compiled = self.of(slotted, statement, |shard, form| shard.get(form).map(Arc::clone))??;
-            Some(Bound { compiled, values: std::mem::take(&mut slotted.values), is_first: false })
+            let compiled = self.of(slotted, statement, |shard, form| shard.get(form).cloned())??;
+            let values = std::mem::take(&mut slotted.values);
+            Some(match compiled {
+                Compiled::Select(compiled) => {
+                    Bound::Select(BoundSelect { compiled, values, is_first: false })
+                }
+                Compiled::Write(compiled) => Bound::Write(BoundWrite { compiled, values }),
+            })
         })
     }
 
-    /// Keeps what was compiled of a statement for others of its form.
-    pub(super) fn keep(&self, statement: Statement<'_>, compiled: &Arc<Compiled>) {
-        if !compiled.is_select {
-            return;
+    /// Keeps what was compiled of a SELECT for others of its form.
+    pub(super) fn keep_select(&self, statement: Statement<'_>, compiled: &Arc<CompiledSelect>) {
+        if compiled.is_select {
+            self.keep(statement, || Compiled::Select(Arc::clone(compiled)));
         }
+    }
+
+    /// Keeps what a write of rows of one table does, for others of its form.
+    pub(super) fn keep_write(&self, statement: Statement<'_>, effects: &Effects) {
+        let write = || CompiledWrite { effects: effects.clone(), rows: OnceLock::new() };
+        self.keep(statement, || Compiled::Write(Arc::new(write())));
+    }
+
+    fn keep(&self, statement: Statement<'_>, compiled: impl FnOnce() -> Compiled) {
         FORM.with_borrow_mut(|slotted| {
             self.of(slotted, statement, |shard, form| {
-                shard.insert(form.into(), Arc::clone(compiled), form.len() + COMPILED_BYTES);
+                shard.insert(form.into(), compiled(), form.len() + COMPILED_BYTES);
             })
         });
     }

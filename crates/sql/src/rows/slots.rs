@@ -8,7 +8,7 @@
 //! column's alias in quotes, means more than its value: then the rows that are read are told for each statement by itself.
 
 use super::conjunct;
-use super::{Condition, Datum, RowReads};
+use super::{Condition, Datum, Given, OnDuplicate, Pin, RowReads, RowWrite};
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::token::{Kind, Token};
@@ -197,20 +197,57 @@ impl RowReads {
     }
 }
 
+impl RowWrite {
+    /// The same with values in the places of parameters; those that have none stay.
+    #[must_use]
+    pub fn with_values(mut self, values: &[Datum]) -> Self {
+        let of_pins = |pins: &mut Vec<Pin>| pins.iter_mut().for_each(|pin| fill(&mut pin.condition, values));
+        let of_assigned = |assigned: &mut Vec<(String, Datum)>| {
+            assigned.iter_mut().for_each(|(_, datum)| put(datum, values));
+        };
+        match &mut self {
+            Self::Insert { rows, .. } => rows.iter_mut().flatten().for_each(|datum| put(datum, values)),
+            Self::Upsert { rows, assigned, .. } => {
+                rows.iter_mut().flatten().for_each(|datum| put(datum, values));
+                assigned.iter_mut().for_each(of_assigned);
+            }
+            Self::Update { assigned, pins, .. } => {
+                of_assigned(assigned);
+                of_pins(pins);
+            }
+            Self::Delete { pins, .. } => of_pins(pins),
+            Self::Fill { given, on_duplicate, .. } => {
+                for given in given {
+                    match given {
+                        Given::Value(datum) => put(datum, values),
+                        Given::Taken { pins, .. } => of_pins(pins),
+                        Given::Other => {}
+                    }
+                }
+                if let OnDuplicate::Updated(assigned) = on_duplicate {
+                    of_assigned(assigned);
+                }
+            }
+        }
+        self
+    }
+}
+
+fn put(datum: &mut Datum, values: &[Datum]) {
+    if let Datum::Param(number) = datum
+        && let Some(value) = values.get(usize::from(*number))
+    {
+        *datum = value.clone();
+    }
+}
+
 fn fill(condition: &mut Condition, values: &[Datum]) {
-    let put = |datum: &mut Datum| {
-        if let Datum::Param(number) = datum
-            && let Some(value) = values.get(usize::from(*number))
-        {
-            *datum = value.clone();
-        }
-    };
     match condition {
-        Condition::OneOf(data) => data.iter_mut().for_each(put),
+        Condition::OneOf(data) => data.iter_mut().for_each(|datum| put(datum, values)),
         Condition::Between { low, high } => {
-            [low, high].into_iter().flatten().for_each(|(datum, _)| put(datum));
+            [low, high].into_iter().flatten().for_each(|(datum, _)| put(datum, values));
         }
-        Condition::Prefix(datum) => put(datum),
+        Condition::Prefix(datum) => put(datum, values),
         Condition::IsNull => {}
     }
 }

@@ -76,13 +76,13 @@ impl World {
 
     fn keep(&self, text: &str) {
         let statement = statement(text);
-        let compiled = Arc::new(Compiled::new(template(text.as_bytes()), statement));
-        self.forms.keep(statement, &compiled);
+        let compiled = Arc::new(CompiledSelect::new(template(text.as_bytes()), statement));
+        self.forms.keep_select(statement, &compiled);
     }
 
     fn depends(&self, text: &str) -> Option<Depends> {
         let statement = statement(text);
-        let bound = self.forms.bind(statement)?;
+        let Bound::Select(bound) = self.forms.bind(statement)? else { panic!("{text} is a SELECT") };
         let behind = (self.freshness.valid_from(), (&*self.freshness, &self.watches));
         Some(deps_of_reading(statement, &bound.template().tables, bound.plan(statement), behind))
     }
@@ -144,6 +144,30 @@ fn what_is_no_select_is_not_kept() {
     let world = World::new();
     let statement = statement("UPDATE t SET a = 1");
     let template = template(b"SELECT a FROM t");
-    world.forms.keep(statement, &Arc::new(Compiled::new(template, statement)));
+    world.forms.keep_select(statement, &Arc::new(CompiledSelect::new(template, statement)));
     assert!(world.forms.bind(statement).is_none());
+}
+
+#[test]
+fn writes_of_a_form_touch_the_rows_that_each_would_touch_by_itself() {
+    for (form, values) in [
+        ("UPDATE t SET a = % WHERE id = %", &[["1", "2"], ["3", "-4"], ["5", "6"]]),
+        ("INSERT INTO t (id, a) VALUES (%, %)", &[["1", "2"], ["3", "4"], ["-5", "6"]]),
+        ("DELETE FROM t WHERE id IN (%, %)", &[["1", "2"], ["3", "3"], ["4", "5"]]),
+        ("REPLACE t VALUES (%, %, 'x')", &[["1", "2"], ["3", "3"], ["4", "5"]]),
+    ] {
+        let world = World::new();
+        let filled = |values: &[&str; 2]| form.replacen('%', values[0], 1).replacen('%', values[1], 1);
+        let first = filled(&["8", "9"]);
+        world.forms.keep_write(statement(&first), &freshet_sql::effects(first.as_bytes(), MODES));
+        for values in values {
+            let text = filled(values);
+            let Some(Bound::Write(bound)) = world.forms.bind(statement(&text)) else { panic!("{text}") };
+            assert_eq!(bound.effects(), &freshet_sql::effects(text.as_bytes(), MODES), "{text}");
+            let own = freshet_sql::row_write(text.as_bytes(), MODES);
+            assert!(own.is_some(), "{text}");
+            assert_eq!(bound.rows(statement(&text)), own, "{text}");
+            assert!(bound.compiled.rows.get().is_some_and(Option::is_some), "{text}: it is shared");
+        }
+    }
 }

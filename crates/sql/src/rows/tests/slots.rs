@@ -133,6 +133,54 @@ proptest! {
     }
 }
 
+/// Writes with places for literals.
+const WRITES: &[&str] = &[
+    "UPDATE t SET a = % WHERE id = %",
+    "UPDATE t SET a = a + %, b = % WHERE id IN (%, %) AND c > % LIMIT %",
+    "UPDATE t SET a = %, a = % WHERE b BETWEEN % AND % OR c = %",
+    "UPDATE t SET a = COALESCE(b, %) WHERE (a, b) = (%, %)",
+    "INSERT INTO t (id, a, b) VALUES (%, %, %), (%, %, %)",
+    "INSERT INTO t VALUES (%, %, a + %, DEFAULT)",
+    "INSERT INTO t SET id = %, a = %",
+    "INSERT INTO t (id, a) VALUES (%, %) ON DUPLICATE KEY UPDATE a = %, b = b + %",
+    "INSERT IGNORE INTO t (id, date) VALUES (%, DATE %)",
+    "REPLACE INTO t (id, a) VALUES (%, %), (%, %)",
+    "DELETE FROM t WHERE id = % AND a = %",
+    "DELETE FROM t WHERE id <=> % OR a >= % LIMIT %",
+    "DELETE FROM t WHERE a LIKE % AND id = %",
+    "DELETE FROM t WHERE a = % COLLATE utf8mb4_bin AND id = %",
+];
+
+/// The rows that a write touches, by its form, if that says of it what it says itself.
+fn write_by_form(text: &str, modes: Modes) -> Option<(Slotted, RowWrite)> {
+    let slotted = slotted(text.as_bytes(), modes)?;
+    let write = row_write(slotted.text(), modes)?;
+    (Some(write.clone().with_values(&slotted.values)) == row_write(text.as_bytes(), modes))
+        .then_some((slotted, write))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn what_one_write_touches_the_others_of_its_form_touch_with_their_values(
+        form in 0..WRITES.len(), first in prop::collection::vec(literal(), 6),
+        second in prop::collection::vec(literal(), 6), ansi_quotes in any::<bool>(), empty_is_null in any::<bool>(),
+    ) {
+        let modes = Modes { ansi_quotes, empty_string_is_null: empty_is_null, ..MARIADB };
+        let (one, other) = (filled(WRITES[form], &first), filled(WRITES[form], &second));
+        if let Some((of_one, write)) = write_by_form(&one, modes)
+            && let Some(of_other) = slotted(other.as_bytes(), modes)
+            && of_one.form() == of_other.form()
+        {
+            let itself = row_write(other.as_bytes(), modes);
+            prop_assert_eq!(Some(write.with_values(&of_other.values)), itself, "{} {}", &one, &other);
+            let effects = |text: &str| crate::effects(text.as_bytes(), modes);
+            prop_assert_eq!(effects(&one), effects(&other));
+        }
+    }
+}
+
 fn form(text: &str) -> String {
     let Some((slotted, _)) = by_form(text, MYSQL) else { return "-".to_owned() };
     let marks: Vec<u8> =
