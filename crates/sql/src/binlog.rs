@@ -5,7 +5,7 @@ mod tests;
 mod xid;
 
 use crate::TableName;
-use crate::ddl::{self, Touched};
+use crate::ddl::{self, DdlTouches};
 use crate::lex::Lexer;
 use crate::modes::{Flavor, Modes};
 use crate::statement::Cursor;
@@ -185,27 +185,27 @@ fn boundary(mut cursor: Cursor<'_>) -> Option<BinlogEffect> {
     cursor.at_end().then_some(BinlogEffect::Transaction(found))
 }
 
-fn definition(touched: Touched, schema: &str) -> Option<BinlogEffect> {
+fn definition(touched: DdlTouches, schema: &str) -> Option<BinlogEffect> {
     Some(match touched {
-        Touched::Tables(names) => BinlogEffect::Definition { tables: resolve(names, schema) },
-        Touched::Emptied(names) => BinlogEffect::Truncate { tables: resolve(names, schema) },
-        Touched::TemporaryCreated(_) | Touched::TemporaryDropped(_) | Touched::Nothing => {
+        DdlTouches::Tables(names) => BinlogEffect::Definition { tables: resolve(names, schema) },
+        DdlTouches::Emptied(names) => BinlogEffect::Truncate { tables: resolve(names, schema) },
+        DdlTouches::TemporaryCreated(_) | DdlTouches::TemporaryDropped(_) | DdlTouches::Nothing => {
             BinlogEffect::Nothing
         }
-        Touched::Schema(name) => BinlogEffect::Schema(name.unwrap_or_else(|| schema.to_owned())),
-        Touched::Trigger { on: Some(table), schema: of_trigger } => {
+        DdlTouches::Schema(name) => BinlogEffect::Schema(name.unwrap_or_else(|| schema.to_owned())),
+        DdlTouches::Trigger { on: Some(table), schema: of_trigger } => {
             let home = of_trigger.as_deref().unwrap_or(schema);
             BinlogEffect::Definition { tables: resolve(vec![table], home) }
         }
-        Touched::Trigger { on: None, schema: of_trigger } => {
+        DdlTouches::Trigger { on: None, schema: of_trigger } => {
             BinlogEffect::Schema(of_trigger.unwrap_or_else(|| schema.to_owned()))
         }
-        Touched::Routine(name) => BinlogEffect::Routine {
+        DdlTouches::Routine(name) => BinlogEffect::Routine {
             schema: name.schema.unwrap_or_else(|| schema.to_owned()),
             name: name.name,
         },
-        Touched::Accounts(users) => BinlogEffect::Accounts(users),
-        Touched::Code | Touched::Everything => return None,
+        DdlTouches::Accounts(users) => BinlogEffect::Accounts(users),
+        DdlTouches::Code | DdlTouches::Everything => return None,
     })
 }
 

@@ -7,7 +7,7 @@ use crate::token::Kind;
 
 /// What a defining statement touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Touched {
+pub(crate) enum DdlTouches {
     /// Definition and rows of these tables or views.
     Tables(Vec<TableName>),
     /// The rows of these tables, all of them.
@@ -36,7 +36,7 @@ pub(crate) enum Touched {
 pub(crate) const FIRST_WORDS: &[&str] = &["ALTER", "CREATE", "DROP", "GRANT", "RENAME", "REVOKE", "TRUNCATE"];
 
 /// Reads a defining statement. `cursor` stands at its first word.
-pub(crate) fn touched(mut cursor: Cursor<'_>) -> Touched {
+pub(crate) fn touched(mut cursor: Cursor<'_>) -> DdlTouches {
     let found = if cursor.word("CREATE") {
         create(&mut cursor)
     } else if cursor.word("ALTER") {
@@ -47,14 +47,14 @@ pub(crate) fn touched(mut cursor: Cursor<'_>) -> Touched {
         rename(&mut cursor)
     } else if cursor.word("TRUNCATE") {
         cursor.word("TABLE");
-        cursor.table_name().map(|name| Touched::Emptied(vec![name]))
+        cursor.table_name().map(|name| DdlTouches::Emptied(vec![name]))
     } else if cursor.at_any(&["GRANT", "REVOKE"]) {
         let before = if cursor.word("GRANT") { "TO" } else { "FROM" };
-        Some(Touched::Accounts(cursor.seek_word(before).then(|| accounts(cursor)).flatten()))
+        Some(DdlTouches::Accounts(cursor.seek_word(before).then(|| accounts(cursor)).flatten()))
     } else {
         None
     };
-    found.unwrap_or(Touched::Everything)
+    found.unwrap_or(DdlTouches::Everything)
 }
 
 /// Whether a statement may give a view, or what a view runs, to a name.
@@ -65,7 +65,7 @@ pub(crate) fn may_define_view(cursor: Cursor<'_>) -> bool {
             && cursor.rest().iter().any(|token| DEFINED.iter().any(|word| token.is_word(cursor.text, word)))
 }
 
-fn create(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn create(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     cursor.words(&["OR", "REPLACE"]);
     skip_view_options(cursor);
     let temporary = cursor.word("TEMPORARY");
@@ -82,21 +82,21 @@ fn create(cursor: &mut Cursor<'_>) -> Option<Touched> {
     }
     if cursor.any(&["DATABASE", "SCHEMA"]) {
         cursor.skip_if_exists();
-        return Some(Touched::Schema(Some(cursor.identifier()?)));
+        return Some(DdlTouches::Schema(Some(cursor.identifier()?)));
     }
     if cursor.word("TRIGGER") {
         cursor.skip_if_exists();
         let schema = cursor.table_name()?.schema;
         let on = if cursor.seek_word("ON") { cursor.table_name() } else { None };
-        return Some(Touched::Trigger { on, schema });
+        return Some(DdlTouches::Trigger { on, schema });
     }
     other(cursor)
 }
 
 /// Accounts, routines, and what comes and goes without any result depending on it.
-fn other(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn other(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     if cursor.any(&["USER", "ROLE"]) || cursor.words(&["DEFAULT", "ROLE"]) {
-        return Some(Touched::Accounts(accounts(*cursor)));
+        return Some(DdlTouches::Accounts(accounts(*cursor)));
     }
     cursor.skip_all(&["AGGREGATE", "UNDO"]);
     if cursor.any(&["FUNCTION", "PROCEDURE"]) {
@@ -104,25 +104,25 @@ fn other(cursor: &mut Cursor<'_>) -> Option<Touched> {
         let name = cursor.table_name()?;
         // A stored function has parameters in front of that, if only a pair of parentheses.
         let is_loadable = cursor.at_word("RETURNS");
-        return Some(if is_loadable { Touched::Code } else { Touched::Routine(name) });
+        return Some(if is_loadable { DdlTouches::Code } else { DdlTouches::Routine(name) });
     }
     if cursor.word("PACKAGE") {
-        return Some(Touched::Code);
+        return Some(DdlTouches::Code);
     }
     const HARMLESS: &[&str] = &["EVENT", "LOGFILE", "RESOURCE", "SERVER", "TABLESPACE"];
-    cursor.any(HARMLESS).then_some(Touched::Nothing)
+    cursor.any(HARMLESS).then_some(DdlTouches::Nothing)
 }
 
-fn create_table(cursor: &mut Cursor<'_>, temporary: bool) -> Option<Touched> {
+fn create_table(cursor: &mut Cursor<'_>, temporary: bool) -> Option<DdlTouches> {
     cursor.skip_if_exists();
     let name = cursor.table_name()?;
     if temporary {
-        return Some(Touched::TemporaryCreated(vec![name]));
+        return Some(DdlTouches::TemporaryCreated(vec![name]));
     }
-    Some(Touched::Tables(vec![name]))
+    Some(DdlTouches::Tables(vec![name]))
 }
 
-fn alter(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn alter(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     skip_view_options(cursor);
     if cursor.word("VIEW") {
         return named(cursor);
@@ -138,16 +138,16 @@ fn alter(cursor: &mut Cursor<'_>) -> Option<Touched> {
 }
 
 /// ALTER DATABASE may leave the schema out; then its options follow at once.
-fn alter_schema(cursor: &mut Cursor<'_>) -> Touched {
+fn alter_schema(cursor: &mut Cursor<'_>) -> DdlTouches {
     const OPTIONS: &[&str] = &["CHARACTER", "CHARSET", "COLLATE", "COMMENT", "DEFAULT", "ENCRYPTION", "READ"];
     if cursor.at_any(OPTIONS) {
-        return Touched::Schema(None);
+        return DdlTouches::Schema(None);
     }
-    cursor.identifier().map_or(Touched::Everything, |name| Touched::Schema(Some(name)))
+    cursor.identifier().map_or(DdlTouches::Everything, |name| DdlTouches::Schema(Some(name)))
 }
 
 /// The table itself, what it is renamed to, and the partner of an exchange.
-fn alter_table(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn alter_table(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     cursor.skip_if_exists();
     let mut tables = vec![cursor.table_name()?];
     while let Some(token) = cursor.next() {
@@ -164,19 +164,19 @@ fn alter_table(cursor: &mut Cursor<'_>) -> Option<Touched> {
             return None;
         }
     }
-    Some(Touched::Tables(tables))
+    Some(DdlTouches::Tables(tables))
 }
 
-fn drop(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn drop(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     let temporary = cursor.word("TEMPORARY");
     if cursor.any(&["TABLE", "TABLES", "SEQUENCE"]) {
         cursor.skip_if_exists();
         let names = names(cursor)?;
-        return Some(if temporary { Touched::TemporaryDropped(names) } else { Touched::Tables(names) });
+        return Some(if temporary { DdlTouches::TemporaryDropped(names) } else { DdlTouches::Tables(names) });
     }
     if cursor.any(&["VIEW", "VIEWS"]) {
         cursor.skip_if_exists();
-        return Some(Touched::Tables(names(cursor)?));
+        return Some(DdlTouches::Tables(names(cursor)?));
     }
     cursor.any(&["ONLINE", "OFFLINE"]);
     if cursor.word("INDEX") {
@@ -184,18 +184,18 @@ fn drop(cursor: &mut Cursor<'_>) -> Option<Touched> {
     }
     if cursor.any(&["DATABASE", "SCHEMA"]) {
         cursor.skip_if_exists();
-        return Some(Touched::Schema(Some(cursor.identifier()?)));
+        return Some(DdlTouches::Schema(Some(cursor.identifier()?)));
     }
     if cursor.word("TRIGGER") {
         cursor.skip_if_exists();
-        return Some(Touched::Trigger { on: None, schema: cursor.table_name()?.schema });
+        return Some(DdlTouches::Trigger { on: None, schema: cursor.table_name()?.schema });
     }
     other(cursor)
 }
 
-fn rename(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn rename(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     if cursor.word("USER") {
-        return Some(Touched::Accounts(accounts(*cursor)));
+        return Some(DdlTouches::Accounts(accounts(*cursor)));
     }
     if !cursor.any(&["TABLE", "TABLES"]) {
         return None;
@@ -210,7 +210,7 @@ fn rename(cursor: &mut Cursor<'_>) -> Option<Touched> {
         }
         tables.push(cursor.table_name()?);
         if !cursor.punct(b',') {
-            return Some(Touched::Tables(tables));
+            return Some(DdlTouches::Tables(tables));
         }
         if tables.len() >= TABLES_MAX {
             return None;
@@ -299,17 +299,17 @@ pub(crate) fn names(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
     ends.then_some(names)
 }
 
-fn named(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn named(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     cursor.skip_if_exists();
-    Some(Touched::Tables(vec![cursor.table_name()?]))
+    Some(DdlTouches::Tables(vec![cursor.table_name()?]))
 }
 
 /// CREATE INDEX … ON t.
-fn on_table(cursor: &mut Cursor<'_>) -> Option<Touched> {
+fn on_table(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     if !cursor.seek_word("ON") {
         return None;
     }
-    Some(Touched::Tables(vec![cursor.table_name()?]))
+    Some(DdlTouches::Tables(vec![cursor.table_name()?]))
 }
 
 /// ALGORITHM = …, DEFINER = …, SQL SECURITY …, in front of VIEW and others.

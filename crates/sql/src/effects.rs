@@ -10,7 +10,7 @@ mod tests;
 use crate::TableName;
 use crate::body::{self, Body};
 use crate::calls::Calls;
-use crate::ddl::{self, Touched};
+use crate::ddl::{self, DdlTouches};
 use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::{Flavor, Modes};
 use crate::reads::Reads;
@@ -271,31 +271,31 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let touched = ddl::touched(cursor);
     // What tables reach by foreign keys and triggers changes with these, whatever tables they name.
     effects.redirects = statement.facts.references
-        || cursor.at_word("RENAME") && matches!(touched, Touched::Tables(_))
-        || matches!(touched, Touched::Trigger { .. });
+        || cursor.at_word("RENAME") && matches!(touched, DdlTouches::Tables(_))
+        || matches!(touched, DdlTouches::Trigger { .. });
     match touched.clone() {
-        Touched::Tables(names) | Touched::Emptied(names) => effects.set_tables(names, cursor),
-        Touched::TemporaryCreated(names) => {
+        DdlTouches::Tables(names) | DdlTouches::Emptied(names) => effects.set_tables(names, cursor),
+        DdlTouches::TemporaryCreated(names) => {
             effects.temporary = Temporary::Creates(names);
             effects.transaction = TransactionEffect::None;
         }
-        Touched::TemporaryDropped(names) => {
+        DdlTouches::TemporaryDropped(names) => {
             effects.temporary = Temporary::Drops(names);
             effects.transaction = TransactionEffect::None;
         }
-        Touched::Schema(Some(schema)) => effects.writes = Writes::Schema(schema),
-        Touched::Nothing | Touched::Routine(_) | Touched::Code => {}
-        Touched::Accounts(Some(users)) => effects.writes = Writes::Accounts(users),
+        DdlTouches::Schema(Some(schema)) => effects.writes = Writes::Schema(schema),
+        DdlTouches::Nothing | DdlTouches::Routine(_) | DdlTouches::Code => {}
+        DdlTouches::Accounts(Some(users)) => effects.writes = Writes::Accounts(users),
         // No row changes with it.
-        Touched::Trigger { .. } => effects.writes = Writes::Tables(Vec::new()),
-        Touched::Schema(None) | Touched::Accounts(None) | Touched::Everything => {
+        DdlTouches::Trigger { .. } => effects.writes = Writes::Tables(Vec::new()),
+        DdlTouches::Schema(None) | DdlTouches::Accounts(None) | DdlTouches::Everything => {
             effects.writes = Writes::Everything;
         }
     }
-    if matches!(touched, Touched::Accounts(_)) {
+    if matches!(touched, DdlTouches::Accounts(_)) {
         effects.around = Around::Accounts;
     }
-    let is_of_code = matches!(touched, Touched::Routine(_) | Touched::Code);
+    let is_of_code = matches!(touched, DdlTouches::Routine(_) | DdlTouches::Code);
     if statement.cut_short || statement.facts.unknown_call_in_query && !is_of_code {
         effects.writes = Writes::Everything;
     }
@@ -306,22 +306,22 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     effects
 }
 
-fn defines(touched: Touched) -> Defines {
+fn defines(touched: DdlTouches) -> Defines {
     match touched {
-        Touched::Tables(tables) => Defines::Tables(tables),
-        Touched::Trigger { on: Some(table), schema } => {
+        DdlTouches::Tables(tables) => Defines::Tables(tables),
+        DdlTouches::Trigger { on: Some(table), schema } => {
             Defines::Tables(vec![TableName { schema: table.schema.or(schema), ..table }])
         }
         // A trigger is in the schema of its table.
-        Touched::Trigger { on: None, schema } | Touched::Schema(schema) => Defines::Schema(schema),
-        Touched::Routine(_) => Defines::Routine,
-        Touched::Code | Touched::Everything => Defines::Everything,
+        DdlTouches::Trigger { on: None, schema } | DdlTouches::Schema(schema) => Defines::Schema(schema),
+        DdlTouches::Routine(_) => Defines::Routine,
+        DdlTouches::Code | DdlTouches::Everything => Defines::Everything,
         // The rows that go with TRUNCATE have been written; the table is what it was.
-        Touched::Emptied(_)
-        | Touched::TemporaryCreated(_)
-        | Touched::TemporaryDropped(_)
-        | Touched::Accounts(_)
-        | Touched::Nothing => Defines::Nothing,
+        DdlTouches::Emptied(_)
+        | DdlTouches::TemporaryCreated(_)
+        | DdlTouches::TemporaryDropped(_)
+        | DdlTouches::Accounts(_)
+        | DdlTouches::Nothing => Defines::Nothing,
     }
 }
 

@@ -73,9 +73,9 @@ pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Hint, Request, read};
 pub use rows::{
-    Column, ColumnsRead, Condition, Datum, Definition, Given, Input, Occurrence, OnDuplicate, Pin, QueryPlan,
-    Relation, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View, query_plan, row_reads,
-    row_reads_of, row_write, row_writes, shows_rows,
+    ColumnsRead, Condition, Datum, Definition, Given, Input, Occurrence, OnDuplicate, Pin, QueryPlan,
+    Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View, query_plan,
+    row_reads, row_reads_of, row_write, row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};

@@ -24,7 +24,7 @@ mod view;
 mod write;
 
 use self::parsed::{Leaf, Parsed};
-pub use self::plan::{Column, Input, QueryPlan, Relation, Scalar, Unplanned, query_plan};
+pub use self::plan::{Input, QueryPlan, Relation, ResultColumn, Scalar, Unplanned, query_plan};
 pub use self::read::RowWrites;
 use self::resolve::Names;
 pub use self::shown::shows_rows;

@@ -44,8 +44,12 @@ fn hash(text: &[u8]) -> u128 {
 
 /// None if the text has to stay as it is.
 fn digest_text(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
-    let mut writer =
-        Writer { text, out: Vec::with_capacity(text.len().min(OUT_CAPACITY)), last: None, signs: Vec::new() };
+    let mut writer = DigestWriter {
+        text,
+        out: Vec::with_capacity(text.len().min(OUT_CAPACITY)),
+        last: None,
+        signs: Vec::new(),
+    };
     let mut lexer = Lexer::new(text, modes);
     for token in lexer.by_ref() {
         if token.kind == Kind::Unknown {
@@ -84,7 +88,7 @@ enum Last {
     Other,
 }
 
-struct Writer<'a> {
+struct DigestWriter<'a> {
     text: &'a [u8],
     out: Vec<u8>,
     /// What was written last, and where its token ended.
@@ -93,7 +97,7 @@ struct Writer<'a> {
     signs: Vec<Token>,
 }
 
-impl Writer<'_> {
+impl DigestWriter<'_> {
     fn token(&mut self, token: Token) {
         if matches!(token.kind, Kind::Punct(b'+' | b'-')) && !self.after_operand() {
             return self.signs.push(token);

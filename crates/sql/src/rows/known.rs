@@ -27,7 +27,7 @@ use super::conjunct::Conjunct;
 use super::output::Grouping;
 use super::parsed::{Block, Filter, Group, Parsed};
 use super::resolve::{Column, Names};
-use super::solve::{self, Fact, Holds, Known};
+use super::solve::{self, Fact, Holds, Premises};
 
 /// The most ways in which the alternatives of a statement are combined.
 const COMBINATIONS_MAX: usize = 8;
@@ -110,7 +110,7 @@ struct Blocks<'p, 'v> {
     /// Which of its alternatives each choice has taken.
     taken: &'p [usize],
     /// What is known in each block that has been looked at.
-    by_block: Vec<Option<Known>>,
+    by_block: Vec<Option<Premises>>,
     all: Vec<Fact>,
 }
 
@@ -122,7 +122,7 @@ impl Blocks<'_, '_> {
         if self.by_block.get(id).is_none_or(Option::is_some) {
             return;
         }
-        self.remember(id, Known::default());
+        self.remember(id, Premises::default());
         let reader = self.reader_of(id);
         let around = block.outer.map(|outer| outer.block);
         let reading = reader.and_then(|leaf| Some(self.parsed.leaves.get(leaf)?.block));
@@ -140,7 +140,7 @@ impl Blocks<'_, '_> {
         self.remember(id, known);
     }
 
-    fn remember(&mut self, id: usize, known: Known) {
+    fn remember(&mut self, id: usize, known: Premises) {
         if let Some(place) = self.by_block.get_mut(id) {
             *place = Some(known);
         }

@@ -58,7 +58,7 @@ pub enum Relation {
     /// One row for those that are equal in all of these; of none, one row for all. What is around it may use aggregates.
     Aggregate(Box<Relation>, Vec<Scalar>),
     /// One row for each, with these named columns.
-    Project(Box<Relation>, Vec<Column>),
+    Project(Box<Relation>, Vec<ResultColumn>),
     /// One of those that are equal.
     Distinct(Box<Relation>),
     /// The rows of both.
@@ -71,7 +71,7 @@ pub enum Relation {
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct ResultColumn {
     /// None if the server makes one up.
     pub name: Option<String>,
     /// Its value.

@@ -90,16 +90,16 @@ impl<'p, 'v> Names<'p, 'v> {
             .collect()
     }
 
-    fn taken_over(&self, branch: usize, found: Place, name: &str) -> Option<Column> {
+    fn taken_over(&self, branch: usize, found: MadeAt, name: &str) -> Option<Column> {
         let block = self.parsed.blocks.get(branch)?;
         let all = block.group.all_leaves();
         let scope = Scope { block, leaves: &all, outward: false };
         match found {
-            Place::At(at) => match &block.items.get(at)?.what {
+            MadeAt::At(at) => match &block.items.get(at)?.what {
                 Selected::Column(named) => self.column(scope, named),
                 _ => None,
             },
-            Place::AmongAll => self.column(scope, &[name.to_owned()]),
+            MadeAt::AmongAll => self.column(scope, &[name.to_owned()]),
         }
     }
 
@@ -119,7 +119,7 @@ impl<'p, 'v> Names<'p, 'v> {
     }
 
     /// Where in its query's select list a leaf's column is made.
-    fn item(&self, leaf: usize, name: &str) -> Option<Place> {
+    fn item(&self, leaf: usize, name: &str) -> Option<MadeAt> {
         let query = self.parsed.query_of(leaf)?;
         let first = self.parsed.blocks.get(*query.branches.first()?)?;
         let named = |item: &Item| item.name.as_deref() == Some(name);
@@ -129,11 +129,11 @@ impl<'p, 'v> Names<'p, 'v> {
             Some(query.columns.iter().position(|column| column == name)?)
         };
         match at {
-            Some(at) if self.counts_to(query, at) => Some(Place::At(at)),
+            Some(at) if self.counts_to(query, at) => Some(MadeAt::At(at)),
             Some(_) => None,
             None => {
                 let reader = self.parsed.blocks.get(self.parsed.leaves.get(leaf)?.block)?;
-                (!reader.enclosed && self.is_among_all(query, first, name)).then_some(Place::AmongAll)
+                (!reader.enclosed && self.is_among_all(query, first, name)).then_some(MadeAt::AmongAll)
             }
         }
     }
@@ -330,7 +330,7 @@ impl<'p, 'v> Names<'p, 'v> {
 
 /// Where a column is made in a select list.
 #[derive(Clone, Copy)]
-enum Place {
+enum MadeAt {
     At(usize),
     /// It is one of those that `*` stands for.
     AmongAll,

@@ -74,7 +74,7 @@ impl Slotted {
         self.marks.clear();
         self.values.clear();
         self.is_shared = true;
-        if text.len() > TEXT_MAX || (Writer { text, modes, end: 0, slotted: self }).write().is_none() {
+        if text.len() > TEXT_MAX || (FormWriter { text, modes, end: 0, slotted: self }).write().is_none() {
             return false;
         }
         self.text_bytes = self.form.len();
@@ -101,7 +101,7 @@ fn takes_sign(before: Token, text: &[u8]) -> bool {
     takes_value(before, text) && !before.is_word(text, "LIMIT") && !before.is_word(text, "OFFSET")
 }
 
-struct Writer<'a> {
+struct FormWriter<'a> {
     text: &'a [u8],
     modes: Modes,
     /// Where the token before ended.
@@ -109,7 +109,7 @@ struct Writer<'a> {
     slotted: &'a mut Slotted,
 }
 
-impl Writer<'_> {
+impl FormWriter<'_> {
     /// None if the text has no form.
     fn write(&mut self) -> Option<()> {
         let (mut sign, mut before): (Option<Token>, Option<Token>) = (None, None);

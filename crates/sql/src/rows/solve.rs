@@ -48,7 +48,7 @@ impl Holds {
 
 /// What holds in a group and is true in all that stands inside of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Premises {
     pub facts: Vec<Fact>,
     pub equal: Vec<(Column, Column)>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Known {
 type Tables = Group<Holds>;
 
 /// The facts on the tables of a group, outer joined ones included, of which `known` holds outside: their pins.
-pub(super) fn solve(mut group: Tables, known: &Known) -> Vec<Fact> {
+pub(super) fn solve(mut group: Tables, known: &Premises) -> Vec<Fact> {
     tighten(&mut group);
     // What is still said of the outer joined tables holds of NULL: it is no condition on their rows.
     let nullable: Vec<usize> = group.optional.iter().flat_map(Group::all_leaves).collect();
@@ -106,7 +106,7 @@ fn mentions(filter: &Holds, leaves: &[usize]) -> bool {
 }
 
 /// Carries facts along equalities until nothing is new, and pairs the two ends of ranges.
-fn spread(known: &mut Known) {
+fn spread(known: &mut Premises) {
     let mut at = 0;
     while let Some(fact) = known.facts.get(at).cloned() {
         at += 1;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::conjunct::{self, Conjunct};
 use super::parsed::Group;
 use super::resolve::Column;
-use super::solve::{self, Holds, Known};
+use super::solve::{self, Holds, Premises};
 use super::source::Source;
 use super::{Datum, RowWrite};
 use crate::TableName;
@@ -338,7 +338,7 @@ impl Reader<'_, '_> {
             self.at = self.clause_end(self.at, &["RETURNING"]);
         }
         let group = Group { leaves: vec![0], filters, optional: Vec::new() };
-        let facts = solve::solve(group, &Known::default());
+        let facts = solve::solve(group, &Premises::default());
         Some(super::pins(facts.iter(), &[0]))
     }
 }

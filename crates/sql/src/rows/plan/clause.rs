@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::scalar::{Place, Reader};
-use super::{Column, Planned, Planner, Relation, Scalar, Unplanned};
+use super::scalar::{Expression, Sees};
+use super::{Planned, Planner, Relation, ResultColumn, Scalar, Unplanned};
 use crate::rows::conjunct::Conjunct;
 use crate::rows::output::{self, Selected};
 use crate::rows::parsed::{Block, Built, Filter};
@@ -16,10 +16,10 @@ impl Planner<'_, '_> {
         for filter in filters {
             match filter {
                 Filter::Where(range) => {
-                    all.push(self.scalar(block, range.clone(), (Place::Rows, depth))?);
+                    all.push(self.scalar(block, range.clone(), (Sees::Rows, depth))?);
                 }
                 Filter::On(range, operands) => {
-                    all.push(self.scalar(block, range.clone(), (Place::Join(operands), depth))?);
+                    all.push(self.scalar(block, range.clone(), (Sees::Join(operands), depth))?);
                 }
                 Filter::Merged(_) => all.extend(self.merged(block, filter)?),
             }
@@ -49,16 +49,16 @@ impl Planner<'_, '_> {
         &self,
         block: &Block,
         rows: Relation,
-        (items, depth): (&[Column], usize),
+        (items, depth): (&[ResultColumn], usize),
     ) -> Planned<Relation> {
         let source = self.source_of(block.source)?;
         let having = block.clauses.having.clone();
-        let having = having.map(|range| self.scalar(block, range, (Place::Items, depth))).transpose()?;
+        let having = having.map(|range| self.scalar(block, range, (Sees::Items, depth))).transpose()?;
         let by = match &block.clauses.group_by {
             Some(range) => source
                 .pieces(range.clone())
                 .into_iter()
-                .map(|piece| self.scalar(block, piece, (Place::Items, depth)))
+                .map(|piece| self.scalar(block, piece, (Sees::Items, depth)))
                 .collect::<Planned<_>>()?,
             None if is_of_groups(items) || having.as_ref().is_some_and(Scalar::is_of_groups) => Vec::new(),
             None if having.is_some() => return Err(Unplanned::by("HAVING without groups")),
@@ -71,7 +71,7 @@ impl Planner<'_, '_> {
         })
     }
 
-    pub(super) fn items(&self, block: &Block, depth: usize) -> Planned<Vec<Column>> {
+    pub(super) fn items(&self, block: &Block, depth: usize) -> Planned<Vec<ResultColumn>> {
         let source = self.source_of(block.source)?;
         let leaf_named = |table: &String| {
             let is_it = |leaf: &usize| {
@@ -87,10 +87,10 @@ impl Planner<'_, '_> {
                 Selected::All(Some(table)) => Scalar::All(Some(leaf_named(table)?)),
                 Selected::Column(_) | Selected::Other => {
                     let value = without_alias(source, item);
-                    self.scalar(block, value, (Place::Rows, depth))?
+                    self.scalar(block, value, (Sees::Rows, depth))?
                 }
             };
-            Ok(Column { name: item.name.clone(), value })
+            Ok(ResultColumn { name: item.name.clone(), value })
         };
         block.items.iter().map(one).collect()
     }
@@ -118,7 +118,7 @@ impl Planner<'_, '_> {
                 let at = at.filter(|_| !has_all);
                 return Ok((Scalar::Item(at.ok_or_else(|| Unplanned::by("ORDER BY a number"))?), descends));
             }
-            Ok((self.scalar(block, piece, (Place::Items, depth))?, descends))
+            Ok((self.scalar(block, piece, (Sees::Items, depth))?, descends))
         };
         let by: Vec<(Scalar, bool)> =
             source.pieces(range.clone()).into_iter().map(one).collect::<Planned<_>>()?;
@@ -154,16 +154,16 @@ impl Planner<'_, '_> {
         &self,
         block: &Block,
         range: Range<usize>,
-        (place, depth): (Place<'_>, usize),
+        (place, depth): (Sees<'_>, usize),
     ) -> Planned<Scalar> {
         let source = self.source_of(block.source)?;
-        let mut reader = Reader { planner: self, block, source, place, at: range.start, end: range.end };
+        let mut reader = Expression { planner: self, block, source, place, at: range.start, end: range.end };
         let value = reader.any(depth)?;
         reader.is_over().then_some(value).ok_or_else(|| reader.refused())
     }
 }
 
-fn is_of_groups(items: &[Column]) -> bool {
+fn is_of_groups(items: &[ResultColumn]) -> bool {
     items.iter().any(|item| item.value.is_of_groups())
 }
 

@@ -9,9 +9,9 @@ use crate::rows::source::Source;
 use crate::rows::{Datum, conjunct::Named};
 use crate::token::Kind;
 
-/// Where an expression stands, which decides what a name can mean.
+/// What a name can mean where an expression stands.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum Sees<'a> {
     /// It is computed from the rows of its block: a column, or one of a block around it.
     Rows,
     /// It joins these tables.
@@ -73,11 +73,11 @@ const REFUSED: &[&str] = &[
     "TRIM",
 ];
 
-pub(super) struct Reader<'r, 'p, 'v> {
+pub(super) struct Expression<'r, 'p, 'v> {
     pub(super) planner: &'r Planner<'p, 'v>,
     pub(super) block: &'r Block,
     pub(super) source: &'r Source<'r>,
-    pub(super) place: Place<'r>,
+    pub(super) place: Sees<'r>,
     pub(super) at: usize,
     pub(super) end: usize,
 }
@@ -86,7 +86,7 @@ fn call(name: &str, args: Vec<Scalar>) -> Scalar {
     Scalar::Call(name.to_owned(), args)
 }
 
-impl Reader<'_, '_, '_> {
+impl Expression<'_, '_, '_> {
     pub(super) fn is_over(&self) -> bool {
         self.at == self.end
     }
@@ -279,11 +279,11 @@ impl Reader<'_, '_, '_> {
     /// The column or the item that is named.
     fn named(&self, named: &Named) -> Planned<Scalar> {
         let column = match self.place {
-            Place::Join(operands) => self.planner.names.joined_column(self.block, operands, named),
-            Place::Rows | Place::Items => self.planner.names.visible_column(self.block, named),
+            Sees::Join(operands) => self.planner.names.joined_column(self.block, operands, named),
+            Sees::Rows | Sees::Items => self.planner.names.visible_column(self.block, named),
         };
         let column = column.map(|column| Scalar::Column(column.leaf, column.name));
-        let Place::Items = self.place else { return column.ok_or_else(|| self.unknown(named)) };
+        let Sees::Items = self.place else { return column.ok_or_else(|| self.unknown(named)) };
         let [name] = &named[..] else { return column.ok_or_else(|| self.unknown(named)) };
         let is_it = |(_, item): &(usize, &output::Item)| item.name.as_ref() == Some(name);
         let mut items = self.block.items.iter().enumerate().filter(is_it);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Column, QueryPlan, Relation, Scalar};
+use super::{QueryPlan, Relation, ResultColumn, Scalar};
 use crate::rows::Datum;
 
 impl fmt::Display for QueryPlan {
@@ -57,7 +57,7 @@ impl QueryPlan {
         format!("{table}{}#{input}", known.name)
     }
 
-    fn column(&self, column: &Column) -> String {
+    fn column(&self, column: &ResultColumn) -> String {
         let value = self.value(&column.value);
         match &column.name {
             Some(name) if !value.ends_with(&format!(".{name}")) => format!("{value} as {name}"),
