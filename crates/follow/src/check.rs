@@ -65,7 +65,7 @@ pub async fn examine(connection: &mut Connection, wants_semisync: bool) -> Resul
     findings.extend(privileges(&server));
     findings.push(inventory::engines(connection).await?);
     findings.push(match ForeignKeys::read(connection, &server).await {
-        Ok(keys) => inventory::cascades(&server, &keys),
+        Ok(keys) => inventory::cascades(&keys),
         Err(error) => inventory::unread("foreign keys", error)?,
     });
     Ok(findings)

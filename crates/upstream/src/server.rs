@@ -160,14 +160,6 @@ impl ServerInfo {
         self.variables.is_on("wsrep_on")
     }
 
-    /// Whether changes that the engine makes through foreign keys are logged as rows of their own:
-    /// MySQL 9.6 and later, unless told otherwise.
-    pub fn logs_cascades(&self) -> bool {
-        !self.is_mariadb()
-            && self.version >= Version::from((9, 6, 0))
-            && !self.variables.is_on("innodb_native_foreign_keys")
-    }
-
     /// Whether MariaDB's own query cache is in use.
     pub fn has_native_cache(&self) -> bool {
         let kind = self.variables.get("query_cache_type").unwrap_or("OFF");

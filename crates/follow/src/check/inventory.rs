@@ -1,7 +1,7 @@
 //! What the server's tables are made of.
 
 use freshet_catalog::{ForeignKeys, table_refusal};
-use freshet_upstream::{Connection, Error, ServerInfo};
+use freshet_upstream::{Connection, Error};
 
 use super::Finding;
 
@@ -36,8 +36,9 @@ pub(super) async fn engines(connection: &mut Connection) -> Result<Finding, Erro
     Ok(Finding::degraded(subject, found, "").without_remedy())
 }
 
-/// Which foreign keys make a change of one table change another.
-pub(super) fn cascades(server: &ServerInfo, keys: &ForeignKeys) -> Finding {
+/// Which foreign keys make a change of one table change another. No server always logs what they do, and none has to: they are
+/// followed from the parents' rows.
+pub(super) fn cascades(keys: &ForeignKeys) -> Finding {
     let subject = "foreign keys";
     let count = keys.len();
     if count == 0 {
@@ -49,18 +50,9 @@ pub(super) fn cascades(server: &ServerInfo, keys: &ForeignKeys) -> Finding {
     children.dedup();
     children.truncate(EXAMPLES_MAX);
     let found = format!("{count} that change other tables (such as {})", children.join(", "));
-    if server.logs_cascades() {
-        return Finding::fine(subject, format!("{found}, whose rows are logged"));
-    }
-    let found = format!(
-        "{found}, whose rows are not logged: where they act, all that is cached of the children is dropped"
-    );
-    if server.variables.is_on("innodb_native_foreign_keys") {
-        let remedy =
-            "innodb_native_foreign_keys = OFF under [mysqld] in the configuration file, and a restart";
-        return Finding::degraded(subject, found, remedy);
-    }
-    Finding::degraded(subject, found, "").without_remedy()
+    let followed = "followed, whether or not the server logs what they do; an update of a column that they refer to drops all \
+                    that is cached of the children";
+    Finding::fine(subject, format!("{found}: {followed}"))
 }
 
 /// What the server would not tell. A broken connection stays an error.

@@ -53,14 +53,6 @@ fn grants_are_believed_only_where_they_are_certain() {
 }
 
 #[test]
-fn cascades_are_logged_from_mysql_9_6_on() {
-    assert!(imagined("9.7.4", &[("innodb_native_foreign_keys", "OFF")]).logs_cascades());
-    assert!(!imagined("9.7.4", &[("innodb_native_foreign_keys", "ON")]).logs_cascades());
-    assert!(!imagined("9.5.0", &[]).logs_cascades());
-    assert!(!imagined("11.8.2-MariaDB", &[]).logs_cascades());
-}
-
-#[test]
 fn a_server_older_than_the_known_functions_is_not_understood() {
     assert!(imagined("5.7.44", &[]).modes().other_syntax);
     assert!(!imagined("8.0.36", &[]).modes().other_syntax);
