@@ -41,12 +41,13 @@ pub use explain::{Explained, Explanation};
 pub use ideal::{Comparison, Cost, Ideal, Tally};
 pub use log::Log;
 pub use report::{Kind, Report, Violation};
-pub use stream::{Event, Judge, Recorder, Sent};
+pub use stream::{Defining, Event, Judge, Recorder, Sent};
 
 use std::sync::Arc;
 
 use crate::model::Change;
 use crate::query::{Observed, Query};
+use crate::told::Told;
 
 /// Transactions are told apart for so long after they are known; reads that took longer are not decided.
 pub const KEPT_MS: u64 = 4_000;
@@ -91,6 +92,19 @@ pub struct Transaction {
     pub known: Nanos,
     /// What it did.
     pub changes: Vec<Change>,
+    /// What the texts of its statements tell of that.
+    pub told: Vec<Told>,
+}
+
+/// A definition that was under way, whether or not it changed anything.
+#[derive(Clone, Copy, Debug)]
+pub struct Defined {
+    /// What it is of, as bits: tables, and the definitions of views.
+    pub tables: u8,
+    /// Before it was sent.
+    pub sent: Nanos,
+    /// After it was acknowledged, or refused.
+    pub known: Nanos,
 }
 
 impl Transaction {

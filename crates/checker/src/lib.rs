@@ -24,6 +24,7 @@ pub mod oracle;
 pub mod dice;
 pub mod relay;
 pub mod target;
+pub mod told;
 
 /// Whatever ends a run early, in words.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -1,11 +1,13 @@
 //! The questions of the workload: each is a text for the server and an evaluation in the model.
 
 mod filter;
+mod named;
 mod shape;
 
 use crate::dice::Dice;
 use crate::model::{Db, Table};
 use crate::sql::Sql;
+use crate::told::Told;
 
 pub use filter::{Condition, Filter, On};
 pub use shape::Shape;
@@ -76,6 +78,12 @@ impl Query {
     #[must_use]
     pub fn tables(&self) -> u8 {
         self.shape.tables()
+    }
+
+    /// Whether a write may change the answer, whatever is in the tables: by what its text tells. The view is as in this state.
+    #[must_use]
+    pub fn may_be_changed_by(&self, told: &Told, db: &Db) -> bool {
+        self.shape.may_be_changed_by(told, db)
     }
 
     /// What it is answered in a state.

@@ -13,10 +13,19 @@
 //! forbids nothing. So no cache that is right hits more often than the ideal, except with answers that the level
 //! lets be late.
 //!
+//! # What is within reach
+//!
 //! The ideal is a bound, and some of it is out of reach. It knows the rows before they are written: an `UPDATE … WHERE id = 3` that
 //! is under way forbids it nothing that does not show row 3. A cache does not know what the row has in the other columns, which may
 //! have been written around it a moment ago, so that while the write is under way any answer that is not told by the
-//! primary key may be changed by it. [`Moment`] tells how many hits are lost beside such writes, and how many after them.
+//! primary key may be changed by it. So an ideal hit is *out of reach* if
+//!
+//! * while the question was asked again, a write through Freshet was under way that may change the answer by what its text tells,
+//!   whatever is in the tables ([`Told`](crate::told::Told)); or
+//! * a definition of one of its tables was under way or done since the answer before. A definition is taken to change everything.
+//!
+//! Nothing else is: a write that is known is known by its rows, and an answer that came while a write was under way can be kept
+//! until that is known. [`Moment`] tells how many hits are lost beside writes, and how many after them.
 //!
 //! # Real hits
 //!
@@ -27,12 +36,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Log, Nanos, Path, Read, Transaction};
+use super::{Defined, Log, Nanos, Path, Read, Transaction};
 use crate::model::Db;
 use crate::query::{Observed, Query};
 
 /// Reads, and writes, that are remembered for each question. Where older ones are needed, a read is no ideal hit.
 const REMEMBERED_MAX: usize = 1 << 10;
+/// Definitions that are remembered: a few seconds of them.
+const DEFINED_MAX: usize = 1 << 12;
 /// An answer so long after a write, nanoseconds, may have come too early to be stored.
 const CLOSE: Nanos = 100_000_000;
 /// What is said where no write to the question's tables is known since the answer before.
@@ -48,6 +59,10 @@ pub struct Tally {
     pub ideal: u64,
     /// Of these, those that were answered from memory.
     pub real: u64,
+    /// Those that a cache answers which does not know the rows before they are written.
+    pub reachable: u64,
+    /// Of these, those that were answered from memory.
+    pub reached: u64,
     /// Those that were answered from memory and that an ideal cache does not answer: the level lets answers be late.
     pub beyond: u64,
 }
@@ -82,8 +97,9 @@ pub struct Comparison {
     pub shapes: BTreeMap<&'static str, Tally>,
     /// What writes cost that do not change the answer, by their forms.
     pub costs: BTreeMap<String, Cost>,
-    /// Ideal hits by what was under way to the question's tables: how many were lost, of how many.
-    pub moments: BTreeMap<Moment, [u64; 2]>,
+    /// Ideal hits by what was under way to the question's tables: how many were lost, of how many, and the same of those that are
+    /// within reach.
+    pub moments: BTreeMap<Moment, [u64; 4]>,
     /// Reads through Freshet that are forwarded by design: prepared ones, and those in transactions.
     pub forwarded: [u64; 2],
 }
@@ -96,6 +112,8 @@ impl Comparison {
             reads: all.reads + one.reads,
             ideal: all.ideal + one.ideal,
             real: all.real + one.real,
+            reachable: all.reachable + one.reachable,
+            reached: all.reached + one.reached,
             beyond: all.beyond + one.beyond,
         })
     }
@@ -119,6 +137,8 @@ pub struct Ideal {
     db: Db,
     answers: Vec<Observed>,
     asked: Vec<Asked>,
+    /// The definitions of late.
+    defined: VecDeque<Defined>,
     comparison: Comparison,
 }
 
@@ -128,7 +148,7 @@ impl Ideal {
     pub fn new(pool: Arc<[Query]>, db: Db) -> Self {
         let answers: Vec<Observed> = pool.iter().map(|query| query.ask(&db)).collect();
         let asked = pool.iter().map(|_| Asked::default()).collect();
-        Self { pool, db, answers, asked, comparison: Comparison::default() }
+        Self { pool, db, answers, asked, defined: VecDeque::new(), comparison: Comparison::default() }
     }
 
     /// Takes what was committed, in the order in which it was sent.
@@ -145,6 +165,26 @@ impl Ideal {
         }
     }
 
+    /// Takes a definition, before the reads that were answered after it was known.
+    pub fn define(&mut self, defined: Defined) {
+        if self.defined.len() == DEFINED_MAX {
+            self.defined.pop_front();
+        }
+        self.defined.push_back(defined);
+    }
+
+    /// Whether no cache that does not know the rows before they are written can know that the answer of between these moments is
+    /// the one that was asked for before.
+    fn is_out_of_reach(&self, query: &Query, (before, read): (Nanos, &Read), log: &Log) -> bool {
+        let is_defined = |defined: &Defined| {
+            defined.tables & query.tables() != 0 && defined.known >= before && defined.sent <= read.answered
+        };
+        let beside = log.between(read.asked, read.answered, u8::MAX);
+        let mut through = beside.filter(|(_, write)| write.path == Path::Through);
+        self.defined.iter().any(is_defined)
+            || through.any(|(_, write)| write.told.iter().any(|told| query.may_be_changed_by(told, &self.db)))
+    }
+
     /// Takes a read, in the order of the answers. `log` tells the writes of late.
     pub fn read(&mut self, read: &Read, log: &Log) {
         let ([(query, Ok(_))], Path::Through) = (&read.parts[..], read.path) else {
@@ -157,10 +197,14 @@ impl Ideal {
         let is_ideal = before.is_some_and(|(before, _)| !self.asked[*query].changed(before, read.answered));
         self.asked[*query].note_read(read.asked, read.answered);
         let Some(is_hit) = read.is_hit else { return };
+        let reach = before.filter(|_| is_ideal).map(|(before, _)| (before, read));
+        let is_reachable = reach.is_some_and(|reach| !self.is_out_of_reach(&self.pool[*query], reach, log));
         let tally = self.comparison.shapes.entry(self.pool[*query].shape()).or_default();
         tally.reads += 1;
         tally.ideal += u64::from(is_ideal);
         tally.real += u64::from(is_ideal && is_hit);
+        tally.reachable += u64::from(is_reachable);
+        tally.reached += u64::from(is_reachable && is_hit);
         tally.beyond += u64::from(is_hit && !is_ideal);
         if let Some((before, stored)) = before.filter(|_| is_ideal) {
             let tables = self.pool[*query].tables();
@@ -174,9 +218,10 @@ impl Ideal {
             } else {
                 Moment::Never
             };
-            let [lost, all] = self.comparison.moments.entry(moment).or_default();
-            *lost += u64::from(!is_hit);
-            *all += 1;
+            let counts = self.comparison.moments.entry(moment).or_default();
+            let is_lost = !is_hit;
+            let these = [is_lost, true, is_lost && is_reachable, is_reachable];
+            counts.iter_mut().zip(these).for_each(|(count, is)| *count += u64::from(is));
             let forms =
                 |from| log.between(from, read.answered, tables).map(|(_, write)| form(write)).collect();
             let mut since: BTreeSet<String> = forms(before);
@@ -184,7 +229,9 @@ impl Ideal {
                 let earlier: BTreeSet<String> = forms(before.saturating_sub(CLOSE));
                 since.insert(if earlier.is_empty() { NONE } else { NONE_SINCE }.to_owned());
             }
-            self.comparison.charge(since, !is_hit);
+            if is_reachable {
+                self.comparison.charge(since, !is_hit);
+            }
         }
     }
 
@@ -269,8 +316,10 @@ fn form(transaction: &Transaction) -> String {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = (self.real * 100).checked_div(self.ideal).unwrap_or(0);
-        write!(f, "{percent} % ({} of {})", self.real, self.ideal)
+        let percent = |real: u64, all: u64| (real * 100).checked_div(all).unwrap_or(0);
+        let (ideal, reachable) = (percent(self.real, self.ideal), percent(self.reached, self.reachable));
+        write!(f, "{ideal} % ({} of {})", self.real, self.ideal)?;
+        write!(f, ", {reachable} % of what is within reach ({} of {})", self.reached, self.reachable)
     }
 }
 
@@ -294,15 +343,20 @@ impl fmt::Display for Comparison {
             total.beyond, total.reads
         )?;
         let shapes: Vec<String> =
-            self.shapes.iter().map(|(shape, tally)| format!("{shape} {tally}")).collect();
-        writeln!(f, "  by shape: {}", shapes.join(", "))?;
+            self.shapes.iter().map(|(shape, tally)| format!("    {shape}: {tally}\n")).collect();
+        write!(f, "  by shape:\n{}", shapes.concat())?;
         let [prepared, in_transactions] = self.forwarded;
         writeln!(f, "  forwarded by design: {prepared} prepared, {in_transactions} in transactions")?;
-        let moments = self.moments.iter().map(|(moment, [lost, all])| format!("{moment} {lost} of {all}"));
+        let moments = self.moments.iter().map(|(moment, [lost, all, near, all_near])| {
+            format!("{moment} {lost} of {all} ({near} of {all_near} within reach)")
+        });
         writeln!(f, "  lost by moment: {}", moments.collect::<Vec<_>>().join(", "))?;
         let mut costs: Vec<_> = self.costs.iter().collect();
         costs.sort_by_key(|(_, cost)| std::cmp::Reverse(cost.alone[0] + cost.among[0]));
-        writeln!(f, "  lost to writes that change nothing of the answer, alone and among others:")?;
+        writeln!(
+            f,
+            "  lost within reach to writes that change nothing of the answer, alone and among others:"
+        )?;
         costs.iter().try_for_each(|(form, Cost { alone, among })| {
             writeln!(f, "    {form}: {} of {}, {} of {}", alone[0], alone[1], among[0], among[1])
         })

@@ -11,9 +11,10 @@ use super::explain::{Case, Explained, Explanation};
 use super::ideal::Ideal;
 use super::log::{Clocks, Log};
 use super::report::{Kind, Report, SINCE_MAX, Told, Violation};
-use super::{KEPT_MS, Level, Nanos, Path, Read, Transaction};
+use super::{Defined, KEPT_MS, Level, Nanos, Path, Read, Transaction};
 use crate::model::{Change, Db};
 use crate::query::Query;
+use crate::told;
 
 /// Events that wait for the judge; at this bound the clients wait for it.
 const EVENTS_MAX: usize = 1 << 16;
@@ -28,6 +29,8 @@ const NANOS_OF_MS: u64 = 1_000_000;
 pub enum Event {
     /// A transaction was committed.
     Committed(Transaction),
+    /// A definition is known to be done, or refused.
+    Defined(Defined),
     /// A read was answered.
     Read(Read),
 }
@@ -89,16 +92,11 @@ impl Recorder {
     }
 
     /// To be called before the first byte of a commit is sent.
-    pub fn sending(&self, text: &str, path: Path, changes: Vec<Change>) -> Sent {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock, so that whoever finds nothing under way knows that all to come is sent later.
-        let sent = self.now();
-        let number = under_way.next;
-        under_way.next += 1;
-        under_way.sent.insert(number, sent);
+    pub fn sending(&self, text: &str, path: Path, (changes, told): (Vec<Change>, Vec<told::Told>)) -> Sent {
+        let (number, sent) = self.begin();
         Sent {
             number,
-            transaction: Transaction { text: text.into(), path, sent, known: Nanos::MAX, changes },
+            transaction: Transaction { text: text.into(), path, sent, known: Nanos::MAX, changes, told },
         }
     }
 
@@ -108,9 +106,31 @@ impl Recorder {
         if is_committed && !sent.transaction.changes.is_empty() {
             let _ = self.events.send(Event::Committed(Transaction { known, ..sent.transaction }));
         }
-        // After it was told, so that what is not under way any more has been told.
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner).sent.remove(&sent.number);
+        self.end(sent.number);
         known
+    }
+
+    /// To be called before the first byte of a definition of these is sent; to be dropped when it is acknowledged or refused.
+    #[must_use]
+    pub fn defining(&self, tables: u8) -> Defining {
+        let (number, sent) = self.begin();
+        Defining { recorder: self.clone(), number, tables, sent }
+    }
+
+    /// Notes that something is under way.
+    fn begin(&self) -> (u64, Nanos) {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock, so that whoever finds nothing under way knows that all to come is sent later.
+        let sent = self.now();
+        let number = under_way.next;
+        under_way.next += 1;
+        under_way.sent.insert(number, sent);
+        (number, sent)
+    }
+
+    /// Notes that it is over. After it was told, so that what is not under way any more has been told.
+    fn end(&self, number: u64) {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner).sent.remove(&number);
     }
 
     /// To be called after a read was answered.
@@ -129,6 +149,23 @@ impl Recorder {
     fn settled(&self) -> Nanos {
         let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         under_way.sent.values().min().copied().unwrap_or_else(|| self.now())
+    }
+}
+
+/// A definition that was sent.
+#[derive(Debug)]
+pub struct Defining {
+    recorder: Recorder,
+    number: u64,
+    tables: u8,
+    sent: Nanos,
+}
+
+impl Drop for Defining {
+    fn drop(&mut self) {
+        let Self { ref recorder, number, tables, sent } = *self;
+        let _ = recorder.events.send(Event::Defined(Defined { tables, sent, known: recorder.now() }));
+        recorder.end(number);
     }
 }
 
@@ -222,6 +259,7 @@ impl Judge {
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Committed(transaction) => self.coming.push(transaction),
+            Event::Defined(defined) => self.ideal.define(defined),
             Event::Read(read) => self.reads.push(Reverse(Waiting(read))),
         }
     }

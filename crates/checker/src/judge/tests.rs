@@ -12,7 +12,7 @@ fn put(id: usize, v: i64) -> Change {
 }
 
 fn write(path: Path, sent: Nanos, known: Nanos, changes: &[Change]) -> Transaction {
-    Transaction { text: "UPDATE".into(), path, sent, known, changes: changes.to_vec() }
+    Transaction { text: "UPDATE".into(), path, sent, known, changes: changes.to_vec(), told: Vec::new() }
 }
 
 /// Rows 1 and 2 have version 1 at the beginning.

@@ -180,7 +180,7 @@ impl Run {
     /// One write, through Freshet or around it; gives what was written.
     fn write(&mut self, with_definitions: bool) -> Result<String, Failure> {
         let plan = if self.dice.percent(50) {
-            Plan { statements: vec![questions::write(&mut self.dice)], changes: Vec::new() }
+            Plan { statements: vec![questions::write(&mut self.dice)], ..Plan::default() }
         } else {
             let with_definitions = with_definitions && self.dice.percent(30);
             let kind = Kind::draw(&mut self.dice, with_definitions);

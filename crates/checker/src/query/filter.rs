@@ -3,6 +3,7 @@
 use crate::dice::Dice;
 use crate::model::{Column, Db, PARENTS, Row, Table, some_id};
 use crate::sql::Sql;
+use crate::told::{ID, May, column_bit};
 
 /// What a condition is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,15 @@ impl On {
             Self::Id => "id",
             Self::Generated => "g",
             Self::Column(column) => column.name(),
+        }
+    }
+
+    /// The column whose codes it tells of; `None`: the primary key.
+    const fn column(self) -> Option<Column> {
+        match self {
+            Self::Id => None,
+            Self::Generated => Some(Column::K),
+            Self::Column(column) => Some(column),
         }
     }
 
@@ -118,6 +128,12 @@ impl Filter {
         Self(vec![(On::Id, Condition::Is(i8::try_from(id).unwrap_or(0)))])
     }
 
+    /// Those of the conditions that are on the primary key.
+    #[must_use]
+    pub fn of_ids(&self) -> Self {
+        Self(self.0.iter().filter(|(on, _)| *on == On::Id).cloned().collect())
+    }
+
     /// On a few primary keys.
     pub fn on_ids(dice: &mut Dice) -> Self {
         let ids = (0..3).map(|_| i8::try_from(some_id(dice)).unwrap_or(0)).collect();
@@ -172,6 +188,22 @@ impl Filter {
     #[must_use]
     pub fn holds(&self, id: usize, row: &Row) -> bool {
         self.0.iter().all(|(on, condition)| condition.holds(on.of(id, row)))
+    }
+
+    /// Whether some row may satisfy all of which this is known.
+    #[must_use]
+    pub fn may_hold(&self, row: &May) -> bool {
+        let of = |wanted: On| self.0.iter().filter(move |(on, _)| on.column() == wanted.column());
+        self.0.iter().all(|(on, _)| match on.column() {
+            None => row.any_id(|id| of(*on).all(|(_, condition)| condition.holds(Some(id)))),
+            Some(column) => row.any_code(column, |code| of(*on).all(|(_, condition)| condition.holds(code))),
+        })
+    }
+
+    /// The columns that it is on, as bits.
+    #[must_use]
+    pub fn columns(&self) -> u16 {
+        self.0.iter().fold(0, |bits, (on, _)| bits | on.column().map_or(ID, column_bit))
     }
 
     /// The rows of a table that satisfy it.

@@ -218,23 +218,28 @@ impl Client<'_> {
     /// Sends statements that commit by themselves, or only the last of which does; true if they did.
     fn commit(&mut self, plan: &Plan, held: &Held<'_>) -> Result<bool, Trouble> {
         let Some((last, first)) = plan.statements.split_last() else { return Ok(false) };
+        let mut defining = (plan.defines != 0).then(|| self.recorder.defining(plan.defines));
         for statement in first {
             if !self.execute(statement)? {
                 return Ok(false);
             }
+            // The first statement is the definition.
+            defining = None;
         }
-        let said = plan.statements.join("; ");
-        Ok(self.commit_by(last, (&said, &plan.changes), held)?)
+        let is_done = self.commit_by(last, (plan.statements.join("; "), plan), held)?;
+        drop(defining);
+        Ok(is_done)
     }
 
     /// Sends what commits some changes, and finds out whether it did: what is held is free only when that is known.
     fn commit_by(
         &mut self,
         statement: &str,
-        (said, changes): (&str, &[Change]),
+        (said, plan): (String, &Plan),
         held: &Held<'_>,
     ) -> Result<bool, Failure> {
-        let mut sent = self.recorder.sending(said, self.role.path, changes.to_vec());
+        let done = (plan.changes.clone(), plan.told.clone());
+        let mut sent = self.recorder.sending(&said, self.role.path, done);
         let done = match self.execute(statement) {
             Ok(is_committed) => Ok((is_committed, None)),
             Err(Trouble::Failed(failure)) => Err(failure),
@@ -319,6 +324,7 @@ impl Client<'_> {
             plan.changes.iter().for_each(|change| db.apply(change));
             whole.statements.extend(plan.statements);
             whole.changes.extend(plan.changes);
+            whole.told.extend(plan.told);
         }
         if self.dice.percent(30) {
             let queries: Vec<usize> = (0..2).filter_map(|_| self.stable_question()).collect();
@@ -331,7 +337,7 @@ impl Client<'_> {
             return self.say("ROLLBACK");
         }
         let said = whole.statements.join("; ");
-        self.commit_by("COMMIT", (&said, &whole.changes), &held)?;
+        self.commit_by("COMMIT", (said, &whole), &held)?;
         Ok(())
     }
 
@@ -347,7 +353,8 @@ impl Client<'_> {
         let locks = self.locks;
         let held = locks.take(Kind::Truncate.rows());
         for (text, is_away) in [("RENAME TABLE r TO r_away", true), ("RENAME TABLE r_away TO r", false)] {
-            let plan = Plan { statements: vec![text.to_owned()], changes: vec![Change::Away(is_away)] };
+            let (statements, changes) = (vec![text.to_owned()], vec![Change::Away(is_away)]);
+            let plan = Plan { statements, changes, defines: Table::R.bit(), ..Plan::default() };
             while !self.commit(&plan, &held)? {}
             std::thread::sleep(Duration::from_millis(2));
         }

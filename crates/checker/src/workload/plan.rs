@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use crate::dice::Dice;
 use crate::model::{COLUMNS, Change, Column, DEFINITIONS, Db, PARENTS, ROWS, Row, Table, some_id};
 use crate::sql::{ALL_ROWS, RowSet, WRITTEN, values, view};
+use crate::told::{ID, May, Told, V};
 
 /// A kind of write, with what it is aimed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,10 @@ pub struct Plan {
     pub statements: Vec<String>,
     /// What they do.
     pub changes: Vec<Change>,
+    /// What their texts tell of that.
+    pub told: Vec<Told>,
+    /// What the first of them defines, as bits: tables, and the definitions of views.
+    pub defines: u8,
 }
 
 const fn row_bit(id: usize) -> u64 {
@@ -152,6 +157,8 @@ impl Kind {
                         "DELETE FROM {} WHERE id >= {from} AND id < {to}",
                         table.name()
                     )],
+                    told: vec![Told::gone(table, May::ids(from..to))],
+                    ..Plan::default()
                 }
             }
             Self::InsertMany(table, from) => insert_many(dice, db, (table, from), version),
@@ -161,6 +168,8 @@ impl Kind {
                 (Some(_), Some(_)) => Plan {
                     statements: vec![format!("DELETE c, r FROM c JOIN r ON c.id = r.id WHERE c.id = {id}")],
                     changes: vec![Change::Remove(Table::C, id), Change::Remove(Table::R, id)],
+                    told: [Table::C, Table::R].map(|table| Told::gone(table, May::id(id))).to_vec(),
+                    ..Plan::default()
                 },
                 _ => Plan::default(),
             },
@@ -172,19 +181,29 @@ impl Kind {
                         Change::Remove(Table::R, from),
                         Change::Put(Table::R, to, Row { v: version, ..*row }),
                     ],
+                    told: vec![Told {
+                        after: Some(May::id(to)),
+                        changed: ID | V,
+                        ..Told::versioned(Table::R, May::id(from))
+                    }],
+                    ..Plan::default()
                 },
                 _ => Plan::default(),
             },
             Self::Truncate => Plan {
                 statements: vec!["TRUNCATE TABLE r".to_owned()],
                 changes: db.rows(Table::R).map(|(id, _)| Change::Remove(Table::R, id)).collect(),
+                defines: Table::R.bit(),
+                ..Plan::default()
             },
             Self::View(table, limit) => {
-                Plan { statements: vec![view("w", table, limit)], changes: vec![Change::View(table, limit)] }
+                let (statements, changes) = (vec![view("w", table, limit)], vec![Change::View(table, limit)]);
+                Plan { statements, changes, defines: DEFINITIONS, ..Plan::default() }
             }
             Self::Alter(is_added) => {
                 let what = if is_added { "ADD COLUMN extra INT NULL" } else { "DROP COLUMN extra" };
-                Plan { statements: vec![format!("ALTER TABLE r {what}")], changes: Vec::new() }
+                let statements = vec![format!("ALTER TABLE r {what}")];
+                Plan { statements, defines: Table::R.bit(), ..Plan::default() }
             }
             Self::Comment(table, id) => comment(dice, db, (table, id), version),
         }
@@ -221,6 +240,11 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
         return Plan {
             statements: vec![format!("{word} {insert}")],
             changes: vec![Change::Put(table, id, new)],
+            told: vec![match word {
+                "REPLACE" => Told::replaced(table, May::id(id), May::row(id, &new)),
+                _ => Told::made(table, May::row(id, &new)),
+            }],
+            ..Plan::default()
         };
     };
     match dice.below(10) {
@@ -228,15 +252,21 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
         0..=1 if !matches!(table, Table::P | Table::S) => Plan {
             statements: vec![format!("DELETE FROM {name} WHERE id = {id}")],
             changes: vec![Change::Remove(table, id)],
+            told: vec![Told::gone(table, May::id(id))],
+            ..Plan::default()
         },
         2 if !matches!(table, Table::P | Table::S) => {
-            Plan { statements: vec![format!("REPLACE {insert}")], changes: vec![Change::Put(table, id, new)] }
+            let told = vec![Told::replaced(table, May::id(id), May::row(id, &new))];
+            let (statements, changes) =
+                (vec![format!("REPLACE {insert}")], vec![Change::Put(table, id, new)]);
+            Plan { statements, changes, told, ..Plan::default() }
         }
         3 => updated(
             db,
             (table, id),
             Row { v: version, ..*old },
             format!("INSERT {insert} ON DUPLICATE KEY UPDATE v = {version}"),
+            &[Told::made(table, May::row(id, &new)), Told::versioned(table, May::id(id))],
         ),
         4..=7 => {
             let column = dice.one_of(&Column::ALL);
@@ -249,7 +279,8 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
             };
             let text =
                 format!("UPDATE {name} SET v = {version}, {} = {value} WHERE id = {id}", column.name());
-            updated(db, (table, id), Row { v: version, cells }, text)
+            let told = Told::assigned(table, May::id(id), column, new.get(column));
+            updated(db, (table, id), Row { v: version, cells }, text, &[told])
         }
         _ => {
             let text = if dice.percent(30) {
@@ -262,7 +293,8 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
             } else {
                 format!("UPDATE {name} SET v = {version} WHERE id = {id}")
             };
-            updated(db, (table, id), Row { v: version, ..*old }, text)
+            let told = Told::versioned(table, May::id(id));
+            updated(db, (table, id), Row { v: version, ..*old }, text, &[told])
         }
     }
 }
@@ -275,29 +307,35 @@ fn slow_update((table, id): (Table, usize), version: i64) -> String {
 fn comment(dice: &mut Dice, db: &Db, (table, id): (Table, usize), version: i64) -> Plan {
     let redefined = format!("ALTER TABLE {} COMMENT 'as of {version}'", table.name());
     let Some(old) = db.row(table, id) else {
-        return Plan { statements: vec![redefined], changes: Vec::new() };
+        return Plan { statements: vec![redefined], defines: table.bit(), ..Plan::default() };
     };
     let pause = format!("DO SLEEP(0.0{:02})", 1 + dice.below(30));
     Plan {
         statements: vec![redefined, pause, slow_update((table, id), version)],
         changes: vec![Change::Put(table, id, Row { v: version, ..*old })],
+        told: vec![Told::versioned(table, May::id(id))],
+        defines: table.bit(),
     }
 }
 
 /// An update of one row, and what its trigger does.
-fn updated(db: &Db, (table, id): (Table, usize), new: Row, text: String) -> Plan {
+fn updated(db: &Db, (table, id): (Table, usize), new: Row, text: String, told: &[Told]) -> Plan {
+    let mut told = told.to_vec();
     let mut changes = vec![Change::Put(table, id, new)];
     if let (Table::S, Some(row)) = (table, db.row(Table::L, id)) {
         changes.push(Change::Put(Table::L, id, Row { v: new.v, ..*row }));
+        told.push(Told::versioned(Table::L, May::id(id)));
     }
-    Plan { statements: vec![text], changes }
+    Plan { statements: vec![text], changes, told, ..Plan::default() }
 }
 
 fn update_where(db: &Db, table: Table, k: i8, version: i64) -> Plan {
     let hit = db.rows(table).filter(|(_, row)| row.get(Column::K) == Some(k));
     let changes = hit.map(|(id, row)| Change::Put(table, id, Row { v: version, ..*row })).collect();
+    let told = vec![Told::versioned(table, May::ANY.with(Column::K, Some(k)))];
     let k = Column::K.literal(k);
-    Plan { statements: vec![format!("UPDATE {} SET v = {version} WHERE k = {k}", table.name())], changes }
+    let statements = vec![format!("UPDATE {} SET v = {version} WHERE k = {k}", table.name())];
+    Plan { statements, changes, told, ..Plan::default() }
 }
 
 fn insert_many(dice: &mut Dice, db: &Db, (table, from): (Table, usize), version: i64) -> Plan {
@@ -309,7 +347,9 @@ fn insert_many(dice: &mut Dice, db: &Db, (table, from): (Table, usize), version:
     let listed: Vec<String> = rows.iter().map(|(id, row)| values(*id, row)).collect();
     Plan {
         statements: vec![format!("INSERT INTO {} ({WRITTEN}) VALUES {}", table.name(), listed.join(", "))],
+        told: rows.iter().map(|(id, row)| Told::made(table, May::row(*id, row))).collect(),
         changes: rows.into_iter().map(|(id, row)| Change::Put(table, id, row)).collect(),
+        ..Plan::default()
     }
 }
 
@@ -320,6 +360,8 @@ fn insert_select(db: &Db, id: usize, version: i64) -> Plan {
                 "INSERT INTO r ({WRITTEN}) SELECT id, {version}, k, pid, n, m, d, t, u FROM p WHERE id = {id}"
             )],
             changes: vec![Change::Put(Table::R, id, Row { v: version, ..*row })],
+            told: vec![Told::made(Table::R, May::id(id))],
+            ..Plan::default()
         },
         _ => Plan::default(),
     }
@@ -340,7 +382,13 @@ fn update_join(db: &Db, id: usize, version: i64) -> Plan {
     }
     let text =
         format!("UPDATE c JOIN p ON c.pid = p.id SET c.v = {version}, p.v = {version} WHERE p.id = {id}");
-    Plan { statements: vec![text], changes }
+    let told = vec![Told::versioned(Table::C, children_of(id)), Told::versioned(Table::P, May::id(id))];
+    Plan { statements: vec![text], changes, told, ..Plan::default() }
+}
+
+/// What is told of the children of a parent.
+fn children_of(parent: usize) -> May {
+    May::ANY.with(Column::Pid, i8::try_from(parent - 1).ok())
 }
 
 fn delete_parent(db: &Db, id: usize) -> Plan {
@@ -349,5 +397,6 @@ fn delete_parent(db: &Db, id: usize) -> Plan {
     }
     let mut changes: Vec<Change> = children(db, id).map(|(id, _)| Change::Remove(Table::C, id)).collect();
     changes.push(Change::Remove(Table::P, id));
-    Plan { statements: vec![format!("DELETE FROM p WHERE id = {id}")], changes }
+    let told = vec![Told::gone(Table::P, May::id(id)), Told::gone(Table::C, children_of(id))];
+    Plan { statements: vec![format!("DELETE FROM p WHERE id = {id}")], changes, told, ..Plan::default() }
 }

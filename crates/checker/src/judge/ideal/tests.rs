@@ -1,6 +1,7 @@
 use super::*;
-use crate::model::{COLUMNS, Change, Row, Table};
+use crate::model::{COLUMNS, Change, Column, Row, Table};
 use crate::query::{Filter, Shape};
+use crate::told::{May, Told};
 
 fn put(id: usize, v: i64) -> Change {
     Change::Put(Table::P, id, Row { v, cells: [Some(0); COLUMNS] })
@@ -8,7 +9,7 @@ fn put(id: usize, v: i64) -> Change {
 
 fn write(sent: Nanos, known: Nanos, change: Change) -> Transaction {
     let text = "UPDATE p SET v = 2 WHERE id = 1".into();
-    Transaction { text, path: Path::Through, sent, known, changes: vec![change] }
+    Transaction { text, path: Path::Through, sent, known, changes: vec![change], told: Vec::new() }
 }
 
 fn read(asked: Nanos, ended: Nanos, is_hit: bool) -> Read {
@@ -55,11 +56,11 @@ fn is_ideal(writes: &[Transaction], reads: &[Read]) -> bool {
 #[test]
 fn what_was_answered_before_is_a_hit_while_nothing_changes_it() {
     let twice = [read(10, 20, false), read(30, 40, true)];
-    assert_eq!(last(&[], &twice), Tally { reads: 1, ideal: 1, real: 1, beyond: 0 });
+    assert_eq!(last(&[], &twice), Tally { reads: 1, ideal: 1, real: 1, reachable: 1, reached: 1, beyond: 0 });
     assert!(!is_ideal(&[], &twice[1..]), "nobody has asked");
     assert!(!is_ideal(&[], &[read(10, 35, false), read(30, 40, true)]), "it was not answered by then");
     let beyond = last(&[write(22, 25, put(1, 2))], &twice);
-    assert_eq!(beyond, Tally { reads: 1, ideal: 0, real: 0, beyond: 1 });
+    assert_eq!(beyond, Tally { reads: 1, beyond: 1, ..Tally::default() });
 }
 
 #[test]
@@ -101,11 +102,11 @@ fn a_hit_is_lost_beside_a_write_or_after_it() {
         ideal.read(&read(30, 40, false), &log);
         ideal.into_comparison().moments.into_iter().collect::<Vec<_>>()
     };
-    assert_eq!(moment(22, 35), [(Moment::Beside, [1, 1])]);
-    assert_eq!(moment(15, 35), [(Moment::Beside, [1, 1])]);
-    assert_eq!(moment(15, 25), [(Moment::Before, [1, 1])]);
-    assert_eq!(moment(22, 25), [(Moment::Between, [1, 1])]);
-    assert_eq!(moment(1, 5), [(Moment::Never, [1, 1])]);
+    assert_eq!(moment(22, 35), [(Moment::Beside, [1, 1, 1, 1])]);
+    assert_eq!(moment(15, 35), [(Moment::Beside, [1, 1, 1, 1])]);
+    assert_eq!(moment(15, 25), [(Moment::Before, [1, 1, 1, 1])]);
+    assert_eq!(moment(22, 25), [(Moment::Between, [1, 1, 1, 1])]);
+    assert_eq!(moment(1, 5), [(Moment::Never, [1, 1, 1, 1])]);
 }
 
 #[test]
@@ -118,4 +119,49 @@ fn a_hit_that_is_lost_is_put_down_to_the_writes_since() {
     ideal.read(&read(30, 40, false), &log);
     let costs = ideal.into_comparison().costs;
     assert_eq!(costs["UPDATE of one row"], Cost { alone: [1, 1], among: [0, 0] });
+}
+
+/// What is said of the last read, with what is told of the writes.
+fn reach(writes: &[Transaction], defined: &[Defined], reads: &[Read]) -> [u64; 2] {
+    let (mut ideal, mut log) = ideal();
+    defined.iter().for_each(|defined| ideal.define(*defined));
+    for transaction in writes {
+        ideal.write(transaction);
+        log.add(transaction.clone());
+    }
+    let (last, first) = reads.split_last().unwrap();
+    first.iter().for_each(|read| ideal.read(&Read { is_hit: None, ..read.clone() }, &log));
+    ideal.read(last, &log);
+    let total = ideal.into_comparison().total();
+    [total.ideal, total.reachable]
+}
+
+#[test]
+fn what_a_text_may_change_is_out_of_reach_while_it_is_under_way() {
+    let reads = [read(10, 20, false), read(50, 60, true)];
+    let other = |sent, known, rows: May| Transaction {
+        told: vec![Told::versioned(Table::P, rows)],
+        ..write(sent, known, put(2, 9))
+    };
+    let any = May::ANY.with(Column::K, Some(3));
+    assert_eq!(reach(&[other(45, 55, any)], &[], &reads), [1, 0]);
+    assert_eq!(
+        reach(&[other(45, 55, May::id(2))], &[], &reads),
+        [1, 1],
+        "the text tells that it is another row"
+    );
+    assert_eq!(reach(&[other(30, 40, any)], &[], &reads), [1, 1], "it is known");
+    assert_eq!(reach(&[other(15, 25, any)], &[], &reads), [1, 1], "it is known by now");
+    let around = Transaction { path: Path::Around, ..other(45, 55, any) };
+    assert_eq!(reach(&[around], &[], &reads), [1, 1], "nobody is told of it");
+}
+
+#[test]
+fn what_is_defined_is_out_of_reach() {
+    let reads = [read(10, 20, false), read(50, 60, true)];
+    let defined = |tables, sent, known| [Defined { tables, sent, known }];
+    assert_eq!(reach(&[], &defined(Table::P.bit(), 30, 40), &reads), [1, 0]);
+    assert_eq!(reach(&[], &defined(Table::P.bit(), 55, 70), &reads), [1, 0]);
+    assert_eq!(reach(&[], &defined(Table::P.bit(), 5, 9), &reads), [1, 1]);
+    assert_eq!(reach(&[], &defined(Table::C.bit(), 30, 40), &reads), [1, 1]);
 }
