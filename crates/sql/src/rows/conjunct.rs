@@ -32,6 +32,8 @@ pub(super) enum Conjunct<C> {
     Is(C, Condition, bool),
     /// Two columns are equal, and so neither is NULL.
     Equal(C, C),
+    /// The column is equal to what a subquery shows in some row. Its first token.
+    Within(C, usize),
     /// All conjuncts of at least one of these hold. None is empty, and there is no `Any` among them.
     Any(Vec<Vec<Conjunct<C>>>),
 }

@@ -3,6 +3,11 @@
 //! A *subquery* is told what is known of the rows that it is evaluated for: for other rows its value cannot matter, since
 //! a conjunct beside it rejects them, or they are not there any more when it is evaluated.
 //!
+//! `a IN (SELECT x …)`, where it is a conjunct of a WHERE, is an equality: a row of the subquery matters only if its `x` is the `a` of
+//! a row that passes the other conjuncts, and a row passes only if its `a` is the `x` of a row of the subquery. So it stands in the
+//! subquery like `x = a` in its WHERE, and what the subquery's own WHERE says of `x` holds of `a`. Under NOT or OR it would not: there it
+//! matters whether some `x` is NULL.
+//!
 //! The *query of a derived table*, of a view, and of a table expression that is named once is told which of its rows matter to
 //! the block that reads it. That stands in it like a conjunct of its own WHERE, where these things are so:
 //!
@@ -38,19 +43,55 @@ pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Vec<Fact>
     let said = parsed.blocks.iter().map(|block| understood(parsed, block, names, &choices));
     let said: Vec<Group<Said>> = said.collect();
     let choices = choices.into_inner();
+    let links = links(parsed, names);
     (0..choices.combinations)
-        .map(|combination| facts_of(parsed, names, &said, &choices.of(combination)))
+        .map(|combination| facts_of((parsed, names), (&said, &links), &choices.of(combination)))
         .collect()
 }
 
 /// The same, with one alternative taken of each.
-fn facts_of(parsed: &Parsed<'_>, names: &Names<'_, '_>, said: &[Group<Said>], taken: &[usize]) -> Vec<Fact> {
+fn facts_of(
+    (parsed, names): (&Parsed<'_>, &Names<'_, '_>),
+    (said, links): (&[Group<Said>], &[Link]),
+    taken: &[usize],
+) -> Vec<Fact> {
     let by_block = vec![None; parsed.blocks.len()];
-    let mut blocks = Blocks { parsed, names, said, taken, by_block, all: Vec::new() };
+    let mut blocks = Blocks { parsed, names, said, links, taken, by_block, all: Vec::new() };
     for block in 0..parsed.blocks.len() {
         blocks.visit(block);
     }
     blocks.all
+}
+
+/// `column IN (SELECT shown …)`.
+struct Link {
+    block: usize,
+    column: Column,
+    /// The subquery's block.
+    inner: usize,
+    shown: Column,
+}
+
+fn links(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Link> {
+    if parsed.subqueries.is_empty() {
+        return Vec::new();
+    }
+    let of_block = |(id, block): (usize, &Block)| {
+        let source = parsed.sources.get(block.source);
+        let filters = block.group.filters.iter().filter(|filter| matches!(filter, Filter::Where(_)));
+        let conjuncts = source.into_iter().flat_map(|source| {
+            filters.clone().flat_map(|filter| names.conjuncts(block, filter, source)).collect::<Vec<_>>()
+        });
+        let link = |conjunct| match conjunct {
+            Conjunct::Within(column, at) => {
+                let (inner, shown) = names.shown_alone(block.source, at)?;
+                Some(Link { block: id, column, inner, shown })
+            }
+            _ => None,
+        };
+        conjuncts.filter_map(link).collect::<Vec<_>>()
+    };
+    parsed.blocks.iter().enumerate().flat_map(of_block).collect()
 }
 
 /// What a filter says.
@@ -107,6 +148,7 @@ struct Blocks<'p, 'v> {
     names: &'p Names<'p, 'v>,
     /// What the filters of each block say.
     said: &'p [Group<Said>],
+    links: &'p [Link],
     /// Which of its alternatives each choice has taken.
     taken: &'p [usize],
     /// What is known in each block that has been looked at.
@@ -130,14 +172,36 @@ impl Blocks<'_, '_> {
         let mut known = around.and_then(|around| self.by_block.get(around)?.clone()).unwrap_or_default();
         if !block.recursive {
             let told = reader.map(|leaf| self.told(leaf, id)).unwrap_or_default();
-            let mut group =
-                self.said.get(id).map(|said| said.map(&|said| said.holds(self.taken))).unwrap_or_default();
+            let mut group = self.said_of(id);
             group.filters.extend(told.into_iter().map(Holds::Is));
+            group.filters.extend(self.linked(id));
             let found = solve::solve(group, &known);
             known.facts.extend(found.iter().cloned());
             self.all.extend(found);
         }
         self.remember(id, known);
+    }
+
+    /// What the filters of a block say by themselves.
+    fn said_of(&self, block: usize) -> Group<Holds> {
+        self.said.get(block).map(|said| said.map(&|said| said.holds(self.taken))).unwrap_or_default()
+    }
+
+    /// What IN with a subquery says of a block: of the one around it that it is one that is shown, of the subquery that it is one
+    /// that is asked for.
+    fn linked(&self, block: usize) -> Vec<Holds> {
+        let mut holds = Vec::new();
+        for link in self.links {
+            if link.inner == block && self.is_kept_apart(block, &link.shown) {
+                holds.push(Holds::Equal(link.shown.clone(), link.column.clone()));
+            }
+            if link.block == block {
+                let inside = solve::solve(self.said_of(link.inner), &Premises::default());
+                let of_shown = inside.iter().filter(|fact| fact.column == link.shown);
+                holds.extend(of_shown.filter_map(|fact| solve::across(fact, &link.column)).map(Holds::Is));
+            }
+        }
+        holds
     }
 
     fn remember(&mut self, id: usize, known: Premises) {

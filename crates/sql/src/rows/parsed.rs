@@ -174,6 +174,16 @@ pub(super) struct Query {
     pub built: Built,
 }
 
+/// A subquery, where it stands in a text.
+#[derive(Debug)]
+pub(super) struct Subquery {
+    /// The text.
+    pub source: usize,
+    /// Its first token.
+    pub at: usize,
+    pub query: Query,
+}
+
 /// A statement taken apart, with the views that it reads.
 #[derive(Debug, Default)]
 pub(super) struct Parsed<'v> {
@@ -184,8 +194,8 @@ pub(super) struct Parsed<'v> {
     pub queries: Vec<Query>,
     /// The statement itself, if it is a query.
     pub whole: Query,
-    /// The subqueries of expressions, each with the text that it stands in and its first token there.
-    pub subqueries: Vec<(usize, usize, Query)>,
+    /// The subqueries of expressions; each has a block at least.
+    pub subqueries: Vec<Subquery>,
     /// A column that is not named may decide about a row, such as one of a partitioning.
     pub reads_unnamed: bool,
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::Definition;
 use super::output;
-use super::parsed::{Block, Built, Clauses, Filter, Group, Leaf, Outer, Parsed, Query};
+use super::parsed::{Block, Built, Clauses, Filter, Group, Leaf, Outer, Parsed, Query, Subquery};
 use super::source::Source;
 use crate::TableName;
 use crate::token::Kind;
@@ -337,10 +337,10 @@ impl Reader<'_, '_> {
                 Kind::Word if self.query_here() => {
                     // A subquery stands in parentheses of its own.
                     let around = std::mem::replace(&mut self.enclosed, true);
-                    let (source, start) = (self.source_number()?, self.at);
+                    let (source, begin) = (self.source_number()?, self.at);
                     let query = self.query(outer)?;
-                    self.parsed.subqueries.push((source, start, query));
                     self.enclosed = around;
+                    self.parsed.subqueries.push(Subquery { source, at: begin, query });
                     if depth == 0 || !self.source.is(self.at, b')') {
                         return None;
                     }

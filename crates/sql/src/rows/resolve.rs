@@ -9,7 +9,7 @@
 
 use super::conjunct::{self, Conjunct, Named};
 use super::output::{Item, Selected};
-use super::parsed::{Block, Filter, Leaf, Merge, Parsed, Query};
+use super::parsed::{Block, Filter, Leaf, Merge, Parsed, Query, Subquery};
 use super::source::Source;
 
 /// A column of an occurrence: the index of its leaf, and its name in lower case.
@@ -103,6 +103,19 @@ impl<'p, 'v> Names<'p, 'v> {
         }
     }
 
+    /// The column of a subquery's one block that its select list shows as it is, and that block, if nothing else is in the list and
+    /// each row that the block finds is shown, or one that is equal.
+    pub fn shown_alone(&self, source: usize, at: usize) -> Option<(usize, Column)> {
+        let is_it = |subquery: &&Subquery| (subquery.source, subquery.at) == (source, at);
+        let query = &self.parsed.subqueries.iter().find(is_it)?.query;
+        let ([branch], true) = (&query.branches[..], query.is_open) else { return None };
+        let block = self.parsed.blocks.get(*branch)?;
+        match &block.items[..] {
+            [Item { what: Selected::Column(named), .. }] => Some((*branch, self.own_column(block, named)?)),
+            _ => None,
+        }
+    }
+
     /// A column of a block's own tables.
     pub fn own_column(&self, block: &Block, named: &[String]) -> Option<Column> {
         self.column(Scope { block, leaves: &block.group.all_leaves(), outward: false }, named)
@@ -184,6 +197,7 @@ impl<'p, 'v> Names<'p, 'v> {
                 Conjunct::Is(self.column(scope, &column)?, condition, rejects_null)
             }
             Conjunct::Equal(a, b) => Conjunct::Equal(self.column(scope, &a)?, self.column(scope, &b)?),
+            Conjunct::Within(column, subquery) => Conjunct::Within(self.column(scope, &column)?, subquery),
             Conjunct::Any(alternatives) => {
                 let resolved = |all: Vec<Conjunct<Named>>| {
                     let all: Vec<_> = all.into_iter().filter_map(|one| self.conjunct(scope, one)).collect();

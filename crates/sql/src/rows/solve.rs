@@ -41,7 +41,7 @@ impl Holds {
                 Some(Holds::Is(Fact { column, condition, rejects_null, via: Vec::new() }))
             }
             Conjunct::Equal(a, b) => Some(Holds::Equal(a, b)),
-            Conjunct::Any(_) => None,
+            Conjunct::Within(..) | Conjunct::Any(_) => None,
         }
     }
 }
@@ -105,15 +105,17 @@ fn mentions(filter: &Holds, leaves: &[usize]) -> bool {
     }
 }
 
+/// What is known of a column that is equal to that of a fact; `None` where equality says nothing.
+pub(super) fn across(fact: &Fact, to: &Column) -> Option<Fact> {
+    let carries = matches!(fact.condition, Condition::OneOf(_) | Condition::Between { .. });
+    carries.then(|| carried(fact, to))
+}
+
 /// Carries facts along equalities until nothing is new, and pairs the two ends of ranges.
 fn spread(known: &mut Premises) {
     let mut at = 0;
     while let Some(fact) = known.facts.get(at).cloned() {
         at += 1;
-        if !matches!(fact.condition, Condition::OneOf(_) | Condition::Between { .. }) {
-            // A prefix or IS NULL says nothing of what is equal by collation, or equal at all.
-            continue;
-        }
         for (a, b) in &known.equal {
             let other = if *a == fact.column {
                 b
@@ -122,7 +124,8 @@ fn spread(known: &mut Premises) {
             } else {
                 continue;
             };
-            let new = carried(&fact, other);
+            // A prefix or IS NULL says nothing of what is equal by collation, or equal at all.
+            let Some(new) = across(&fact, other) else { continue };
             let is_known = |known: &Fact| known.column == new.column && known.condition == new.condition;
             if known.facts.len() < FACTS_MAX && !known.facts.iter().any(is_known) {
                 known.facts.push(new);

@@ -361,6 +361,6 @@ fn resolved(target: &Target, named: Conjunct<Vec<String>>) -> Option<Conjunct<Co
     Some(match named {
         Conjunct::Is(name, condition, rejects_null) => Conjunct::Is(column(&name)?, condition, rejects_null),
         Conjunct::Equal(a, b) => Conjunct::Equal(column(&a)?, column(&b)?),
-        Conjunct::Any(_) => return None,
+        Conjunct::Within(..) | Conjunct::Any(_) => return None,
     })
 }

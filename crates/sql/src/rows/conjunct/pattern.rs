@@ -49,6 +49,9 @@ impl Pattern<'_, '_> {
         }
         let column = self.column()?;
         if self.word("IN") {
+            if let Some(subquery) = self.subquery() {
+                return Some(Conjunct::Within(column, subquery));
+            }
             return Some(Conjunct::Is(column, Condition::OneOf(self.list()?), true));
         }
         if self.word("BETWEEN") {
@@ -202,6 +205,15 @@ impl Pattern<'_, '_> {
     /// A bound of a range. With NULL there is nothing to compare.
     fn bound(&mut self) -> Option<Datum> {
         self.literal().filter(|datum| *datum != Datum::Null)
+    }
+
+    /// `(SELECT …)`: its first token.
+    fn subquery(&mut self) -> Option<usize> {
+        let close = self.source.closing(self.at).filter(|close| *close < self.end)?;
+        let first = self.at + 1;
+        self.source.any(first, &["SELECT", "WITH"]).then_some(())?;
+        self.at = close + 1;
+        Some(first)
     }
 
     /// `(1, 2, 3)`, of literals alone.

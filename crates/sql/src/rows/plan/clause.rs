@@ -39,7 +39,7 @@ impl Planner<'_, '_> {
         let of = |column: resolve::Column| Scalar::Column(column.leaf, column.name);
         let equal = |conjunct| match conjunct {
             Conjunct::Equal(a, b) => Ok(Scalar::Call("=".to_owned(), vec![of(a), of(b)])),
-            Conjunct::Is(..) | Conjunct::Any(_) => Err(Unplanned::by("USING")),
+            Conjunct::Is(..) | Conjunct::Any(_) | Conjunct::Within(..) => Err(Unplanned::by("USING")),
         };
         told.into_iter().map(equal).collect()
     }

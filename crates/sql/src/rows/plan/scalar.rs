@@ -4,7 +4,7 @@ use super::{Planned, Planner, Scalar, Unplanned};
 use crate::functions::{self, Class};
 use crate::rows::conjunct;
 use crate::rows::output::{self, Selected};
-use crate::rows::parsed::Block;
+use crate::rows::parsed::{Block, Subquery};
 use crate::rows::source::Source;
 use crate::rows::{Datum, conjunct::Named};
 use crate::token::Kind;
@@ -202,8 +202,10 @@ impl Expression<'_, '_, '_> {
     /// The subquery that begins here, behind its parenthesis.
     fn subquery(&mut self, depth: usize) -> Planned<Option<Scalar>> {
         let parsed = self.planner.parsed;
-        let is_here = |(source, at, _): &&(usize, usize, _)| *source == self.block.source && *at == self.at;
-        let Some((_, at, query)) = parsed.subqueries.iter().find(is_here) else { return Ok(None) };
+        let is_here = |it: &&Subquery| it.source == self.block.source && it.at == self.at;
+        let Some(Subquery { at, query, .. }) = parsed.subqueries.iter().find(is_here) else {
+            return Ok(None);
+        };
         let close = at.checked_sub(1).and_then(|opening| self.source.closing(opening));
         self.at = close.ok_or_else(|| self.refused())?;
         Ok(Some(Scalar::Query(Box::new(self.planner.query(query, depth)?))))

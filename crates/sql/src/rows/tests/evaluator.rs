@@ -56,6 +56,8 @@ enum Truthy {
     Or(Vec<Truthy>),
     Not(Box<Truthy>),
     Exists(Box<Select>),
+    /// It is what a query shows of a column.
+    Within(Operand, Box<Select>, (usize, usize), bool),
     /// Some columns together are one of these rows.
     Rows(Vec<Operand>, Vec<Vec<Operand>>),
     /// In place of ON: the `id` of these leaves is merged, by NATURAL or by USING.
@@ -261,6 +263,15 @@ impl Maker<'_> {
             0 => Truthy::Or((0..2).map(|_| self.truthy(visible, own, depth)).collect()),
             1 => Truthy::Not(Box::new(self.truthy(visible, own, depth))),
             2 => self.all(visible, own, depth),
+            3 | 4 if depth < 2 && self.random.chance(35) => {
+                let select = self.select(visible, depth + 1);
+                let mut inner = Vec::new();
+                leaves_of(&select.from, &mut inner);
+                let shown = (inner[self.random.next(inner.len())], self.random.next(3));
+                let distinct = self.random.chance(30);
+                let within = Truthy::Within(self.column(own), Box::new(select), shown, distinct);
+                if self.random.chance(20) { Truthy::Not(Box::new(within)) } else { within }
+            }
             3 | 4 if depth < 2 => {
                 let exists = Truthy::Exists(Box::new(self.select(visible, depth + 1)));
                 if self.random.chance(40) { Truthy::Not(Box::new(exists)) } else { exists }
@@ -508,6 +519,13 @@ impl Writer {
                 }
                 self.text += if rows.len() == 1 { "" } else { ")" };
             }
+            Truthy::Within(a, select, (leaf, column), distinct) => {
+                self.operand(a);
+                self.text += " IN (";
+                let distinct = if *distinct { "DISTINCT " } else { "" };
+                self.select(select, &format!("{distinct}l{leaf}.{}", column_name(*leaf, *column)));
+                self.text += ")";
+            }
             Truthy::Exists(select) => {
                 self.text += "EXISTS (";
                 self.select(select, "1");
@@ -674,6 +692,10 @@ impl World<'_> {
             Truthy::Or(parts) => any(parts.iter().map(|part| self.truth(part, binding))),
             Truthy::Not(inner) => self.truth(inner, binding).map(|truth| !truth),
             Truthy::Exists(select) => Some(!self.select(select, binding).is_empty()),
+            Truthy::Within(a, select, (leaf, column), _) => {
+                let shown = self.bindings(select, binding).into_iter().map(|binding| binding[*leaf][*column]);
+                any(shown.map(|shown| compare(value(a), "=", shown)))
+            }
             Truthy::Merging(left, right, _) => compare(binding[*left][0], "=", binding[*right][0]),
             Truthy::Rows(columns, rows) => {
                 let is = |row: &Vec<Operand>| {

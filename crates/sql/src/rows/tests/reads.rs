@@ -183,6 +183,26 @@ const SUBQUERIES: &[(&str, &str)] = &[
     ("SELECT (SELECT MAX(x) FROM u WHERE u.tid = t.id) FROM t WHERE id = 1", "u[tid=1<1.id] t[id=1]"),
     ("SELECT (SELECT MAX(x) FROM u WHERE u.tid = a), b AS a FROM t WHERE a = 1", "u[] t[a=1]"),
     ("SELECT * FROM t WHERE id IN (SELECT tid FROM u WHERE x = 3) AND a = 1", "t[a=1] u[x=3]"),
+    // What is in a subquery is equal to what it is looked for.
+    ("SELECT * FROM t WHERE id IN (SELECT tid FROM u) AND id = 5", "t[id=5] u[tid=5<0.id]"),
+    ("SELECT * FROM t WHERE id IN (SELECT u.tid FROM u WHERE u.tid = 5)", "t[id=5<1.tid] u[tid=5]"),
+    (
+        "SELECT * FROM t WHERE (id IN (SELECT DISTINCT tid FROM u WHERE tid < 5))",
+        "t[id:..5)<1.tid] u[tid:..5)]",
+    ),
+    (
+        "SELECT * FROM t WHERE id IN (SELECT tid FROM u GROUP BY tid HAVING COUNT(*) > 1) AND id = 5",
+        "t[id=5] u[tid=5<0.id]",
+    ),
+    // It is not known which rows make the others, or whether one that is NULL matters.
+    ("SELECT * FROM t WHERE id IN (SELECT tid FROM u LIMIT 1) AND id = 5", "t[id=5] u[]"),
+    ("SELECT * FROM t WHERE id IN (SELECT MAX(tid) FROM u) AND id = 5", "t[id=5] u[]"),
+    ("SELECT * FROM t WHERE id IN (SELECT tid FROM u GROUP BY x) AND id = 5", "t[id=5] u[]"),
+    ("SELECT * FROM t WHERE id NOT IN (SELECT tid FROM u) AND id = 5", "t[id=5] u[]"),
+    ("SELECT * FROM t WHERE id IN (SELECT tid FROM u) IS NOT TRUE AND id = 5", "t[id=5] u[]"),
+    ("SELECT * FROM t WHERE id IN (SELECT tid + 1 FROM u WHERE tid = 5)", "t[] u[tid=5]"),
+    ("SELECT * FROM t WHERE id IN (SELECT tid FROM u WHERE tid = 5 UNION SELECT 3)", "t[] u[tid=5]"),
+    ("SELECT * FROM t LEFT JOIN w ON w.uid IN (SELECT tid FROM u WHERE tid = 5)", "t[] w[] u[tid=5]"),
     ("SELECT * FROM t WHERE id = (SELECT 5)", "t[]"),
     (
         "SELECT * FROM t WHERE id = 5 GROUP BY a HAVING 1 < (SELECT COUNT(*) FROM u WHERE u.tid = t.id)",
