@@ -1,7 +1,8 @@
 //! How far any snapshot that is opened from now on can see.
 //!
-//! The binlog is sent before its commits take effect in the storage engine, so what was applied is not therefore visible. How the
-//! server is asked depends on what it can tell:
+//! The binlog is sent before its commits take effect in the storage engine, so what was applied is not therefore visible. A commit
+//! that was acknowledged to a session of ours is, which [`crate::settle`] knows. For others the server is asked, by what it can
+//! tell:
 //!
 //! * MySQL with GTIDs: `@@global.gtid_executed` has a transaction only after the engine has committed it. Received
 //!   transactions queue here until they are found in it.
@@ -50,10 +51,13 @@ impl Visible {
         }
     }
 
-    /// A transaction that ends at `at` has been applied.
-    pub(crate) fn received(&mut self, gtid: Option<&Gtid>, at: Position, now_ms: u64) {
+    /// A transaction that ends at `at` has been applied, `visible` being what is.
+    pub(crate) fn received(&mut self, gtid: Option<&Gtid>, (at, visible): (Position, Position), now_ms: u64) {
         match self {
-            Self::Gtids(queue) => queue.push(gtid, at),
+            Self::Gtids(queue) => {
+                queue.forget(visible);
+                queue.push(gtid, at);
+            }
             Self::Snapshot(newest) => *newest = at,
             Self::Quarantine(queue) => quarantine(queue, at, now_ms),
         }
@@ -86,7 +90,7 @@ impl Visible {
     /// Whether something was received that is not known to be visible, `visible` being what is.
     pub(crate) fn is_behind(&self, visible: Position) -> bool {
         match self {
-            Self::Gtids(queue) => !queue.is_empty(),
+            Self::Gtids(queue) => queue.end().is_some_and(|end| end > visible),
             Self::Snapshot(newest) => *newest > visible,
             Self::Quarantine(queue) => !queue.is_empty(),
         }
@@ -142,8 +146,18 @@ pub(crate) struct GtidQueue {
 }
 
 impl GtidQueue {
-    fn is_empty(&self) -> bool {
-        self.single.is_empty() && self.together.is_none()
+    /// Where the last of them ends.
+    fn end(&self) -> Option<Position> {
+        let single = self.single.back().map(|(_, end)| *end);
+        self.together.as_ref().map(|(_, end)| *end).or(single)
+    }
+
+    /// What is visible need not be found.
+    fn forget(&mut self, visible: Position) {
+        while self.single.front().is_some_and(|(_, end)| *end <= visible) {
+            self.single.pop_front();
+        }
+        self.together.take_if(|(_, end)| *end <= visible);
     }
 
     fn push(&mut self, gtid: Option<&Gtid>, at: Position) {

@@ -21,6 +21,7 @@
 
 mod executed;
 mod registry;
+mod unseen;
 
 use freshet_protocol::binlog::Gtid;
 

@@ -13,6 +13,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use freshet_cache::Position;
 use freshet_protocol::binlog::{
     Decoder, Flavor as WireFlavor, GtidSet, Replica, binlog_dump, binlog_dump_gtid, register_replica,
 };
@@ -206,6 +207,6 @@ async fn start(
         return Ok(Start { timeline, visible, executed: Executed::mariadb(), starts_visible: true, dump });
     }
     let mut visible = Visible::Quarantine(VecDeque::new());
-    visible.received(None, here, now_ms());
+    visible.received(None, (here, Position::ZERO), now_ms());
     Ok(Start { timeline, visible, executed: Executed::Untold, starts_visible: false, dump })
 }

@@ -25,7 +25,11 @@ const PAUSES_PER_COST: u32 = 9;
 /// The time between two probes that nobody asks for, while something received is not known to be visible.
 const UNASKED_EVERY: Duration = Duration::from_millis(5);
 
-/// What that grows to, by doubling, while the probes bring nothing new.
+/// How long a transaction that was received may wait for its acknowledgement, which says the same as a probe, before a probe that
+/// nobody asks for.
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_millis(1);
+
+/// What [`UNASKED_EVERY`] grows to, by doubling, while the probes bring nothing new.
 const UNASKED_EVERY_MAX: Duration = Duration::from_millis(160);
 
 /// The time between two looks at the server's list of processes, while the fate of a write hangs on it.
@@ -54,6 +58,8 @@ pub(crate) struct Prober<'a> {
     /// When the binlog's end was last asked for, to prove that what is applied is recent.
     proven_at: Option<Instant>,
     unasked_every: Duration,
+    /// Since when something received has not been known to be visible.
+    behind_since: Option<Instant>,
     semisync: Watching,
 }
 
@@ -74,6 +80,7 @@ impl<'a> Prober<'a> {
             listed_at: now,
             proven_at: None,
             unasked_every: UNASKED_EVERY,
+            behind_since: None,
             semisync: Watching::default(),
         }
     }
@@ -94,7 +101,7 @@ impl<'a> Prober<'a> {
     async fn pause(&self) {
         let now = Instant::now();
         let until = if self.generation.is_behind() {
-            (self.probed_at + self.unasked_every).min(now + IDLE_EVERY)
+            self.unasked_at().min(now + IDLE_EVERY)
         } else {
             now + IDLE_EVERY
         };
@@ -106,9 +113,15 @@ impl<'a> Prober<'a> {
         }
     }
 
+    /// When a probe is due that nobody asks for.
+    fn unasked_at(&self) -> Instant {
+        let acknowledged_by = self.behind_since.map_or_else(Instant::now, |since| since + UNACKNOWLEDGED_MAX);
+        acknowledged_by.max(self.probed_at + self.unasked_every)
+    }
+
     fn let_out_of_quarantine(&self) {
         if let Some(visible) = self.generation.visible.borrow_mut().tick(now_ms()) {
-            self.generation.shared.freshness.publish_visible(visible);
+            self.generation.shared.publish_visible(visible);
         }
     }
 
@@ -118,9 +131,11 @@ impl<'a> Prober<'a> {
         let Some(question) = self.generation.visible.borrow().question() else { return Ok(()) };
         if !self.generation.is_behind() {
             self.unasked_every = UNASKED_EVERY;
+            self.behind_since = None;
             return Ok(());
         }
-        if !asked && self.probed_at.elapsed() < self.unasked_every {
+        self.behind_since.get_or_insert_with(Instant::now);
+        if !asked && Instant::now() < self.unasked_at() {
             return Ok(());
         }
         Counters::count(&shared.counters.probes);
@@ -135,7 +150,7 @@ impl<'a> Prober<'a> {
         self.asked_every = (self.probed_at.elapsed() * PAUSES_PER_COST).max(ASKED_EVERY);
         let is_news = learned.is_some_and(|visible| visible > shared.freshness.visible());
         if let Some(visible) = learned {
-            shared.freshness.publish_visible(visible);
+            shared.publish_visible(visible);
         }
         self.unasked_every =
             if is_news { UNASKED_EVERY } else { (self.unasked_every * 2).min(UNASKED_EVERY_MAX) };

@@ -83,6 +83,7 @@ impl Shared {
     pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
         let catalog = Catalog::new(Arc::clone(&freshness));
         let (fencing, define) = (Arc::clone(&freshness), catalog.definer());
+        let publishing = Arc::clone(&freshness);
         // The fences that it is exchanged for may be those of definitions.
         let on_everything = move || {
             let definition = define(Defined::Everything);
@@ -94,7 +95,7 @@ impl Shared {
             config: Arc::new(config),
             catalog,
             watches: Arc::new(Watches::new(Arc::clone(&freshness))),
-            settling: Registry::new(on_everything),
+            settling: Registry::new(on_everything, move |at| publishing.publish_visible(at)),
             freshness,
             counters: Counters::default(),
             server: RwLock::new(None),
@@ -178,6 +179,12 @@ impl Shared {
     pub(crate) fn changed_unlogged(&self, deps: &[Dep]) {
         self.freshness.stamp_unlogged(deps);
         self.prober.notify_one();
+    }
+
+    /// Every snapshot from now on sees everything up to `at`, as the server said.
+    pub(crate) fn publish_visible(&self, at: Position) {
+        self.freshness.publish_visible(at);
+        self.settling.seen(at);
     }
 
     pub(crate) fn settle(&self, fence: Fence, outcome: Outcome) {

@@ -99,10 +99,10 @@ impl Generation {
         // Fences are lifted after what they wait for was published.
         match &step {
             Step::Inside => {}
-            Step::Passed(at) => shared.settling.applied(None, *at),
+            Step::Passed(at) => shared.settling.passed(*at),
             Step::Ended { gtid, at } => {
                 Counters::count(&shared.counters.transactions);
-                self.visible.borrow_mut().received(gtid.as_ref(), *at, now);
+                self.visible.borrow_mut().received(gtid.as_ref(), (*at, shared.freshness.visible()), now);
                 shared.settling.applied(gtid.as_ref(), *at);
                 shared.prober.notify_one();
             }
@@ -139,9 +139,9 @@ impl Generation {
     pub(crate) fn step(&self) -> Result<(), Over> {
         let shared = &self.shared;
         let Some(at) = self.applier.borrow_mut().step()? else { return Ok(()) };
-        shared.settling.applied(None, at);
+        shared.settling.passed(at);
         let visible = self.visible.borrow_mut().stepped(at, shared.freshness.visible());
-        visible.into_iter().for_each(|at| shared.freshness.publish_visible(at));
+        visible.into_iter().for_each(|at| shared.publish_visible(at));
         Ok(())
     }
 

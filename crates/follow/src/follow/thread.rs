@@ -238,7 +238,7 @@ impl Follower {
         self.shared.proven.looked_around(now_ms());
         freshness.restart(start);
         if starts_visible {
-            freshness.publish_visible(start);
+            self.shared.publish_visible(start);
         }
         Counters::count(&self.shared.counters.generations);
     }

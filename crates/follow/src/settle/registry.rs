@@ -10,6 +10,7 @@ use freshet_protocol::binlog::Gtid;
 
 use super::Outcome;
 use super::executed::{Executed, Known};
+use super::unseen::Unseen;
 
 /// A wait for a GTID that takes longer is turned into a wait for a position, milliseconds. It would do no harm
 /// to go on waiting; this is for GTIDs that never come, such as one that a filter keeps from us.
@@ -34,12 +35,14 @@ pub(crate) struct Registry<F> {
     /// How often fences were exchanged for one on everything.
     exchanged: AtomicU64,
     on_everything: Box<dyn Fn() -> F + Send + Sync>,
+    on_visible: Box<dyn Fn(Position) + Send + Sync>,
 }
 
 struct Inner<F> {
     /// `None` between two generations: then nothing that was stored before can be served again.
     executed: Option<Executed>,
     applied: Position,
+    unseen: Unseen,
     next_id: u64,
     by_id: HashMap<u64, Waiting<F>>,
     by_gtid: HashMap<Gtid, Vec<u64>>,
@@ -72,11 +75,16 @@ struct Unknown<F> {
 }
 
 impl<F> Registry<F> {
-    /// Nothing waits, and no stream is followed. `on_everything` raises a fence on everything.
-    pub(crate) fn new(on_everything: impl Fn() -> F + Send + Sync + 'static) -> Self {
+    /// Nothing waits, and no stream is followed. `on_everything` raises a fence on everything. `on_visible` is told how far every
+    /// snapshot from now on sees, where acknowledgements prove it.
+    pub(crate) fn new(
+        on_everything: impl Fn() -> F + Send + Sync + 'static,
+        on_visible: impl Fn(Position) + Send + Sync + 'static,
+    ) -> Self {
         let inner = Inner {
             executed: None,
             applied: Position::ZERO,
+            unseen: Unseen::default(),
             next_id: 0,
             by_id: HashMap::new(),
             by_gtid: HashMap::new(),
@@ -92,6 +100,7 @@ impl<F> Registry<F> {
             inner: Mutex::new(inner),
             exchanged: AtomicU64::new(0),
             on_everything: Box::new(on_everything),
+            on_visible: Box::new(on_visible),
         }
     }
 
@@ -107,7 +116,10 @@ impl<F> Registry<F> {
             inner.unbound.push(everything);
         }
         let wants_bound = !inner.unbound.is_empty();
+        let visible = inner.unseen.visible();
         drop(inner);
+        // Before the fence is lifted: who finds it gone can store what it reads.
+        visible.into_iter().for_each(|visible| (self.on_visible)(visible));
         drop((lifted, collapsed));
         wants_bound
     }
@@ -117,19 +129,37 @@ impl<F> Registry<F> {
         self.exchanged.load(Ordering::Acquire)
     }
 
-    /// The stream has applied a transaction (or moved over nothing) up to `at`, and `applied` was published.
+    /// The stream has applied a transaction up to `at`, and `applied` was published.
     pub(crate) fn applied(&self, gtid: Option<&Gtid>, at: Position) {
-        let lifted = self.lock().applied(gtid, at);
+        let mut inner = self.lock();
+        let is_acknowledged = gtid.is_some_and(|gtid| inner.by_gtid.contains_key(gtid));
+        inner.unseen.applied(gtid, at, is_acknowledged);
+        let lifted = inner.applied(gtid, at);
+        let visible = inner.unseen.visible();
+        drop(inner);
+        visible.into_iter().for_each(|visible| (self.on_visible)(visible));
         drop(lifted);
+    }
+
+    /// The stream has moved over nothing, up to `at`, and `applied` was published.
+    pub(crate) fn passed(&self, at: Position) {
+        let lifted = self.lock().applied(None, at);
+        drop(lifted);
+    }
+
+    /// Every snapshot from now on sees everything up to `at`, as the server said.
+    pub(crate) fn seen(&self, at: Position) {
+        self.lock().unseen.seen(at);
     }
 
     /// A generation starts: `executed` is what it began with, and everything is stamped. To be called before `at` is
     /// published as applied: a fill that begins after that may miss a commit that is acknowledged later, and such a
-    /// commit must find its fence kept.
+    /// commit must find its fence kept. What comes before `at` is taken for unseen until [`Self::seen`] says otherwise.
     pub(crate) fn started(&self, executed: Executed, at: Position) {
         let mut inner = self.lock();
         inner.executed = Some(executed);
         inner.applied = at;
+        inner.unseen = Unseen::since(at);
     }
 
     /// The generation is over, everything was stamped above all that is stored: the fences of known commits have nothing
@@ -258,7 +288,7 @@ impl<F> Inner<F> {
         let mut awaited: Vec<&Gtid> = Vec::new();
         for gtid in gtids {
             match executed.known(gtid) {
-                Known::Applied => {}
+                Known::Applied => self.unseen.acknowledged(gtid),
                 Known::Awaited if awaited.contains(&gtid) => {}
                 Known::Awaited => awaited.push(gtid),
                 Known::Unreliable => {

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::*;
 
@@ -8,16 +8,21 @@ type Token = Arc<()>;
 struct Bench {
     registry: Registry<Token>,
     everything: Token,
+    visible: Arc<Mutex<Vec<Position>>>,
 }
 
 fn bench(executed: Option<Executed>) -> Bench {
     let everything = Token::default();
     let raised = Arc::clone(&everything);
-    let registry = Registry::new(move || Arc::clone(&raised));
+    let visible: Arc<Mutex<Vec<Position>>> = Arc::default();
+    let told = Arc::clone(&visible);
+    let registry =
+        Registry::new(move || Arc::clone(&raised), move |at| told.lock().expect("no panic").push(at));
     if let Some(executed) = executed {
         registry.started(executed, at(0));
+        registry.seen(at(0));
     }
-    Bench { registry, everything }
+    Bench { registry, everything, visible }
 }
 
 impl Bench {
@@ -73,9 +78,9 @@ fn without_a_gtid_a_position_read_afterwards_bounds_it() {
     assert!(bench.registry.begin_bound());
     let second = bench.settle(Outcome::CommittedSomewhere, 0);
     bench.registry.bound(Some(at(100)));
-    bench.registry.applied(None, at(99));
+    bench.registry.passed(at(99));
     assert!(is_up(&first));
-    bench.registry.applied(None, at(100));
+    bench.registry.passed(at(100));
     assert!(!is_up(&first));
     assert!(is_up(&second), "it came after the question was sent");
     assert!(bench.registry.begin_bound());
@@ -102,7 +107,7 @@ fn a_gtid_that_does_not_come_is_settled_by_position() {
     assert!(bench.registry.begin_bound());
     bench.registry.bound(Some(at(50)));
     assert!(is_up(&fence));
-    bench.registry.applied(None, at(50));
+    bench.registry.passed(at(50));
     assert!(!is_up(&fence));
     assert!(bench.registry.lock().by_gtid.is_empty(), "nothing is left behind");
 }
@@ -118,7 +123,7 @@ fn an_unknown_outcome_waits_for_the_thread_to_go_then_for_a_position() {
     bench.registry.listed(&HashSet::new());
     assert!(bench.registry.begin_bound());
     bench.registry.bound(Some(at(9)));
-    bench.registry.applied(None, at(9));
+    bench.registry.passed(at(9));
     assert!(!is_up(&early));
     assert!(is_up(&late), "the list was asked for before it broke");
 }
@@ -178,6 +183,41 @@ fn too_many_waiting_fences_become_one_on_everything() {
     assert_eq!(bench.registry.len(), 1);
     assert!(bench.registry.begin_bound());
     bench.registry.bound(Some(at(10)));
-    bench.registry.applied(None, at(10));
+    bench.registry.passed(at(10));
     assert_eq!(Arc::strong_count(&bench.everything), 2);
+}
+
+#[test]
+fn an_acknowledged_commit_is_visible_once_all_before_it_are() {
+    let bench = bench(Some(Executed::mariadb()));
+    let told = || bench.visible.lock().expect("no panic").clone();
+    bench.settle(committed(&[1]), 0);
+    bench.registry.applied(Some(&gtid(1)), at(10));
+    assert_eq!(told(), [at(10)], "acknowledged before it was applied");
+    bench.registry.applied(Some(&gtid(2)), at(20));
+    bench.registry.applied(Some(&gtid(3)), at(30));
+    bench.settle(committed(&[3]), 0);
+    assert_eq!(told(), [at(10)], "another writer's may not be visible");
+    bench.registry.seen(at(20));
+    bench.registry.applied(Some(&gtid(4)), at(40));
+    assert_eq!(told(), [at(10), at(30)]);
+    bench.settle(committed(&[4]), 0);
+    assert_eq!(told(), [at(10), at(30), at(40)], "acknowledged after it was applied");
+    bench.settle(Outcome::CommittedSomewhere, 0);
+    bench.settle(Outcome::Nothing, 0);
+    assert_eq!(told().len(), 3);
+}
+
+#[test]
+fn a_new_generation_is_not_seen_by_what_the_one_before_acknowledged() {
+    let bench = bench(Some(Executed::mariadb()));
+    bench.registry.applied(Some(&gtid(1)), at(10));
+    bench.registry.ended(0);
+    bench.registry.started(Executed::mariadb(), at(100));
+    bench.registry.applied(Some(&gtid(1)), at(110));
+    bench.settle(committed(&[1]), 0);
+    assert!(bench.visible.lock().expect("no panic").is_empty(), "the start is not known to be visible");
+    bench.registry.seen(at(100));
+    bench.settle(Outcome::Nothing, 0);
+    assert_eq!(*bench.visible.lock().expect("no panic"), [at(110)]);
 }
