@@ -351,6 +351,11 @@ pub(crate) fn settle(
     }
 }
 
+/// Whether it defines tables and does nothing else that could commit.
+fn is_of_tables(effects: &Effects) -> bool {
+    effects.is_definition && !effects.several && matches!(effects.writes, Writes::Tables(_))
+}
+
 /// What became of a commit, as exactly as the answer says. GTIDs are taken at their word where the statement commits
 /// one transaction; everything else is bounded by a position that is read afterwards.
 fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavor) -> Outcome {
@@ -360,7 +365,9 @@ fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavo
         && match effects.transaction {
             TransactionEffect::None => matches!(effects.writes, Writes::Tables(_)),
             TransactionEffect::Ends => true,
-            _ => false,
+            // If it takes several, MySQL reports a set of them, and MariaDB the last, behind which all are applied.
+            TransactionEffect::MayCommit => is_of_tables(effects),
+            TransactionEffect::Begins | TransactionEffect::RollsBack => false,
         };
     match relayed.gtids.as_slice() {
         [gtid] if one_transaction => gtid::parse(gtid, flavor)

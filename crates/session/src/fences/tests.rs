@@ -30,8 +30,14 @@ fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
     assert!(!is_exact(&write(), &relayed(&["garbage"])));
     let call = Effects { writes: Writes::Everything, ..Effects::none() };
     assert!(!is_exact(&call, &relayed(&["0-1-7"])), "a procedure commits as often as it likes");
-    let ddl = Effects { transaction: TransactionEffect::MayCommit, ..write() };
-    assert!(!is_exact(&ddl, &relayed(&["0-1-7"])), "a definition may take several");
+    let may = Effects { transaction: TransactionEffect::MayCommit, ..write() };
+    assert!(!is_exact(&may, &relayed(&["0-1-7"])), "it may be one of several");
+    let ddl = Effects { is_definition: true, ..may };
+    assert!(is_exact(&ddl, &relayed(&["0-1-7"])));
+    assert!(!is_exact(&Effects { several: true, ..ddl.clone() }, &relayed(&["0-1-7"])));
+    let of_several =
+        outcome(&ddl, &relayed(&["eb67cfc8-e540-11f1-9ab2-02fc00000001:1-2"]), false, Flavor::MySql);
+    assert_eq!(of_several, Outcome::CommittedSomewhere, "a definition may take several");
     let failed = Relayed { error: Some(1062), ..relayed(&["0-1-7"]) };
     assert!(!is_exact(&write(), &failed), "part of it may have stayed");
     let several = Relayed { results: 2, ..relayed(&["0-1-7"]) };
