@@ -1,5 +1,6 @@
 //! What is read through Freshet is never older than what was written, whichever way the write went.
 
+mod beside;
 mod cases;
 mod definitions;
 mod directed;

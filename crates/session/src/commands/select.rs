@@ -88,7 +88,7 @@ pub(super) async fn handle(
     let payload = stripped.as_deref().unwrap_or(query.packet);
     // What is stored and not given for want of room is streamed from the server, and not stored again.
     let key = key.filter(|_| !query.missed.declined);
-    match key.and_then(|key| plan(session, text, &bound, key)) {
+    match key.and_then(|key| plan(session, (text, query.missed), &bound, key)) {
         Some(plan) => fill(session, query, payload, &template.effects, plan).await,
         None => {
             count_not_cached(session);
@@ -167,7 +167,7 @@ struct Plan {
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
 /// the verdict rests on must be known to be the current ones *after* it.
-fn plan(session: &Session, text: &[u8], bound: &BoundSelect, key: u32) -> Option<Plan> {
+fn plan(session: &Session, (text, missed): (&[u8], Missed), bound: &BoundSelect, key: u32) -> Option<Plan> {
     let shared = &session.shared;
     let template = bound.template();
     let freshness = shared.freshness();
@@ -182,8 +182,9 @@ fn plan(session: &Session, text: &[u8], bound: &BoundSelect, key: u32) -> Option
     depends.deps.push(rights(session, template));
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Some(Plan { key, depends, valid_from }),
-        // A write is under way that is about to make this answer stale, if it is not seen by it.
-        Verdict::Fenced => None,
+        // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
+        // it or not. What is stored already fares the same.
+        Verdict::Fenced => (!missed.fenced).then_some(Plan { key, depends, valid_from }),
         Verdict::Stale => {
             // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();

@@ -51,11 +51,13 @@ pub(crate) struct Missed {
     pub(crate) stale_body: Option<u64>,
     /// The answer is stored, and there is no room for another copy of it on its way to a client.
     pub(crate) declined: bool,
+    /// The answer is stored, and a write under way may change it.
+    pub(crate) fenced: bool,
 }
 
 impl Missed {
     /// What both have found.
     pub(crate) fn and(self, later: Self) -> Self {
-        Self { stale_body: later.stale_body.or(self.stale_body), declined: later.declined }
+        Self { stale_body: later.stale_body.or(self.stale_body), ..later }
     }
 }

@@ -162,6 +162,7 @@ impl Session {
         match found {
             Lookup::Hit(_) => Ok(()),
             Lookup::Declined => Err(Missed { declined: true, ..Missed::default() }),
+            Lookup::Fenced => Err(Missed { fenced: true, ..Missed::default() }),
             Lookup::Stale { body } => Err(Missed { stale_body: Some(body), ..Missed::default() }),
             _ => Err(Missed::default()),
         }
