@@ -15,7 +15,6 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::config::Config;
 use crate::listen::Incoming;
-use crate::shutdown::{Phase, Watch};
 
 /// How often idle clients are looked for, and results that no one can be given any more.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
@@ -64,18 +63,11 @@ impl Sessions {
         Ok(Sessions { shared: Arc::new(shared) })
     }
 
-    /// Serves one client until it is gone, or is cut off at the end.
-    pub async fn serve(&self, incoming: Incoming, mut phase: Watch) {
-        let stream = match stream(incoming) {
-            Ok(stream) => stream,
-            Err(error) => return tracing::debug!(%error, "a client was gone at once"),
-        };
-        let cut_off = async {
-            let _ = phase.wait_for(|phase| *phase == Phase::Ended).await;
-        };
-        tokio::select! {
-            () = serve(stream, Arc::clone(&self.shared)) => {}
-            () = cut_off => {}
+    /// Serves one client until it is gone.
+    pub async fn serve(&self, incoming: Incoming) {
+        match stream(incoming) {
+            Ok(stream) => serve(stream, Arc::clone(&self.shared)).await,
+            Err(error) => tracing::debug!(%error, "a client was gone at once"),
         }
     }
 

@@ -14,7 +14,7 @@ pub enum Phase {
     Ended,
 }
 
-/// What each session watches.
+/// What each event loop watches.
 pub type Watch = watch::Receiver<Phase>;
 
 /// The signals that end the program.

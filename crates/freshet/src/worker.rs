@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
+use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, mpsc};
-use tokio::task::LocalSet;
 
 use crate::listen::Incoming;
 use crate::sessions::Sessions;
@@ -53,10 +53,19 @@ impl Worker {
     /// When the system gives no thread or no event loop.
     pub fn start(number: usize, sessions: Sessions, phase: Watch) -> io::Result<Worker> {
         let (sender, receiver) = mpsc::channel(HANDOVER_MAX);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (started, outcome) = std::sync::mpsc::channel();
         let thread = thread::Builder::new().name(format!("freshet-{number}")).spawn(move || {
-            LocalSet::new().block_on(&runtime, work(receiver, sessions, phase));
+            // An event loop that takes tasks which stay on its thread cannot be made on another one.
+            let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            let runtime = match runtime {
+                Ok(runtime) => started.send(Ok(())).map(|()| runtime),
+                Err(error) => return drop(started.send(Err(error))),
+            };
+            if let Ok(runtime) = runtime {
+                runtime.block_on(work(receiver, sessions, phase));
+            }
         })?;
+        outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the thread ended at once")))?;
         Ok(Worker { sender, clients: Arc::default(), thread })
     }
 
@@ -87,9 +96,8 @@ async fn work(mut receiver: mpsc::Receiver<Client>, sessions: Sessions, mut phas
     let here = Rc::new(());
     while let Some(client) = receiver.recv().await {
         let (sessions, gone, place) = (Rc::clone(&sessions), Rc::clone(&gone), Rc::clone(&here));
-        let phase = phase.clone();
         tokio::task::spawn_local(async move {
-            sessions.serve(client.incoming, phase).await;
+            sessions.serve(client.incoming).await;
             drop((client._place, place));
             gone.notify_one();
         });

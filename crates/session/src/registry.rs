@@ -1,10 +1,11 @@
 //! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
 
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use ahash::HashMap;
-use tokio::sync::Notify;
 
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
@@ -19,8 +20,9 @@ pub(crate) struct Handle {
     busy: AtomicBool,
     /// An [`Ending`].
     ending: AtomicU8,
-    /// One session waits here, in one place at a time.
-    ends: Notify,
+    /// The task of the session, which waits for `ending` in one place at a time. Kept from one wait to the next, so that a
+    /// wait writes nothing here.
+    waits: Mutex<Option<Waker>>,
 }
 
 /// How soon a session is to end. It only ever moves down this list.
@@ -44,7 +46,7 @@ impl Handle {
             active_ms: AtomicU64::new(now_ms),
             busy: AtomicBool::new(false),
             ending: AtomicU8::new(Ending::No as u8),
-            ends: Notify::new(),
+            waits: Mutex::new(None),
         }
     }
 
@@ -58,6 +60,11 @@ impl Handle {
 
     pub(crate) fn active(&self, now_ms: u64) {
         self.active_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// When the client was last active, in monotonic milliseconds.
+    pub(crate) fn active_ms(&self) -> u64 {
+        self.active_ms.load(Ordering::Relaxed)
     }
 
     /// A command goes to the server.
@@ -81,7 +88,11 @@ impl Handle {
     /// returns is carried out.
     pub(crate) fn end(&self, ending: Ending) {
         self.ending.fetch_max(ending as u8, Ordering::Release);
-        self.ends.notify_one();
+        // The lock orders this behind a wait that has looked at `ending` before, or before one that looks at it afterwards.
+        let waits = self.waits().clone();
+        if let Some(session) = waits {
+            session.wake();
+        }
     }
 
     /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
@@ -101,12 +112,25 @@ impl Handle {
 
     /// Waits until the session is to end this soon or sooner.
     pub(crate) async fn ends(&self, soon: Ending) -> Ending {
-        loop {
-            match self.ending() {
-                ending if ending >= soon => return ending,
-                _ => self.ends.notified().await,
-            }
+        poll_fn(|cx| self.poll_ends(cx, soon)).await
+    }
+
+    /// The same, for a wait that is made by hand.
+    pub(crate) fn poll_ends(&self, cx: &Context<'_>, soon: Ending) -> Poll<Ending> {
+        let mut waits = self.waits();
+        if !waits.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            *waits = Some(cx.waker().clone());
         }
+        // Under the lock: whoever ends the session after this finds the waker.
+        match self.ending() {
+            ending if ending >= soon => Poll::Ready(ending),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// A poisoned lock is taken all the same: nothing under it panics half-way.
+    fn waits(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

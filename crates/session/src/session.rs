@@ -19,12 +19,13 @@ mod texts;
 mod tracking;
 mod tx;
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
+use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket, Packet};
 use freshet_sql::Modes;
 use freshet_upstream::net::Stream;
 use freshet_upstream::now_ms;
@@ -107,22 +108,7 @@ impl Session {
     async fn run(mut self) {
         let mut has_left = false;
         loop {
-            let packet = match self.next_command().await {
-                Ok(Some(packet)) => packet,
-                Ok(None) => break,
-                Err(error) => {
-                    has_left = matches!(error, WireError::Closed);
-                    self.farewell(&error).await;
-                    break;
-                }
-            };
-            has_left = split(&packet).0 == Command::Quit;
-            let at_once = commands::at_once(&mut self, &packet);
-            let done = match at_once {
-                Ok(flow) => Ok(flow),
-                Err(missed) => Box::pin(commands::handle(&mut self, packet, missed)).await,
-            };
-            match done {
+            match self.next_commands(&mut has_left).await {
                 Ok(Flow::Continue) => {}
                 Ok(Flow::Close) => break,
                 Err(Lost::Client(error)) => {
@@ -134,12 +120,6 @@ impl Session {
                     break;
                 }
             }
-            if self.wire.flush().await.is_err() {
-                break;
-            }
-            if at_once.is_ok() && self.needs_keepalive() && Box::pin(self.keep_alive()).await.is_err() {
-                break;
-            }
         }
         // Whoever does not even read a farewell is left without.
         let _ = tokio::time::timeout(FAREWELL_MAX, self.wire.close()).await;
@@ -148,41 +128,83 @@ impl Session {
         }
     }
 
+    /// Waits for a command, and answers it and those that have arrived with it. `has_left`: the client has left between two
+    /// commands.
+    async fn next_commands(&mut self, has_left: &mut bool) -> Result<Flow, Lost> {
+        let next = self.next_command().await;
+        *has_left = matches!(next, Err(WireError::Closed));
+        let Some(mut packet) = next? else { return Ok(Flow::Close) };
+        let at_once = self.answer_at_once(&mut packet)?;
+        *has_left = split(&packet).0 == Command::Quit;
+        let flow = match at_once {
+            Ok(flow) => flow,
+            // What was answered before this one does not wait for the server.
+            Err(_) if self.wire.flush().await.is_err() => Flow::Close,
+            Err(missed) => Box::pin(commands::handle(self, packet, missed)).await?,
+        };
+        if flow == Flow::Close || self.wire.flush().await.is_err() {
+            return Ok(Flow::Close);
+        }
+        if at_once.is_ok() && self.needs_keepalive() {
+            Box::pin(self.keep_alive()).await?;
+        }
+        Ok(flow)
+    }
+
+    /// Carries out this command and those that have arrived with it. Nothing is sent yet. `Err` within: somebody has to be waited
+    /// for, and `packet` is the command for which.
+    fn answer_at_once(&mut self, packet: &mut BytesMut) -> Result<Result<Flow, Missed>, WireError> {
+        loop {
+            let done = commands::at_once(self, packet);
+            if !matches!(done, Ok(Flow::Continue)) || self.handle.ending() != Ending::No {
+                return Ok(done);
+            }
+            match self.wire.command_at_hand()? {
+                Some(next) => *packet = next.payload,
+                None => return Ok(done),
+            }
+        }
+    }
+
     /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that
     /// it killed or timed this connection out) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms);
         let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
-        // A command that is here already is not waited for, and is no reason to go on.
-        if self.handle.ending() < soon {
-            tokio::select! {
-                biased;
-                packet = self.wire.command() => {
-                    let packet = packet?;
-                    // Whoever is killed gets no answer any more, though one from memory needs no server.
-                    if self.handle.ending() < Ending::Cut && !is_ready(self.lease.unasked()).await {
-                        return Ok(Some(packet.payload));
-                    }
-                    self.wire.set_seq(0);
-                }
-                () = self.lease.unasked() => {}
-                _ = self.handle.ends(soon) => {}
-            }
+        if let Some(packet) = self.wait_for_command(soon).await {
+            return Ok(Some(packet?.payload));
         }
         // A session that is ended says so only where all of them are: who is killed, or too long idle, is told no more than
         // the server tells.
         if soon == Ending::Drain && self.handle.ending() == Ending::Drain {
             return Ok(self.shutting_down());
         }
-        self.pass_on_last_word().await;
+        Box::pin(self.pass_on_last_word()).await;
         Ok(None)
+    }
+
+    /// Waits for a command; `None` if the session is to end so `soon`, or if the server speaks unasked. A command that is here
+    /// already is no reason to go on then: whoever is killed gets no answer any more, though one from memory needs no server.
+    async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
+        let (handle, lease) = (&self.handle, &mut self.lease);
+        let mut command = std::pin::pin!(self.wire.command());
+        poll_fn(|cx| {
+            if handle.ending() >= soon || lease.poll_unasked(cx).is_ready() {
+                return Poll::Ready(None);
+            }
+            match command.as_mut().poll(cx) {
+                Poll::Ready(packet) => Poll::Ready(Some(packet)),
+                Poll::Pending => handle.poll_ends(cx, soon).map(|_| None),
+            }
+        })
+        .await
     }
 
     /// What the server says at the end of its connection is the client's to hear.
     async fn pass_on_last_word(&mut self) {
         if self.handle.ending() == Ending::Cut {
             // It closes the connection at once; a client is not made to wait for long where it does not.
-            let _ = tokio::time::timeout(LAST_WORD_MAX, self.lease.unasked()).await;
+            let _ = tokio::time::timeout(LAST_WORD_MAX, poll_fn(|cx| self.lease.poll_unasked(cx))).await;
         }
         if self.lease.is_open() {
             self.wire.put_frames(self.lease.heard(), 0);
@@ -285,12 +307,6 @@ impl Drop for Session {
 /// A schema's name as it is compared here; one that is not UTF-8 is treated like none.
 pub(crate) fn schema_of(name: Option<&[u8]>) -> Option<String> {
     name.filter(|name| !name.is_empty()).and_then(|name| std::str::from_utf8(name).ok()).map(str::to_owned)
-}
-
-/// Whether this would be over without waiting.
-async fn is_ready(future: impl Future<Output = ()>) -> bool {
-    let mut future = std::pin::pin!(future);
-    std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await
 }
 
 /// Splits a command packet; an empty one is no command.

@@ -38,6 +38,8 @@ pub use freshet_upstream::net::Stream as ClientStream;
 const READ_BYTES: usize = 8 * 1024;
 /// A buffer that has grown above this, in bytes, is given back when its connection has nothing in it.
 const IDLE_BUFFER_BYTES_MAX: usize = SEND_FREE_BYTES;
+/// Answers are sent together until there are so many bytes of them.
+const TOGETHER_BYTES_MAX: usize = SEND_FREE_BYTES / 2;
 
 /// One client's connection.
 #[derive(Debug)]
@@ -168,6 +170,19 @@ impl Wire {
         self.packet().await
     }
 
+    /// The next command if all of it is here already, so that its answer can go with those that are put already; `None` also
+    /// where these are many. Behind compression answers do not go together: the numbers of their frames follow the command's.
+    ///
+    /// # Errors
+    /// As [`Wire::packet`].
+    pub(crate) fn command_at_hand(&mut self) -> Result<Option<Packet>, WireError> {
+        if self.compressed.is_some() || self.received.is_held() || self.write.len() > TOGETHER_BYTES_MAX {
+            return Ok(None);
+        }
+        self.seq = 0;
+        self.take()
+    }
+
     /// Reads once from the client, whatever it sends. Nothing is waited for longer than a packet may take once it has
     /// begun; before that, there is no limit here.
     ///
@@ -177,7 +192,8 @@ impl Wire {
     pub async fn fill(&mut self) -> Result<(), WireError> {
         let is_between = self.read.is_empty() && self.incoming().is_empty();
         if !is_between {
-            return self.fill_rest().await;
+            // Boxed, since it is rare and large: what a future has room for is moved whenever it is made.
+            return Box::pin(self.fill_rest()).await;
         }
         let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
         let incoming = below(&mut self.read, &mut self.compressed);

@@ -120,6 +120,15 @@ impl Stream {
         }
     }
 
+    /// Whether a read may find something: bytes, or the end. Not before has the system been asked. Of TLS only a read tells.
+    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Self::Tcp(stream) => stream.poll_read_ready(cx).map(drop),
+            Self::Unix(stream) => stream.poll_read_ready(cx).map(drop),
+            Self::Tls(_) => Poll::Ready(()),
+        }
+    }
+
     fn into_socket(self, early: BytesMut) -> io::Result<Socket> {
         match self {
             Self::Tcp(stream) => Ok(Socket::tcp(early, stream)),

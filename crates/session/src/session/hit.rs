@@ -173,11 +173,11 @@ impl Session {
         self.seen = Seen::by_now(&self.shared);
     }
 
-    /// Whether the server's connection has been unused for so long that it needs a sign of life.
+    /// Whether the server's connection has been unused for so long, at the last command, that it needs a sign of life.
     pub(crate) fn needs_keepalive(&self) -> bool {
         let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.wait_timeout_s * 1000 / 3);
         self.lease.is_open()
-            && now_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
+            && self.handle.active_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
     }
 }
 

@@ -4,7 +4,9 @@
 //! connection was asked to report, what ran on it, and the numbers that the server gave out on it belong to the connection: a
 //! session that is served by another one starts with what that one is like.
 
-use std::future::pending;
+use std::future::Future as _;
+use std::pin::pin;
+use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 use freshet_protocol::Capabilities;
@@ -148,14 +150,13 @@ impl Lease {
     }
 
     /// Waits until the server says something that nobody asked for, or closes the connection.
-    pub(crate) async fn unasked(&mut self) {
-        match &mut self.connection {
-            None => pending().await,
-            Some(connection) => {
-                let (stream, buffer) = connection.parts();
-                // Whether it spoke, closed or failed: the connection is over.
-                let _ = stream.read_buf(buffer).await;
-            }
+    pub(crate) fn poll_unasked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(connection) = &mut self.connection else { return Poll::Pending };
+        let (stream, buffer) = connection.parts();
+        match stream.poll_read_ready(cx) {
+            Poll::Pending => Poll::Pending,
+            // Whether it spoke, closed or failed: the connection is over.
+            Poll::Ready(()) => pin!(stream.read_buf(buffer)).poll(cx).map(drop),
         }
     }
 

@@ -31,7 +31,8 @@ impl Wire {
         let patience = Patience { bounds: &self.bounds, handle: self.handle.as_ref() };
         let sent = match &mut self.compressed {
             None => send(stream, &mut self.write, patience).await,
-            Some(compressed) => send_packed(stream, &mut self.write, compressed, patience).await,
+            // Boxed as all that is rare here: what a future has room for is moved whenever it is made.
+            Some(compressed) => Box::pin(send_packed(stream, &mut self.write, compressed, patience)).await,
         };
         self.write.clear();
         if self.sending.is_held() || self.write.capacity() > IDLE_BUFFER_BYTES_MAX {
@@ -52,16 +53,32 @@ struct Patience<'a> {
 
 /// Sends all of `bytes`. Most often that is one write, for which no clock is read and nothing is waited on.
 async fn send(stream: &mut Stream, bytes: &mut BytesMut, patience: Patience<'_>) -> Result<(), WireError> {
-    let mut written = if bytes.is_empty() { 0 } else { write_now(stream, bytes).await? };
-    while written < bytes.len() {
+    let written = if bytes.is_empty() { 0 } else { write_now(stream, bytes).await? };
+    if written < bytes.len() {
         bytes.advance(written);
-        written = patience.with(stream.write(bytes)).await?;
+    } else {
+        bytes.clear();
+        if flush_now(stream).await? {
+            return Ok(());
+        }
+    }
+    Box::pin(send_rest(stream, bytes, patience)).await
+}
+
+/// Sends what the system has not taken at once.
+async fn send_rest(
+    stream: &mut Stream,
+    bytes: &mut BytesMut,
+    patience: Patience<'_>,
+) -> Result<(), WireError> {
+    while !bytes.is_empty() {
+        let written = patience.with(stream.write(bytes)).await?;
         if written == 0 {
             return Err(io::Error::from(io::ErrorKind::WriteZero).into());
         }
+        bytes.advance(written);
     }
-    bytes.clear();
-    if flush_now(stream).await? { Ok(()) } else { patience.with(stream.flush()).await }
+    patience.with(stream.flush()).await
 }
 
 /// Packs and sends, frame by frame, and lets others have their turn between two frames.
