@@ -40,6 +40,9 @@ pub struct Args {
     /// Connections
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub clients: u32,
+    /// Statements that each connection sends at once, before it reads their answers: the latency is that of all of them
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub pipeline: u32,
     /// Length of a round
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     pub seconds: u32,

@@ -56,8 +56,8 @@ impl<'a> Report<'a> {
         let mut out = stdout();
         writeln!(
             out,
-            "{} clients, {:?}, {} tables of {} keys {:?}, {} % writes, {} rounds of {} s",
-            a.clients, a.mix, a.tables, a.keys, a.distribution, a.writes, a.rounds, a.seconds
+            "{} clients, {} at once, {:?}, {} tables of {} keys {:?}, {} % writes, {} rounds of {} s",
+            a.clients, a.pipeline, a.mix, a.tables, a.keys, a.distribution, a.writes, a.rounds, a.seconds
         )?;
         let titles = [
             "q/s",

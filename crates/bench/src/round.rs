@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use freshet_protocol::{ErrPacket, HEADER_LEN};
+use bytes::Buf as _;
+use freshet_protocol::{ErrPacket, FrameHeader, HEADER_LEN};
 use tokio::task::JoinSet;
 
 use crate::answer::{Step, Walk};
@@ -56,7 +57,7 @@ pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
         let keys = Keys::new(u64::from(number), args.keys, args.distribution);
         let statements = Statements::new(args.mix, &args.table, args.tables, args.writes, keys);
         match wires.next() {
-            Some(wire) => clients.spawn_local(drive(wire, statements, until)),
+            Some(wire) => clients.spawn_local(drive(wire, statements, args.pipeline, until)),
             None => clients.spawn_local(come_and_go(args.clone(), target.clone(), statements, until)),
         };
     }
@@ -77,19 +78,29 @@ pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
     })
 }
 
-/// One client: asks and reads until the round is over.
-async fn drive(mut wire: Wire, mut statements: Statements, until: Instant) -> Result<(Latency, u64), String> {
+/// One client: asks `depth` statements at once and reads their answers, until the round is over.
+async fn drive(
+    mut wire: Wire,
+    mut statements: Statements,
+    depth: u32,
+    until: Instant,
+) -> Result<(Latency, u64), String> {
     let (mut latency, mut reads) = (Latency::default(), 0);
     let mut question = String::new();
     let mut packet = Vec::new();
     let mut now = Instant::now();
     while now < until {
-        reads += u64::from(statements.next(&mut question));
-        query_packet(&mut packet, &question);
+        packet.clear();
+        for _ in 0..depth {
+            reads += u64::from(statements.next(&mut question));
+            put_query(&mut packet, &question);
+        }
         wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
-        read_answer(&mut wire).await?;
+        for _ in 0..depth {
+            read_answer(&mut wire).await?;
+        }
         let answered = Instant::now();
-        latency.add(answered - now);
+        (0..depth).for_each(|_| latency.add(answered - now));
         now = answered;
     }
     Ok((latency, reads))
@@ -121,24 +132,42 @@ async fn come_and_go(
     Ok((latency, reads))
 }
 
-/// A COM_QUERY packet; questions here are far below the size that would split it.
+/// A COM_QUERY packet in the place of what was there.
 pub fn query_packet(packet: &mut Vec<u8>, question: &str) {
     packet.clear();
+    put_query(packet, question);
+}
+
+/// Appends a COM_QUERY packet; questions here are far below the size that would split it.
+fn put_query(packet: &mut Vec<u8>, question: &str) {
     let [a, b, c, ..] = (question.len() + 1).to_le_bytes();
     packet.extend([a, b, c, 0, QUERY]);
     packet.extend(question.as_bytes());
+}
+
+/// The length of the packet that begins here.
+fn error_len(packet: &[u8]) -> usize {
+    FrameHeader::parse(packet).map_or(0, |header| header.len)
 }
 
 /// Reads to the end of an answer.
 pub async fn read_answer(wire: &mut Wire) -> Result<(), String> {
     let mut walk = Walk::default();
     loop {
-        wire.fill().await.map_err(|error| error.to_string())?;
+        // What came behind the answer before is looked at first.
+        if wire.buffer().is_empty() {
+            wire.fill().await.map_err(|error| error.to_string())?;
+        }
         let step = walk.step(wire.buffer());
         match step {
-            Step::More(walked) => drop(wire.buffer().split_to(walked)),
+            Step::More(walked) => {
+                wire.buffer().advance(walked);
+                if !wire.buffer().is_empty() {
+                    wire.fill().await.map_err(|error| error.to_string())?;
+                }
+            }
             Step::End(end) => {
-                drop(wire.buffer().split_to(end));
+                wire.buffer().advance(end);
                 return Ok(());
             }
             Step::Err(at) => {
@@ -148,7 +177,8 @@ pub async fn read_answer(wire: &mut Wire) -> Result<(), String> {
                     let message = String::from_utf8_lossy(&error.message);
                     return Err(format!("the server said {}: {message}", error.code));
                 }
-                wire.buffer().clear();
+                let end = wire.buffer().len().min(at + HEADER_LEN + error_len(&wire.buffer()[at..]));
+                wire.buffer().advance(end);
                 return Ok(());
             }
         }
