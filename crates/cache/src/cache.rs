@@ -13,7 +13,7 @@
 //! ghosts, and large bodies that were evicted while a hit still copies them. It is reserved before it is taken and
 //! released after it is given back, so it never grows beyond `size()`. When the size goes down, nothing gets in until
 //! [`Cache::trim`] has evicted enough. Outside of it are the cells and slots ([`Freshness::FIXED_BYTES`], of which most is
-//! taken only as rows change), the empty shards and the counters (about 20 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
+//! taken only as rows change), the empty shards and the counters (about 90 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
 //! one chunk (136 KiB) per shard and one block in 32, and the rest of the last page of each shard's arrays (12 KiB).
 //!
 //! So the process holds little more than that: after the sizes of results changed from hundreds of bytes to tens of
@@ -52,8 +52,9 @@ use crate::statistics::{Count, Counters};
 use crate::stored::{self, Stored};
 use crate::{Body, Entry, Fences, Fill, Freshness, Key, Statistics, Verdict};
 use ahash::RandomState;
+use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::sync::{Arc, PoisonError, TryLockError};
 
 /// A power of two. The top bits of the hash choose one.
 const SHARDS: usize = 1 << SHARDS_LOG2;
@@ -105,23 +106,23 @@ pub enum Insert {
     Off,
 }
 
-/// A lock on cache lines of its own.
-#[repr(align(128))]
+/// A shard's lock. It is shared by taking one of eight parts of it, each on cache lines of its own, which the number of the thread
+/// chooses; whoever takes it exclusively takes all of them.
 #[derive(Default)]
-struct Locked(RwLock<Shard>);
+struct Locked(ShardedLock<Shard>);
 
 /// A poisoned lock is taken all the same: an exclusive section runs no foreign code, so it cannot have panicked half-way.
 impl Locked {
     #[inline]
-    fn read(&self) -> RwLockReadGuard<'_, Shard> {
+    fn read(&self) -> ShardedLockReadGuard<'_, Shard> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Shard> {
+    fn write(&self) -> ShardedLockWriteGuard<'_, Shard> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn try_write(&self) -> Option<RwLockWriteGuard<'_, Shard>> {
+    fn try_write(&self) -> Option<ShardedLockWriteGuard<'_, Shard>> {
         match self.0.try_write() {
             Ok(guard) => Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
