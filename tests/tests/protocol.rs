@@ -190,6 +190,45 @@ fn a_hits_bytes_are_a_misses() {
     });
 }
 
+/// Sends statements in one write, and gives their answers.
+fn together(client: &mut Raw, texts: &[&str]) -> Vec<Vec<Vec<u8>>> {
+    let mut sent = Vec::new();
+    for text in texts {
+        sent.extend(frame_header(text.len() + 1, 0, 0).iter().take(4));
+        sent.push(command::QUERY);
+        sent.extend(text.as_bytes());
+    }
+    client.stream().write_all(&sent).expect("they are sent");
+    texts.iter().map(|_| (client.begin_answer(), client.answer().expect("an answer")).1).collect()
+}
+
+#[test]
+fn commands_that_come_together_are_answered_in_their_order() {
+    with_each(|server, freshet| {
+        stage(server, "proto_together");
+        let mut counted = Counted::of(freshet);
+        let mut straight = connect(&server.target, "proto_together");
+        let mut direct = raw(&server.target, "proto_together", 0);
+        let mut through = raw(freshet.target(), "proto_together", 0);
+        let hit = "SELECT v, w FROM t WHERE id = 1";
+        let texts =
+            [hit, hit, hit, "UPDATE t SET v = 55 WHERE id = 1", hit, "SELECT w FROM t", hit, "wrong", hit];
+        let wanted = together(&mut direct, &texts);
+        run(&mut straight, &["UPDATE t SET v = 10 WHERE id = 1"]);
+        eventually("a hit", || {
+            let before = counted.hits();
+            let got = through.query(hit).expect("an answer");
+            (got == wanted[0] && (counted.hits() > before || !freshet.is_there())).then_some(())
+        });
+        let before = counted.hits();
+        let got = together(&mut through, &texts);
+        for (text, (wanted, got)) in texts.iter().zip(wanted.iter().zip(&got)) {
+            assert_eq!(difference(wanted, got), None, "{text}");
+        }
+        assert!(counted.hits() >= before + 3 || !freshet.is_there(), "those before the write are hits");
+    });
+}
+
 /// An execution of a prepared statement: no NULLs, all parameters BIGINT.
 fn execute(id: u32, cursor: u8, parameters: &[i64]) -> Vec<u8> {
     let mut body = [&id.to_le_bytes()[..], &[cursor], &1u32.to_le_bytes()[..]].concat();

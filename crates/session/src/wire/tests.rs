@@ -177,3 +177,21 @@ async fn packets_come_out_of_one_budget() {
     assert_eq!(wire.bounds.receive.used(), 0);
     drop(sender.await.unwrap());
 }
+
+#[tokio::test]
+async fn commands_at_hand_are_whole_ones_and_not_taken_behind_many_answers() {
+    let (mut wire, mut client) = wire(100);
+    client.write_all(b"\x01\0\0\0a\x01\0\0\0b\x01\0\0\0c\x02\0\0\0d").await.unwrap();
+    assert_eq!(&wire.command().await.unwrap().payload[..], b"a");
+    wire.put(b"answer");
+    assert_eq!(&wire.command_at_hand().unwrap().unwrap().payload[..], b"b");
+    assert_eq!(wire.seq(), 1);
+    wire.put(&vec![1; TOGETHER_BYTES_MAX]);
+    assert!(wire.command_at_hand().unwrap().is_none());
+    wire.write.clear();
+    assert_eq!(&wire.command_at_hand().unwrap().unwrap().payload[..], b"c");
+    assert!(wire.command_at_hand().unwrap().is_none());
+    client.write_all(b"d\x01\0\0\x07e").await.unwrap();
+    assert_eq!(&wire.command().await.unwrap().payload[..], b"dd");
+    assert!(matches!(wire.command_at_hand(), Err(WireError::OutOfOrder)));
+}

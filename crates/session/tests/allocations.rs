@@ -1,0 +1,130 @@
+//! How often a session takes memory from the allocator: never for an answer from memory, and so often for one of the server's.
+//!
+//! Sessions run on the thread that counts, as on an event loop of the program; the client and the follower run on others.
+#![allow(clippy::expect_used, clippy::panic)]
+
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use allocation_counter::AllocationInfo;
+use freshet_cache::{Cache, Freshness};
+use freshet_follow::Upstream;
+use freshet_session::auth::{Gate, Options as Logins};
+use freshet_session::{Options, Shared, serve};
+use freshet_upstream::Config;
+use freshet_upstream::net::Stream;
+use mysql::prelude::Queryable as _;
+use mysql::{Conn, Opts, OptsBuilder};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+const HITS: u64 = 500;
+const MISSES: u64 = 200;
+/// What a miss may take of which the form is known and the result is stored.
+const ALLOCATIONS_PER_MISS_MAX: u64 = 40;
+/// How long a result may take to be stored for the first time.
+const WARM_MAX: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_hit_allocates_nothing_before_mariadb() {
+    before("FRESHET_TEST_MARIADB");
+}
+
+#[test]
+fn a_hit_allocates_nothing_before_mysql() {
+    before("FRESHET_TEST_MYSQL");
+}
+
+fn before(variable: &str) {
+    let Ok(url) = std::env::var(variable) else {
+        let required = std::env::var("FRESHET_TEST_SERVERS").is_ok_and(|value| value == "required");
+        assert!(!required, "{variable} is not set, and FRESHET_TEST_SERVERS=required");
+        return println!("skipped: {variable} is not set");
+    };
+    let shared = shared(&url);
+    let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+    let runtime = runtime.expect("an event loop");
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a listener");
+    let port = listener.local_addr().expect("an address").port();
+    let serving = Arc::clone(&shared);
+    runtime.spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let stream = Stream::tcp(stream).expect("a client");
+            tokio::task::spawn_local(serve(stream, Arc::clone(&serving)));
+        }
+    });
+    let (begin, begins) = mpsc::sync_channel(1);
+    let (end, mut ends) = unbounded_channel();
+    let client = Client { cache: Arc::clone(&shared.cache), begins, end };
+    let client = thread::spawn(move || client.run(&url, port));
+    let mut part = || -> AllocationInfo {
+        begin.send(()).expect("a client");
+        allocation_counter::measure(|| runtime.block_on(ends.recv()).expect("a client"))
+    };
+    part();
+    let hits = part().count_total;
+    let per_miss = part().count_total / MISSES;
+    client.join().expect("the client's answers");
+    println!("{variable}: {hits} allocations in {HITS} hits, {per_miss} in a miss");
+    assert_eq!(hits, 0, "allocations in {HITS} hits");
+    assert!(per_miss > 0, "nothing is counted");
+    assert!(per_miss <= ALLOCATIONS_PER_MISS_MAX, "{per_miss} allocations in a miss");
+}
+
+fn shared(url: &str) -> Arc<Shared> {
+    let freshness = Arc::new(Freshness::new());
+    let config = Config::from_url(url).expect("a server's URL");
+    let upstream = Upstream::start(config, Arc::clone(&freshness)).expect("a follower");
+    let cache = Arc::new(Cache::new(freshness, 16 << 20, 1 << 20));
+    let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), None, Logins::default());
+    Arc::new(Shared::new(gate, upstream, cache, Options::default()))
+}
+
+/// Asks in three parts, each when it is told to: until results are stored, hits, misses.
+struct Client {
+    cache: Arc<Cache>,
+    begins: mpsc::Receiver<()>,
+    end: UnboundedSender<()>,
+}
+
+impl Client {
+    fn run(self, url: &str, port: u16) {
+        let direct = Opts::from_url(url).expect("a server's URL");
+        let through = OptsBuilder::from_opts(direct.clone()).ip_or_hostname(Some("127.0.0.1"));
+        let through = through.tcp_port(port).prefer_socket(false).db_name(Some("session_allocations"));
+        let mut server = Conn::new(direct).expect("a connection");
+        for statement in [
+            "CREATE DATABASE IF NOT EXISTS session_allocations",
+            "DROP TABLE IF EXISTS session_allocations.t",
+            "CREATE TABLE session_allocations.t (id INT PRIMARY KEY, v INT)",
+            "INSERT INTO session_allocations.t VALUES (1, 10), (2, 20), (3, 30)",
+        ] {
+            server.query_drop(statement).expect(statement);
+        }
+        self.begins.recv().expect("the beginning");
+        let mut conn = Conn::new(through).expect("a connection through us");
+        let mut ask = |id: u64| {
+            conn.query_drop(format!("SELECT v FROM t WHERE id = {id}")).expect("an answer");
+        };
+        let until = Instant::now() + WARM_MAX;
+        while self.cache.statistics().hits < 10 {
+            assert!(Instant::now() < until, "nothing is stored: {:?}", self.cache.statistics());
+            (1..20).for_each(&mut ask);
+        }
+        self.part(|| (0..HITS).for_each(|_| ask(1)), (HITS, 0));
+        self.part(|| (100..100 + MISSES).for_each(&mut ask), (0, MISSES));
+        self.end.send(()).expect("the end");
+    }
+
+    /// Says that the part before is over, and asks when the next one begins. So many hits and so many inserts it has.
+    fn part(&self, ask: impl FnOnce(), (hits, inserts): (u64, u64)) {
+        self.end.send(()).expect("the end");
+        self.begins.recv().expect("the beginning");
+        let before = self.cache.statistics();
+        ask();
+        let after = self.cache.statistics();
+        assert_eq!((after.hits - before.hits, after.inserts - before.inserts), (hits, inserts));
+    }
+}
