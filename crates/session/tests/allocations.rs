@@ -1,7 +1,7 @@
 //! How often a session takes memory from the allocator: never for an answer from memory, and so often for one of the server's.
 //!
 //! Sessions run on the thread that counts, as on an event loop of the program; the client and the follower run on others.
-#![allow(clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::print_stdout)]
 
 use std::sync::{Arc, mpsc};
 use std::thread;

@@ -77,7 +77,8 @@ impl Proven {
 
     /// True if this is the first that asks since the last answer.
     pub(crate) fn ask(&self) -> bool {
-        !self.asked.swap(true, Ordering::AcqRel)
+        // Looked at first: while the question is under way every hit may come here, and none of them writes.
+        !self.asked.load(Ordering::Relaxed) && !self.asked.swap(true, Ordering::AcqRel)
     }
 
     pub(crate) fn take_asked(&self) -> bool {
