@@ -124,6 +124,127 @@ impl<'a> Execution<'a> {
     }
 }
 
+/// An execution's packet, cut into what decides its answer. Nothing is read of the values themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutionParts<'a> {
+    /// Which parameters are NULL: a bit for each.
+    pub nulls: &'a [u8],
+    /// The values, one behind the other.
+    pub values: &'a [u8],
+    /// The answer is not one result set: it stays at the server as a cursor, or there are several executions.
+    pub has_cursor: bool,
+    /// The types and the names, if this packet brings them, and how many bytes each takes with its name.
+    types: Option<(&'a [u8], usize)>,
+    /// Where in the packet the byte stands that says whether it brings types.
+    types_at: usize,
+    /// How many parameters there are.
+    count: usize,
+}
+
+impl<'a> ExecutionParts<'a> {
+    /// Cuts a whole packet of a statement with so many markers. `None` if it has attributes beside them, or is truncated.
+    #[must_use]
+    pub fn cut(packet: &'a [u8], parameters: usize, caps: Capabilities) -> Option<Self> {
+        const HEAD: usize = 1 + 4;
+        const ONCE: [u8; 4] = [1, 0, 0, 0];
+        let mut reader = Reader::new(packet.get(HEAD..)?);
+        let attributes = caps.contains(Capabilities::QUERY_ATTRIBUTES);
+        let flags = reader.u8().ok()?;
+        let counts = attributes && flags & PARAMETER_COUNT_AVAILABLE != 0;
+        let times = reader.take(4).ok()?;
+        let has_cursor = flags & !PARAMETER_COUNT_AVAILABLE != 0 || times != ONCE;
+        if attributes && (parameters > 0 || counts) && reader.lenenc_int().ok()? != parameters as u64 {
+            return None;
+        }
+        if parameters == 0 {
+            return Some(Self {
+                nulls: &[],
+                values: &[],
+                has_cursor,
+                types: None,
+                types_at: packet.len(),
+                count: 0,
+            });
+        }
+        let nulls = reader.take(parameters.div_ceil(8)).ok()?;
+        let types_at = packet.len() - reader.remaining();
+        let bytes = if attributes { 3 } else { 2 };
+        let types = match reader.u8().ok()? {
+            0 => None,
+            _ => Some((reader.take(bytes * parameters).ok()?, bytes)),
+        };
+        // A marker has no name, which is a length of zero.
+        let is_named = |(types, bytes): (&[u8], usize)| {
+            types.chunks(bytes).any(|one| one.get(2).is_some_and(|len| *len != 0))
+        };
+        if types.is_some_and(is_named) {
+            return None;
+        }
+        Some(Self {
+            nulls,
+            values: reader.take(reader.remaining()).ok()?,
+            has_cursor,
+            types,
+            types_at,
+            count: parameters,
+        })
+    }
+
+    /// The types, if this packet brings them.
+    pub fn types(&self) -> Option<impl Iterator<Item = ParameterType> + Clone + 'a> {
+        let (types, bytes) = self.types?;
+        Some(
+            types
+                .chunks(bytes)
+                .filter_map(|one| Some(ParameterType(u16::from_le_bytes([*one.first()?, *one.get(1)?])))),
+        )
+    }
+
+    /// The values of parameters of these types; an error ends them.
+    pub fn parameters(
+        &self,
+        types: &'a [ParameterType],
+    ) -> impl Iterator<Item = Result<Parameter<'a>, Malformed>> + 'a {
+        let (nulls, mut reader) = (self.nulls, Reader::new(self.values));
+        types.iter().enumerate().map(move |(at, kind)| {
+            let is_null = nulls.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
+            if is_null { Ok(Parameter::Null) } else { value(&mut reader, *kind) }
+        })
+    }
+
+    /// The packet with these types; none if it brings its own, if it has no parameters, or if it has another number of them.
+    #[must_use]
+    pub fn with_types(&self, packet: &[u8], types: &[ParameterType], caps: Capabilities) -> Option<Vec<u8>> {
+        if types.len() != self.count {
+            return None;
+        }
+        let (head, rest) = packet.split_at_checked(self.types_at)?;
+        let (_, values) = rest.split_first().filter(|_| self.types.is_none())?;
+        let mut with = head.to_vec();
+        with.push(1);
+        for one in types {
+            with.extend_from_slice(&one.0.to_le_bytes());
+            with.extend(caps.contains(Capabilities::QUERY_ATTRIBUTES).then_some(0));
+        }
+        with.extend_from_slice(values);
+        Some(with)
+    }
+}
+
+impl ParameterType {
+    /// The type's number and its sign, as a packet has them.
+    #[must_use]
+    pub const fn bytes(self) -> [u8; 2] {
+        self.0.to_le_bytes()
+    }
+
+    /// Whether it says nothing but that the value is NULL.
+    #[must_use]
+    pub const fn is_null(self) -> bool {
+        self.0 as u8 == kind::NULL
+    }
+}
+
 fn read_types(
     reader: &mut Reader<'_>,
     count: usize,

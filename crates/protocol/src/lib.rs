@@ -41,7 +41,7 @@ pub use compressed::{
     COMPRESSED_HEADER_LEN, COMPRESSED_MAX, CompressedHeader, Compression, NoSuchLevel, NotPacked, Packer,
     Unpacker,
 };
-pub use execute::{Execution, PARAMETERS_MAX, Parameter, ParameterType};
+pub use execute::{Execution, ExecutionParts, PARAMETERS_MAX, Parameter, ParameterType};
 pub use frame::{
     FRAME_MAX, FrameError, FrameHeader, HEADER_LEN, Numbering, Packet, put_packet, take_packet,
     take_packet_numbered,

@@ -27,6 +27,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
     match split(packet).0 {
         Command::Quit => Ok(Flow::Close),
         Command::Query => query::from_memory(session, packet).map(|()| Flow::Continue),
+        Command::StmtExecute => prepared::from_memory(session, packet).map(|()| Flow::Continue),
         Command::Ping if !session.lease.is_open() => {
             session.active(now_ms());
             session.put_ok(0);
@@ -46,7 +47,9 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     match command {
         Command::Query => query::handle(session, packet, missed).await,
         Command::StmtPrepare => prepared::prepare(session, packet).await,
-        Command::StmtExecute | Command::StmtBulkExecute => prepared::execute(session, &packet, command).await,
+        Command::StmtExecute | Command::StmtBulkExecute => {
+            prepared::execute(session, packet, (command, missed)).await
+        }
         Command::StmtSendLongData => prepared::send_long_data(session, &packet).await,
         Command::StmtReset => prepared::reset(session, &packet).await,
         Command::StmtClose => prepared::close(session, &packet).await,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use freshet_sql::{Effects, Flavor, Modes, PreparedKill, Request, RowWrite, Writes};
+use freshet_sql::{Effects, Flavor, Hint, Modes, PreparedKill, Request, RowWrite, Writes};
 use tokio::sync::Semaphore;
 
 /// A text of so many bytes is a long one. A shorter one is read in a few milliseconds.
@@ -48,6 +48,8 @@ pub(crate) struct ReadPrepared {
     pub(crate) write: Option<RowWrite>,
     /// What it kills.
     pub(crate) kill: Option<PreparedKill>,
+    /// It is one SELECT, with this hint.
+    pub(crate) select: Option<Option<Hint>>,
     /// The text without hints that the server does not know.
     pub(crate) stripped: Option<Vec<u8>>,
 }
@@ -104,7 +106,11 @@ pub(crate) fn prepared(text: &[u8], manner: Manner) -> ReadPrepared {
     let modes_of_write = Modes { utf8_strings: false, ..manner.modes_of_write };
     let write = row_write(text, &effects, Manner { modes_of_write, ..manner });
     let kill = freshet_sql::prepared_kill(text, manner.modes);
-    ReadPrepared { effects, write, kill, stripped: without_hint(text, manner.modes) }
+    let select = match freshet_sql::read(text, manner.modes) {
+        Request::Select { hint } => Some(hint),
+        _ => None,
+    };
+    ReadPrepared { effects, write, kill, select, stripped: without_hint(text, manner.modes) }
 }
 
 /// The text without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.

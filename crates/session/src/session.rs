@@ -40,12 +40,15 @@ use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
 pub(crate) use channel::OwnChannel;
+pub(crate) use environ::{binary, environment_of};
 pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use forward::Forward;
 pub(crate) use hold::{Hold, Holds, Traces};
 pub(crate) use lease::Lease;
-pub(crate) use prepared::{AGAIN_BYTES_MAX, Again, Executed, Prepared};
+pub(crate) use prepared::{
+    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Prepared, PreparedSelect, SELECT_BYTES_MAX,
+};
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;

@@ -79,3 +79,50 @@ fn every_truncation_is_an_error_and_never_a_panic() {
     }
     assert!(parse(&packet(0, &[&[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]]), 1, PLAIN, None).is_err());
 }
+
+#[test]
+fn parts_of_a_packet_without_attributes() {
+    let packet = [0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0b10, 1, 3, 0, 253, 0, 7, 0, 0, 0];
+    let parts = ExecutionParts::cut(&packet, 2, Capabilities::empty()).unwrap();
+    assert_eq!((parts.nulls, parts.values, parts.has_cursor), (&[0b10][..], &[7, 0, 0, 0][..], false));
+    let types: Vec<ParameterType> = parts.types().unwrap().collect();
+    assert_eq!(types.iter().map(|one| one.bytes()).collect::<Vec<_>>(), [[3, 0], [253, 0]]);
+    assert_eq!(parts.with_types(&packet, &types, Capabilities::empty()), None, "it has them");
+    // The same without types, and with them again.
+    let short = [&packet[..11], &[0], &packet[16..]].concat();
+    let parts = ExecutionParts::cut(&short, 2, Capabilities::empty()).unwrap();
+    assert!(parts.types().is_none());
+    assert_eq!(parts.with_types(&short, &types, Capabilities::empty()).as_deref(), Some(&packet[..]));
+    for len in 0..12 {
+        assert_eq!(ExecutionParts::cut(&packet[..len], 2, Capabilities::empty()), None, "{len}");
+    }
+}
+
+#[test]
+fn parts_of_a_packet_with_attributes() {
+    let caps = Capabilities::QUERY_ATTRIBUTES;
+    let packet = [0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 3, 0, 0, 7, 0, 0, 0];
+    let parts = ExecutionParts::cut(&packet, 1, caps).unwrap();
+    let types: Vec<ParameterType> = parts.types().unwrap().collect();
+    assert_eq!((types.len(), parts.values), (1, &[7, 0, 0, 0][..]));
+    let short = [&packet[..12], &[0], &packet[16..]].concat();
+    let parts = ExecutionParts::cut(&short, 1, caps).unwrap();
+    assert_eq!(parts.with_types(&short, &types, caps).as_deref(), Some(&packet[..]));
+    // A named one is an attribute, and so is one more than there are markers.
+    let named = [&packet[..15], &[1, b'a'], &packet[16..]].concat();
+    assert_eq!(ExecutionParts::cut(&named, 1, caps), None);
+    assert_eq!(ExecutionParts::cut(&packet, 2, caps), None);
+    // Without markers there are none, unless the packet counts them.
+    let none = [0x17, 1, 0, 0, 0, 8, 1, 0, 0, 0, 0];
+    assert!(ExecutionParts::cut(&none, 0, caps).is_some_and(|parts| !parts.has_cursor));
+    assert!(ExecutionParts::cut(&none[..10], 0, caps).is_none());
+}
+
+#[test]
+fn cursors_and_repetitions_are_told() {
+    let packet = |flags: u8, times: u8| [0x17, 1, 0, 0, 0, flags, times, 0, 0, 0];
+    let has_cursor = |flags, times| {
+        ExecutionParts::cut(&packet(flags, times), 0, Capabilities::empty()).unwrap().has_cursor
+    };
+    assert!(has_cursor(1, 1) && has_cursor(0, 2) && !has_cursor(0, 1));
+}

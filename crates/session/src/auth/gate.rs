@@ -29,9 +29,10 @@ const REFUSAL_MAX: Duration = Duration::from_secs(1);
 pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
 
 /// What we never offer a client, whatever the server does: result sets without column definitions, because our own
-/// questions on the same connection need them; and further factors, because each needs a packet of its own kind. TLS is
-/// offered if we have a certificate, not if the server has.
+/// questions on the same connection need them, and because an answer from memory has to say by itself what its columns are; and
+/// further factors, because each needs a packet of its own kind. TLS is offered if we have a certificate, not if the server has.
 const NEVER_OFFERED: Capabilities = Capabilities::OPTIONAL_RESULTSET_METADATA
+    .union(Capabilities::MARIADB_CACHE_METADATA)
     .union(Capabilities::MULTI_FACTOR_AUTHENTICATION)
     .union(Capabilities::CAPABILITY_EXTENSION)
     .union(Capabilities::SSL);

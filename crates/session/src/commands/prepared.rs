@@ -3,15 +3,26 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use freshet_cache::Key;
 use freshet_catalog::Told;
 use freshet_protocol::Command;
-use freshet_sql::{Effects, Reads, Writes};
+use freshet_sql::{Datum, Effects, Flavor, Hint, Reads, Writes};
+use freshet_upstream::Error;
 
+use super::select::{Plan, bound, count_not_cached, fill, key_for, plan, statement};
 use super::{kill, unavailable};
 use crate::fences::{Reading, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
-use crate::session::{AGAIN_BYTES_MAX, Again, Executed, Flow, Forward, Prepared, Session};
+use crate::rows::{Behind, ReadPlan, deps_of_execution};
+use crate::session::{
+    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
+    SELECT_BYTES_MAX, Session, binary, environment_of,
+};
+use crate::template::Verdict;
+
+/// What the buffer for the keys of executions keeps of itself, in bytes.
+const KEY_BYTES_KEPT: usize = 16 * 1024;
 
 /// COM_STMT_PREPARE.
 pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
@@ -19,20 +30,43 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
         return unavailable(session, &error);
     }
     let packet = packet.freeze();
-    let ReadPrepared { effects, write, kill, stripped } = read(session, &packet).await;
+    if may_select(&packet[1..])
+        && let Err(error) = Box::pin(session.learn_quietly()).await
+    {
+        return unavailable(session, &error);
+    }
+    let ReadPrepared { effects, write, kill, select, stripped } = read(session, &packet).await;
     let effects = session.certain(&packet[1..], effects);
     let write = write.filter(|_| reading::writes_one_table(&effects));
+    let select = select.and_then(|hint| selected(session, &packet[1..], hint));
     let nothing = Effects::none();
     let command = Command::StmtPrepare;
     let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
     let payload = stripped.as_deref().unwrap_or(&packet);
     let relayed = session.forward(Forward::new(payload, command, &nothing)).await?;
+    session.lease.prepared.failed();
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
-        let prepared = Arc::new(Prepared::new(effects, (write, again), kill, ok.parameters.into()));
-        session.lease.prepared.add(ok.statement_id, prepared);
+        let number = (ok.statement_id, ok.parameters.into());
+        let prepared = Prepared::new(number, effects, (write, again), kill).with_select(select);
+        session.lease.prepared.add(prepared);
     }
     Ok(Flow::Continue)
+}
+
+/// Whether a text may be a SELECT, by its first word.
+fn may_select(text: &[u8]) -> bool {
+    let start = text.trim_ascii_start();
+    let is = |word: &[u8]| start.get(..word.len()).is_some_and(|first| first.eq_ignore_ascii_case(word));
+    text.len() <= SELECT_BYTES_MAX
+        && (is(b"select") || is(b"with") || is(b"(") || is(b"/*") || is(b"-- ") || is(b"#"))
+}
+
+/// A SELECT whose answers may come from memory.
+fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<PreparedSelect> {
+    let environment = session.environment().map(|environment| environment.id);
+    let environment = (environment, session.state.environment_version);
+    (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new((text, session.flavor()), hint, environment))
 }
 
 /// The text of a write, if it is short enough to be kept.
@@ -56,19 +90,59 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
         effects: Effects::worst(),
         write: None,
         kill: None,
+        select: None,
         stripped: None,
     })
 }
 
+/// Answers an execution from memory, if it can be.
+///
+/// # Errors
+/// What the look-up has found, where that is no answer.
+pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
+    let environment = session.current_key().ok_or_else(Missed::default)?;
+    let prepared = known(session, packet).ok_or_else(Missed::default)?;
+    take_stored(session, packet, &prepared, environment)
+}
+
+/// The same, with the first part of the key that a text would have.
+fn take_stored(
+    session: &mut Session,
+    packet: &[u8],
+    prepared: &Arc<Prepared>,
+    environment: u32,
+) -> Result<(), Missed> {
+    let version = session.state.environment_version;
+    let mut key = std::mem::take(&mut session.state.execution_key);
+    let select = prepared.key_of(packet, session.capabilities(), &mut key);
+    let found = if select.is_some_and(|select| select.is_of(environment_of(environment), version)) {
+        session.answer_from_memory(Key { environment: binary(environment), text: &key }, packet)
+    } else {
+        Err(Missed::default())
+    };
+    if found.is_ok() {
+        session.state.last_hit[1..5].copy_from_slice(&prepared.id.to_le_bytes());
+        session.state.last_hit_of = Some(Arc::clone(prepared));
+    }
+    if key.capacity() <= KEY_BYTES_KEPT {
+        session.state.execution_key = key;
+    }
+    found
+}
+
 /// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
-pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
+pub(super) async fn execute(
+    session: &mut Session,
+    packet: BytesMut,
+    (command, missed): (Command, Missed),
+) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    let prepared = known(session, packet);
+    let prepared = known(session, &packet);
     let effects = effects_of(session, prepared.as_deref()).await;
-    let Executed { write, killed } = match (&prepared, command) {
-        (Some(prepared), Command::StmtExecute) => prepared.executed(packet, session.capabilities()),
+    let Executed { write, killed, values } = match (&prepared, command) {
+        (Some(prepared), Command::StmtExecute) => prepared.executed(&packet, session.capabilities()),
         (Some(prepared), _) => {
             prepared.executed_in_bulk();
             Executed::default()
@@ -83,17 +157,131 @@ pub(super) async fn execute(session: &mut Session, packet: &[u8], command: Comma
     {
         return done;
     }
-    let relayed = session.forward(Forward { write, ..Forward::new(packet, command, &effects) }).await?;
+    if let (Some(prepared), Some(values)) = (&prepared, values) {
+        return Box::pin(select(session, (packet, missed), (prepared, &values), effects)).await;
+    }
+    let completed = prepared.as_ref().and_then(|prepared| sent(session, prepared, &packet));
+    let payload = completed.as_deref().unwrap_or(&packet);
+    let relayed = session.forward(Forward { write, ..Forward::new(payload, command, &effects) }).await?;
     if let Some(prepared) = prepared {
         prepared.ended(relayed.error);
     }
     Ok(Flow::Continue)
 }
 
+/// Notes an execution that the server is sent. Its packet, if that is not the client's own.
+fn sent(session: &Session, prepared: &Prepared, packet: &[u8]) -> Option<Vec<u8>> {
+    if let Some(select) = &prepared.select {
+        let environment = session.environment().map(|environment| environment.id);
+        select.is_executed(environment, session.state.environment_version);
+    }
+    prepared.completed(packet, session.capabilities())
+}
+
+/// An execution of a SELECT: from memory if it can be, and into memory if it may be.
+async fn select(
+    session: &mut Session,
+    (packet, mut missed): (BytesMut, Missed),
+    (prepared, values): (&Arc<Prepared>, &[Datum]),
+    effects: Effects,
+) -> Result<Flow, Lost> {
+    let runs_code = !effects.reads.is_nothing() || !effects.calls.is_nothing();
+    let is_plain = !runs_code && !effects.reads_last_statement;
+    if is_plain {
+        session.resolve_doubts().await;
+        if let Err(error) = session.learn().await {
+            return unavailable(session, &error);
+        }
+        session.refresh_key();
+    }
+    let planned = if is_plain {
+        planned(session, (&packet, &mut missed), (prepared, values)).await
+    } else {
+        Ok(Planned::Forwarded)
+    };
+    let plan = match planned {
+        Err(error) => return unavailable(session, &error),
+        Ok(Planned::Answered) => return Ok(Flow::Continue),
+        Ok(Planned::Forwarded) => None,
+        Ok(Planned::Stored(plan)) => Some(plan),
+    };
+    let mut key = Vec::new();
+    let has_key = prepared.key_of(&packet, session.capabilities(), &mut key).is_some();
+    let completed = sent(session, prepared, &packet);
+    let forward = Forward::new(completed.as_deref().unwrap_or(&packet), Command::StmtExecute, &effects);
+    let relayed = match plan.filter(|_| has_key) {
+        Some(plan) => fill(session, forward, (&key, missed), plan).await?,
+        None => {
+            count_not_cached(session);
+            session.forward(forward).await?
+        }
+    };
+    prepared.ended(relayed.error);
+    Ok(Flow::Continue)
+}
+
+/// What becomes of an execution.
+enum Planned {
+    /// It was answered from memory.
+    Answered,
+    /// The server answers, and nothing is stored.
+    Forwarded,
+    /// The server answers, and the answer is stored.
+    Stored(Plan),
+}
+
+async fn planned(
+    session: &mut Session,
+    (packet, missed): (&[u8], &mut Missed),
+    (prepared, values): (&Arc<Prepared>, &[Datum]),
+) -> Result<Planned, Error> {
+    let Some(select) = &prepared.select else { return Ok(Planned::Forwarded) };
+    // What the text means was decided in the environment in which it was prepared.
+    let version = session.state.environment_version;
+    if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
+        return Ok(Planned::Forwarded);
+    }
+    let compiled = compiled(session, select).await;
+    let template = &compiled.template;
+    if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
+        return Ok(Planned::Forwarded);
+    }
+    session.find_hidden(&template.tables.known).await?;
+    let Some(environment) = key_for(session, template, select.hint) else { return Ok(Planned::Forwarded) };
+    // The first look was before the environment was known, or with a temporary table in the way.
+    match take_stored(session, packet, prepared, environment) {
+        Ok(()) => return Ok(Planned::Answered),
+        Err(later) => *missed = missed.and(later),
+    }
+    let depends = |behind: Behind<'_>| {
+        let statement = statement(session, &select.text);
+        deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+    };
+    // What is stored and not given for want of room is streamed from the server, and not stored again.
+    let key = (binary(environment), *missed);
+    let plan = plan(session, template, key, depends).filter(|_| !missed.declined);
+    Ok(plan.map_or(Planned::Forwarded, Planned::Stored))
+}
+
+/// What is compiled of a SELECT, by the definitions as they are now.
+async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<CompiledExecution> {
+    let known = select.compiled().filter(|known| session.shared.upstream.is_current(&known.template.told));
+    if let Some(known) = known {
+        return known;
+    }
+    let template = Arc::clone(&bound(session, &select.text).await.compiled.template);
+    let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
+    let compiled = Arc::new(CompiledExecution { template, plan });
+    if matches!(compiled.template.verdict, Verdict::Cache) {
+        select.keep_compiled(&compiled);
+    }
+    compiled
+}
+
 /// COM_STMT_SEND_LONG_DATA, which has no answer: a part of a parameter's value, which the execution will not repeat.
 pub(super) async fn send_long_data(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     if let Some(prepared) = known(session, packet) {
-        prepared.has_long_data(true);
+        prepared.set_long_data(true);
     }
     if !session.lease.is_open() {
         return Ok(Flow::Continue);
@@ -101,23 +289,24 @@ pub(super) async fn send_long_data(session: &mut Session, packet: &[u8]) -> Resu
     session.forward_silently(packet).await
 }
 
-/// COM_STMT_RESET, which drops what was sent of parameters.
+/// COM_STMT_RESET, which drops what was sent of parameters, and a cursor.
 pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     if let Some(prepared) = known(session, packet) {
-        prepared.has_long_data(false);
+        prepared.set_long_data(false);
+        prepared.set_cursor(false);
     }
     super::plain(session, packet, Command::StmtReset).await
 }
 
 /// COM_STMT_CLOSE, which has no answer.
 pub(super) async fn close(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
-    if let Some(id) = statement_id(packet) {
-        session.lease.prepared.remove(id);
+    let Some(id) = statement_id(packet) else { return Ok(Flow::Continue) };
+    let id = known(session, packet).map_or(id, |prepared| prepared.id);
+    session.lease.prepared.remove(id);
+    if session.lease.is_open() {
+        session.close_statement(id).await?;
     }
-    if !session.lease.is_open() {
-        return Ok(Flow::Continue);
-    }
-    session.forward_silently(packet).await
+    Ok(Flow::Continue)
 }
 
 fn statement_id(packet: &[u8]) -> Option<u32> {
@@ -126,7 +315,10 @@ fn statement_id(packet: &[u8]) -> Option<u32> {
 
 /// The statement that a packet names.
 fn known(session: &Session, packet: &[u8]) -> Option<Arc<Prepared>> {
-    session.lease.prepared.get(statement_id(packet)?)
+    let id = statement_id(packet)?;
+    // Only MariaDB knows one by another number than its own.
+    let is_named = |prepared: &Arc<Prepared>| prepared.id == id || session.flavor() == Flavor::MariaDb;
+    session.lease.prepared.get(id).filter(is_named)
 }
 
 /// What executing a statement may do. One that is not known here may do anything.

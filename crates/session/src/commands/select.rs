@@ -4,14 +4,14 @@ use std::time::Instant;
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Effects, Hint};
+use freshet_sql::Hint;
 use freshet_upstream::now_ms;
 
 use super::query::{Query, forward};
 use super::unavailable;
 use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
-use crate::relay::{Capture, Captured, Lost};
-use crate::rows::{Depends, Statement, deps_of_reading};
+use crate::relay::{Capture, Captured, Lost, Relayed};
+use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Missed, Session};
 use crate::shared::Counters;
@@ -25,7 +25,7 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
     }
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let text = freshet_sql::key_text(text, session.modes(), strips);
-    session.answer_from_memory(&text, key)
+    session.answer_from_memory(Key { environment: key, text: &text }, &text)
 }
 
 pub(super) async fn handle(
@@ -88,8 +88,18 @@ pub(super) async fn handle(
     let payload = stripped.as_deref().unwrap_or(query.packet);
     // What is stored and not given for want of room is streamed from the server, and not stored again.
     let key = key.filter(|_| !query.missed.declined);
-    match key.and_then(|key| plan(session, (text, query.missed), &bound, key)) {
-        Some(plan) => fill(session, query, payload, &template.effects, plan).await,
+    let depends = |behind: Behind<'_>| {
+        let statement = statement(session, text);
+        deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
+    };
+    match key.and_then(|key| plan(session, template, (key, query.missed), depends)) {
+        Some(plan) => {
+            let strips = session.state.locals.strips_comments(&session.shared.globals);
+            let key_text = freshet_sql::key_text(text, session.modes(), strips);
+            let forward = Forward { text, ..Forward::new(payload, Command::Query, &template.effects) };
+            fill(session, forward, (&key_text, query.missed), plan).await?;
+            Ok(Flow::Continue)
+        }
         None => {
             count_not_cached(session);
             let effects = session.certain(text, template.effects.clone());
@@ -104,7 +114,7 @@ pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'
 }
 
 /// What is compiled of its form.
-async fn bound(session: &Session, text: &[u8]) -> BoundSelect {
+pub(super) async fn bound(session: &Session, text: &[u8]) -> BoundSelect {
     let shared = &session.shared;
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     shared.templates.of(statement(session, text), behind).await
@@ -138,14 +148,14 @@ fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
     reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
 }
 
-fn count_not_cached(session: &Session) {
+pub(super) fn count_not_cached(session: &Session) {
     if session.state.locals.effective_type(&session.shared.globals) != TYPE_OFF {
         session.shared.cache.count_not_cached();
     }
 }
 
 /// The environment part of the key, if the session's state and the statement's form allow an answer from memory.
-fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option<u32> {
+pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option<u32> {
     let template::Verdict::Cache = template.verdict else { return None };
     let wanted = match session.state.locals.effective_type(&session.shared.globals) {
         TYPE_OFF => false,
@@ -159,32 +169,34 @@ fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option
 }
 
 /// What is needed to store an answer.
-struct Plan {
-    key: u32,
+pub(super) struct Plan {
+    /// The first part of its key.
+    environment: u32,
     depends: Depends,
     valid_from: Position,
 }
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
-/// the verdict rests on must be known to be the current ones *after* it.
-fn plan(session: &Session, (text, missed): (&[u8], Missed), bound: &BoundSelect, key: u32) -> Option<Plan> {
+/// the verdict rests on must be known to be the current ones *after* it. `depends` says what it depends on.
+pub(super) fn plan(
+    session: &Session,
+    template: &Template,
+    (environment, missed): (u32, Missed),
+    depends: impl FnOnce(Behind<'_>) -> Depends,
+) -> Option<Plan> {
     let shared = &session.shared;
-    let template = bound.template();
     let freshness = shared.freshness();
     let valid_from = freshness.valid_from();
     if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
         return None;
     }
-    let statement = statement(session, text);
-    let behind = (freshness.as_ref(), shared.upstream.watches());
-    let mut depends =
-        deps_of_reading(statement, &template.tables, bound.plan(statement), (valid_from, behind));
+    let mut depends = depends(Behind { valid_from, freshness, watches: shared.upstream.watches() });
     depends.deps.push(rights(session, template));
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
-        Verdict::Servable => Some(Plan { key, depends, valid_from }),
+        Verdict::Servable => Some(Plan { environment, depends, valid_from }),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
         // it or not. What is stored already fares the same.
-        Verdict::Fenced => (!missed.fenced).then_some(Plan { key, depends, valid_from }),
+        Verdict::Fenced => (!missed.fenced).then_some(Plan { environment, depends, valid_from }),
         Verdict::Stale => {
             // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();
@@ -205,42 +217,39 @@ fn rights(session: &Session, template: &Template) -> Dep {
     }
 }
 
-/// Asks the server and keeps a copy of its answer.
-async fn fill(
+/// Asks the server and keeps a copy of its answer, under this as the second part of its key.
+pub(super) async fn fill(
     session: &mut Session,
-    query: Query<'_>,
-    payload: &[u8],
-    effects: &Effects,
+    forward: Forward<'_>,
+    (key_text, missed): (&[u8], Missed),
     plan: Plan,
-) -> Result<Flow, Lost> {
+) -> Result<Relayed, Lost> {
     let started = Instant::now();
     let cache = &session.shared.cache;
-    let capture = Some(Capture::new(cache.limit().min(cache.size()), &session.shared.bounds().fill));
-    let text = query.text();
-    let forward = Forward { text, capture, ..Forward::new(payload, Command::Query, effects) };
-    let relayed = session.forward(forward).await?;
+    let bytes_max = cache.limit().min(cache.size());
+    let budget = &session.shared.bounds().fill;
+    let capture = Some(Capture::new(bytes_max, budget));
+    let mut relayed = session.forward(Forward { capture, ..forward }).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
-    let stored = match relayed.captured {
-        Some(captured) => store(session, query, plan, (captured, cost_us)).await,
+    let stored = match relayed.captured.take() {
+        Some(captured) => store(session, (key_text, missed), plan, (captured, cost_us)).await,
         None => Insert::TooLarge,
     };
     if stored != Insert::Stored {
         session.shared.cache.count_not_cached();
     }
-    Ok(Flow::Continue)
+    Ok(relayed)
 }
 
 async fn store(
     session: &Session,
-    query: Query<'_>,
+    (text, missed): (&[u8], Missed),
     plan: Plan,
     (captured, cost_us): (Captured, u32),
 ) -> Insert {
-    let strips = session.state.locals.strips_comments(&session.shared.globals);
-    let text = freshet_sql::key_text(query.text(), session.modes(), strips);
-    let Plan { key, depends, valid_from } = plan;
+    let Plan { environment, depends, valid_from } = plan;
     let cache = &session.shared.cache;
-    if let Some(before) = query.missed.stale_body {
+    if let Some(before) = missed.stale_body {
         cache.count_refilled(cache.fingerprint(&captured.body) == before);
     }
     // After the answer is complete: a write that it shows is under its fence still, or applied.
@@ -262,7 +271,7 @@ async fn store(
         rows: captured.rows,
         cost_us,
     };
-    let key = Key { environment: key, text: &text };
+    let key = Key { environment, text };
     // Others have their turn between two steps.
     for _ in 0..ROOM_STEPS_MAX {
         if !cache.make_room(key, &fill) {

@@ -18,7 +18,7 @@ const TRANSITIONS_MAX: usize = 2048;
 const ACCOUNTS_MAX: usize = 4096;
 
 /// Identities are never given twice; there are as many as fit into a key beside the variables that belong to it.
-const IDENTITIES_MAX: u32 = 1 << 29;
+const IDENTITIES_MAX: u32 = 1 << 28;
 
 /// Identities that one account is given, so that it cannot use up those of all others. At this bound its new environments are not
 /// cached; at a thousand new ones a second that is after four hours.

@@ -28,8 +28,8 @@ pub(crate) struct ReadPlan {
 }
 
 impl ReadPlan {
-    /// Of one statement.
-    pub(super) fn of(statement: Statement<'_>, tables: &Tables) -> Self {
+    /// Of one statement. The parameters of one that is prepared are those of the plan.
+    pub(crate) fn of(statement: Statement<'_>, tables: &Tables) -> Self {
         row_reads(statement, tables)
             .and_then(|reads| Self::from_reads(&reads, statement, tables))
             .unwrap_or_default()

@@ -124,21 +124,40 @@ impl Depends {
     }
 }
 
+/// What dependencies are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Behind<'a> {
+    /// Read before.
+    pub(crate) valid_from: Position,
+    pub(crate) freshness: &'a Freshness,
+    pub(crate) watches: &'a Watches,
+}
+
 /// What an answer to `statement`, which names `tables`, depends on if it is asked for now: by the plan that it shares with others
-/// and by its own values, if there is one. `valid_from` was read before.
+/// and by its own values, if there is one.
 pub(crate) fn deps_of_reading(
     statement: Statement<'_>,
     tables: &Tables,
     shared: Option<(&ReadPlan, &[Datum])>,
-    (valid_from, behind): (Position, (&Freshness, &Watches)),
+    behind: Behind<'_>,
 ) -> Depends {
     // Of another value the types alone may not have told what it is equal to: the statement itself may be told by others.
-    let by_shared = |shared| depends(statement, tables, shared, (valid_from, behind)).ok();
+    let by_shared = |shared| depends(statement, tables, shared, behind).ok();
     let alone = || {
         let plan = ReadPlan::of(statement, tables);
-        depends(statement, tables, (&plan, &[]), (valid_from, behind)).unwrap_or_else(|whole| whole)
+        depends(statement, tables, (&plan, &[]), behind).unwrap_or_else(|whole| whole)
     };
     shared.and_then(by_shared).unwrap_or_else(alone)
+}
+
+/// The same of a prepared statement that is executed with these values.
+pub(crate) fn deps_of_execution(
+    statement: Statement<'_>,
+    (plan, values): (&ReadPlan, &[Datum]),
+    tables: &Tables,
+    behind: Behind<'_>,
+) -> Depends {
+    depends(statement, tables, (plan, values), behind).unwrap_or_else(|whole| whole)
 }
 
 /// The same by a plan and its values. An error is what it depends on where a value could not be told.
@@ -146,8 +165,9 @@ fn depends(
     statement: Statement<'_>,
     tables: &Tables,
     (plan, values): (&ReadPlan, &[Datum]),
-    (valid_from, (freshness, watches)): (Position, (&Freshness, &Watches)),
+    behind: Behind<'_>,
 ) -> Result<Depends, Depends> {
+    let Behind { valid_from, freshness, watches } = behind;
     let all = Vec::with_capacity(DEPS_AT_ONCE);
     let mut deps = Deps { freshness, watches, valid_from, values, is_told: true, all, absent: Vec::new() };
     for (at, table) in tables.all().enumerate() {

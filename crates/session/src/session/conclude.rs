@@ -4,7 +4,7 @@
 use freshet_sql::{Effects, Temporary, TrackingEffect, Writes};
 
 use super::{Session, StatementFacts, Tracking};
-use crate::environment::{Known, is_plain_set};
+use crate::environment::is_plain_set;
 use crate::fences::{self, InFlight, Left};
 use crate::relay::Relayed;
 
@@ -77,10 +77,10 @@ impl Session {
         }
         self.state.ran(effects, relayed.error.is_none());
         if !self.state.unproven.is_empty() {
-            self.state.environment = Known::Unknown;
+            self.state.environment_is_unknown();
         }
         if facts.sets_variables {
-            self.state.environment = Known::Unknown;
+            self.state.environment_is_unknown();
         }
         let moved = self.moved_and_back(ran);
         let explained =
@@ -92,16 +92,17 @@ impl Session {
             // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
             // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
             self.state.temporary.suspect();
-            self.state.environment = Known::Unknown;
+            self.state.environment_is_unknown();
         }
         if let Some(schema) = &relayed.schema {
             self.state.schema = super::schema_of(Some(schema));
         }
         let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
         if sets_reports {
-            self.state.environment = Known::Unknown;
+            self.state.environment_is_unknown();
         } else if effects.session || relayed.session_changed {
             let plain = relayed.error.is_none() && is_plain_set(text);
+            self.state.environment_version += 1;
             self.state.environment.changed_by(text, plain);
         }
     }

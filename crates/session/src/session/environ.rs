@@ -23,6 +23,23 @@ const FORM: Capabilities = Capabilities::DEPRECATE_EOF
     .union(Capabilities::FOUND_ROWS)
     .union(Capabilities::IGNORE_SPACE);
 
+/// Where in the first part of a key the environment's identity stands. Below it is the bit of [`BINARY`], then two for the
+/// session's `query_cache_type`, and one for whether comments count.
+const ID_AT: u32 = 4;
+
+/// The bit that tells the answers to executions, which are in the binary form, from those to texts.
+const BINARY: u32 = 1 << 3;
+
+/// The first part of the key of an execution, of that of a text.
+pub(crate) const fn binary(key: u32) -> u32 {
+    key | BINARY
+}
+
+/// The identity of the environment that a key is of.
+pub(crate) const fn environment_of(key: u32) -> u32 {
+    key >> ID_AT
+}
+
 impl Session {
     /// Which kind of server is behind us: as its greeting says once there is a connection, else as the follower met it.
     pub(crate) fn flavor(&self) -> Flavor {
@@ -40,7 +57,7 @@ impl Session {
             Box::pin(crate::auth::open(&self.shared.gate, &mut self.admitted)).await?;
             self.lease = Lease::of(&mut self.admitted);
             self.handle.set_thread_id(self.lease.thread_id());
-            self.state.environment = Known::Unknown;
+            self.state.environment_is_unknown();
             self.state.key = None;
         }
         if self.lease.tracking == Tracking::Unmet {
@@ -96,6 +113,22 @@ impl Session {
             }
         };
         Ok(())
+    }
+
+    /// As [`Session::learn`], where that takes nothing with it: the server has been sent nothing yet, or need not be asked.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn learn_quietly(&mut self) -> Result<(), Error> {
+        let is_known_by = |before: &Environment, statement: &[u8]| {
+            let transition = Transition { before: before.whole.clone(), statement: statement.to_vec() };
+            self.shared.environments.after(&before.account, &transition).is_some()
+        };
+        let is_quiet = match &self.state.environment {
+            Known::After(before, statement) => is_known_by(before, statement),
+            _ => self.lease.untouched,
+        };
+        if is_quiet { self.learn().await } else { Ok(()) }
     }
 
     /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found
@@ -154,7 +187,7 @@ impl Session {
         let environment = self.state.environment.current().filter(|_| !self.holds().bar_all_hits())?;
         let kind = self.state.locals.effective_type(&self.shared.globals);
         let strips = self.state.locals.strips_comments(&self.shared.globals);
-        Some(environment.id << 3 | u32::from(kind) << 1 | u32::from(strips))
+        Some(environment.id << ID_AT | u32::from(kind) << 1 | u32::from(strips))
     }
 
     /// Why the session cannot be answered from memory, or must keep its server connection.

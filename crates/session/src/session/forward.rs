@@ -48,24 +48,31 @@ impl Session {
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
         let (in_flight, facts) = self.raise(effects, write).await;
         self.sends(command, effects, text);
-        // Preparing leaves row counts as they were, and may prepare what asks for them.
-        let asks_back = effects.reads_last_statement || facts.asks_back || command == Command::StmtPrepare;
+        let asks_back = effects.reads_last_statement || facts.asks_back;
         if asks_back {
             Box::pin(self.replay_last_hit()).await?;
         }
         self.hand_reports_over(effects, command, asks_back).await?;
-        // After a ping nearly all of it can still be asked for.
-        self.state.pinged = command == Command::Ping;
-        if !self.state.pinged {
-            self.state.last_hit.clear();
+        // After these nearly all of it can still be asked for. Preparing even leaves the row counts as they were.
+        let pings = matches!(command, Command::Ping | Command::StmtReset);
+        let prepares = command == Command::StmtPrepare;
+        self.state.pinged = pings || prepares && self.state.pinged;
+        if !pings {
             self.state.warnings.clear();
         }
+        if !pings && !prepares {
+            self.forget_last_hit();
+        }
+        self.send_closes().await?;
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
             let deps = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
         let own_channel = self.own_channel(text, self.modes());
         let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
+        if prepares && relayed.prepared.is_none_or(|prepared| prepared.warnings > 0) {
+            self.forget_last_hit();
+        }
         self.look_around(effects, &relayed).await;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             Box::pin(self.was_not_refused(text, &relayed)).await;
@@ -276,15 +283,56 @@ impl Session {
         if self.state.last_hit.is_empty() {
             return Ok(());
         }
-        let mut payload = query_prefix(self.lease.has_attributes());
-        payload.extend_from_slice(&self.state.last_hit);
-        self.send(&payload).await?;
-        self.skip_answer(Command::Query).await?;
+        if let Some(prepared) = self.state.last_hit_of.clone() {
+            let packet = std::mem::take(&mut self.state.last_hit);
+            let completed = prepared.completed(&packet, self.capabilities());
+            self.send(completed.as_deref().unwrap_or(&packet)).await?;
+            self.skip_answer(Command::StmtExecute).await?;
+        } else {
+            let mut payload = query_prefix(self.lease.has_attributes());
+            payload.extend_from_slice(&self.state.last_hit);
+            self.send(&payload).await?;
+            self.skip_answer(Command::Query).await?;
+        }
         if self.state.pinged {
             self.send(&[Command::Ping.byte()]).await?;
             self.skip_answer(Command::Ping).await?;
         }
         Ok(())
+    }
+
+    fn forget_last_hit(&mut self) {
+        self.state.last_hit.clear();
+        self.state.last_hit_of = None;
+    }
+
+    /// Notes that the client has closed the statement with this number at the server, which is told later if it may have to be asked
+    /// about its last answer.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn close_statement(&mut self, id: u32) -> Result<(), Lost> {
+        self.lease.prepared.closed.push(id);
+        let is_asked_about = self.last_executed_id() == Some(id);
+        if is_asked_about { Ok(()) } else { self.send_closes().await }
+    }
+
+    /// Tells the server of the statements that the client has closed, but for one whose last answer may be asked about.
+    async fn send_closes(&mut self) -> Result<(), Lost> {
+        let kept = self.last_executed_id();
+        let (kept, closed): (Vec<u32>, Vec<u32>) =
+            std::mem::take(&mut self.lease.prepared.closed).into_iter().partition(|id| Some(*id) == kept);
+        self.lease.prepared.closed = kept;
+        for id in closed {
+            let packet = [&[Command::StmtClose.byte()], id.to_le_bytes().as_slice()].concat();
+            self.lease.send(None, &packet).await?;
+        }
+        Ok(())
+    }
+
+    /// The statement whose execution was answered from memory last, while nothing has reached the server since.
+    fn last_executed_id(&self) -> Option<u32> {
+        self.state.last_hit_of.as_ref().map(|prepared| prepared.id)
     }
 
     /// Reads an answer that the client is not to see.

@@ -16,7 +16,7 @@
 //!
 //! Proofs that run out with time are looked at once more after the stamps were read: this thread may have been held up.
 
-use freshet_cache::{Cache, Fences, Key, Lookup};
+use freshet_cache::{Cache, Entry, Fences, Key, Lookup};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
@@ -75,11 +75,12 @@ enum Admits {
 }
 
 impl Session {
-    /// Answers `text` from memory, if it may be and can be. Nothing is parsed and nothing is allocated on this path.
+    /// Answers from memory, if it may be and can be. Nothing is parsed and nothing is allocated on this path. `statement` is the text,
+    /// or the packet of the execution, that is sent again if a later one asks about it.
     ///
     /// # Errors
     /// What the look-up has found, where that is no answer.
-    pub(crate) fn answer_from_memory(&mut self, text: &[u8], environment: u32) -> Result<(), Missed> {
+    pub(crate) fn answer_from_memory(&mut self, key: Key<'_>, statement: &[u8]) -> Result<(), Missed> {
         let now = now_ms();
         let level = self.state.locals.level(&self.shared.globals);
         let Some(admits) = self.admits(level, now) else {
@@ -87,7 +88,7 @@ impl Session {
             return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
-        self.take_stored(Key { environment, text }, now, admits)?;
+        self.take_stored(key, now, admits)?;
         if self.runs_out(level) {
             self.wire.out().0.truncate(before);
             Counters::add(&self.shared.counters.not_proven);
@@ -101,7 +102,8 @@ impl Session {
             self.state.last_hit = Vec::new();
         }
         self.state.last_hit.clear();
-        self.state.last_hit.extend_from_slice(text);
+        self.state.last_hit.extend_from_slice(statement);
+        self.state.last_hit_of = None;
         self.state.warnings.clear();
         Ok(())
     }
@@ -189,21 +191,23 @@ fn copy_stored(
     session: StatusFlags,
     wire: &mut Wire,
 ) -> Lookup<StatusFlags> {
-    cache.get_if(key, now, fences, |entry| {
-        if !wire.has_room(entry.body.len()) {
-            return None;
+    cache.get_if(key, now, fences, |entry| copy(entry, session, wire))
+}
+
+fn copy(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<StatusFlags> {
+    if !wire.has_room(entry.body.len()) {
+        return None;
+    }
+    let out = wire.out().0;
+    let start = out.len();
+    out.reserve(entry.body.len());
+    entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
+    let stored = StatusFlags::from_bits_retain(entry.status);
+    let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
+    for at in entry.status_at {
+        if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
+            place.copy_from_slice(&flags);
         }
-        let out = wire.out().0;
-        let start = out.len();
-        out.reserve(entry.body.len());
-        entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
-        let stored = StatusFlags::from_bits_retain(entry.status);
-        let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
-        for at in entry.status_at {
-            if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
-                place.copy_from_slice(&flags);
-            }
-        }
-        Some(stored)
-    })
+    }
+    Some(stored)
 }

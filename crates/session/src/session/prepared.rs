@@ -1,17 +1,27 @@
 //! A prepared statement, as far as it is known here.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+mod history;
+mod statements;
+mod types;
 
-use ahash::HashMap;
-use freshet_protocol::{Capabilities, Execution, Parameter, ParameterType};
-use freshet_sql::{Effects, Modes, PreparedKill, RowWrite};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::rows::{Write, WriteText, bind};
+use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
+use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite};
+
+use crate::reading::CACHED_BYTES_MAX;
+use crate::rows::{ReadPlan, Write, WriteText, bind};
+use crate::template::Template;
+use history::History;
+pub(crate) use statements::PreparedStatements;
+use types::Types;
 
 /// A prepared statement. One session's own; it is made of atomics only because sessions may move between threads.
 #[derive(Debug)]
 pub(crate) struct Prepared {
+    /// Its number at the server.
+    pub(crate) id: u32,
     /// What executing it may do.
     pub(crate) effects: Effects,
     /// The rows that it writes, as far as its text tells.
@@ -20,10 +30,16 @@ pub(crate) struct Prepared {
     text: Option<Again>,
     /// What it kills, if it is a KILL.
     kill: Option<PreparedKill>,
+    /// What there is to know of it if its answers may come from memory.
+    pub(crate) select: Option<PreparedSelect>,
     /// How many parameters it has.
     parameters: usize,
-    /// Their types, as the last execution that brought them said.
-    types: Mutex<Option<Vec<ParameterType>>>,
+    /// Their types.
+    types: Mutex<Types>,
+    /// What it was executed with, where that counts for its answers.
+    history: Option<Mutex<History>>,
+    /// A cursor may be open.
+    cursor: AtomicBool,
     /// Values have been sent in pieces that the next execution will not repeat.
     long_data: AtomicBool,
     /// The version of the catalog by which nothing that it reads runs any code; [`NEVER`] if there is none.
@@ -42,6 +58,87 @@ pub(crate) struct Again {
 /// The longest such text, in bytes.
 pub(crate) const AGAIN_BYTES_MAX: usize = 4 << 10;
 
+/// A SELECT. What its text means was decided when it was prepared: it is answered from memory in that environment only.
+#[derive(Debug)]
+pub(crate) struct PreparedSelect {
+    pub(crate) text: Box<[u8]>,
+    pub(crate) hint: Option<Hint>,
+    /// The identity of the environment that it was prepared in; [`UNKNOWN`] until that is known.
+    environment: AtomicU32,
+    /// The session's version of it.
+    version: u64,
+    /// What it was executed with before may count for its answers.
+    remembers: bool,
+    compiled: Mutex<Option<Arc<CompiledExecution>>>,
+}
+
+/// What was compiled of a SELECT for all its executions.
+#[derive(Debug)]
+pub(crate) struct CompiledExecution {
+    pub(crate) template: Arc<Template>,
+    /// The rows that it reads, with its parameters.
+    pub(crate) plan: ReadPlan,
+}
+
+/// No environment.
+const UNKNOWN: u32 = u32::MAX;
+
+/// It was executed in another environment, and the server may have read its text again there.
+const ELSEWHERE: u32 = u32::MAX - 1;
+
+impl PreparedSelect {
+    /// With the identity of the environment, if it is known, and the session's version of it.
+    pub(crate) fn new(
+        (text, flavor): (&[u8], Flavor),
+        hint: Option<Hint>,
+        (environment, version): (Option<u32>, u64),
+    ) -> Self {
+        // MariaDB resolves nothing but ABS() once and for all.
+        const ABS: &[u8] = b"abs";
+        let has_abs = text.windows(ABS.len()).any(|word| word.eq_ignore_ascii_case(ABS));
+        Self {
+            text: text.into(),
+            hint,
+            environment: AtomicU32::new(environment.unwrap_or(UNKNOWN)),
+            version,
+            remembers: flavor == Flavor::MySql || has_abs,
+            compiled: Mutex::default(),
+        }
+    }
+
+    /// What was compiled of it before.
+    pub(crate) fn compiled(&self) -> Option<Arc<CompiledExecution>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps what was compiled of it.
+    pub(crate) fn keep_compiled(&self, compiled: &Arc<CompiledExecution>) {
+        *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(compiled));
+    }
+
+    /// Whether it was prepared in this environment, which is the session's now and has this version, and was executed in no other.
+    pub(crate) fn is_of(&self, environment: u32, version: u64) -> bool {
+        if version == self.version && self.environment.load(Ordering::Relaxed) == UNKNOWN {
+            self.environment.store(environment, Ordering::Relaxed);
+        }
+        self.environment.load(Ordering::Relaxed) == environment
+    }
+
+    /// Notes that the server is sent an execution, in this environment if it is known.
+    pub(crate) fn is_executed(&self, environment: Option<u32>, version: u64) {
+        let is_same = match environment {
+            Some(environment) => self.is_of(environment, version),
+            None => version == self.version,
+        };
+        if !is_same {
+            self.environment.store(ELSEWHERE, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The longest text of such a SELECT, in bytes.
+pub(crate) const SELECT_BYTES_MAX: usize = 16 << 10;
+
 /// What is known of one execution.
 #[derive(Debug, Default)]
 pub(crate) struct Executed<'a> {
@@ -49,74 +146,48 @@ pub(crate) struct Executed<'a> {
     pub(crate) write: Option<Write<'a>>,
     /// The KILL that it is, and the id that it was given; `None` if that cannot be told.
     pub(crate) killed: Option<(&'a PreparedKill, u64)>,
+    /// The values of its parameters; `None` if they cannot be told.
+    pub(crate) values: Option<Vec<Datum>>,
 }
 
 /// ER_WRONG_ARGUMENTS, ER_UNKNOWN_STMT_HANDLER, ER_MALFORMED_PACKET.
 const NOT_READ: [u16; 3] = [1210, 1243, 1835];
-
-/// How many prepared statements of one session are told apart: the default of the server's
-/// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
-const PREPARED_MAX: usize = 16_382;
-
-/// The statement id with which MariaDB's clients name the statement prepared last.
-const LAST_PREPARED: u32 = u32::MAX;
-
-/// The prepared statements of one server connection, by the ids that the server gave them.
-#[derive(Debug, Default)]
-pub(crate) struct PreparedStatements {
-    by_id: HashMap<u32, Arc<Prepared>>,
-    last: Option<Arc<Prepared>>,
-}
-
-impl PreparedStatements {
-    /// The server has prepared this one.
-    pub(crate) fn add(&mut self, id: u32, prepared: Arc<Prepared>) {
-        self.last = Some(Arc::clone(&prepared));
-        if self.by_id.len() < PREPARED_MAX {
-            self.by_id.insert(id, prepared);
-        }
-    }
-
-    /// The one that a client names so, if it is remembered.
-    pub(crate) fn get(&self, id: u32) -> Option<Arc<Prepared>> {
-        if id == LAST_PREPARED { self.last.clone() } else { self.by_id.get(&id).cloned() }
-    }
-
-    pub(crate) fn are_none(&self) -> bool {
-        self.by_id.is_empty()
-    }
-
-    /// Whether values of parameters have been sent that wait for an execution.
-    pub(crate) fn have_long_data(&self) -> bool {
-        self.by_id.values().chain(&self.last).any(|prepared| prepared.long_data.load(Ordering::Relaxed))
-    }
-
-    /// It is closed.
-    pub(crate) fn remove(&mut self, id: u32) {
-        self.by_id.remove(&id);
-    }
-}
 
 /// No version of the catalog.
 const NEVER: u64 = u64::MAX;
 
 impl Prepared {
     pub(crate) fn new(
+        (id, parameters): (u32, usize),
         effects: Effects,
         (write, text): (Option<RowWrite>, Option<Again>),
         kill: Option<PreparedKill>,
-        parameters: usize,
     ) -> Self {
         Self {
+            id,
             effects,
             write,
             text,
             kill,
+            select: None,
             parameters,
             types: Mutex::default(),
+            history: None,
+            cursor: AtomicBool::new(false),
             long_data: AtomicBool::new(false),
             plain_at: AtomicU64::new(NEVER),
         }
+    }
+
+    /// The same as a SELECT whose answers may come from memory.
+    pub(crate) fn with_select(self, select: Option<PreparedSelect>) -> Self {
+        let remembers = select.as_ref().is_some_and(|select| self.parameters > 0 && select.remembers);
+        Self { select, history: remembers.then(Mutex::default), ..self }
+    }
+
+    /// How many bytes of text are kept for its answers.
+    pub(crate) fn select_bytes(&self) -> usize {
+        self.select.as_ref().map_or(0, |select| select.text.len())
     }
 
     /// Whether what it reads is known to run no code, by this version of the catalog.
@@ -129,42 +200,120 @@ impl Prepared {
     }
 
     /// Notes that parts of values have been sent, or are gone.
-    pub(crate) fn has_long_data(&self, has: bool) {
+    pub(crate) fn set_long_data(&self, has: bool) {
         self.long_data.store(has, Ordering::Relaxed);
+    }
+
+    fn has_long_data(&self) -> bool {
+        self.long_data.load(Ordering::Relaxed)
     }
 
     /// Notes how an execution ended. One that the server refused to read has left it with the types of before, which are
     /// not known here any more.
     pub(crate) fn ended(&self, error: Option<u16>) {
         if error.is_some_and(|code| NOT_READ.contains(&code)) {
-            *self.types.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.types().forget();
+            self.is_unlike_others();
         }
     }
 
     /// Notes an execution for many rows at once. It may have brought other types, which are the server's for what follows.
     pub(crate) fn executed_in_bulk(&self) {
-        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.types().forget();
+        self.is_unlike_others();
+    }
+
+    /// Puts the second part of an execution's key together: all that its answer hangs on beside the environment. `None` if its
+    /// answer is not to be had from memory.
+    pub(crate) fn key_of(
+        &self,
+        packet: &[u8],
+        capabilities: Capabilities,
+        key: &mut Vec<u8>,
+    ) -> Option<&PreparedSelect> {
+        let bars = self.has_long_data() || self.cursor.load(Ordering::Relaxed);
+        let select = self.select.as_ref().filter(|_| packet.len() <= CACHED_BYTES_MAX && !bars)?;
+        let parts = ExecutionParts::cut(packet, self.parameters, capabilities)?;
+        let mut types = self.types();
+        types.say(parts.types());
+        let said = types.said().unwrap_or_default();
+        if parts.has_cursor || said.len() != self.parameters || !self.is_like_before(&parts, said) {
+            return None;
+        }
+        key.clear();
+        key.extend_from_slice(&select.text);
+        key.extend_from_slice(parts.values);
+        // From here on each part's length follows from what is behind it, so that no two executions look alike.
+        said.iter().for_each(|one| key.extend_from_slice(&one.bytes()));
+        key.extend_from_slice(parts.nulls);
+        key.extend_from_slice(&u16::try_from(self.parameters).ok()?.to_le_bytes());
+        key.extend_from_slice(&u32::try_from(select.text.len()).ok()?.to_le_bytes());
+        Some(select)
+    }
+
+    /// Notes an execution, and says whether all so far were alike.
+    fn is_like_before(&self, parts: &ExecutionParts<'_>, said: &[ParameterType]) -> bool {
+        let Some(history) = &self.history else { return true };
+        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        history.note(parts, said);
+        history.is_alike()
+    }
+
+    /// Notes an execution that the server is sent. Its packet, if the server has to be told of types that the client takes for known.
+    pub(crate) fn completed(&self, packet: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
+        self.select.as_ref()?;
+        let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
+        let brings = match &parts {
+            Some(parts) => parts.types().is_some(),
+            None => Execution::parse(packet, self.parameters, capabilities, self.types().said(), |_| false)
+                .is_ok_and(|execution| execution.types.is_some()),
+        };
+        let mut types = self.types();
+        let lacks = types.tell(brings);
+        let said = types.said().filter(|_| lacks)?;
+        parts?.with_types(packet, said, capabilities)
+    }
+
+    /// Notes that a cursor may be open, or is not any more.
+    pub(crate) fn set_cursor(&self, is_open: bool) {
+        self.cursor.store(is_open, Ordering::Relaxed);
     }
 
     /// What is to be known of an execution by this packet.
     pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities) -> Executed<'_> {
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
-        if self.write.is_none() && self.text.is_none() && self.kill.is_none() {
+        if self.write.is_none() && self.text.is_none() && self.kill.is_none() && self.select.is_none() {
             return Executed::default();
         }
-        let mut types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
+        if has_long_data || parts.is_none() {
+            self.is_unlike_others();
+        }
+        self.cursor.fetch_or(parts.is_none_or(|parts| parts.has_cursor), Ordering::Relaxed);
+        let mut types = self.types();
         // Which parameter was sent in pieces is not kept; an execution that follows any has no values.
-        let execution = Execution::parse(packet, self.parameters, capabilities, types.as_deref(), |_| false);
+        let execution = Execution::parse(packet, self.parameters, capabilities, types.said(), |_| false);
         let Ok(execution) = execution else {
             // The types that it brought, if it did, are not known.
-            *types = None;
+            types.forget();
+            drop(types);
+            self.is_unlike_others();
             return Executed::default();
         };
-        let executed = if has_long_data { Executed::default() } else { self.with(&execution.parameters) };
-        if execution.types.is_some() {
-            *types = execution.types;
+        // Attributes have types too, behind those of the markers.
+        types.say(execution.types.map(|types| types.into_iter().take(self.parameters)));
+        if has_long_data { Executed::default() } else { self.with(&execution.parameters) }
+    }
+
+    /// Notes that it is executed with what may make the server read it in another way than before.
+    fn is_unlike_others(&self) {
+        if let Some(history) = &self.history {
+            history.lock().unwrap_or_else(PoisonError::into_inner).note_unknown();
         }
-        executed
+    }
+
+    fn types(&self) -> MutexGuard<'_, Types> {
+        self.types.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with(&self, parameters: &[Parameter<'_>]) -> Executed<'_> {
@@ -182,6 +331,7 @@ impl Prepared {
                 ..Write::default()
             }),
             killed: self.kill.as_ref().and_then(|kill| Some((kill, kill.id.or_else(|| id(parameters))?))),
+            values: self.select.as_ref().map(|_| bind(parameters)),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use freshet_protocol::StatusFlags;
 use freshet_sql::Effects;
 
+use super::prepared::Prepared;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
@@ -30,6 +31,8 @@ pub(crate) struct State {
     status: StatusFlags,
     pub(crate) tx: Tx,
     pub(crate) environment: Known,
+    /// Another after each statement that may have changed it.
+    pub(crate) environment_version: u64,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
     /// What the client is to be told of the session, where that was read: by default what the server tells of its own accord.
@@ -57,6 +60,10 @@ pub(crate) struct State {
     pub(crate) warnings: Vec<Warning>,
     /// The statement of the last answer from memory, while no other has reached the server since: empty otherwise.
     pub(crate) last_hit: Vec<u8>,
+    /// It is the packet of an execution of this statement, and no text.
+    pub(crate) last_hit_of: Option<Arc<Prepared>>,
+    /// What the keys of executions are put together in.
+    pub(crate) execution_key: Vec<u8>,
     /// A ping is the last that the server was sent since.
     pub(crate) pinged: bool,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
@@ -71,6 +78,7 @@ impl State {
             status,
             tx: Tx::new(status),
             environment: Known::Unknown,
+            environment_version: 0,
             schema: None,
             told: None,
             told_begun: AtomicBool::new(false),
@@ -85,6 +93,8 @@ impl State {
             locals: Locals::default(),
             warnings: Vec::new(),
             last_hit: Vec::new(),
+            last_hit_of: None,
+            execution_key: Vec::new(),
             pinged: false,
             key: None,
             key_version: 0,
@@ -100,6 +110,12 @@ impl State {
     /// The flags of an answer of ours.
     pub(crate) fn status_for_answers(&self) -> StatusFlags {
         self.status & SESSION_FLAGS | self.tx.flags()
+    }
+
+    /// Anything may have changed it.
+    pub(crate) fn environment_is_unknown(&mut self) {
+        self.environment_version += 1;
+        self.environment = Known::Unknown;
     }
 
     /// Notes what it cannot be told of now whether it runs code of which nothing is known.

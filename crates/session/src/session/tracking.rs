@@ -13,7 +13,6 @@ use freshet_sql::{Effects, Flavor, TrackingEffect};
 use freshet_upstream::Error;
 
 use super::{Reports, Session};
-use crate::environment::Known;
 use crate::relay::Lost;
 
 /// How far the server has been asked to report what must be known of a session.
@@ -101,7 +100,7 @@ impl Session {
     /// The connection is lost.
     async fn take_reports_back(&mut self) -> Result<(), Error> {
         if self.lease.tracking == Tracking::Own(Naming::Sets) {
-            self.state.environment = Known::Unknown;
+            self.state.environment_is_unknown();
         }
         if matches!(self.lease.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
     }

@@ -6,7 +6,7 @@ const TEXT: &[u8] = b"DELETE FROM t WHERE id = ?";
 
 fn prepared() -> Prepared {
     let modes = Modes::new(Flavor::MariaDb);
-    Prepared::new(effects(TEXT, modes), (row_write(TEXT, modes), None), None, 1)
+    Prepared::new((1, 1), effects(TEXT, modes), (row_write(TEXT, modes), None), None)
 }
 
 /// COM_STMT_EXECUTE with one LONG; without its type if that has been sent before.
@@ -45,7 +45,7 @@ fn what_may_have_brought_other_types_leaves_none() {
 fn the_id_of_a_kill_comes_in_any_type_of_number() {
     let text = b"KILL ?";
     let modes = Modes::new(Flavor::MariaDb);
-    let kill = || Prepared::new(effects(text, modes), (None, None), prepared_kill(text, modes), 1);
+    let kill = || Prepared::new((1, 1), effects(text, modes), (None, None), prepared_kill(text, modes));
     let killed = |kind: u8, value: &[u8]| {
         let packet = [&[0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, kind, 0], value].concat();
         kill().executed(&packet, Capabilities::empty()).killed.map(|(_, id)| id)

@@ -6,7 +6,7 @@ use freshet_catalog::{Code, ColumnInfo, TableInfo, TableKind, Told};
 use freshet_sql::{Analysis, Flavor, Modes};
 
 use super::*;
-use crate::rows::{Depends, Named, Tables, deps_of_reading};
+use crate::rows::{Behind, Depends, Named, Tables, deps_of_reading};
 use crate::template::Verdict;
 
 const MODES: Modes = Modes::new(Flavor::MySql);
@@ -83,7 +83,11 @@ impl World {
     fn depends(&self, text: &str) -> Option<Depends> {
         let statement = statement(text);
         let Bound::Select(bound) = self.forms.bind(statement)? else { panic!("{text} is a SELECT") };
-        let behind = (self.freshness.valid_from(), (&*self.freshness, &self.watches));
+        let behind = Behind {
+            valid_from: self.freshness.valid_from(),
+            freshness: &self.freshness,
+            watches: &self.watches,
+        };
         Some(deps_of_reading(statement, &bound.template().tables, bound.plan(statement), behind))
     }
 }
@@ -116,7 +120,11 @@ fn statements_of_a_form_depend_on_what_each_would_depend_on_by_itself() {
     for value in [1, 2, 1] {
         let text = format!("SELECT a FROM t WHERE id = {value}");
         let of_form = world.depends(&text).map(|depends| (depends.deps, depends.absent));
-        let behind = (world.freshness.valid_from(), (&*world.freshness, &world.watches));
+        let behind = Behind {
+            valid_from: world.freshness.valid_from(),
+            freshness: &world.freshness,
+            watches: &world.watches,
+        };
         let tables = &template(text.as_bytes()).tables;
         let alone = deps_of_reading(statement(&text), tables, None, behind);
         assert_eq!(of_form, Some((alone.deps, alone.absent)));
