@@ -528,6 +528,43 @@ fn attributes_are_no_parameters() {
 }
 
 #[test]
+fn what_is_prepared_in_vain_leaves_its_error_and_no_more() {
+    with_each(|server, freshet| {
+        drop(stage(server, "prep_vain"));
+        let mut counted = Counted::of(freshet);
+        let mut direct = Client::of(&server.target, "prep_vain", 0);
+        let mut reader = Client::of(freshet.target(), "prep_vain", 0);
+        const TEXT: &str = "SELECT id FROM t WHERE v = ?";
+        let (there, here) = (direct.prepare(TEXT), reader.prepare(TEXT));
+        if freshet.is_there() {
+            reader.prime(&mut counted, here, &[int(20)]);
+        }
+        for prepared in ["SELECT nothing FROM t", "SELECT SQL_CALC_FOUND_ROWS id FROM t", "SELECT 1"] {
+            for question in ["SELECT FOUND_ROWS(), ROW_COUNT()", "SHOW WARNINGS", "SHOW COUNT(*) ERRORS"] {
+                let asked = |client: &mut Client, id: u32| {
+                    client.0.query("SELECT id FROM t WHERE id = 1").unwrap();
+                    client.execute(id, &[int(20)]);
+                    client.0.ask(command::STMT_PREPARE, prepared.as_bytes()).unwrap();
+                    let mut answer = client.0.query(question).unwrap();
+                    answer.iter_mut().for_each(|packet| forget_flags(packet));
+                    answer
+                };
+                assert_eq!(asked(&mut reader, here), asked(&mut direct, there), "{prepared}: {question}");
+            }
+        }
+        // One that is closed is not known any more, whatever is still asked about it.
+        let asked = |client: &mut Client, id: u32| {
+            client.execute(id, &[int(20)]);
+            client.close(id);
+            let refused = error_code(&client.execute(id, &[int(20)])[0]);
+            let reset = client.0.ask(command::STMT_RESET, &id.to_le_bytes()).unwrap();
+            (refused, error_code(&reset[0]), client.one("SELECT FOUND_ROWS()"))
+        };
+        assert_eq!(asked(&mut reader, here), asked(&mut direct, there));
+    });
+}
+
+#[test]
 fn closed_statements_do_not_stay_at_the_server() {
     with_each(|server, freshet| {
         let mut direct = stage(server, "prep_closed");

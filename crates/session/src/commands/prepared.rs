@@ -39,7 +39,10 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     let effects = session.certain(&packet[1..], effects);
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let select = select.and_then(|hint| selected(session, &packet[1..], hint));
-    let nothing = Effects::none();
+    // What asks about the statement before it warns of that already here.
+    let asks_back =
+        effects.reads_last_statement || !effects.calls.is_nothing() || packet.len() > SELECT_BYTES_MAX;
+    let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
     let command = Command::StmtPrepare;
     let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
     let payload = stripped.as_deref().unwrap_or(&packet);

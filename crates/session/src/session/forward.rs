@@ -48,7 +48,9 @@ impl Session {
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
         let (in_flight, facts) = self.raise(effects, write).await;
         self.sends(command, effects, text);
-        let asks_back = effects.reads_last_statement || facts.asks_back;
+        // What names a statement that the client has closed is refused, once the server knows of that.
+        let names_closed = self.lease.prepared.names_closed(payload);
+        let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
         if asks_back {
             Box::pin(self.replay_last_hit()).await?;
         }
@@ -60,7 +62,7 @@ impl Session {
         if !pings {
             self.state.warnings.clear();
         }
-        if !pings && !prepares {
+        if !pings && !prepares || asks_back {
             self.forget_last_hit();
         }
         self.send_closes().await?;
@@ -70,8 +72,10 @@ impl Session {
         }
         let own_channel = self.own_channel(text, self.modes());
         let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
-        if prepares && relayed.prepared.is_none_or(|prepared| prepared.warnings > 0) {
-            self.forget_last_hit();
+        if prepares && !self.state.last_hit.is_empty() {
+            // Its warnings or its error can still be asked for, and what the last answer has left too.
+            let is_silent = relayed.prepared.is_some_and(|prepared| prepared.warnings == 0);
+            self.state.prepared_since = (!is_silent).then(|| payload.into());
         }
         self.look_around(effects, &relayed).await;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
@@ -294,6 +298,12 @@ impl Session {
             self.send(&payload).await?;
             self.skip_answer(Command::Query).await?;
         }
+        if let Some(payload) = self.state.prepared_since.take() {
+            self.send(&payload).await?;
+            self.finish_tracking().await?;
+            let prepared = self.unseen_answer(Command::StmtPrepare).await?.prepared;
+            self.lease.prepared.closed.extend(prepared.map(|prepared| prepared.statement_id));
+        }
         if self.state.pinged {
             self.send(&[Command::Ping.byte()]).await?;
             self.skip_answer(Command::Ping).await?;
@@ -304,6 +314,7 @@ impl Session {
     fn forget_last_hit(&mut self) {
         self.state.last_hit.clear();
         self.state.last_hit_of = None;
+        self.state.prepared_since = None;
     }
 
     /// Notes that the client has closed the statement with this number at the server, which is told later if it may have to be asked

@@ -104,6 +104,7 @@ impl Session {
         self.state.last_hit.clear();
         self.state.last_hit.extend_from_slice(statement);
         self.state.last_hit_of = None;
+        self.state.prepared_since = None;
         self.state.warnings.clear();
         Ok(())
     }

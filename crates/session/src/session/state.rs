@@ -62,6 +62,8 @@ pub(crate) struct State {
     pub(crate) last_hit: Vec<u8>,
     /// It is the packet of an execution of this statement, and no text.
     pub(crate) last_hit_of: Option<Arc<Prepared>>,
+    /// What was prepared since, with a warning or in vain.
+    pub(crate) prepared_since: Option<Box<[u8]>>,
     /// What the keys of executions are put together in.
     pub(crate) execution_key: Vec<u8>,
     /// A ping is the last that the server was sent since.
@@ -94,6 +96,7 @@ impl State {
             warnings: Vec::new(),
             last_hit: Vec::new(),
             last_hit_of: None,
+            prepared_since: None,
             execution_key: Vec::new(),
             pinged: false,
             key: None,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
+use freshet_protocol::Command;
 
 use super::Prepared;
 
@@ -49,6 +50,17 @@ impl PreparedStatements {
     /// The one that a client names so, if it is remembered.
     pub(crate) fn get(&self, id: u32) -> Option<Arc<Prepared>> {
         if id == LAST_PREPARED { self.last.clone() } else { self.by_id.get(&id).cloned() }
+    }
+
+    /// Whether a client's command names a statement that it has closed, and that the server still has.
+    pub(crate) fn names_closed(&self, payload: &[u8]) -> bool {
+        let [command, id @ ..] = payload else { return false };
+        let names = matches!(
+            Command::from_byte(*command),
+            Command::StmtExecute | Command::StmtBulkExecute | Command::StmtReset | Command::StmtFetch
+        );
+        let id = id.first_chunk().map(|id| u32::from_le_bytes(*id));
+        names && id.is_some_and(|id| self.closed.contains(&id))
     }
 
     pub(crate) fn are_none(&self) -> bool {
