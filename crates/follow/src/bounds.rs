@@ -11,7 +11,7 @@ use freshet_sql::Flavor;
 use freshet_upstream::Error;
 use freshet_upstream::control::quote;
 
-use crate::upstream::Upstream;
+use crate::handle::Upstream;
 
 /// The privileges that change nothing that others see.
 const READING: &[&str] = &[

@@ -4,54 +4,15 @@
 //! [`privileges`], so that the follower can ask the same question at every start; only the
 //! inventory of tables asks the server.
 
-mod inventory;
-mod privileges;
+mod finding;
 mod settings;
+mod privileges;
+mod inventory;
 
 use freshet_catalog::ForeignKeys;
 use freshet_upstream::{Connection, Error, ServerInfo};
 
-/// How well a precondition is met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
-    /// As it should be.
-    Fine,
-    /// Freshet works, with the loss that is told.
-    Degraded,
-    /// Without it nothing is cached: Freshet is a plain proxy.
-    Missing,
-}
-
-/// One precondition, as found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// What was looked at, for example `binlog_format`.
-    pub subject: &'static str,
-    /// How well it is met.
-    pub state: State,
-    /// What was found, in words for users.
-    pub found: String,
-    /// The exact statement, or the setting and a restart, that mends it.
-    pub remedy: Option<String>,
-}
-
-impl Finding {
-    fn fine(subject: &'static str, found: impl Into<String>) -> Self {
-        Self { subject, state: State::Fine, found: found.into(), remedy: None }
-    }
-
-    fn degraded(subject: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { subject, state: State::Degraded, found: found.into(), remedy: Some(remedy.into()) }
-    }
-
-    fn missing(subject: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { subject, state: State::Missing, found: found.into(), remedy: Some(remedy.into()) }
-    }
-
-    fn without_remedy(self) -> Self {
-        Self { remedy: None, ..self }
-    }
-}
+pub use finding::{Finding, Readiness};
 
 /// Looks at everything. Works with any privileges, and says which ones it lacked. `wants_semisync`: the configuration
 /// relies on the server's commits to wait for us.
@@ -88,7 +49,7 @@ pub fn privileges(server: &ServerInfo) -> Vec<Finding> {
 
 /// The first thing without which the server cannot be followed, if there is one.
 pub fn obstacle(server: &ServerInfo) -> Option<Finding> {
-    settings(server).into_iter().chain(privileges(server)).find(|finding| finding.state == State::Missing)
+    settings(server).into_iter().chain(privileges(server)).find(|finding| finding.state == Readiness::Missing)
 }
 
 #[cfg(test)]

@@ -3,23 +3,50 @@
 //! This crate knows connections, definitions, keys and stamps. It refuses to know what a client session is, what is cached
 //! and under which key, and what a statement means beyond the effects that the SQL room reads out of it.
 //!
-//! It has this shape because all of its state changes on one thread. What decides is pure, and handed its time and its
-//! events: [`applier`], `probe`, `settle`, `semisync` and [`timeline`]. What talks to the server is in `follow`, in one
-//! event loop. Sessions hold an [`Upstream`], which reaches that thread only through atomics, short locks and a channel.
+//! A *generation* is one unbroken stretch of the stream. It has three connections to one server: the stream itself, the
+//! prober's (short questions that sessions wait for), and the control connection (definitions, and whatever may take longer).
+//! When one of them breaks, the generation ends: nothing is live, everything is stamped, and the next generation starts at
+//! the server's present state. No generation resumes another, because a position that was reached before a break proves
+//! nothing about the server that is reached after it.
+//!
+//! The crate has this shape because all of its state changes on one thread. What decides is pure, and is handed its time and
+//! its events. What talks to the server runs in one event loop of that thread, so that one thread alone sets stamps and the
+//! parts share without locks. Sessions hold an [`Upstream`], which reaches that thread through atomics, short locks and a
+//! channel only.
 
+// Pure: events and answers in, positions and stamps out.
+pub mod timeline;
 pub mod applier;
 mod probe;
 mod settle;
-pub mod timeline;
-
-pub mod check;
 mod semisync;
 
-mod follow;
+// What the thread and the sessions share.
+mod status;
+mod proven;
+mod looks;
+mod shared;
 
+// The thread: what a server must be like, its stream, the questions beside the stream, one generation after another.
+mod usable;
+mod open;
+mod over;
+mod replica;
+mod generation;
+mod globals;
+mod rights;
+mod control;
+mod prober;
+mod follower;
+
+// The handle that sessions hold.
+mod handle;
 mod bounds;
-mod upstream;
 
-pub use follow::{FollowState, FollowStatus, Semisync};
+// What an administrator is told of a server's setup.
+pub mod check;
+
+pub use handle::Upstream;
+pub use proven::Semisync;
 pub use settle::Outcome;
-pub use upstream::Upstream;
+pub use status::{FollowState, FollowStatus};

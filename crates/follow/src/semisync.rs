@@ -7,7 +7,7 @@
 //! commit* (AFTER_SYNC): otherwise others see a commit before we have heard of it. *The wait goes on without a
 //! replica*: otherwise a server that has lost us commits at once, while we may not have noticed. *No acknowledgement but
 //! ours is enough*: one of another replica would let a commit go that has not reached us. *A timeout that is long enough*
-//! for the proof that none has run out (`follow/proven.rs`).
+//! for the proof that none has run out (`proven.rs`).
 
 use std::time::Duration;
 

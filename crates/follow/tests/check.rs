@@ -5,7 +5,7 @@
 mod common;
 
 use common::{MARIADB, MYSQL, account, connect, run, with_server};
-use freshet_follow::check::{Finding, State, examine};
+use freshet_follow::check::{Finding, Readiness, examine};
 use freshet_upstream::server::Concerns;
 use freshet_upstream::{Config, ServerInfo};
 
@@ -23,29 +23,29 @@ async fn check(config: Config, client: &str) {
     let mut admin = connect(&config).await;
     let findings = examine(&mut admin, false).await.unwrap();
     show(&findings);
-    assert!(findings.iter().all(|finding| finding.state != State::Missing));
-    assert_eq!(find(&findings, "REPLICATION SLAVE").state, State::Fine);
+    assert!(findings.iter().all(|finding| finding.state != Readiness::Missing));
+    assert_eq!(find(&findings, "REPLICATION SLAVE").state, Readiness::Fine);
 
     run(&mut admin, &["DROP USER IF EXISTS up_check", "CREATE USER up_check IDENTIFIED BY 'pw'"]).await;
     let poor = account(&config, "up_check", "pw");
     let findings = examine(&mut connect(&poor).await, false).await.unwrap();
     show(&findings);
     for subject in ["REPLICATION SLAVE", client, "binlog filters"] {
-        assert_eq!(find(&findings, subject).state, State::Missing, "{subject}");
+        assert_eq!(find(&findings, subject).state, Readiness::Missing, "{subject}");
     }
     for subject in ["PROCESS", "SELECT", "TRIGGER", "SHOW VIEW"] {
-        assert_eq!(find(&findings, subject).state, State::Degraded, "{subject}");
+        assert_eq!(find(&findings, subject).state, Readiness::Degraded, "{subject}");
     }
     // Each remedy for a privilege is a statement that the server takes, and that mends it.
-    for finding in findings.iter().filter(|finding| finding.state != State::Fine) {
+    for finding in findings.iter().filter(|finding| finding.state != Readiness::Fine) {
         let remedy = finding.remedy.clone().unwrap_or_default();
         if remedy.starts_with("GRANT") {
             run(&mut admin, &[remedy.as_str()]).await;
         }
     }
     let findings = examine(&mut connect(&poor).await, false).await.unwrap();
-    assert!(findings.iter().all(|finding| finding.state != State::Missing), "{findings:#?}");
-    assert_eq!(find(&findings, "PROCESS").state, State::Fine);
+    assert!(findings.iter().all(|finding| finding.state != Readiness::Missing), "{findings:#?}");
+    assert_eq!(find(&findings, "PROCESS").state, Readiness::Fine);
     // No variable of a server that we know is one that nobody has thought about.
     let server = ServerInfo::read(&mut admin).await.unwrap();
     let watched = server.watched_globals();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use freshet_follow::check::{Finding, State, examine};
+use freshet_follow::check::{Finding, Readiness, examine};
 use freshet_upstream::{Error, control};
 
 use crate::config::Config;
@@ -31,7 +31,7 @@ fn look(config: &Config) -> Result<Vec<Finding>, Error> {
 
 fn exit(findings: &[Finding]) -> Exit {
     match findings.iter().map(|finding| finding.state).max() {
-        Some(State::Missing) => Exit::Missing,
+        Some(Readiness::Missing) => Exit::Missing,
         _ => Exit::Done,
     }
 }
@@ -51,19 +51,19 @@ fn table(findings: &[Finding]) -> String {
     text
 }
 
-fn word(state: State) -> &'static str {
+fn word(state: Readiness) -> &'static str {
     match state {
-        State::Fine => "ok",
-        State::Degraded => "degraded",
-        State::Missing => "MISSING",
+        Readiness::Fine => "ok",
+        Readiness::Degraded => "degraded",
+        Readiness::Missing => "MISSING",
     }
 }
 
-fn verdict(worst: Option<State>) -> &'static str {
+fn verdict(worst: Option<Readiness>) -> &'static str {
     match worst {
-        None | Some(State::Fine) => "Everything that Freshet needs is there.",
-        Some(State::Degraded) => "Freshet works, with the losses told above.",
-        Some(State::Missing) => {
+        None | Some(Readiness::Fine) => "Everything that Freshet needs is there.",
+        Some(Readiness::Degraded) => "Freshet works, with the losses told above.",
+        Some(Readiness::Missing) => {
             "Until what is missing is mended, Freshet forwards everything and caches nothing."
         }
     }

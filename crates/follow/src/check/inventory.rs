@@ -3,7 +3,7 @@
 use freshet_catalog::{ForeignKeys, table_refusal};
 use freshet_upstream::{Connection, Error};
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Names that are shown as examples; of the others only the number.
 const EXAMPLES_MAX: usize = 5;

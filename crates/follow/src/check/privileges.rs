@@ -3,25 +3,29 @@
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
 
-use super::{Finding, State};
+use super::finding::{Finding, Readiness};
 
 /// A privilege that we use.
 struct Wanted {
     privilege: fn(&ServerInfo) -> &'static str,
-    without: State,
+    without: Readiness,
     loss: &'static str,
 }
 
 static WANTED: &[Wanted] = &[
-    Wanted { privilege: |_| "REPLICATION SLAVE", without: State::Missing, loss: "the binlog cannot be read" },
+    Wanted {
+        privilege: |_| "REPLICATION SLAVE",
+        without: Readiness::Missing,
+        loss: "the binlog cannot be read",
+    },
     Wanted {
         privilege: client,
-        without: State::Missing,
+        without: Readiness::Missing,
         loss: "the binlog's position and filters cannot be seen",
     },
     Wanted {
         privilege: |_| "SELECT",
-        without: State::Degraded,
+        without: Readiness::Degraded,
         loss: "only tables on which something is granted to this account are cached, and what procedures and functions \
                write is not known, so that nobody is answered from memory while they run; and each FLUSH, GRANT and REVOKE, \
                even one that fails, drops everything stored; and which accounts require TLS \
@@ -30,17 +34,17 @@ static WANTED: &[Wanted] = &[
     },
     Wanted {
         privilege: |_| "SHOW VIEW",
-        without: State::Degraded,
+        without: Readiness::Degraded,
         loss: "views whose text cannot be read are not cached",
     },
     Wanted {
         privilege: |_| "TRIGGER",
-        without: State::Degraded,
+        without: Readiness::Degraded,
         loss: "every table is taken to have triggers, so that its writes hold up more hits than they need",
     },
     Wanted {
         privilege: |_| "PROCESS",
-        without: State::Degraded,
+        without: Readiness::Degraded,
         loss: "foreign keys of tables that cannot be seen, and broken clients' threads, are not seen",
     },
 ];

@@ -4,7 +4,8 @@ use freshet_sql::{Flavor, OLDEST_MARIADB, OLDEST_MYSQL};
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
 
-use super::Finding;
+use super::finding::Finding;
+use super::privileges;
 use crate::semisync::{Lack, lack};
 
 /// One function a setting, in the order in which they are shown.
@@ -104,7 +105,7 @@ fn binlog_row_metadata(server: &ServerInfo) -> Finding {
 fn filters(server: &ServerInfo) -> Finding {
     let subject = "binlog filters";
     let Some(filters) = &server.filters else {
-        let remedy = super::privileges::grant(server, super::privileges::client(server));
+        let remedy = privileges::grant(server, privileges::client(server));
         return Finding::missing(subject, "our account may not see whether there are any", remedy);
     };
     if filters.is_empty() {
@@ -147,7 +148,7 @@ fn replicated(server: &ServerInfo) -> Finding {
         None => Finding::missing(
             subject,
             "OFF, and our account may not see whether the server is a replica",
-            super::privileges::grant(server, super::privileges::replica_status(server)),
+            privileges::grant(server, privileges::replica_status(server)),
         ),
     }
 }

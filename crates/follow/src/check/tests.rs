@@ -19,35 +19,38 @@ fn a_server_in_order_has_no_obstacle() {
         let server = imagined(version, &[]);
         assert_eq!(obstacle(&server), None, "{version}");
         assert!(
-            settings(&server).iter().chain(&privileges(&server)).all(|finding| finding.state == State::Fine)
+            settings(&server)
+                .iter()
+                .chain(&privileges(&server))
+                .all(|finding| finding.state == Readiness::Fine)
         );
     }
 }
 
 #[test]
 fn each_setting_has_its_state_and_its_remedy() {
-    type Case = (&'static str, (&'static str, &'static str), &'static str, State, &'static str);
+    type Case = (&'static str, (&'static str, &'static str), &'static str, Readiness, &'static str);
     let cases: &[Case] = &[
-        (MYSQL, ("log_bin", "OFF"), "log_bin", State::Missing, "[mysqld]"),
-        (MARIADB, ("log_bin", "OFF"), "log_bin", State::Missing, "[mariadbd]"),
+        (MYSQL, ("log_bin", "OFF"), "log_bin", Readiness::Missing, "[mysqld]"),
+        (MARIADB, ("log_bin", "OFF"), "log_bin", Readiness::Missing, "[mariadbd]"),
         (
             MYSQL,
             ("binlog_format", "MIXED"),
             "binlog_format",
-            State::Missing,
+            Readiness::Missing,
             "SET PERSIST binlog_format = ROW;",
         ),
         (
             MARIADB,
             ("binlog_format", "MIXED"),
             "binlog_format",
-            State::Missing,
+            Readiness::Missing,
             "SET GLOBAL binlog_format = ROW;",
         ),
-        (MYSQL, ("binlog_row_image", "MINIMAL"), "binlog_row_image", State::Degraded, "FULL"),
-        (MARIADB, ("binlog_row_metadata", "NO_LOG"), "binlog_row_metadata", State::Fine, ""),
-        (MYSQL, ("gtid_mode", "OFF"), "gtid_mode", State::Degraded, "ON_PERMISSIVE"),
-        (MARIADB, ("gtid_mode", "OFF"), "gtid_mode", State::Fine, ""),
+        (MYSQL, ("binlog_row_image", "MINIMAL"), "binlog_row_image", Readiness::Degraded, "FULL"),
+        (MARIADB, ("binlog_row_metadata", "NO_LOG"), "binlog_row_metadata", Readiness::Fine, ""),
+        (MYSQL, ("gtid_mode", "OFF"), "gtid_mode", Readiness::Degraded, "ON_PERMISSIVE"),
+        (MARIADB, ("gtid_mode", "OFF"), "gtid_mode", Readiness::Fine, ""),
     ];
     for (version, variable, subject, state, remedy) in cases {
         let finding = find(&imagined(version, &[*variable]), subject);
@@ -59,9 +62,9 @@ fn each_setting_has_its_state_and_its_remedy() {
 #[test]
 fn the_native_cache_is_told_of() {
     let server = imagined(MARIADB, &[("query_cache_type", "ON"), ("query_cache_size", "1048576")]);
-    assert_eq!(find(&server, "query_cache_type").state, State::Degraded);
+    assert_eq!(find(&server, "query_cache_type").state, Readiness::Degraded);
     let server = imagined(MARIADB, &[("query_cache_type", "ON"), ("query_cache_size", "0")]);
-    assert_eq!(find(&server, "query_cache_type").state, State::Fine);
+    assert_eq!(find(&server, "query_cache_type").state, Readiness::Fine);
 }
 
 #[test]
@@ -72,10 +75,10 @@ fn filters_and_unlogged_replication_are_obstacles() {
     assert_eq!(obstacle(&server).unwrap().subject, "binlog filters");
 
     for (replica, galera, state) in [
-        (Some(false), "OFF", State::Fine),
-        (Some(true), "OFF", State::Missing),
-        (None, "OFF", State::Missing),
-        (Some(false), "ON", State::Missing),
+        (Some(false), "OFF", Readiness::Fine),
+        (Some(true), "OFF", Readiness::Missing),
+        (None, "OFF", Readiness::Missing),
+        (Some(false), "ON", Readiness::Missing),
     ] {
         let mut server = imagined(MARIADB, &[("log_replica_updates", "OFF"), ("wsrep_on", galera)]);
         server.is_replica = replica;
@@ -91,9 +94,9 @@ fn missing_privileges_are_granted_to_our_own_account_by_the_servers_own_name() {
         let mut server = imagined(version, &[]);
         server.privileges = Privileges::none("`app`@`10.%`");
         let finding = find(&server, client);
-        assert_eq!(finding.state, State::Missing);
+        assert_eq!(finding.state, Readiness::Missing);
         assert_eq!(finding.remedy.unwrap(), format!("GRANT {client} ON *.* TO `app`@`10.%`;"));
-        assert_eq!(find(&server, "PROCESS").state, State::Degraded);
+        assert_eq!(find(&server, "PROCESS").state, Readiness::Degraded);
     }
 }
 
@@ -107,8 +110,8 @@ fn foreign_keys_that_act_are_followed_on_every_server() {
         columns: Vec::new(),
     }]);
     let finding = inventory::cascades(&keys);
-    assert_eq!(finding.state, State::Fine);
+    assert_eq!(finding.state, Readiness::Fine);
     assert!(finding.found.contains("s.c") && finding.found.contains("followed"), "{finding:?}");
     assert!(!finding.found.contains("are logged"), "no server always logs them: {finding:?}");
-    assert_eq!(inventory::cascades(&ForeignKeys::default()).state, State::Fine);
+    assert_eq!(inventory::cascades(&ForeignKeys::default()).state, Readiness::Fine);
 }

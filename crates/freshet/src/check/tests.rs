@@ -1,14 +1,14 @@
 use super::*;
 
-fn finding(subject: &'static str, state: State, remedy: Option<&str>) -> Finding {
+fn finding(subject: &'static str, state: Readiness, remedy: Option<&str>) -> Finding {
     Finding { subject, state, found: format!("{subject} as found"), remedy: remedy.map(str::to_owned) }
 }
 
 #[test]
 fn the_worst_finding_decides() {
-    let fine = finding("log_bin", State::Fine, None);
-    let degraded = finding("gtid_mode", State::Degraded, Some("SET GLOBAL ..."));
-    let missing = finding("binlog_format", State::Missing, Some("SET GLOBAL binlog_format = ROW"));
+    let fine = finding("log_bin", Readiness::Fine, None);
+    let degraded = finding("gtid_mode", Readiness::Degraded, Some("SET GLOBAL ..."));
+    let missing = finding("binlog_format", Readiness::Missing, Some("SET GLOBAL binlog_format = ROW"));
     for (findings, expected, said) in [
         (vec![], Exit::Done, "Everything"),
         (vec![fine.clone()], Exit::Done, "Everything"),

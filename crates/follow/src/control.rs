@@ -11,11 +11,12 @@ use freshet_upstream::{Connection, Error, ServerInfo, now_ms};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::globals::Globals;
-use super::rights::Rights;
-use super::shared::{Ask, Shared};
-use super::stream::{Generation, Over};
-use super::usable::usable;
+use crate::generation::Generation;
+use crate::globals::Globals;
+use crate::over::Over;
+use crate::rights::Rights;
+use crate::shared::{Ask, Shared};
+use crate::usable::usable;
 use tracing::debug;
 
 /// The time between two looks at the global variables and at rights.

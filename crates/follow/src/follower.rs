@@ -14,18 +14,19 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
-use super::asks::{Control, refuse};
-use super::globals::Globals;
-use super::open::{Identity, Joining, Opened, open};
-use super::prober::Prober;
-use super::rights::Rights;
-use super::semisync::Joined;
-use super::shared::{Ask, Counters, Shared};
-use super::status::FollowState;
-use super::stream::{Generation, Over};
-use super::usable::{Refusal, refusal, usable};
 use crate::applier::Applier;
+use crate::control::{Control, refuse};
+use crate::generation::Generation;
+use crate::globals::Globals;
+use crate::open::{Identity, Joining, Opened, open};
+use crate::over::Over;
+use crate::prober::Prober;
+use crate::replica::Joined;
+use crate::rights::Rights;
+use crate::shared::{Ask, Counters, Shared};
+use crate::status::FollowState;
 use crate::timeline::Timeline;
+use crate::usable::{Refusal, refusal, usable};
 
 /// The pause before a failed connection is made again: it doubles from the least to the greatest.
 const PAUSE_MIN: Duration = Duration::from_millis(100);

@@ -11,9 +11,11 @@ use freshet_upstream::server::ask_end;
 use freshet_upstream::{Connection, ServerInfo, now_ms};
 use tokio::time::{Instant, sleep_until};
 
-use super::semisync::Watching;
-use super::shared::Counters;
-use super::stream::{Generation, Over};
+use crate::generation::Generation;
+use crate::over::Over;
+use crate::proven::Semisync;
+use crate::replica::Watching;
+use crate::shared::Counters;
 
 /// The least time between two questions that sessions wait for; those who come meanwhile share the next.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
@@ -161,7 +163,7 @@ impl<'a> Prober<'a> {
     async fn ask_end_if_wanted(&mut self) -> Result<(), Over> {
         let Generation { shared, ends, .. } = self.generation;
         // Before the end is asked for: what is logged after it must be known to wait.
-        let waits_for_ms = self.semisync.look(self.generation, self.connection, self.server).await?;
+        let waits_for_ms = self.look_at_semisync().await?;
         let is_due = self.proven_at.is_none_or(|proven_at| proven_at.elapsed() >= PROVEN_EVERY);
         let is_asked = shared.proven.take_asked() || is_due;
         let wants_current = waits_for_ms.is_some() || is_asked && ends.borrow().is_empty();
@@ -185,6 +187,30 @@ impl<'a> Prober<'a> {
             ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
         }
         Ok(())
+    }
+
+    /// For how many milliseconds, at least, commits from now on wait for us. `None` where it is not time to look, or they do
+    /// not wait.
+    async fn look_at_semisync(&mut self) -> Result<Option<u64>, Over> {
+        let Generation { shared, ends, semisync, .. } = self.generation;
+        if shared.proven.wants_semisync() != semisync.was_asked() {
+            return Err(Over::Changed("semi-synchronous replication was turned on or off"));
+        }
+        let Some(found) = self.semisync.look(semisync, self.connection, self.server).await? else {
+            return Ok(None);
+        };
+        Ok(match found {
+            Ok(timeout) => {
+                shared.proven.set_semisync(Semisync::On);
+                // See `proven` for why half of it.
+                Some(u64::try_from(timeout.as_millis() / 2).unwrap_or(u64::MAX))
+            }
+            Err(lack) => {
+                ends.borrow_mut().commits_do_not_wait();
+                shared.proven.set_semisync(Semisync::Not(lack));
+                None
+            }
+        })
     }
 
     async fn list_if_due(&mut self) -> Result<(), Over> {

@@ -11,11 +11,12 @@ use freshet_protocol::binlog::{Body, Decoder, Event};
 use freshet_upstream::connection::within;
 use freshet_upstream::{Connection, Error, now_ms};
 
-use super::proven::Ends;
-use super::semisync::Joined;
-use super::shared::{Counters, Shared};
 use crate::applier::{Applier, Broken, Step};
+use crate::over::Over;
 use crate::probe::Visible;
+use crate::proven::Ends;
+use crate::replica::Joined;
+use crate::shared::{Counters, Shared};
 
 /// The longest event that is read, bytes: `max_allowed_packet` of a replica can be 1 GiB. A longer one ends the generation.
 const EVENT_BYTES_MAX: usize = (1 << 30) + (1 << 16);
@@ -33,27 +34,6 @@ const ACK_LIMIT: Duration = Duration::from_secs(10);
 const EVENT: u8 = 0x00;
 const EOF: u8 = 0xFE;
 const ERR: u8 = 0xFF;
-
-/// Why a generation has ended.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Over {
-    /// One of its connections failed.
-    #[error("{0}")]
-    Connection(#[from] Error),
-    /// The stream cannot go on.
-    #[error("{0}")]
-    Broken(#[from] Broken),
-    /// Something that following rests on has changed.
-    #[error("{0}")]
-    Changed(&'static str),
-    /// There was no stream, and it is time to look again, on new connections: privileges are those that an account had when
-    /// it connected.
-    #[error("it is time to look again")]
-    Again,
-    /// Nobody holds a handle any more.
-    #[error("it is not needed any more")]
-    Stopped,
-}
 
 /// What the parts of one generation share. They run on one thread and borrow it between awaits only.
 pub(crate) struct Generation {

@@ -14,11 +14,11 @@ use freshet_upstream::server::Concerns;
 use freshet_upstream::{Config, Error, Rows, ServerInfo, now_ms};
 use tokio::sync::{Notify, oneshot};
 
-use super::looks::Looks;
-use super::proven::Proven;
-use super::status::{FollowState, FollowStatus};
 use crate::applier::Definitions;
+use crate::looks::Looks;
+use crate::proven::Proven;
 use crate::settle::{Outcome, Registry};
+use crate::status::{FollowState, FollowStatus};
 
 /// A session's question to the control connection, and where the answer goes.
 pub(crate) enum Ask {

@@ -13,10 +13,11 @@ use freshet_sql::RoutineKind;
 use freshet_upstream::{Config, Error, Rows, ServerInfo};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::follow::shared::{ASKS_MAX, Ask, Shared};
-use crate::follow::thread::Follower;
-use crate::follow::{FollowStatus, Semisync};
+use crate::follower::Follower;
+use crate::proven::Semisync;
 use crate::settle::Outcome;
+use crate::shared::{ASKS_MAX, Ask, Shared};
+use crate::status::FollowStatus;
 
 /// The time that a client waits for a look around after it changed what no binlog tells of. The look itself takes milliseconds.
 const LOOK_MAX: Duration = Duration::from_secs(2);

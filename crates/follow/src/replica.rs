@@ -9,8 +9,7 @@ use freshet_upstream::server::Variables;
 use freshet_upstream::{Connection, Error, ServerInfo};
 use tokio::time::Instant;
 
-use super::proven::Semisync;
-use super::stream::{Generation, Over};
+use crate::over::Over;
 use crate::semisync::{Lack, is_known, lack, waits};
 
 /// The time between two looks at whether commits wait. What an administrator changes is noticed that late.
@@ -33,6 +32,11 @@ pub(crate) struct Joined {
 impl Joined {
     pub(crate) fn asked(asked: bool) -> Self {
         Self { asked, taken: Cell::new(None), file: RefCell::default() }
+    }
+
+    /// Whether we asked to be semi-synchronous.
+    pub(crate) const fn was_asked(&self) -> bool {
+        self.asked
     }
 
     /// A packet behind its status byte: the event, and whether its end is to be acknowledged.
@@ -70,18 +74,14 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Looks, if it is time: for how many milliseconds, at least, commits from now on wait for us. `None` where it is not
-    /// time, or they do not.
+    /// Looks, if it is time: how long commits wait for us, or why they do not. `None` where it is not time, or where nothing
+    /// shows yet how the server took us.
     pub(crate) async fn look(
         &mut self,
-        generation: &Generation,
+        joined: &Joined,
         connection: &mut Connection,
         server: &ServerInfo,
-    ) -> Result<Option<u64>, Over> {
-        let (proven, joined) = (&generation.shared.proven, &generation.semisync);
-        if proven.wants_semisync() != joined.asked {
-            return Err(Over::Changed("semi-synchronous replication was turned on or off"));
-        }
+    ) -> Result<Option<Result<Duration, Lack>>, Over> {
         let Some(taken) = joined.taken.get().filter(|_| joined.asked) else { return Ok(None) };
         if self.looked_at.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
             return Ok(None);
@@ -90,25 +90,13 @@ impl Watching {
         let (variables, status) =
             within(QUESTION_LIMIT, "looking whether commits wait for us", looking).await?;
         self.looked_at = Some(Instant::now());
-        let found = if taken {
-            waits(server.flavor, &variables, &status)
-        } else if is_known(&variables) && !is_known(&server.variables) {
+        if taken {
+            return Ok(Some(waits(server.flavor, &variables, &status)));
+        }
+        if is_known(&variables) && !is_known(&server.variables) {
             return Err(Over::Changed("the server can be semi-synchronous now"));
-        } else {
-            Err(lack(server.flavor, &variables).unwrap_or_else(not_taken))
-        };
-        Ok(match found {
-            Ok(timeout) => {
-                proven.set_semisync(Semisync::On);
-                // See `proven` for why half of it.
-                Some(u64::try_from(timeout.as_millis() / 2).unwrap_or(u64::MAX))
-            }
-            Err(lack) => {
-                generation.ends.borrow_mut().commits_do_not_wait();
-                proven.set_semisync(Semisync::Not(lack));
-                None
-            }
-        })
+        }
+        Ok(Some(Err(lack(server.flavor, &variables).unwrap_or_else(not_taken))))
     }
 }
 
