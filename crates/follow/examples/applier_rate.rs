@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use freshet_cache::{Cache, Fill, Freshness, Key, Position};
 use freshet_catalog::rows::{KeyType, WatchSpec, Watches};
-use freshet_catalog::{Changed, Code, ColumnInfo, Descendants, TableInfo, TableKind};
-use freshet_follow::applier::{Applier, Definitions, Reading};
+use freshet_catalog::{Code, ColumnInfo, Descendants, TableInfo, TableKind};
+use freshet_follow::applier::{Applier, DefinitionSource, StreamTraits};
+use freshet_follow::stamps::Stamps;
 use freshet_follow::timeline::Timeline;
 use freshet_protocol::binlog::{Decoder, Flavor};
 use freshet_sql::{Condition, Datum, Flavor as SqlFlavor};
@@ -30,15 +31,13 @@ const GTID: u8 = 162;
 /// No foreign keys.
 struct Nothing;
 
-impl Definitions for Nothing {
+impl DefinitionSource for Nothing {
     fn descendants(&self, _schema: &str, _table: &str) -> Option<Arc<Descendants>> {
         Some(Arc::default())
     }
     fn layout(&self, _schema: &str, _table: &str, _at: Position) -> Option<Arc<[ColumnInfo]>> {
         None
     }
-    fn changed(&self, _what: Changed<'_>) {}
-    fn accounts_changed(&self) {}
 }
 
 /// `sbtest1 (id INT, k INT, c VARCHAR(120), pad VARCHAR(60))`.
@@ -181,9 +180,9 @@ fn measure(freshness: &Arc<Freshness>, watch_count: u16, is_update: bool, rows: 
     let events: Vec<Vec<u8>> = (0..count).flat_map(|_| source.transaction(is_update, rows)).collect();
     let mut timeline = Timeline::after(freshness.applied());
     timeline.rotate(b"bin.000001", 4).unwrap();
-    let reading = Reading { flavor: SqlFlavor::MariaDb, needs_gtids: false, folds_names: false };
-    let definitions = Nothing;
-    let mut applier = Applier::new((Arc::clone(freshness), watches), definitions, reading, timeline);
+    let stream = StreamTraits { flavor: SqlFlavor::MariaDb, needs_gtids: false, folds_names: false };
+    let stamps = Stamps::new(Arc::clone(freshness), watches);
+    let mut applier = Applier::new(Arc::clone(freshness), Nothing, stamps, stream, timeline);
     let mut decoder = Decoder::new(Flavor::MariaDb);
     let began = Instant::now();
     // The same bytes again stand where they stood, which the timeline takes for nowhere.

@@ -1,54 +1,41 @@
-//! Binlog events in, stamps out.
+//! Binlog events in, changes out.
 //!
-//! Pure: events are handed in one by one, and what they change is stamped on the [`Freshness`] before the end of
-//! their transaction is published as applied. Whoever knows definitions is asked through [`Definitions`].
+//! Pure: events are handed in one by one. What an event changes is told to a [`ChangeSink`], the end of its transaction
+//! too, and only then is the transaction's position published as applied. What is known of definitions is asked of a
+//! [`DefinitionSource`].
 //!
-//! Stamps are set at the position of the event. What is published, `applied` and `visible` both, are ends of transactions, so
-//! a stamp anywhere within a transaction says the same as one at its end: it is above every `valid_from` of before,
-//! and not above those of after. It only works earlier.
-//!
-//! Whatever is not understood, or cannot be told apart from something that matters, stamps everything. What proves that
-//! the stream itself is broken ends it, as [`Broken`].
+//! Whatever is not understood, or cannot be told apart from something that matters, is told as a change of everything. What proves
+//! that the stream itself is broken ends it, as [`Broken`].
 
-mod change;
+mod sink;
+mod definitions;
+mod changed_rows;
+
+mod announced;
 mod group;
-mod keys;
+mod change;
 mod rows;
-mod sabotage;
-mod statement;
+mod cascades;
 mod system;
+mod sabotage;
 
 use std::sync::Arc;
 
 use freshet_cache::{Freshness, Position};
-use freshet_catalog::rows::Watches;
-use freshet_catalog::{Changed, ColumnInfo, Descendants};
 use freshet_protocol::binlog::{Body, Event, Gtid};
 use freshet_sql::Flavor;
 
 use crate::timeline::{OffTimeline, Timeline};
-use group::{Group, Prepared};
+use group::{EventGroup, PreparedXas};
 
-/// Who knows the definitions, and has to be told that they change.
-pub trait Definitions {
-    /// The tables whose rows the server may change without an event when rows of this one change (foreign keys that
-    /// cascade), transitively. `None` if that is not known at this moment.
-    fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>>;
-
-    /// The columns that the row images of an event at this position have. `None` if that is not known at this moment.
-    fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>>;
-
-    /// Definitions have changed. Called after the change is stamped and before it is published as applied, so that who
-    /// sees it applied does not see the old definitions.
-    fn changed(&self, what: Changed<'_>);
-
-    /// Accounts or privileges have changed. Called before the change is published as applied.
-    fn accounts_changed(&self);
-}
+pub use cascades::Referring;
+pub use changed_rows::ChangedRows;
+pub use definitions::DefinitionSource;
+pub use sink::{Change, ChangeSink, Ending};
 
 /// What an event took the stream to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Progress {
     /// Within a transaction.
     Inside,
     /// Over something that is no part of a transaction. `applied` is published.
@@ -73,9 +60,9 @@ pub enum Broken {
     Anonymous,
 }
 
-/// How the stream is to be read.
+/// What kind of stream it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
+pub struct StreamTraits {
     /// Which server writes it.
     pub flavor: Flavor,
     /// `visible` is known by GTIDs, so that every transaction must have one.
@@ -85,34 +72,35 @@ pub struct Reading {
 }
 
 /// The state of one stream.
-pub struct Applier<D> {
+pub struct Applier<D, S> {
     freshness: Arc<Freshness>,
-    watches: Arc<Watches>,
     definitions: D,
-    reading: Reading,
+    sink: S,
+    stream: StreamTraits,
     timeline: Timeline,
-    group: Group,
-    prepared: Prepared,
+    group: EventGroup,
+    prepared: PreparedXas,
     published: Position,
 }
 
-impl<D: Definitions> Applier<D> {
+impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     /// An applier for a stream that brings everything that follows the timeline's present position.
     pub fn new(
-        (freshness, watches): (Arc<Freshness>, Arc<Watches>),
+        freshness: Arc<Freshness>,
         definitions: D,
-        reading: Reading,
+        sink: S,
+        stream: StreamTraits,
         timeline: Timeline,
     ) -> Self {
         let published = timeline.here();
         Self {
             freshness,
-            watches,
             definitions,
-            reading,
+            sink,
+            stream,
             timeline,
-            group: Group::default(),
-            prepared: Prepared::default(),
+            group: EventGroup::default(),
+            prepared: PreparedXas::default(),
             published,
         }
     }
@@ -147,15 +135,14 @@ impl<D: Definitions> Applier<D> {
     ///
     /// # Errors
     /// When the stream cannot go on. Then nothing is known of what follows, and everything has to be stamped.
-    pub fn apply(&mut self, event: Event) -> Result<Step, Broken> {
+    pub fn apply(&mut self, event: Event) -> Result<Progress, Broken> {
         let before = self.timeline.here();
         if !event.header.is_artificial() {
             self.timeline.advance(event.header.end_pos)?;
         }
         match event.body {
             Body::Rotate { file, position } => {
-                // A transaction never spans files. One that is open here was cut off by a crash, and rolled back.
-                self.group = Group::default();
+                self.cut_off(before);
                 self.timeline.rotate(&file, position)?;
                 Ok(self.passed())
             }
@@ -164,50 +151,62 @@ impl<D: Definitions> Applier<D> {
                 Ok(self.passed())
             }
             Body::Format { .. } | Body::PreviousGtids | Body::GtidList | Body::Ignorable => Ok(self.passed()),
-            Body::AnonymousGtid if self.reading.needs_gtids => Err(Broken::Anonymous),
-            Body::AnonymousGtid => Ok(self.next_group(Group::opened(None), before)),
-            Body::Gtid(gtid) => Ok(self.next_group(Group::with_gtid(gtid, self.reading.flavor), before)),
+            Body::AnonymousGtid if self.stream.needs_gtids => Err(Broken::Anonymous),
+            Body::AnonymousGtid => Ok(self.next_group(EventGroup::opened(None), before)),
+            Body::Gtid(gtid) => Ok(self.next_group(EventGroup::with_gtid(gtid, self.stream.flavor), before)),
             body => Ok(self.within_group(body, event.header.kind)),
         }
     }
 
-    /// A transaction that was left open ends where the next begins: its end was something we do not know.
-    fn next_group(&mut self, next: Group, before: Position) -> Step {
+    /// A transaction never spans files. One that is open where another file begins was cut off by a crash, and rolled back.
+    fn cut_off(&mut self, before: Position) {
+        if !std::mem::take(&mut self.group).is_outside() {
+            self.sink.ended(Ending::Unclear, self.above_published(before));
+        }
+    }
+
+    /// A transaction that was left open ends where the next begins: how it ended is unknown.
+    fn next_group(&mut self, next: EventGroup, before: Position) -> Progress {
         // Its last statement may be one whose rows did not come.
         self.statement_over(self.above_published(before));
         let was = std::mem::replace(&mut self.group, next);
-        if was.is_outside() { Step::Inside } else { self.ended(was, before) }
+        if was.is_outside() { Progress::Inside } else { self.ended(was, Ending::Unclear, before) }
     }
 
-    fn within_group(&mut self, body: Body, kind: u8) -> Step {
+    fn within_group(&mut self, body: Body, kind: u8) -> Progress {
         let at = self.above_published(self.timeline.here());
-        // Before it is asked what there is to be stamped: what comes into use after that question is told of this event.
-        self.watches.reach(at);
-        if self.change(body, at) || group::is_whole_transaction(kind) {
-            self.statement_over(at);
-            let group = std::mem::take(&mut self.group);
-            return self.ended(group, at);
-        }
-        Step::Inside
+        self.sink.reach(at);
+        let ending = self.change(body, at).or(group::ending_of(kind));
+        let Some(ending) = ending else { return Progress::Inside };
+        self.statement_over(at);
+        let group = std::mem::take(&mut self.group);
+        self.ended(group, ending, at)
     }
 
-    /// A change is stamped above all that was published, even if its event claims to stand nowhere.
+    /// Tells of a change that needs no row to be known.
+    fn tell(&mut self, change: &Change<'_>, at: Position) {
+        self.group.touch_by(change);
+        self.sink.change(change, at);
+    }
+
+    /// A change lies above all that was published, even if its event claims to stand nowhere.
     fn above_published(&self, at: Position) -> Position {
         at.max(Position::new(self.published.get() + 1))
     }
 
-    fn ended(&mut self, group: Group, at: Position) -> Step {
+    fn ended(&mut self, group: EventGroup, ending: Ending, at: Position) -> Progress {
+        self.sink.ended(ending, at);
         self.publish(at);
-        Step::Ended { gtid: group.into_gtid(), at }
+        Progress::Ended { gtid: group.into_gtid(), at }
     }
 
-    fn passed(&mut self) -> Step {
+    fn passed(&mut self) -> Progress {
         if !self.group.is_outside() {
-            return Step::Inside;
+            return Progress::Inside;
         }
         let at = self.timeline.here();
         self.publish(at);
-        Step::Passed(at)
+        Progress::Passed(at)
     }
 
     fn publish(&mut self, at: Position) {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use freshet_cache::{Dep, Position};
+use freshet_cache::Position;
 use freshet_protocol::random_scramble;
 use freshet_upstream::connection::within;
 use freshet_upstream::control::connect;
@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
-use crate::applier::Applier;
+use crate::applier::{Applier, ChangeSink};
 use crate::control::{Control, refuse};
-use crate::generation::Generation;
+use crate::generation::{Generation, Sinks};
 use crate::globals::Globals;
 use crate::open::{Identity, Joining, Opened, open};
 use crate::over::Over;
@@ -24,6 +24,7 @@ use crate::prober::Prober;
 use crate::replica::Joined;
 use crate::rights::Rights;
 use crate::shared::{Ask, Counters, Shared};
+use crate::stamps::Stamps;
 use crate::status::FollowState;
 use crate::timeline::Timeline;
 use crate::usable::{Refusal, refusal, usable};
@@ -44,6 +45,7 @@ const DESCRIPTION_LIMIT: Duration = Duration::from_secs(60);
 /// What lives on the follower's thread.
 pub(crate) struct Follower {
     shared: Arc<Shared>,
+    sinks: Sinks,
     asks: mpsc::Receiver<Ask>,
     identity: Identity,
     /// The highest number that the server gave to a connection of ours. It counts from 1 when it starts.
@@ -68,7 +70,9 @@ struct Reached {
 impl Follower {
     pub(crate) fn new(shared: Arc<Shared>, asks: mpsc::Receiver<Ask>) -> Self {
         let identity = Identity::new(shared.config.server_id);
-        Self { shared, asks, identity, thread_id: 0, globals: None, logged: String::new() }
+        let stamps = Stamps::new(Arc::clone(&shared.freshness), Arc::clone(&shared.watches));
+        let sinks = (stamps, Arc::clone(&shared));
+        Self { shared, sinks, asks, identity, thread_id: 0, globals: None, logged: String::new() }
     }
 
     /// Follows until the last handle is dropped.
@@ -180,25 +184,18 @@ impl Follower {
 
     /// One generation.
     async fn follow(&mut self, mut reached: Reached, opened: Opened) -> Result<Over, Over> {
-        let Opened {
-            mut connection,
-            decoder,
-            timeline,
-            reading,
-            visible,
-            executed,
-            starts_visible,
-            semisync,
-        } = opened;
+        let Opened { mut connection, decoder, timeline, traits, visible, executed, starts_visible, semisync } =
+            opened;
         self.thread_id = self.thread_id.max(connection.thread_id());
         let shared = Arc::clone(&self.shared);
         let start = timeline.here();
         let visible_by = visible.by();
         let generation = Generation {
             applier: RefCell::new(Applier::new(
-                (Arc::clone(&shared.freshness), Arc::clone(&shared.watches)),
+                Arc::clone(&shared.freshness),
                 Arc::clone(&shared),
-                reading,
+                self.sinks.clone(),
+                traits,
                 timeline,
             )),
             visible: RefCell::new(visible),
@@ -246,12 +243,12 @@ impl Follower {
 
     /// Nothing is known of what changes from here on. The order matters: hits end, then all that is stored is
     /// made unservable for good, then the fences that protected it are lifted.
-    fn lose(&self) {
+    fn lose(&mut self) {
+        let above = self.next_timeline().start();
         let shared = &self.shared;
         shared.freshness.lives_until(0);
         shared.proven.lose();
-        shared.freshness.stamp(Dep::EVERYTHING, self.next_timeline().start());
-        shared.forget_definitions();
+        self.sinks.forget(above);
         shared.settling.ended(now_ms());
     }
 

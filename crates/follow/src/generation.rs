@@ -11,12 +11,13 @@ use freshet_protocol::binlog::{Body, Decoder, Event};
 use freshet_upstream::connection::within;
 use freshet_upstream::{Connection, Error, now_ms};
 
-use crate::applier::{Applier, Broken, Step};
+use crate::applier::{Applier, Broken, Progress};
 use crate::over::Over;
 use crate::probe::Visible;
 use crate::proven::Ends;
 use crate::replica::Joined;
 use crate::shared::{Counters, Shared};
+use crate::stamps::Stamps;
 
 /// The longest event that is read, bytes: `max_allowed_packet` of a replica can be 1 GiB. A longer one ends the generation.
 const EVENT_BYTES_MAX: usize = (1 << 30) + (1 << 16);
@@ -35,10 +36,13 @@ const EVENT: u8 = 0x00;
 const EOF: u8 = 0xFE;
 const ERR: u8 = 0xFF;
 
+/// Who is told what the stream changes: the stamps first, since what is told of definitions must follow them.
+pub(crate) type Sinks = (Stamps, Arc<Shared>);
+
 /// What the parts of one generation share. They run on one thread and borrow it between awaits only.
 pub(crate) struct Generation {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) applier: RefCell<Applier<Arc<Shared>>>,
+    pub(crate) applier: RefCell<Applier<Arc<Shared>, Sinks>>,
     pub(crate) visible: RefCell<Visible>,
     /// Questions for the binlog's end whose answers are not applied yet.
     pub(crate) ends: RefCell<Ends>,
@@ -78,9 +82,9 @@ impl Generation {
         let now = now_ms();
         // Fences are lifted after what they wait for was published.
         match &step {
-            Step::Inside => {}
-            Step::Passed(at) => shared.settling.passed(*at),
-            Step::Ended { gtid, at } => {
+            Progress::Inside => {}
+            Progress::Passed(at) => shared.settling.passed(*at),
+            Progress::Ended { gtid, at } => {
                 Counters::count(&shared.counters.transactions);
                 self.visible.borrow_mut().received(gtid.as_ref(), (*at, shared.freshness.visible()), now);
                 shared.settling.applied(gtid.as_ref(), *at);

@@ -17,6 +17,7 @@
 // Pure: events and answers in, positions and stamps out.
 pub mod timeline;
 pub mod applier;
+pub mod stamps;
 mod probe;
 mod settle;
 mod semisync;

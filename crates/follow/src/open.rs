@@ -23,7 +23,7 @@ use freshet_upstream::connection::{HANDSHAKE_PACKET_BYTES_MAX, within};
 use freshet_upstream::server::ask_end;
 use freshet_upstream::{Config, Connection, Error, ServerInfo, control, now_ms};
 
-use crate::applier::Reading;
+use crate::applier::StreamTraits;
 use crate::probe::{GtidQueue, Visible, snapshot_coordinate};
 use crate::settle::Executed;
 use crate::timeline::Timeline;
@@ -65,7 +65,7 @@ pub(crate) struct Opened {
     pub(crate) decoder: Decoder,
     /// It stands where the stream starts.
     pub(crate) timeline: Timeline,
-    pub(crate) reading: Reading,
+    pub(crate) traits: StreamTraits,
     pub(crate) visible: Visible,
     pub(crate) executed: Executed,
     /// Everything up to the start is visible; otherwise it waits in `visible`.
@@ -106,7 +106,7 @@ pub(crate) async fn open(
         connection,
         decoder: Decoder::new(wire),
         timeline: start.timeline,
-        reading: Reading {
+        traits: StreamTraits {
             flavor: server.flavor,
             needs_gtids: starts_at_gtids(server),
             folds_names: server.folds_names(),

@@ -14,7 +14,7 @@ use freshet_upstream::server::Concerns;
 use freshet_upstream::{Config, Error, Rows, ServerInfo, now_ms};
 use tokio::sync::{Notify, oneshot};
 
-use crate::applier::Definitions;
+use crate::applier::{Change, ChangeSink, DefinitionSource, Ending};
 use crate::looks::Looks;
 use crate::proven::Proven;
 use crate::settle::{Outcome, Registry};
@@ -197,13 +197,6 @@ impl Shared {
         }
     }
 
-    /// Nothing that was known of definitions and accounts holds any more.
-    pub(crate) fn forget_definitions(&self) {
-        self.catalog.changed(Changed::Everything);
-        self.watches.changed(Changed::Everything);
-        self.accounts_changed();
-    }
-
     pub(crate) fn set_state(&self, state: FollowState) {
         self.state().state = state;
     }
@@ -244,7 +237,7 @@ impl Shared {
     }
 }
 
-impl Definitions for Arc<Shared> {
+impl DefinitionSource for Arc<Shared> {
     fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         if sabotage::is(Sabotage::NoCascades) {
             return Some(Arc::default());
@@ -255,14 +248,26 @@ impl Definitions for Arc<Shared> {
     fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>> {
         self.catalog.layout(schema, table, at)
     }
+}
 
-    fn changed(&self, what: Changed<'_>) {
-        self.watches.changed(what);
-        self.catalog.changed(what);
-        self.definitions.notify_one();
+/// Takes the news of definitions and accounts to those who keep what they have read of them.
+impl ChangeSink for Arc<Shared> {
+    fn reach(&mut self, _at: Position) {}
+
+    fn change(&mut self, change: &Change<'_>, _at: Position) {
+        if let Some(what) = change.of_definitions() {
+            self.catalog.changed(what);
+            self.definitions.notify_one();
+        }
+        if change.concerns_accounts() {
+            self.accounts_changed();
+        }
     }
 
-    fn accounts_changed(&self) {
-        Shared::accounts_changed(self);
+    fn ended(&mut self, _ending: Ending, _at: Position) {}
+
+    fn forget(&mut self, _above: Position) {
+        self.catalog.changed(Changed::Everything);
+        self.accounts_changed();
     }
 }

@@ -6,31 +6,32 @@ use freshet_catalog::Name;
 use freshet_protocol::binlog::{Gtid, GtidEvent};
 use freshet_sql::Flavor;
 
-use super::statement::Statement;
+use super::announced::AnnouncedTables;
+use super::sink::{Change, Ending};
 
 /// TRANSACTION_PAYLOAD: it carries everything up to the commit, also when it could not be unpacked.
 const TRANSACTION_PAYLOAD: u8 = 40;
 
-/// Tables that are remembered of one prepared transaction; one that touches more is taken to touch everything.
+/// Tables that are remembered of one prepared transaction. A transaction that touches more is taken to touch everything.
 const TOUCHED_MAX: usize = 256;
 
 /// Prepared transactions that are remembered; the commit of a further one stamps everything.
 const PREPARED_MAX: usize = 4_096;
 
-/// Whether this kind of event ends its transaction whatever is in it.
-pub(super) const fn is_whole_transaction(kind: u8) -> bool {
-    kind == TRANSACTION_PAYLOAD
+/// How this kind of event ends its transaction, whatever is in it.
+pub(super) fn ending_of(kind: u8) -> Option<Ending> {
+    (kind == TRANSACTION_PAYLOAD).then_some(Ending::Unclear)
 }
 
 /// What stands between one end of a transaction and the next.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct EventGroup {
     stage: Stage,
     gtid: Option<Gtid>,
-    /// What it has touched, if it is an XA transaction: these are changed once more when it is committed.
-    touched: Option<Touched>,
+    /// What it has touched, if it is an XA transaction: its commit changes that once more.
+    touched: Option<XaTouched>,
     /// The tables that the present statement was announced to change.
-    pub(super) statement: Statement,
+    pub(super) announced: AnnouncedTables,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ enum Stage {
     Begun,
 }
 
-impl Group {
+impl EventGroup {
     pub(super) fn opened(gtid: Option<Gtid>) -> Self {
         Self { stage: Stage::Opened, gtid, ..Self::default() }
     }
@@ -55,8 +56,8 @@ impl Group {
         Self {
             stage: if begins { Stage::Begun } else { Stage::Opened },
             gtid: Some(event.gtid),
-            touched: event.prepared_xa.then(Touched::default),
-            statement: Statement::default(),
+            touched: event.prepared_xa.then(XaTouched::default),
+            announced: AnnouncedTables::default(),
         }
     }
 
@@ -78,19 +79,26 @@ impl Group {
         self.touched.get_or_insert_default();
     }
 
-    pub(super) fn touch(&mut self, schema: &str, table: &str) {
+    pub(super) fn touch(&mut self, name: &Name) {
         if let Some(touched) = &mut self.touched {
-            touched.add(schema, table);
+            touched.add(name);
         }
     }
 
-    pub(super) fn touch_everything(&mut self) {
-        if let Some(touched) = &mut self.touched {
-            *touched = Touched::Everything;
+    /// Notes what a change touches that needs no row to be known.
+    pub(super) fn touch_by(&mut self, change: &Change<'_>) {
+        match change {
+            Change::AnyRows(name) => self.touch(name),
+            Change::AnyTable | Change::Routine(None) | Change::Accounts(None) | Change::Anything => {
+                if let Some(touched) = &mut self.touched {
+                    *touched = XaTouched::Everything;
+                }
+            }
+            _ => {}
         }
     }
 
-    pub(super) fn take_touched(&mut self) -> Option<Touched> {
+    pub(super) fn take_touched(&mut self) -> Option<XaTouched> {
         self.touched.take()
     }
 
@@ -101,27 +109,27 @@ impl Group {
 
 /// What a transaction has touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Touched {
+pub(super) enum XaTouched {
     These(Vec<Name>),
     Everything,
 }
 
-impl Default for Touched {
+impl Default for XaTouched {
     fn default() -> Self {
         Self::These(Vec::new())
     }
 }
 
-impl Touched {
-    fn add(&mut self, schema: &str, table: &str) {
+impl XaTouched {
+    fn add(&mut self, table: &Name) {
         let Self::These(tables) = self else { return };
-        if tables.iter().any(|(in_schema, name)| in_schema == schema && name == table) {
+        if tables.contains(table) {
             return;
         }
         if tables.len() >= TOUCHED_MAX {
             *self = Self::Everything;
         } else {
-            tables.push((schema.to_owned(), table.to_owned()));
+            tables.push(table.clone());
         }
     }
 }
@@ -131,20 +139,20 @@ pub(super) type XidKey = (i64, Vec<u8>, Vec<u8>);
 
 /// The transactions that were prepared in this stream and not completed yet.
 #[derive(Debug, Default)]
-pub(super) struct Prepared {
-    by_xid: HashMap<XidKey, Touched>,
+pub(super) struct PreparedXas {
+    by_xid: HashMap<XidKey, XaTouched>,
 }
 
-impl Prepared {
+impl PreparedXas {
     /// One that began before the stream, or beyond the bound, is not remembered: see [`Self::complete`].
-    pub(super) fn remember(&mut self, xid: XidKey, touched: Option<Touched>) {
+    pub(super) fn remember(&mut self, xid: XidKey, touched: Option<XaTouched>) {
         if self.by_xid.len() < PREPARED_MAX || self.by_xid.contains_key(&xid) {
-            self.by_xid.insert(xid, touched.unwrap_or(Touched::Everything));
+            self.by_xid.insert(xid, touched.unwrap_or(XaTouched::Everything));
         }
     }
 
     /// What it has touched; everything if it is not known.
-    pub(super) fn complete(&mut self, xid: &XidKey) -> Touched {
-        self.by_xid.remove(xid).unwrap_or(Touched::Everything)
+    pub(super) fn complete(&mut self, xid: &XidKey) -> XaTouched {
+        self.by_xid.remove(xid).unwrap_or(XaTouched::Everything)
     }
 }

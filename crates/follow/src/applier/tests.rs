@@ -2,12 +2,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use freshet_cache::Dep;
-use freshet_catalog::{ForeignKey, Name};
+use freshet_catalog::rows::Watches;
+use freshet_catalog::{ColumnInfo, Descendants, ForeignKey, Name};
 use freshet_protocol::binlog::{self, Decoder, EventHeader, GtidEvent, Xid};
 
 use super::*;
+use crate::stamps::Stamps;
 
 mod rows;
+mod sink;
 
 /// Definitions as a table; what was told is counted.
 #[derive(Default)]
@@ -24,7 +27,7 @@ struct Known {
     accounts: Cell<u32>,
 }
 
-impl Definitions for &Known {
+impl DefinitionSource for &Known {
     fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         let graph = self.descendants.borrow();
         let all = graph.as_ref()?.get(&name(schema, table)).cloned().unwrap_or_default();
@@ -42,14 +45,19 @@ impl Definitions for &Known {
     fn layout(&self, _schema: &str, _table: &str, _at: Position) -> Option<Arc<[ColumnInfo]>> {
         self.layout.borrow().clone()
     }
+}
 
-    fn changed(&self, _what: Changed<'_>) {
-        self.changes.set(self.changes.get() + 1);
+impl ChangeSink for &Known {
+    fn reach(&mut self, _at: Position) {}
+
+    fn change(&mut self, change: &Change<'_>, _at: Position) {
+        self.changes.set(self.changes.get() + u32::from(change.of_definitions().is_some()));
+        self.accounts.set(self.accounts.get() + u32::from(change.concerns_accounts()));
     }
 
-    fn accounts_changed(&self) {
-        self.accounts.set(self.accounts.get() + 1);
-    }
+    fn ended(&mut self, _ending: Ending, _at: Position) {}
+
+    fn forget(&mut self, _above: Position) {}
 }
 
 fn name(schema: &str, table: &str) -> Name {
@@ -61,7 +69,8 @@ fn known() -> Known {
 }
 
 struct Stream<'a> {
-    applier: Applier<&'a Known>,
+    applier: Applier<&'a Known, (Stamps, &'a Known)>,
+    watches: Arc<Watches>,
     end_pos: u32,
 }
 
@@ -69,26 +78,27 @@ impl<'a> Stream<'a> {
     fn new(known: &'a Known, flavor: Flavor) -> Self {
         let mut timeline = Timeline::after(Position::ZERO);
         timeline.rotate(b"bin.000001", 4).unwrap();
-        let reading = Reading { flavor, needs_gtids: flavor == Flavor::MySql, folds_names: false };
+        let stream = StreamTraits { flavor, needs_gtids: flavor == Flavor::MySql, folds_names: false };
         let freshness = Arc::new(Freshness::with_hash_seed(7));
         let watches = Arc::new(Watches::new(Arc::clone(&freshness)));
-        let applier = Applier::new((freshness, watches), known, reading, timeline);
-        Self { applier, end_pos: 4 }
+        let stamps = Stamps::new(Arc::clone(&freshness), Arc::clone(&watches));
+        let applier = Applier::new(freshness, known, (stamps, known), stream, timeline);
+        Self { applier, watches, end_pos: 4 }
     }
 
-    fn feed(&mut self, body: Body) -> Result<Step, Broken> {
+    fn feed(&mut self, body: Body) -> Result<Progress, Broken> {
         self.feed_kind(0, body)
     }
 
-    fn feed_kind(&mut self, kind: u8, body: Body) -> Result<Step, Broken> {
+    fn feed_kind(&mut self, kind: u8, body: Body) -> Result<Progress, Broken> {
         self.end_pos += 100;
         let header =
             EventHeader { timestamp: 1, kind, server_id: 1, size: 100, end_pos: self.end_pos, flags: 0 };
         self.applier.apply(Event { header, body })
     }
 
-    fn all(&mut self, bodies: Vec<Body>) -> Step {
-        let mut last = Step::Inside;
+    fn all(&mut self, bodies: Vec<Body>) -> Progress {
+        let mut last = Progress::Inside;
         for body in bodies {
             last = self.feed(body).unwrap();
         }
@@ -166,9 +176,9 @@ fn table_map(table: &str) -> Body {
     table_map_in("s", table)
 }
 
-fn ended(step: &Step) -> Position {
+fn ended(step: &Progress) -> Position {
     match step {
-        Step::Ended { at, .. } => *at,
+        Progress::Ended { at, .. } => *at,
         other => panic!("{other:?}"),
     }
 }
@@ -179,7 +189,7 @@ fn a_transaction_is_published_at_its_end_and_stamped_before() {
     let mut stream = Stream::new(&known, Flavor::MySql);
     let before = stream.applied();
     for body in [gtid(1), query("BEGIN"), rows::map_of_one("t"), rows::insert_of_one()] {
-        assert_eq!(stream.feed(body).unwrap(), Step::Inside);
+        assert_eq!(stream.feed(body).unwrap(), Progress::Inside);
     }
     assert!(stream.rows_stamp("t") > before);
     assert_eq!(stream.applied(), before);
@@ -187,7 +197,7 @@ fn a_transaction_is_published_at_its_end_and_stamped_before() {
     assert_eq!(stream.applied(), ended(&step));
     assert!(stream.rows_stamp("t") <= stream.applied());
     assert_eq!(stream.everything(), Position::ZERO);
-    assert!(matches!(step, Step::Ended { gtid: Some(Gtid::MySql { gno: 1, .. }), .. }));
+    assert!(matches!(step, Progress::Ended { gtid: Some(Gtid::MySql { gno: 1, .. }), .. }));
 }
 
 #[test]
@@ -205,7 +215,7 @@ fn each_server_ends_its_transactions_in_its_own_way() {
         let count = bodies.len();
         for (index, body) in bodies.into_iter().enumerate() {
             let step = stream.feed(body).unwrap();
-            assert_eq!(matches!(step, Step::Ended { .. }), index + 1 == count, "{flavor:?} {index}");
+            assert_eq!(matches!(step, Progress::Ended { .. }), index + 1 == count, "{flavor:?} {index}");
         }
     }
 }
@@ -215,7 +225,7 @@ fn a_savepoint_does_not_end_a_transaction() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
     let step = stream.all(vec![gtid(1), query("BEGIN"), query("SAVEPOINT `x`"), query("ROLLBACK TO `x`")]);
-    assert_eq!(step, Step::Inside);
+    assert_eq!(step, Progress::Inside);
 }
 
 #[test]
@@ -339,7 +349,7 @@ fn xa_of_mariadb_and_rollback() {
     stream.all(vec![mariadb_gtid(1, false, true), table_map("t"), prepare]);
     let stamp = stream.rows_stamp("t");
     let step = stream.all(vec![mariadb_gtid(2, true, false), query("XA ROLLBACK X'78',X'',1")]);
-    assert!(matches!(step, Step::Ended { .. }));
+    assert!(matches!(step, Progress::Ended { .. }));
     assert_eq!(stream.rows_stamp("t"), stamp, "nobody ever saw it");
     assert_eq!(stream.everything(), Position::ZERO);
 }
@@ -375,7 +385,7 @@ fn a_transaction_whose_end_is_not_known_ends_where_the_next_begins() {
     let mut stream = Stream::new(&known, Flavor::MySql);
     stream.all(vec![gtid(1), query("BEGIN"), table_map("t")]);
     let step = stream.feed(gtid(2)).unwrap();
-    assert!(matches!(step, Step::Ended { gtid: Some(Gtid::MySql { gno: 1, .. }), .. }));
+    assert!(matches!(step, Progress::Ended { gtid: Some(Gtid::MySql { gno: 1, .. }), .. }));
 }
 
 #[test]
@@ -383,22 +393,22 @@ fn heartbeats_and_rotations_are_published_between_transactions_only() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
     let beat = |position| Body::Heartbeat { file: b"bin.000001".to_vec(), position };
-    assert!(matches!(stream.feed(beat(104)).unwrap(), Step::Passed(at) if at == stream.applied()));
+    assert!(matches!(stream.feed(beat(104)).unwrap(), Progress::Passed(at) if at == stream.applied()));
     stream.all(vec![gtid(1), query("BEGIN"), table_map("t")]);
     let before = stream.applied();
-    assert_eq!(stream.feed(beat(604)).unwrap(), Step::Inside);
+    assert_eq!(stream.feed(beat(604)).unwrap(), Progress::Inside);
     assert_eq!(stream.applied(), before);
     stream.feed(Body::Xid).unwrap();
     stream.end_pos = 0;
     let step = stream.feed(Body::Rotate { file: b"bin.000002".to_vec(), position: 4 }).unwrap();
-    assert!(matches!(step, Step::Passed(at) if at == stream.applied() && at > before));
+    assert!(matches!(step, Progress::Passed(at) if at == stream.applied() && at > before));
 }
 
 #[test]
 fn a_transaction_without_gtid_breaks_a_stream_that_needs_them() {
     let known = known();
     assert_eq!(Stream::new(&known, Flavor::MySql).feed(Body::AnonymousGtid), Err(Broken::Anonymous));
-    assert_eq!(Stream::new(&known, Flavor::MariaDb).feed(Body::AnonymousGtid), Ok(Step::Inside));
+    assert_eq!(Stream::new(&known, Flavor::MariaDb).feed(Body::AnonymousGtid), Ok(Progress::Inside));
 }
 
 #[test]
@@ -416,7 +426,7 @@ fn a_change_that_stands_nowhere_is_stamped_above_what_was_published() {
 fn names_are_folded_where_the_server_folds_them() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
-    stream.applier.reading.folds_names = true;
+    stream.applier.stream.folds_names = true;
     stream.all(vec![gtid(1), query("BEGIN"), table_map("T"), Body::Xid]);
     assert!(stream.rows_stamp("t") > Position::ZERO);
 }

@@ -81,6 +81,11 @@ pub(super) fn insert_of_one() -> Body {
     rows_of(7, WRITE_ROWS, &[&[Int(1), Null, Int(1)]], true)
 }
 
+/// Its key changes.
+pub(super) fn update_of_one() -> Body {
+    rows_of(7, UPDATE_ROWS, &[&[Int(1), Null, Int(1)], &[Int(2), Null, Int(1)]], true)
+}
+
 fn rows_of(id: u8, kind: u8, images: &[Row<'_>], is_last: bool) -> Body {
     let mut body = vec![id, 0, 0, 0, 0, 0, u8::from(is_last), 0];
     body.push(u8::try_from(images[0].len()).unwrap());
@@ -106,7 +111,7 @@ fn deleted(row: Row<'_>) -> Body {
 
 impl Stream<'_> {
     fn watch(&self, spec: &WatchSpec) -> Arc<Watch> {
-        self.applier.watches.watch(&table(), spec).unwrap()
+        self.watches.watch(&table(), spec).unwrap()
     }
 
     /// One transaction on `s.t`. Gives back what was applied before it.
@@ -246,7 +251,7 @@ fn a_computed_column_that_is_left_out_may_have_changed() {
     let mut columns = vec![column("a", INT), column("b", text()), column("c", INT)];
     columns[2].generated = true;
     let table = table_of("t", columns);
-    let watch = stream.applier.watches.watch(&table, &spec(&[0], None, Some(&[2]))).unwrap();
+    let watch = stream.watches.watch(&table, &spec(&[0], None, Some(&[2]))).unwrap();
     let slot = Stream::slot(&watch, equals(1));
     let before = stream.change(updated(&[Int(1), Absent, Absent], &[Absent, Text("x"), Absent]));
     assert!(stream.is_stamped(slot, before));
@@ -310,7 +315,7 @@ fn a_table_that_is_announced_and_has_no_rows_has_changed_somewhere() {
     known.descendants.replace(Some(graph));
     let mut stream = Stream::new(&known, Flavor::MySql);
     let (watch, below) = (stream.watch(&spec(&[0], None, None)), table_of("below", table().columns.to_vec()));
-    let below = stream.applier.watches.watch(&below, &spec(&[0], None, None)).unwrap();
+    let below = stream.watches.watch(&below, &spec(&[0], None, None)).unwrap();
     let before = stream.applied();
     stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS), map(8, "other", &KINDS)]);
     assert!(!stream.is_stamped(watch.any(), before));
@@ -335,7 +340,7 @@ fn foreign_keys_act_on_updates_and_deletes_only() {
     known.descendants.replace(Some(graph));
     let mut stream = Stream::new(&known, Flavor::MySql);
     let below = table_of("below", table().columns.to_vec());
-    let below = stream.applier.watches.watch(&below, &spec(&[0], None, None)).unwrap();
+    let below = stream.watches.watch(&below, &spec(&[0], None, None)).unwrap();
     let row: Row<'_> = &[Int(1), Null, Int(1)];
     let before = stream.change(inserted(row));
     assert!(!stream.is_stamped(below.any(), before) && stream.rows_stamp("below") <= before);
@@ -372,7 +377,7 @@ fn a_child_that_is_announced_for_its_parents_sake_has_changed_only_if_they_say_s
     known.layout.replace(Some(Arc::clone(&table().columns)));
     let mut stream = Stream::new(&known, Flavor::MariaDb);
     let below = table_of("below", table().columns.to_vec());
-    let below = stream.applier.watches.watch(&below, &spec(&[0], None, None)).unwrap();
+    let below = stream.watches.watch(&below, &spec(&[0], None, None)).unwrap();
     let [row, moved, changed]: [Row<'_>; 3] =
         [&[Int(1), Null, Int(1)], &[Int(2), Null, Int(1)], &[Int(1), Null, Int(2)]];
     for (rows, others, is_reached) in [
@@ -410,7 +415,7 @@ fn children_of_rows_that_are_deleted_go_by_what_they_refer_to() {
     known.layout.replace(Some(Arc::clone(&table().columns)));
     let mut stream = Stream::new(&known, Flavor::MariaDb);
     let below = table_of("below", table().columns.to_vec());
-    let watch = |spec| stream.applier.watches.watch(&below, &spec).unwrap();
+    let watch = |spec| stream.watches.watch(&below, &spec).unwrap();
     let [by_c, by_a, other] =
         [spec(&[2], None, Some(&[1])), spec(&[0], None, Some(&[2])), spec(&[0], None, Some(&[1]))].map(watch);
     let slot = |watch: &Watch, condition| watch.deps_of_reading(&[condition], &[]).unwrap()[0];
@@ -449,7 +454,7 @@ fn a_part_that_is_announced_has_changed_although_it_may_hang_on_the_whole() {
     known.descendants.replace(Some(HashMap::from([(name("s", "t"), vec![part.clone()])])));
     let mut stream = Stream::new(&known, Flavor::MySql);
     let watched = table_of("part", table().columns.to_vec());
-    let watch = stream.applier.watches.watch(&watched, &spec(&[0], None, None)).unwrap();
+    let watch = stream.watches.watch(&watched, &spec(&[0], None, None)).unwrap();
     let row: Row<'_> = &[Int(1), Null, Int(1)];
     for changed in [vec![], vec![part]] {
         let before = stream.applied();
@@ -491,7 +496,7 @@ fn a_prepared_transaction_changes_its_tables_as_a_whole_when_it_is_committed() {
     // Made after the rows went by.
     let watch = stream.watch(&spec(&[0], None, None));
     let child = table_of("child", table().columns.to_vec());
-    let child = stream.applier.watches.watch(&child, &spec(&[0], None, None)).unwrap();
+    let child = stream.watches.watch(&child, &spec(&[0], None, None)).unwrap();
     let prepared = ended(&prepared);
     stream.all(vec![mariadb_gtid(2, true, false), query("XA COMMIT X'78',X'',1")]);
     assert!(stream.is_stamped(watch.any(), prepared) && stream.is_stamped(child.any(), prepared));
@@ -536,10 +541,10 @@ fn a_watch_does_not_vouch_for_what_went_by_before_it() {
 #[test]
 fn a_changed_definition_ends_its_watches() {
     let known = known();
-    let stream = Stream::new(&known, Flavor::MySql);
+    let mut stream = Stream::new(&known, Flavor::MySql);
     let watch = stream.watch(&spec(&[0], None, None));
-    stream.applier.watches.changed(Changed::Tables(&[name("s", "other")]));
+    stream.all(vec![gtid(1), query("ALTER TABLE s.other ADD b INT")]);
     assert!(Arc::ptr_eq(&watch, &stream.watch(&spec(&[0], None, None))));
-    stream.applier.watches.changed(Changed::Tables(&[name("s", "t")]));
+    stream.all(vec![gtid(2), query("ALTER TABLE s.t ADD b INT")]);
     assert!(!Arc::ptr_eq(&watch, &stream.watch(&spec(&[0], None, None))));
 }

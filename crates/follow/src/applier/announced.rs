@@ -1,12 +1,12 @@
 //! The tables that one statement was announced to change.
 //!
-//! The server announces each of them, also those whose rows change without events of their own (through foreign keys). So
-//! what was announced and has had no rows by the end of the statement may have changed in a way that is not known.
+//! The server announces each of them, those too whose rows change without events of their own (through foreign keys). So a
+//! table that was announced, and has had no rows by the end of the statement, may have changed in an unknown way.
 
 use freshet_catalog::Name;
 use freshet_protocol::binlog::TableMap;
 
-/// Tables that are remembered of one statement; one that announces more is taken to change what it announces as a whole.
+/// Tables that are remembered of one statement. Those that it announces beyond are taken to change as a whole.
 const TABLES_MAX: usize = 1_024;
 
 /// A table by the number that its rows refer to.
@@ -20,11 +20,11 @@ pub(super) struct Announced {
 
 /// What was announced since the last statement ended.
 #[derive(Debug, Default)]
-pub(super) struct Statement {
+pub(super) struct AnnouncedTables {
     tables: Vec<Announced>,
 }
 
-impl Statement {
+impl AnnouncedTables {
     /// A table is announced. It is given back if there are too many.
     pub(super) fn announce(&mut self, map: TableMap, name: Name) -> Result<(), Name> {
         let announced = Announced { map, name, has_rows: false };

@@ -1,0 +1,119 @@
+//! What the applier finds, and who is told.
+//!
+//! The applier turns events into changes and feeds them to a [`ChangeSink`]. The first sink sets stamps
+//! ([`crate::stamps::Stamps`]), the second takes the news of definitions and accounts to the catalog. A pair of sinks is a sink.
+
+use freshet_cache::Position;
+use freshet_catalog::{Changed, Name};
+
+use super::cascades::Referring;
+use super::changed_rows::ChangedRows;
+
+/// Who is told of changes.
+///
+/// The calls come in the order of the binlog. Of one event: [`Self::reach`], then its changes. Of one transaction: its events,
+/// then [`Self::ended`]; after that, its position is published as applied. So whoever sees a position applied sees all that
+/// the sinks did for it.
+///
+/// A sink is a type parameter of the applier: a call of it is direct, and nothing is allocated for it.
+pub trait ChangeSink {
+    /// Changes follow that an event makes which ends at `at`. What comes into use after this call is told of them.
+    fn reach(&mut self, at: Position);
+
+    /// An event that ends at `at` changes this.
+    fn change(&mut self, change: &Change<'_>, at: Position);
+
+    /// The transaction ends at `at`, all changes of which were told.
+    fn ended(&mut self, ending: Ending, at: Position);
+
+    /// The stream is lost: no change is told from here on, whatever happens, until another generation begins. `above` is above
+    /// all positions that were given out.
+    fn forget(&mut self, above: Position);
+}
+
+/// One change. Names are as the catalog compares them.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'a> {
+    /// Rows of one table, with their images.
+    Rows(ChangedRows<'a>),
+    /// Rows of one table that refer to deleted rows of another table: a foreign key deletes them too, or sets their columns to
+    /// NULL. They are in no event.
+    Referring(&'a Referring, ChangedRows<'a>),
+    /// Any rows of this table.
+    AnyRows(&'a Name),
+    /// Any rows of any MERGE table.
+    AnyMerged,
+    /// Any rows of any table.
+    AnyTable,
+    /// The definitions of these tables and views. That their rows change is told before.
+    Tables(&'a [Name]),
+    /// The definition of this procedure or function, its name as it was written; `None`: of any, and of what runs it.
+    Routine(Option<&'a Name>),
+    /// Whatever is in this schema.
+    Schema(&'a str),
+    /// The rights of these users; `None`: of any, and whatever hangs on rights.
+    Accounts(Option<&'a [String]>),
+    /// Anything at all: the event is not understood.
+    Anything,
+}
+
+/// How a transaction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its changes are in effect.
+    Committed,
+    /// It is an XA transaction that is prepared: nobody sees its changes yet. Its commit is a transaction of its own, which
+    /// changes any rows of its tables.
+    Prepared,
+    /// All, some or none of its changes are in effect: it was rolled back or cut off, and tables without transactions keep
+    /// their changes.
+    Unclear,
+}
+
+impl Change<'_> {
+    /// What it means for whoever keeps definitions.
+    #[must_use]
+    pub const fn of_definitions(&self) -> Option<Changed<'_>> {
+        match self {
+            Self::Tables(names) => Some(Changed::Tables(names)),
+            Self::Routine(_) => Some(Changed::Routine),
+            Self::Schema(schema) => Some(Changed::Schema(schema)),
+            Self::Anything => Some(Changed::Everything),
+            Self::Rows(_)
+            | Self::Referring(..)
+            | Self::AnyRows(_)
+            | Self::AnyMerged
+            | Self::AnyTable
+            | Self::Accounts(_) => None,
+        }
+    }
+
+    /// Whether accounts or rights may have changed.
+    #[must_use]
+    pub const fn concerns_accounts(&self) -> bool {
+        matches!(self, Self::Accounts(_) | Self::Anything)
+    }
+}
+
+/// Both are told, the first one first.
+impl<A: ChangeSink, B: ChangeSink> ChangeSink for (A, B) {
+    fn reach(&mut self, at: Position) {
+        self.0.reach(at);
+        self.1.reach(at);
+    }
+
+    fn change(&mut self, change: &Change<'_>, at: Position) {
+        self.0.change(change, at);
+        self.1.change(change, at);
+    }
+
+    fn ended(&mut self, ending: Ending, at: Position) {
+        self.0.ended(ending, at);
+        self.1.ended(ending, at);
+    }
+
+    fn forget(&mut self, above: Position) {
+        self.0.forget(above);
+        self.1.forget(above);
+    }
+}
