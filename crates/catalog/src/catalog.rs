@@ -22,15 +22,7 @@
 //! could reach those. All of them are read once; after that those of the tables that changed, and of the tables that refer to
 //! these, which are others when a parent is renamed. They are asked for when they are used, and are no part of a definition.
 
-mod closure;
-mod code;
-mod foreign_keys;
-mod generated;
 mod load;
-mod rules;
-mod table_info;
-mod under_way;
-mod versions;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,58 +31,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Freshness, Position};
 use freshet_sql::RoutineKind;
-use freshet_upstream::{Error, ServerInfo};
+use freshet_upstream::ServerInfo;
 
-use closure::{Reach, Staged};
-use under_way::UnderWay;
-use versions::Versions;
+use crate::changed::Changed;
+use crate::closure::{Descendants, Reach, Staged};
+use crate::code::{Routine, routine_name};
+use crate::foreign_keys::{ReadKeys, WantedKeys};
+use crate::name::Name;
+use crate::table_info::{ColumnInfo, TableInfo, TableKind};
+use crate::under_way::{Defined, Definition, UnderWay, Writing};
+use crate::versions::{Basis, Told, Versions};
 
-pub use closure::Descendants;
-pub use code::{Code, Routine, routine_name};
-pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
 pub use load::Locate;
-pub use rules::{of_merged_tables, table_refusal};
-pub use table_info::{ColumnInfo, Name, TableInfo, TableKind, is_same_name};
-pub use under_way::{Defined, Definition, Writing};
-pub use versions::{Basis, Told};
 
 /// More tables than this are not remembered at once: then all are forgotten and read anew when
 /// they are asked for. At some 1 KiB each that is 100 MiB.
 pub const TABLES_MAX: usize = 100_000;
-
-/// Why a definition could not be had.
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogError {
-    /// It changed, or may have changed, while it was read. Ask again later; until then nothing
-    /// may rest on it.
-    #[error("the definition is being changed")]
-    Unsettled,
-    /// It could not be read.
-    #[error(transparent)]
-    Failed(Error),
-}
-
-impl From<Error> for CatalogError {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Unsettled => Self::Unsettled,
-            other => Self::Failed(other),
-        }
-    }
-}
-
-/// What a definition change may have concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed<'a> {
-    /// These tables and views, under the names they had and have.
-    Tables(&'a [Name]),
-    /// A procedure or a function, which no foreign key concerns.
-    Routine,
-    /// Whatever is in this schema. Foreign keys may have ended, and none has come.
-    Schema(&'a str),
-    /// Anything.
-    Everything,
-}
 
 /// What other definitions mean for a write that was told by what the catalog knew.
 #[derive(Debug, Clone, PartialEq, Eq)]

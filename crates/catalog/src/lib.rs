@@ -9,11 +9,35 @@
 //! halves of that agreement are in one room: [`Catalog`] says which definition counts, [`rows`] says which rows a reader
 //! could have seen and which ones a change concerns.
 
+// What is known of one object.
+mod name;
+mod changed;
+mod error;
+mod versions;
+mod code;
+mod table_info;
+mod rules;
+mod generated;
+
+// What hangs together: foreign keys, and definitions that are under way.
+mod foreign_keys;
+mod closure;
+mod under_way;
+
+// Which definition counts, and how it is read.
 mod catalog;
+
+// Which rows a reader could have seen, and which ones a change concerns.
 pub mod rows;
 
-pub use catalog::{
-    Acts, Basis, Beside, Catalog, CatalogError, Changed, Code, ColumnInfo, Defined, Definition, Descendants,
-    ForeignKey, ForeignKeys, Locate, Name, OnDelete, OnUpdate, ReadKeys, Routine, TableInfo, TableKind, Told,
-    WantedKeys, Writing, is_same_name, of_merged_tables, routine_name, table_refusal,
-};
+pub use catalog::{Beside, Catalog, Locate};
+pub use changed::Changed;
+pub use closure::Descendants;
+pub use code::{Code, Routine, routine_name};
+pub use error::CatalogError;
+pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
+pub use name::{Name, is_same_name};
+pub use rules::{of_merged_tables, table_refusal};
+pub use table_info::{ColumnInfo, TableInfo, TableKind};
+pub use under_way::{Defined, Definition, Writing};
+pub use versions::{Basis, Told};

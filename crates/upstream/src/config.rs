@@ -1,15 +1,18 @@
 //! How to reach the server and as whom: read from a URL, checked, and then only read.
 
+mod error;
+mod tls_mode;
 mod url;
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use crate::address::Address;
 use crate::secret::Secret;
 use crate::tls;
+
+pub use error::ConfigError;
+pub use tls_mode::TlsMode;
 
 /// Time allowed for connecting, TLS and the login together, unless told otherwise.
 pub const CONNECT_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
@@ -21,75 +24,6 @@ pub const HEARTBEAT_DEFAULT: Duration = Duration::from_millis(200);
 pub const HEARTBEAT_RANGE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
 /// The stream counts as live for this many heartbeats after it was last heard.
 pub const HEARTBEATS_TO_LIVE: u32 = 5;
-
-/// What is wrong with a setting: one line, without the password.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}; allowed: {allowed}")]
-pub struct ConfigError {
-    /// Which part is wrong, and its value unless that is secret.
-    pub what: String,
-    /// What would be right.
-    pub allowed: String,
-}
-
-impl ConfigError {
-    pub(crate) fn new(what: impl Into<String>, allowed: impl Into<String>) -> Self {
-        Self { what: what.into(), allowed: allowed.into() }
-    }
-}
-
-/// How far TLS towards the server goes, with the meanings of MySQL's `--ssl-mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum TlsMode {
-    /// Never TLS.
-    Disabled,
-    /// TLS over TCP if the server offers it, with any certificate. This is the default.
-    #[default]
-    Preferred,
-    /// TLS or no connection, with any certificate.
-    Required,
-    /// As `Required`, and the certificate must be signed by the authority given.
-    VerifyCa,
-    /// As `VerifyCa`, and the certificate must name the host we connect to.
-    VerifyIdentity,
-}
-
-impl TlsMode {
-    /// The spellings of all modes, as they are shown when another was given.
-    pub const NAMES: &'static str = "disabled, preferred, required, verify-ca, verify-identity";
-
-    /// Whether the server's certificate is checked against an authority.
-    pub fn verifies(self) -> bool {
-        matches!(self, Self::VerifyCa | Self::VerifyIdentity)
-    }
-}
-
-impl FromStr for TlsMode {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        match text.to_ascii_lowercase().replace('_', "-").as_str() {
-            "disabled" => Ok(Self::Disabled),
-            "preferred" => Ok(Self::Preferred),
-            "required" => Ok(Self::Required),
-            "verify-ca" => Ok(Self::VerifyCa),
-            "verify-identity" => Ok(Self::VerifyIdentity),
-            _ => Err(ConfigError::new(format!("ssl-mode is '{text}'"), Self::NAMES)),
-        }
-    }
-}
-
-impl fmt::Display for TlsMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Disabled => "disabled",
-            Self::Preferred => "preferred",
-            Self::Required => "required",
-            Self::VerifyCa => "verify-ca",
-            Self::VerifyIdentity => "verify-identity",
-        })
-    }
-}
 
 /// How to reach the server, and as whom the follower's own connections log in.
 #[derive(Debug, Clone)]
@@ -134,22 +68,6 @@ impl Config {
             semisync: false,
             tls_client: tls::Client::default(),
         }
-    }
-
-    /// Reads a URL such as `mysql://user:password@host:3306/schema?ssl-mode=required`.
-    ///
-    /// Every part but the scheme and the user may be absent, and every part may be
-    /// percent-encoded. A unix socket is given as `mysql://user:password@/schema?socket=/path`, or
-    /// as `unix:/path` with `?user=` and `?password=`. The parameters are `ssl-mode`, `ssl-ca`,
-    /// `socket`, `connect-timeout` (seconds), `user` and `password`. With `ssl-ca` and no
-    /// `ssl-mode` the mode is `verify-ca`, as in MySQL's own clients.
-    ///
-    /// # Errors
-    /// A [`ConfigError`] that names the wrong part and what is allowed there.
-    pub fn from_url(url: &str) -> Result<Self, ConfigError> {
-        let config = url::parse(url)?;
-        config.validate()?;
-        Ok(config)
     }
 
     /// Checks what the types cannot say.

@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use freshet_protocol::{Capabilities, Command, Greeting, OkPacket, Packet, put_packet, take_packet};
+use freshet_protocol::{Capabilities, Command, Greeting, Packet, put_packet, take_packet};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::channel::Channel;
@@ -147,26 +147,6 @@ impl Connection {
     pub async fn send_command(&mut self, payload: &[u8]) -> Result<(), Error> {
         self.seq = 0;
         self.write_packet(payload).await
-    }
-
-    /// Asks whether the server is still there.
-    ///
-    /// # Errors
-    /// If it is not, or answers with an error.
-    pub async fn ping(&mut self) -> Result<OkPacket, Error> {
-        self.send_command(&[Command::Ping.byte()]).await?;
-        let packet = self.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
-        query::ok(&packet.payload, self.capabilities, "COM_PING")
-    }
-
-    /// Gives up all that the session holds: its transaction, locks, temporary tables, prepared statements and variables.
-    ///
-    /// # Errors
-    /// As [`Self::ping`].
-    pub async fn reset(&mut self) -> Result<(), Error> {
-        self.send_command(&[Command::ResetConnection.byte()]).await?;
-        let packet = self.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
-        query::ok(&packet.payload, self.capabilities, "COM_RESET_CONNECTION").map(drop)
     }
 
     /// Says goodbye, so that the server does not count an aborted connection.

@@ -2,17 +2,24 @@
 
 mod bodies;
 mod columns;
+mod begun;
 mod follow;
+mod naming;
 mod object;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use freshet_cache::{Dep, Freshness, Position};
+use freshet_cache::Position;
 use freshet_upstream::server::ask_end;
 use freshet_upstream::{Connection, Error, ServerInfo};
 
-use super::{Basis, Catalog, CatalogError, Name, TABLES_MAX, TableInfo, TableKind, rules};
+use super::{Catalog, TABLES_MAX};
+use crate::error::CatalogError;
+use crate::name::Name;
+use crate::rules;
+use crate::table_info::{TableInfo, TableKind};
+use begun::{Begun, is_settled};
 use follow::Followed;
 use object::Object;
 
@@ -165,39 +172,6 @@ async fn first_unseen(
     Ok(None)
 }
 
-/// What held when the reading began.
-#[derive(Clone, Copy)]
-struct Begun {
-    version: u64,
-    valid_from: Position,
-}
-
-impl Begun {
-    /// What a definition rests on that is read from here on, its names left out.
-    fn basis(self, runs_code: bool, is_open: bool) -> Basis {
-        Basis { runs_code, is_open, read_at: self.version, ..Basis::default() }
-    }
-}
-
-/// Whether no change of these is known that may have come after the reading began.
-fn is_settled<'a>(
-    freshness: &Freshness,
-    names: impl Iterator<Item = &'a Name>,
-    valid_from: Position,
-) -> bool {
-    let deps: Vec<Dep> = names
-        .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
-        .collect();
-    // What our account sees hangs on its rights.
-    let deps = [deps, vec![Dep::ACCOUNTS]].concat();
-    // A fence says only that something is being written; what counts is whether a change is known.
-    !freshness.is_dead(&deps, valid_from)
-}
-
-fn writes_elsewhere(object: &Object) -> bool {
-    object.kind == TableKind::Base && rules::may_write_elsewhere(&object.engine)
-}
-
 /// One description from those of a view and everything below it; the first is the view's own.
 fn assemble(objects: &[Object]) -> TableInfo {
     let refusal = objects.iter().find_map(|object| {
@@ -217,7 +191,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
         may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),
-        writes_elsewhere: objects.iter().any(writes_elsewhere),
+        writes_elsewhere: objects.iter().any(Object::writes_elsewhere),
         columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
         settled_by: UNSETTLED,
         triggers: None,

@@ -1,6 +1,7 @@
 use freshet_upstream::server::samples::imagined;
 
 use super::*;
+use crate::foreign_keys::{Acts, ForeignKey, ForeignKeys};
 
 fn catalog() -> (Arc<Freshness>, Catalog) {
     let freshness = Arc::new(Freshness::new());

@@ -8,7 +8,7 @@ use super::blocks::Block;
 use super::key::{Key, key_of_field};
 use super::slot::{Slot, Tail, bits};
 use super::watch::Watch;
-use crate::catalog::ColumnInfo;
+use crate::ColumnInfo;
 
 /// A row before and after its change, all of its columns. One of them at least is there.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use super::key::{key_of_assigned, key_of_datum};
 use super::reading::bound;
 use super::spec::named;
 use super::write::may_change;
-use crate::catalog::{ColumnInfo, ForeignKey, OnDelete, OnUpdate, TableInfo};
+use crate::{ColumnInfo, ForeignKey, OnDelete, OnUpdate, TableInfo};
 
 /// What a foreign key does to the child.
 #[derive(Clone, Debug, PartialEq, Eq)]

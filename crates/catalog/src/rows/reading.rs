@@ -7,7 +7,7 @@ use super::blocks::{Block, cover};
 use super::key::{Key, KeyType, bounds_of_datum, extent, key_of_datum, prefix_of_datum};
 use super::slot::{Slot, Tail};
 use super::watch::Watch;
-use crate::catalog::ColumnInfo;
+use crate::ColumnInfo;
 
 /// Slots that one reading may have in one watch.
 pub(super) const SLOTS_MAX: usize = 64;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use freshet_cache::Position;
 
 use super::{KeyType, WatchSpec};
-use crate::catalog::{Code, ColumnInfo, TableInfo, TableKind};
+use crate::{Code, ColumnInfo, TableInfo, TableKind};
 #[cfg(test)]
 pub(super) use watched::{watch, watches};
 

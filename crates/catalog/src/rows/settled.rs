@@ -14,7 +14,7 @@ use super::key::KeyType;
 use super::reading::null_has_key;
 use super::spec::named;
 use super::write::may_change;
-use crate::catalog::{ColumnInfo, TableInfo, TableKind};
+use crate::{ColumnInfo, TableInfo, TableKind};
 
 /// The writes of a statement, each with the table that it is to, and with pins that hold by themselves. `tables` are the
 /// definitions in the order of [`RowWrites::tables`]. `None` if what is written is not a table whose columns are known.

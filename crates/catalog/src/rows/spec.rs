@@ -12,7 +12,7 @@ use std::sync::Arc;
 use freshet_sql::{ColumnsRead, Condition, Datum, Pin, RowReads};
 
 use super::reading::SLOTS_MAX;
-use crate::catalog::{ColumnInfo, TableInfo};
+use crate::{ColumnInfo, TableInfo};
 
 /// Equality columns of one watch.
 const EQUAL_MAX: usize = 4;

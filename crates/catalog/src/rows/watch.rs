@@ -11,7 +11,7 @@ use super::in_use::{InUse, Reached};
 use super::key::KeyType;
 use super::slot::Slot;
 use super::spec::WatchSpec;
-use crate::catalog::{ColumnInfo, TableInfo};
+use crate::{ColumnInfo, TableInfo};
 
 /// What all watches share.
 pub(super) struct Common {

@@ -14,7 +14,7 @@ use super::era::{Era, Ticket};
 use super::in_use::Reached;
 use super::spec::WatchSpec;
 use super::watch::{Common, Watch};
-use crate::catalog::{Changed, ColumnInfo, TableInfo};
+use crate::{Changed, ColumnInfo, TableInfo};
 
 /// Watches on one table. A further one takes the place of the one that is unused for longest, or is refused.
 const WATCHES_MAX: usize = 64;

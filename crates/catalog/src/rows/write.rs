@@ -15,7 +15,7 @@ use super::reading::{SLOTS_MAX, bound, points, prefix, product, range};
 use super::slot::{Slot, Tail, bits};
 use super::spec::named;
 use super::watch::Watch;
-use crate::catalog::{ColumnInfo, Descendants, Name, TableInfo};
+use crate::{ColumnInfo, Descendants, Name, TableInfo};
 
 /// What a write touches of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,15 +3,33 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, TlsMode};
 use crate::address::{Address, DEFAULT_PORT};
 use crate::secret::Secret;
 
 const FORMS: &str = "mysql://user:password@host:port/schema?ssl-mode=…, mysql://user:password@/schema?socket=/path, unix:/path?user=…";
 const PARAMETERS: &str = "ssl-mode, ssl-ca, socket, connect-timeout, user, password";
 
-/// Reads a URL; what it means together is checked by [`Config::validate`].
-pub(super) fn parse(url: &str) -> Result<Config, ConfigError> {
+impl Config {
+    /// Reads a URL such as `mysql://user:password@host:3306/schema?ssl-mode=required`.
+    ///
+    /// Every part but the scheme and the user may be absent, and every part may be
+    /// percent-encoded. A unix socket is given as `mysql://user:password@/schema?socket=/path`, or
+    /// as `unix:/path` with `?user=` and `?password=`. The parameters are `ssl-mode`, `ssl-ca`,
+    /// `socket`, `connect-timeout` (seconds), `user` and `password`. With `ssl-ca` and no
+    /// `ssl-mode` the mode is `verify-ca`, as in MySQL's own clients.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that names the wrong part and what is allowed there.
+    pub fn from_url(url: &str) -> Result<Self, ConfigError> {
+        let config = parse(url)?;
+        config.validate()?;
+        Ok(config)
+    }
+}
+
+/// Reads the parts of a URL; [`Config::validate`] checks what they mean together.
+fn parse(url: &str) -> Result<Config, ConfigError> {
     let (scheme, rest) =
         url.split_once(':').ok_or_else(|| ConfigError::new("the URL has no scheme", FORMS))?;
     let (body, query) = match rest.split_once('?') {
@@ -120,7 +138,7 @@ fn parameters(config: &mut Config, query: &str) -> Result<(), ConfigError> {
         }
     }
     if config.tls_ca.is_some() && !mode_given {
-        config.tls = super::TlsMode::VerifyCa;
+        config.tls = TlsMode::VerifyCa;
     }
     Ok(())
 }

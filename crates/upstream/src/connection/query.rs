@@ -2,7 +2,7 @@
 
 use freshet_protocol::{Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, Reader, StatusFlags};
 
-use super::Connection;
+use super::{Connection, HANDSHAKE_PACKET_BYTES_MAX};
 use crate::error::Error;
 
 /// The largest answer that is kept, in bytes of its rows. The largest of our own questions asks for
@@ -96,6 +96,26 @@ impl Connection {
         self.query("SELECT NULL LIMIT 0").await.map(drop)
     }
 
+    /// Asks whether the server is still there.
+    ///
+    /// # Errors
+    /// If it is not, or answers with an error.
+    pub async fn ping(&mut self) -> Result<OkPacket, Error> {
+        self.send_command(&[Command::Ping.byte()]).await?;
+        let packet = self.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
+        ok(&packet.payload, self.capabilities, "COM_PING")
+    }
+
+    /// Gives up all that the session holds: its transaction, locks, temporary tables, prepared statements and variables.
+    ///
+    /// # Errors
+    /// As [`Self::ping`].
+    pub async fn reset(&mut self) -> Result<(), Error> {
+        self.send_command(&[Command::ResetConnection.byte()]).await?;
+        let packet = self.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
+        ok(&packet.payload, self.capabilities, "COM_RESET_CONNECTION").map(drop)
+    }
+
     async fn read_result(&mut self) -> Result<(Rows, StatusFlags), Error> {
         let head = self.read_in_order(ANSWER_BYTES_MAX).await?.payload;
         match head.first() {
@@ -171,11 +191,7 @@ fn row(packet: &[u8], columns: usize) -> Result<Row, Error> {
 }
 
 /// An answer that must be OK or an error.
-pub(super) fn ok(
-    payload: &[u8],
-    capabilities: Capabilities,
-    question: &'static str,
-) -> Result<OkPacket, Error> {
+fn ok(payload: &[u8], capabilities: Capabilities, question: &'static str) -> Result<OkPacket, Error> {
     match payload.first() {
         Some(&OK) => Ok(OkPacket::parse(payload, capabilities)?),
         Some(&ERR) => Err(Error::Server(ErrPacket::parse(payload)?)),

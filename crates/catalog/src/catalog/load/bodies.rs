@@ -4,8 +4,8 @@ use freshet_sql::{Body, Modes, RoutineKind, routine_body, trigger_body};
 use freshet_upstream::control::{query_definitions, quote, quote_name};
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
-use super::object::these;
-use crate::catalog::Name;
+use super::naming::these;
+use crate::name::Name;
 
 /// A table with more triggers than this counts as one of whose triggers nothing is known.
 const TRIGGERS_MAX: usize = 64;

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use freshet_upstream::control::{query_definitions, quote};
 use freshet_upstream::{Connection, Error};
 
-use crate::catalog::{ColumnInfo, Name};
+use crate::name::Name;
 use crate::rows::{KeyType, Labels, is_plain_collation};
+use crate::table_info::ColumnInfo;
 
 /// What is asked for, in this order.
 const ASKED: &str = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COLLATION_NAME, \

@@ -11,10 +11,14 @@ use std::sync::Arc;
 use freshet_sql::{Body, RoutineKind, TableName};
 use freshet_upstream::{Connection, ServerInfo};
 
+use super::begun::{Begun, is_settled};
+use super::bodies;
 use super::object::{self, Object};
-use super::{Begun, bodies, is_settled};
-use crate::catalog::code::{Code, Routine, routine_name};
-use crate::catalog::{Catalog, CatalogError, Name, TABLES_MAX, TableKind};
+use crate::catalog::{Catalog, TABLES_MAX};
+use crate::code::{Code, Routine, routine_name};
+use crate::error::CatalogError;
+use crate::name::Name;
+use crate::table_info::TableKind;
 
 /// Code that leads to more tables, views and routines than this counts as code of which nothing is known.
 const FOLLOWED_MAX: usize = 256;
@@ -137,7 +141,7 @@ impl Catalog {
 
 /// Adds what follows from reading or writing a table or view; `false` if that is not known.
 fn add_table(followed: &mut Followed, asked: Name, object: Object, written: bool) -> bool {
-    let is_open_ended = object.has_triggers || super::writes_elsewhere(&object);
+    let is_open_ended = object.has_triggers || object.writes_elsewhere();
     if object.runs_unknown_code || written && is_open_ended {
         return false;
     }

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use freshet_sql::{Body, Calls, Reads, RoutineKind, TableName, View, Writes, effects};
-use freshet_upstream::control::{query_definitions, quote};
+use freshet_upstream::control::query_definitions;
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
+use super::naming::these;
 use super::{bodies, columns};
-use crate::catalog::{ColumnInfo, Name, TableKind, generated, rules};
+use crate::name::Name;
+use crate::table_info::{ColumnInfo, TableKind};
+use crate::{generated, rules};
 
 /// One table or view, by itself.
 pub(super) struct Object {
@@ -26,6 +29,13 @@ pub(super) struct Object {
     pub(super) bodies: Vec<Body>,
     /// Empty for a view, and where nothing may be cached anyway.
     pub(super) columns: Arc<[ColumnInfo]>,
+}
+
+impl Object {
+    /// Whether a write to it may be one to tables that are not named.
+    pub(super) fn writes_elsewhere(&self) -> bool {
+        self.kind == TableKind::Base && rules::may_write_elsewhere(&self.engine)
+    }
 }
 
 /// Reads one.
@@ -224,8 +234,4 @@ async fn sees_all_columns(
 
 fn of_table(name: &Name) -> String {
     these("TABLE_SCHEMA", "TABLE_NAME", name)
-}
-
-pub(super) fn these(schema_column: &str, name_column: &str, (schema, name): &Name) -> String {
-    format!("{schema_column} = {} AND {name_column} = {}", quote(schema), quote(name))
 }

@@ -1,7 +1,7 @@
 use freshet_sql::{Condition, Datum, OnDuplicate, Pin, RowWrite, TableName};
 
 use super::*;
-use crate::catalog::Acts;
+use crate::Acts;
 use crate::rows::samples::{INT, column, table_of, text};
 
 /// `p (id INT, name VARCHAR, v INT)`, where `id` is the only unique column.

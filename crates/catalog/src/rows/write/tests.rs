@@ -1,7 +1,7 @@
 use freshet_sql::TableName;
 
 use super::*;
-use crate::catalog::Code;
+use crate::Code;
 use crate::rows::WatchSpec;
 use crate::rows::samples::{INT, column, spec, table, table_of, text, watch};
 

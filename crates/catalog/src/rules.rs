@@ -17,7 +17,7 @@ const SYSTEM_SCHEMAS: &[&str] =
     &["mysql", "information_schema", "performance_schema", "sys", "mysql_innodb_cluster_metadata", "ndbinfo"];
 
 /// Why nothing in this schema may be cached, if that is so.
-pub(super) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String> {
+pub(crate) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String> {
     if SYSTEM_SCHEMAS.iter().any(|system| system.eq_ignore_ascii_case(schema)) {
         return Some(format!("{schema} is a schema of the server's own"));
     }
@@ -48,12 +48,12 @@ fn misses_replicated(server: &ServerInfo) -> bool {
 
 /// Whether a write to a table of this engine may be one to other tables: MERGE writes to those that it is made of, and
 /// FEDERATED, SPIDER and CONNECT may have been told to write to this very server.
-pub(super) fn may_write_elsewhere(engine: &str) -> bool {
+pub(crate) fn may_write_elsewhere(engine: &str) -> bool {
     !ENGINES.iter().chain(OWN_ROWS).any(|known| known.eq_ignore_ascii_case(engine))
 }
 
 /// Whether a table of this engine may be part of a MERGE table, under whose name alone it may be emptied.
-pub(super) fn may_be_merged(engine: &str) -> bool {
+pub(crate) fn may_be_merged(engine: &str) -> bool {
     engine.eq_ignore_ascii_case("MyISAM")
 }
 

@@ -7,7 +7,7 @@ use freshet_upstream::ServerInfo;
 ///
 /// Stored columns do not matter: their values are rows like any other. `columns` are pairs of a
 /// name and the expression as information_schema shows it.
-pub(super) fn volatile<'a>(
+pub(crate) fn volatile<'a>(
     server: &ServerInfo,
     columns: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Option<&'a str> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use freshet_upstream::control::{query_definitions, quote};
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
-use super::Name;
+use crate::name::Name;
 
 /// InnoDB's own list names every foreign key on the server, whatever may be seen of the tables; it
 /// needs PROCESS. And it is quick where the standard view opens every table on the server.
@@ -133,7 +133,7 @@ pub enum ReadKeys {
 
 impl ReadKeys {
     /// The same with all names in lower case.
-    pub(super) fn folded(self) -> Self {
+    pub(crate) fn folded(self) -> Self {
         match self {
             Self::All(keys) => Self::All(keys.folded()),
             Self::Of(tables, keys) => {
@@ -150,12 +150,12 @@ fn fold((schema, name): &Name) -> Name {
 /// All foreign keys of a server with CASCADE, SET NULL or SET DEFAULT.
 #[derive(Debug, Clone, Default)]
 pub struct ForeignKeys {
-    pub(super) children: HashMap<Name, Vec<Name>>,
+    pub(crate) children: HashMap<Name, Vec<Name>>,
     /// The keys by the parent's name.
-    pub(super) keys: HashMap<Name, Vec<ForeignKey>>,
-    pub(super) parents: HashMap<Name, Vec<Name>>,
+    pub(crate) keys: HashMap<Name, Vec<ForeignKey>>,
+    pub(crate) parents: HashMap<Name, Vec<Name>>,
     /// Whether the list holds every such key of the server, seen or not.
-    pub(super) is_complete: bool,
+    pub(crate) is_complete: bool,
 }
 
 impl ForeignKeys {
@@ -225,7 +225,7 @@ impl ForeignKeys {
     }
 
     /// Puts `keys` in the place of all by which these tables refer to others.
-    pub(super) fn replace(&mut self, tables: &[Name], keys: Vec<ForeignKey>) {
+    pub(crate) fn replace(&mut self, tables: &[Name], keys: Vec<ForeignKey>) {
         for child in tables {
             for parent in self.parents.remove(child).unwrap_or_default() {
                 retain_in(&mut self.children, &parent, |other| other != child);
@@ -251,7 +251,7 @@ impl ForeignKeys {
     }
 
     /// The same with all names in lower case.
-    pub(super) fn folded(&self) -> Self {
+    pub(crate) fn folded(&self) -> Self {
         let keys = self.keys.values().flatten().map(ForeignKey::folded);
         Self { is_complete: self.is_complete, ..Self::from_keys(keys) }
     }

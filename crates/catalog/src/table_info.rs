@@ -5,18 +5,10 @@ use std::sync::Arc;
 use freshet_cache::Position;
 use freshet_sql::View;
 
-use super::code::Code;
-use super::versions::Basis;
+use crate::code::Code;
+use crate::name::Name;
 use crate::rows::KeyType;
-
-/// A schema and a name in it.
-pub type Name = (String, String);
-
-/// Whether a server that does not tell names apart by case takes them for one.
-#[must_use]
-pub fn is_same_name(one: &Name, other: &Name) -> bool {
-    one.0.eq_ignore_ascii_case(&other.0) && one.1.eq_ignore_ascii_case(&other.1)
-}
+use crate::versions::{Basis, Told};
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +75,7 @@ pub struct TableInfo {
     pub has_triggers: bool,
     /// A write to it may be one to tables that are not named here, because of its engine, or that of a table below it.
     pub writes_elsewhere: bool,
-    /// It, or a table below it, may be part of a MERGE table: see [`crate::catalog::of_merged_tables`].
+    /// It, or a table below it, may be part of a MERGE table: see [`crate::of_merged_tables`].
     pub may_be_merged: bool,
     /// Its columns in their order, which is that of the binlog's row images; empty for a view, for what cannot be seen, and
     /// where the row images have another order.
@@ -102,5 +94,12 @@ impl TableInfo {
     #[must_use]
     pub fn runs_any_code(&self) -> bool {
         self.reading.as_ref().is_none_or(|code| code.any)
+    }
+}
+
+impl Told {
+    /// It rests on the definition of a table or view, and on all that this rests on.
+    pub fn rest_on_table(&mut self, table: &TableInfo) {
+        self.rest_on(&table.rests_on);
     }
 }

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Changed, Name, TableInfo};
+use crate::changed::Changed;
+use crate::name::Name;
 
 /// More names than this are not told apart at once: then everything counts as changed. At some 100 bytes each that is
 /// 10 MiB.
@@ -17,14 +18,14 @@ const NAMES_MAX: usize = 100_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Basis {
     /// Every table, view and routine that was looked at, as the catalog compares names.
-    pub(super) names: Vec<Name>,
+    pub(crate) names: Vec<Name>,
     /// Code was looked at, or something was taken for code. Any routine's change counts: a new one may be called by a name
     /// that meant another.
-    pub(super) runs_code: bool,
+    pub(crate) runs_code: bool,
     /// It led to something that is not known: any change may make that known.
-    pub(super) is_open: bool,
+    pub(crate) is_open: bool,
     /// The clock when the reading began.
-    pub(super) read_at: u64,
+    pub(crate) read_at: u64,
 }
 
 /// What something was concluded from.
@@ -69,11 +70,6 @@ impl Told {
         }
     }
 
-    /// It rests on the definition of a table or view, and on all that this rests on.
-    pub fn rest_on_table(&mut self, table: &TableInfo) {
-        self.rest_on(&table.rests_on);
-    }
-
     /// Any change of any definition ends it.
     pub fn rest_on_everything(&mut self) {
         self.on_everything = true;
@@ -88,17 +84,17 @@ impl Told {
     }
 
     /// Whether something that it rests on is such. What rests on everything is.
-    pub(super) fn rests_on_any(&self, is_such: impl Fn(&Basis) -> bool) -> bool {
+    pub(crate) fn rests_on_any(&self, is_such: impl Fn(&Basis) -> bool) -> bool {
         self.on_everything || self.on.iter().any(|basis| is_such(basis))
     }
 
     /// Whether it held at this reading of the clock, as far as that is remembered.
-    pub(super) fn held_at(&self, clock: u64) -> bool {
+    pub(crate) fn held_at(&self, clock: u64) -> bool {
         self.held_at.load(Ordering::Relaxed) == clock
     }
 
     /// Whether it holds now, and if so, remembers that.
-    pub(super) fn holds_by(&self, versions: &Versions) -> bool {
+    pub(crate) fn holds_by(&self, versions: &Versions) -> bool {
         let clock = versions.clock();
         let holds = self.held_at(clock)
             || !self.on_everything && self.on.iter().all(|basis| versions.is_current(basis));
@@ -111,7 +107,7 @@ impl Told {
 
 /// When definitions changed last.
 #[derive(Debug, Default)]
-pub(super) struct Versions {
+pub(crate) struct Versions {
     clock: u64,
     everything: u64,
     code: u64,
@@ -121,17 +117,17 @@ pub(super) struct Versions {
 
 impl Versions {
     /// How many changes have been told of.
-    pub(super) fn clock(&self) -> u64 {
+    pub(crate) fn clock(&self) -> u64 {
         self.clock
     }
 
     /// The same clock, with everything changed just now.
-    pub(super) fn renewed(&self) -> Self {
+    pub(crate) fn renewed(&self) -> Self {
         Self { clock: self.clock + 1, everything: self.clock + 1, ..Self::default() }
     }
 
     /// Notes a change, whose names are as the catalog compares them.
-    pub(super) fn changed(&mut self, what: Changed<'_>) {
+    pub(crate) fn changed(&mut self, what: Changed<'_>) {
         self.clock += 1;
         match what {
             Changed::Tables(names) => {
@@ -151,7 +147,7 @@ impl Versions {
     }
 
     /// Whether nothing of this has changed since it began to be read.
-    pub(super) fn is_current(&self, basis: &Basis) -> bool {
+    pub(crate) fn is_current(&self, basis: &Basis) -> bool {
         let is_newer = |at: u64| at > basis.read_at;
         let is_any_newer = |name: &Name| {
             let (own, schema) = (self.names.get(name), self.schemas.get(&name.0));

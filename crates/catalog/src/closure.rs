@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use freshet_cache::Position;
 
-use super::foreign_keys::{ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
-use super::{ForeignKey, Name};
+use crate::foreign_keys::{ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
+use crate::name::Name;
 
 /// When more tables than this have changed their definitions since the foreign keys were read,
 /// every table is taken to reach everything, until all keys have been read again.
-pub(super) const CHANGED_TABLES_MAX: usize = 256;
+pub(crate) const CHANGED_TABLES_MAX: usize = 256;
 
 /// So many changed tables are asked about at once.
 const ASKED_TABLES_MAX: usize = 32;
 
 /// The foreign keys in use, those that will replace them, and what changed in between.
 #[derive(Debug)]
-pub(super) struct Reach {
+pub(crate) struct Reach {
     keys: ForeignKeys,
     /// The tables whose definitions changed since their keys were read, and the catalog's clock at that. Any of them may have
     /// become, or ceased to be, a child of any table.
@@ -31,12 +31,12 @@ pub(super) struct Reach {
 
 /// Foreign keys that were read and do not count yet.
 #[derive(Debug)]
-pub(super) struct Staged {
-    pub(super) keys: ReadKeys,
+pub(crate) struct Staged {
+    pub(crate) keys: ReadKeys,
     /// The catalog's clock before they were read: they do not know of later changes.
-    pub(super) asked_at: u64,
+    pub(crate) asked_at: u64,
     /// They count once everything up to here is applied.
-    pub(super) read_by: Position,
+    pub(crate) read_by: Position,
 }
 
 /// What a change of a table's rows changes through foreign keys, itself not included unless it reaches itself.
@@ -77,7 +77,7 @@ impl Default for Reach {
 }
 
 impl Reach {
-    pub(super) fn tables_changed(&mut self, names: Vec<Name>, clock: u64) {
+    pub(crate) fn tables_changed(&mut self, names: Vec<Name>, clock: u64) {
         self.memory.clear();
         self.changed.extend(names.into_iter().map(|name| (name, clock)));
         if self.changed.len() > CHANGED_TABLES_MAX {
@@ -87,13 +87,13 @@ impl Reach {
 
     /// Keys may have ended and none has come. Those that are not there any more are kept as long as they only make too much
     /// known; where they would have to be seen, all are read again.
-    pub(super) fn schema_changed(&mut self, clock: u64) {
+    pub(crate) fn schema_changed(&mut self, clock: u64) {
         if !self.keys.is_complete {
             self.anything_changed(clock);
         }
     }
 
-    pub(super) fn anything_changed(&mut self, clock: u64) {
+    pub(crate) fn anything_changed(&mut self, clock: u64) {
         self.staged = None;
         self.memory.clear();
         self.changed.clear();
@@ -101,12 +101,12 @@ impl Reach {
     }
 
     /// Whether keys have to be read, or wait to count.
-    pub(super) fn awaits_keys(&self) -> bool {
+    pub(crate) fn awaits_keys(&self) -> bool {
         self.staged.is_some() || self.unknown_since.is_some() || !self.changed.is_empty()
     }
 
     /// Which keys have to be read; none while those that were read last do not count yet.
-    pub(super) fn wanted(&mut self, applied: Position) -> Option<WantedKeys> {
+    pub(crate) fn wanted(&mut self, applied: Position) -> Option<WantedKeys> {
         self.promote(applied);
         if self.staged.is_some() {
             return None;
@@ -127,7 +127,7 @@ impl Reach {
     }
 
     /// Keeps newer keys until everything up to `read_by` is applied.
-    pub(super) fn stage(&mut self, staged: Staged) {
+    pub(crate) fn stage(&mut self, staged: Staged) {
         let is_outdated = self.unknown_since.is_some_and(|since| since > staged.asked_at);
         // Those of a few tables say nothing where all are unknown.
         let is_too_few = self.unknown_since.is_some() && matches!(staged.keys, ReadKeys::Of(..));
@@ -137,7 +137,7 @@ impl Reach {
     }
 
     /// What a change of this table reaches; `None` if that is not known.
-    pub(super) fn of(&mut self, table: &Name, applied: Position) -> Option<Arc<Descendants>> {
+    pub(crate) fn of(&mut self, table: &Name, applied: Position) -> Option<Arc<Descendants>> {
         self.promote(applied);
         if self.unknown_since.is_some() {
             return None;
@@ -151,7 +151,7 @@ impl Reach {
     }
 
     /// These tables and what hangs on them; `None` if that is not known.
-    pub(super) fn with_children(&mut self, tables: &[Name], applied: Position) -> Option<Vec<Name>> {
+    pub(crate) fn with_children(&mut self, tables: &[Name], applied: Position) -> Option<Vec<Name>> {
         self.promote(applied);
         let reached = || closure(&self.keys.children, std::iter::empty(), tables.iter());
         self.unknown_since.is_none().then(reached)
@@ -160,7 +160,7 @@ impl Reach {
     /// All tables above this one, if the list of keys may lack those of tables that our account
     /// cannot see: then whoever asks has to make sure that it sees them all. `None` if the keys are
     /// being read again.
-    pub(super) fn unproven_ancestors(&mut self, table: &Name, applied: Position) -> Option<Vec<Name>> {
+    pub(crate) fn unproven_ancestors(&mut self, table: &Name, applied: Position) -> Option<Vec<Name>> {
         self.promote(applied);
         match self.unknown_since {
             Some(_) => None,

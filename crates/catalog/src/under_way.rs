@@ -2,7 +2,7 @@
 //!
 //! From the moment at which a definition is sent until it is applied, what it names may be other than the catalog says. What was
 //! concluded from anything else still holds. A definition is noted here before it is sent, and forgotten when its fence is lifted,
-//! which is after [`super::Catalog::changed`] has told of it. So whoever looks here first and at the versions after that misses none.
+//! which is after [`crate::Catalog::changed`] has told of it. So whoever looks here first and at the versions after that misses none.
 //!
 //! A write may come to the server after a definition that was sent later. So it is noted here too, with what it was told by, before
 //! it looks for definitions; and a definition looks for writes after it is noted. Of the two, one sees the other, and fences
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_cache::Fence;
 
-use super::versions::{Basis, Told};
-use super::{Name, is_same_name};
+use crate::name::{Name, is_same_name};
+use crate::versions::{Basis, Told};
 
 /// What a definition names. Names are compared without regard to case: to take two for one costs a wider fence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Defined {
 
 /// All that is under way.
 #[derive(Debug, Default)]
-pub(super) struct UnderWay {
+pub(crate) struct UnderWay {
     list: Mutex<List>,
 }
 
@@ -113,7 +113,7 @@ impl Drop for Writing {
 }
 
 impl UnderWay {
-    pub(super) fn define(self: &Arc<Self>, what: Defined) -> Definition {
+    pub(crate) fn define(self: &Arc<Self>, what: Defined) -> Definition {
         let what = Arc::new(what);
         let mut list = self.list();
         let number = list.next();
@@ -122,7 +122,7 @@ impl UnderWay {
         Definition { among: Arc::clone(self), number, what }
     }
 
-    pub(super) fn write(self: &Arc<Self>, told: Told) -> Writing {
+    pub(crate) fn write(self: &Arc<Self>, told: Told) -> Writing {
         let noted = Arc::new(Noted { told, besides: Mutex::default() });
         let mut list = self.list();
         let number = list.next();
@@ -132,7 +132,7 @@ impl UnderWay {
     }
 
     /// The definitions that are under way at this moment, but for this one.
-    pub(super) fn definitions(&self, own: Option<&Definition>) -> Definitions {
+    pub(crate) fn definitions(&self, own: Option<&Definition>) -> Definitions {
         let own = own.map(|own| own.number);
         let list = self.list();
         let others = list.definitions.iter().filter(|(number, _)| Some(**number) != own);
@@ -189,23 +189,23 @@ fn hold(writes: &[Arc<Noted>], fence: impl FnOnce() -> Fence) {
 
 /// Definitions that were under way at one moment.
 #[derive(Debug)]
-pub(super) struct Definitions(Vec<Arc<Defined>>);
+pub(crate) struct Definitions(Vec<Arc<Defined>>);
 
 impl Definitions {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether what was told may not hold beside them.
-    pub(super) fn concern(&self, told: &Told) -> bool {
+    pub(crate) fn concern(&self, told: &Told) -> bool {
         !self.is_empty() && told.rests_on_any(|basis| self.0.iter().any(|what| what.concerns(basis)))
     }
 
-    pub(super) fn concern_schemas(&self) -> bool {
+    pub(crate) fn concern_schemas(&self) -> bool {
         self.0.iter().any(|what| matches!(what.as_ref(), Defined::Schema(_) | Defined::Everything))
     }
 
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Name> {
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Name> {
         self.0.iter().flat_map(|what| what.tables())
     }
 }

@@ -1,5 +1,5 @@
-use super::super::Acts;
 use super::*;
+use crate::foreign_keys::Acts;
 
 fn name(name: &str) -> Name {
     ("s".into(), name.into())

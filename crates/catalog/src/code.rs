@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Name;
-use super::versions::Basis;
+use crate::name::Name;
+use crate::versions::Basis;
 
 /// What code does whose bodies are understood: it makes no temporary tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,0 +1,16 @@
+//! What a change of definitions concerns.
+
+use crate::name::Name;
+
+/// What a definition change may have concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed<'a> {
+    /// These tables and views, under the names they had and have.
+    Tables(&'a [Name]),
+    /// A procedure or a function, which no foreign key concerns.
+    Routine,
+    /// Whatever is in this schema. Foreign keys may have ended, and none has come.
+    Schema(&'a str),
+    /// Anything.
+    Everything,
+}

@@ -1,0 +1,10 @@
+//! Names of tables, views and routines.
+
+/// A schema and a name in it.
+pub type Name = (String, String);
+
+/// Whether a server that does not tell names apart by case takes them for one.
+#[must_use]
+pub fn is_same_name(one: &Name, other: &Name) -> bool {
+    one.0.eq_ignore_ascii_case(&other.0) && one.1.eq_ignore_ascii_case(&other.1)
+}
