@@ -32,23 +32,29 @@
 //!
 //! A level of a range watch, or a length of prefixes, comes into use in the same way as a watch.
 
+// Keys, and where they stand.
 mod key;
-
 mod blocks;
 mod slot;
 
+// Watches, and when one may be used.
 mod era;
 mod in_use;
-
 mod spec;
 mod watch;
 mod watches;
 
-mod change;
-mod child;
+// Readers.
 mod reading;
+mod plan;
 mod settled;
+
+// Writers.
 mod write;
+mod child;
+
+// The applier.
+mod change;
 
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
@@ -59,9 +65,10 @@ pub(crate) use key::is_plain_collation;
 pub use child::{Acted, acted};
 pub use era::Ticket;
 pub use key::{Key, KeyType, Labels, key_of_assigned, key_of_datum, key_of_field};
+pub use plan::{Reading, plan};
 pub use reading::{prefix, range};
 pub use settled::settled;
-pub use spec::{Reading, WatchSpec, plan};
+pub use spec::WatchSpec;
 pub use watch::Watch;
 pub use watches::Watches;
 pub use write::{Touched, reached, reaches_nothing};

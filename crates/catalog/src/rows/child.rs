@@ -7,8 +7,8 @@
 use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite, TableName};
 
 use super::key::{key_of_assigned, key_of_datum};
+use super::plan::named;
 use super::reading::bound;
-use super::spec::named;
 use super::write::may_change;
 use crate::{ColumnInfo, ForeignKey, OnDelete, OnUpdate, TableInfo};
 

@@ -7,6 +7,7 @@
 //! `tests/keys.rs` asks real servers whether this is so.
 
 mod address;
+mod canonical;
 mod letters;
 mod named;
 mod number;
@@ -18,11 +19,11 @@ use std::sync::Arc;
 use freshet_protocol::binlog::{Field, Value};
 use freshet_sql::Datum;
 
+use canonical::ORDERED_DIGITS_MAX;
+
+pub use canonical::Key;
 pub use named::Labels;
 pub(crate) use text::is_plain_collation;
-
-/// The precision up to which a DECIMAL's digits, without point, fit a signed 64-bit integer.
-const ORDERED_DIGITS_MAX: u8 = 18;
 
 /// How values of a column become keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,17 +87,6 @@ pub enum KeyType {
         /// Bytes that a value takes, 4 or 16.
         bytes: u8,
     },
-}
-
-/// The canonical form of a column's value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Key {
-    /// NULL.
-    Null,
-    /// A value whose number sorts as the values do.
-    Ordered(u64),
-    /// Any other value.
-    Text(Vec<u8>),
 }
 
 impl KeyType {

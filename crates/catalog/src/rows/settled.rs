@@ -11,8 +11,8 @@ use std::sync::Arc;
 use freshet_sql::{Condition, Datum, Given, Pin, RowWrite, RowWrites};
 
 use super::key::KeyType;
+use super::plan::named;
 use super::reading::null_has_key;
-use super::spec::named;
 use super::write::may_change;
 use crate::{ColumnInfo, TableInfo, TableKind};
 

@@ -11,9 +11,9 @@ use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite};
 
 use super::blocks::{Block, span};
 use super::key::{Key, key_of_assigned};
+use super::plan::named;
 use super::reading::{SLOTS_MAX, bound, points, prefix, product, range};
 use super::slot::{Slot, Tail, bits};
-use super::spec::named;
 use super::watch::Watch;
 use crate::{ColumnInfo, Descendants, Name, TableInfo};
 

@@ -3,7 +3,7 @@
 use freshet_protocol::binlog::{Decimal, Value};
 use freshet_sql::Datum;
 
-use super::{Key, ORDERED_DIGITS_MAX};
+use super::canonical::{Key, ORDERED_DIGITS_MAX};
 
 /// What is added to a signed value so that its key sorts as it does.
 const BIAS: i128 = 1 << 63;

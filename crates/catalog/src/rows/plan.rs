@@ -1,0 +1,159 @@
+//! Which watch a reading needs.
+//!
+//! Of the conditions that hold of an occurrence, those on columns with keys are usable. The more columns are equal to
+//! something, the fewer rows are left, so all of them are taken, those with the fewest values first, as long as their
+//! combinations stay within what an entry may depend on; and one range.
+//!
+//! Where the primary key is equal to something, that is all that is taken: further columns leave no fewer rows to depend on, and a
+//! write that is told by the primary key alone would concern every entry that is told by others too.
+
+use std::sync::Arc;
+
+use freshet_sql::{ColumnsRead, Condition, Datum, Pin, RowReads};
+
+use super::key::KeyType;
+use super::reading::{SLOTS_MAX, null_has_key};
+use super::spec::WatchSpec;
+use crate::{ColumnInfo, TableInfo};
+
+/// Equality columns of one watch.
+const EQUAL_MAX: usize = 4;
+
+/// MySQL's other name for a primary key that is one integer.
+const ROW_ID: &str = "_rowid";
+
+/// What one occurrence of a table in a statement reads of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The watch for it.
+    pub spec: WatchSpec,
+    /// The condition on each of the watch's key columns: those that are equal to something, in their order, then that of
+    /// the range.
+    pub conditions: Vec<Condition>,
+}
+
+/// What each occurrence reads: what all of these read together. `tables` are the definitions of the occurrences' tables, in their
+/// order. None for an occurrence of which nothing narrower than the whole table can be said.
+#[must_use]
+pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>]) -> Vec<Vec<Reading>> {
+    let each = reads.occurrences.iter().enumerate();
+    each.map(|(index, occurrence)| {
+        let Some(table) = tables.get(index).filter(|table| !table.columns.is_empty()) else {
+            return Vec::new();
+        };
+        let read = columns_read(&table.columns, &reads.columns);
+        let reading = |pins: &Vec<Pin>| {
+            let usable: Vec<Usable<'_>> = pins.iter().filter_map(|pin| usable(pin, table, tables)).collect();
+            chosen(&usable, read.clone())
+        };
+        let mut readings: Vec<Reading> = occurrence.alternatives.iter().map(reading).collect();
+        // One that takes any row takes those of the others too.
+        if let Some(any) = readings.iter().position(|reading| reading.conditions.is_empty()) {
+            readings = vec![readings.swap_remove(any)];
+        }
+        // A watch that tells nothing apart would be the whole table again.
+        readings.retain(|reading| !reading.conditions.is_empty() || reading.spec.read.is_some());
+        readings
+    })
+    .collect()
+}
+
+/// `None`: all. A computed column changes with others that are not named.
+fn columns_read(columns: &[ColumnInfo], read: &ColumnsRead) -> Option<Vec<u16>> {
+    let ColumnsRead::Named(names) = read else { return None };
+    let mut ordinals = Vec::new();
+    for (ordinal, column) in columns.iter().enumerate() {
+        if names.contains(&column.name) {
+            if column.generated {
+                return None;
+            }
+            ordinals.push(u16::try_from(ordinal).ok()?);
+        }
+    }
+    let is_all = ordinals.len() == columns.len() || names.iter().any(|name| name == ROW_ID);
+    (!is_all).then_some(ordinals)
+}
+
+/// A condition that can be keyed.
+struct Usable<'a> {
+    ordinal: u16,
+    /// It is on the primary key, which is this column alone.
+    is_unique: bool,
+    condition: &'a Condition,
+    /// Values that it allows; `None` for a range.
+    values: Option<usize>,
+}
+
+fn usable<'a>(pin: &'a Pin, table: &TableInfo, tables: &[Arc<TableInfo>]) -> Option<Usable<'a>> {
+    let (ordinal, column) = named(&table.columns, &pin.column)?;
+    let compares_alike = pin.via.iter().all(|(occurrence, name)| {
+        let via = tables.get(*occurrence).and_then(|table| named(&table.columns, name));
+        via.is_some_and(|(_, via)| via.key.compares_like(&column.key))
+    });
+    let values = values(&pin.condition, column)?;
+    compares_alike.then_some(Usable { ordinal, is_unique: column.unique, condition: &pin.condition, values })
+}
+
+pub(super) fn named<'a>(columns: &'a [ColumnInfo], name: &str) -> Option<(u16, &'a ColumnInfo)> {
+    let ordinal = columns.iter().position(|column| column.name == name)?;
+    Some((u16::try_from(ordinal).ok()?, columns.get(ordinal)?))
+}
+
+/// How many values the condition allows, `Some(None)` if it is a range; `None` if it has no keys in this column.
+fn values(condition: &Condition, column: &ColumnInfo) -> Option<Option<usize>> {
+    let has_keys = column.key.is_ordered() || column.key.has_prefixes();
+    match condition {
+        Condition::OneOf(values) => {
+            let is_known = !values.contains(&Datum::Other) && values.len() <= SLOTS_MAX;
+            (has_keys || column.key != KeyType::None).then_some(Some(values.len())).filter(|_| is_known)
+        }
+        Condition::IsNull => null_has_key(column).then_some(Some(1)),
+        Condition::Between { .. } => column.key.is_ordered().then_some(None),
+        Condition::Prefix(_) => column.key.has_prefixes().then_some(None),
+    }
+}
+
+/// The best of the conditions.
+fn chosen(usable: &[Usable<'_>], read: Option<Vec<u16>>) -> Reading {
+    let by_key = usable.iter().enumerate().filter(|(_, pin)| pin.is_unique && pin.values.is_some());
+    let by_key = by_key.min_by_key(|(_, pin)| pin.values).and_then(|(at, _)| usable.get(at..=at));
+    let usable = by_key.unwrap_or(usable);
+    let mut points: Vec<(usize, u16, &Condition)> =
+        usable.iter().filter_map(|pin| Some((pin.values?, pin.ordinal, pin.condition))).collect();
+    points.sort_by_key(|(values, ordinal, _)| (*values, *ordinal));
+    let (mut equal, mut combinations): (Vec<(u16, &Condition)>, usize) = (Vec::new(), 1);
+    for (values, ordinal, condition) in points {
+        let more = combinations.saturating_mul(values.max(1));
+        let is_new = equal.iter().all(|(taken, _)| *taken != ordinal);
+        if is_new && equal.len() < EQUAL_MAX && more <= SLOTS_MAX {
+            equal.push((ordinal, condition));
+            combinations = more;
+        }
+    }
+    equal.sort_by_key(|(ordinal, _)| *ordinal);
+    let is_free =
+        |pin: &&Usable<'_>| pin.values.is_none() && equal.iter().all(|(taken, _)| *taken != pin.ordinal);
+    // A range needs several slots for each combination.
+    let range = usable
+        .iter()
+        .filter(is_free)
+        .max_by_key(|pin| tightness(pin.condition))
+        .filter(|_| combinations <= 2);
+    let (ordinals, conditions): (Vec<u16>, Vec<&Condition>) = equal.into_iter().unzip();
+    Reading {
+        spec: WatchSpec { equal: ordinals, range: range.map(|pin| pin.ordinal), read },
+        conditions: conditions.into_iter().chain(range.map(|pin| pin.condition)).cloned().collect(),
+    }
+}
+
+/// The more it is, the fewer values a range is likely to hold.
+fn tightness(condition: &Condition) -> u8 {
+    match condition {
+        Condition::Between { low: Some(_), high: Some(_) } => 2,
+        Condition::Prefix(_) => 1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;
