@@ -34,7 +34,7 @@ use freshet_sql::RoutineKind;
 use freshet_upstream::ServerInfo;
 
 use crate::changed::Changed;
-use crate::closure::{Descendants, Reach, Staged};
+use crate::closure::{Descendants, ForeignKeyReach, Staged};
 use crate::code::{Routine, routine_name};
 use crate::foreign_keys::{ReadKeys, WantedKeys};
 use crate::name::Name;
@@ -72,22 +72,22 @@ pub struct Catalog {
     schemas: AtomicU64,
     under_way: Arc<UnderWay>,
     /// Held for lookups in memory and never across an await.
-    state: Mutex<State>,
+    state: Mutex<CatalogState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CatalogState {
     versions: Versions,
     /// Whether names are compared without regard to case.
     fold: bool,
     tables: HashMap<Name, Arc<TableInfo>>,
     routines: HashMap<(RoutineKind, Name), Arc<Routine>>,
-    reach: Reach,
+    reach: ForeignKeyReach,
     /// What was published as applied when the last change was told of: the change lies right above it.
     changed_above: Option<Position>,
 }
 
-impl State {
+impl CatalogState {
     fn name(&self, schema: &str, name: &str) -> Name {
         if self.fold { (schema.to_lowercase(), name.to_lowercase()) } else { (schema.into(), name.into()) }
     }
@@ -113,7 +113,7 @@ impl Catalog {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, CatalogState> {
         // Nothing in here panics half-way through a change, so a poisoned lock guards sound data.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,13 +125,13 @@ impl Catalog {
         self.publish(&versions, true);
         let dropped = std::mem::replace(
             &mut *state,
-            State { versions, fold: server.folds_names(), ..State::default() },
+            CatalogState { versions, fold: server.folds_names(), ..CatalogState::default() },
         );
         drop(state);
         drop(dropped);
     }
 
-    /// Released, for whoever sees the change applied must see it here.
+    /// Released, because a session that sees the change applied must see it here.
     fn publish(&self, versions: &Versions, any_schema: bool) {
         self.schemas.fetch_add(u64::from(any_schema), Ordering::Release);
         self.clock.store(versions.clock(), Ordering::Release);
@@ -157,7 +157,7 @@ impl Catalog {
         self.under_way.define(what)
     }
 
-    /// The same for who outlives the catalog.
+    /// The same, for a holder that outlives the catalog.
     pub fn definer(&self) -> impl Fn(Defined) -> Definition + Send + Sync + use<> {
         let under_way = Arc::clone(&self.under_way);
         move |what| under_way.define(what)

@@ -17,7 +17,7 @@ const ASKED_TABLES_MAX: usize = 32;
 
 /// The foreign keys in use, those that will replace them, and what changed in between.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct ForeignKeyReach {
     keys: ForeignKeys,
     /// The tables whose definitions changed since their keys were read, and the catalog's clock at that. Any of them may have
     /// become, or ceased to be, a child of any table.
@@ -64,7 +64,7 @@ impl Descendants {
     }
 }
 
-impl Default for Reach {
+impl Default for ForeignKeyReach {
     fn default() -> Self {
         Self {
             keys: ForeignKeys::default(),
@@ -76,7 +76,7 @@ impl Default for Reach {
     }
 }
 
-impl Reach {
+impl ForeignKeyReach {
     pub(crate) fn tables_changed(&mut self, names: Vec<Name>, clock: u64) {
         self.memory.clear();
         self.changed.extend(names.into_iter().map(|name| (name, clock)));
@@ -158,7 +158,7 @@ impl Reach {
     }
 
     /// All tables above this one, if the list of keys may lack those of tables that our account
-    /// cannot see: then whoever asks has to make sure that it sees them all. `None` if the keys are
+    /// cannot see: then the caller has to make sure that our account sees them all. `None` if the keys are
     /// being read again.
     pub(crate) fn unproven_ancestors(&mut self, table: &Name, applied: Position) -> Option<Vec<Name>> {
         self.promote(applied);

@@ -2,7 +2,7 @@
 //! watches.
 //!
 //! This crate reads definitions on a connection that it is handed, and is told by others that one has changed. It refuses to
-//! know where that news comes from: no binlog stream and no thread is in here. It refuses as well to know who asks, and what
+//! know where that news comes from: no binlog stream and no thread is in here. It refuses as well to know who asks and what
 //! is done with the answer.
 //!
 //! It has this shape because sessions and the follower must agree on what a table and a key are, and never meet. Both

@@ -7,7 +7,7 @@
 //!
 //! * A [`Key`] is the canonical form of a column's value. *Whenever the server would call `column = literal` true, both have
 //!   the same key.* The reverse need not hold: two values that share a key cost a needless invalidation. Where that
-//!   cannot be promised there is no key, and who has none falls back to the worse: the reader to the whole table, the
+//!   cannot be promised there is no key. Without a key, each party falls back to the worse: the reader to the whole table, the
 //!   writer and the applier to [`Watch::any`].
 //! * A [`Watch`] is what the applier has to know of a way to read a table: the key columns and the columns read. It
 //!   stamps, for every watch on a table, what a change of a row concerns: the row's keys before and after, or nothing if
@@ -71,4 +71,4 @@ pub use settled::settled;
 pub use spec::WatchSpec;
 pub use watch::Watch;
 pub use watches::Watches;
-pub use write::{Touched, reached, reaches_nothing};
+pub use write::{TouchedSlots, reached, reaches_nothing};

@@ -67,10 +67,10 @@ pub struct TableInfo {
     pub base_tables: Vec<Name>,
     /// What all of this rests on.
     pub rests_on: Arc<Basis>,
-    /// It is a view, and reading it may run stored functions of which nothing is known, or whatever else is not understood
-    /// of it; or our account would not see it if it were one.
+    /// It is a view, and reading it may run unknown functions, or something else of it is not understood; or our account would
+    /// not see it if it were a view.
     pub runs_unknown_code: bool,
-    /// Whether a change of its rows may run triggers of which nothing is known. True as well if our account cannot see
+    /// Whether a change of its rows may run unknown triggers. True as well if our account cannot see
     /// whether it has any, and for what others may see and our account cannot.
     pub has_triggers: bool,
     /// A write to it may be one to tables that are not named here, because of its engine, or that of a table below it.

@@ -2,7 +2,8 @@
 //!
 //! From the moment at which a definition is sent until it is applied, what it names may be other than the catalog says. What was
 //! concluded from anything else still holds. A definition is noted here before it is sent, and forgotten when its fence is lifted,
-//! which is after [`crate::Catalog::changed`] has told of it. So whoever looks here first and at the versions after that misses none.
+//! which is after [`crate::Catalog::changed`] has told of it. So a session that looks
+//! here first, and at the versions after that, misses none.
 //!
 //! A write may come to the server after a definition that was sent later. So it is noted here too, with what it was told by, before
 //! it looks for definitions; and a definition looks for writes after it is noted. Of the two, one sees the other, and fences
@@ -132,11 +133,11 @@ impl UnderWay {
     }
 
     /// The definitions that are under way at this moment, but for this one.
-    pub(crate) fn definitions(&self, own: Option<&Definition>) -> Definitions {
+    pub(crate) fn definitions(&self, own: Option<&Definition>) -> DefinitionsUnderWay {
         let own = own.map(|own| own.number);
         let list = self.list();
         let others = list.definitions.iter().filter(|(number, _)| Some(**number) != own);
-        Definitions(others.map(|(_, what)| Arc::clone(what)).collect())
+        DefinitionsUnderWay(others.map(|(_, what)| Arc::clone(what)).collect())
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
@@ -187,11 +188,11 @@ fn hold(writes: &[Arc<Noted>], fence: impl FnOnce() -> Fence) {
     }
 }
 
-/// Definitions that were under way at one moment.
+/// DefinitionsUnderWay that were under way at one moment.
 #[derive(Debug)]
-pub(crate) struct Definitions(Vec<Arc<Defined>>);
+pub(crate) struct DefinitionsUnderWay(Vec<Arc<Defined>>);
 
-impl Definitions {
+impl DefinitionsUnderWay {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

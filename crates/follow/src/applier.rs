@@ -31,7 +31,7 @@ use group::{EventGroup, PreparedXas};
 pub use cascades::Referring;
 pub use changed_rows::ChangedRows;
 pub use definitions::DefinitionSource;
-pub use sink::{Change, ChangeSink, Ending};
+pub use sink::{ChangeSink, StreamChange, TransactionEnd};
 
 /// What an event took the stream to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     /// A transaction never spans files. One that is open where another file begins was cut off by a crash, and rolled back.
     fn cut_off(&mut self, before: Position) {
         if !std::mem::take(&mut self.group).is_outside() {
-            self.sink.ended(Ending::Unclear, self.above_published(before));
+            self.sink.ended(TransactionEnd::Unclear, self.above_published(before));
         }
     }
 
@@ -170,7 +170,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         // Its last statement may be one whose rows did not come.
         self.statement_over(self.above_published(before));
         let was = std::mem::replace(&mut self.group, next);
-        if was.is_outside() { Progress::Inside } else { self.ended(was, Ending::Unclear, before) }
+        if was.is_outside() { Progress::Inside } else { self.ended(was, TransactionEnd::Unclear, before) }
     }
 
     fn within_group(&mut self, body: Body, kind: u8) -> Progress {
@@ -184,7 +184,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     }
 
     /// Tells of a change that needs no row to be known.
-    fn tell(&mut self, change: &Change<'_>, at: Position) {
+    fn tell(&mut self, change: &StreamChange<'_>, at: Position) {
         self.group.touch_by(change);
         self.sink.change(change, at);
     }
@@ -194,7 +194,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         at.max(Position::new(self.published.get() + 1))
     }
 
-    fn ended(&mut self, group: EventGroup, ending: Ending, at: Position) -> Progress {
+    fn ended(&mut self, group: EventGroup, ending: TransactionEnd, at: Position) -> Progress {
         self.sink.ended(ending, at);
         self.publish(at);
         Progress::Ended { gtid: group.into_gtid(), at }

@@ -5,7 +5,7 @@
 //! routine that it may execute, and no view that it may read and that may run a function that writes, with its definer's rights.
 //!
 //! Temporary tables are written too, but nobody else sees those. One thing needs no privilege and writes: XA COMMIT of a branch that
-//! another session has prepared. Whoever asks has to know that there is none in the code.
+//! another session has prepared. The caller has to know that the code has none.
 
 use freshet_sql::Flavor;
 use freshet_upstream::Error;
@@ -45,7 +45,7 @@ impl Upstream {
     /// When it cannot be asked.
     pub async fn may_write_nothing(&self, user: &str) -> Result<bool, Error> {
         let Some(server) = self.server() else { return Ok(false) };
-        // Whoever may not read the grants of others is shown none.
+        // An account that may not read the grants of others is shown none.
         if !server.privileges.has("SELECT") || server.privileges.is_partly_revoked() {
             return Ok(false);
         }

@@ -12,10 +12,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::generation::Generation;
-use crate::globals::Globals;
+use crate::globals::WatchedGlobals;
 use crate::over::Over;
 use crate::rights::Rights;
-use crate::shared::{Ask, Shared};
+use crate::shared::{Ask, Following};
 use crate::usable::usable;
 use tracing::debug;
 
@@ -37,7 +37,7 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(60);
 
 /// What sessions ask while there is no connection is answered with this.
 pub(crate) fn refuse(ask: Ask) {
-    // Whoever asked may be gone, and does not need the answer then.
+    // The session that asked may be gone, and then needs no answer.
     match ask {
         Ask::Table(_, reply) => drop(reply.send(Err(CatalogError::Failed(Error::Closed)))),
         Ask::Routine(_, reply) => drop(reply.send(Err(CatalogError::Failed(Error::Closed)))),
@@ -47,11 +47,11 @@ pub(crate) fn refuse(ask: Ask) {
 
 /// The control connection of one generation.
 pub(crate) struct Control<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a Following,
     pub(crate) server: &'a ServerInfo,
     pub(crate) connection: &'a mut Connection,
     pub(crate) asks: &'a mut mpsc::Receiver<Ask>,
-    pub(crate) globals: &'a mut Globals,
+    pub(crate) globals: &'a mut WatchedGlobals,
     pub(crate) rights: &'a mut Rights,
 }
 
@@ -165,7 +165,7 @@ impl Control<'_> {
 
     /// Looks for changes that no binlog tells of.
     async fn look_around(&mut self) -> Result<(), Over> {
-        // Whoever asks after this is told of the next look.
+        // A session that asks after this waits for the next look.
         let awaited = self.shared.looks.take();
         let asked_ms = now_ms();
         let accounts = self.shared.accounts_epoch();
@@ -197,14 +197,14 @@ impl Control<'_> {
 }
 
 /// Until it is time to look around, or somebody asks for it.
-async fn around_is_due(shared: &Shared, looked_at: Instant) {
+async fn around_is_due(shared: &Following, looked_at: Instant) {
     tokio::select! {
         () = sleep_until(looked_at + AROUND_EVERY) => {}
         () = asked_around(shared) => sleep_until(looked_at + AROUND_EVERY_MIN).await,
     }
 }
 
-async fn asked_around(shared: &Shared) {
+async fn asked_around(shared: &Following) {
     // A wake-up may have been lost to another branch of the loop.
     if !shared.looks.is_awaited() {
         shared.around.notified().await;

@@ -17,17 +17,17 @@ use tracing::{info, warn};
 use crate::applier::{Applier, ChangeSink};
 use crate::control::{Control, refuse};
 use crate::generation::{Generation, Sinks};
-use crate::globals::Globals;
+use crate::globals::WatchedGlobals;
 use crate::open::{Identity, Joining, Opened, open};
 use crate::over::Over;
 use crate::prober::Prober;
 use crate::replica::Joined;
 use crate::rights::Rights;
-use crate::shared::{Ask, Counters, Shared};
+use crate::shared::{Ask, Following, StreamCounters};
 use crate::stamps::Stamps;
 use crate::status::FollowState;
 use crate::timeline::Timeline;
-use crate::usable::{Refusal, refusal, usable};
+use crate::usable::{NotFollowed, refusal, usable};
 
 /// The pause before a failed connection is made again: it doubles from the least to the greatest.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -44,31 +44,31 @@ const DESCRIPTION_LIMIT: Duration = Duration::from_secs(60);
 
 /// What lives on the follower's thread.
 pub(crate) struct Follower {
-    shared: Arc<Shared>,
+    shared: Arc<Following>,
     sinks: Sinks,
     asks: mpsc::Receiver<Ask>,
     identity: Identity,
     /// The highest number that the server gave to a connection of ours. It counts from 1 when it starts.
     thread_id: u32,
     /// The global variables when they were last looked at, over all generations.
-    globals: Option<Globals>,
+    globals: Option<WatchedGlobals>,
     /// Why there was no stream, as it was last logged.
     logged: String,
 }
 
 /// The two connections for questions, and what was read on them.
-struct Reached {
+struct Contact {
     control: Connection,
     prober: Connection,
     server: Arc<ServerInfo>,
-    globals: Globals,
+    globals: WatchedGlobals,
     rights: Rights,
     /// The server was started at this moment or later, in milliseconds of our clock.
     started_ms: u64,
 }
 
 impl Follower {
-    pub(crate) fn new(shared: Arc<Shared>, asks: mpsc::Receiver<Ask>) -> Self {
+    pub(crate) fn new(shared: Arc<Following>, asks: mpsc::Receiver<Ask>) -> Self {
         let identity = Identity::new(shared.config.server_id);
         let stamps = Stamps::new(Arc::clone(&shared.freshness), Arc::clone(&shared.watches));
         let sinks = (stamps, Arc::clone(&shared));
@@ -114,16 +114,16 @@ impl Follower {
     }
 
     /// Follows if the server can be followed; otherwise serves sessions' questions until it is time to look again.
-    async fn serve(&mut self, mut reached: Reached) -> Result<Over, Over> {
+    async fn serve(&mut self, mut reached: Contact) -> Result<Over, Over> {
         self.got_to_know(&reached);
         match self.open(&mut reached).await {
             Ok(opened) => self.follow(reached, opened).await,
-            Err(Refusal::Failed(error)) => Err(error.into()),
-            Err(Refusal::Off { why, remedy }) => self.be_off(reached, why, remedy).await,
+            Err(NotFollowed::Failed(error)) => Err(error.into()),
+            Err(NotFollowed::Off { why, remedy }) => self.be_off(reached, why, remedy).await,
         }
     }
 
-    async fn open(&self, reached: &mut Reached) -> Result<Opened, Refusal> {
+    async fn open(&self, reached: &mut Contact) -> Result<Opened, NotFollowed> {
         usable(&reached.server)?;
         let (config, timeline) = (&self.shared.config, self.next_timeline());
         let joining = Joining { identity: &self.identity, semisync: self.shared.proven.wants_semisync() };
@@ -131,7 +131,7 @@ impl Follower {
         opening.await.map_err(|error| refusal(error, &reached.server))
     }
 
-    fn got_to_know(&mut self, reached: &Reached) {
+    fn got_to_know(&mut self, reached: &Contact) {
         if reached.server.has_native_cache() {
             warn!(
                 "the server's own query cache is on: it costs every statement that reaches the server, and saves nothing \
@@ -158,7 +158,7 @@ impl Follower {
     }
 
     /// Without a stream, everything but the stream.
-    async fn be_off(&mut self, mut reached: Reached, why: String, remedy: String) -> Result<Over, Over> {
+    async fn be_off(&mut self, mut reached: Contact, why: String, remedy: String) -> Result<Over, Over> {
         let reason = format!("{why}; remedy: {remedy}");
         if self.logged != reason {
             warn!(%why, %remedy, "the server cannot be followed: everything is forwarded and nothing cached");
@@ -183,7 +183,7 @@ impl Follower {
     }
 
     /// One generation.
-    async fn follow(&mut self, mut reached: Reached, opened: Opened) -> Result<Over, Over> {
+    async fn follow(&mut self, mut reached: Contact, opened: Opened) -> Result<Over, Over> {
         let Opened { mut connection, decoder, timeline, traits, visible, executed, starts_visible, semisync } =
             opened;
         self.thread_id = self.thread_id.max(connection.thread_id());
@@ -205,7 +205,7 @@ impl Follower {
         };
         shared.catalog.begin(&reached.server);
         shared.watches.begin(reached.server.folds_names());
-        // Before the start is published: whoever fills from here on must find that commits are awaited.
+        // Before the start is published: a session that stores from here on must find that commits are awaited.
         shared.settling.started(executed, start);
         self.begin(start, starts_visible);
         shared.set_state(FollowState::Following { visible_by });
@@ -238,7 +238,7 @@ impl Follower {
         if starts_visible {
             self.shared.publish_visible(start);
         }
-        Counters::count(&self.shared.counters.generations);
+        StreamCounters::count(&self.shared.counters.generations);
     }
 
     /// Nothing is known of what changes from here on. The order matters: hits end, then all that is stored is
@@ -263,20 +263,20 @@ impl Follower {
 }
 
 /// Opens the connections for questions, and reads what the server is.
-async fn reach(shared: &Shared) -> Result<Reached, Error> {
+async fn reach(shared: &Following) -> Result<Contact, Error> {
     let config = &shared.config;
     let mut control = connect(config).await?;
     let prober = connect(config).await?;
     let describing = async {
         let server = Arc::new(ServerInfo::read(&mut control).await?);
-        let globals = Globals::read(&mut control, &server).await?;
+        let globals = WatchedGlobals::read(&mut control, &server).await?;
         let rights = Rights::read(&mut control, &server, shared.accounts_epoch()).await?;
         let started_ms = started_ms(&mut control).await?;
         Ok((server, globals, rights, started_ms))
     };
     let (server, globals, rights, started_ms) =
         within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
-    Ok(Reached { control, prober, server, globals, rights, started_ms })
+    Ok(Contact { control, prober, server, globals, rights, started_ms })
 }
 
 /// The earliest moment at which the server can have been started. It counts whole seconds.

@@ -14,9 +14,9 @@ use freshet_upstream::{Connection, Error, now_ms};
 use crate::applier::{Applier, Broken, Progress};
 use crate::over::Over;
 use crate::probe::Visible;
-use crate::proven::Ends;
+use crate::proven::EndsAsked;
 use crate::replica::Joined;
-use crate::shared::{Counters, Shared};
+use crate::shared::{Following, StreamCounters};
 use crate::stamps::Stamps;
 
 /// The longest event that is read, bytes: `max_allowed_packet` of a replica can be 1 GiB. A longer one ends the generation.
@@ -37,15 +37,15 @@ const EOF: u8 = 0xFE;
 const ERR: u8 = 0xFF;
 
 /// Who is told what the stream changes: the stamps first, since what is told of definitions must follow them.
-pub(crate) type Sinks = (Stamps, Arc<Shared>);
+pub(crate) type Sinks = (Stamps, Arc<Following>);
 
 /// What the parts of one generation share. They run on one thread and borrow it between awaits only.
 pub(crate) struct Generation {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) applier: RefCell<Applier<Arc<Shared>, Sinks>>,
+    pub(crate) shared: Arc<Following>,
+    pub(crate) applier: RefCell<Applier<Arc<Following>, Sinks>>,
     pub(crate) visible: RefCell<Visible>,
     /// Questions for the binlog's end whose answers are not applied yet.
-    pub(crate) ends: RefCell<Ends>,
+    pub(crate) ends: RefCell<EndsAsked>,
     pub(crate) semisync: Joined,
 }
 
@@ -85,7 +85,7 @@ impl Generation {
             Progress::Inside => {}
             Progress::Passed(at) => shared.settling.passed(*at),
             Progress::Ended { gtid, at } => {
-                Counters::count(&shared.counters.transactions);
+                StreamCounters::count(&shared.counters.transactions);
                 self.visible.borrow_mut().received(gtid.as_ref(), (*at, shared.freshness.visible()), now);
                 shared.settling.applied(gtid.as_ref(), *at);
                 shared.prober.notify_one();
@@ -105,7 +105,7 @@ impl Generation {
 
     fn note(&self, event: &Event) {
         let counters = &self.shared.counters;
-        Counters::count(&counters.events);
+        StreamCounters::count(&counters.events);
         match &event.body {
             Body::Rotate { file, .. } => {
                 self.shared.set_file(file);

@@ -13,12 +13,12 @@ type Values = Vec<Vec<Option<Vec<u8>>>>;
 
 /// What is looked at, as expressions, and its values. Equal if nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Globals {
+pub(crate) struct WatchedGlobals {
     variables: Vec<(String, Concerns)>,
     values: Values,
 }
 
-impl Globals {
+impl WatchedGlobals {
     /// Reads them.
     pub(crate) async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         let watched = server.watched_globals();

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::follower::Follower;
 use crate::proven::Semisync;
 use crate::settle::Outcome;
-use crate::shared::{ASKS_MAX, Ask, Shared};
+use crate::shared::{ASKS_MAX, Ask, Following};
 use crate::status::FollowStatus;
 
 /// The time that a client waits for a look around after it changed what no binlog tells of. The look itself takes milliseconds.
@@ -25,7 +25,7 @@ const LOOK_MAX: Duration = Duration::from_secs(2);
 /// The server behind us: its description, its catalog, its stream. Cheap to clone; all clones are the same.
 #[derive(Clone)]
 pub struct Upstream {
-    shared: Arc<Shared>,
+    shared: Arc<Following>,
     /// The follower ends when the last of these is dropped.
     asks: mpsc::Sender<Ask>,
 }
@@ -37,7 +37,7 @@ impl Upstream {
     /// # Errors
     /// When the thread cannot be started.
     pub fn start(config: Config, freshness: Arc<Freshness>) -> Result<Self, Error> {
-        let shared = Arc::new(Shared::new(config, freshness));
+        let shared = Arc::new(Following::new(config, freshness));
         let (asks, asked) = mpsc::channel(ASKS_MAX);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let follower = Follower::new(Arc::clone(&shared), asked);
@@ -99,7 +99,7 @@ impl Upstream {
         self.shared.proven.semisync()
     }
 
-    /// Whether no commit that is not applied, whoever made it, can be visible to anyone at this moment.
+    /// Whether every commit that is visible to anyone at this moment is applied, those of other clients included.
     #[must_use]
     pub fn commits_wait(&self, now_ms: u64) -> bool {
         self.shared.proven.commits_wait(now_ms)

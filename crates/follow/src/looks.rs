@@ -22,7 +22,7 @@ impl Awaited {
     /// The look is over, and what it found is taken over.
     pub(crate) fn answer(self) {
         for waiter in self.waiters {
-            // Who has left needs no answer.
+            // A client that has left needs no answer.
             let _ = waiter.send(());
         }
     }
@@ -30,9 +30,9 @@ impl Awaited {
 
 impl Looks {
     /// From now on somebody looks, until the guard is dropped.
-    pub(crate) fn open(&self) -> Open<'_> {
+    pub(crate) fn open(&self) -> Looking<'_> {
         *self.lock() = Some(Awaited::default());
-        Open(self)
+        Looking(self)
     }
 
     /// Asks for a look that begins after this. `None` if nobody looks. The receiver fails if the look does not come about.
@@ -61,9 +61,9 @@ impl Looks {
 }
 
 /// While this lives, somebody looks.
-pub(crate) struct Open<'a>(&'a Looks);
+pub(crate) struct Looking<'a>(&'a Looks);
 
-impl Drop for Open<'_> {
+impl Drop for Looking<'_> {
     fn drop(&mut self) {
         *self.0.lock() = None;
     }

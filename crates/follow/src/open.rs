@@ -25,7 +25,7 @@ use freshet_upstream::{Config, Connection, Error, ServerInfo, control, now_ms};
 
 use crate::applier::StreamTraits;
 use crate::probe::{GtidQueue, Visible, snapshot_coordinate};
-use crate::settle::Executed;
+use crate::settle::AppliedGtids;
 use crate::timeline::Timeline;
 
 /// Time allowed for each question that starting takes.
@@ -67,7 +67,7 @@ pub(crate) struct Opened {
     pub(crate) timeline: Timeline,
     pub(crate) traits: StreamTraits,
     pub(crate) visible: Visible,
-    pub(crate) executed: Executed,
+    pub(crate) executed: AppliedGtids,
     /// Everything up to the start is visible; otherwise it waits in `visible`.
     pub(crate) starts_visible: bool,
     /// We asked to join as a semi-synchronous replica.
@@ -78,7 +78,7 @@ pub(crate) struct Opened {
 struct Start {
     timeline: Timeline,
     visible: Visible,
-    executed: Executed,
+    executed: AppliedGtids,
     starts_visible: bool,
     dump: Vec<u8>,
 }
@@ -184,7 +184,7 @@ async fn start(
         return Ok(Start {
             timeline,
             visible,
-            executed: Executed::MySql(executed),
+            executed: AppliedGtids::MySql(executed),
             starts_visible: true,
             dump,
         });
@@ -204,9 +204,15 @@ async fn start(
     let here = timeline.here();
     if is_mariadb {
         let visible = Visible::Snapshot(here);
-        return Ok(Start { timeline, visible, executed: Executed::mariadb(), starts_visible: true, dump });
+        return Ok(Start {
+            timeline,
+            visible,
+            executed: AppliedGtids::mariadb(),
+            starts_visible: true,
+            dump,
+        });
     }
     let mut visible = Visible::Quarantine(VecDeque::new());
     visible.received(None, (here, Position::ZERO), now_ms());
-    Ok(Start { timeline, visible, executed: Executed::Untold, starts_visible: false, dump })
+    Ok(Start { timeline, visible, executed: AppliedGtids::Untold, starts_visible: false, dump })
 }

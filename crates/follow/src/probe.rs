@@ -102,7 +102,7 @@ impl Visible {
     /// When the answer is not of the form expected.
     pub(crate) fn learn(
         &mut self,
-        answer: &Answer,
+        answer: &ProbeAnswer,
         timeline: &mut Timeline,
     ) -> Result<Option<Position>, Error> {
         match self {
@@ -125,7 +125,7 @@ impl Visible {
 }
 
 /// The rows of an answer.
-pub(crate) type Answer = [Vec<Option<Vec<u8>>>];
+pub(crate) type ProbeAnswer = [Vec<Option<Vec<u8>>>];
 
 fn quarantine(queue: &mut VecDeque<(u64, Position)>, at: Position, now_ms: u64) {
     // Rounded up to the next step, so that an entry is never let out early.
@@ -181,7 +181,7 @@ impl GtidQueue {
     }
 
     /// A position is visible when all transactions up to it are: commits may take effect in another order.
-    fn found(&mut self, answer: &Answer) -> Result<Option<Position>, Error> {
+    fn found(&mut self, answer: &ProbeAnswer) -> Result<Option<Position>, Error> {
         let text = answer.first().and_then(|row| row.first()).and_then(Option::as_deref);
         let unexpected = || Error::Unexpected { question: "gtid_executed" };
         let text = text.ok_or_else(unexpected)?;
@@ -207,7 +207,7 @@ impl GtidQueue {
 }
 
 /// The file and the offset are two rows of name and value.
-fn snapshot(answer: &Answer, timeline: &mut Timeline) -> Result<Option<Position>, Error> {
+fn snapshot(answer: &ProbeAnswer, timeline: &mut Timeline) -> Result<Option<Position>, Error> {
     let coordinate =
         snapshot_coordinate(answer).ok_or(Error::Unexpected { question: "binlog_snapshot_position" })?;
     timeline
@@ -216,7 +216,7 @@ fn snapshot(answer: &Answer, timeline: &mut Timeline) -> Result<Option<Position>
 }
 
 /// The file and the offset of `SHOW STATUS LIKE 'binlog_snapshot_%'`.
-pub(crate) fn snapshot_coordinate(answer: &Answer) -> Option<(Vec<u8>, u64)> {
+pub(crate) fn snapshot_coordinate(answer: &ProbeAnswer) -> Option<(Vec<u8>, u64)> {
     let value = |name: &[u8]| {
         let row = answer.iter().find(|row| {
             row.first().and_then(Option::as_deref).is_some_and(|found| found.eq_ignore_ascii_case(name))

@@ -15,7 +15,7 @@ use crate::generation::Generation;
 use crate::over::Over;
 use crate::proven::Semisync;
 use crate::replica::Watching;
-use crate::shared::Counters;
+use crate::shared::StreamCounters;
 
 /// The least time between two questions that sessions wait for; those who come meanwhile share the next.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
@@ -40,7 +40,7 @@ const LIST_EVERY: Duration = Duration::from_millis(500);
 /// The time after which waits are looked through when nothing else happens.
 const IDLE_EVERY: Duration = Duration::from_millis(100);
 
-/// The time between two questions for the binlog's end that nobody waits for. Who wants fresher proof asks for it.
+/// The time between two questions for the binlog's end that nobody waits for. A session that needs a fresher proof asks for it.
 const PROVEN_EVERY: Duration = Duration::from_secs(2);
 
 /// A question that takes longer means that the connection is lost.
@@ -140,7 +140,7 @@ impl<'a> Prober<'a> {
         if !asked && Instant::now() < self.unasked_at() {
             return Ok(());
         }
-        Counters::count(&shared.counters.probes);
+        StreamCounters::count(&shared.counters.probes);
         let answer =
             within(QUESTION_LIMIT, "probing what is visible", self.connection.query(question)).await?;
         self.probed_at = Instant::now();

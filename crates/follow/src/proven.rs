@@ -39,7 +39,7 @@ pub enum Semisync {
 }
 
 /// Shared with the sessions.
-pub(crate) struct Proven {
+pub(crate) struct Proofs {
     current_to_ms: AtomicU64,
     /// When it was last asked what no binlog tells of.
     looked_around_ms: AtomicU64,
@@ -50,7 +50,7 @@ pub(crate) struct Proven {
     semisync: Mutex<Semisync>,
 }
 
-impl Proven {
+impl Proofs {
     pub(crate) fn new(wants_semisync: bool) -> Self {
         let proven = Self {
             current_to_ms: AtomicU64::new(0),
@@ -65,7 +65,7 @@ impl Proven {
     }
 
     /// Everything that was committed up to this moment is applied, and whatever had changed without the binlog is stamped. Release
-    /// and Acquire: who sees it sees the stamps.
+    /// and Acquire: a session that sees it sees the stamps.
     pub(crate) fn current_to_ms(&self) -> u64 {
         self.current_to_ms.load(Ordering::Acquire).min(self.looked_around_ms.load(Ordering::Acquire))
     }
@@ -123,7 +123,7 @@ impl Proven {
         });
     }
 
-    fn learn(&self, asked: &Asked) {
+    fn learn(&self, asked: &EndAsked) {
         self.current_to_ms.fetch_max(asked.at_ms, Ordering::Release);
         if let Some(for_ms) = asked.waits_for_ms {
             self.waits_until_ms.fetch_max(asked.at_ms.saturating_add(for_ms), Ordering::Release);
@@ -144,7 +144,7 @@ fn log(now: &Semisync) {
 
 /// A question for the binlog's end whose answer is not yet applied.
 #[derive(Debug)]
-struct Asked {
+struct EndAsked {
     at_ms: u64,
     end: Position,
     /// How long commits that were not logged by then wait for us, where they do.
@@ -153,9 +153,9 @@ struct Asked {
 
 /// The questions under way, in the order of their answers.
 #[derive(Debug, Default)]
-pub(crate) struct Ends(VecDeque<Asked>);
+pub(crate) struct EndsAsked(VecDeque<EndAsked>);
 
-impl Ends {
+impl EndsAsked {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -164,7 +164,7 @@ impl Ends {
     /// `waits_for_ms` from then on.
     pub(crate) fn answered(&mut self, at_ms: u64, end: Position, waits_for_ms: Option<u64>) {
         if self.0.len() < ASKED_MAX {
-            self.0.push_back(Asked { at_ms, end, waits_for_ms });
+            self.0.push_back(EndAsked { at_ms, end, waits_for_ms });
         }
     }
 
@@ -174,7 +174,7 @@ impl Ends {
     }
 
     /// Everything up to `applied` has set its stamps, which was published.
-    pub(crate) fn applied(&mut self, applied: Position, proven: &Proven) {
+    pub(crate) fn applied(&mut self, applied: Position, proven: &Proofs) {
         while self.0.front().is_some_and(|asked| asked.end <= applied) {
             self.0.pop_front().iter().for_each(|asked| proven.learn(asked));
         }
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_applied_is_as_recent_as_the_question_whose_answer_it_has_passed() {
-        let (proven, mut ends) = (Proven::new(true), Ends::default());
+        let (proven, mut ends) = (Proofs::new(true), EndsAsked::default());
         proven.looked_around(1_000);
         ends.answered(100, Position::new(10), None);
         ends.answered(200, Position::new(20), Some(50));
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn nothing_is_recent_that_is_in_no_binlog_and_was_not_asked_for() {
-        let (proven, mut ends) = (Proven::new(false), Ends::default());
+        let (proven, mut ends) = (Proofs::new(false), EndsAsked::default());
         ends.answered(100, Position::new(10), None);
         ends.applied(Position::new(10), &proven);
         assert_eq!(proven.current_to_ms(), 0);
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_fallback_takes_back_what_is_under_way() {
-        let (proven, mut ends) = (Proven::new(true), Ends::default());
+        let (proven, mut ends) = (Proofs::new(true), EndsAsked::default());
         proven.looked_around(1_000);
         ends.answered(100, Position::new(10), Some(1_000));
         ends.commits_do_not_wait();

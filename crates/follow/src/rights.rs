@@ -65,7 +65,7 @@ pub(crate) struct Rights {
     signs: Signs,
     now: Sum,
     at_reload: Reloaded,
-    written: Written,
+    written: GrantsWritten,
     /// The last look found that a sign had moved: what it stands for may have come into effect only after that.
     is_due: bool,
     tables: Vec<&'static str>,
@@ -73,15 +73,15 @@ pub(crate) struct Rights {
 
 /// How far the grant tables were written.
 #[derive(Debug, PartialEq, Eq)]
-enum Written {
+enum GrantsWritten {
     /// MySQL: the time of the last change of each, and the time when it was asked for.
-    Times { last: Vec<(Value, Value)>, at: Value },
+    Times { last: Vec<(GrantValue, GrantValue)>, at: GrantValue },
     /// MariaDB: a count.
-    Count(Value),
+    Count(GrantValue),
 }
 
 /// A value as the server gives it.
-type Value = Option<Vec<u8>>;
+type GrantValue = Option<Vec<u8>>;
 
 /// Names and counts, as the server tells them.
 type Signs = Vec<Vec<Option<Vec<u8>>>>;
@@ -156,7 +156,7 @@ impl Rights {
     }
 }
 
-impl Written {
+impl GrantsWritten {
     const fn is_mariadbs(&self) -> bool {
         matches!(self, Self::Count(_))
     }
@@ -166,7 +166,7 @@ impl Written {
     fn is_after(&self, before: &Self, signs_moved: bool) -> bool {
         match (self, before) {
             (Self::Times { last, .. }, Self::Times { last: before, at }) => {
-                let is_late = |time: &Value| time.is_some() && time >= at;
+                let is_late = |time: &GrantValue| time.is_some() && time >= at;
                 last != before || signs_moved && last.iter().any(|(_, time)| is_late(time))
             }
             _ => self != before,
@@ -175,10 +175,14 @@ impl Written {
 }
 
 /// Asks how far the grant tables were written.
-async fn written(connection: &mut Connection, is_mariadb: bool, tables: &[&str]) -> Result<Written, Error> {
+async fn written(
+    connection: &mut Connection,
+    is_mariadb: bool,
+    tables: &[&str],
+) -> Result<GrantsWritten, Error> {
     if is_mariadb {
         let mut rows = connection.query(SYNCED).await?.rows;
-        return Ok(Written::Count(rows.pop().and_then(|mut row| row.pop()).flatten()));
+        return Ok(GrantsWritten::Count(rows.pop().and_then(|mut row| row.pop()).flatten()));
     }
     let names: Vec<String> = tables
         .iter()
@@ -189,12 +193,12 @@ async fn written(connection: &mut Connection, is_mariadb: bool, tables: &[&str])
     rows.sort();
     let mut at = None;
     let last = rows.into_iter().filter_map(|row| {
-        let [name, time, now] = <[Value; 3]>::try_from(row).ok()?;
+        let [name, time, now] = <[GrantValue; 3]>::try_from(row).ok()?;
         at = now;
         Some((name, time))
     });
     let last = last.collect();
-    Ok(Written::Times { last, at })
+    Ok(GrantsWritten::Times { last, at })
 }
 
 fn count<'a>(signs: &'a Signs, name: &str) -> Option<&'a [u8]> {

@@ -1,6 +1,6 @@
 //! When fences are lifted.
 //!
-//! A fence stands from before a write is sent until the stream has applied its commit. Who raised it hands it over here with
+//! A fence stands from before a write is sent until the stream has applied its commit. The session that raised it hands it over here with
 //! the write's [`Outcome`]. There are three kinds of proof that a commit is applied, from the cheapest:
 //!
 //! 1. *Its GTID has come by.* MySQL never gives a GTID twice, so a set of all that were applied, from the executed set that
@@ -25,8 +25,8 @@ mod unseen;
 
 use freshet_protocol::binlog::Gtid;
 
-pub(crate) use executed::Executed;
-pub(crate) use registry::Registry;
+pub(crate) use executed::AppliedGtids;
+pub(crate) use registry::Settling;
 
 /// What became of the write that a fence was raised for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,10 +14,10 @@ use freshet_upstream::server::Concerns;
 use freshet_upstream::{Config, Error, Rows, ServerInfo, now_ms};
 use tokio::sync::{Notify, oneshot};
 
-use crate::applier::{Change, ChangeSink, DefinitionSource, Ending};
+use crate::applier::{ChangeSink, DefinitionSource, StreamChange, TransactionEnd};
 use crate::looks::Looks;
-use crate::proven::Proven;
-use crate::settle::{Outcome, Registry};
+use crate::proven::Proofs;
+use crate::settle::{Outcome, Settling};
 use crate::status::{FollowState, FollowStatus};
 
 /// A session's question to the control connection, and where the answer goes.
@@ -34,14 +34,14 @@ pub(crate) enum Ask {
 pub(crate) const ASKS_MAX: usize = 1_024;
 
 /// One for each followed server, in an `Arc`.
-pub(crate) struct Shared {
+pub(crate) struct Following {
     pub(crate) config: Arc<Config>,
     pub(crate) freshness: Arc<Freshness>,
     pub(crate) catalog: Catalog,
     pub(crate) watches: Arc<Watches>,
-    pub(crate) settling: Registry<Fence>,
-    pub(crate) counters: Counters,
-    pub(crate) proven: Proven,
+    pub(crate) settling: Settling<Fence>,
+    pub(crate) counters: StreamCounters,
+    pub(crate) proven: Proofs,
     pub(crate) looks: Looks,
     server: RwLock<Option<Arc<ServerInfo>>>,
     accounts_epoch: AtomicU64,
@@ -54,12 +54,12 @@ pub(crate) struct Shared {
     pub(crate) around: Notify,
     /// Wakes the control loop: the foreign keys have to be read again.
     pub(crate) definitions: Notify,
-    state: Mutex<State>,
+    state: Mutex<StreamStanding>,
 }
 
-/// Counters for the status; written by the follower's thread alone.
+/// StreamCounters for the status; written by the follower's thread alone.
 #[derive(Default)]
-pub(crate) struct Counters {
+pub(crate) struct StreamCounters {
     pub(crate) generations: AtomicU64,
     pub(crate) events: AtomicU64,
     pub(crate) transactions: AtomicU64,
@@ -68,18 +68,18 @@ pub(crate) struct Counters {
     pub(crate) offset: AtomicU64,
 }
 
-impl Counters {
+impl StreamCounters {
     pub(crate) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-struct State {
+struct StreamStanding {
     state: FollowState,
     file: String,
 }
 
-impl Shared {
+impl Following {
     pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
         let catalog = Catalog::new(Arc::clone(&freshness));
         let (fencing, define) = (Arc::clone(&freshness), catalog.definer());
@@ -90,14 +90,14 @@ impl Shared {
             fencing.fence(vec![Dep::EVERYTHING, Dep::DEFINITIONS]).holding(definition)
         };
         Self {
-            proven: Proven::new(config.semisync),
+            proven: Proofs::new(config.semisync),
             looks: Looks::default(),
             config: Arc::new(config),
             catalog,
             watches: Arc::new(Watches::new(Arc::clone(&freshness))),
-            settling: Registry::new(on_everything, move |at| publishing.publish_visible(at)),
+            settling: Settling::new(on_everything, move |at| publishing.publish_visible(at)),
             freshness,
-            counters: Counters::default(),
+            counters: StreamCounters::default(),
             server: RwLock::new(None),
             accounts_epoch: AtomicU64::new(0),
             globals_epoch: AtomicU64::new(0),
@@ -105,7 +105,7 @@ impl Shared {
             prober: Notify::new(),
             around: Notify::new(),
             definitions: Notify::new(),
-            state: Mutex::new(State {
+            state: Mutex::new(StreamStanding {
                 state: FollowState::Connecting { why: String::new() },
                 file: String::new(),
             }),
@@ -155,7 +155,7 @@ impl Shared {
         }
     }
 
-    /// Whether a probe was asked for since the last call. Who asks after this is heard by the next call.
+    /// Whether a probe was asked for since the last call. A later question is heard by the next call.
     pub(crate) fn take_probe_asked(&self) -> bool {
         self.probe_asked.swap(false, Ordering::AcqRel)
     }
@@ -210,7 +210,7 @@ impl Shared {
         is_live.then(|| self.counters.generations.load(Ordering::Relaxed))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StreamStanding> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -237,7 +237,7 @@ impl Shared {
     }
 }
 
-impl DefinitionSource for Arc<Shared> {
+impl DefinitionSource for Arc<Following> {
     fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         if sabotage::is(Sabotage::NoCascades) {
             return Some(Arc::default());
@@ -251,10 +251,10 @@ impl DefinitionSource for Arc<Shared> {
 }
 
 /// Takes the news of definitions and accounts to those who keep what they have read of them.
-impl ChangeSink for Arc<Shared> {
+impl ChangeSink for Arc<Following> {
     fn reach(&mut self, _at: Position) {}
 
-    fn change(&mut self, change: &Change<'_>, _at: Position) {
+    fn change(&mut self, change: &StreamChange<'_>, _at: Position) {
         if let Some(what) = change.of_definitions() {
             self.catalog.changed(what);
             self.definitions.notify_one();
@@ -264,7 +264,7 @@ impl ChangeSink for Arc<Shared> {
         }
     }
 
-    fn ended(&mut self, _ending: Ending, _at: Position) {}
+    fn ended(&mut self, _ending: TransactionEnd, _at: Position) {}
 
     fn forget(&mut self, _above: Position) {
         self.catalog.changed(Changed::Everything);

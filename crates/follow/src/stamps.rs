@@ -14,7 +14,7 @@ use freshet_cache::{Dep, Freshness, Position};
 use freshet_catalog::rows::{Watch, Watches};
 use freshet_catalog::{Changed, Name, of_merged_tables, routine_name};
 
-use crate::applier::{Change, ChangeSink, ChangedRows, Ending, Referring};
+use crate::applier::{ChangeSink, ChangedRows, Referring, StreamChange, TransactionEnd};
 
 /// Where stamps are set. A handle: its clones set the same stamps.
 #[derive(Clone)]
@@ -53,27 +53,30 @@ impl ChangeSink for Stamps {
         self.watches.reach(at);
     }
 
-    fn change(&mut self, change: &Change<'_>, at: Position) {
+    fn change(&mut self, change: &StreamChange<'_>, at: Position) {
         match *change {
-            Change::Rows(rows) => {
+            StreamChange::Rows(rows) => {
                 stamp_rows(&self.watches_on(rows.table), rows, at);
                 self.table(rows.table, at);
             }
-            Change::Referring(children, parents) => {
+            StreamChange::Referring(children, parents) => {
                 let watches = self.watches_on(&children.table);
                 watches.iter().for_each(|watch| stamp_referring(watch, children, parents, at));
                 self.table(&children.table, at);
             }
-            Change::AnyRows(table) => {
+            StreamChange::AnyRows(table) => {
                 self.table(table, at);
                 self.watches_on(table).iter().for_each(|watch| watch.stamp_any(at));
             }
-            Change::AnyMerged => self.freshness.stamp(of_merged_tables(&self.freshness), at),
-            Change::Tables(tables) => tables.iter().for_each(|table| self.definition(table, at)),
-            Change::Routine(Some(routine)) => self.definition(&routine_name(routine), at),
-            Change::Schema(schema) => self.freshness.stamp(self.freshness.schema(schema), at),
-            Change::Accounts(Some(users)) => self.accounts(users, at),
-            Change::AnyTable | Change::Routine(None) | Change::Accounts(None) | Change::Anything => {
+            StreamChange::AnyMerged => self.freshness.stamp(of_merged_tables(&self.freshness), at),
+            StreamChange::Tables(tables) => tables.iter().for_each(|table| self.definition(table, at)),
+            StreamChange::Routine(Some(routine)) => self.definition(&routine_name(routine), at),
+            StreamChange::Schema(schema) => self.freshness.stamp(self.freshness.schema(schema), at),
+            StreamChange::Accounts(Some(users)) => self.accounts(users, at),
+            StreamChange::AnyTable
+            | StreamChange::Routine(None)
+            | StreamChange::Accounts(None)
+            | StreamChange::Anything => {
                 self.freshness.stamp(Dep::EVERYTHING, at);
             }
         }
@@ -84,7 +87,7 @@ impl ChangeSink for Stamps {
     }
 
     /// What was prepared or rolled back is stamped with the rest: that costs hits, and is no loss of truth.
-    fn ended(&mut self, _ending: Ending, _at: Position) {}
+    fn ended(&mut self, _ending: TransactionEnd, _at: Position) {}
 
     fn forget(&mut self, above: Position) {
         self.freshness.stamp(Dep::EVERYTHING, above);

@@ -13,9 +13,9 @@
 //! positions of everything behind it. What was given out must keep its order, so a step is refused while a coordinate beyond the
 //! present one is given out. It is not needed then, for the stream comes to that coordinate by itself.
 //!
-//! A coordinate before the last step is located without any step, hence too early by the number of steps before it. Whoever
-//! locates one asks how far a snapshot sees, where less is safe, or where the binlog ended, where everything up to the present
-//! coordinate is applied and any position up to it says the same.
+//! A coordinate before the last step is located without any step, hence too early by the number of steps before it. A
+//! coordinate is located for one of two questions. How far does a snapshot see? Too early is safe there. Where did the binlog
+//! end? Everything up to the present coordinate is applied, so any position up to it says the same.
 
 use freshet_cache::Position;
 

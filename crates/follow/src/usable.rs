@@ -6,7 +6,7 @@ use freshet_upstream::{Error, ServerInfo};
 
 /// Why there is no stream.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum NotFollowed {
     /// The server is not configured for it.
     Off {
         /// What is missing.
@@ -32,8 +32,9 @@ const ACCESS_DENIED: [u16; 2] = [1045, 1227];
 const NO_BINLOG: u16 = 1381;
 
 /// Whether a server that describes itself so can be followed.
-pub(crate) fn usable(server: &ServerInfo) -> Result<(), Refusal> {
-    let off = |why: &str, remedy: &str| Err(Refusal::Off { why: why.to_owned(), remedy: remedy.to_owned() });
+pub(crate) fn usable(server: &ServerInfo) -> Result<(), NotFollowed> {
+    let off =
+        |why: &str, remedy: &str| Err(NotFollowed::Off { why: why.to_owned(), remedy: remedy.to_owned() });
     if !server.has_binlog() {
         return off("the binlog is off", LOG_BIN);
     }
@@ -65,9 +66,9 @@ fn see_replica(server: &ServerInfo) -> &'static str {
 }
 
 /// What a refusal of the server means, once we are logged in.
-pub(crate) fn refusal(error: Error, server: &ServerInfo) -> Refusal {
+pub(crate) fn refusal(error: Error, server: &ServerInfo) -> NotFollowed {
     match &error {
-        Error::Server(packet) if is_privilege_missing(packet) => Refusal::Off {
+        Error::Server(packet) if is_privilege_missing(packet) => NotFollowed::Off {
             why: format!(
                 "the account may not follow the binlog: {}",
                 String::from_utf8_lossy(&packet.message)
@@ -78,9 +79,9 @@ pub(crate) fn refusal(error: Error, server: &ServerInfo) -> Refusal {
             ),
         },
         Error::Server(packet) if packet.code == NO_BINLOG => {
-            Refusal::Off { why: "the binlog is off".to_owned(), remedy: LOG_BIN.to_owned() }
+            NotFollowed::Off { why: "the binlog is off".to_owned(), remedy: LOG_BIN.to_owned() }
         }
-        _ => Refusal::Failed(error),
+        _ => NotFollowed::Failed(error),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::config::Config;
 pub fn start(config: &Config) {
     let filter = EnvFilter::builder().parse_lossy(&config.log_level);
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr);
-    // Whoever installed one before us, such as a test, keeps it.
+    // A subscriber that was installed before, such as a test's, is kept.
     let _ = if config.log_json {
         lines.json().flatten_event(true).try_init()
     } else {

@@ -49,7 +49,7 @@ pub struct Config {
     /// Whether to join as a semi-synchronous replica from the start, so that the server's commits wait for us.
     pub semisync: bool,
     /// What TLS keeps from one connection to the next.
-    pub(crate) tls_client: tls::Client,
+    pub(crate) tls_client: tls::TlsClient,
 }
 
 impl Config {
@@ -66,7 +66,7 @@ impl Config {
             server_id: 0,
             heartbeat: HEARTBEAT_DEFAULT,
             semisync: false,
-            tls_client: tls::Client::default(),
+            tls_client: tls::TlsClient::default(),
         }
     }
 

@@ -29,7 +29,7 @@ const QUIT_TIMEOUT: Duration = Duration::from_millis(200);
 /// A connection to the server that is logged in.
 ///
 /// It does not reconnect, retry or time out by itself: a failure other than [`Error::Server`]
-/// leaves it unusable, and whoever owns it drops it.
+/// leaves it unusable, and its owner drops it.
 #[derive(Debug)]
 pub struct Connection {
     stream: Stream,
@@ -85,8 +85,8 @@ impl Connection {
         std::future::poll_fn(|context| Poll::Ready(heard.as_mut().poll(context).is_pending())).await
     }
 
-    /// The stream and what has been read from it and not yet used, for whoever relays frames and
-    /// keeps count of the sequence numbers by itself.
+    /// The stream and what has been read from it and not yet used, for a caller that relays frames and
+    /// counts the sequence numbers itself.
     pub fn parts(&mut self) -> (&mut Stream, &mut BytesMut) {
         (&mut self.stream, &mut self.read)
     }

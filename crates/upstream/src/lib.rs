@@ -1,7 +1,7 @@
 //! Connections to the server behind us: the way there, the login, one question and its answer, and what a server is made of.
 //!
 //! This crate knows the wire protocol, and the flavors and versions of servers. It refuses to know what a client session is,
-//! what a table is, what the binlog says and what is cached: whoever holds a connection decides what is asked on it.
+//! what a table is, what the binlog says and what is cached: the holder of a connection decides what is asked on it.
 //!
 //! It has this shape because two kinds of caller need it. A session needs a [`Connection`] that it can log in with somebody
 //! else's credentials and then relay through, byte by byte. The rooms above need connections of our own account

@@ -18,8 +18,8 @@ const SHA256_REQUEST_PUBLIC_KEY: u8 = 1;
 ///
 /// The password itself is only ever sent where it cannot be overheard: over TLS, over a unix
 /// socket, or encrypted for the RSA key that the server hands out. That key is not verified, so on
-/// a plain connection somebody who can change what we receive could learn the password; who has
-/// to fear that uses TLS and verifies it.
+/// a plain connection somebody who can change what we receive could learn the password. TLS with a
+/// verified certificate prevents that.
 #[derive(Debug)]
 pub struct Password {
     credential: Credential,

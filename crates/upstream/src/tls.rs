@@ -19,7 +19,7 @@ use verifier::{AnyCertificate, AuthorityOnly};
 /// The client side of TLS, made once per configuration: it holds the parsed authorities, and the
 /// tickets with which later connections resume an earlier session instead of paying a handshake.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Client(Arc<OnceLock<Made>>);
+pub(crate) struct TlsClient(Arc<OnceLock<Made>>);
 
 #[derive(Debug)]
 struct Made {
@@ -28,7 +28,7 @@ struct Made {
     config: Arc<ClientConfig>,
 }
 
-impl Client {
+impl TlsClient {
     /// The TLS configuration for this mode and authority.
     pub(crate) fn config(&self, mode: TlsMode, authority: Option<&Path>) -> Result<Arc<ClientConfig>, Error> {
         if let Some(made) = self.0.get()

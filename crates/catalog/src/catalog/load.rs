@@ -19,9 +19,9 @@ use crate::error::CatalogError;
 use crate::name::Name;
 use crate::rules;
 use crate::table_info::{TableInfo, TableKind};
-use begun::{Begun, is_settled};
-use follow::Followed;
-use object::Object;
+use begun::{ReadingBegun, is_settled};
+use follow::Trail;
+use object::CatalogObject;
 
 /// A view over more tables and views than this is not cached: one change of any of them would drop it.
 pub(super) const VIEW_OBJECTS_MAX: usize = 256;
@@ -45,10 +45,10 @@ impl Catalog {
         asked: Name,
         locate: Option<Locate<'_>>,
     ) -> Result<Arc<TableInfo>, CatalogError> {
-        let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
+        let begun = ReadingBegun { version: self.version(), valid_from: self.freshness.valid_from() };
         let objects = self.read_all(connection, server, asked.clone()).await?;
         let mut info = assemble(&objects);
-        let is_open = self.add_code(connection, server, (&objects, &mut info)).await?;
+        let is_open = self.add_code(connection, server, &objects, &mut info).await?;
         let above = self.unproven_ancestors(&info)?;
         if let Some(unseen) = first_unseen(connection, server, &above).await?
             && info.cacheable.is_ok()
@@ -65,7 +65,7 @@ impl Catalog {
                 Err(error) => return Err(error.into()),
             };
         }
-        self.keep((begun, is_open), (asked, &above), info)
+        self.keep(TableBasis { asked, begun, is_open, above: &above }, info)
     }
 
     /// The object and, if it is a view, all below it, each once.
@@ -74,7 +74,7 @@ impl Catalog {
         connection: &mut Connection,
         server: &ServerInfo,
         asked: Name,
-    ) -> Result<Vec<Object>, CatalogError> {
+    ) -> Result<Vec<CatalogObject>, CatalogError> {
         let mut seen = HashSet::from([asked.clone()]);
         let mut open = vec![asked];
         let mut objects = Vec::new();
@@ -95,22 +95,23 @@ impl Catalog {
         &self,
         connection: &mut Connection,
         server: &ServerInfo,
-        (objects, info): (&[Object], &mut TableInfo),
+        objects: &[CatalogObject],
+        info: &mut TableInfo,
     ) -> Result<bool, CatalogError> {
         let before = (info.runs_unknown_code, info.has_triggers);
         if !info.runs_unknown_code {
-            let mut reading = Followed::default();
+            let mut reading = Trail::default();
             objects.iter().for_each(|object| reading.add_reading(object));
             info.reading = self.follow(connection, server, reading).await?;
             info.runs_unknown_code = info.reading.is_none();
         }
         if !info.has_triggers {
-            let mut writing = Followed::default();
+            let mut writing = Trail::default();
             objects.iter().for_each(|object| writing.add_writing(object));
             info.triggers = self.follow(connection, server, writing).await?;
             info.has_triggers = info.triggers.is_none();
         }
-        let is_unseen = |object: &Object| object.kind == TableKind::Unseen || object.runs_unknown_code;
+        let is_unseen = |object: &CatalogObject| object.kind == TableKind::Unseen || object.runs_unknown_code;
         Ok(before != (info.runs_unknown_code, info.has_triggers) || objects.iter().any(is_unseen))
     }
 
@@ -127,12 +128,8 @@ impl Catalog {
         Ok(above)
     }
 
-    fn keep(
-        &self,
-        (begun, is_open): (Begun, bool),
-        (asked, above): (Name, &[Name]),
-        mut info: TableInfo,
-    ) -> Result<Arc<TableInfo>, CatalogError> {
+    fn keep(&self, found: TableBasis<'_>, mut info: TableInfo) -> Result<Arc<TableInfo>, CatalogError> {
+        let TableBasis { asked, begun, is_open, above } = found;
         let mut state = self.state();
         // Under the lock: a change that is stamped after this look calls `changed` after it too, and
         // that ends what is inserted here.
@@ -158,6 +155,17 @@ impl Catalog {
     }
 }
 
+/// What a table's definition rests on, beside what the definition says.
+struct TableBasis<'a> {
+    /// The name that was asked for.
+    asked: Name,
+    begun: ReadingBegun,
+    /// It led to something unknown.
+    is_open: bool,
+    /// The tables above it through which its rows may change.
+    above: &'a [Name],
+}
+
 /// The first of these tables that our account cannot see.
 async fn first_unseen(
     connection: &mut Connection,
@@ -173,7 +181,7 @@ async fn first_unseen(
 }
 
 /// One description from those of a view and everything below it; the first is the view's own.
-fn assemble(objects: &[Object]) -> TableInfo {
+fn assemble(objects: &[CatalogObject]) -> TableInfo {
     let refusal = objects.iter().find_map(|object| {
         let why = object.refusal.as_ref()?;
         Some(format!("{}.{}: {why}", object.name.0, object.name.1))
@@ -191,7 +199,7 @@ fn assemble(objects: &[Object]) -> TableInfo {
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         has_triggers: objects.iter().any(|object| object.has_triggers),
         may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),
-        writes_elsewhere: objects.iter().any(Object::writes_elsewhere),
+        writes_elsewhere: objects.iter().any(CatalogObject::writes_elsewhere),
         columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
         settled_by: UNSETTLED,
         triggers: None,

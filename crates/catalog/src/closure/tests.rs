@@ -19,17 +19,17 @@ fn all(keys: ForeignKeys, asked_at: u64, read_by: u64) -> Staged {
     Staged { keys: ReadKeys::All(keys), asked_at, read_by: Position::new(read_by) }
 }
 
-fn wants(reach: &mut Reach) -> Option<WantedKeys> {
+fn wants(reach: &mut ForeignKeyReach) -> Option<WantedKeys> {
     reach.wanted(Position::ZERO)
 }
 
-fn reach(edges: &[(&str, &str)]) -> Reach {
-    let mut reach = Reach::default();
+fn reach(edges: &[(&str, &str)]) -> ForeignKeyReach {
+    let mut reach = ForeignKeyReach::default();
     reach.stage(all(keys(edges), 0, 0));
     reach
 }
 
-fn of(reach: &mut Reach, table: &str, applied: u64) -> Option<String> {
+fn of(reach: &mut ForeignKeyReach, table: &str, applied: u64) -> Option<String> {
     let reached = reach.of(&name(table), Position::new(applied))?;
     Some(reached.all.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(" "))
 }
@@ -49,7 +49,7 @@ fn the_closure_is_transitive_and_ends_in_cycles() {
 
 #[test]
 fn nothing_is_known_before_the_keys_count() {
-    let mut reach = Reach::default();
+    let mut reach = ForeignKeyReach::default();
     assert_eq!(wants(&mut reach), Some(WantedKeys::All));
     assert_eq!(of(&mut reach, "a", 0), None);
     reach.stage(all(keys(&[("a", "b")]), 0, 10));
@@ -70,7 +70,7 @@ fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
     assert_eq!(of(&mut reach, "new", 0), some("below new old"));
     assert_eq!(of(&mut reach, "z", 0), some("below new old"));
     assert_eq!(of(&mut reach, "a", 0), some("b below new old"));
-    let sure = |reach: &mut Reach, table: &str| {
+    let sure = |reach: &mut ForeignKeyReach, table: &str| {
         reach.of(&name(table), Position::ZERO).map(|reached| reached.by_keys.clone())
     };
     assert_eq!(sure(&mut reach, "a"), Some(vec![name("b")]));
@@ -105,7 +105,7 @@ fn what_changes_between_reading_and_counting_counts_as_changed() {
 
 #[test]
 fn the_keys_of_all_do_not_count_if_any_may_have_changed_since() {
-    let mut reach = Reach::default();
+    let mut reach = ForeignKeyReach::default();
     reach.anything_changed(7);
     reach.stage(all(keys(&[]), 6, 0));
     assert_eq!(of(&mut reach, "a", 0), None);
@@ -155,9 +155,9 @@ fn a_key_acts_on_what_it_was_made_for() {
         on("any", false, OnUpdate::OfAny),
         below,
     ];
-    let mut reach = Reach::default();
+    let mut reach = ForeignKeyReach::default();
     reach.stage(all(ForeignKeys::from_keys(every), 0, 0));
-    let of = |reach: &mut Reach, column: &str| {
+    let of = |reach: &mut ForeignKeyReach, column: &str| {
         let reached = reach.of(&name("p"), Position::ZERO).unwrap();
         let names = |names: &mut dyn Iterator<Item = &Name>| {
             names.map(|name| name.1.clone()).collect::<Vec<_>>().join(" ")
@@ -179,7 +179,7 @@ fn a_key_acts_on_what_it_was_made_for() {
 fn ancestors_are_asked_for_only_where_the_list_may_have_gaps() {
     let mut whole = reach(&[("a", "b"), ("b", "c")]);
     assert_eq!(whole.unproven_ancestors(&name("c"), Position::ZERO), Some(vec![]));
-    let mut partial = Reach::default();
+    let mut partial = ForeignKeyReach::default();
     partial.stage(all(ForeignKeys { is_complete: false, ..keys(&[("a", "b"), ("b", "c")]) }, 0, 0));
     assert_eq!(partial.unproven_ancestors(&name("c"), Position::ZERO), Some(vec![name("a"), name("b")]));
     partial.tables_changed(vec![name("x")], 1);

@@ -15,14 +15,14 @@ pub(super) const COVER_MAX: usize = 24;
 
 /// One block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Block {
+pub(super) struct KeyBlock {
     /// The number of its level, below [`LEVELS`].
     pub(super) level: u32,
     /// Its place on the level.
     pub(super) index: u64,
 }
 
-impl Block {
+impl KeyBlock {
     /// The block of this level in which a key lies.
     pub(super) const fn of(key: u64, level: u32) -> Self {
         Self { level, index: key >> (level * STEP) }
@@ -30,7 +30,7 @@ impl Block {
 }
 
 /// Blocks that hold every key from `low` to `high`, both included; none if there are none.
-pub(super) fn cover(low: u64, high: u64) -> Vec<Block> {
+pub(super) fn cover(low: u64, high: u64) -> Vec<KeyBlock> {
     if low > high {
         return Vec::new();
     }
@@ -38,7 +38,7 @@ pub(super) fn cover(low: u64, high: u64) -> Vec<Block> {
 }
 
 /// A cover with no block below a level; `None` if it takes too many.
-fn cover_from(finest: u32, low: u64, high: u64) -> Option<Vec<Block>> {
+fn cover_from(finest: u32, low: u64, high: u64) -> Option<Vec<KeyBlock>> {
     let mut next = u128::from(low >> (finest * STEP) << (finest * STEP));
     let end = (u128::from(high >> (finest * STEP)) + 1) << (finest * STEP);
     let mut blocks = Vec::new();
@@ -48,7 +48,7 @@ fn cover_from(finest: u32, low: u64, high: u64) -> Option<Vec<Block>> {
         }
         let level = greatest_level(next, end);
         // Below the end, which is at most 2^64.
-        blocks.push(Block::of(u64::try_from(next).unwrap_or(u64::MAX), level));
+        blocks.push(KeyBlock::of(u64::try_from(next).unwrap_or(u64::MAX), level));
         next += 1 << (level * STEP);
     }
     Some(blocks)
@@ -63,7 +63,7 @@ fn greatest_level(at: u128, end: u128) -> u32 {
 
 /// The blocks of one level that hold any key from `low` to `high`: the first and how many.
 pub(super) const fn span(low: u64, high: u64, level: u32) -> (u64, u64) {
-    let (first, last) = (Block::of(low, level).index, Block::of(high, level).index);
+    let (first, last) = (KeyBlock::of(low, level).index, KeyBlock::of(high, level).index);
     (first, last.saturating_sub(first).saturating_add(1))
 }
 

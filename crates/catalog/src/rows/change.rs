@@ -4,9 +4,9 @@ use freshet_cache::Position;
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_protocol::binlog::{Field, Value};
 
-use super::blocks::Block;
+use super::blocks::KeyBlock;
 use super::key::{Key, key_of_field};
-use super::slot::{Slot, Tail, bits};
+use super::slot::{RowSlot, Tail, bits};
 use super::watch::Watch;
 use crate::ColumnInfo;
 
@@ -21,8 +21,8 @@ pub struct Images<'a, 'f> {
 
 /// Where a row stands among the rows of a watch.
 #[derive(PartialEq, Eq)]
-struct Place {
-    slot: Slot,
+struct RowPlace {
+    slot: RowSlot,
     /// In a watch with a range.
     end: Option<Key>,
 }
@@ -113,14 +113,14 @@ impl Watch {
     }
 
     /// `None` if a key column is not in the image, or has no key.
-    fn place<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Option<Place> {
+    fn place<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Option<RowPlace> {
         self.place_of(|ordinal| key_of_field(&self.layout().get(ordinal)?.key, field(ordinal)))
     }
 
     /// The same with the keys that these columns have.
-    fn place_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<Place> {
+    fn place_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<RowPlace> {
         let mut keys = self.key_ordinals().map(key);
-        let mut slot = Slot::START;
+        let mut slot = RowSlot::START;
         for _ in &self.spec().equal {
             slot = slot.with(self.hash(), &keys.next()??);
         }
@@ -128,14 +128,14 @@ impl Watch {
             Some(_) => Some(keys.next()??),
             None => None,
         };
-        Some(Place { slot, end })
+        Some(RowPlace { slot, end })
     }
 
     /// The outer `None` is a row that is not there, the inner one a row that has no place.
     #[expect(clippy::option_option, reason = "it is what the places are made as")]
-    fn stamp_place(&self, place: Option<Option<Place>>, at: Position) {
+    fn stamp_place(&self, place: Option<Option<RowPlace>>, at: Position) {
         let Some(place) = place else { return };
-        let Some(Place { slot, end }) = place else { return self.stamp_any(at) };
+        let Some(RowPlace { slot, end }) = place else { return self.stamp_any(at) };
         let (hash, freshness) = (self.hash(), self.freshness());
         match end {
             None => freshness.stamp(self.dep(slot), at),
@@ -143,7 +143,7 @@ impl Watch {
             Some(Key::Ordered(key)) => {
                 let is_stamped = |level: &u32| *level == 0 || !sabotage::is(Sabotage::NoRangeLevels);
                 for level in bits(self.uses()).filter(is_stamped) {
-                    freshness.stamp(self.dep(slot.in_block(hash, Block::of(key, level))), at);
+                    freshness.stamp(self.dep(slot.in_block(hash, KeyBlock::of(key, level))), at);
                 }
             }
             Some(Key::Text(text)) => {

@@ -45,11 +45,11 @@ pub fn acted(
         }
         // A row that is replaced may be deleted, or updated in its place, where it keeps what it was found by.
         RowWrite::Upsert { columns, rows, assigned: None, .. } => {
-            let rows = rows.iter().map(|row| row.iter().map(Value::Written).collect());
+            let rows = rows.iter().map(|row| row.iter().map(ChildValue::Written).collect());
             deletion.replaced(columns.as_deref(), &rows.collect::<Vec<Vec<_>>>())
         }
         RowWrite::Fill { columns, given, on_duplicate: OnDuplicate::Replaced, .. } => {
-            deletion.replaced(columns.as_deref(), &[given.iter().map(Value::of).collect()])
+            deletion.replaced(columns.as_deref(), &[given.iter().map(ChildValue::of).collect()])
         }
     }
 }
@@ -63,12 +63,12 @@ fn updated(key: &ForeignKey, changes: &dyn Fn(&String) -> bool) -> Acted {
 }
 
 /// What a row that replaces another is given in a column.
-enum Value<'a> {
+enum ChildValue<'a> {
     Written(&'a Datum),
     Pinned(&'a [Pin]),
 }
 
-impl<'a> Value<'a> {
+impl<'a> ChildValue<'a> {
     fn of(given: &'a Given) -> Self {
         match given {
             Given::Value(datum) => Self::Written(datum),
@@ -129,7 +129,7 @@ impl Deletion<'_> {
     }
 
     /// Those in whose place others come that have the same primary key, if no other key is unique.
-    fn replaced(&self, columns: Option<&[String]>, rows: &[Vec<Value<'_>>]) -> Acted {
+    fn replaced(&self, columns: Option<&[String]>, rows: &[Vec<ChildValue<'_>>]) -> Acted {
         let only = self.parent.columns.iter().enumerate().find(|(_, column)| column.only_unique);
         let kept = only.map(|(_, column)| &column.name);
         if updated(self.key, &|name| Some(name) != kept) == Acted::Anything {
@@ -149,7 +149,7 @@ impl Deletion<'_> {
     fn found_by(
         &self,
         column: &ColumnInfo,
-        rows: &[Vec<Value<'_>>],
+        rows: &[Vec<ChildValue<'_>>],
         (at, is_listed): (usize, bool),
     ) -> Option<Pin> {
         let mut values = Vec::new();
@@ -159,7 +159,7 @@ impl Deletion<'_> {
                 return None;
             }
             match row.get(at)? {
-                Value::Written(datum) => {
+                ChildValue::Written(datum) => {
                     let datum = bound(datum, self.parameters)?;
                     // A primary key is never NULL: outside of strict mode another value is stored for it.
                     (*datum != Datum::Null).then_some(())?;
@@ -167,7 +167,7 @@ impl Deletion<'_> {
                     (Some(key) == key_of_datum(&column.key, datum)).then_some(())?;
                     values.push(datum.clone());
                 }
-                Value::Pinned(pins) => {
+                ChildValue::Pinned(pins) => {
                     let listed = pins.iter().find_map(|pin| match &pin.condition {
                         Condition::OneOf(values) => Some(values),
                         _ => None,

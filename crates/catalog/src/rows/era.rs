@@ -7,47 +7,47 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 #[derive(Debug)]
 pub struct Ticket(#[expect(dead_code, reason = "it is counted")] Arc<()>);
 
-/// Gives out tickets, and tells those of before some moment from those of after it.
+/// Gives out tickets, and tells tickets from before a moment from those after it.
 #[derive(Debug, Default)]
 pub(super) struct Era {
-    state: Mutex<State>,
+    state: Mutex<EraState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct EraState {
     current: Arc<()>,
-    /// Those before it of which tickets are left.
+    /// Earlier eras that have tickets left.
     older: Vec<Weak<()>>,
 }
 
 /// Eras that have to end.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Vec<Weak<()>>);
+pub(super) struct EraWait(Vec<Weak<()>>);
 
 impl Era {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EraState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A ticket of now.
+    /// A ticket of the present era.
     pub(super) fn ticket(&self) -> Ticket {
         Ticket(Arc::clone(&self.state().current))
     }
 
-    /// A new era begins. What is given back has ended when all tickets of before are dropped.
+    /// A new era begins. The wait that is returned ends when all earlier tickets are dropped.
     ///
     /// There are never more eras left than tickets, since an era without tickets is forgotten here.
-    pub(super) fn turn(&self) -> Waiting {
+    pub(super) fn turn(&self) -> EraWait {
         let mut state = self.state();
         let ended = Arc::downgrade(&state.current);
         state.current = Arc::default();
         state.older.push(ended);
         state.older.retain(|era| era.strong_count() > 0);
-        Waiting(state.older.clone())
+        EraWait(state.older.clone())
     }
 }
 
-impl Waiting {
+impl EraWait {
     /// Waits for these too.
     pub(super) fn join(&mut self, other: Self) {
         self.0.extend(other.0);

@@ -2,7 +2,7 @@
 //!
 //! The watch itself, each level of its range and each length of its prefixes come into use in one and the same way:
 //!
-//! 1. It is made known to who has to stamp and to fence: the watch by being in the registry, a level by its bit in `to_stamp`.
+//! 1. It is made known to the applier, which stamps, and to the writers, which fence: the watch by being in the registry, a level by its bit in `to_stamp`.
 //! 2. A new era of tickets begins. A write with a ticket of it has been told of (1), or will be told when it looks.
 //! 3. `reached` is read, and nothing older may rest on the watch.
 //! 4. Only now the level is said to be known, so that nobody skips the steps before they are done.
@@ -20,13 +20,13 @@ use std::sync::{Mutex, PoisonError};
 use freshet_cache::Position;
 use freshet_cache::sabotage::{self, Sabotage};
 
-use super::era::{Era, Waiting};
+use super::era::{Era, EraWait};
 
 /// How far the applier has reached: the position of the event that it is about to apply.
 #[derive(Debug, Default)]
-pub(super) struct Reached(AtomicU64);
+pub(super) struct ReachedPosition(AtomicU64);
 
-impl Reached {
+impl ReachedPosition {
     /// Before the event is applied, and before it is asked what there is to be stamped.
     pub(super) fn publish(&self, at: Position) {
         self.0.store(at.get(), Ordering::SeqCst);
@@ -45,7 +45,7 @@ pub(super) struct InUse {
     born: AtomicU64,
     /// Written with the lock on `waiting` held.
     is_settled: AtomicBool,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<EraWait>,
 }
 
 impl InUse {
@@ -60,7 +60,7 @@ impl InUse {
     }
 
     /// Brings these into use.
-    pub(super) fn bring(&self, uses: u64, era: &Era, reached: &Reached) {
+    pub(super) fn bring(&self, uses: u64, era: &Era, reached: &ReachedPosition) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         self.to_stamp.fetch_or(uses, Ordering::SeqCst);
         waiting.join(era.turn());

@@ -33,7 +33,7 @@ pub struct Reading {
 }
 
 /// What each occurrence reads: what all of these read together. `tables` are the definitions of the occurrences' tables, in their
-/// order. None for an occurrence of which nothing narrower than the whole table can be said.
+/// order. An occurrence that nothing narrower than the whole table is known for has none.
 #[must_use]
 pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>]) -> Vec<Vec<Reading>> {
     let each = reads.occurrences.iter().enumerate();

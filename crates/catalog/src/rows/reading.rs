@@ -3,9 +3,9 @@
 use freshet_cache::Dep;
 use freshet_sql::{Condition, Datum};
 
-use super::blocks::{Block, cover};
+use super::blocks::{KeyBlock, cover};
 use super::key::{Key, KeyType, bounds_of_datum, extent, key_of_datum, prefix_of_datum};
-use super::slot::{Slot, Tail};
+use super::slot::{RowSlot, Tail};
 use super::watch::Watch;
 use crate::ColumnInfo;
 
@@ -110,7 +110,7 @@ pub(super) fn tails(column: &ColumnInfo, condition: &Condition, parameters: &[Da
 fn point_tail(key: Key) -> Option<Tail> {
     match key {
         Key::Null => Some(Tail::Null),
-        Key::Ordered(key) => Some(Tail::Block(Block::of(key, 0))),
+        Key::Ordered(key) => Some(Tail::Block(KeyBlock::of(key, 0))),
         Key::Text(_) => None,
     }
 }
@@ -144,7 +144,7 @@ impl Watch {
         }
         let (equal, ranges) = conditions.split_at_checked(self.spec().equal.len())?;
         let hash = self.hash();
-        let mut slots = vec![Slot::START];
+        let mut slots = vec![RowSlot::START];
         for (column, condition) in columns.iter().zip(equal) {
             if let Some(value) = only_value(condition, parameters) {
                 let key = key_of_datum(&column.key, value)?;
@@ -167,7 +167,11 @@ impl Watch {
 }
 
 /// Every slot with every part; `None` if those are too many.
-pub(super) fn product<T>(slots: &[Slot], parts: &[T], join: impl Fn(Slot, &T) -> Slot) -> Option<Vec<Slot>> {
+pub(super) fn product<T>(
+    slots: &[RowSlot],
+    parts: &[T],
+    join: impl Fn(RowSlot, &T) -> RowSlot,
+) -> Option<Vec<RowSlot>> {
     let count = slots.len().checked_mul(parts.len()).filter(|count| *count <= SLOTS_MAX)?;
     let mut joined = Vec::with_capacity(count);
     for slot in slots {

@@ -20,7 +20,7 @@ use crate::{ColumnInfo, TableInfo, TableKind};
 /// definitions in the order of [`RowWrites::tables`]. `None` if what is written is not a table whose columns are known.
 #[must_use]
 pub fn settled(writes: RowWrites, tables: &[Arc<TableInfo>]) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
-    let statement = Statement { tables, updates: updates(&writes.writes, tables) };
+    let statement = SettledStatement { tables, updates: updates(&writes.writes, tables) };
     let each = writes.writes.into_iter().map(|(at, write)| {
         let table = tables.get(at)?;
         let is_known = table.kind == TableKind::Base && !table.columns.is_empty();
@@ -41,12 +41,12 @@ fn updates(writes: &[(usize, RowWrite)], tables: &[Arc<TableInfo>]) -> Updates {
 }
 
 /// All of a statement.
-struct Statement<'a> {
+struct SettledStatement<'a> {
     tables: &'a [Arc<TableInfo>],
     updates: Updates,
 }
 
-impl Statement<'_> {
+impl SettledStatement<'_> {
     fn settle(&self, at: usize, write: RowWrite) -> RowWrite {
         match write {
             RowWrite::Update { table, assigned, pins } => {

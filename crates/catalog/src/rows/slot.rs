@@ -2,12 +2,12 @@
 
 use ahash::RandomState;
 
-use super::blocks::Block;
+use super::blocks::KeyBlock;
 use super::key::Key;
 
 /// The keys of the columns taken so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Slot(u64);
+pub(super) struct RowSlot(u64);
 
 /// What stands behind the equality columns, in a watch with a range.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,12 +15,12 @@ pub(super) enum Tail {
     /// The column is NULL.
     Null,
     /// It lies in this block.
-    Block(Block),
+    Block(KeyBlock),
     /// It starts with this.
     Prefix(Vec<u8>),
 }
 
-impl Slot {
+impl RowSlot {
     /// Of no columns yet.
     pub(super) const START: Self = Self(0);
 
@@ -41,7 +41,7 @@ impl Slot {
         }
     }
 
-    pub(super) fn in_block(self, hash: &RandomState, block: Block) -> Self {
+    pub(super) fn in_block(self, hash: &RandomState, block: KeyBlock) -> Self {
         Self(hash.hash_one((self.0, u64::from(block.level), block.index)))
     }
 

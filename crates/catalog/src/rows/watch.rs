@@ -7,16 +7,16 @@ use ahash::RandomState;
 use freshet_cache::{Dep, Freshness, Position};
 
 use super::era::Era;
-use super::in_use::{InUse, Reached};
+use super::in_use::{InUse, ReachedPosition};
 use super::key::KeyType;
-use super::slot::Slot;
+use super::slot::RowSlot;
 use super::spec::WatchSpec;
 use crate::{ColumnInfo, TableInfo};
 
 /// What all watches share.
-pub(super) struct Common {
+pub(super) struct WatchCommon {
     pub(super) freshness: Arc<Freshness>,
-    pub(super) reached: Reached,
+    pub(super) reached: ReachedPosition,
     pub(super) hash: RandomState,
 }
 
@@ -33,7 +33,7 @@ pub struct Watch {
     absent: Dep,
     in_use: InUse,
     era: Arc<Era>,
-    common: Arc<Common>,
+    common: Arc<WatchCommon>,
 }
 
 impl Watch {
@@ -44,7 +44,7 @@ impl Watch {
         table: &TableInfo,
         spec: &WatchSpec,
         era: &Arc<Era>,
-        common: &Arc<Common>,
+        common: &Arc<WatchCommon>,
     ) -> Option<Self> {
         let column = |ordinal: &u16| table.columns.get(usize::from(*ordinal)).cloned();
         let mut keys = spec.equal.iter().map(column).collect::<Option<Vec<_>>>()?;
@@ -83,7 +83,7 @@ impl Watch {
     }
 
     /// What an entry depends on that may rest on a row not being there, if [`Self::present_if`] says that this is to be told
-    /// apart. It is fenced by inserts of which it is not known what rows they make; never stamped, since the stream knows.
+    /// apart. An insert of unknown rows fences it. It is never stamped, since the stream knows the rows.
     #[must_use]
     pub const fn absent(&self) -> Dep {
         self.absent
@@ -139,7 +139,7 @@ impl Watch {
         &self.common.hash
     }
 
-    pub(super) fn dep(&self, slot: Slot) -> Dep {
+    pub(super) fn dep(&self, slot: RowSlot) -> Dep {
         self.common.freshness.row(self.id, slot.number())
     }
 

@@ -1,6 +1,6 @@
 //! All watches, by table.
 //!
-//! Tables are spread over stripes, each with one lock under which watches are entered and looked up, and with one era of
+//! WatchedTables are spread over stripes, each with one lock under which watches are entered and looked up, and with one era of
 //! tickets: a watch may wait for a write to another table of its stripe, which costs it a few milliseconds.
 
 use std::borrow::Cow;
@@ -11,9 +11,9 @@ use ahash::{HashMap, RandomState};
 use freshet_cache::{Freshness, Position};
 
 use super::era::{Era, Ticket};
-use super::in_use::Reached;
+use super::in_use::ReachedPosition;
 use super::spec::WatchSpec;
-use super::watch::{Common, Watch};
+use super::watch::{Watch, WatchCommon};
 use crate::{Changed, ColumnInfo, TableInfo};
 
 /// Watches on one table. A further one takes the place of the one that is unused for longest, or is refused.
@@ -27,31 +27,31 @@ const IDLE_LOOKUPS: u64 = 1024;
 /// same key columns.
 const NARROW_MAX: usize = 48;
 
-/// Tables that have watches; on a further one they are refused.
+/// WatchedTables that have watches; on a further one they are refused.
 const TABLES_MAX: usize = 10_000;
 
 const STRIPES: usize = 64;
 
 /// All watches. Shared by all threads.
 pub struct Watches {
-    stripes: Box<[Stripe]>,
-    common: Arc<Common>,
+    stripes: Box<[WatchStripe]>,
+    common: Arc<WatchCommon>,
     next_id: AtomicU64,
     tables: AtomicUsize,
-    /// Table names are compared without case.
+    /// WatchedTable names are compared without case.
     folds_names: AtomicBool,
     none: Arc<[Arc<Watch>]>,
 }
 
 #[derive(Default)]
-struct Stripe {
+struct WatchStripe {
     /// By schema, then by name. Held for lookups in memory only.
-    tables: Mutex<HashMap<String, HashMap<String, Table>>>,
+    tables: Mutex<HashMap<String, HashMap<String, WatchedTable>>>,
     era: Arc<Era>,
 }
 
 /// A table with watches, all of one layout.
-struct Table {
+struct WatchedTable {
     layout: Arc<[ColumnInfo]>,
     settled_by: Position,
     watches: Arc<[Arc<Watch>]>,
@@ -61,7 +61,7 @@ struct Table {
     used: Vec<u64>,
 }
 
-impl Table {
+impl WatchedTable {
     fn known(&mut self, spec: &WatchSpec) -> Option<Arc<Watch>> {
         let at = self.watches.iter().position(|watch| watch.spec() == spec)?;
         self.lookups += 1;
@@ -105,10 +105,10 @@ impl Table {
     }
 }
 
-type Tables = HashMap<String, HashMap<String, Table>>;
+type WatchedTables = HashMap<String, HashMap<String, WatchedTable>>;
 
-impl Stripe {
-    fn tables(&self) -> MutexGuard<'_, Tables> {
+impl WatchStripe {
+    fn tables(&self) -> MutexGuard<'_, WatchedTables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,9 +117,9 @@ impl Watches {
     /// No watches yet.
     #[must_use]
     pub fn new(freshness: Arc<Freshness>) -> Self {
-        let common = Common { freshness, reached: Reached::default(), hash: RandomState::new() };
+        let common = WatchCommon { freshness, reached: ReachedPosition::default(), hash: RandomState::new() };
         Self {
-            stripes: (0..STRIPES).map(|_| Stripe::default()).collect(),
+            stripes: (0..STRIPES).map(|_| WatchStripe::default()).collect(),
             common: Arc::new(common),
             next_id: AtomicU64::new(1),
             tables: AtomicUsize::new(0),
@@ -163,11 +163,11 @@ impl Watches {
     /// with the definition. `None` for an outdated definition, and at the bound.
     fn place<'a>(
         &self,
-        tables: &'a mut Tables,
+        tables: &'a mut WatchedTables,
         (schema, name): (&str, &str),
         table: &TableInfo,
-    ) -> Option<&'a mut Table> {
-        let fresh = || Table {
+    ) -> Option<&'a mut WatchedTable> {
+        let fresh = || WatchedTable {
             layout: Arc::clone(&table.columns),
             settled_by: table.settled_by,
             watches: Arc::clone(&self.none),
@@ -214,7 +214,7 @@ impl Watches {
         self.found(&self.stripe(schema, table).tables(), schema, table)
     }
 
-    fn found(&self, tables: &Tables, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
+    fn found(&self, tables: &WatchedTables, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
         let found = tables.get(schema).and_then(|of_schema| of_schema.get(table));
         Arc::clone(found.map_or(&self.none, |table| &table.watches))
     }
@@ -253,7 +253,7 @@ impl Watches {
         }
     }
 
-    fn drop_tables(&self, stripe: &Stripe, which: impl Fn(&str, &str) -> bool) {
+    fn drop_tables(&self, stripe: &WatchStripe, which: impl Fn(&str, &str) -> bool) {
         let mut tables = stripe.tables();
         let mut dropped = 0;
         for (schema, of_schema) in tables.iter_mut() {
@@ -273,7 +273,7 @@ impl Watches {
         }
     }
 
-    fn stripe(&self, schema: &str, name: &str) -> &Stripe {
+    fn stripe(&self, schema: &str, name: &str) -> &WatchStripe {
         let hash = self.common.hash.hash_one((schema, name));
         // The remainder is below the number of stripes, and there is at least one.
         let index = usize::try_from(hash % STRIPES as u64).unwrap_or_default();

@@ -2,29 +2,29 @@
 //!
 //! It has to hold for whatever the server makes of the statement: a row that it touches has the keys that its pins say,
 //! before; and after, those that are assigned, if they are stored as they are written. Wherever the server might fill in a
-//! value of its own, the answer is [`Touched::Any`].
+//! value of its own, the answer is [`TouchedSlots::Any`].
 
 use std::collections::HashSet;
 
 use freshet_cache::Dep;
 use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite};
 
-use super::blocks::{Block, span};
+use super::blocks::{KeyBlock, span};
 use super::key::{Key, key_of_assigned};
 use super::plan::named;
 use super::reading::{SLOTS_MAX, bound, points, prefix, product, range};
-use super::slot::{Slot, Tail, bits};
+use super::slot::{RowSlot, Tail, bits};
 use super::watch::Watch;
 use crate::{ColumnInfo, Descendants, Name, TableInfo};
 
 /// What a write touches of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Touched {
+pub enum TouchedSlots {
     /// Nothing that rests on it.
     Nothing,
     /// These slots, at most 64.
     Slots(Vec<Dep>),
-    /// Rows that are not there yet and have not been, of which nothing more is known: [`Watch::absent`].
+    /// Unknown rows that are not there yet, and have not been there before: [`Watch::absent`].
     Absent,
     /// Anything: [`Watch::any`].
     Any,
@@ -32,7 +32,7 @@ pub enum Touched {
 
 /// What is known of a key column of the rows that are touched.
 #[derive(Clone, Debug)]
-enum Part {
+enum SlotPart {
     /// It is one of these.
     Points(Vec<Key>),
     /// It lies between these, both included.
@@ -44,7 +44,7 @@ enum Part {
 /// A range of so many keys is as good as a list of them.
 const SHORT_RANGE_MAX: u64 = 32;
 
-type Assigned = [(String, Datum)];
+type AssignedKey = [(String, Datum)];
 
 /// The tables that foreign keys change together with a write to this one.
 #[must_use]
@@ -78,11 +78,11 @@ impl Watch {
     /// What a write to its table, whose definition is this, touches of it. `parameters` are the values of the statement's
     /// parameters, in their order.
     #[must_use]
-    pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> Touched {
+    pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> TouchedSlots {
         // A trigger may assign anything to the row that is about to be stored.
         let may_have_triggers = table.triggers.as_ref().is_none_or(|triggers| triggers.any);
         if table.has_triggers || may_have_triggers || table.columns != *self.layout() {
-            return Touched::Any;
+            return TouchedSlots::Any;
         }
         let slots = match write {
             RowWrite::Insert { columns, rows, .. } => self.made(columns.as_deref(), rows, parameters),
@@ -98,7 +98,9 @@ impl Watch {
                     OnDuplicate::Updated(assigned) => self.upserted(made, Some(assigned), parameters),
                 })
             }
-            RowWrite::Update { assigned, .. } if !self.is_concerned_by(assigned) => return Touched::Nothing,
+            RowWrite::Update { assigned, .. } if !self.is_concerned_by(assigned) => {
+                return TouchedSlots::Nothing;
+            }
             RowWrite::Update { assigned, pins, .. } => self.updated(assigned, pins, parameters),
             RowWrite::Delete { pins, .. } => {
                 self.pinned(pins, parameters).and_then(|parts| self.slots_of(&parts))
@@ -107,10 +109,10 @@ impl Watch {
         match slots {
             // Without key columns there is nothing to tell rows apart by.
             Some(slots) if !self.key_columns().is_empty() && slots.len() <= SLOTS_MAX => {
-                Touched::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
+                TouchedSlots::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
             }
-            _ if self.gets_new_numbers(table, write, parameters) => Touched::Absent,
-            _ => Touched::Any,
+            _ if self.gets_new_numbers(table, write, parameters) => TouchedSlots::Absent,
+            _ => TouchedSlots::Any,
         }
     }
 
@@ -145,7 +147,7 @@ impl Watch {
         columns: Option<&[String]>,
         rows: &[Vec<Datum>],
         parameters: &[Datum],
-    ) -> Option<HashSet<Slot>> {
+    ) -> Option<HashSet<RowSlot>> {
         rows.iter().try_fold(HashSet::new(), |mut slots, row| {
             slots.extend(self.slots_of(&self.inserted(columns, row, parameters)?)?);
             (slots.len() <= SLOTS_MAX).then_some(slots)
@@ -158,16 +160,16 @@ impl Watch {
         columns: Option<&[String]>,
         given: &[Given],
         parameters: &[Datum],
-    ) -> Option<HashSet<Slot>> {
+    ) -> Option<HashSet<RowSlot>> {
         let mut parts = Vec::new();
         for (index, key @ (column, _)) in self.key_columns().iter().zip(self.key_ordinals()).enumerate() {
             let is_range = index >= self.spec().equal.len();
             parts.push(match self.given(columns, given, key)?? {
-                Given::Value(datum) => Part::Points(vec![stored(column, bound(datum, parameters)?)?]),
+                Given::Value(datum) => SlotPart::Points(vec![stored(column, bound(datum, parameters)?)?]),
                 Given::Taken { pins, .. } => {
                     let part =
                         pins.iter().filter_map(|pin| part(column, &pin.condition, parameters, is_range));
-                    part.min_by_key(Part::breadth).filter(|part| is_kept(column, part))?
+                    part.min_by_key(SlotPart::breadth).filter(|part| is_kept(column, part))?
                 }
                 Given::Other => return None,
             });
@@ -180,10 +182,10 @@ impl Watch {
     /// us may be there.
     fn upserted(
         &self,
-        mut made: HashSet<Slot>,
-        assigned: Option<&Assigned>,
+        mut made: HashSet<RowSlot>,
+        assigned: Option<&AssignedKey>,
         parameters: &[Datum],
-    ) -> Option<HashSet<Slot>> {
+    ) -> Option<HashSet<RowSlot>> {
         let [column] = self.key_columns() else { return None };
         if !column.only_unique {
             return None;
@@ -191,17 +193,22 @@ impl Watch {
         if let Some(assigned) = assigned.filter(|assigned| may_change(column, assigned)) {
             let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
             let key = stored(column, bound(datum, parameters)?)?;
-            made.extend(self.slots_of(&[Part::Points(vec![key])])?);
+            made.extend(self.slots_of(&[SlotPart::Points(vec![key])])?);
         }
         Some(made)
     }
 
     /// What a new row has in the key columns.
-    fn inserted(&self, columns: Option<&[String]>, row: &[Datum], parameters: &[Datum]) -> Option<Vec<Part>> {
+    fn inserted(
+        &self,
+        columns: Option<&[String]>,
+        row: &[Datum],
+        parameters: &[Datum],
+    ) -> Option<Vec<SlotPart>> {
         let keys = self.key_columns().iter().zip(self.key_ordinals());
         keys.map(|key| {
             let datum = self.given(columns, row, key)??;
-            Some(Part::Points(vec![stored(key.0, bound(datum, parameters)?)?]))
+            Some(SlotPart::Points(vec![stored(key.0, bound(datum, parameters)?)?]))
         })
         .collect()
     }
@@ -224,7 +231,7 @@ impl Watch {
     }
 
     /// Whether an update of these columns can change anything that an entry has read.
-    fn is_concerned_by(&self, assigned: &Assigned) -> bool {
+    fn is_concerned_by(&self, assigned: &AssignedKey) -> bool {
         let changes =
             |ordinal: usize| self.layout().get(ordinal).is_none_or(|column| may_change(column, assigned));
         match &self.spec().read {
@@ -234,7 +241,12 @@ impl Watch {
     }
 
     /// Where the rows stand before and after.
-    fn updated(&self, assigned: &Assigned, pins: &[Pin], parameters: &[Datum]) -> Option<HashSet<Slot>> {
+    fn updated(
+        &self,
+        assigned: &AssignedKey,
+        pins: &[Pin],
+        parameters: &[Datum],
+    ) -> Option<HashSet<RowSlot>> {
         let before = self.pinned(pins, parameters)?;
         let mut after = before.clone();
         for (part, column) in after.iter_mut().zip(self.key_columns()) {
@@ -242,7 +254,7 @@ impl Watch {
                 continue;
             }
             let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
-            *part = Part::Points(vec![stored(column, bound(datum, parameters)?)?]);
+            *part = SlotPart::Points(vec![stored(column, bound(datum, parameters)?)?]);
         }
         let mut slots = self.slots_of(&before)?;
         slots.extend(self.slots_of(&after)?);
@@ -250,13 +262,13 @@ impl Watch {
     }
 
     /// What the rows that satisfy the pins have in the key columns; `None` if one of those is not pinned.
-    fn pinned(&self, pins: &[Pin], parameters: &[Datum]) -> Option<Vec<Part>> {
+    fn pinned(&self, pins: &[Pin], parameters: &[Datum]) -> Option<Vec<SlotPart>> {
         let mut parts = Vec::new();
         for (index, column) in self.key_columns().iter().enumerate() {
             let is_range = index >= self.spec().equal.len();
             let of_column = pins.iter().filter(|pin| pin.column == column.name && self.holds(pin, column));
             let part = of_column.filter_map(|pin| part(column, &pin.condition, parameters, is_range));
-            parts.push(part.min_by_key(Part::breadth)?);
+            parts.push(part.min_by_key(SlotPart::breadth)?);
         }
         Some(parts)
     }
@@ -268,12 +280,12 @@ impl Watch {
         })
     }
 
-    fn slots_of(&self, parts: &[Part]) -> Option<HashSet<Slot>> {
+    fn slots_of(&self, parts: &[SlotPart]) -> Option<HashSet<RowSlot>> {
         let hash = self.hash();
         let (equal, ranges) = parts.split_at_checked(self.spec().equal.len())?;
-        let mut slots = vec![Slot::START];
+        let mut slots = vec![RowSlot::START];
         for part in equal {
-            let Part::Points(keys) = part else { return None };
+            let SlotPart::Points(keys) = part else { return None };
             slots = product(&slots, keys, |slot, key| slot.with(hash, key))?;
         }
         if let Some(part) = ranges.first() {
@@ -284,7 +296,7 @@ impl Watch {
     }
 }
 
-impl Part {
+impl SlotPart {
     /// The more it is, the more keys it allows.
     fn breadth(&self) -> u64 {
         match self {
@@ -296,22 +308,22 @@ impl Part {
 }
 
 /// Whether a column that takes over one of these values keeps it. NULL and zero may stand for another.
-fn is_kept(column: &ColumnInfo, part: &Part) -> bool {
+fn is_kept(column: &ColumnInfo, part: &SlotPart) -> bool {
     if column.generated {
         return false;
     }
     match part {
-        Part::Points(keys) => {
+        SlotPart::Points(keys) => {
             let zero = key_of_assigned(&column.key, &Datum::Int(0));
             let is_zero = |key: &Key| column.auto_increment && Some(key) == zero.as_ref();
             keys.iter().all(|key| (*key != Key::Null || column.nullable) && !is_zero(key))
         }
-        Part::Range(..) | Part::Prefix(_) => !column.auto_increment,
+        SlotPart::Range(..) | SlotPart::Prefix(_) => !column.auto_increment,
     }
 }
 
 /// Whether the server may change the column when these are assigned.
-pub(super) fn may_change(column: &ColumnInfo, assigned: &Assigned) -> bool {
+pub(super) fn may_change(column: &ColumnInfo, assigned: &AssignedKey) -> bool {
     column.generated || column.on_update || assigned.iter().any(|(name, _)| *name == column.name)
 }
 
@@ -334,51 +346,56 @@ fn is_zero(datum: &Datum) -> bool {
     }
 }
 
-fn part(column: &ColumnInfo, condition: &Condition, parameters: &[Datum], is_range: bool) -> Option<Part> {
+fn part(
+    column: &ColumnInfo,
+    condition: &Condition,
+    parameters: &[Datum],
+    is_range: bool,
+) -> Option<SlotPart> {
     if let Some(keys) = points(column, condition, parameters) {
-        return Some(Part::Points(keys));
+        return Some(SlotPart::Points(keys));
     }
     if let Some(range) = range(&column.key, condition, parameters) {
         let (low, high) = range.unwrap_or((1, 0));
         let is_short = low > high || high - low < SHORT_RANGE_MAX;
         return match is_range {
-            true => Some(Part::Range(low, high)),
-            false => is_short.then(|| Part::Points((low..=high).map(Key::Ordered).collect())),
+            true => Some(SlotPart::Range(low, high)),
+            false => is_short.then(|| SlotPart::Points((low..=high).map(Key::Ordered).collect())),
         };
     }
     if !is_range {
         return None;
     }
-    prefix(&column.key, condition, parameters).map(Part::Prefix)
+    prefix(&column.key, condition, parameters).map(SlotPart::Prefix)
 }
 
 /// What a range's column means on all levels, or in all lengths of prefixes, that are in use. `None`: too many, or more than
 /// is known of it.
-fn tails_in_use(part: &Part, uses: u64) -> Option<Vec<Tail>> {
+fn tails_in_use(part: &SlotPart, uses: u64) -> Option<Vec<Tail>> {
     let mut tails = Vec::new();
     match part {
-        Part::Points(keys) => {
+        SlotPart::Points(keys) => {
             for key in keys {
                 match key {
                     Key::Null => tails.push(Tail::Null),
                     Key::Ordered(key) => {
-                        tails.extend(bits(uses).map(|level| Tail::Block(Block::of(*key, level))));
+                        tails.extend(bits(uses).map(|level| Tail::Block(KeyBlock::of(*key, level))));
                     }
                     Key::Text(text) => tails.extend(bits(uses).filter_map(|len| prefix_tail(text, len))),
                 }
             }
         }
-        Part::Range(low, high) if low <= high => {
+        SlotPart::Range(low, high) if low <= high => {
             for level in bits(uses) {
                 let (first, count) = span(*low, *high, level);
                 if count > SLOTS_MAX as u64 {
                     return None;
                 }
-                tails.extend((0..count).map(|offset| Tail::Block(Block { level, index: first + offset })));
+                tails.extend((0..count).map(|offset| Tail::Block(KeyBlock { level, index: first + offset })));
             }
         }
-        Part::Range(..) => {}
-        Part::Prefix(prefix) => {
+        SlotPart::Range(..) => {}
+        SlotPart::Prefix(prefix) => {
             for len in bits(uses) {
                 tails.push(prefix_tail(prefix, len)?);
             }

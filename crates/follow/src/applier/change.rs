@@ -7,7 +7,7 @@ use freshet_sql::{BinlogEffect, Boundary, binlog_effect};
 
 use super::definitions::DefinitionSource;
 use super::group::{XaTouched, XidKey};
-use super::sink::{Change, ChangeSink, Ending};
+use super::sink::{ChangeSink, StreamChange, TransactionEnd};
 use super::{Applier, sabotage};
 
 /// Bits of `sql_mode` under which a text is cut into tokens in another way: ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
@@ -15,7 +15,7 @@ const LEXING_MODES: u64 = 1 << 2 | 1 << 20;
 
 impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     /// Tells what `body` changes, and how it ends the transaction, if it does.
-    pub(super) fn change(&mut self, body: Body, at: Position) -> Option<Ending> {
+    pub(super) fn change(&mut self, body: Body, at: Position) -> Option<TransactionEnd> {
         let mut ending = None;
         for body in sabotage::pass(body) {
             ending = self.change_one(body, at).or(ending);
@@ -23,7 +23,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         ending
     }
 
-    fn change_one(&mut self, body: Body, at: Position) -> Option<Ending> {
+    fn change_one(&mut self, body: Body, at: Position) -> Option<TransactionEnd> {
         match body {
             Body::Query { schema, text, sql_mode, .. } => {
                 let effect = self.effect(&schema, &text, sql_mode);
@@ -31,10 +31,10 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
             }
             Body::TableMap(table) => self.table_map(table, at),
             Body::Rows(rows) => self.rows(&rows, at),
-            Body::Xid | Body::XaPrepare { one_phase: true, .. } => return Some(Ending::Committed),
+            Body::Xid | Body::XaPrepare { one_phase: true, .. } => return Some(TransactionEnd::Committed),
             Body::XaPrepare { xid, one_phase: false } => return Some(self.prepare(key_of_event(xid), at)),
             Body::Transaction(events) => return Some(self.payload(events, at)),
-            Body::Incident | Body::Unknown => self.tell(&Change::Anything, at),
+            Body::Incident | Body::Unknown => self.tell(&StreamChange::Anything, at),
             // The rest concerns the stream and not data; it is dealt with before it comes here, or is in a payload.
             _ => {}
         }
@@ -42,12 +42,12 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     }
 
     /// Everything in a payload happens at the payload's own position, and the payload is the whole transaction.
-    fn payload(&mut self, events: Vec<Event>, at: Position) -> Ending {
+    fn payload(&mut self, events: Vec<Event>, at: Position) -> TransactionEnd {
         let mut ending = None;
         for event in events {
             ending = self.change(event.body, at).or(ending);
         }
-        ending.unwrap_or(Ending::Unclear)
+        ending.unwrap_or(TransactionEnd::Unclear)
     }
 
     /// A text may be read as something else than it was written as, if it was written under unusual modes. What only bounds
@@ -73,27 +73,27 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     }
 
     /// Tells what a statement changes, and how it ends the transaction, if it does.
-    fn statement(&mut self, effect: BinlogEffect, at: Position) -> Option<Ending> {
+    fn statement(&mut self, effect: BinlogEffect, at: Position) -> Option<TransactionEnd> {
         match effect {
             BinlogEffect::Transaction(Boundary::Begin) => self.group.begin(),
             BinlogEffect::XaStart { .. } => self.group.begin_xa(),
             BinlogEffect::XaEnd { .. } => {}
-            BinlogEffect::Transaction(Boundary::Commit) => return Some(Ending::Committed),
-            BinlogEffect::Transaction(Boundary::Rollback) => return Some(Ending::Unclear),
+            BinlogEffect::Transaction(Boundary::Commit) => return Some(TransactionEnd::Committed),
+            BinlogEffect::Transaction(Boundary::Rollback) => return Some(TransactionEnd::Unclear),
             BinlogEffect::XaPrepare { xid } => return Some(self.prepare(key_of_text(xid), at)),
             BinlogEffect::XaCommit { xid } => {
                 let touched = self.prepared.complete(&key_of_text(xid));
                 self.commit_touched(&touched, at);
-                return Some(Ending::Committed);
+                return Some(TransactionEnd::Committed);
             }
             BinlogEffect::XaRollback { xid } => {
                 // Nobody ever saw its rows, so nothing changes.
                 self.prepared.complete(&key_of_text(xid));
-                return Some(Ending::Committed);
+                return Some(TransactionEnd::Committed);
             }
             effect => {
                 self.statement_data(effect, at);
-                return self.group.is_single().then_some(Ending::Committed);
+                return self.group.is_single().then_some(TransactionEnd::Committed);
             }
         }
         None
@@ -105,17 +105,17 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
             BinlogEffect::Definition { tables } => self.definition(tables, at),
             BinlogEffect::Routine { schema, name } => {
                 let routine = (self.folded(&schema), name);
-                self.tell(&Change::Routine(Some(&routine)), at);
+                self.tell(&StreamChange::Routine(Some(&routine)), at);
             }
             BinlogEffect::Truncate { tables } => {
-                self.tell(&Change::AnyMerged, at);
+                self.tell(&StreamChange::AnyMerged, at);
                 for name in tables {
                     self.any_rows_with_descendants(&self.folded_name(&name), at);
                 }
             }
-            BinlogEffect::Schema(schema) => self.tell(&Change::Schema(&self.folded(&schema)), at),
-            BinlogEffect::Accounts(users) => self.tell(&Change::Accounts(users.as_deref()), at),
-            _ => self.tell(&Change::Anything, at),
+            BinlogEffect::Schema(schema) => self.tell(&StreamChange::Schema(&self.folded(&schema)), at),
+            BinlogEffect::Accounts(users) => self.tell(&StreamChange::Accounts(users.as_deref()), at),
+            _ => self.tell(&StreamChange::Anything, at),
         }
     }
 
@@ -123,24 +123,24 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         let tables: Vec<Name> = tables.iter().map(|name| self.folded_name(name)).collect();
         // The descendants as they were before, since the definition may take them away.
         tables.iter().for_each(|name| self.any_rows_with_descendants(name, at));
-        self.tell(&Change::Tables(&tables), at);
+        self.tell(&StreamChange::Tables(&tables), at);
     }
 
     /// What was prepared is changed as a whole when it is committed: the table may have other watches by now than when its rows
     /// came by.
     fn commit_touched(&mut self, touched: &XaTouched, at: Position) {
         match touched {
-            XaTouched::Everything => self.tell(&Change::AnyTable, at),
+            XaTouched::Everything => self.tell(&StreamChange::AnyTable, at),
             XaTouched::These(tables) => self.any_rows_of_each(Some(tables), at),
         }
     }
 
-    fn prepare(&mut self, xid: XidKey, at: Position) -> Ending {
+    fn prepare(&mut self, xid: XidKey, at: Position) -> TransactionEnd {
         // What was announced and had no rows belongs to it too.
         self.statement_over(at);
         let touched = self.group.take_touched();
         self.prepared.remember(xid, touched);
-        Ending::Prepared
+        TransactionEnd::Prepared
     }
 
     fn folded_name(&self, (schema, table): &Name) -> Name {

@@ -7,7 +7,7 @@ use freshet_protocol::binlog::{Gtid, GtidEvent};
 use freshet_sql::Flavor;
 
 use super::announced::AnnouncedTables;
-use super::sink::{Change, Ending};
+use super::sink::{StreamChange, TransactionEnd};
 
 /// TRANSACTION_PAYLOAD: it carries everything up to the commit, also when it could not be unpacked.
 const TRANSACTION_PAYLOAD: u8 = 40;
@@ -19,8 +19,8 @@ const TOUCHED_MAX: usize = 256;
 const PREPARED_MAX: usize = 4_096;
 
 /// How this kind of event ends its transaction, whatever is in it.
-pub(super) fn ending_of(kind: u8) -> Option<Ending> {
-    (kind == TRANSACTION_PAYLOAD).then_some(Ending::Unclear)
+pub(super) fn ending_of(kind: u8) -> Option<TransactionEnd> {
+    (kind == TRANSACTION_PAYLOAD).then_some(TransactionEnd::Unclear)
 }
 
 /// What stands between one end of a transaction and the next.
@@ -86,10 +86,13 @@ impl EventGroup {
     }
 
     /// Notes what a change touches that needs no row to be known.
-    pub(super) fn touch_by(&mut self, change: &Change<'_>) {
+    pub(super) fn touch_by(&mut self, change: &StreamChange<'_>) {
         match change {
-            Change::AnyRows(name) => self.touch(name),
-            Change::AnyTable | Change::Routine(None) | Change::Accounts(None) | Change::Anything => {
+            StreamChange::AnyRows(name) => self.touch(name),
+            StreamChange::AnyTable
+            | StreamChange::Routine(None)
+            | StreamChange::Accounts(None)
+            | StreamChange::Anything => {
                 if let Some(touched) = &mut self.touched {
                     *touched = XaTouched::Everything;
                 }

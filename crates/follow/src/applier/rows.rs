@@ -11,7 +11,7 @@ use freshet_sql::Flavor;
 use super::cascades::{self, Origin, cascades};
 use super::changed_rows::ChangedRows;
 use super::definitions::DefinitionSource;
-use super::sink::{Change, ChangeSink};
+use super::sink::{ChangeSink, StreamChange};
 use super::{Applier, system};
 
 /// Numbers under which no table is announced: an event that only says that a statement is over carries one of them.
@@ -22,13 +22,13 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     pub(super) fn table_map(&mut self, map: TableMap, at: Position) {
         let (Ok(schema), Ok(table)) = (std::str::from_utf8(&map.schema), std::str::from_utf8(&map.table))
         else {
-            return self.tell(&Change::AnyTable, at);
+            return self.tell(&StreamChange::AnyTable, at);
         };
         let name = (self.folded(schema), self.folded(table));
         if system::concerns_everything(&name.0, &name.1) {
-            self.tell(&Change::Accounts(None), at);
+            self.tell(&StreamChange::Accounts(None), at);
             if system::holds_code(&name.1) {
-                self.tell(&Change::Routine(None), at);
+                self.tell(&StreamChange::Routine(None), at);
             }
         }
         self.group.touch(&name);
@@ -43,17 +43,19 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
             Some(announced) => {
                 let rows = ChangedRows { table: &announced.name, rows, map: &announced.map };
                 let origin = Origin { at, is_mariadb: self.stream.flavor == Flavor::MariaDb };
-                self.sink.change(&Change::Rows(rows), at);
+                self.sink.change(&StreamChange::Rows(rows), at);
                 // Also where the server logs what foreign keys change: MySQL 9.7 does so for some statements, and for others it
                 // announces the children and logs no rows of them.
                 let cascades = cascades(&self.definitions, rows, origin);
                 let children = cascades.iter().flat_map(|cascades| &cascades.children);
-                children.clone().for_each(|child| self.sink.change(&Change::Referring(child, rows), at));
+                children
+                    .clone()
+                    .for_each(|child| self.sink.change(&StreamChange::Referring(child, rows), at));
                 children.for_each(|child| self.group.touch(&child.table));
                 self.any_rows_of_each(cascades.as_ref().map(|cascades| cascades.whole.as_slice()), at);
             }
             None if NO_TABLE.contains(&rows.table_id) => {}
-            None => self.tell(&Change::AnyTable, at),
+            None => self.tell(&StreamChange::AnyTable, at),
         }
         if rows.last_of_statement {
             self.statement_over(at);
@@ -77,7 +79,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
 
     /// Any rows of this table may have changed, and of those that foreign keys lead to.
     pub(super) fn any_rows_with_descendants(&mut self, name: &Name, at: Position) {
-        self.tell(&Change::AnyRows(name), at);
+        self.tell(&StreamChange::AnyRows(name), at);
         let descendants = self.definitions.descendants(&name.0, &name.1);
         self.any_rows_of_each(descendants.as_ref().map(|descendants| &*descendants.all), at);
     }
@@ -85,8 +87,8 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     /// Any rows of these tables may have changed; without a list, of any table.
     pub(super) fn any_rows_of_each(&mut self, tables: Option<&[Name]>, at: Position) {
         match tables {
-            None => self.tell(&Change::AnyTable, at),
-            Some(tables) => tables.iter().for_each(|name| self.tell(&Change::AnyRows(name), at)),
+            None => self.tell(&StreamChange::AnyTable, at),
+            Some(tables) => tables.iter().for_each(|name| self.tell(&StreamChange::AnyRows(name), at)),
         }
     }
 }

@@ -12,8 +12,8 @@ use super::changed_rows::ChangedRows;
 /// Who is told of changes.
 ///
 /// The calls come in the order of the binlog. Of one event: [`Self::reach`], then its changes. Of one transaction: its events,
-/// then [`Self::ended`]; after that, its position is published as applied. So whoever sees a position applied sees all that
-/// the sinks did for it.
+/// then [`Self::ended`]; after that, its position is published as applied. So a session that sees a position applied sees
+/// all that the sinks did for it.
 ///
 /// A sink is a type parameter of the applier: a call of it is direct, and nothing is allocated for it.
 pub trait ChangeSink {
@@ -21,10 +21,10 @@ pub trait ChangeSink {
     fn reach(&mut self, at: Position);
 
     /// An event that ends at `at` changes this.
-    fn change(&mut self, change: &Change<'_>, at: Position);
+    fn change(&mut self, change: &StreamChange<'_>, at: Position);
 
     /// The transaction ends at `at`, all changes of which were told.
-    fn ended(&mut self, ending: Ending, at: Position);
+    fn ended(&mut self, ending: TransactionEnd, at: Position);
 
     /// The stream is lost: no change is told from here on, whatever happens, until another generation begins. `above` is above
     /// all positions that were given out.
@@ -33,7 +33,7 @@ pub trait ChangeSink {
 
 /// One change. Names are as the catalog compares them.
 #[derive(Clone, Copy, Debug)]
-pub enum Change<'a> {
+pub enum StreamChange<'a> {
     /// Rows of one table, with their images.
     Rows(ChangedRows<'a>),
     /// Rows of one table that refer to deleted rows of another table: a foreign key deletes them too, or sets their columns to
@@ -59,7 +59,7 @@ pub enum Change<'a> {
 
 /// How a transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum TransactionEnd {
     /// Its changes are in effect.
     Committed,
     /// It is an XA transaction that is prepared: nobody sees its changes yet. Its commit is a transaction of its own, which
@@ -70,8 +70,8 @@ pub enum Ending {
     Unclear,
 }
 
-impl Change<'_> {
-    /// What it means for whoever keeps definitions.
+impl StreamChange<'_> {
+    /// What it says of definitions; `None`: nothing.
     #[must_use]
     pub const fn of_definitions(&self) -> Option<Changed<'_>> {
         match self {
@@ -102,12 +102,12 @@ impl<A: ChangeSink, B: ChangeSink> ChangeSink for (A, B) {
         self.1.reach(at);
     }
 
-    fn change(&mut self, change: &Change<'_>, at: Position) {
+    fn change(&mut self, change: &StreamChange<'_>, at: Position) {
         self.0.change(change, at);
         self.1.change(change, at);
     }
 
-    fn ended(&mut self, ending: Ending, at: Position) {
+    fn ended(&mut self, ending: TransactionEnd, at: Position) {
         self.0.ended(ending, at);
         self.1.ended(ending, at);
     }

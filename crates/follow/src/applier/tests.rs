@@ -50,12 +50,12 @@ impl DefinitionSource for &Known {
 impl ChangeSink for &Known {
     fn reach(&mut self, _at: Position) {}
 
-    fn change(&mut self, change: &Change<'_>, _at: Position) {
+    fn change(&mut self, change: &StreamChange<'_>, _at: Position) {
         self.changes.set(self.changes.get() + u32::from(change.of_definitions().is_some()));
         self.accounts.set(self.accounts.get() + u32::from(change.concerns_accounts()));
     }
 
-    fn ended(&mut self, _ending: Ending, _at: Position) {}
+    fn ended(&mut self, _ending: TransactionEnd, _at: Position) {}
 
     fn forget(&mut self, _above: Position) {}
 }

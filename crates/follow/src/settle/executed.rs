@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use freshet_protocol::binlog::{Gtid, GtidSet};
 
 /// MariaDB GTIDs that are remembered after they were applied. An OK packet overtakes or trails its event by
-/// milliseconds; whoever comes later than this many transactions is settled by position.
+/// milliseconds. A write that is handed over later than this many transactions is settled by position.
 const RECENT_MAX: usize = 16_384;
 
 /// Domains of MariaDB whose numbers are watched; GTIDs of further ones are settled by position.
@@ -13,7 +13,7 @@ const DOMAINS_MAX: usize = 1_024;
 
 /// What is known of one GTID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum GtidFate {
     /// The stream has applied it.
     Applied,
     /// It will come by.
@@ -24,7 +24,7 @@ pub(crate) enum Known {
 
 /// The applied GTIDs of one generation.
 #[derive(Debug)]
-pub(crate) enum Executed {
+pub(crate) enum AppliedGtids {
     /// No GTIDs are to be had: everything is settled by position.
     Untold,
     /// MySQL: everything that was visible when the stream began, and what it brought.
@@ -33,7 +33,7 @@ pub(crate) enum Executed {
     MariaDb(Recent),
 }
 
-impl Executed {
+impl AppliedGtids {
     /// MariaDB's, at the start of a stream.
     pub(crate) fn mariadb() -> Self {
         Self::MariaDb(Recent::default())
@@ -49,12 +49,12 @@ impl Executed {
         }
     }
 
-    pub(crate) fn known(&self, gtid: &Gtid) -> Known {
+    pub(crate) fn known(&self, gtid: &Gtid) -> GtidFate {
         match (self, gtid) {
-            (Self::MySql(set), Gtid::MySql { .. }) if set.contains(gtid) => Known::Applied,
-            (Self::MySql(_), Gtid::MySql { .. }) => Known::Awaited,
+            (Self::MySql(set), Gtid::MySql { .. }) if set.contains(gtid) => GtidFate::Applied,
+            (Self::MySql(_), Gtid::MySql { .. }) => GtidFate::Awaited,
             (Self::MariaDb(recent), Gtid::MariaDb { .. }) => recent.known(gtid),
-            _ => Known::Unreliable,
+            _ => GtidFate::Unreliable,
         }
     }
 }
@@ -101,14 +101,14 @@ impl Recent {
         }
     }
 
-    fn known(&self, gtid: &Gtid) -> Known {
-        let Gtid::MariaDb { domain, seq, .. } = gtid else { return Known::Unreliable };
+    fn known(&self, gtid: &Gtid) -> GtidFate {
+        let Gtid::MariaDb { domain, seq, .. } = gtid else { return GtidFate::Unreliable };
         match self.domains.get(domain) {
-            None if self.domains.len() < DOMAINS_MAX => Known::Awaited,
-            Some(Domain::Rising(_)) if self.set.contains(gtid) => Known::Applied,
-            Some(Domain::Rising(highest)) if seq > highest => Known::Awaited,
+            None if self.domains.len() < DOMAINS_MAX => GtidFate::Awaited,
+            Some(Domain::Rising(_)) if self.set.contains(gtid) => GtidFate::Applied,
+            Some(Domain::Rising(highest)) if seq > highest => GtidFate::Awaited,
             // Below the highest and not remembered: long gone, from before the stream, or a number that goes back.
-            _ => Known::Unreliable,
+            _ => GtidFate::Unreliable,
         }
     }
 }

@@ -9,7 +9,7 @@ use freshet_cache::Position;
 use freshet_protocol::binlog::Gtid;
 
 use super::Outcome;
-use super::executed::{Executed, Known};
+use super::executed::{AppliedGtids, GtidFate};
 use super::unseen::Unseen;
 
 /// A wait for a GTID that takes longer is turned into a wait for a position, milliseconds. It would do no harm
@@ -30,21 +30,21 @@ const UNKNOWN_MAX: usize = WAITING_MAX / 2;
 /// All fences that wait. `F` is the fence: dropping it lifts it.
 ///
 /// The lock is held for a few map operations only, and never while a fence is dropped.
-pub(crate) struct Registry<F> {
-    inner: Mutex<Inner<F>>,
+pub(crate) struct Settling<F> {
+    inner: Mutex<SettlingState<F>>,
     /// How often fences were exchanged for one on everything.
     exchanged: AtomicU64,
     on_everything: Box<dyn Fn() -> F + Send + Sync>,
     on_visible: Box<dyn Fn(Position) + Send + Sync>,
 }
 
-struct Inner<F> {
+struct SettlingState<F> {
     /// `None` between two generations: then nothing that was stored before can be served again.
-    executed: Option<Executed>,
+    executed: Option<AppliedGtids>,
     applied: Position,
     unseen: Unseen,
     next_id: u64,
-    by_id: HashMap<u64, Waiting<F>>,
+    by_id: HashMap<u64, WaitingFence<F>>,
     by_gtid: HashMap<Gtid, Vec<u64>>,
     /// In the order of arrival; those that were settled meanwhile are skipped.
     by_age: VecDeque<(u64, u64)>,
@@ -59,7 +59,7 @@ struct Inner<F> {
     server_started_ms: u64,
 }
 
-struct Waiting<F> {
+struct WaitingFence<F> {
     fence: F,
     /// Those that have not come by yet.
     missing: Vec<Gtid>,
@@ -74,14 +74,14 @@ struct Unknown<F> {
     listed: bool,
 }
 
-impl<F> Registry<F> {
+impl<F> Settling<F> {
     /// Nothing waits, and no stream is followed. `on_everything` raises a fence on everything. `on_visible` is told how far every
     /// snapshot from now on sees, where acknowledgements prove it.
     pub(crate) fn new(
         on_everything: impl Fn() -> F + Send + Sync + 'static,
         on_visible: impl Fn(Position) + Send + Sync + 'static,
     ) -> Self {
-        let inner = Inner {
+        let inner = SettlingState {
             executed: None,
             applied: Position::ZERO,
             unseen: Unseen::default(),
@@ -111,7 +111,7 @@ impl<F> Registry<F> {
         let collapsed = if inner.len() > WAITING_MAX { inner.take_committed() } else { Vec::new() };
         if !collapsed.is_empty() {
             let everything = (self.on_everything)();
-            // Release, and before any of them is lifted: who sees one gone sees this.
+            // Release, and before any of them is lifted: a thread that sees one lifted sees this count.
             self.exchanged.fetch_add(1, Ordering::Release);
             inner.unbound.push(everything);
         }
@@ -155,7 +155,7 @@ impl<F> Registry<F> {
     /// A generation starts: `executed` is what it began with, and everything is stamped. To be called before `at` is
     /// published as applied: a fill that begins after that may miss a commit that is acknowledged later, and such a
     /// commit must find its fence kept. What comes before `at` is taken for unseen until [`Self::seen`] says otherwise.
-    pub(crate) fn started(&self, executed: Executed, at: Position) {
+    pub(crate) fn started(&self, executed: AppliedGtids, at: Position) {
         let mut inner = self.lock();
         inner.executed = Some(executed);
         inner.applied = at;
@@ -250,12 +250,12 @@ impl<F> Registry<F> {
     }
 
     /// A panic while the lock was held is impossible short of running out of memory; the maps are whole in any case.
-    fn lock(&self) -> MutexGuard<'_, Inner<F>> {
+    fn lock(&self) -> MutexGuard<'_, SettlingState<F>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F> Inner<F> {
+impl<F> SettlingState<F> {
     fn len(&self) -> usize {
         self.by_id.len() + self.unbound.len() + self.asked.len() + self.bound_len + self.unknown.len()
     }
@@ -288,10 +288,10 @@ impl<F> Inner<F> {
         let mut awaited: Vec<&Gtid> = Vec::new();
         for gtid in gtids {
             match executed.known(gtid) {
-                Known::Applied => self.unseen.acknowledged(gtid),
-                Known::Awaited if awaited.contains(&gtid) => {}
-                Known::Awaited => awaited.push(gtid),
-                Known::Unreliable => {
+                GtidFate::Applied => self.unseen.acknowledged(gtid),
+                GtidFate::Awaited if awaited.contains(&gtid) => {}
+                GtidFate::Awaited => awaited.push(gtid),
+                GtidFate::Unreliable => {
                     self.unbound.push(fence);
                     return None;
                 }
@@ -307,7 +307,7 @@ impl<F> Inner<F> {
             self.by_gtid.entry(gtid.clone()).or_default().push(id);
         }
         self.by_age.push_back((now_ms, id));
-        self.by_id.insert(id, Waiting { fence, missing });
+        self.by_id.insert(id, WaitingFence { fence, missing });
         None
     }
 

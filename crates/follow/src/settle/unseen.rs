@@ -17,11 +17,11 @@ const UNSEEN_MAX: usize = 256;
 /// Applied transactions that are not known to be visible, in the binlog's order.
 #[derive(Debug, Default)]
 pub(super) struct Unseen {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<UnseenTransaction>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct UnseenTransaction {
     /// `None`: no acknowledgement will name it.
     gtid: Option<Gtid>,
     end: Position,
@@ -31,15 +31,17 @@ struct Waiting {
 impl Unseen {
     /// At the start of a stream: nothing is known of what comes before.
     pub(super) fn since(start: Position) -> Self {
-        Self { waiting: VecDeque::from([Waiting { gtid: None, end: start, is_acknowledged: false }]) }
+        Self {
+            waiting: VecDeque::from([UnseenTransaction { gtid: None, end: start, is_acknowledged: false }]),
+        }
     }
 
     /// A transaction that ends at `end` has been applied.
     pub(super) fn applied(&mut self, gtid: Option<&Gtid>, end: Position, is_acknowledged: bool) {
         if self.waiting.len() < UNSEEN_MAX {
-            self.waiting.push_back(Waiting { gtid: gtid.cloned(), end, is_acknowledged });
+            self.waiting.push_back(UnseenTransaction { gtid: gtid.cloned(), end, is_acknowledged });
         } else if let Some(last) = self.waiting.back_mut() {
-            *last = Waiting { gtid: None, end, is_acknowledged: false };
+            *last = UnseenTransaction { gtid: None, end, is_acknowledged: false };
         }
     }
 

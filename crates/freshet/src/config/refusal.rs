@@ -7,7 +7,7 @@ use crate::settings::Setting;
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     /// A flag on the command line.
     Flag(String),
     /// An environment variable.
@@ -18,13 +18,13 @@ pub enum Source {
     Default,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Flag(flag) => write!(f, "flag --{flag}"),
-            Source::Environment(variable) => write!(f, "environment variable {variable}"),
-            Source::File(path) => write!(f, "file {}", path.display()),
-            Source::Default => write!(f, "default"),
+            SettingSource::Flag(flag) => write!(f, "flag --{flag}"),
+            SettingSource::Environment(variable) => write!(f, "environment variable {variable}"),
+            SettingSource::File(path) => write!(f, "file {}", path.display()),
+            SettingSource::Default => write!(f, "default"),
         }
     }
 }
@@ -37,7 +37,7 @@ pub enum Refusal {
         /// Which setting.
         setting: &'static Setting,
         /// Who said it.
-        source: Source,
+        source: SettingSource,
         /// What was said.
         value: String,
     },

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use super::refusal::{Refusal, Source};
+use super::refusal::{Refusal, SettingSource};
 use crate::settings::{self, Setting};
 
 /// The largest configuration file that is read.
@@ -15,7 +15,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Every setting that somebody gave.
 #[derive(Debug, Default)]
 pub struct Typed {
-    given: HashMap<&'static str, (String, Source)>,
+    given: HashMap<&'static str, (String, SettingSource)>,
 }
 
 impl Typed {
@@ -38,11 +38,11 @@ impl Typed {
     fn take_match(&mut self, matches: &ArgMatches, setting: &'static Setting) {
         let Some(value) = matches.get_one::<String>(setting.name) else { return };
         let source = match matches.value_source(setting.name) {
-            Some(ValueSource::CommandLine) => Source::Flag(setting.flag()),
-            _ => Source::Environment(setting.env),
+            Some(ValueSource::CommandLine) => SettingSource::Flag(setting.flag()),
+            _ => SettingSource::Environment(setting.env),
         };
         // An empty variable is what is left of one that somebody switched off.
-        if !(value.is_empty() && matches!(source, Source::Environment(_))) {
+        if !(value.is_empty() && matches!(source, SettingSource::Environment(_))) {
             self.given.insert(setting.name, (value.clone(), source));
         }
     }
@@ -68,7 +68,7 @@ impl Typed {
                 .filter(|setting| setting.name != settings::CONFIG.name)
                 .ok_or_else(|| Refusal::UnknownKey { path: path.into(), key })?;
             let text = plain(&value).ok_or_else(|| Refusal::Shape { path: path.into(), setting })?;
-            let source = Source::File(PathBuf::from(path));
+            let source = SettingSource::File(PathBuf::from(path));
             self.given.entry(setting.name).or_insert((text, source));
         }
         Ok(())
@@ -77,12 +77,12 @@ impl Typed {
     /// Says something as a flag would; for tests.
     #[cfg(test)]
     pub fn say(&mut self, setting: &'static Setting, value: &str) {
-        self.given.insert(setting.name, (value.to_owned(), Source::Flag(setting.flag())));
+        self.given.insert(setting.name, (value.to_owned(), SettingSource::Flag(setting.flag())));
     }
 
     /// The text of a setting, its default if nobody said anything.
-    fn text(&self, setting: &'static Setting) -> (String, Source) {
-        let default = || (setting.default.unwrap_or_default().to_owned(), Source::Default);
+    fn text(&self, setting: &'static Setting) -> (String, SettingSource) {
+        let default = || (setting.default.unwrap_or_default().to_owned(), SettingSource::Default);
         self.given.get(setting.name).cloned().unwrap_or_else(default)
     }
 
@@ -96,7 +96,7 @@ impl Typed {
         reader: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, Refusal> {
         let (value, source) = self.text(setting);
-        if source == Source::Default && setting.default.is_none() {
+        if source == SettingSource::Default && setting.default.is_none() {
             return Err(Refusal::Missing(setting));
         }
         reader(&value).ok_or(Refusal::Value { setting, source, value })

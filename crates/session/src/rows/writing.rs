@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Freshness};
-use freshet_catalog::rows::{Acted, Ticket, Touched, acted, reached, reaches_nothing};
+use freshet_catalog::rows::{Acted, Ticket, TouchedSlots, acted, reached, reaches_nothing};
 use freshet_catalog::{Descendants, Name, TableInfo};
 use freshet_follow::Upstream;
 use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes};
@@ -135,11 +135,11 @@ impl Touching<'_> {
         self.deps.push(self.freshness.table(schema, name).rows);
         for watch in watches.iter() {
             match watch.deps_of_write(table, what, &self.write.parameters) {
-                Touched::Nothing => {}
-                Touched::Slots(slots) => self.deps.extend(slots),
-                Touched::Absent => self.deps.push(watch.absent()),
-                Touched::Any if sabotage::is(Sabotage::NarrowFences) => {}
-                Touched::Any => self.deps.push(watch.any()),
+                TouchedSlots::Nothing => {}
+                TouchedSlots::Slots(slots) => self.deps.extend(slots),
+                TouchedSlots::Absent => self.deps.push(watch.absent()),
+                TouchedSlots::Any if sabotage::is(Sabotage::NarrowFences) => {}
+                TouchedSlots::Any => self.deps.push(watch.any()),
             }
         }
     }

@@ -14,28 +14,28 @@ use tokio::net::{TcpStream, UnixStream};
 #[derive(Debug)]
 pub struct Socket {
     early: BytesMut,
-    inner: Inner,
+    inner: SocketKind,
 }
 
 #[derive(Debug)]
-enum Inner {
+enum SocketKind {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 impl Socket {
     pub(super) fn tcp(early: BytesMut, stream: TcpStream) -> Self {
-        Self { early, inner: Inner::Tcp(stream) }
+        Self { early, inner: SocketKind::Tcp(stream) }
     }
 
     pub(super) fn unix(early: BytesMut, stream: UnixStream) -> Self {
-        Self { early, inner: Inner::Unix(stream) }
+        Self { early, inner: SocketKind::Unix(stream) }
     }
 
     pub(super) fn hang_up(&self) -> io::Result<()> {
         match &self.inner {
-            Inner::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
-            Inner::Unix(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+            SocketKind::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+            SocketKind::Unix(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
         }
     }
 }
@@ -52,8 +52,8 @@ impl AsyncRead for Socket {
             return Poll::Ready(Ok(()));
         }
         match &mut this.inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            Inner::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+            SocketKind::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            SocketKind::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -61,8 +61,8 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_write(cx, data),
-            Inner::Unix(stream) => Pin::new(stream).poll_write(cx, data),
+            SocketKind::Tcp(stream) => Pin::new(stream).poll_write(cx, data),
+            SocketKind::Unix(stream) => Pin::new(stream).poll_write(cx, data),
         }
     }
 
@@ -72,8 +72,8 @@ impl AsyncWrite for Socket {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-            Inner::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            SocketKind::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            SocketKind::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
         }
     }
 
@@ -83,15 +83,15 @@ impl AsyncWrite for Socket {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_flush(cx),
-            Inner::Unix(stream) => Pin::new(stream).poll_flush(cx),
+            SocketKind::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            SocketKind::Unix(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Inner::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            SocketKind::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            SocketKind::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

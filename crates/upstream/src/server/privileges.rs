@@ -90,26 +90,26 @@ impl Privileges {
     pub(super) fn add(&mut self, line: &str) {
         if let Some((names, object)) = grant(line, "GRANT ", " TO ") {
             self.add_grant(names, &object);
-        } else if let Some((_, Object::Schema(schema))) = grant(line, "REVOKE ", " FROM ") {
+        } else if let Some((_, GrantLevel::Schema(schema))) = grant(line, "REVOKE ", " FROM ") {
             self.partly_revoked.insert(schema);
         }
     }
 
-    fn add_grant(&mut self, names: BTreeSet<String>, object: &Object) {
+    fn add_grant(&mut self, names: BTreeSet<String>, object: &GrantLevel) {
         match object {
-            Object::Everything => self.global.extend(names),
-            Object::Schema(schema) => {
+            GrantLevel::Everything => self.global.extend(names),
+            GrantLevel::Schema(schema) => {
                 self.any_below_global = true;
                 self.schemas.entry(schema.clone()).or_default().extend(names);
             }
-            Object::Other => self.any_below_global = true,
+            GrantLevel::Other => self.any_below_global = true,
         }
         // USAGE is how the absence of privileges is written.
         self.global.remove("USAGE");
     }
 }
 
-enum Object {
+enum GrantLevel {
     Everything,
     Schema(String),
     /// A table, a routine, or schemas by a pattern.
@@ -118,26 +118,26 @@ enum Object {
 
 /// The privileges and the object of a line `GRANT a, b ON object TO account`; `None` for a line of
 /// another form, such as that which grants a role.
-fn grant(line: &str, verb: &str, towards: &str) -> Option<(BTreeSet<String>, Object)> {
+fn grant(line: &str, verb: &str, towards: &str) -> Option<(BTreeSet<String>, GrantLevel)> {
     let (names, rest) = line.strip_prefix(verb)?.split_once(" ON ")?;
     let (object, _) = rest.split_once(towards)?;
     let names = names.split(',').map(|name| name.trim().to_ascii_uppercase()).collect();
     Some((names, object_of(object.trim())))
 }
 
-fn object_of(text: &str) -> Object {
+fn object_of(text: &str) -> GrantLevel {
     if text == "*.*" {
-        return Object::Everything;
+        return GrantLevel::Everything;
     }
     let Some(schema) = text.strip_suffix(".*").and_then(|name| name.strip_prefix('`')?.strip_suffix('`'))
     else {
-        return Object::Other;
+        return GrantLevel::Other;
     };
     let name = schema.replace("``", "`");
     let is_pattern = name.replace("\\_", "").replace("\\%", "").contains(['_', '%']);
     let literal = name.replace("\\_", "_").replace("\\%", "%");
     // An underscore stands for any character and so for itself too.
-    if is_pattern && name.contains('%') { Object::Other } else { Object::Schema(literal) }
+    if is_pattern && name.contains('%') { GrantLevel::Other } else { GrantLevel::Schema(literal) }
 }
 
 async fn account(connection: &mut Connection) -> Result<String, Error> {

@@ -7,12 +7,12 @@ use crate::versions::Basis;
 
 /// What held when the reading began.
 #[derive(Clone, Copy)]
-pub(super) struct Begun {
+pub(super) struct ReadingBegun {
     pub(super) version: u64,
     pub(super) valid_from: Position,
 }
 
-impl Begun {
+impl ReadingBegun {
     /// What a definition rests on that is read from here on, its names left out.
     pub(super) fn basis(self, runs_code: bool, is_open: bool) -> Basis {
         Basis { runs_code, is_open, read_at: self.version, ..Basis::default() }

@@ -71,7 +71,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
     let is_virtual = extra.contains("virtual");
     let generated =
         is_virtual || !expression.is_empty() || extra.contains("stored") || extra.contains("persistent");
-    let shape = Shape { column_type, collation, len, precision, scale, decimals };
+    let shape = ColumnShape { column_type, collation, len, precision, scale, decimals };
     // The value of a virtual column is in the images, but nothing that was stored vouches for it.
     let key = if is_virtual { KeyType::None } else { key_type(data_type, &shape) };
     let is_primary = index.eq_ignore_ascii_case("PRI");
@@ -89,7 +89,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
 }
 
 /// What a type's name leaves open.
-struct Shape<'a> {
+struct ColumnShape<'a> {
     column_type: &'a str,
     collation: &'a str,
     len: &'a str,
@@ -100,7 +100,7 @@ struct Shape<'a> {
 
 /// What is not here has no keys: TIMESTAMP, because it is compared in the session's time zone; FLOAT and DOUBLE, because what is
 /// shown of them is not what they are; JSON and geometries, because literals of many forms are equal to them.
-fn key_type(data_type: &str, shape: &Shape<'_>) -> KeyType {
+fn key_type(data_type: &str, shape: &ColumnShape<'_>) -> KeyType {
     let unsigned = shape.column_type.to_ascii_lowercase().contains("unsigned");
     let integer = |bytes| KeyType::Integer { unsigned, bytes };
     match data_type.to_ascii_lowercase().as_str() {
@@ -130,11 +130,11 @@ fn key_type(data_type: &str, shape: &Shape<'_>) -> KeyType {
     }
 }
 
-fn decimal(shape: &Shape<'_>) -> Option<KeyType> {
+fn decimal(shape: &ColumnShape<'_>) -> Option<KeyType> {
     Some(KeyType::Decimal { precision: shape.precision.parse().ok()?, scale: shape.scale.parse().ok()? })
 }
 
-fn text(shape: &Shape<'_>) -> Option<KeyType> {
+fn text(shape: &ColumnShape<'_>) -> Option<KeyType> {
     let collation = shape.collation.to_ascii_lowercase();
     let chars = shape.len.parse().ok()?;
     is_plain_collation(&collation).then(|| KeyType::Text { collation: collation.into(), chars })

@@ -11,21 +11,21 @@ use std::sync::Arc;
 use freshet_sql::{Body, RoutineKind, TableName};
 use freshet_upstream::{Connection, ServerInfo};
 
-use super::begun::{Begun, is_settled};
+use super::begun::{ReadingBegun, is_settled};
 use super::bodies;
-use super::object::{self, Object};
+use super::object::{self, CatalogObject};
 use crate::catalog::{Catalog, TABLES_MAX};
 use crate::code::{Code, Routine, routine_name};
 use crate::error::CatalogError;
 use crate::name::Name;
 use crate::table_info::TableKind;
 
-/// Code that leads to more tables, views and routines than this counts as code of which nothing is known.
+/// Code that leads to more tables, views and routines than this counts as unknown code.
 const FOLLOWED_MAX: usize = 256;
 
 /// What is still to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Step {
+enum Lead {
     /// A table or view is read, or written.
     Table { name: Name, written: bool },
     /// A routine is run.
@@ -34,12 +34,12 @@ enum Step {
 
 /// Code that is being followed.
 #[derive(Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct Trail {
     code: Code,
-    open: Vec<Step>,
+    open: Vec<Lead>,
 }
 
-impl Followed {
+impl Trail {
     /// Adds what one body does. A name without a schema is one in `schema`.
     pub(super) fn add(&mut self, body: &Body, schema: &str) {
         let whole = |table: &TableName| {
@@ -49,20 +49,20 @@ impl Followed {
         self.code.session |= body.session;
         self.code.commits |= body.commits;
         self.code.reads_last_statement |= body.reads_last_statement;
-        let written = body.writes.iter().map(|table| Step::Table { name: whole(table), written: true });
-        let read = body.reads.iter().map(|table| Step::Table { name: whole(table), written: false });
-        let run = body.calls.iter().map(|call| Step::Routine(call.kind, whole(&call.name)));
+        let written = body.writes.iter().map(|table| Lead::Table { name: whole(table), written: true });
+        let read = body.reads.iter().map(|table| Lead::Table { name: whole(table), written: false });
+        let run = body.calls.iter().map(|call| Lead::Routine(call.kind, whole(&call.name)));
         self.open.extend(written.chain(read).chain(run));
     }
 
     /// Adds what is run when this table or view is read.
-    pub(super) fn add_reading(&mut self, object: &Object) {
+    pub(super) fn add_reading(&mut self, object: &CatalogObject) {
         self.code.any |= !object.calls.is_empty();
-        self.open.extend(object.calls.iter().map(|(kind, name)| Step::Routine(*kind, name.clone())));
+        self.open.extend(object.calls.iter().map(|(kind, name)| Lead::Routine(*kind, name.clone())));
     }
 
     /// Adds what is run when this table is written.
-    pub(super) fn add_writing(&mut self, object: &Object) {
+    pub(super) fn add_writing(&mut self, object: &CatalogObject) {
         object.bodies.iter().for_each(|body| self.add(body, &object.name.0));
     }
 }
@@ -79,8 +79,8 @@ impl Catalog {
         kind: RoutineKind,
         name: &Name,
     ) -> Result<Arc<Routine>, CatalogError> {
-        let begun = Begun { version: self.version(), valid_from: self.freshness.valid_from() };
-        let start = Followed { open: vec![Step::Routine(kind, name.clone())], ..Followed::default() };
+        let begun = ReadingBegun { version: self.version(), valid_from: self.freshness.valid_from() };
+        let start = Trail { open: vec![Lead::Routine(kind, name.clone())], ..Trail::default() };
         let code = self.follow(connection, server, start).await?;
         let mut state = self.state();
         let own = routine_name(&state.name(&name.0, &name.1));
@@ -103,7 +103,7 @@ impl Catalog {
         &self,
         connection: &mut Connection,
         server: &ServerInfo,
-        mut followed: Followed,
+        mut followed: Trail,
     ) -> Result<Option<Code>, CatalogError> {
         let mut seen = HashSet::new();
         while let Some(step) = followed.open.pop() {
@@ -114,11 +114,11 @@ impl Catalog {
                 return Ok(None);
             }
             let is_known = match step {
-                Step::Table { name, written } => {
+                Lead::Table { name, written } => {
                     let object = object::read(connection, server, &name).await?;
                     add_table(&mut followed, name, object, written)
                 }
-                Step::Routine(kind, name) => {
+                Lead::Routine(kind, name) => {
                     let routine = (kind, name);
                     let body = bodies::routine(connection, server, &routine).await?;
                     let name = self.state().name(&routine.1.0, &routine.1.1);
@@ -140,14 +140,14 @@ impl Catalog {
 }
 
 /// Adds what follows from reading or writing a table or view; `false` if that is not known.
-fn add_table(followed: &mut Followed, asked: Name, object: Object, written: bool) -> bool {
+fn add_table(followed: &mut Trail, asked: Name, object: CatalogObject, written: bool) -> bool {
     let is_open_ended = object.has_triggers || object.writes_elsewhere();
     if object.runs_unknown_code || written && is_open_ended {
         return false;
     }
     followed.add_reading(&object);
     if let TableKind::View { names, .. } = &object.kind {
-        followed.open.extend(names.iter().map(|name| Step::Table { name: name.clone(), written }));
+        followed.open.extend(names.iter().map(|name| Lead::Table { name: name.clone(), written }));
     }
     if written {
         followed.add_writing(&object);

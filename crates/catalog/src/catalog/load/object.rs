@@ -13,7 +13,7 @@ use crate::table_info::{ColumnInfo, TableKind};
 use crate::{generated, rules};
 
 /// One table or view, by itself.
-pub(super) struct Object {
+pub(super) struct CatalogObject {
     pub(super) name: Name,
     pub(super) kind: TableKind,
     pub(super) engine: String,
@@ -23,7 +23,7 @@ pub(super) struct Object {
     pub(super) runs_unknown_code: bool,
     /// What reading it runs, directly: a view's functions.
     pub(super) calls: Vec<(RoutineKind, Name)>,
-    /// It has triggers of which nothing is known, or may have.
+    /// It has unknown triggers, or may have some.
     pub(super) has_triggers: bool,
     /// What its other triggers do.
     pub(super) bodies: Vec<Body>,
@@ -31,7 +31,7 @@ pub(super) struct Object {
     pub(super) columns: Arc<[ColumnInfo]>,
 }
 
-impl Object {
+impl CatalogObject {
     /// Whether a write to it may be one to tables that are not named.
     pub(super) fn writes_elsewhere(&self) -> bool {
         self.kind == TableKind::Base && rules::may_write_elsewhere(&self.engine)
@@ -43,13 +43,13 @@ pub(super) async fn read(
     connection: &mut Connection,
     server: &ServerInfo,
     asked: &Name,
-) -> Result<Object, Error> {
+) -> Result<CatalogObject, Error> {
     let rows = tables(connection, asked).await?;
     let Some([schema, name, kind, engine, options]) = exact(&rows, server, asked) else {
         return Ok(unseen(asked, server));
     };
     let name: Name = (schema.into(), name.into());
-    let mut object = Object {
+    let mut object = CatalogObject {
         refusal: rules::schema_refusal(server, schema),
         kind: TableKind::Base,
         engine: engine.into(),
@@ -108,10 +108,10 @@ fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Opti
 
 /// A name under which our account sees nothing. Where it would see whatever there is, there is nothing, and nothing is run;
 /// else it may be a view that only others see.
-fn unseen(asked: &Name, server: &ServerInfo) -> Object {
+fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
     let privileges = &server.privileges;
     let is_nothing = privileges.has_in("SELECT", &asked.0);
-    Object {
+    CatalogObject {
         name: asked.clone(),
         kind: TableKind::Unseen,
         engine: String::new(),
@@ -128,7 +128,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> Object {
 async fn read_view(
     connection: &mut Connection,
     server: &ServerInfo,
-    view: &mut Object,
+    view: &mut CatalogObject,
 ) -> Result<Option<String>, Error> {
     view.kind = TableKind::View { names: Vec::new(), text: None };
     let columns = view_columns(connection, &view.name).await?;
@@ -167,7 +167,7 @@ async fn read_view(
 }
 
 /// The tables among these, if that can be told.
-fn tables_of(reads: Reads, view: &mut Object) -> Vec<TableName> {
+fn tables_of(reads: Reads, view: &mut CatalogObject) -> Vec<TableName> {
     match reads {
         Reads::Tables(tables) => tables,
         Reads::Unknown => {

@@ -1,7 +1,7 @@
 use super::*;
 
-fn holds(blocks: &[Block], key: u64) -> bool {
-    blocks.iter().any(|block| Block::of(key, block.level) == *block)
+fn holds(blocks: &[KeyBlock], key: u64) -> bool {
+    blocks.iter().any(|block| KeyBlock::of(key, block.level) == *block)
 }
 
 fn random(seed: &mut u64) -> u64 {
@@ -48,8 +48,8 @@ fn ranges_of_any_size_are_covered() {
 #[test]
 fn ends_of_the_domain() {
     assert_eq!(cover(0, u64::MAX).len(), 4);
-    assert_eq!(cover(u64::MAX, u64::MAX), [Block { level: 0, index: u64::MAX }]);
+    assert_eq!(cover(u64::MAX, u64::MAX), [KeyBlock { level: 0, index: u64::MAX }]);
     assert_eq!(cover(5, 4), []);
-    assert_eq!(cover(9, 9), [Block { level: 0, index: 9 }]);
+    assert_eq!(cover(9, 9), [KeyBlock { level: 0, index: 9 }]);
     assert_eq!(span(3, 8, 1), (0, 3));
 }

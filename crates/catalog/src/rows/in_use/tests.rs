@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn it_waits_for_the_writes_of_before() {
-    let (era, reached, in_use) = (Era::default(), Reached::default(), InUse::default());
+    let (era, reached, in_use) = (Era::default(), ReachedPosition::default(), InUse::default());
     let (before, also_before) = (era.ticket(), era.ticket());
     reached.publish(Position::new(5));
     in_use.bring(0b1, &era, &reached);
@@ -29,7 +29,7 @@ fn it_waits_for_the_writes_of_before() {
 #[test]
 fn what_is_not_stamped_is_not_vouched_for() {
     const ROUNDS: u64 = 20_000;
-    let (era, reached) = (Era::default(), Reached::default());
+    let (era, reached) = (Era::default(), ReachedPosition::default());
     for round in 1..=ROUNDS {
         let in_use = Arc::new(InUse::default());
         let stamped = std::thread::scope(|scope| {

@@ -50,12 +50,12 @@ fn assert_touches(
 ) {
     let (_, watch) = crate::rows::samples::watch(table, spec);
     let touched = watch.deps_of_write(table, write, parameters);
-    let expected = expected.map_or(Touched::Any, |readings| {
+    let expected = expected.map_or(TouchedSlots::Any, |readings| {
         let deps = readings.iter().flat_map(|reading| watch.deps_of_reading(reading, &[]).unwrap());
-        Touched::Slots(sorted(deps.collect()))
+        TouchedSlots::Slots(sorted(deps.collect()))
     });
     let touched = match touched {
-        Touched::Slots(deps) => Touched::Slots(sorted(deps)),
+        TouchedSlots::Slots(deps) => TouchedSlots::Slots(sorted(deps)),
         other => other,
     };
     assert_eq!(touched, expected, "{write:?}");
@@ -127,7 +127,7 @@ fn triggers_and_other_layouts_are_any() {
     assert_touches((&understood, &by_a), &deletes, &[], None);
     let (_, watch) = crate::rows::samples::watch(&table(), &by_a);
     let wider = table_of("t", [table().columns.to_vec(), vec![column("d", INT)]].concat());
-    assert_eq!(watch.deps_of_write(&wider, &delete(vec![pin("a", one(1))]), &[]), Touched::Any);
+    assert_eq!(watch.deps_of_write(&wider, &delete(vec![pin("a", one(1))]), &[]), TouchedSlots::Any);
 }
 
 #[test]
@@ -153,15 +153,15 @@ fn an_update_of_what_is_not_read_touches_nothing() {
     let table = table();
     let (_, watch) = crate::rows::samples::watch(&table, &spec(&[0], None, Some(&[2])));
     let write = update(&[("b", Datum::Null)], Vec::new());
-    assert_eq!(watch.deps_of_write(&table, &write, &[]), Touched::Nothing);
+    assert_eq!(watch.deps_of_write(&table, &write, &[]), TouchedSlots::Nothing);
     let mut columns = table.columns.to_vec();
     columns[2].on_update = true;
     let table = table_of("t", columns);
     let (_, watch) = crate::rows::samples::watch(&table, &spec(&[0], None, Some(&[2])));
-    assert_eq!(watch.deps_of_write(&table, &write, &[]), Touched::Any, "it changes with any other");
+    assert_eq!(watch.deps_of_write(&table, &write, &[]), TouchedSlots::Any, "it changes with any other");
     let (_, counts) = crate::rows::samples::watch(&table, &spec(&[], None, Some(&[])));
-    assert_eq!(counts.deps_of_write(&table, &write, &[]), Touched::Nothing);
-    assert_eq!(counts.deps_of_write(&table, &delete(vec![pin("a", one(1))]), &[]), Touched::Any);
+    assert_eq!(counts.deps_of_write(&table, &write, &[]), TouchedSlots::Nothing);
+    assert_eq!(counts.deps_of_write(&table, &delete(vec![pin("a", one(1))]), &[]), TouchedSlots::Any);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn ranges_are_fenced_on_the_levels_in_use() {
     let (_, watch) = crate::rows::samples::watch(&table, &spec(&[], Some(0), None));
     let reading = |low, high| watch.deps_of_reading(&[between(low, high)], &[]).unwrap();
     let deps = |write: &RowWrite| match watch.deps_of_write(&table, write, &[]) {
-        Touched::Slots(deps) => Some(deps),
+        TouchedSlots::Slots(deps) => Some(deps),
         _ => None,
     };
     let meets = |one: &[Dep], other: &[Dep]| one.iter().any(|dep| other.contains(dep));
@@ -194,11 +194,11 @@ fn prefixes_are_fenced_in_the_lengths_in_use() {
     let reading = |prefix| watch.deps_of_reading(&[Condition::Prefix(text(prefix))], &[]).unwrap();
     let (ab, abcd) = (reading("ab"), reading("abcd"));
     let touched = |condition| watch.deps_of_write(&table, &delete(vec![pin("b", condition)]), &[]);
-    assert_eq!(touched(Condition::OneOf(vec![text("ABC")])), Touched::Slots(ab.clone()));
-    let Touched::Slots(deps) = touched(Condition::Prefix(text("abcde"))) else { panic!() };
+    assert_eq!(touched(Condition::OneOf(vec![text("ABC")])), TouchedSlots::Slots(ab.clone()));
+    let TouchedSlots::Slots(deps) = touched(Condition::Prefix(text("abcde"))) else { panic!() };
     assert_eq!(sorted(deps), sorted([ab, abcd].concat()));
     // It may start with anything behind that.
-    assert_eq!(touched(Condition::Prefix(text("abc"))), Touched::Any);
+    assert_eq!(touched(Condition::Prefix(text("abc"))), TouchedSlots::Any);
 }
 
 #[test]
@@ -210,26 +210,26 @@ fn an_insert_that_the_server_numbers_touches_what_is_not_there() {
         |spec: &WatchSpec, write: &RowWrite| watch(&table, spec).1.deps_of_write(&table, write, &[]);
     let numbered = insert(Some(&["c"]), &[&[Datum::Int(1)]]);
     let by_a = spec(&[0], None, None);
-    assert_eq!(touched(&by_a, &numbered), Touched::Absent);
-    assert_eq!(touched(&spec(&[0, 2], None, None), &numbered), Touched::Absent);
-    assert!(matches!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Int(7)]])), Touched::Slots(_)));
+    assert_eq!(touched(&by_a, &numbered), TouchedSlots::Absent);
+    assert_eq!(touched(&spec(&[0, 2], None, None), &numbered), TouchedSlots::Absent);
+    assert!(matches!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Int(7)]])), TouchedSlots::Slots(_)));
     let nulls = insert(
         None,
         &[&[Datum::Null, Datum::Null, Datum::Int(1)], &[Datum::Null, Datum::Null, Datum::Int(2)]],
     );
-    assert_eq!(touched(&by_a, &nulls), Touched::Absent);
+    assert_eq!(touched(&by_a, &nulls), TouchedSlots::Absent);
     // The key of a row that was deleted around us, perhaps.
     for made in [Datum::Other, Datum::Int(0)] {
-        assert_eq!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Null], &[made]])), Touched::Any);
+        assert_eq!(touched(&by_a, &insert(Some(&["a"]), &[&[Datum::Null], &[made]])), TouchedSlots::Any);
     }
     // Where a column is hidden, it is not known which one the NULL is for.
-    assert_eq!(touched(&by_a, &insert(None, &[&[Datum::Null, Datum::Int(1)]])), Touched::Any);
+    assert_eq!(touched(&by_a, &insert(None, &[&[Datum::Null, Datum::Int(1)]])), TouchedSlots::Any);
     let memory = TableInfo { engine: "MEMORY".to_owned(), ..table.clone() };
-    assert_eq!(watch(&memory, &by_a).1.deps_of_write(&memory, &numbered, &[]), Touched::Any);
+    assert_eq!(watch(&memory, &by_a).1.deps_of_write(&memory, &numbered, &[]), TouchedSlots::Any);
     // Not by its key, in a range of it, and what is no insert.
-    assert_eq!(touched(&spec(&[1], None, None), &numbered), Touched::Any);
-    assert_eq!(touched(&spec(&[], Some(0), None), &numbered), Touched::Any);
-    assert_eq!(touched(&by_a, &delete(Vec::new())), Touched::Any);
+    assert_eq!(touched(&spec(&[1], None, None), &numbered), TouchedSlots::Any);
+    assert_eq!(touched(&spec(&[], Some(0), None), &numbered), TouchedSlots::Any);
+    assert_eq!(touched(&by_a, &delete(Vec::new())), TouchedSlots::Any);
     let (_, watch) = watch(&table, &by_a);
     let ids = |values: &[i128]| Condition::OneOf(values.iter().map(|value| Datum::Int(*value)).collect());
     assert_eq!(watch.present_if(&[ids(&[1, 2, 2])], &[]), Some(2));
@@ -275,7 +275,9 @@ fn an_upsert_touches_the_keys_that_it_gives_where_no_other_key_is_unique() {
     }
     let (_, watch) = watch(&table, &range);
     let _ = watch.deps_of_reading(&[between(0, 3)], &[]).unwrap();
-    assert!(matches!(watch.deps_of_write(&table, &replace, &[]), Touched::Slots(slots) if !slots.is_empty()));
+    assert!(
+        matches!(watch.deps_of_write(&table, &replace, &[]), TouchedSlots::Slots(slots) if !slots.is_empty())
+    );
     // A key that the server makes up, or that is not told.
     assert_touches((&table, &by_a), &upsert(&["c"], &[&[Datum::Int(1)]], None), &[], None);
     assert_touches((&table, &by_a), &upsert(&["a"], &[&[Datum::Int(1)], &[Datum::Other]], None), &[], None);
@@ -295,7 +297,7 @@ fn texts_that_share_a_key_are_not_known_to_be_there() {
     let texts = Condition::OneOf([b"a", b"A"].map(|text| Datum::Text(text.to_vec())).to_vec());
     assert_eq!(watch.present_if(&[texts], &[]), None, "in a binary collation those are two rows");
     let unknown = insert(Some(&["b"]), &[&[Datum::Other]]);
-    assert_eq!(watch.deps_of_write(&table, &unknown, &[]), Touched::Any);
+    assert_eq!(watch.deps_of_write(&table, &unknown, &[]), TouchedSlots::Any);
 }
 
 #[test]

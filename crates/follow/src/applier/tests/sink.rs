@@ -28,8 +28,8 @@ fn shown(row: Option<&[Field<'_>]>) -> String {
 impl ChangeSink for Recorder {
     fn reach(&mut self, _at: Position) {}
 
-    fn change(&mut self, change: &Change<'_>, at: Position) {
-        let Change::Rows(rows) = change else {
+    fn change(&mut self, change: &StreamChange<'_>, at: Position) {
+        let StreamChange::Rows(rows) = change else {
             return self.note(&format!("{change:?}"), at);
         };
         let (schema, table) = rows.table;
@@ -41,7 +41,7 @@ impl ChangeSink for Recorder {
         .unwrap();
     }
 
-    fn ended(&mut self, ending: Ending, at: Position) {
+    fn ended(&mut self, ending: TransactionEnd, at: Position) {
         self.note(&format!("{ending:?}"), at);
     }
 

@@ -6,18 +6,18 @@ use super::*;
 type Token = Arc<()>;
 
 struct Bench {
-    registry: Registry<Token>,
+    registry: Settling<Token>,
     everything: Token,
     visible: Arc<Mutex<Vec<Position>>>,
 }
 
-fn bench(executed: Option<Executed>) -> Bench {
+fn bench(executed: Option<AppliedGtids>) -> Bench {
     let everything = Token::default();
     let raised = Arc::clone(&everything);
     let visible: Arc<Mutex<Vec<Position>>> = Arc::default();
     let told = Arc::clone(&visible);
     let registry =
-        Registry::new(move || Arc::clone(&raised), move |at| told.lock().expect("no panic").push(at));
+        Settling::new(move || Arc::clone(&raised), move |at| told.lock().expect("no panic").push(at));
     if let Some(executed) = executed {
         registry.started(executed, at(0));
         registry.seen(at(0));
@@ -51,7 +51,7 @@ fn committed(seqs: &[u64]) -> Outcome {
 
 #[test]
 fn a_gtid_is_awaited_or_already_there() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let early = bench.settle(committed(&[1]), 0);
     assert!(is_up(&early));
     bench.registry.applied(Some(&gtid(1)), at(10));
@@ -63,7 +63,7 @@ fn a_gtid_is_awaited_or_already_there() {
 
 #[test]
 fn all_of_several_gtids_are_awaited() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let fence = bench.settle(committed(&[1, 2, 2]), 0);
     bench.registry.applied(Some(&gtid(1)), at(10));
     assert!(is_up(&fence));
@@ -73,7 +73,7 @@ fn all_of_several_gtids_are_awaited() {
 
 #[test]
 fn without_a_gtid_a_position_read_afterwards_bounds_it() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let first = bench.settle(Outcome::CommittedSomewhere, 0);
     assert!(bench.registry.begin_bound());
     let second = bench.settle(Outcome::CommittedSomewhere, 0);
@@ -90,7 +90,7 @@ fn without_a_gtid_a_position_read_afterwards_bounds_it() {
 
 #[test]
 fn a_question_that_failed_is_asked_again() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let fence = bench.settle(Outcome::CommittedSomewhere, 0);
     assert!(bench.registry.begin_bound());
     assert!(bench.registry.begin_bound());
@@ -100,7 +100,7 @@ fn a_question_that_failed_is_asked_again() {
 
 #[test]
 fn a_gtid_that_does_not_come_is_settled_by_position() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let fence = bench.settle(committed(&[7]), 1_000);
     assert!(!bench.registry.tick(1_000 + GTID_WAIT_MS_MAX - 1));
     assert!(bench.registry.tick(1_000 + GTID_WAIT_MS_MAX));
@@ -114,7 +114,7 @@ fn a_gtid_that_does_not_come_is_settled_by_position() {
 
 #[test]
 fn an_unknown_outcome_waits_for_the_thread_to_go_then_for_a_position() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let early = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     assert!(bench.registry.begin_list());
     let late = bench.settle(Outcome::Unknown { thread_id: 6, opened_ms: 0 }, 0);
@@ -130,14 +130,14 @@ fn an_unknown_outcome_waits_for_the_thread_to_go_then_for_a_position() {
 
 #[test]
 fn the_end_of_a_generation_lifts_what_is_known_and_keeps_what_is_not() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let known = bench.settle(committed(&[7]), 0);
     let somewhere = bench.settle(Outcome::CommittedSomewhere, 0);
     let unknown = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     bench.registry.ended(1_000);
     assert!(!is_up(&known) && !is_up(&somewhere) && is_up(&unknown));
     assert!(!is_up(&bench.settle(committed(&[8]), 0)), "nothing is served between generations");
-    bench.registry.started(Executed::mariadb(), at(1 << 40));
+    bench.registry.started(AppliedGtids::mariadb(), at(1 << 40));
     assert!(is_up(&unknown));
     bench.registry.server_restarted();
     assert!(!is_up(&unknown));
@@ -145,7 +145,7 @@ fn the_end_of_a_generation_lifts_what_is_known_and_keeps_what_is_not() {
 
 #[test]
 fn an_unknown_outcome_is_bounded_in_time() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let unknown = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     assert!(!bench.registry.is_overdue(UNKNOWN_MS_MAX - 1));
     assert!(bench.registry.is_overdue(UNKNOWN_MS_MAX));
@@ -155,7 +155,7 @@ fn an_unknown_outcome_is_bounded_in_time() {
 
 #[test]
 fn writes_that_are_broken_off_do_not_end_the_stream_before_the_server_has_no_threads_left() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let first = bench.settle(Outcome::Unknown { thread_id: 1, opened_ms: 0 }, 0);
     for thread_id in 2..10_000 {
         bench.settle(Outcome::Unknown { thread_id, opened_ms: 0 }, 0);
@@ -170,7 +170,7 @@ fn writes_that_are_broken_off_do_not_end_the_stream_before_the_server_has_no_thr
 
 #[test]
 fn too_many_waiting_fences_become_one_on_everything() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let first = bench.settle(committed(&[1]), 0);
     for seq in 2..=WAITING_MAX as u64 {
         bench.settle(committed(&[seq]), 0);
@@ -189,7 +189,7 @@ fn too_many_waiting_fences_become_one_on_everything() {
 
 #[test]
 fn an_acknowledged_commit_is_visible_once_all_before_it_are() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     let told = || bench.visible.lock().expect("no panic").clone();
     bench.settle(committed(&[1]), 0);
     bench.registry.applied(Some(&gtid(1)), at(10));
@@ -210,10 +210,10 @@ fn an_acknowledged_commit_is_visible_once_all_before_it_are() {
 
 #[test]
 fn a_new_generation_is_not_seen_by_what_the_one_before_acknowledged() {
-    let bench = bench(Some(Executed::mariadb()));
+    let bench = bench(Some(AppliedGtids::mariadb()));
     bench.registry.applied(Some(&gtid(1)), at(10));
     bench.registry.ended(0);
-    bench.registry.started(Executed::mariadb(), at(100));
+    bench.registry.started(AppliedGtids::mariadb(), at(100));
     bench.registry.applied(Some(&gtid(1)), at(110));
     bench.settle(committed(&[1]), 0);
     assert!(bench.visible.lock().expect("no panic").is_empty(), "the start is not known to be visible");

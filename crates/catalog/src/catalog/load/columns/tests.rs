@@ -1,7 +1,7 @@
 use super::*;
 
-fn shape<'a>(column_type: &'a str, collation: &'a str, len: &'a str) -> Shape<'a> {
-    Shape { column_type, collation, len, precision: "10", scale: "2", decimals: "3" }
+fn shape<'a>(column_type: &'a str, collation: &'a str, len: &'a str) -> ColumnShape<'a> {
+    ColumnShape { column_type, collation, len, precision: "10", scale: "2", decimals: "3" }
 }
 
 #[test]
