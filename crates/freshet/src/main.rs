@@ -7,23 +7,26 @@
 //! Its shape follows its life: what was typed becomes a [`config::Config`] or a refusal in one line; then one of the
 //! subcommands runs with that and nothing else; then there is an [`exit::Exit`] code.
 
+// What was typed, and what becomes of it.
 mod settings;
-
 mod cli;
 mod config;
 mod exit;
 
-mod limits;
+// What the process needs before anything runs.
 mod logs;
+mod limits;
 mod tls;
 
+// Serving clients: from the listeners to the sessions, and the end in order.
 mod listen;
+mod worker;
 mod sessions;
 mod shutdown;
-mod worker;
-
-mod check;
 mod serve;
+
+// The other subcommand that reaches the server.
+mod check;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -8,20 +8,24 @@
 //! ([`control`]), and the facts that decide what may be believed of this server ([`server`]). No state is shared between
 //! connections.
 
+// Where the server is, as whom we come, and what can go wrong.
 mod address;
-mod clock;
+mod secret;
 mod config;
 mod error;
-mod secret;
+mod clock;
 
+// The way there: a stream, perhaps under TLS.
 mod channel;
-pub mod net;
 mod tls;
+pub mod net;
 
-pub mod connection;
-mod password;
+// One connection: dialling, the login, packets, one question and its answer.
 mod responder;
+mod password;
+pub mod connection;
 
+// Connections of our own account, and what the server says of itself on them.
 pub mod control;
 pub mod server;
 
