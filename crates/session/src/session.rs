@@ -40,7 +40,6 @@ use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
 pub(crate) use channel::OwnChannel;
-pub(crate) use environ::{binary, environment_of};
 pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use forward::Forward;

@@ -11,13 +11,14 @@ use freshet_upstream::Error;
 
 use super::select::{Plan, bound, count_not_cached, fill, key_for, plan, statement};
 use super::{kill, unavailable};
+use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{Reading, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
 use crate::rows::{Behind, ReadPlan, deps_of_execution};
 use crate::session::{
     AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
-    SELECT_BYTES_MAX, Session, binary, environment_of,
+    SELECT_BYTES_MAX, Session,
 };
 use crate::template::Verdict;
 
@@ -119,7 +120,7 @@ fn take_stored(
     let mut key = std::mem::take(&mut session.state.execution_key);
     let select = prepared.key_of(packet, session.capabilities(), &mut key);
     let found = if select.is_some_and(|select| select.is_of(environment_of(environment), version)) {
-        session.answer_from_memory(Key { environment: binary(environment), text: &key }, packet)
+        session.answer_from_memory(Key { environment: key_of_executions(environment), text: &key }, packet)
     } else {
         Err(Missed::default())
     };
@@ -261,7 +262,7 @@ async fn planned(
         deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
     };
     // What is stored and not given for want of room is streamed from the server, and not stored again.
-    let key = (binary(environment), *missed);
+    let key = (key_of_executions(environment), *missed);
     let plan = plan(session, template, key, depends).filter(|_| !missed.declined);
     Ok(plan.map_or(Planned::Forwarded, Planned::Stored))
 }

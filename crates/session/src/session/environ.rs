@@ -9,7 +9,7 @@ use freshet_upstream::Error;
 use freshet_upstream::now_ms;
 
 use super::{Holds, Lease, Naming, Reports, Session, Tracking};
-use crate::environment::{Environment, Known, Server, Transition, VectorQuery, variable_names};
+use crate::environment::{Environment, Known, Server, Transition, VectorQuery, key_of_texts, variable_names};
 use crate::qualify::qualify;
 use crate::shared::Shared;
 
@@ -22,23 +22,6 @@ const FORM: Capabilities = Capabilities::DEPRECATE_EOF
     .union(Capabilities::MARIADB_CACHE_METADATA)
     .union(Capabilities::FOUND_ROWS)
     .union(Capabilities::IGNORE_SPACE);
-
-/// Where in the first part of a key the environment's identity stands. Below it is the bit of [`BINARY`], then two for the
-/// session's `query_cache_type`, and one for whether comments count.
-const ID_AT: u32 = 4;
-
-/// The bit that tells the answers to executions, which are in the binary form, from those to texts.
-const BINARY: u32 = 1 << 3;
-
-/// The first part of the key of an execution, of that of a text.
-pub(crate) const fn binary(key: u32) -> u32 {
-    key | BINARY
-}
-
-/// The identity of the environment that a key is of.
-pub(crate) const fn environment_of(key: u32) -> u32 {
-    key >> ID_AT
-}
 
 impl Session {
     /// Which kind of server is behind us: as its greeting says once there is a connection, else as the follower met it.
@@ -187,7 +170,7 @@ impl Session {
         let environment = self.state.environment.current().filter(|_| !self.holds().bar_all_hits())?;
         let kind = self.state.locals.effective_type(&self.shared.globals);
         let strips = self.state.locals.strips_comments(&self.shared.globals);
-        Some(environment.id << ID_AT | u32::from(kind) << 1 | u32::from(strips))
+        Some(key_of_texts(environment.id, kind, strips))
     }
 
     /// Why the session cannot be answered from memory, or must keep its server connection.

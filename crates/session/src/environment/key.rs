@@ -1,0 +1,26 @@
+//! The first part of the cache's keys: the environment's identity, and what else tells answers apart that their texts do not.
+//!
+//! | bits | what |
+//! |---|---|
+//! | from 4 on | the environment's identity |
+//! | 3 | the answers are in the binary form, to executions of prepared statements |
+//! | 1 and 2 | the session's `query_cache_type` |
+//! | 0 | the session's `query_cache_strip_comments` |
+
+const ID_AT: u32 = 4;
+const BINARY: u32 = 1 << 3;
+
+/// That of texts.
+pub(crate) fn key_of_texts(environment: u32, kind: u8, strips: bool) -> u32 {
+    environment << ID_AT | u32::from(kind) << 1 | u32::from(strips)
+}
+
+/// That of executions, of that of texts.
+pub(crate) const fn key_of_executions(key_of_texts: u32) -> u32 {
+    key_of_texts | BINARY
+}
+
+/// The identity of the environment that a key is of.
+pub(crate) const fn environment_of(key: u32) -> u32 {
+    key >> ID_AT
+}
