@@ -2,6 +2,7 @@
 //! its own on the client's connection and answers from memory; neither may show.
 
 use freshet_tests::cached::{Answer, Counted, answer, connect, fresh_schema, run};
+use freshet_tests::raw::Raw;
 use freshet_tests::{Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -222,5 +223,36 @@ fn a_killed_connection_is_told_of_in_the_clients_words() {
                 assert!(!error.contains(inside), "{:?}: {error}", server.flavor);
             }
         }
+    });
+}
+
+/// What Freshet asks of the server in between is nobody's warning, also where it may not be asked.
+#[test]
+fn a_transaction_shows_no_warnings_but_its_own() {
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, SCHEMA);
+        run(
+            &mut direct,
+            &[
+                "CREATE TABLE t (id INT PRIMARY KEY)",
+                "INSERT INTO t VALUES (1)",
+                &format!("CREATE USER IF NOT EXISTS {SCHEMA} IDENTIFIED BY ''"),
+                &format!("GRANT ALL PRIVILEGES ON *.* TO {SCHEMA}"),
+            ],
+        );
+        let asked = |target: &Target| {
+            let mut raw = Raw::dial(&target.host, target.port).unwrap();
+            raw.login(SCHEMA, SCHEMA, 0).unwrap();
+            let warnings = |raw: &mut Raw| raw.query("SHOW WARNINGS").unwrap().len();
+            raw.query("BEGIN").unwrap();
+            for _ in 0..3 {
+                raw.query("SELECT id FROM t").unwrap();
+            }
+            let inside = warnings(&mut raw);
+            raw.query("COMMIT").unwrap();
+            raw.query("SELECT id FROM t").unwrap();
+            (inside, warnings(&mut raw))
+        };
+        assert_eq!(asked(freshet.target()), asked(&server.target), "{:?}", server.flavor);
     });
 }

@@ -137,6 +137,15 @@ impl Reports {
             (Flavor::MySql, Gtids::Own) => "SESSION session_track_gtids=OWN_GTID, ",
             (Flavor::MySql, Gtids::All) => "SESSION session_track_gtids=ALL_GTIDS, ",
         };
+        format!("SET {gtids}{}", self.settings())
+    }
+
+    /// The same without the GTIDs, which MySQL lets nobody set while a transaction is open.
+    pub(crate) fn statement_in_transaction(&self) -> String {
+        format!("SET {}", self.settings())
+    }
+
+    fn settings(&self) -> String {
         let transactions = match self.transactions {
             Transactions::Off => "OFF",
             Transactions::State => "STATE",
@@ -145,7 +154,7 @@ impl Reports {
         let Self { schema, state, variables, .. } = self;
         let (schema, state) = (u8::from(*schema), u8::from(*state));
         format!(
-            "SET {gtids}SESSION session_track_transaction_info={transactions}, SESSION session_track_schema={schema}, \
+            "SESSION session_track_transaction_info={transactions}, SESSION session_track_schema={schema}, \
              SESSION session_track_state_change={state}, SESSION session_track_system_variables='{variables}'"
         )
     }

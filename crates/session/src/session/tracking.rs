@@ -22,6 +22,8 @@ pub(crate) enum Tracking {
     Unmet,
     /// It is asked together with the next command: until then nothing happens that it would report.
     Due,
+    /// It does, and is asked once more together with the next command, so that its answer tells what it reports only then.
+    Again,
     /// It was asked, and its answer comes before that to the command.
     Sent,
     /// It does.
@@ -51,7 +53,7 @@ impl Tracking {
         match self {
             Self::Unmet | Self::Lost | Self::Blurred => self,
             Self::Due => Self::Own(naming),
-            Self::On | Self::Sent => Self::Returns(naming),
+            Self::On | Self::Again | Self::Sent => Self::Returns(naming),
             Self::Own(before) | Self::Returns(before) | Self::Returned(before) => {
                 Self::Own(before.max(naming))
             }
@@ -65,7 +67,7 @@ impl Tracking {
 
     /// Whether nothing of the session changes unheard.
     pub(crate) fn is_complete(self) -> bool {
-        matches!(self, Self::Due | Self::On)
+        matches!(self, Self::Due | Self::Again | Self::On)
     }
 }
 
@@ -78,6 +80,11 @@ impl Session {
                 let ours = self.reports_of_ours()?;
                 self.lease.tracking = Tracking::Sent;
                 Some(ours.statement(self.flavor()))
+            }
+            Tracking::Again => {
+                let ours = self.reports_of_ours()?;
+                self.lease.tracking = Tracking::Sent;
+                Some(ours.statement_in_transaction())
             }
             Tracking::Returns(naming) => {
                 self.lease.tracking = Tracking::Returned(naming);
@@ -139,7 +146,7 @@ impl Session {
             TrackingEffect::None if runs && !asks_back => {
                 let asks_anew = std::mem::take(&mut self.lease.asks_anew);
                 if asks_anew && self.lease.tracking == Tracking::On {
-                    self.lease.tracking = Tracking::Due;
+                    self.lease.tracking = Tracking::Again;
                 }
                 let taken = Box::pin(self.take_reports_back()).await;
                 return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
