@@ -433,6 +433,11 @@ fn what_the_server_resolves_by_earlier_values_is_nobody_elses() {
             ("SELECT id FROM t WHERE w IN (?, 'b')", double(1.0), text("1")),
             ("SELECT ? FROM t WHERE id = 1", int(5), null()),
             ("SELECT ABS(?) FROM t WHERE id = 1", text("5"), int(5)),
+            ("SELECT v + ? FROM t WHERE id = 1", text("-1"), text("2")),
+            ("SELECT MOD(?, 3) FROM t WHERE id = 1", text("-0"), text("-5")),
+            ("SELECT d - ? FROM t WHERE id = 1", int(0), int(5)),
+            ("SELECT d - ? FROM t WHERE id = 1", double(0.0), double(-0.5)),
+            ("SELECT id FROM t WHERE d > ?", text("20240101000000"), text("132")),
             ("SELECT id FROM t WHERE n = ?", decimal("1.5"), decimal("1.505")),
         ] {
             let mut there = Client::of(&server.target, "prep_before", 0);
@@ -450,6 +455,58 @@ fn what_the_server_resolves_by_earlier_values_is_nobody_elses() {
             }
             assert_fresh(server, freshet, "prep_before", statement, std::slice::from_ref(&then));
         }
+    });
+}
+
+/// Executions that are not plain ones count as well.
+#[test]
+fn executions_of_other_kinds_are_remembered() {
+    with_each(|server, freshet| {
+        drop(stage(server, "prep_kept"));
+        const TEXT: &str = "SELECT v * ? FROM t WHERE id = 1";
+        let long = |tail: &str| {
+            let value = format!("1.5{}", tail.repeat(300_000));
+            let mut bytes = vec![0xfd];
+            bytes.extend(&u32::try_from(value.len()).unwrap().to_le_bytes()[..3]);
+            bytes.extend(value.as_bytes());
+            Value(253, Some(bytes))
+        };
+        for (value, flags) in [(text("1.5"), 2), (text("1.5"), 4), (long("0"), 0), (long(" "), 0)] {
+            for target in [&server.target, freshet.target()] {
+                let mut client = Client::of(target, "prep_kept", 0);
+                let id = client.prepare(TEXT);
+                let body = execution(id, std::slice::from_ref(&value), Types::Brought, flags);
+                client.0.ask(command::STMT_EXECUTE, &body).unwrap();
+                client.0.ask(command::STMT_RESET, &id.to_le_bytes()).unwrap();
+                client.execute(id, &[text("2")]);
+                client.execute(id, &[text("2")]);
+            }
+            assert_fresh(server, freshet, "prep_kept", TEXT, &[text("2")]);
+        }
+    });
+}
+
+#[test]
+fn what_is_asked_about_an_answer_takes_no_value_that_was_sent_in_pieces() {
+    with_each(|server, freshet| {
+        drop(stage(server, "prep_pieces"));
+        let mut counted = Counted::of(freshet);
+        let mut direct = Client::of(&server.target, "prep_pieces", 0);
+        let mut reader = Client::of(freshet.target(), "prep_pieces", 0);
+        const TEXT: &str = "SELECT id FROM t WHERE w <> ?";
+        let (there, here) = (direct.prepare(TEXT), reader.prepare(TEXT));
+        if freshet.is_there() {
+            reader.prime(&mut counted, here, &[text("z")]);
+        }
+        let asked = |client: &mut Client, id: u32| {
+            client.execute(id, &[text("z")]);
+            let piece = [id.to_le_bytes().as_slice(), &[0, 0], b"a"].concat();
+            client.0.send(command::STMT_SEND_LONG_DATA, &piece).unwrap();
+            let found = client.one("SELECT FOUND_ROWS()");
+            let body = execution(id, &[Value(253, Some(Vec::new()))], Types::Brought, 0);
+            (found, client.0.ask(command::STMT_EXECUTE, &body).unwrap())
+        };
+        assert_eq!(asked(&mut reader, here), asked(&mut direct, there));
     });
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use freshet_cache::Key;
-use freshet_catalog::Told;
+use freshet_catalog::rows::KeyType;
+use freshet_catalog::{ColumnInfo, Told};
 use freshet_protocol::Command;
 use freshet_sql::{Datum, Effects, Flavor, Hint, Reads, Writes};
 use freshet_upstream::Error;
@@ -15,7 +16,7 @@ use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{Reading, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
-use crate::rows::{Behind, ReadPlan, deps_of_execution};
+use crate::rows::{Behind, Named, ReadPlan, Tables, deps_of_execution};
 use crate::session::{
     AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
     SELECT_BYTES_MAX, Session,
@@ -275,16 +276,52 @@ async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<CompiledExe
     }
     let template = Arc::clone(&bound(session, &select.text).await.compiled.template);
     let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
-    let compiled = Arc::new(CompiledExecution { template, plan });
+    let tells_kinds_alone = tells_kinds_alone(&select.text, &template.tables);
+    let compiled = Arc::new(CompiledExecution { template, plan, tells_kinds_alone });
     if matches!(compiled.template.verdict, Verdict::Cache) {
         select.keep_compiled(&compiled);
     }
     compiled
 }
 
+/// Words of what makes a moment of a value, or calculates with moments.
+const OF_TIME: [&[u8]; 9] =
+    [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
+
+/// Whether MySQL resolves the types of a statement's parameters by the kinds of their values alone. Next to moments it looks
+/// at the values themselves: `d - ?` is a DECIMAL once it was executed with 0. So none may be in sight: the statement is one SELECT from
+/// tables, and names no column that is a moment, or is of a type that is not followed here.
+fn tells_kinds_alone(text: &[u8], tables: &Tables) -> bool {
+    let text = text.to_ascii_lowercase();
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
+    let selects = text.windows(b"select".len()).filter(|part| *part == b"select").count();
+    let is_plain = |column: &ColumnInfo| {
+        matches!(
+            column.key,
+            KeyType::Integer { .. } | KeyType::Decimal { .. } | KeyType::Text { .. } | KeyType::Bytes { .. }
+        )
+    };
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_named = |name: &str| text.split(|byte| !is_of_word(byte)).any(|word| word == name.as_bytes());
+    let is_out_of_sight =
+        |column: &ColumnInfo| column.name.as_bytes().iter().all(is_of_word) && !is_named(&column.name);
+    let is_told = |table: &Named| {
+        !table.info.columns.is_empty()
+            && table.info.columns.iter().all(|it| is_plain(it) || is_out_of_sight(it))
+    };
+    selects == 1
+        && tables.are_all_base()
+        && tables.known.iter().all(is_told)
+        && !OF_TIME.iter().any(|word| has(word))
+}
+
 /// COM_STMT_SEND_LONG_DATA, which has no answer: a part of a parameter's value, which the execution will not repeat.
 pub(super) async fn send_long_data(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     if let Some(prepared) = known(session, packet) {
+        // What its last answer has left is asked for by executing it again, which would take this value.
+        if session.lease.is_open() {
+            Box::pin(session.settle_last_hit(&prepared)).await?;
+        }
         prepared.set_long_data(true);
     }
     if !session.lease.is_open() {

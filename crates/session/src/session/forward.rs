@@ -6,7 +6,7 @@ use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes};
 use tracing::warn;
 
 use super::conclude::{REFUSALS, Ran};
-use super::{Flow, Gtids, OwnChannel, Session, StatementFacts, query_prefix};
+use super::{Flow, Gtids, OwnChannel, Prepared, Session, StatementFacts, query_prefix};
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
 use crate::reading::Manner;
@@ -307,6 +307,18 @@ impl Session {
         if self.state.pinged {
             self.send(&[Command::Ping.byte()]).await?;
             self.skip_answer(Command::Ping).await?;
+        }
+        Ok(())
+    }
+
+    /// Executes at the server what was answered from memory last, if that was this statement.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn settle_last_hit(&mut self, prepared: &Prepared) -> Result<(), Lost> {
+        if self.last_executed_id() == Some(prepared.id) {
+            self.replay_last_hit().await?;
+            self.forget_last_hit();
         }
         Ok(())
     }

@@ -70,6 +70,8 @@ pub(crate) struct PreparedSelect {
     /// What it was executed with before may count for its answers.
     remembers: bool,
     compiled: Mutex<Option<Arc<CompiledExecution>>>,
+    /// Of the values that it is executed with, the kinds alone count for the types of its parameters.
+    tells_kinds_alone: AtomicBool,
 }
 
 /// What was compiled of a SELECT for all its executions.
@@ -78,6 +80,8 @@ pub(crate) struct CompiledExecution {
     pub(crate) template: Arc<Template>,
     /// The rows that it reads, with its parameters.
     pub(crate) plan: ReadPlan,
+    /// Of the values of its parameters, the kinds alone count for their types.
+    pub(crate) tells_kinds_alone: bool,
 }
 
 /// No environment.
@@ -103,6 +107,7 @@ impl PreparedSelect {
             version,
             remembers: flavor == Flavor::MySql || has_abs,
             compiled: Mutex::default(),
+            tells_kinds_alone: AtomicBool::new(false),
         }
     }
 
@@ -113,6 +118,7 @@ impl PreparedSelect {
 
     /// Keeps what was compiled of it.
     pub(crate) fn keep_compiled(&self, compiled: &Arc<CompiledExecution>) {
+        self.tells_kinds_alone.store(compiled.tells_kinds_alone, Ordering::Relaxed);
         *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(compiled));
     }
 
@@ -212,7 +218,7 @@ impl Prepared {
     /// not known here any more.
     pub(crate) fn ended(&self, error: Option<u16>) {
         if error.is_some_and(|code| NOT_READ.contains(&code)) {
-            self.types().forget();
+            self.types().forget_told();
             self.is_unlike_others();
         }
     }
@@ -237,7 +243,11 @@ impl Prepared {
         let mut types = self.types();
         types.say(parts.types());
         let said = types.said().unwrap_or_default();
-        if parts.has_cursor || said.len() != self.parameters || !self.is_like_before(&parts, said) {
+        if parts.has_cursor || said.len() != self.parameters {
+            return None;
+        }
+        self.notes(&parts, said);
+        if !self.is_like_before(select) {
             return None;
         }
         key.clear();
@@ -251,12 +261,19 @@ impl Prepared {
         Some(select)
     }
 
-    /// Notes an execution, and says whether all so far were alike.
-    fn is_like_before(&self, parts: &ExecutionParts<'_>, said: &[ParameterType]) -> bool {
-        let Some(history) = &self.history else { return true };
-        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-        history.note(parts, said);
-        history.is_alike()
+    /// Notes what it is executed with.
+    fn notes(&self, parts: &ExecutionParts<'_>, said: &[ParameterType]) {
+        if let Some(history) = &self.history {
+            history.lock().unwrap_or_else(PoisonError::into_inner).note(parts, said);
+        }
+    }
+
+    /// Whether all its executions were alike.
+    fn is_like_before(&self, select: &PreparedSelect) -> bool {
+        let tells_kinds_alone = select.tells_kinds_alone.load(Ordering::Relaxed);
+        self.history.as_ref().is_none_or(|history| {
+            history.lock().unwrap_or_else(PoisonError::into_inner).is_alike(tells_kinds_alone)
+        })
     }
 
     /// Notes an execution that the server is sent. Its packet, if the server has to be told of types that the client takes for known.
@@ -286,7 +303,9 @@ impl Prepared {
             return Executed::default();
         }
         let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
-        if has_long_data || parts.is_none() {
+        // Whatever else is looked up or stored: what may have made the server resolve types anew counts.
+        let is_plain = parts.is_some_and(|parts| !parts.has_cursor) && packet.len() <= CACHED_BYTES_MAX;
+        if has_long_data || !is_plain {
             self.is_unlike_others();
         }
         self.cursor.fetch_or(parts.is_none_or(|parts| parts.has_cursor), Ordering::Relaxed);
@@ -294,8 +313,8 @@ impl Prepared {
         // Which parameter was sent in pieces is not kept; an execution that follows any has no values.
         let execution = Execution::parse(packet, self.parameters, capabilities, types.said(), |_| false);
         let Ok(execution) = execution else {
-            // The types that it brought, if it did, are not known.
-            types.forget();
+            // Which types the server has taken from it, if it did, is not known: it is told again of those of before.
+            types.forget_told();
             drop(types);
             self.is_unlike_others();
             return Executed::default();

@@ -18,59 +18,73 @@ const DIGITS_MAX: usize = 18;
 /// What all executions so far had in common.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    first: Option<u64>,
-    differs: bool,
+    first: Option<Alike>,
+    kinds_differ: bool,
+    values_differ: bool,
+}
+
+/// How one execution is told from another.
+#[derive(Debug, Clone, Copy)]
+struct Alike {
+    /// By its types, and by the kinds of its values.
+    kinds: u64,
+    /// By its types and its values.
+    values: u64,
 }
 
 impl History {
     /// Notes an execution with parameters of these types.
     pub(super) fn note(&mut self, parts: &ExecutionParts<'_>, types: &[ParameterType]) {
-        match kinds(parts, types) {
-            Some(kinds) => self.differs |= *self.first.get_or_insert(kinds) != kinds,
-            None => self.differs = true,
+        match Alike::of(parts, types) {
+            Some(alike) => {
+                let first = *self.first.get_or_insert(alike);
+                self.kinds_differ |= first.kinds != alike.kinds;
+                self.values_differ |= first.values != alike.values;
+            }
+            None => self.note_unknown(),
         }
     }
 
-    /// Notes an execution whose values are not all known.
+    /// Notes an execution whose values are not all known, or that is another than the plain one.
     pub(super) fn note_unknown(&mut self) {
-        self.differs = true;
+        (self.kinds_differ, self.values_differ) = (true, true);
     }
 
-    /// Whether all executions were alike.
-    pub(super) fn is_alike(&self) -> bool {
-        !self.differs
+    /// Whether all executions were alike: in the kinds of their values, if the statement `tells_kinds_alone`, else in the values.
+    pub(super) fn is_alike(&self, tells_kinds_alone: bool) -> bool {
+        if tells_kinds_alone { !self.kinds_differ } else { !self.values_differ }
     }
 }
 
-/// What of the values the server may resolve types by.
-fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<u64> {
-    let mut hasher = HASH.build_hasher();
-    for (kind, parameter) in types.iter().zip(parts.parameters(types)) {
-        let parameter = parameter.ok()?;
-        kind.bytes().hash(&mut hasher);
-        match parameter {
-            Parameter::Null => 1u8.hash(&mut hasher),
-            Parameter::Int(_) | Parameter::UInt(_) | Parameter::Float(_) => 2u8.hash(&mut hasher),
-            Parameter::Text(text) if is_integer(text) => 3u8.hash(&mut hasher),
-            Parameter::Text(text) if is_no_number(text) => 4u8.hash(&mut hasher),
-            Parameter::DateTime { micros: 0, .. } => 5u8.hash(&mut hasher),
-            // Any other value is like itself alone.
-            Parameter::Text(_) | Parameter::Decimal(_) | Parameter::DateTime { .. } | Parameter::Other => {
-                (6u8, parts.values).hash(&mut hasher);
+impl Alike {
+    fn of(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<Self> {
+        let mut hasher = HASH.build_hasher();
+        for (kind, parameter) in types.iter().zip(parts.parameters(types)) {
+            let parameter = parameter.ok()?;
+            kind.bytes().hash(&mut hasher);
+            match parameter {
+                Parameter::Null => 1u8.hash(&mut hasher),
+                Parameter::Int(_) | Parameter::UInt(_) => 2u8.hash(&mut hasher),
+                Parameter::Text(text) if is_integer(text) => 3u8.hash(&mut hasher),
+                Parameter::Text(text) if is_word(text) => 4u8.hash(&mut hasher),
+                // Any other value is like itself alone.
+                _ => (5u8, parts.values).hash(&mut hasher),
             }
         }
+        let kinds = hasher.finish();
+        (parts.nulls, parts.values).hash(&mut hasher);
+        Some(Self { kinds, values: hasher.finish() })
     }
-    Some(hasher.finish())
 }
 
+/// Digits alone: with a sign it may be resolved in other ways.
 fn is_integer(text: &[u8]) -> bool {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    (1..=DIGITS_MAX).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
+    (1..=DIGITS_MAX).contains(&text.len()) && text.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a string starts like no number in any notation.
-fn is_no_number(text: &[u8]) -> bool {
-    text.first().is_some_and(|first| first.is_ascii_alphabetic() || !first.is_ascii())
+/// Whether a string starts like no number in any notation and character set.
+fn is_word(text: &[u8]) -> bool {
+    text.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
 #[cfg(test)]
@@ -84,6 +98,10 @@ mod tests {
 
     /// A statement's executions with one parameter each, of these types and values.
     fn are_alike(executions: &[(u8, &[u8])]) -> bool {
+        is_alike(executions, true)
+    }
+
+    fn is_alike(executions: &[(u8, &[u8])], tells_kinds_alone: bool) -> bool {
         let mut history = History::default();
         for (kind, value) in executions {
             let mut packet = vec![0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, u8::from(value.is_empty()), 1, *kind, 0];
@@ -92,14 +110,15 @@ mod tests {
             let types: Vec<ParameterType> = parts.types().unwrap().collect();
             history.note(&parts, &types);
         }
-        history.is_alike()
+        history.is_alike(tells_kinds_alone)
     }
 
     #[test]
     fn what_the_server_takes_for_the_same_is_alike() {
         assert!(are_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])]));
         assert!(!are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x0325 ")]));
-        assert!(are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x02-2")]));
+        assert!(are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x0223")]));
+        assert!(is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[1, 0, 0, 0])], false));
         assert!(are_alike(&[(VAR_STRING, b"\x01a"), (VAR_STRING, b"\x03b.1")]));
         assert!(are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x031.5")]));
     }
@@ -110,6 +129,10 @@ mod tests {
         for other in [(VAR_STRING, &b"\x011"[..]), (8, &[1, 0, 0, 0, 0, 0, 0, 0]), (LONG, &[])] {
             assert!(!are_alike(&[one, other]) && !are_alike(&[other, one, other]), "{other:?}");
         }
+        assert!(!are_alike(&[(VAR_STRING, b"\x02-1"), (VAR_STRING, b"\x012")]));
+        assert!(!are_alike(&[(VAR_STRING, b"\x02\xa01"), (VAR_STRING, b"\x01a")]));
+        assert!(!are_alike(&[(4, &[0, 0, 0, 0]), (4, &[0, 0, 128, 63])]));
+        assert!(!is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], false), "not told by kinds alone");
         assert!(!are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x012")]));
         assert!(!are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x032.5")]));
         assert!(!are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x01a")]));

@@ -31,7 +31,12 @@ impl Types {
         lacks
     }
 
-    /// What the server has taken from the last execution is not known.
+    /// What the server has taken from the last execution is not known: it is told of what was said before.
+    pub(super) fn forget_told(&mut self) {
+        self.told = None;
+    }
+
+    /// Neither is what the client has said.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
