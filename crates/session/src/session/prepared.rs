@@ -218,8 +218,7 @@ impl Prepared {
     /// not known here any more.
     pub(crate) fn ended(&self, error: Option<u16>) {
         if error.is_some_and(|code| NOT_READ.contains(&code)) {
-            self.types().forget_told();
-            self.is_unlike_others();
+            self.was_not_read();
         }
     }
 
@@ -313,15 +312,24 @@ impl Prepared {
         // Which parameter was sent in pieces is not kept; an execution that follows any has no values.
         let execution = Execution::parse(packet, self.parameters, capabilities, types.said(), |_| false);
         let Ok(execution) = execution else {
-            // Which types the server has taken from it, if it did, is not known: it is told again of those of before.
-            types.forget_told();
             drop(types);
-            self.is_unlike_others();
+            self.was_not_read();
             return Executed::default();
         };
         // Attributes have types too, behind those of the markers.
         types.say(execution.types.map(|types| types.into_iter().take(self.parameters)));
         if has_long_data { Executed::default() } else { self.with(&execution.parameters) }
+    }
+
+    /// Which types the server has taken from an execution that it refused to read, if it has any, is not known. Of a SELECT it is told
+    /// again of those of before; of a write they are not known here any more, nor are its rows.
+    fn was_not_read(&self) {
+        if self.select.is_some() {
+            self.types().forget_told();
+        } else {
+            self.types().forget();
+        }
+        self.is_unlike_others();
     }
 
     /// Notes that it is executed with what may make the server read it in another way than before.

@@ -36,7 +36,7 @@ impl Types {
         self.told = None;
     }
 
-    /// Neither is what the client has said.
+    /// Nor is what holds for the client's next execution.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
