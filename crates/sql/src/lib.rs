@@ -42,6 +42,8 @@ mod kill;
 
 mod prepared;
 
+mod markers;
+
 mod request;
 
 mod session_status;
@@ -66,6 +68,7 @@ pub use ddl::user_name;
 pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 pub use key::{hint_error, key_text, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
+pub use markers::compared_markers;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
 pub use prepared::{TextPrepared, Using, text_prepared};

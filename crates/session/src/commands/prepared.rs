@@ -16,7 +16,7 @@ use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{Reading, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
-use crate::rows::{Behind, Named, ReadPlan, Tables, deps_of_execution};
+use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
 use crate::session::{
     AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
     SELECT_BYTES_MAX, Session,
@@ -276,7 +276,7 @@ async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<CompiledExe
     }
     let template = Arc::clone(&bound(session, &select.text).await.compiled.template);
     let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
-    let tells_kinds_alone = tells_kinds_alone(&select.text, &template.tables);
+    let tells_kinds_alone = tells_kinds_alone(statement(session, &select.text), &template.tables);
     let compiled = Arc::new(CompiledExecution { template, plan, tells_kinds_alone });
     if matches!(compiled.template.verdict, Verdict::Cache) {
         select.keep_compiled(&compiled);
@@ -289,9 +289,10 @@ const OF_TIME: [&[u8]; 9] =
     [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
 
 /// Whether MySQL resolves the types of a statement's parameters by the kinds of their values alone. Next to moments it looks
-/// at the values themselves: `d - ?` is a DECIMAL once it was executed with 0. So none may be in sight: the statement is one SELECT from
-/// tables, and names no column that is a moment, or is of a type that is not followed here.
-fn tells_kinds_alone(text: &[u8], tables: &Tables) -> bool {
+/// at the values themselves: `d - ?` is a DECIMAL once it was executed with 0. So none may be beside a parameter, which is compared with a
+/// column; or none is in sight: the statement is one SELECT from tables, and names no column that is a moment, or is of a type that
+/// is not followed here.
+fn tells_kinds_alone(Statement { text, modes, .. }: Statement<'_>, tables: &Tables) -> bool {
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
     let selects = text.windows(b"select".len()).filter(|part| *part == b"select").count();
@@ -309,10 +310,18 @@ fn tells_kinds_alone(text: &[u8], tables: &Tables) -> bool {
         !table.info.columns.is_empty()
             && table.info.columns.iter().all(|it| is_plain(it) || is_out_of_sight(it))
     };
-    selects == 1
-        && tables.are_all_base()
-        && tables.known.iter().all(is_told)
-        && !OF_TIME.iter().any(|word| has(word))
+    let are_known = tables.known.iter().all(|table| !table.info.columns.is_empty()) && tables.are_all_base();
+    let is_compared = |name: &String| {
+        let columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
+        let mut named = columns.filter(|column| column.name == *name).peekable();
+        named.peek().is_some() && named.all(is_plain)
+    };
+    let compared = freshet_sql::compared_markers(&text, modes).filter(|_| are_known);
+    compared.is_some_and(|columns| columns.iter().all(is_compared))
+        || selects == 1
+            && tables.are_all_base()
+            && tables.known.iter().all(is_told)
+            && !OF_TIME.iter().any(|word| has(word))
 }
 
 /// COM_STMT_SEND_LONG_DATA, which has no answer: a part of a parameter's value, which the execution will not repeat.

@@ -1,0 +1,178 @@
+//! What the markers of a statement that is prepared are compared with.
+
+use crate::lex::Lexer;
+use crate::modes::Modes;
+use crate::token::{Kind, Token};
+
+/// The most tokens of a statement that is looked at.
+const TOKENS_MAX: usize = 4096;
+
+/// Behind a marker that stands for a whole value, if anything does, comes one of these.
+const FOLLOWING: [&str; 14] = [
+    "AND", "CROSS", "FOR", "GROUP", "INNER", "JOIN", "LEFT", "LIMIT", "LOCK", "OFFSET", "OR", "ORDER",
+    "RIGHT", "WHERE",
+];
+/// Before a column that is compared by itself comes one of these, or a parenthesis.
+const LEADING: [&str; 5] = ["AND", "NOT", "ON", "OR", "WHERE"];
+/// A comparison of more than one character.
+const COMPARISONS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
+/// What may give columns and values other names.
+const RENAMING: [&str; 2] = ["HAVING", "WITH"];
+
+/// The columns that the markers of `text` are compared with, by their names in lower case. `None` unless every marker is one whole side
+/// of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`) or counts rows (`LIMIT ?`), in a statement of one
+/// SELECT whose names are those of its tables.
+#[must_use]
+pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
+    let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
+    let is = |token: &Token, words: &[&str]| words.iter().any(|word| token.is_word(text, word));
+    let selects = tokens.iter().filter(|token| is(token, &["SELECT"])).count();
+    let is_plain = tokens.iter().all(|token| token.kind != Kind::Unknown && !is(token, &RENAMING));
+    if tokens.len() > TOKENS_MAX || selects != 1 || !is_plain || modes.other_syntax {
+        return None;
+    }
+    let reader = Markers { text, tokens: &tokens };
+    let markers = (0..tokens.len()).filter(|at| reader.is_marker(*at));
+    let compared: Option<Vec<Option<String>>> = markers.map(|at| reader.compared(at)).collect();
+    Some(compared?.into_iter().flatten().collect())
+}
+
+struct Markers<'a> {
+    text: &'a [u8],
+    tokens: &'a [Token],
+}
+
+impl Markers<'_> {
+    fn is_marker(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Param)
+    }
+
+    fn is(&self, at: usize, word: &str) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_word(self.text, word))
+    }
+
+    fn is_punct(&self, at: usize, punct: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is(punct))
+    }
+
+    /// The column that the marker at `at` is compared with; an inner `None` if it counts rows.
+    fn compared(&self, at: usize) -> Option<Option<String>> {
+        let ends = self.tokens.get(at + 1).is_none_or(|next| {
+            next.is(b')')
+                || next.is(b',')
+                || next.is(b';')
+                || FOLLOWING.iter().any(|word| next.is_word(self.text, word))
+        });
+        let before = at.checked_sub(1).filter(|_| ends)?;
+        if self.is(before, "LIMIT") || self.is(before, "OFFSET") || self.is_second_of_limit(at) {
+            return Some(None);
+        }
+        let behind_column = self.comparison(before)?;
+        let negated = behind_column.checked_sub(1).filter(|not| self.is(*not, "NOT"));
+        self.column(negated.unwrap_or(behind_column)).map(Some)
+    }
+
+    fn is_second_of_limit(&self, at: usize) -> bool {
+        let limit = at.checked_sub(3).filter(|limit| self.is(*limit, "LIMIT"));
+        limit.is_some() && self.is_punct(at - 1, b',')
+    }
+
+    /// Where the comparison begins whose last token before the marker is at `before`.
+    fn comparison(&self, before: usize) -> Option<usize> {
+        let token = self.tokens.get(before)?;
+        match token.kind {
+            Kind::Punct(b'=' | b'<' | b'>') => Some(before),
+            Kind::Op => COMPARISONS.contains(&token.of(self.text)).then_some(before),
+            _ if self.is(before, "BETWEEN") => Some(before),
+            _ if self.is(before, "AND") => {
+                let between = before.checked_sub(2)?;
+                (self.is_marker(before - 1) && self.is(between, "BETWEEN")).then_some(between)
+            }
+            Kind::Punct(b'(' | b',') => {
+                let is_list = |at: &usize| self.is_marker(*at) || self.is_punct(*at, b',');
+                let opening = (0..=before).rev().find(|at| !is_list(at))?;
+                let word = opening.checked_sub(1).filter(|word| self.is(*word, "IN"))?;
+                self.is_punct(opening, b'(').then_some(word)
+            }
+            _ => None,
+        }
+    }
+
+    /// The name of the column that ends before `end`, and stands there by itself.
+    fn column(&self, end: usize) -> Option<String> {
+        let mut start = end.checked_sub(1)?;
+        let name = self.tokens.get(start).filter(|token| token.is_name())?;
+        while let Some(qualifier) = start.checked_sub(2).filter(|_| self.is_punct(start - 1, b'.')) {
+            self.tokens.get(qualifier).filter(|token| token.is_name())?;
+            start = qualifier;
+        }
+        let leading = self.tokens.get(start.checked_sub(1)?)?;
+        let is_alone = leading.is(b'(') || LEADING.iter().any(|word| leading.is_word(self.text, word));
+        let bytes = name.of(self.text);
+        let bytes = if name.kind == Kind::Name { bytes.get(1..bytes.len() - 1)? } else { bytes };
+        let is_plain = bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let name = std::str::from_utf8(bytes).ok().filter(|_| is_alone && is_plain)?;
+        Some(name.to_ascii_lowercase())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::Flavor;
+
+    fn compared(text: &str) -> Option<Vec<String>> {
+        compared_markers(text.as_bytes(), Modes::new(Flavor::MySql))
+    }
+
+    #[test]
+    fn markers_beside_a_bare_column() {
+        for (text, columns) in [
+            ("SELECT d FROM t WHERE id = ?", vec!["id"]),
+            ("select d from t where t.Id <=> ? and `v` in (?, ?) limit ?, ?", vec!["id", "v", "v"]),
+            (
+                "SELECT d FROM t JOIN u ON u.a = ? WHERE (x >= ? OR y NOT IN (?)) ORDER BY d LIMIT 1 OFFSET ?",
+                vec!["a", "x", "y"],
+            ),
+            ("SELECT d FROM t WHERE s.t.v BETWEEN ? AND ? AND NOT w <> ? FOR UPDATE", vec!["v", "v", "w"]),
+            ("SELECT DATE(d) FROM t WHERE v NOT BETWEEN ? AND ?;", vec!["v", "v"]),
+            ("SELECT d FROM t", vec![]),
+        ] {
+            assert_eq!(compared(text), Some(columns.into_iter().map(str::to_owned).collect()), "{text}");
+        }
+    }
+
+    #[test]
+    fn markers_elsewhere() {
+        for text in [
+            "SELECT ? FROM t",
+            "SELECT d FROM t WHERE d - v = ?",
+            "SELECT d FROM t WHERE v = ? + d",
+            "SELECT d FROM t WHERE v = -?",
+            "SELECT d FROM t WHERE v = ? IS TRUE",
+            "SELECT d FROM t WHERE v = ? COLLATE utf8mb4_bin",
+            "SELECT d FROM t WHERE v = ? = d",
+            "SELECT d FROM t WHERE v BETWEEN 1 AND ?",
+            "SELECT d FROM t WHERE v IN (1, ?)",
+            "SELECT d FROM t WHERE v IN (d, ?)",
+            "SELECT d FROM t WHERE (v, d) = (?, ?)",
+            "SELECT d FROM t WHERE (v, d) IN ((?, ?))",
+            "SELECT d FROM t WHERE f(v) = ?",
+            "SELECT d FROM t WHERE ABS(?) = v",
+            "SELECT d FROM t WHERE ? = v",
+            "SELECT d FROM t WHERE v LIKE ?",
+            "SELECT d FROM t WHERE CASE v WHEN ? THEN 1 END",
+            "SELECT d AS v FROM t HAVING v = ?",
+            "SELECT v FROM (SELECT d AS v FROM t) x WHERE v = ?",
+            "WITH x (v) AS (SELECT d FROM t) SELECT v FROM x WHERE v = ?",
+            "SELECT d FROM t WHERE v = ? UNION SELECT 1",
+            "SELECT d FROM t ORDER BY ?",
+            "SELECT d FROM t GROUP BY v, ?",
+            "SELECT IF(v = 1, ?, d) FROM t",
+            "SELECT d, v = ? FROM t",
+            "SELECT INTERVAL(v, ?) FROM t",
+        ] {
+            assert_eq!(compared(text), None, "{text}");
+        }
+    }
+}
