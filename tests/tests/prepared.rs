@@ -1,7 +1,7 @@
 //! Executions of prepared statements: answered from memory where the server would say the same, byte for byte, and by
 //! the server where it would not.
 
-use freshet_tests::cached::{Counted, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{Counted, caught_up, connect, eventually, fresh_schema, run, status};
 use freshet_tests::raw::{Raw, capability, command, error_code};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 
@@ -142,7 +142,7 @@ fn execution(id: u32, values: &[Value], types: Types, flags: u8) -> Vec<u8> {
 }
 
 /// The tables in `schema`, and a user of its name without a password.
-fn stage(server: &Server, schema: &str) -> mysql::Conn {
+fn stage((server, freshet): (&Server, &Freshet), schema: &str) -> mysql::Conn {
     let mut direct = fresh_schema(server, schema);
     run(&mut direct, TABLES);
     run(
@@ -152,6 +152,7 @@ fn stage(server: &Server, schema: &str) -> mysql::Conn {
             &format!("GRANT ALL PRIVILEGES ON *.* TO {schema}"),
         ],
     );
+    caught_up(freshet);
     direct
 }
 
@@ -204,7 +205,7 @@ const FORMS: [u32; 3] = [0, capability::DEPRECATE_EOF, capability::DEPRECATE_EOF
 #[test]
 fn answers_are_the_servers_and_come_from_memory() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_bytes"));
+        drop(stage((server, freshet), "prep_bytes"));
         let mut counted = Counted::of(freshet);
         for form in FORMS {
             let mut direct = Client::of(&server.target, "prep_bytes", form);
@@ -231,7 +232,7 @@ fn answers_are_the_servers_and_come_from_memory() {
 #[test]
 fn a_write_drops_what_it_concerns_and_nothing_else() {
     with_each(|server, freshet| {
-        let mut writer = stage(server, "prep_rows");
+        let mut writer = stage((server, freshet), "prep_rows");
         let mut counted = Counted::of(freshet);
         let mut reader = Client::of(freshet.target(), "prep_rows", 0);
         let id = reader.prepare("SELECT v FROM t WHERE id = ?");
@@ -264,7 +265,7 @@ fn a_write_drops_what_it_concerns_and_nothing_else() {
 #[test]
 fn the_server_is_told_of_types_that_it_has_missed() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_types"));
+        drop(stage((server, freshet), "prep_types"));
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_types", 0);
         let mut reader = Client::of(freshet.target(), "prep_types", 0);
@@ -299,7 +300,7 @@ fn the_server_is_told_of_types_that_it_has_missed() {
 #[test]
 fn a_value_of_another_type_is_another_question() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_kinds"));
+        drop(stage((server, freshet), "prep_kinds"));
         let mut counted = Counted::of(freshet);
         const TEXT: &str = "SELECT ? FROM t WHERE id = 1";
         let mut direct = Client::of(&server.target, "prep_kinds", 0);
@@ -332,7 +333,7 @@ fn a_value_of_another_type_is_another_question() {
 #[test]
 fn what_an_answer_leaves_is_there_after_a_hit() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_left"));
+        drop(stage((server, freshet), "prep_left"));
         let mut counted = Counted::of(freshet);
         let mut reader = Client::of(freshet.target(), "prep_left", 0);
         let two = reader.prepare("SELECT id FROM t WHERE v = ?");
@@ -363,7 +364,7 @@ fn what_an_answer_leaves_is_there_after_a_hit() {
 #[test]
 fn a_session_that_only_prepares_is_found_out_about() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_only"));
+        drop(stage((server, freshet), "prep_only"));
         let mut counted = Counted::of(freshet);
         for before in
             ["SET @x = 1", "SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')", "SET time_zone = @@time_zone"]
@@ -382,7 +383,7 @@ fn a_session_that_only_prepares_is_found_out_about() {
 fn the_statement_prepared_last_is_the_clients() {
     const LAST: u32 = u32::MAX;
     with_each(|server, freshet| {
-        drop(stage(server, "prep_last"));
+        drop(stage((server, freshet), "prep_last"));
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_last", 0);
         let mut reader = Client::of(freshet.target(), "prep_last", 0);
@@ -425,7 +426,7 @@ fn assert_fresh(server: &Server, freshet: &Freshet, schema: &str, text: &str, va
 #[test]
 fn what_the_server_resolves_by_earlier_values_is_nobody_elses() {
     with_each(|server, freshet| {
-        let mut direct = stage(server, "prep_before");
+        let mut direct = stage((server, freshet), "prep_before");
         run(&mut direct, &["INSERT INTO t (id, v, w) VALUES (4, 1, '1'), (5, 1, '1.0'), (6, 1, ' 1')"]);
         for (statement, first, then) in [
             ("SELECT v * ? FROM t WHERE id = 1", text("1.5"), text("2")),
@@ -465,7 +466,7 @@ fn what_the_server_resolves_by_earlier_values_is_nobody_elses() {
 #[test]
 fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_many"));
+        drop(stage((server, freshet), "prep_many"));
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_many", 0);
         let mut reader = Client::of(freshet.target(), "prep_many", 0);
@@ -501,7 +502,7 @@ fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
 #[test]
 fn executions_of_other_kinds_are_remembered() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_kept"));
+        drop(stage((server, freshet), "prep_kept"));
         const TEXT: &str = "SELECT v * ? FROM t WHERE id = 1";
         let long = |tail: &str| {
             let value = format!("1.5{}", tail.repeat(300_000));
@@ -528,7 +529,7 @@ fn executions_of_other_kinds_are_remembered() {
 #[test]
 fn what_is_asked_about_an_answer_takes_no_value_that_was_sent_in_pieces() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_pieces"));
+        drop(stage((server, freshet), "prep_pieces"));
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_pieces", 0);
         let mut reader = Client::of(freshet.target(), "prep_pieces", 0);
@@ -552,7 +553,7 @@ fn what_is_asked_about_an_answer_takes_no_value_that_was_sent_in_pieces() {
 #[test]
 fn a_statement_that_is_read_again_elsewhere_is_nobody_elses() {
     with_each(|server, freshet| {
-        let mut writer = stage(server, "prep_again");
+        let mut writer = stage((server, freshet), "prep_again");
         run(&mut writer, &["INSERT INTO t (id, w) VALUES (9, 'é')"]);
         for (text, change, back) in [
             ("SELECT \"w\", ? FROM t WHERE id = 1", "SET sql_mode = 'ANSI_QUOTES'", "SET sql_mode = DEFAULT"),
@@ -602,7 +603,7 @@ fn a_statement_that_is_read_again_elsewhere_is_nobody_elses() {
 fn attributes_are_no_parameters() {
     const QUERY_ATTRIBUTES: u32 = 1 << 27;
     with_each(|server, freshet| {
-        let mut direct = stage(server, "prep_attributes");
+        let mut direct = stage((server, freshet), "prep_attributes");
         let mut reader = Client::of(freshet.target(), "prep_attributes", QUERY_ATTRIBUTES);
         if reader.0.capabilities() & QUERY_ATTRIBUTES == 0 {
             return;
@@ -626,7 +627,7 @@ fn attributes_are_no_parameters() {
 #[test]
 fn what_is_prepared_in_vain_leaves_its_error_and_no_more() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_vain"));
+        drop(stage((server, freshet), "prep_vain"));
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_vain", 0);
         let mut reader = Client::of(freshet.target(), "prep_vain", 0);
@@ -663,7 +664,7 @@ fn what_is_prepared_in_vain_leaves_its_error_and_no_more() {
 #[test]
 fn closed_statements_do_not_stay_at_the_server() {
     with_each(|server, freshet| {
-        let mut direct = stage(server, "prep_closed");
+        let mut direct = stage((server, freshet), "prep_closed");
         let mut counted = Counted::of(freshet);
         let mut reader = Client::of(freshet.target(), "prep_closed", 0);
         let id = reader.prepare("SELECT w FROM t WHERE id = ?");
@@ -684,7 +685,7 @@ fn closed_statements_do_not_stay_at_the_server() {
 #[test]
 fn names_are_those_of_when_it_was_prepared() {
     with_each(|server, freshet| {
-        let mut writer = stage(server, "prep_names");
+        let mut writer = stage((server, freshet), "prep_names");
         let mut elsewhere = fresh_schema(server, "prep_names_too");
         run(&mut elsewhere, TABLES);
         run(&mut elsewhere, &["UPDATE t SET v = v + 1000"]);
@@ -723,7 +724,7 @@ fn names_are_those_of_when_it_was_prepared() {
 #[test]
 fn long_data_and_cursors_are_the_servers() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_long"));
+        drop(stage((server, freshet), "prep_long"));
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_long", 0);
         let mut reader = Client::of(freshet.target(), "prep_long", 0);
@@ -773,7 +774,7 @@ fn long_data_and_cursors_are_the_servers() {
 #[test]
 fn a_temporary_table_hides_what_was_prepared() {
     with_each(|server, freshet| {
-        drop(stage(server, "prep_hidden"));
+        drop(stage((server, freshet), "prep_hidden"));
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_hidden", 0);
         let mut reader = Client::of(freshet.target(), "prep_hidden", 0);
@@ -803,7 +804,7 @@ fn a_temporary_table_hides_what_was_prepared() {
 #[test]
 fn a_right_that_is_gone_takes_the_answer_away() {
     with_each(|server, freshet: &Freshet| {
-        let mut direct = stage(server, "prep_rights");
+        let mut direct = stage((server, freshet), "prep_rights");
         run(
             &mut direct,
             &[

@@ -4,7 +4,7 @@
 use freshet_sql::{Effects, Temporary, TrackingEffect, Writes};
 
 use super::{Session, StatementFacts, Tracking};
-use crate::environment::is_plain_set;
+use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, InFlight, Left};
 use crate::relay::Relayed;
 
@@ -77,7 +77,8 @@ impl Session {
         }
         self.state.ran(effects, relayed.error.is_none());
         if !self.state.unproven.is_empty() {
-            self.state.environment_is_unknown();
+            // Whether anything has changed it shows when it is told what ran.
+            self.state.environment = Known::Unknown;
         }
         if facts.sets_variables {
             self.state.environment_is_unknown();

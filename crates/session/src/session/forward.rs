@@ -220,7 +220,10 @@ impl Session {
         for doubt in std::mem::take(&mut self.state.unproven) {
             match Box::pin(self.is_plain(&doubt)).await {
                 Some(true) => {}
-                Some(false) => self.state.temporary.suspect(),
+                Some(false) => {
+                    self.state.temporary.suspect();
+                    self.state.environment_is_unknown();
+                }
                 None => self.state.unproven.push(doubt),
             }
         }

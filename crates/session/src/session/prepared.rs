@@ -67,6 +67,8 @@ pub(crate) struct PreparedSelect {
     environment: AtomicU32,
     /// The session's version of it.
     version: u64,
+    /// The version of the session's environment in which it was executed while that was not known; [`NONE`] if there is none.
+    undecided: AtomicU64,
     /// What it was executed with before may count for its answers.
     remembers: bool,
     compiled: Mutex<Option<Arc<CompiledExecution>>>,
@@ -87,6 +89,9 @@ pub(crate) struct CompiledExecution {
 /// No environment.
 const UNKNOWN: u32 = u32::MAX;
 
+/// No version of an environment.
+const NONE: u64 = u64::MAX;
+
 /// It was executed in another environment, and the server may have read its text again there.
 const ELSEWHERE: u32 = u32::MAX - 1;
 
@@ -105,6 +110,7 @@ impl PreparedSelect {
             hint,
             environment: AtomicU32::new(environment.unwrap_or(UNKNOWN)),
             version,
+            undecided: AtomicU64::new(NONE),
             remembers: flavor == Flavor::MySql || has_abs,
             compiled: Mutex::default(),
             tells_kinds_alone: AtomicBool::new(false),
@@ -124,19 +130,33 @@ impl PreparedSelect {
 
     /// Whether it was prepared in this environment, which is the session's now and has this version, and was executed in no other.
     pub(crate) fn is_of(&self, environment: u32, version: u64) -> bool {
+        let undecided = self.undecided.load(Ordering::Relaxed);
         if version == self.version && self.environment.load(Ordering::Relaxed) == UNKNOWN {
             self.environment.store(environment, Ordering::Relaxed);
         }
-        self.environment.load(Ordering::Relaxed) == environment
+        let is_same = self.environment.load(Ordering::Relaxed) == environment;
+        if undecided == NONE {
+            return is_same;
+        }
+        self.undecided.store(NONE, Ordering::Relaxed);
+        let was_same = is_same && undecided == version;
+        if !was_same {
+            self.environment.store(ELSEWHERE, Ordering::Relaxed);
+        }
+        was_same
     }
 
     /// Notes that the server is sent an execution, in this environment if it is known.
     pub(crate) fn is_executed(&self, environment: Option<u32>, version: u64) {
-        let is_same = match environment {
+        let is_told = match environment {
             Some(environment) => self.is_of(environment, version),
-            None => version == self.version,
+            None if version == self.version => true,
+            None => {
+                let undecided = self.undecided.swap(version, Ordering::Relaxed);
+                undecided == NONE || undecided == version
+            }
         };
-        if !is_same {
+        if !is_told {
             self.environment.store(ELSEWHERE, Ordering::Relaxed);
         }
     }

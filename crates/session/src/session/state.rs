@@ -131,6 +131,7 @@ impl State {
         if self.unproven.len() > UNPROVEN_MAX {
             self.unproven.clear();
             self.temporary.suspect();
+            self.environment_is_unknown();
         }
     }
 
