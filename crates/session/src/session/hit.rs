@@ -16,7 +16,7 @@
 //!
 //! Proofs that run out with time are looked at once more after the stamps were read: this thread may have been held up.
 
-use freshet_cache::{Cache, Entry, Fences, Key, Lookup};
+use freshet_cache::{Cache, Fences, Key, Lookup};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
@@ -192,23 +192,21 @@ fn copy_stored(
     session: StatusFlags,
     wire: &mut Wire,
 ) -> Lookup<StatusFlags> {
-    cache.get_if(key, now, fences, |entry| copy(entry, session, wire))
-}
-
-fn copy(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<StatusFlags> {
-    if !wire.has_room(entry.body.len()) {
-        return None;
-    }
-    let out = wire.out().0;
-    let start = out.len();
-    out.reserve(entry.body.len());
-    entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
-    let stored = StatusFlags::from_bits_retain(entry.status);
-    let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
-    for at in entry.status_at {
-        if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
-            place.copy_from_slice(&flags);
+    cache.get_if(key, now, fences, |entry| {
+        if !wire.has_room(entry.body.len()) {
+            return None;
         }
-    }
-    Some(stored)
+        let out = wire.out().0;
+        let start = out.len();
+        out.reserve(entry.body.len());
+        entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
+        let stored = StatusFlags::from_bits_retain(entry.status);
+        let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
+        for at in entry.status_at {
+            if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
+                place.copy_from_slice(&flags);
+            }
+        }
+        Some(stored)
+    })
 }

@@ -72,8 +72,6 @@ pub(crate) struct PreparedSelect {
     /// What it was executed with before may count for its answers.
     remembers: bool,
     compiled: Mutex<Option<Arc<CompiledExecution>>>,
-    /// Of the values that it is executed with, the kinds alone count for the types of its parameters.
-    tells_kinds_alone: AtomicBool,
 }
 
 /// What was compiled of a SELECT for all its executions.
@@ -113,19 +111,26 @@ impl PreparedSelect {
             undecided: AtomicU64::new(NONE),
             remembers: flavor == Flavor::MySql || has_abs,
             compiled: Mutex::default(),
-            tells_kinds_alone: AtomicBool::new(false),
         }
     }
 
     /// What was compiled of it before.
     pub(crate) fn compiled(&self) -> Option<Arc<CompiledExecution>> {
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock_compiled().clone()
+    }
+
+    /// Whether of the values that it is executed with the kinds alone count for the types of its parameters, as far as is known.
+    fn tells_kinds_alone(&self) -> bool {
+        self.lock_compiled().as_ref().is_some_and(|compiled| compiled.tells_kinds_alone)
+    }
+
+    fn lock_compiled(&self) -> MutexGuard<'_, Option<Arc<CompiledExecution>>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what was compiled of it.
     pub(crate) fn keep_compiled(&self, compiled: &Arc<CompiledExecution>) {
-        self.tells_kinds_alone.store(compiled.tells_kinds_alone, Ordering::Relaxed);
-        *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(compiled));
+        *self.lock_compiled() = Some(Arc::clone(compiled));
     }
 
     /// Whether it was prepared in this environment, which is the session's now and has this version, and was executed in no other.
@@ -282,17 +287,18 @@ impl Prepared {
 
     /// Notes what it is executed with.
     fn notes(&self, parts: &ExecutionParts<'_>, said: &[ParameterType]) {
-        if let Some(history) = &self.history {
-            history.lock().unwrap_or_else(PoisonError::into_inner).note(parts, said);
-        }
+        self.with_history(|history| history.note(parts, said));
     }
 
     /// Whether all its executions were alike.
     fn is_like_before(&self, select: &PreparedSelect) -> bool {
-        let tells_kinds_alone = select.tells_kinds_alone.load(Ordering::Relaxed);
-        self.history.as_ref().is_none_or(|history| {
-            history.lock().unwrap_or_else(PoisonError::into_inner).is_alike(tells_kinds_alone)
-        })
+        self.with_history(|history| history.is_alike(select.tells_kinds_alone())).unwrap_or(true)
+    }
+
+    /// `None` where what it was executed with does not count.
+    fn with_history<T>(&self, with: impl FnOnce(&mut History) -> T) -> Option<T> {
+        let history = self.history.as_ref()?;
+        Some(with(&mut history.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Notes an execution that the server is sent. Its packet, if the server has to be told of types that the client takes for known.
@@ -354,9 +360,7 @@ impl Prepared {
 
     /// Notes that it is executed with what may make the server read it in another way than before.
     fn is_unlike_others(&self) {
-        if let Some(history) = &self.history {
-            history.lock().unwrap_or_else(PoisonError::into_inner).note_unknown();
-        }
+        self.with_history(History::note_unknown);
     }
 
     fn types(&self) -> MutexGuard<'_, Types> {

@@ -1,8 +1,9 @@
 //! What the second statement of a form costs, and what it shares with the first.
 
-use freshet_cache::{Freshness, Position};
-use freshet_catalog::rows::{KeyType, Watches};
-use freshet_catalog::{Code, ColumnInfo, TableInfo, TableKind, Told};
+use freshet_cache::Freshness;
+use freshet_catalog::rows::Watches;
+use freshet_catalog::rows::samples::{INT, column, table_of};
+use freshet_catalog::{ColumnInfo, TableInfo, Told};
 use freshet_sql::{Analysis, Flavor, Modes};
 
 use super::*;
@@ -14,39 +15,10 @@ const MODES: Modes = Modes::new(Flavor::MySql);
 /// What the second of two statements of a form may allocate to be found, bound and planned.
 const ALLOCATIONS_MAX: u64 = 8;
 
-fn column(name: &str, unique: bool) -> ColumnInfo {
-    ColumnInfo {
-        name: name.to_owned(),
-        key: KeyType::Integer { unsigned: false, bytes: 4 },
-        generated: false,
-        on_update: false,
-        hidden: false,
-        auto_increment: false,
-        nullable: !unique,
-        unique,
-        only_unique: unique,
-    }
-}
-
 /// `s.t (id INT PRIMARY KEY, a INT, b INT)`.
 fn table() -> Arc<TableInfo> {
-    let name = ("s".to_owned(), "t".to_owned());
-    Arc::new(TableInfo {
-        base_tables: vec![name.clone()],
-        name,
-        kind: TableKind::Base,
-        engine: "InnoDB".to_owned(),
-        cacheable: Ok(()),
-        rests_on: Arc::default(),
-        runs_unknown_code: false,
-        has_triggers: false,
-        writes_elsewhere: false,
-        may_be_merged: false,
-        triggers: Some(Code::default()),
-        reading: Some(Code::default()),
-        columns: [column("id", true), column("a", false), column("b", false)].into(),
-        settled_by: Position::ZERO,
-    })
+    let id = ColumnInfo { nullable: false, unique: true, only_unique: true, ..column("id", INT) };
+    Arc::new(table_of("t", vec![id, column("a", INT), column("b", INT)]))
 }
 
 fn template(text: &[u8]) -> Arc<Template> {
