@@ -50,14 +50,19 @@
 use crate::budget::{Budget, Charge};
 use crate::large::Large;
 use crate::shard::{FIRST_INDEX_BYTES, Inserted, Left, New, Shard};
+use crate::snapshot::Ruling;
 use crate::statistics::{Count, Counters};
 use crate::stored::{self, Stored};
-use crate::{Body, Entry, Fences, Fill, Freshness, Key, Statistics, Verdict};
+use crate::{Body, Entry, Fences, Fill, Freshness, Key, Statistics};
 use ahash::RandomState;
 use crossbeam_utils::CachePadded;
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, TryLockError};
+
+mod one_moment;
+
+pub use one_moment::Reader;
 
 /// A power of two. The top bits of the hash choose one.
 const SHARDS: usize = 1 << SHARDS_LOG2;
@@ -86,6 +91,10 @@ pub enum Lookup<R> {
     },
     /// An entry that a write under way may change.
     Fenced,
+    /// An entry of which it is not known yet whether it is that of its reader's moment: see [`Ruling::Unsettled`].
+    Unsettled,
+    /// An entry that has changed since the moment of its reader.
+    Moved,
     /// The stream is not proven live: nothing is served.
     NotLive,
     /// A servable entry that was not wanted after all.
@@ -211,12 +220,20 @@ impl Cache {
         fences: Fences,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
     ) -> Lookup<R> {
-        let found = self.look_up(key, now_ms, fences, f);
+        let check = |stored: &Stored<'_>| {
+            Ruling::from(self.freshness.check_each(stored.deps(), stored.header().valid_from, fences))
+        };
+        self.counted(self.look_up((key, now_ms), check, f))
+    }
+
+    fn counted<R>(&self, found: Lookup<R>) -> Lookup<R> {
         self.counters.add(match found {
             Lookup::Hit(_) => Count::Hits,
             Lookup::Miss => Count::Misses,
             Lookup::Stale { .. } => Count::Stale,
             Lookup::Fenced => Count::Fenced,
+            Lookup::Unsettled => Count::Unsettled,
+            Lookup::Moved => Count::Moved,
             Lookup::NotLive => Count::NotLive,
             Lookup::Declined => return found,
         });
@@ -225,9 +242,8 @@ impl Cache {
 
     fn look_up<R>(
         &self,
-        key: Key<'_>,
-        now_ms: u64,
-        fences: Fences,
+        (key, now_ms): (Key<'_>, u64),
+        check: impl FnOnce(&Stored<'_>) -> Ruling,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
     ) -> Lookup<R> {
         if !self.freshness.is_live(now_ms) {
@@ -238,10 +254,12 @@ impl Cache {
         let Some((at, slot, stored)) = shard.find(hash, key) else {
             return Lookup::Miss;
         };
-        match self.freshness.check_each(stored.deps(), stored.header().valid_from, fences) {
-            Verdict::Servable => {}
-            Verdict::Fenced => return Lookup::Fenced,
-            Verdict::Stale => {
+        match check(&stored) {
+            Ruling::Servable => {}
+            Ruling::Fenced => return Lookup::Fenced,
+            Ruling::Unsettled => return Lookup::Unsettled,
+            Ruling::Moved => return Lookup::Moved,
+            Ruling::Stale => {
                 let large = shard.large(stored.header());
                 let body = match &large {
                     None => self.fingerprint_of(stored.body()),
@@ -292,8 +310,9 @@ impl Cache {
             _ if !stored::is_large(fill) => None,
             charge => Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?)),
         };
-        let (hash, fences_raised) = (self.hash_of(key), self.freshness.fences_raised());
-        let new = New { hash, key, fill, large, charge: in_blocks, fences_raised };
+        let hash = self.hash_of(key);
+        let (fences_raised, ends_asked) = (self.freshness.fences_raised(), self.freshness.ends_asked());
+        let new = New { hash, key, fill, large, charge: in_blocks, fences_raised, ends_asked };
         let placed = self.place(new, charge);
         // No reference to a large body is left here, so all that an eviction takes out is freed.
         // If the limit went down since the room was made, either a trim has met this entry or this sees the limit.

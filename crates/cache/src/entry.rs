@@ -48,6 +48,8 @@ pub struct Entry<'a> {
     pub cost_us: u32,
     /// [`crate::Freshness::fences_raised`] when it was stored: a bound on the fences of all writes that it contains.
     pub fences_raised: u64,
+    /// [`crate::Freshness::ends_asked`] when it was stored: a later question settles it.
+    pub ends_asked: u64,
 }
 
 /// A stored body, in the slices in which it lies in memory, none of them empty. Going through them gives the body.

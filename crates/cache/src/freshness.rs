@@ -51,7 +51,7 @@
 //!   needs every stamp at or below `V` to be set, for the content may have those changes. It needs one thing more, which the
 //!   reader must see to: the content may also have changes *above* `V` that its snapshot saw and that are not applied yet;
 //!   they are stamped only when they are. So the bound holds once `applied` has passed whatever the snapshot
-//!   saw, for instance the answer of a probe that was asked after the result was complete.
+//!   saw: `snapshot` says how that is known.
 //!
 //! # Changes that the stream does not tell of
 //!
@@ -172,6 +172,7 @@
 
 use crate::cells::Cells;
 use crate::dep::{BUCKET_BITS, Slot, TAG_BITS};
+use crate::ends::Ends;
 use crate::raised::Raised;
 use crate::sabotage::{self, Sabotage};
 use crate::slots::{Slots, Widen};
@@ -226,6 +227,7 @@ pub struct Freshness {
     cells: Cells,
     slots: Slots,
     raised: Raised,
+    ends: Ends,
     applied: Published,
     visible: Published,
     /// The last stamp of a change that is in no binlog.
@@ -271,6 +273,7 @@ impl Freshness {
             cells: Cells::new(),
             slots: Slots::new(row_bits.0),
             raised: Raised::default(),
+            ends: Ends::default(),
             applied: Published::default(),
             visible: Published::default(),
             unlogged: Published::default(),
@@ -458,8 +461,8 @@ impl Freshness {
         }
     }
 
-    /// The last known change to any of these, or to everything. The content of a servable entry has been the same
-    /// since then, so a reader pinned to a snapshot at or after `P` may use it iff this, read after the check, is `<= P`.
+    /// The last known change to any of these, or to everything. The content of a servable entry that is settled has been the
+    /// same since then: see [`crate::snapshot`].
     #[must_use]
     pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
         deps.iter().map(|dep| self.stamp_of(*dep)).fold(self.stamp_of(Dep::EVERYTHING), Position::max)
@@ -529,6 +532,10 @@ impl Freshness {
     #[must_use]
     pub fn fences_raised(&self) -> u64 {
         self.raised.last()
+    }
+
+    pub(crate) const fn ends(&self) -> &Ends {
+        &self.ends
     }
 
     /// The least number of a fence that stands; `u64::MAX` if none does. To be read before a check: the writes of all

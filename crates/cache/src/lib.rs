@@ -6,7 +6,8 @@
 //! It has two halves that meet in one call, [`Freshness::check`]:
 //!
 //! * [`freshness`]: one rule that says whether a result is still true, with its proof. Changes cost O(1) per
-//!   thing changed, however many results are stored, because a change touches a *cell* and never an entry.
+//!   thing changed, however many results are stored, because a change touches a *cell* and never an entry. [`snapshot`] has
+//!   the rule for who reads several results as of one moment.
 //! * [`cache`]: a store with a strict bound in bytes. It may forget anything at any time; it may never
 //!   return a result that the rule refuses, nor one that belongs to another key.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -21,9 +22,13 @@ mod slots;
 
 mod raised;
 
+mod ends;
+
 pub mod freshness;
 
 mod fence;
+
+pub mod snapshot;
 
 pub mod sabotage;
 
@@ -51,10 +56,11 @@ mod statistics;
 
 pub mod cache;
 
-pub use cache::{Cache, Insert, Lookup};
+pub use cache::{Cache, Insert, Lookup, Reader};
 pub use dep::{Dep, TableDeps};
 pub use entry::{Body, Entry, Fill, Key};
 pub use fence::Fence;
 pub use freshness::{Fences, Freshness, Verdict};
 pub use position::Position;
+pub use snapshot::{Holds, Moment, Ruling};
 pub use statistics::Statistics;

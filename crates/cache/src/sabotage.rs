@@ -32,6 +32,16 @@ pub enum Sabotage {
     EarlyWatch,
     /// A write fences the rows that its conditions name, and not what else it may touch.
     NarrowFences,
+    /// A transaction's reads from memory are each as of their own moment, and not as of the first one's.
+    LateAsOf,
+    /// When a transaction's snapshot is opened, what was served before is not proven to be true in it.
+    UnprovenOpening,
+    /// A transaction is served results beside its snapshot before the stream has passed the snapshot.
+    EarlySnapshot,
+    /// A transaction is served results that may show what is not applied.
+    UnsettledHits,
+    /// A transaction is served results that it has changed itself.
+    OwnWritesHit,
     /// Nothing is wrong, but the stream is slow: it gives the others time to show.
     SlowStream,
 }
@@ -45,7 +55,7 @@ mod on {
     use crate::{Dep, Position};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    const NAMES: [(&str, Sabotage); 14] = [
+    const NAMES: [(&str, Sabotage); 19] = [
         ("applied-as-visible", Sabotage::AppliedAsVisible),
         ("no-fences", Sabotage::NoFences),
         ("early-lift", Sabotage::EarlyLift),
@@ -59,6 +69,11 @@ mod on {
         ("deaf-columns", Sabotage::DeafColumns),
         ("early-watch", Sabotage::EarlyWatch),
         ("narrow-fences", Sabotage::NarrowFences),
+        ("late-as-of", Sabotage::LateAsOf),
+        ("unproven-opening", Sabotage::UnprovenOpening),
+        ("early-snapshot", Sabotage::EarlySnapshot),
+        ("unsettled-hits", Sabotage::UnsettledHits),
+        ("own-writes-hit", Sabotage::OwnWritesHit),
         ("slow-stream", Sabotage::SlowStream),
     ];
 

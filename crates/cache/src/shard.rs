@@ -53,6 +53,8 @@ pub(crate) struct New<'a> {
     pub(crate) charge: usize,
     /// See [`crate::Entry::fences_raised`].
     pub(crate) fences_raised: u64,
+    /// See [`crate::Entry::ends_asked`].
+    pub(crate) ends_asked: u64,
 }
 
 impl New<'_> {
@@ -178,7 +180,7 @@ impl Shard {
     /// Writes an entry for this slot to the arena.
     fn write(&mut self, slot: u32, new: &New<'_>) -> Option<Indexed> {
         let number = new.large.as_ref().map_or(0, |_| self.next_large());
-        let front = stored::front(new.key, new.fill, number, new.fences_raised);
+        let front = stored::front(new.key, new.fill, number, (new.fences_raised, new.ends_asked));
         let body = if new.large.is_some() { &[][..] } else { &new.fill.body };
         let head = self.arena.store(slot, &[&front, new.key.text, body])?;
         if let Some(large) = &new.large {

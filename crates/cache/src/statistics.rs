@@ -13,6 +13,10 @@ pub struct Statistics {
     pub stale: u64,
     /// Lookups that found an entry under a fence.
     pub fenced: u64,
+    /// Lookups of readers of one moment that found an entry which may show what is not applied.
+    pub unsettled: u64,
+    /// Lookups of readers of one moment that found an entry which has changed since their moment, or which they have changed.
+    pub moved: u64,
     /// Lookups while the stream was not proven live.
     pub not_live: u64,
     /// Results stored.
@@ -47,6 +51,8 @@ pub(crate) enum Count {
     Misses,
     Stale,
     Fenced,
+    Unsettled,
+    Moved,
     NotLive,
     Inserts,
     NotCached,
@@ -84,6 +90,8 @@ impl Counters {
             misses: self.sum(Count::Misses),
             stale: self.sum(Count::Stale),
             fenced: self.sum(Count::Fenced),
+            unsettled: self.sum(Count::Unsettled),
+            moved: self.sum(Count::Moved),
             not_live: self.sum(Count::NotLive),
             inserts: self.sum(Count::Inserts),
             not_cached: self.sum(Count::NotCached),

@@ -25,10 +25,11 @@ pub(crate) struct Header {
     pub(crate) cost_us: u32,
     pub(crate) status: u16,
     pub(crate) fences_raised: u64,
+    pub(crate) ends_asked: u64,
 }
 
 impl Header {
-    const BYTES: usize = 60;
+    const BYTES: usize = 68;
 
     /// How many bytes stand before the body.
     #[inline]
@@ -44,12 +45,12 @@ impl Header {
     /// What a hit sees.
     #[inline]
     pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
-        let Self { valid_from, status_at, status, rows, cost_us, fences_raised, .. } = *self;
-        Entry { valid_from, body, status_at, status, rows, cost_us, fences_raised }
+        let Self { valid_from, status_at, status, rows, cost_us, fences_raised, ends_asked, .. } = *self;
+        Entry { valid_from, body, status_at, status, rows, cost_us, fences_raised, ends_asked }
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        for long in [self.valid_from.get(), self.rows, self.fences_raised] {
+        for long in [self.valid_from.get(), self.rows, self.fences_raised, self.ends_asked] {
             out.extend_from_slice(&long.to_le_bytes());
         }
         let words = [self.environment, self.deps, self.text_len, self.body_len, self.large];
@@ -67,14 +68,15 @@ impl Header {
             valid_from: Position::new(long(0)),
             rows: long(8),
             fences_raised: long(16),
-            environment: word(24),
-            deps: word(28),
-            text_len: word(32),
-            body_len: word(36),
-            large: word(40),
-            status_at: [word(44), word(48)],
-            cost_us: word(52),
-            status: word(56) as u16,
+            ends_asked: long(24),
+            environment: word(32),
+            deps: word(36),
+            text_len: word(40),
+            body_len: word(44),
+            large: word(48),
+            status_at: [word(52), word(56)],
+            cost_us: word(60),
+            status: word(64) as u16,
         }
     }
 }
@@ -94,7 +96,12 @@ pub(crate) const fn is_large(fill: &Fill) -> bool {
 }
 
 /// Header and dependencies of a new entry, as they will lie in memory.
-pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32, fences_raised: u64) -> Vec<u8> {
+pub(crate) fn front(
+    key: Key<'_>,
+    fill: &Fill,
+    large: u32,
+    (fences_raised, ends_asked): (u64, u64),
+) -> Vec<u8> {
     let header = Header {
         valid_from: fill.valid_from,
         rows: fill.rows,
@@ -107,6 +114,7 @@ pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32, fences_raised: u64) -
         cost_us: fill.cost_us,
         status: fill.status,
         fences_raised,
+        ends_asked,
     };
     let mut front = Vec::with_capacity(Header::BYTES + fill.deps.len() * DEP_BYTES);
     header.encode(&mut front);

@@ -78,7 +78,7 @@ impl Generation {
         let step = applier.apply(event)?;
         shared.counters.offset.store(applier.timeline().offset(), Ordering::Relaxed);
         drop(applier);
-        self.ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
+        self.ends.borrow_mut().applied(&shared.freshness, &shared.proven);
         let now = now_ms();
         // Fences are lifted after what they wait for was published.
         match &step {

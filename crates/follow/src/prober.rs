@@ -172,7 +172,7 @@ impl<'a> Prober<'a> {
         if !wants_bound && !wants_current {
             return Ok(());
         }
-        let asked_ms = now_ms();
+        let asked = (now_ms(), shared.freshness.ask_end());
         let asking = ask_end(self.server, self.connection);
         let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
         self.answered_at = Instant::now();
@@ -183,8 +183,8 @@ impl<'a> Prober<'a> {
         // Where the stream has not said yet in which file it is, nothing is proven.
         if let Some(end) = end.filter(|_| wants_current) {
             self.proven_at = Some(self.answered_at);
-            ends.borrow_mut().answered(asked_ms, end, waits_for_ms);
-            ends.borrow_mut().applied(shared.freshness.applied(), &shared.proven);
+            ends.borrow_mut().answered(asked, end, waits_for_ms);
+            ends.borrow_mut().applied(&shared.freshness, &shared.proven);
         }
         Ok(())
     }

@@ -5,6 +5,9 @@
 //! ask where the binlog ends; every commit that anyone knew of at `T` is below the answer; once `applied` has passed the
 //! answer, everything committed up to `T` has set its stamps. It stays so however old it gets.
 //!
+//! The question has a number besides ([`Freshness::ask_end`]): what was stored before it was asked is settled then, and may
+//! be read by transactions.
+//!
 //! The level `semisync` needs one thing more. Before each such question the server is asked whether its commits wait for us
 //! ([`crate::semisync`]). If so, a commit that we have not applied was logged after `T`, and becomes visible by our
 //! acknowledgement, which follows its stamps, or by the server's timeout, which is over at `T` + timeout at the earliest. So
@@ -16,7 +19,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use freshet_cache::Position;
+use freshet_cache::{Freshness, Position};
 use tracing::{info, warn};
 
 use crate::semisync::Lack;
@@ -146,6 +149,8 @@ fn log(now: &Semisync) {
 #[derive(Debug)]
 struct EndAsked {
     at_ms: u64,
+    /// See [`Freshness::ask_end`].
+    number: u64,
     end: Position,
     /// How long commits that were not logged by then wait for us, where they do.
     waits_for_ms: Option<u64>,
@@ -160,11 +165,11 @@ impl EndsAsked {
         self.0.is_empty()
     }
 
-    /// Asked at `at_ms`, the server said that its binlog ends at `end`. Where commits waited for us just before, they wait
-    /// `waits_for_ms` from then on.
-    pub(crate) fn answered(&mut self, at_ms: u64, end: Position, waits_for_ms: Option<u64>) {
+    /// Asked at `at_ms`, as the question of this number, the server said that its binlog ends at `end`. Where commits waited for
+    /// us just before, they wait `waits_for_ms` from then on.
+    pub(crate) fn answered(&mut self, (at_ms, number): (u64, u64), end: Position, waits_for_ms: Option<u64>) {
         if self.0.len() < ASKED_MAX {
-            self.0.push_back(EndAsked { at_ms, end, waits_for_ms });
+            self.0.push_back(EndAsked { at_ms, number, end, waits_for_ms });
         }
     }
 
@@ -173,10 +178,13 @@ impl EndsAsked {
         self.0.iter_mut().for_each(|asked| asked.waits_for_ms = None);
     }
 
-    /// Everything up to `applied` has set its stamps, which was published.
-    pub(crate) fn applied(&mut self, applied: Position, proven: &Proofs) {
+    /// Draws the conclusions from what has been published as applied.
+    pub(crate) fn applied(&mut self, freshness: &Freshness, proven: &Proofs) {
+        let applied = freshness.applied();
         while self.0.front().is_some_and(|asked| asked.end <= applied) {
-            self.0.pop_front().iter().for_each(|asked| proven.learn(asked));
+            let Some(asked) = self.0.pop_front() else { break };
+            freshness.end_passed(asked.number);
+            proven.learn(&asked);
         }
     }
 }
@@ -187,16 +195,20 @@ mod tests {
 
     #[test]
     fn what_is_applied_is_as_recent_as_the_question_whose_answer_it_has_passed() {
-        let (proven, mut ends) = (Proofs::new(true), EndsAsked::default());
+        let (proven, mut ends, freshness) = (Proofs::new(true), EndsAsked::default(), Freshness::new());
         proven.looked_around(1_000);
-        ends.answered(100, Position::new(10), None);
-        ends.answered(200, Position::new(20), Some(50));
-        ends.applied(Position::new(9), &proven);
+        ends.answered((100, freshness.ask_end()), Position::new(10), None);
+        ends.answered((200, freshness.ask_end()), Position::new(20), Some(50));
+        freshness.publish_applied(Position::new(9));
+        ends.applied(&freshness, &proven);
         assert_eq!(proven.current_to_ms(), 0);
-        ends.applied(Position::new(19), &proven);
+        freshness.publish_applied(Position::new(19));
+        ends.applied(&freshness, &proven);
         assert_eq!(proven.current_to_ms(), 100);
         assert!(!proven.commits_wait(101));
-        ends.applied(Position::new(20), &proven);
+        assert!(freshness.is_settled(0) && !freshness.is_settled(1));
+        freshness.publish_applied(Position::new(20));
+        ends.applied(&freshness, &proven);
         assert_eq!(proven.current_to_ms(), 200);
         assert!(proven.commits_wait(249) && !proven.commits_wait(250));
         proven.lose();
@@ -205,9 +217,10 @@ mod tests {
 
     #[test]
     fn nothing_is_recent_that_is_in_no_binlog_and_was_not_asked_for() {
-        let (proven, mut ends) = (Proofs::new(false), EndsAsked::default());
-        ends.answered(100, Position::new(10), None);
-        ends.applied(Position::new(10), &proven);
+        let (proven, mut ends, freshness) = (Proofs::new(false), EndsAsked::default(), Freshness::new());
+        ends.answered((100, freshness.ask_end()), Position::new(10), None);
+        freshness.publish_applied(Position::new(10));
+        ends.applied(&freshness, &proven);
         assert_eq!(proven.current_to_ms(), 0);
         proven.looked_around(70);
         assert_eq!(proven.current_to_ms(), 70);
@@ -215,12 +228,13 @@ mod tests {
 
     #[test]
     fn a_fallback_takes_back_what_is_under_way() {
-        let (proven, mut ends) = (Proofs::new(true), EndsAsked::default());
+        let (proven, mut ends, freshness) = (Proofs::new(true), EndsAsked::default(), Freshness::new());
         proven.looked_around(1_000);
-        ends.answered(100, Position::new(10), Some(1_000));
+        ends.answered((100, freshness.ask_end()), Position::new(10), Some(1_000));
         ends.commits_do_not_wait();
         proven.set_semisync(Semisync::Not(Lack::new("gone", "none")));
-        ends.applied(Position::new(10), &proven);
+        freshness.publish_applied(Position::new(10));
+        ends.applied(&freshness, &proven);
         assert_eq!(proven.current_to_ms(), 100);
         assert!(!proven.commits_wait(101));
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::large::LARGE_MIN;
-use crate::{Dep, Position};
+use crate::{Dep, Moment, Position};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -40,6 +40,34 @@ fn a_fingerprint_does_not_depend_on_where_the_body_lies() {
         cache.freshness().stamp(dep, Position::new(position + 1));
         assert_eq!(body_of(&cache, key(1, b"q")), stale(&cache, &body), "{len}");
     }
+}
+
+#[test]
+fn a_reader_of_one_moment_takes_what_is_settled_and_not_its_own() {
+    let cache = live(MIB);
+    let freshness = Arc::clone(cache.freshness());
+    let [one, other] = ["one", "other"].map(|name| freshness.table("s", name).rows);
+    cache.insert(key(1, b"one"), fill(0, &[one], b"1".to_vec()));
+    cache.insert(key(1, b"both"), fill(0, &[one, other], b"2".to_vec()));
+    let moment = Moment::now(&freshness);
+    let mut served = Vec::new();
+    let mut get = |text: &'static [u8], written: &[Dep]| {
+        let reader = Reader { moment, written };
+        cache.get_as_of((key(1, text), 0), reader, &mut served, |entry| Some(entry.body.to_vec()))
+    };
+    assert_eq!(get(b"one", &[]), Lookup::Unsettled);
+    let number = freshness.ask_end();
+    freshness.end_passed(number);
+    assert_eq!(get(b"one", &[]), Lookup::Hit(b"1".to_vec()));
+    assert_eq!(get(b"one", &[other]), Lookup::Hit(b"1".to_vec()));
+    assert_eq!(get(b"both", &[other]), Lookup::Moved);
+    freshness.stamp(other, Position::new(1));
+    freshness.publish_applied(Position::new(1));
+    cache.insert(key(1, b"both"), fill(0, &[other], b"3".to_vec()));
+    assert_eq!(get(b"both", &[]), stale(&cache, b"2"));
+    assert_eq!(served, [one, one]);
+    let statistics = cache.statistics();
+    assert_eq!((statistics.unsettled, statistics.moved, statistics.hits), (1, 1, 2));
 }
 
 #[test]

@@ -730,7 +730,7 @@ impl World {
             }
             Lookup::Fenced => self.summary.refused_by_fence += 1,
             Lookup::Stale { .. } => self.summary.refused_by_stamp += 1,
-            Lookup::Miss | Lookup::NotLive | Lookup::Declined => {}
+            Lookup::Miss | Lookup::NotLive | Lookup::Declined | Lookup::Unsettled | Lookup::Moved => {}
         }
         if self.misses.len() < READERS_MAX {
             let (valid_from, deps, content) = (None, None, None);

@@ -1,0 +1,50 @@
+//! Look-ups of a reader whose results have to share a moment: see [`crate::snapshot`].
+
+use crate::cache::{Cache, Lookup};
+use crate::snapshot::{Ruling, is_touched};
+use crate::stored::Stored;
+use crate::{Dep, Entry, Key, Moment};
+
+/// Who reads several results as of one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    /// The moment.
+    pub moment: Moment,
+    /// What the reader's own writes would be fenced on, those that are not committed.
+    pub written: &'a [Dep],
+}
+
+impl Cache {
+    /// As [`Self::get_if`], for a reader of one moment. What a hit depends on is added to `served`:
+    /// [`crate::Freshness::holds_until`] may be asked about it.
+    pub fn get_as_of<R>(
+        &self,
+        (key, now_ms): (Key<'_>, u64),
+        reader: Reader<'_>,
+        served: &mut Vec<Dep>,
+        f: impl FnOnce(&Entry<'_>) -> Option<R>,
+    ) -> Lookup<R> {
+        let before = served.len();
+        let check = |stored: &Stored<'_>| {
+            let verdict = self.check_as_of(stored, reader);
+            if verdict == Ruling::Servable {
+                served.extend(stored.deps().flatten());
+            }
+            verdict
+        };
+        let found = self.look_up((key, now_ms), check, f);
+        if !matches!(found, Lookup::Hit(_)) {
+            served.truncate(before);
+        }
+        self.counted(found)
+    }
+
+    /// What the reader has written itself counts as changed since the reader's moment.
+    fn check_as_of(&self, stored: &Stored<'_>, reader: Reader<'_>) -> Ruling {
+        let (deps, header) = (stored.deps(), stored.header());
+        if is_touched(reader.written, deps.clone().flatten()) {
+            return Ruling::Moved;
+        }
+        self.freshness.check_each_as_of(deps, (header.valid_from, header.ends_asked), reader.moment)
+    }
+}

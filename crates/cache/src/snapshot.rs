@@ -1,0 +1,211 @@
+//! Reading several results as of one moment: what a transaction at REPEATABLE READ may take from memory.
+//!
+//! # The rule
+//!
+//! > An entry may be served to a reader of one moment iff it is settled, no dependency is fenced, and every stamp is
+//! > at or below both `valid_from` and the moment.
+//!
+//! # Words
+//!
+//! *The moment `A`* ([`Moment::AsOf`]): `A` is `applied`, read at the first read of the transaction. All reads show the state at `A`.
+//!
+//! *The moment of a snapshot* ([`Moment::Snapshot`]): the server has opened a snapshot. It contains every transaction up to `contains`,
+//! which is `visible`, read before the snapshot was opened. It contains no transaction beyond `within`, which is an end of the
+//! binlog that was asked for after the snapshot was opened. What the server says it has executed is no such bound: the
+//! engine commits a transaction, and snapshots show it, before it is counted there.
+//!
+//! *Settled*: the result shows no transaction that is not applied. `ends` says how that is known. A result that was read a
+//! moment ago may show the commit of a writer around us that no stamp and no fence tells of; beside an older result that lacks
+//! this commit it is torn. A result settles within a millisecond or two if somebody asks where the binlog ends.
+//!
+//! # Why the rule suffices
+//!
+//! Let `T` at `p` change a dependency of a servable, settled entry. All of this is read in the order of the rule: first what is
+//! settled, and `applied` where it is compared; then the fences; then the stamps.
+//!
+//! 1. `T` is in the content. Then `T` is applied, so its stamp is set and read, and `p` is at or below the moment: at `A`, or in
+//!    the snapshot, since `p <= contains`.
+//! 2. `T` is at or below `A`, or in the snapshot. Then `T` is applied: `applied` was `A` before, or has passed `within`. So
+//!    its stamp is set and read, `p <= valid_from`, and `T` is in the content.
+//!
+//! So the content is exactly that of the moment. The fences are for two more things. What was acknowledged before the
+//! transaction's first read is in what it is shown, although it may lie beyond `A`: it is under a fence, or its stamp is
+//! beyond `A`, and both refuse. And a write that is in no binlog has no stamp before it is acknowledged, but a fence.
+//!
+//! # The opening
+//!
+//! Between `A` and the snapshot lie other commits. The reads that were served as of `A` are true at the snapshot as well iff none
+//! of these concerns them. [`Freshness::holds_until`] finds that out once `applied` has passed `within`: no stamp of what they
+//! depend on is beyond `A`. No answer from the snapshot may be delivered before that. If a stamp is beyond `A`, there may be no
+//! moment at which both are true.
+//!
+//! # Own writes
+//!
+//! Nothing that the transaction itself has written may be served: its own rows are in no position. [`is_touched`] compares what a
+//! write would be fenced on with what an entry depends on.
+
+use crate::sabotage::{self, Sabotage};
+use crate::{Dep, Fences, Freshness, Position, Verdict};
+
+/// The moment that a reader's results have to share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The state at this position, which was `applied` when it was read.
+    AsOf(Position),
+    /// A snapshot at the server.
+    Snapshot {
+        /// `visible`, read before the snapshot was opened: the snapshot contains every transaction up to here.
+        contains: Position,
+        /// An end of the binlog that was asked for after the snapshot was opened: it contains none beyond.
+        within: Position,
+    },
+}
+
+/// May an entry be served to a reader of one moment?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It may: it is that of the reader's moment.
+    Servable,
+    /// Never again: see [`Verdict::Stale`].
+    Stale,
+    /// Not now: see [`Verdict::Fenced`].
+    Fenced,
+    /// Not now: it may show what is not applied, or the stream has not passed the reader's snapshot.
+    Unsettled,
+    /// Not to this reader: something that it depends on has changed since the reader's moment.
+    Moved,
+}
+
+impl From<Verdict> for Ruling {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Servable => Self::Servable,
+            Verdict::Stale => Self::Stale,
+            Verdict::Fenced => Self::Fenced,
+        }
+    }
+}
+
+/// Whether results that were served as of one moment are true at a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// They are.
+    Proven,
+    /// The stream is not so far, or a write is under way: to be asked again.
+    NotYet,
+    /// Something that they depend on has changed: there may be no moment at which all is true. This does not change again.
+    Changed,
+}
+
+impl Moment {
+    /// The present moment, for a reader who has read nothing yet.
+    #[must_use]
+    pub fn now(freshness: &Freshness) -> Self {
+        Self::AsOf(freshness.applied())
+    }
+
+    /// Whether a settled entry is that of this moment. `newest` is its last stamp, read after `applied`.
+    #[must_use]
+    pub const fn admits(&self, newest: Position, applied: Position) -> bool {
+        match *self {
+            Self::AsOf(at) => newest.get() <= at.get(),
+            Self::Snapshot { contains, within } => {
+                within.get() <= applied.get() && newest.get() <= contains.get()
+            }
+        }
+    }
+
+    fn is_reached(&self, freshness: &Freshness) -> bool {
+        match *self {
+            Self::AsOf(_) => true,
+            Self::Snapshot { within, .. } => {
+                within <= freshness.applied() || sabotage::is(Sabotage::EarlySnapshot)
+            }
+        }
+    }
+
+    fn bound(&self) -> Position {
+        match *self {
+            Self::AsOf(_) if sabotage::is(Sabotage::LateAsOf) => Position::new(u64::MAX),
+            Self::AsOf(at) => at,
+            Self::Snapshot { contains, .. } => contains,
+        }
+    }
+}
+
+impl Freshness {
+    /// Takes the next number for a question where the binlog ends. To be called before the question is sent.
+    #[must_use]
+    pub fn ask_end(&self) -> u64 {
+        self.ends().ask()
+    }
+
+    /// Says that `applied` has passed the answer to the question of this number.
+    pub fn end_passed(&self, number: u64) {
+        self.ends().pass(number);
+    }
+
+    /// How many ends of the binlog have been asked for. To be read when a result is complete: see [`Self::is_settled`].
+    #[must_use]
+    pub fn ends_asked(&self) -> u64 {
+        self.ends().asked()
+    }
+
+    /// Whether a result shows nothing that is not applied, if so many ends had been asked for when it was complete. What is
+    /// decided by stamps is to be read after this.
+    #[must_use]
+    #[inline]
+    pub fn is_settled(&self, ends_asked: u64) -> bool {
+        self.ends().is_passed_after(ends_asked) || sabotage::is(Sabotage::UnsettledHits)
+    }
+
+    /// The rule for a reader of one moment. `ends_asked` is [`Self::ends_asked`] of when the result was complete.
+    #[must_use]
+    pub fn check_as_of(
+        &self,
+        deps: &[Dep],
+        (valid_from, ends_asked): (Position, u64),
+        moment: Moment,
+    ) -> Ruling {
+        self.check_each_as_of(std::iter::once(deps.iter().copied()), (valid_from, ends_asked), moment)
+    }
+
+    pub(crate) fn check_each_as_of(
+        &self,
+        deps: impl Iterator<Item: Iterator<Item = Dep>> + Clone,
+        (valid_from, ends_asked): (Position, u64),
+        moment: Moment,
+    ) -> Ruling {
+        let is_in_time = self.is_settled(ends_asked) && moment.is_reached(self);
+        match Ruling::from(self.check_each(deps.clone(), valid_from, Fences::Refuse)) {
+            Ruling::Servable if !is_in_time => Ruling::Unsettled,
+            Ruling::Servable if self.is_any_dead(deps, moment.bound()) => Ruling::Moved,
+            ruling => ruling,
+        }
+    }
+
+    /// Whether results that were served as of `at`, and depend on these, are true in a snapshot that contains nothing beyond
+    /// `within`. With [`Fences::Refuse`] the answer is `NotYet` while a write to them is under way: it may be in the snapshot, in
+    /// no binlog, and not stamped yet. Who knows that no such write is under way passes [`Fences::Ignore`].
+    #[must_use]
+    pub fn holds_until(&self, deps: &[Dep], at: Position, within: Position, fences: Fences) -> Holds {
+        if sabotage::is(Sabotage::UnprovenOpening) {
+            return Holds::Proven;
+        }
+        let is_reached = self.applied() >= within;
+        match self.check(deps, at, fences) {
+            Verdict::Stale => Holds::Changed,
+            Verdict::Servable if is_reached => Holds::Proven,
+            _ => Holds::NotYet,
+        }
+    }
+}
+
+/// Whether a write that is fenced on `written` may have changed what depends on `deps`.
+#[must_use]
+pub fn is_touched(written: &[Dep], mut deps: impl Iterator<Item = Dep>) -> bool {
+    !sabotage::is(Sabotage::OwnWritesHit) && deps.any(|dep| written.contains(&dep))
+}
+
+#[cfg(test)]
+mod tests;
