@@ -204,7 +204,8 @@ impl Freshness {
 /// Whether a write that is fenced on `written` may have changed what depends on `deps`.
 #[must_use]
 pub fn is_touched(written: &[Dep], mut deps: impl Iterator<Item = Dep>) -> bool {
-    !sabotage::is(Sabotage::OwnWritesHit) && deps.any(|dep| written.contains(&dep))
+    let mut is_any = || written.contains(&Dep::EVERYTHING) || deps.any(|dep| written.contains(&dep));
+    !written.is_empty() && !sabotage::is(Sabotage::OwnWritesHit) && is_any()
 }
 
 #[cfg(test)]

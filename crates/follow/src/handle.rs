@@ -88,6 +88,19 @@ impl Upstream {
         self.shared.ask_current();
     }
 
+    /// Has the server be asked where its binlog ends. Once the answer is applied, what was complete before this call is settled
+    /// ([`Freshness::is_settled`]). Costs one atomic operation when it was said already.
+    pub fn ask_end(&self) {
+        self.shared.ask_end();
+    }
+
+    /// Waits until more is settled than was, having asked for it.
+    pub async fn more_is_settled(&self) {
+        let passed = self.shared.proven.passed().notified();
+        self.ask_end();
+        passed.await;
+    }
+
     /// Whether the server's commits are to wait for us. A change starts the stream anew.
     pub fn want_semisync(&self, wanted: bool) {
         self.shared.want_semisync(wanted);

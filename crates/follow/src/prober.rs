@@ -166,7 +166,8 @@ impl<'a> Prober<'a> {
         let waits_for_ms = self.look_at_semisync().await?;
         let is_due = self.proven_at.is_none_or(|proven_at| proven_at.elapsed() >= PROVEN_EVERY);
         let is_asked = shared.proven.take_asked() || is_due;
-        let wants_current = waits_for_ms.is_some() || is_asked && ends.borrow().is_empty();
+        let wants_end = shared.proven.take_end_asked();
+        let wants_current = waits_for_ms.is_some() || wants_end || is_asked && ends.borrow().is_empty();
         shared.settling.tick(now_ms());
         let wants_bound = shared.settling.begin_bound();
         if !wants_bound && !wants_current {

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use freshet_cache::{Freshness, Position};
+use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use crate::semisync::Lack;
@@ -51,6 +52,10 @@ pub(crate) struct Proofs {
     wanted: AtomicBool,
     waits_until_ms: AtomicU64,
     semisync: Mutex<Semisync>,
+    /// A session waits for a question that is asked from now on.
+    end_asked: AtomicBool,
+    /// Told when `applied` has passed the answer to a question.
+    passed: Notify,
 }
 
 impl Proofs {
@@ -62,6 +67,8 @@ impl Proofs {
             wanted: AtomicBool::new(wants_semisync),
             waits_until_ms: AtomicU64::new(0),
             semisync: Mutex::new(Semisync::Off),
+            end_asked: AtomicBool::new(false),
+            passed: Notify::new(),
         };
         proven.lose();
         proven
@@ -86,6 +93,20 @@ impl Proofs {
 
     pub(crate) fn take_asked(&self) -> bool {
         self.asked.swap(false, Ordering::AcqRel)
+    }
+
+    /// As [`Self::ask`], for a question that is asked after this moment, whatever others are under way.
+    pub(crate) fn ask_end(&self) -> bool {
+        !self.end_asked.swap(true, Ordering::AcqRel)
+    }
+
+    pub(crate) fn take_end_asked(&self) -> bool {
+        self.end_asked.swap(false, Ordering::AcqRel)
+    }
+
+    /// Told when `applied` has passed the answer to a question.
+    pub(crate) fn passed(&self) -> &Notify {
+        &self.passed
     }
 
     pub(crate) fn want_semisync(&self, wanted: bool) {
@@ -185,6 +206,7 @@ impl EndsAsked {
             let Some(asked) = self.0.pop_front() else { break };
             freshness.end_passed(asked.number);
             proven.learn(&asked);
+            proven.passed.notify_waiters();
         }
     }
 }

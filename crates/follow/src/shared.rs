@@ -168,6 +168,13 @@ impl Following {
         }
     }
 
+    /// As [`Self::ask_probe`], for a question where the binlog ends that is asked after this moment.
+    pub(crate) fn ask_end(&self) {
+        if self.proven.ask_end() {
+            self.prober.notify_one();
+        }
+    }
+
     pub(crate) fn want_semisync(&self, wanted: bool) {
         if self.proven.wants_semisync() != wanted {
             self.proven.want_semisync(wanted);

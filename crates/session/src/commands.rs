@@ -9,6 +9,7 @@ mod query;
 mod replication;
 mod select;
 mod text_prepared;
+mod transaction;
 mod write;
 
 use bytes::BytesMut;

@@ -38,6 +38,8 @@ pub(crate) struct Environment {
     pub(crate) refused: Option<&'static str>,
     /// `sql_log_bin` is off: what this session writes never reaches the binlog.
     pub(crate) unlogged: bool,
+    /// What its transactions are like.
+    pub(crate) transactions: Transactions,
     /// Nothing but the account, the login and the global variables makes a new session's environment: there is no
     /// `init_connect`.
     pub(crate) begins_alike: bool,
@@ -52,6 +54,20 @@ pub(crate) struct Environment {
     pub(crate) whole: Vec<u8>,
     /// How many of these stand for what does not change while the login lasts.
     fixed_bytes: usize,
+}
+
+/// What a session's transactions are like where nothing else is said for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transactions {
+    /// All that one reads is as of one moment: REPEATABLE READ. Otherwise each statement reads what is committed then.
+    pub(crate) are_snapshots: bool,
+    /// A statement outside of one is one of its own.
+    pub(crate) autocommit: bool,
+    pub(crate) are_read_only: bool,
+    /// COMMIT and ROLLBACK neither begin another nor end the session.
+    pub(crate) end_plainly: bool,
+    /// A write fails where what it writes has changed since the snapshot was opened (`innodb_snapshot_isolation` of MariaDB).
+    pub(crate) writes_heed_snapshots: bool,
 }
 
 /// The character sets in which bytes are text that the tokeniser reads as the server does (in GBK or SJIS, `0x5c`
@@ -90,9 +106,6 @@ impl Environment {
             Some("sql_mode HIGH_NOT_PRECEDENCE")
         } else if isolation == "SERIALIZABLE" || isolation == "READ-UNCOMMITTED" {
             Some("the isolation level")
-        } else if text("autocommit") == "0" {
-            // MySQL's flags say otherwise where that is the global default, until a transaction has begun.
-            Some("autocommit is off")
         } else {
             None
         };
@@ -112,6 +125,13 @@ impl Environment {
             },
             schema: schema.and_then(|bytes| String::from_utf8(bytes).ok()),
             unlogged: text("sql_log_bin") == "0",
+            transactions: Transactions {
+                are_snapshots: isolation == "REPEATABLE-READ",
+                autocommit: text("autocommit") == "1",
+                are_read_only: text("read_only") == "1",
+                end_plainly: matches!(text("completion_type"), "NO_CHAIN" | "0"),
+                writes_heed_snapshots: text("innodb_snapshot_isolation") == "1",
+            },
             begins_alike: text("init_connect").is_empty(),
             wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
             account: text("account").as_bytes().to_vec(),

@@ -84,7 +84,28 @@ impl Pending {
         self.deps.dedup();
     }
 
-    fn clear(&mut self) {
+    /// What others would find fenced if it were committed now, as far as tables go: what an answer depends on that shows any row
+    /// of these names one of them.
+    pub(crate) fn tables(&self, freshness: &Freshness, upstream: &Upstream) -> Vec<Dep> {
+        let mut deps = self.deps.clone();
+        let written = self.written.iter().chain(self.writes.iter().map(Described::table));
+        for (schema, name) in written {
+            deps.push(freshness.table(schema, name).definition);
+            match upstream.descendants(schema, name) {
+                Some(below) => {
+                    let below = below.all.iter();
+                    deps.extend(below.map(|(schema, name)| freshness.table(schema, name).definition));
+                }
+                None => deps.push(Dep::EVERYTHING),
+            }
+        }
+        deps.sort_unstable();
+        deps.dedup();
+        deps
+    }
+
+    /// Nothing of it will be committed.
+    pub(crate) fn clear(&mut self) {
         self.deps.clear();
         self.written.clear();
         self.writes.clear();

@@ -256,8 +256,8 @@ impl<'a> Relay<'a> {
             None => self.filter.rewritten(&seen, payload, capabilities)?,
         };
         if let Some(capture) = &mut self.capture {
-            let is_news = self.filter.is_news(&seen, payload, capabilities)?;
             let passed = rewritten.as_deref().unwrap_or(payload);
+            let is_news = self.filter.is_news(&seen, (payload, passed), capabilities)?;
             capture.packet(&filter::as_passed(&seen, passed), self.checked, is_news);
         }
         match rewritten {

@@ -1,6 +1,7 @@
 //! One client, from its login to its end.
 
 mod channel;
+mod begun;
 mod conclude;
 mod environ;
 mod exchange;
@@ -18,18 +19,22 @@ mod temporary;
 mod texts;
 mod tracking;
 mod tx;
+mod view;
 
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket, Packet};
+use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket, Packet, StatusFlags};
 use freshet_sql::Modes;
 use freshet_upstream::net::Stream;
 use freshet_upstream::now_ms;
+use tokio::time::timeout_at;
 use tracing::debug;
+use tx::Begun;
 
 use crate::auth::{AdmitError, Admitted};
 use crate::commands;
@@ -39,6 +44,8 @@ use crate::relay::Lost;
 use crate::shared::{Counters, Shared};
 use crate::wire::{Wire, WireError};
 
+pub(crate) use begun::{Mark, Touches};
+use begun::{Opened, Opening};
 pub(crate) use channel::OwnChannel;
 pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
@@ -173,7 +180,11 @@ impl Session {
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms);
         let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
-        if let Some(packet) = self.wait_for_command(soon).await {
+        let waited = match self.opening_is_due() {
+            None => self.wait_for_command(soon).await,
+            Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
+        };
+        if let Some(packet) = waited {
             return Ok(Some(packet?.payload));
         }
         // A session that is ended says so only where all of them are: who is killed, or too long idle, is told no more than
@@ -189,17 +200,36 @@ impl Session {
     /// already is no reason to go on then: whoever is killed gets no answer any more, though one from memory needs no server.
     async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease) = (&self.handle, &mut self.lease);
+        let command = std::pin::pin!(self.wire.command());
+        wait_for(command, soon, (handle, lease)).await
+    }
+
+    /// As [`Self::wait_for_command`], for a client whose transaction has read from memory: if it takes its time, the server opens its
+    /// read view meanwhile, since what was read becomes the harder to prove the longer nobody asks.
+    async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
+        let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
         let mut command = std::pin::pin!(self.wire.command());
-        poll_fn(|cx| {
-            if handle.ending() >= soon || lease.poll_unasked(cx).is_ready() {
-                return Poll::Ready(None);
+        let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, (handle, lease))).await;
+        if let Ok(waited) = waited {
+            return waited;
+        }
+        // A command that arrives now waits for one exchange with the server.
+        match opening.open((handle, lease, view), &self.shared).await {
+            Ok(Opened::Open(status)) => self.state.tx = self.state.tx.answered(true, status, false),
+            Ok(Opened::Refused(status)) => {
+                let begun = self.state.tx.begun();
+                let is_at_server = status.is_some_and(|status| status.contains(StatusFlags::IN_TRANS));
+                if let Some(begun) = begun {
+                    self.state.tx = self.state.tx.begin(Begun { is_at_server, ..begun });
+                }
+                self.state.view.tries_no_more();
             }
-            match command.as_mut().poll(cx) {
-                Poll::Ready(packet) => Poll::Ready(Some(packet)),
-                Poll::Pending => handle.poll_ends(cx, soon).map(|_| None),
+            Err(lost) => {
+                debug!(%lost, "no read view could be opened");
+                return None;
             }
-        })
-        .await
+        }
+        wait_for(command, soon, (&self.handle, &mut self.lease)).await
     }
 
     /// What the server says at the end of its connection is the client's to hear.
@@ -304,6 +334,24 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.shared.registry.remove(self.admitted.connection_id);
     }
+}
+
+/// Waits for a command; see [`Session::wait_for_command`].
+async fn wait_for(
+    mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
+    soon: Ending,
+    (handle, lease): (&Handle, &mut Lease),
+) -> Option<Result<Packet, WireError>> {
+    poll_fn(|cx| {
+        if handle.ending() >= soon || lease.poll_unasked(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        match command.as_mut().poll(cx) {
+            Poll::Ready(packet) => Poll::Ready(Some(packet)),
+            Poll::Pending => handle.poll_ends(cx, soon).map(|_| None),
+        }
+    })
+    .await
 }
 
 /// A schema's name as it is compared here; one that is not UTF-8 is treated like none.

@@ -60,6 +60,7 @@ pub struct Shared {
     clients: AtomicUsize,
     wlocks: AtomicUsize,
     draining: AtomicBool,
+    writes_unlogged: AtomicBool,
     vectors: RwLock<HashMap<Vec<u8>, Arc<VectorQuery>>>,
 }
 
@@ -75,6 +76,10 @@ pub(crate) struct Counters {
     pub(crate) unsettled: AtomicU64,
     /// Lookups not made because a level's proof was not there.
     pub(crate) not_proven: AtomicU64,
+    /// Transactions that were answered from memory from their beginning to their end.
+    pub(crate) transactions: AtomicU64,
+    /// Transactions that were rolled back because what they had read from memory was not proven true in the server's read view.
+    pub(crate) snapshot_conflicts: AtomicU64,
 }
 
 impl Counters {
@@ -102,6 +107,7 @@ impl Shared {
             clients: AtomicUsize::new(0),
             wlocks: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
+            writes_unlogged: AtomicBool::new(false),
             vectors: RwLock::default(),
         }
     }
@@ -172,6 +178,18 @@ impl Shared {
     /// Whether anybody holds a [`Wlock`], whose fence no level passes over.
     pub(crate) fn is_wlocked(&self) -> bool {
         self.wlocks.load(Ordering::Acquire) != 0
+    }
+
+    /// Notes that a session's writes may be in no binlog.
+    pub(crate) fn may_write_unlogged(&self) {
+        if !self.writes_unlogged.load(Ordering::Relaxed) {
+            self.writes_unlogged.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether a session's writes have ever been kept out of the binlog, as far as is known.
+    pub(crate) fn writes_unlogged(&self) -> bool {
+        self.writes_unlogged.load(Ordering::SeqCst)
     }
 
     pub(crate) fn freshness(&self) -> &Arc<Freshness> {

@@ -126,6 +126,12 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| shared.bounds().send.refused().to_string(),
     },
     Status {
+        name: "Freshet_snapshot_conflicts",
+        doc: "Transactions rolled back with error 1213, because what they had read from memory was not proven to be true as of when \
+              the server began to read for them.",
+        read: |shared| shared.counters.snapshot_conflicts.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
         name: "Freshet_stale",
         doc: "Lookups that found a result which a change had invalidated.",
         read: |shared| shared.cache.statistics().stale.to_string(),
@@ -134,6 +140,11 @@ pub(crate) static STATUS: &[Status] = &[
         name: "Freshet_stream",
         doc: "The state of the binlog stream, and why it is off where it is.",
         read: |shared| stream(&shared.upstream.follow_status()),
+    },
+    Status {
+        name: "Freshet_transactions",
+        doc: "Transactions that were answered from memory from their beginning to their end: the server knows nothing of them.",
+        read: |shared| shared.counters.transactions.load(Ordering::Relaxed).to_string(),
     },
     Status {
         name: "Freshet_unsettled",

@@ -1,5 +1,5 @@
-//! The system variables that are ours: `query_cache_*`, `have_query_cache`, `freshness` and `max_staleness`, as one static
-//! table.
+//! The system variables that are ours: `query_cache_*`, `have_query_cache`, `freshness`, `max_staleness` and
+//! `transaction_snapshot`, as one static table.
 //! Statements that set or show them are answered here and never forwarded.
 
 mod freshness;
@@ -47,6 +47,8 @@ pub struct Globals {
     pub freshness: AtomicU8,
     /// `max_staleness`, in milliseconds.
     pub max_staleness_ms: AtomicU64,
+    /// `transaction_snapshot` is `eager`.
+    pub eager_snapshots: AtomicBool,
     /// Grows with every change of the others, so that sessions notice.
     pub(crate) version: AtomicU64,
 }
@@ -60,6 +62,7 @@ impl Default for Globals {
             wlock_invalidate: AtomicBool::new(false),
             freshness: AtomicU8::new(Level::Strict.number()),
             max_staleness_ms: AtomicU64::new(MAX_STALENESS_MS_DEFAULT),
+            eager_snapshots: AtomicBool::new(false),
             version: AtomicU64::new(0),
         }
     }
@@ -74,6 +77,7 @@ pub(crate) struct GlobalValues {
     wlock_invalidate: bool,
     freshness: u8,
     max_staleness_ms: u64,
+    eager_snapshots: bool,
 }
 
 impl Globals {
@@ -90,6 +94,7 @@ impl Globals {
             wlock_invalidate: self.wlock_invalidate.load(Ordering::Relaxed),
             freshness: self.freshness.load(Ordering::Relaxed),
             max_staleness_ms: self.max_staleness_ms.load(Ordering::Relaxed),
+            eager_snapshots: self.eager_snapshots.load(Ordering::Relaxed),
         }
     }
 
@@ -100,6 +105,7 @@ impl Globals {
         self.wlock_invalidate.store(values.wlock_invalidate, Ordering::Relaxed);
         self.freshness.store(values.freshness, Ordering::Relaxed);
         self.max_staleness_ms.store(values.max_staleness_ms, Ordering::Relaxed);
+        self.eager_snapshots.store(values.eager_snapshots, Ordering::Relaxed);
         self.changed();
     }
 }
@@ -112,6 +118,7 @@ pub(crate) struct Locals {
     pub(crate) wlock_invalidate: Option<bool>,
     pub(crate) freshness: Option<Level>,
     pub(crate) max_staleness_ms: Option<u64>,
+    pub(crate) eager_snapshots: Option<bool>,
 }
 
 impl Locals {
@@ -278,6 +285,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
             Ok(None)
         },
     },
+    freshness::TRANSACTION_SNAPSHOT,
 ];
 
 const TYPES: [&str; 3] = ["OFF", "ON", "DEMAND"];

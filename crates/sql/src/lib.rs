@@ -42,6 +42,8 @@ mod kill;
 
 mod prepared;
 
+mod transaction;
+
 mod markers;
 
 mod request;
@@ -82,3 +84,4 @@ pub use rows::{
 };
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};
+pub use transaction::{TransactionControl, transaction_control};

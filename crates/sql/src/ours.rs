@@ -139,7 +139,7 @@ fn whole(mut cursor: Cursor<'_>, words: &[&str]) -> bool {
 fn is_ours(name: &[u8]) -> bool {
     const HEAD: &[u8] = b"query_cache_";
     name.get(..HEAD.len()).is_some_and(|head| head.eq_ignore_ascii_case(HEAD))
-        || is_in(name, &["FRESHNESS", "HAVE_QUERY_CACHE", "MAX_STALENESS"])
+        || is_in(name, &["FRESHNESS", "HAVE_QUERY_CACHE", "MAX_STALENESS", "TRANSACTION_SNAPSHOT"])
 }
 
 /// GLOBAL, SESSION or LOCAL, as a word of its own.

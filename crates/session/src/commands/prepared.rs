@@ -10,8 +10,8 @@ use freshet_protocol::Command;
 use freshet_sql::{Datum, Effects, Flavor, Hint, Reads, Writes};
 use freshet_upstream::Error;
 
-use super::select::{Plan, bound, count_not_cached, fill, key_for, plan, statement};
-use super::{kill, unavailable};
+use super::select::{Plan, bound, count_not_cached, fill, key_for, plan, statement, touches};
+use super::{kill, transaction, unavailable};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{Reading, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
@@ -19,7 +19,7 @@ use crate::relay::Lost;
 use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
 use crate::session::{
     AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
-    SELECT_BYTES_MAX, Session,
+    SELECT_BYTES_MAX, Session, Touches,
 };
 use crate::template::Verdict;
 
@@ -53,7 +53,9 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
         let number = (ok.statement_id, ok.parameters.into());
-        let prepared = Prepared::new(number, effects, (write, again), kill).with_select(select);
+        let control = freshet_sql::transaction_control(&packet[1..], session.modes());
+        let prepared = Prepared::new(number, effects, (write, again), kill);
+        let prepared = prepared.with_select(select).with_control(control);
         session.lease.prepared.add(prepared);
     }
     Ok(Flow::Continue)
@@ -141,6 +143,17 @@ pub(super) async fn execute(
     packet: BytesMut,
     (command, missed): (Command, Missed),
 ) -> Result<Flow, Lost> {
+    let control = known(session, &packet).filter(|_| command == Command::StmtExecute);
+    if let Some(control) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
+        if let Some(flow) = transaction::answered(session, control) {
+            return Ok(flow);
+        }
+        if session.lease.is_open()
+            && let Some(flow) = Box::pin(transaction::begin(session, (&packet, command), control)).await?
+        {
+            return Ok(flow);
+        }
+    }
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
@@ -202,18 +215,19 @@ async fn select(
     let planned = if is_plain {
         planned(session, (&packet, &mut missed), (prepared, values)).await
     } else {
-        Ok(Planned::Forwarded)
+        Ok(Planned::Forwarded(Touches::Anything))
     };
-    let plan = match planned {
+    let (plan, touches) = match planned {
         Err(error) => return unavailable(session, &error),
         Ok(Planned::Answered) => return Ok(Flow::Continue),
-        Ok(Planned::Forwarded) => None,
-        Ok(Planned::Stored(plan)) => Some(plan),
+        Ok(Planned::Forwarded(touches)) => (None, touches),
+        Ok(Planned::Stored(plan)) => (Some(plan), Touches::ReadView),
     };
     let mut key = Vec::new();
     let has_key = prepared.key_of(&packet, session.capabilities(), &mut key).is_some();
     let completed = sent(session, prepared, &packet);
-    let forward = Forward::new(completed.as_deref().unwrap_or(&packet), Command::StmtExecute, &effects);
+    let payload = completed.as_deref().unwrap_or(&packet);
+    let forward = Forward { touches, ..Forward::new(payload, Command::StmtExecute, &effects) };
     let relayed = match plan.filter(|_| has_key) {
         Some(plan) => fill(session, forward, (&key, missed), plan).await?,
         None => {
@@ -230,7 +244,7 @@ enum Planned {
     /// It was answered from memory.
     Answered,
     /// The server answers, and nothing is stored.
-    Forwarded,
+    Forwarded(Touches),
     /// The server answers, and the answer is stored.
     Stored(Plan),
 }
@@ -240,19 +254,21 @@ async fn planned(
     (packet, missed): (&[u8], &mut Missed),
     (prepared, values): (&Arc<Prepared>, &[Datum]),
 ) -> Result<Planned, Error> {
-    let Some(select) = &prepared.select else { return Ok(Planned::Forwarded) };
+    let Some(select) = &prepared.select else { return Ok(Planned::Forwarded(Touches::Anything)) };
     // What the text means was decided in the environment in which it was prepared.
     let version = session.state.environment_version;
     if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
-        return Ok(Planned::Forwarded);
+        return Ok(Planned::Forwarded(Touches::Anything));
     }
     let compiled = compiled(session, select).await;
     let template = &compiled.template;
     if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
-        return Ok(Planned::Forwarded);
+        return Ok(Planned::Forwarded(touches(session, template, &select.text)));
     }
     session.find_hidden(&template.tables.known).await?;
-    let Some(environment) = key_for(session, template, select.hint) else { return Ok(Planned::Forwarded) };
+    let Some(environment) = key_for(session, template, select.hint) else {
+        return Ok(Planned::Forwarded(Touches::ReadView));
+    };
     // The first look was before the environment was known, or with a temporary table in the way.
     match take_stored(session, packet, prepared, environment) {
         Ok(()) => return Ok(Planned::Answered),
@@ -264,8 +280,8 @@ async fn planned(
     };
     // What is stored and not given for want of room is streamed from the server, and not stored again.
     let key = (key_of_executions(environment), *missed);
-    let plan = plan(session, template, key, depends).filter(|_| !missed.declined);
-    Ok(plan.map_or(Planned::Forwarded, Planned::Stored))
+    let plan = plan(session, template, key, depends).filter(|_| missed.may_be_stored());
+    Ok(plan.map_or(Planned::Forwarded(Touches::ReadView), Planned::Stored))
 }
 
 /// What is compiled of a SELECT, by the definitions as they are now.

@@ -5,7 +5,7 @@ use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Assignment, Effects, Ours, Request};
 use freshet_upstream::now_ms;
 
-use super::{attributes, kill, malformed, ours, select, text_prepared, unavailable, write};
+use super::{attributes, kill, malformed, ours, select, text_prepared, transaction, unavailable, write};
 use crate::reading::{self, LONG_BYTES_MIN, Read};
 use crate::relay::Lost;
 use crate::rows::Write;
@@ -62,8 +62,18 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
+    let control = freshet_sql::transaction_control(query.text(), session.modes());
+    if let Some(flow) = control.as_ref().and_then(|control| transaction::answered(session, control)) {
+        return Ok(flow);
+    }
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
+    }
+    if let Some(control) = control {
+        let begun = Box::pin(transaction::begin(session, (packet, Command::Query), &control)).await?;
+        if let Some(flow) = begun {
+            return Ok(flow);
+        }
     }
     match known(session, query.text()) {
         Some(Bound::Select(known)) => return select::handle(session, query, Some(known)).await,

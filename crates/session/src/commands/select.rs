@@ -13,7 +13,7 @@ use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
-use crate::session::{Flow, Forward, Missed, Session};
+use crate::session::{Flow, Forward, Missed, Session, Touches};
 use crate::shared::Counters;
 use crate::template::{self, BoundSelect, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
@@ -87,7 +87,7 @@ pub(super) async fn handle(
     let stripped = if is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
     // What is stored and not given for want of room is streamed from the server, and not stored again.
-    let key = key.filter(|_| !query.missed.declined);
+    let key = key.filter(|_| query.missed.may_be_stored());
     let depends = |behind: Behind<'_>| {
         let statement = statement(session, text);
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
@@ -96,16 +96,41 @@ pub(super) async fn handle(
         Some(plan) => {
             let strips = session.state.locals.strips_comments(&session.shared.globals);
             let key_text = freshet_sql::key_text(text, session.modes(), strips);
-            let forward = Forward { text, ..Forward::new(payload, Command::Query, &template.effects) };
+            let touches = Touches::ReadView;
+            let forward =
+                Forward { text, touches, ..Forward::new(payload, Command::Query, &template.effects) };
             fill(session, forward, (&key_text, query.missed), plan).await?;
             Ok(Flow::Continue)
         }
-        None => {
-            count_not_cached(session);
-            let effects = session.certain(text, template.effects.clone());
-            forward(session, payload, text, &effects).await
-        }
+        None => forward_uncached(session, template, (payload, text)).await,
     }
+}
+
+/// A SELECT that is the server's to answer, and whose answer is not stored.
+async fn forward_uncached(
+    session: &mut Session,
+    template: &Template,
+    (payload, text): (&[u8], &[u8]),
+) -> Result<Flow, Lost> {
+    count_not_cached(session);
+    let effects = session.certain(text, template.effects.clone());
+    let touches = touches(session, template, text);
+    let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
+    session.forward(forward).await?;
+    Ok(Flow::Continue)
+}
+
+/// What the server does with tables for a SELECT, as far as a transaction is concerned.
+pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> Touches {
+    if let template::Verdict::Cache = template.verdict {
+        return Touches::ReadView;
+    }
+    let reads_nothing = || {
+        let effects = freshet_sql::effects(text, session.modes());
+        effects.reads.is_nothing() && effects.calls.is_nothing()
+    };
+    let is_alone = session.state.tx.surely_autocommits();
+    if !is_alone && reads_nothing() { Touches::NoTables } else { Touches::Anything }
 }
 
 /// The statement as the session reads texts now.
@@ -186,12 +211,15 @@ pub(super) fn plan(
 ) -> Option<Plan> {
     let shared = &session.shared;
     let freshness = shared.freshness();
-    let valid_from = freshness.valid_from();
+    let valid_from = session.valid_from(freshness.valid_from())?;
     if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
         return None;
     }
     let mut depends = depends(Behind { valid_from, freshness, watches: shared.upstream.watches() });
     depends.deps.push(rights(session, template));
+    if session.has_written(&depends.deps) {
+        return None;
+    }
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Some(Plan { environment, depends, valid_from }),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
@@ -228,7 +256,8 @@ pub(super) async fn fill(
     let cache = &session.shared.cache;
     let bytes_max = cache.limit().min(cache.size());
     let budget = &session.shared.bounds().fill;
-    let capture = Some(Capture::new(bytes_max, budget));
+    let transacts = !session.state.tx.surely_autocommits();
+    let capture = Some(Capture::new(bytes_max, budget).in_transaction(transacts));
     let mut relayed = session.forward(Forward { capture, ..forward }).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let stored = match relayed.captured.take() {

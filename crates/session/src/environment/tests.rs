@@ -68,7 +68,23 @@ fn charsets_and_isolation_levels_refuse() {
     assert!(refused(&[("isolation", "SERIALIZABLE")]));
     assert!(refused(&[("sql_auto_is_null", "1")]));
     assert!(refused(&[("isolation", "READ-UNCOMMITTED")]));
-    assert!(refused(&[("autocommit", "0")]));
+}
+
+#[test]
+fn what_transactions_are_like_is_read() {
+    let query = query();
+    let read = |values: &[(&str, &str)]| {
+        Environment::read(&query, b"", &row(&query, values), Server::of(b"10.11.19-MariaDB")).transactions
+    };
+    let usual = [("isolation", "REPEATABLE-READ"), ("autocommit", "1"), ("completion_type", "NO_CHAIN")];
+    let plain = read(&usual);
+    assert!(plain.are_snapshots && plain.autocommit && plain.end_plainly);
+    assert!(!plain.are_read_only && !plain.writes_heed_snapshots);
+    assert!(!read(&[("isolation", "READ-COMMITTED")]).are_snapshots);
+    assert!(!read(&[("autocommit", "0")]).autocommit);
+    assert!(!read(&[("completion_type", "CHAIN")]).end_plainly && !read(&[]).end_plainly);
+    assert!(read(&[("read_only", "1")]).are_read_only);
+    assert!(read(&[("innodb_snapshot_isolation", "1")]).writes_heed_snapshots);
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(crate) struct Capture {
     rows: u64,
     status: StatusFlags,
     status_at: [u32; 2],
+    /// The flags of an answer that may not be stored.
+    never: StatusFlags,
     storable: bool,
     finished: bool,
 }
@@ -37,10 +39,8 @@ pub(crate) struct Captured {
 }
 
 /// Flags that an answer must not carry to be anybody else's answer too.
-const NEVER: StatusFlags = StatusFlags::MORE_RESULTS
-    .union(StatusFlags::CURSOR_EXISTS)
-    .union(StatusFlags::PS_OUT_PARAMS)
-    .union(StatusFlags::IN_TRANS);
+const NEVER: StatusFlags =
+    StatusFlags::MORE_RESULTS.union(StatusFlags::CURSOR_EXISTS).union(StatusFlags::PS_OUT_PARAMS);
 
 impl Capture {
     /// Up to `bytes_max` bytes, out of everybody's `budget`.
@@ -53,9 +53,15 @@ impl Capture {
             rows: 0,
             status: StatusFlags::empty(),
             status_at: [u32::MAX; 2],
+            never: NEVER.union(StatusFlags::IN_TRANS),
             storable: true,
             finished: false,
         }
+    }
+
+    /// Of a statement in a transaction of which it is known as of when it reads. In any other an answer is nobody else's.
+    pub(crate) fn in_transaction(self, is_known: bool) -> Self {
+        Self { never: if is_known { NEVER } else { self.never }, ..self }
     }
 
     /// A row passes.
@@ -80,7 +86,7 @@ impl Capture {
             self.storable &= seen.part == Part::ColumnsEnd;
             return;
         };
-        self.storable &= !status.intersects(NEVER) && seen.warnings.unwrap_or(0) == 0;
+        self.storable &= !status.intersects(self.never) && seen.warnings.unwrap_or(0) == 0;
         let at = u32::try_from(self.body.len() + ahead + HEADER_LEN + at).unwrap_or(u32::MAX);
         self.status_at[usize::from(seen.part == Part::RowsEnd)] = at;
         self.status = status;

@@ -80,7 +80,7 @@ impl Filter<'_> {
     pub(crate) fn is_news(
         &self,
         seen: &Seen,
-        payload: &[u8],
+        (payload, passed): (&[u8], &[u8]),
         capabilities: Capabilities,
     ) -> Result<bool, Malformed> {
         if !announces(seen) {
@@ -90,9 +90,18 @@ impl Filter<'_> {
         let is_news = |change: &StateChange| match change {
             StateChange::Schema(schema) => schema != self.schema.as_bytes(),
             StateChange::SessionState(_) => false,
+            // That rows were read in a transaction is nothing to others, unless this client is told.
+            StateChange::TransactionState(_) => false,
             _ => true,
         };
-        Ok(ok.is_some_and(|ok| ok.changes.iter().any(is_news)))
+        Ok(ok.is_some_and(|ok| ok.changes.iter().any(is_news)) || self.tells_of_transaction(seen, passed)?)
+    }
+
+    /// Whether the client is told of its transaction by this packet.
+    fn tells_of_transaction(&self, seen: &Seen, passed: &[u8]) -> Result<bool, Malformed> {
+        let ok = as_ok(seen, passed, self.capabilities)?;
+        let is_told = |change: &StateChange| matches!(change, StateChange::TransactionState(_));
+        Ok(ok.is_some_and(|ok| ok.changes.iter().any(is_told)))
     }
 
     /// An EOF packet that announces changes, without the announcement: it has no room for them, and they are ours.

@@ -1,8 +1,9 @@
 //! What an answer means: for the session's transaction, its environment and its temporary tables, and for the fences that were
 //! raised for the statement.
 
-use freshet_sql::{Effects, Temporary, TrackingEffect, Writes};
+use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
+use super::tx::{Begun, Tx};
 use super::{Session, StatementFacts, Tracking};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, InFlight, Left};
@@ -14,16 +15,23 @@ pub(super) struct Ran<'a> {
     pub(super) text: &'a [u8],
     pub(super) facts: StatementFacts,
     pub(super) relayed: &'a Relayed,
+    /// The transaction that the server need not know of, if it has touched nothing of that.
+    pub(super) stays: Option<Begun>,
 }
 
 impl Session {
     /// What the answer means for the session and for others.
     pub(super) fn conclude(&mut self, ran: &Ran<'_>, in_flight: Option<InFlight>) {
-        let Ran { effects, text, facts, relayed } = ran;
+        let Ran { effects, text, facts, relayed, stays } = ran;
         let ran_nothing = ran_nothing(effects, text, relayed);
         let leaves_nothing_open = ran_nothing || self.state.tx.leaves_nothing_open(effects, facts);
+        if let Some(begun) = stays {
+            self.state.tx = self.state.tx.begin(*begun);
+        }
         if !ran_nothing {
-            self.state.answered(!leaves_nothing_open, relayed.status, relayed.error.is_some());
+            if stays.is_none() {
+                self.has_moved(ran, !leaves_nothing_open);
+            }
             self.changed(ran);
         }
         // A routine may have turned the binlog off, of which no text tells.
@@ -56,6 +64,20 @@ impl Session {
         self.refresh_key();
     }
 
+    /// What became of the transaction.
+    fn has_moved(&mut self, Ran { effects, facts, relayed, .. }: &Ran<'_>, may_move: bool) {
+        self.state.answered(may_move, relayed.status, relayed.error.is_some());
+        let is_other = effects.transaction != TransactionEffect::None
+            || effects.several
+            || facts.may_commit
+            || facts.runs_unknown_code;
+        match self.state.tx {
+            Tx::None(_) => self.state.view.end(),
+            Tx::Open { .. } if !is_other => {}
+            _ => self.state.view.lose(),
+        }
+    }
+
     /// Notes what the server reports of a transaction's characteristics, if it does.
     pub(super) fn characterized(&mut self, relayed: &Relayed) {
         if let Some(differs) = relayed.characteristics {
@@ -71,7 +93,7 @@ impl Session {
 
     /// What a statement that ran may have changed of the session.
     fn changed(&mut self, ran: &Ran<'_>) {
-        let Ran { effects, text, facts, relayed } = ran;
+        let Ran { effects, text, facts, relayed, .. } = ran;
         if self.ran_other_code(facts) {
             self.state.doubts(fences::used(effects));
         }

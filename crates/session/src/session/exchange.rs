@@ -37,16 +37,16 @@ const KILLED_WAIT_MAX: Duration = Duration::from_secs(10);
 const SCRATCH_BYTES_MAX: usize = 64 * 1024;
 
 impl Lease {
-    /// Sends a command in one write, and before it the statement `before`, which gets an answer of its own.
+    /// Sends a command in one write, and before it the statements `before`, which get answers of their own.
     ///
     /// # Errors
     /// The server's connection is lost.
-    pub(crate) async fn send(&mut self, before: Option<&str>, payload: &[u8]) -> Result<(), Lost> {
+    pub(crate) async fn send(&mut self, before: &[String], payload: &[u8]) -> Result<(), Lost> {
         self.untouched = false;
         self.used_ms = now_ms();
         let mut frames = std::mem::take(&mut self.scratch);
         frames.clear();
-        if let Some(sql) = before {
+        for sql in before {
             let statement = [&query_prefix(self.has_attributes()), sql.as_bytes()].concat();
             put_packet(&mut frames, &mut 0, &statement);
         }

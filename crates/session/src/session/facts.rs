@@ -53,9 +53,16 @@ pub(crate) struct Missed {
     pub(crate) declined: bool,
     /// The answer is stored, and a write under way may change it.
     pub(crate) fenced: bool,
+    /// The answer is stored, and it is not known yet whether it is that of the transaction's moment.
+    pub(crate) unsettled: bool,
 }
 
 impl Missed {
+    /// Whether the answer may be stored. It is not if it was stored already, and can be given to others, or to this client later.
+    pub(crate) fn may_be_stored(self) -> bool {
+        !self.declined && !self.unsettled
+    }
+
     /// What both have found.
     pub(crate) fn and(self, later: Self) -> Self {
         Self { stale_body: later.stale_body.or(self.stale_body), ..later }

@@ -5,6 +5,7 @@ use freshet_protocol::Command;
 use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes};
 use tracing::warn;
 
+use super::begun::{Entered, Touches};
 use super::conclude::{REFUSALS, Ran};
 use super::{Flow, Gtids, OwnChannel, Prepared, Session, StatementFacts, query_prefix};
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
@@ -27,13 +28,22 @@ pub(crate) struct Forward<'a> {
     pub(crate) capture: Option<Capture>,
     /// Which rows it writes, where that is not to be read from `text`.
     pub(crate) write: Option<Write<'a>>,
+    /// What the server does with tables for it.
+    pub(crate) touches: Touches,
 }
 
 impl<'a> Forward<'a> {
     /// A command of which nothing more is known.
     pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
-        Self { payload, command, effects, text: &[], capture: None, write: None }
+        Self { payload, command, effects, text: &[], capture: None, write: None, touches: Touches::Anything }
     }
+}
+
+/// What became of a command.
+enum Exchanged {
+    Answered(Relayed),
+    /// The transaction that it belongs to could not be begun: its answer is still to be read.
+    NotEntered(u16),
 }
 
 impl Session {
@@ -42,8 +52,16 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        let Forward { payload, command, effects, text, capture, write } = forward;
+        let (before, stays) = match self.enter(&forward).await? {
+            Entered::With(before) => (before, None),
+            Entered::Stays(before, begun) => (before, Some(begun)),
+            Entered::Refused(code) => return Ok(Relayed { error: Some(code), ..Relayed::default() }),
+        };
+        let Forward { payload, command, effects, text, capture, write, .. } = forward;
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
+        if self.state.unlogged {
+            self.shared.may_write_unlogged();
+        }
         let schema = self.state.schema.clone();
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
         let (in_flight, facts) = self.raise(effects, write).await;
@@ -71,7 +89,10 @@ impl Session {
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
         let own_channel = self.own_channel(text, self.modes());
-        let relayed = self.exchange(payload, command, (capture, own_channel)).await?;
+        let relayed = match self.exchange((&before, payload), command, (capture, own_channel)).await? {
+            Exchanged::Answered(relayed) => relayed,
+            Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
+        };
         if prepares && !self.state.last_hit.is_empty() {
             // Its warnings or its error can still be asked for, and what the last answer has left too.
             let is_silent = relayed.prepared.is_some_and(|prepared| prepared.warnings == 0);
@@ -82,7 +103,7 @@ impl Session {
             Box::pin(self.was_not_refused(text, &relayed)).await;
         }
         self.has_run(effects, &facts, &relayed);
-        self.conclude(&Ran { effects, text, facts, relayed: &relayed }, in_flight);
+        self.conclude(&Ran { effects, text, facts, relayed: &relayed, stays }, in_flight);
         Ok(relayed)
     }
 
@@ -91,7 +112,7 @@ impl Session {
         warn!(error = relayed.error, "a statement or command that is not known here was not refused");
         let effects = Effects::worst();
         let (in_flight, facts) = self.raise(&effects, None).await;
-        self.conclude(&Ran { effects: &effects, text, facts, relayed }, in_flight);
+        self.conclude(&Ran { effects: &effects, text, facts, relayed, stays: None }, in_flight);
     }
 
     /// What the statement changed without a word in the binlog is taken over before the client is told that it ran: its
@@ -112,12 +133,19 @@ impl Session {
     /// it and closes: what it said is passed on all the same.
     async fn exchange(
         &mut self,
-        payload: &[u8],
+        (before, payload): (&[String], &[u8]),
         command: Command,
         copies: (Option<Capture>, Option<OwnChannel>),
-    ) -> Result<Relayed, Lost> {
-        match self.send(payload).await {
-            Ok(()) => self.answer(command, copies).await,
+    ) -> Result<Exchanged, Lost> {
+        match self.send_behind(before, payload).await {
+            Ok(()) if before.is_empty() => self.answer(command, copies).await.map(Exchanged::Answered),
+            Ok(()) => {
+                self.finish_tracking().await?;
+                match self.finish_entering(before.len()).await? {
+                    Some(code) => Ok(Exchanged::NotEntered(code)),
+                    None => self.answer(command, copies).await.map(Exchanged::Answered),
+                }
+            }
             Err(lost) => {
                 let said = self.answer(command, (None, None)).await;
                 self.wire.flush().await?;
@@ -129,7 +157,7 @@ impl Session {
     /// Passes a command on that gets no answer.
     pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
         self.sends(super::split(payload).0, &Effects::none(), &[]);
-        self.write_command(payload, None).await?;
+        self.write_command(payload, &[]).await?;
         Ok(Flow::Continue)
     }
 
@@ -248,13 +276,22 @@ impl Session {
     }
 
     /// Sends a command that will be answered, with what sets the session up before it if that is due.
-    async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
-        let before = self.due_tracking();
-        self.write_command(payload, before.as_deref()).await
+    pub(super) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
+        self.send_behind(&[], payload).await
     }
 
-    /// One write, for one command and for the statement before it, if there is one.
-    async fn write_command(&mut self, payload: &[u8], before: Option<&str>) -> Result<(), Lost> {
+    /// The same, behind these statements.
+    pub(super) async fn send_behind(&mut self, statements: &[String], payload: &[u8]) -> Result<(), Lost> {
+        let tracking = self.due_tracking();
+        if statements.is_empty() {
+            return self.write_command(payload, tracking.as_slice()).await;
+        }
+        let before: Vec<String> = tracking.into_iter().chain(statements.iter().cloned()).collect();
+        self.write_command(payload, &before).await
+    }
+
+    /// One write, for one command and for the statements before it.
+    async fn write_command(&mut self, payload: &[u8], before: &[String]) -> Result<(), Lost> {
         Counters::add(&self.shared.counters.forwarded);
         self.handle.begins();
         self.lease.send(before, payload).await
@@ -288,7 +325,7 @@ impl Session {
     /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
     async fn replay_last_hit(&mut self) -> Result<(), Lost> {
         if self.state.last_hit.is_empty() {
-            return Ok(());
+            return self.replay_end().await;
         }
         if let Some(prepared) = self.state.last_hit_of.clone() {
             let packet = std::mem::take(&mut self.state.last_hit);
@@ -311,6 +348,25 @@ impl Session {
             self.send(&[Command::Ping.byte()]).await?;
             self.skip_answer(Command::Ping).await?;
         }
+        self.replay_end().await
+    }
+
+    /// Has the server do nothing, which leaves no counts and no warnings, if a statement that leaves none was answered in its place.
+    async fn replay_end(&mut self) -> Result<(), Lost> {
+        if !std::mem::take(&mut self.state.ended_since) {
+            return Ok(());
+        }
+        // Where autocommit is off, what was replayed before it has begun a transaction, which is over.
+        let statements = if self.state.tx.may_be_open() {
+            self.state.view.marks_nothing()
+        } else {
+            vec!["COMMIT".to_owned()]
+        };
+        for statement in statements {
+            let payload = [&query_prefix(self.lease.has_attributes()), statement.as_bytes()].concat();
+            self.send(&payload).await?;
+            self.skip_answer(Command::Query).await?;
+        }
         Ok(())
     }
 
@@ -330,6 +386,7 @@ impl Session {
         self.state.last_hit.clear();
         self.state.last_hit_of = None;
         self.state.prepared_since = None;
+        self.state.ended_since = false;
     }
 
     /// Notes that the client has closed the statement with this number at the server, which is told later if it may have to be asked
@@ -351,7 +408,7 @@ impl Session {
         self.lease.prepared.closed = kept;
         for id in closed {
             let packet = [&[Command::StmtClose.byte()], id.to_le_bytes().as_slice()].concat();
-            self.lease.send(None, &packet).await?;
+            self.lease.send(&[], &packet).await?;
         }
         Ok(())
     }

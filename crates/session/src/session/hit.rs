@@ -16,10 +16,12 @@
 //!
 //! Proofs that run out with time are looked at once more after the stamps were read: this thread may have been held up.
 
-use freshet_cache::{Cache, Fences, Key, Lookup};
+use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, Position, Reader};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
+use super::tx::Begun;
+use super::view::Reads;
 use super::{Missed, Session};
 use crate::level::Level;
 use crate::shared::{Counters, Shared};
@@ -88,7 +90,11 @@ impl Session {
             return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
-        self.take_stored(key, now, admits)?;
+        if self.state.tx.surely_autocommits() {
+            self.take_stored(key, now, admits)?;
+        } else {
+            self.take_in_transaction(key, now, admits)?;
+        }
         if self.runs_out(level) {
             self.wire.out().0.truncate(before);
             Counters::add(&self.shared.counters.not_proven);
@@ -105,8 +111,87 @@ impl Session {
         self.state.last_hit.extend_from_slice(statement);
         self.state.last_hit_of = None;
         self.state.prepared_since = None;
+        self.state.ended_since = false;
         self.state.warnings.clear();
         Ok(())
+    }
+
+    /// Takes what is stored as the session's transaction reads, which begins with it if there is none.
+    fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<(), Missed> {
+        let before = self.state.tx;
+        let begins = before.begins_by_itself();
+        if begins {
+            let manner = self.manner_of_transactions();
+            let is_read_only =
+                self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
+            self.state.tx = before.begin(Begun { is_explicit: false, is_read_only, is_at_server: false });
+            self.state.view.begin(manner);
+        }
+        let taken = match self.state.view.reads(self.shared.freshness()) {
+            Reads::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
+            // What is stored may be as new as can be.
+            Reads::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
+            Reads::AsOf(moment) if self.is_lazy() || !matches!(moment, Moment::AsOf(_)) => {
+                self.take_as_of(key, now, moment)
+            }
+            Reads::NotYet => {
+                self.shared.upstream.ask_end();
+                Err(Missed { unsettled: true, ..Missed::default() })
+            }
+            Reads::AsOf(_) | Reads::Unknown => Err(Missed::default()),
+        };
+        match taken {
+            Ok(()) => self.state.view.has_served = true,
+            Err(_) if begins => {
+                self.state.tx = before;
+                self.state.view.end();
+            }
+            Err(_) => {}
+        }
+        taken
+    }
+
+    /// Whether the server's read view is opened when a statement needs the server, and not at the first read.
+    fn is_lazy(&self) -> bool {
+        !self.state.view.is_eager && !self.state.locals.opens_eagerly(&self.shared.globals)
+    }
+
+    fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<(), Missed> {
+        let mut moment = moment;
+        let mut found = self.look_as_of(key, now, moment);
+        if matches!((&found, moment), (Lookup::Moved, Moment::AsOf(_)))
+            && self.state.view.move_on(self.shared.freshness())
+            && let Reads::AsOf(later) = self.state.view.reads(self.shared.freshness())
+        {
+            moment = later;
+            found = self.look_as_of(key, now, moment);
+        }
+        match found {
+            Lookup::Hit(_) => {
+                self.state.view.serves(moment);
+                Ok(())
+            }
+            Lookup::Unsettled => {
+                self.shared.upstream.ask_end();
+                Err(Missed { unsettled: true, ..Missed::default() })
+            }
+            other => Err(missed(&other)),
+        }
+    }
+
+    fn look_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Lookup<StatusFlags> {
+        let flags = self.state.status_for_answers();
+        let shared = &self.shared;
+        let written = if self.state.pending.is_empty() {
+            Vec::new()
+        } else {
+            self.state.pending.tables(shared.freshness(), &shared.upstream)
+        };
+        let reader = Reader { moment, written: &written };
+        let wire = &mut self.wire;
+        shared
+            .cache
+            .get_as_of((key, now), reader, self.state.view.served(), |entry| copied(entry, flags, wire))
     }
 
     /// What this level lets through at this moment; `None` if the proof that it needs is not there.
@@ -164,10 +249,7 @@ impl Session {
         }
         match found {
             Lookup::Hit(_) => Ok(()),
-            Lookup::Declined => Err(Missed { declined: true, ..Missed::default() }),
-            Lookup::Fenced => Err(Missed { fenced: true, ..Missed::default() }),
-            Lookup::Stale { body } => Err(Missed { stale_body: Some(body), ..Missed::default() }),
-            _ => Err(Missed::default()),
+            other => Err(missed(&other)),
         }
     }
 
@@ -184,6 +266,16 @@ impl Session {
     }
 }
 
+/// What a look-up says that found no answer.
+fn missed(found: &Lookup<StatusFlags>) -> Missed {
+    match found {
+        Lookup::Declined => Missed { declined: true, ..Missed::default() },
+        Lookup::Fenced => Missed { fenced: true, ..Missed::default() },
+        Lookup::Stale { body } => Missed { stale_body: Some(*body), ..Missed::default() },
+        _ => Missed::default(),
+    }
+}
+
 /// Looks up, and copies what is found to the client's buffer with this session's flags, if there is room for it. The flags
 /// that it was stored with are returned.
 fn copy_stored(
@@ -192,21 +284,23 @@ fn copy_stored(
     session: StatusFlags,
     wire: &mut Wire,
 ) -> Lookup<StatusFlags> {
-    cache.get_if(key, now, fences, |entry| {
-        if !wire.has_room(entry.body.len()) {
-            return None;
+    cache.get_if(key, now, fences, |entry| copied(entry, session, wire))
+}
+
+fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<StatusFlags> {
+    if !wire.has_room(entry.body.len()) {
+        return None;
+    }
+    let out = wire.out().0;
+    let start = out.len();
+    out.reserve(entry.body.len());
+    entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
+    let stored = StatusFlags::from_bits_retain(entry.status);
+    let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
+    for at in entry.status_at {
+        if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
+            place.copy_from_slice(&flags);
         }
-        let out = wire.out().0;
-        let start = out.len();
-        out.reserve(entry.body.len());
-        entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
-        let stored = StatusFlags::from_bits_retain(entry.status);
-        let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
-        for at in entry.status_at {
-            if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
-                place.copy_from_slice(&flags);
-            }
-        }
-        Some(stored)
-    })
+    }
+    Some(stored)
 }

@@ -2,7 +2,7 @@
 //!
 //! | | no answers from memory | keeps its connection |
 //! |---|---|---|
-//! | [`Hold::Transaction`] to [`Hold::Unreported`] | yes | yes |
+//! | [`Hold::UnknownReads`] to [`Hold::Unreported`] | yes | yes |
 //! | [`Hold::CacheOff`] to [`Hold::EnvironmentRefused`] | yes | no |
 //! | all others | no | yes |
 //!
@@ -22,7 +22,7 @@ use crate::variables::{Globals, TYPE_OFF};
 /// One reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {
-    Transaction,
+    UnknownReads,
     NextTransaction,
     Locks,
     TemporaryTables,
@@ -31,6 +31,7 @@ pub(crate) enum Hold {
     CacheOff,
     EnvironmentUnknown,
     EnvironmentRefused,
+    Transaction,
     NamedLocks,
     UserVariables,
     OtherState,
@@ -45,8 +46,8 @@ pub(crate) enum Hold {
 
 impl Hold {
     /// In the order of the table above.
-    const ALL: [Self; 19] = [
-        Self::Transaction,
+    const ALL: [Self; 20] = [
+        Self::UnknownReads,
         Self::NextTransaction,
         Self::Locks,
         Self::TemporaryTables,
@@ -55,6 +56,7 @@ impl Hold {
         Self::CacheOff,
         Self::EnvironmentUnknown,
         Self::EnvironmentRefused,
+        Self::Transaction,
         Self::NamedLocks,
         Self::UserVariables,
         Self::OtherState,
@@ -69,7 +71,7 @@ impl Hold {
 
     /// Those that bar every answer from memory, whatever tables it reads.
     const BAR_ALL_HITS: [Self; 7] = [
-        Self::Transaction,
+        Self::UnknownReads,
         Self::NextTransaction,
         Self::Locks,
         Self::Unreported,
@@ -85,6 +87,7 @@ impl Hold {
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::UnknownReads => "a transaction is open, or may be, and it is not known as of when it reads",
             Self::Transaction => "a transaction is open, or may be",
             Self::NextTransaction => "SET TRANSACTION holds for the next transaction",
             Self::Locks => "LOCK TABLES is in force",
@@ -177,8 +180,12 @@ impl Holds<'_> {
     pub(crate) fn has(self, hold: Hold) -> bool {
         let Self { state, lease, globals } = self;
         match hold {
+            Hold::UnknownReads => !state.knows_reads(),
             Hold::Transaction => !state.tx.surely_autocommits(),
-            Hold::NextTransaction => state.tx.next_differs(),
+            // The server reports it of a transaction that is open, too. Where it is known how that reads, it began with nothing said.
+            Hold::NextTransaction => {
+                state.tx.next_differs() && !(state.tx.is_open() && state.view.is_known())
+            }
             Hold::Locks => state.locked,
             Hold::TemporaryTables => !state.temporary.are_none(),
             Hold::Doubts => !state.unproven.is_empty(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
-use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite};
+use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, TransactionControl};
 
 use crate::reading::CACHED_BYTES_MAX;
 use crate::rows::{ReadPlan, Write, WriteText, bind};
@@ -30,6 +30,8 @@ pub(crate) struct Prepared {
     text: Option<Again>,
     /// What it kills, if it is a KILL.
     kill: Option<PreparedKill>,
+    /// What it does to the transaction, if it is such a statement and no more.
+    pub(crate) control: Option<TransactionControl>,
     /// What there is to know of it if its answers may come from memory.
     pub(crate) select: Option<PreparedSelect>,
     /// How many parameters it has.
@@ -200,6 +202,7 @@ impl Prepared {
             write,
             text,
             kill,
+            control: None,
             select: None,
             parameters,
             types: Mutex::default(),
@@ -214,6 +217,11 @@ impl Prepared {
     pub(crate) fn with_select(self, select: Option<PreparedSelect>) -> Self {
         let remembers = select.as_ref().is_some_and(|select| self.parameters > 0 && select.remembers);
         Self { select, history: remembers.then(Mutex::default), ..self }
+    }
+
+    /// The same statement, which does this to the transaction.
+    pub(crate) fn with_control(self, control: Option<TransactionControl>) -> Self {
+        Self { control, ..self }
     }
 
     /// How many bytes of text are kept for its answers.

@@ -74,6 +74,11 @@ impl Reports {
         })
     }
 
+    /// Whether anything is told of transactions.
+    pub(crate) fn tell_of_transactions(&self) -> bool {
+        self.transactions != Transactions::Off
+    }
+
     /// The names of the variables whose changes are told.
     fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.split(',').map(str::trim).filter(|name| !name.is_empty())

@@ -12,6 +12,7 @@ use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use super::tx::Tx;
+use super::view::ReadView;
 use crate::environment::Known;
 use crate::fences::{Doubt, Pending};
 use crate::shared::Wlock;
@@ -30,6 +31,8 @@ pub(crate) struct State {
     /// The status flags of the server's last answer.
     status: StatusFlags,
     pub(crate) tx: Tx,
+    /// What its transaction reads.
+    pub(crate) view: ReadView,
     pub(crate) environment: Known,
     /// Another after each statement that may have changed it.
     pub(crate) environment_version: u64,
@@ -66,6 +69,9 @@ pub(crate) struct State {
     pub(crate) prepared_since: Option<Box<[u8]>>,
     /// What the keys of executions are put together in.
     pub(crate) execution_key: Vec<u8>,
+    /// A statement that ends a transaction or marks a place in it was answered in the server's place since: it has no counts and no
+    /// warnings.
+    pub(crate) ended_since: bool,
     /// A ping is the last that the server was sent since.
     pub(crate) pinged: bool,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
@@ -79,6 +85,7 @@ impl State {
         Self {
             status,
             tx: Tx::new(status),
+            view: ReadView::default(),
             environment: Known::Unknown,
             environment_version: 0,
             schema: None,
@@ -98,6 +105,7 @@ impl State {
             last_hit_of: None,
             prepared_since: None,
             execution_key: Vec::new(),
+            ended_since: false,
             pinged: false,
             key: None,
             key_version: 0,
@@ -113,6 +121,20 @@ impl State {
     /// The flags of an answer of ours.
     pub(crate) fn status_for_answers(&self) -> StatusFlags {
         self.status & SESSION_FLAGS | self.tx.flags()
+    }
+
+    /// Whether it is known as of when the next statement reads.
+    pub(crate) fn knows_reads(&self) -> bool {
+        // MySQL's flags say that autocommit is on, where it is off by the global default, until a transaction has begun.
+        let agrees = || {
+            let known = self.environment.current();
+            known.is_none_or(|known| known.transactions.autocommit == self.tx.autocommits())
+        };
+        match self.tx {
+            Tx::None(_) => agrees(),
+            Tx::Begun { .. } | Tx::Open { .. } => self.view.is_known(),
+            Tx::Unclear { .. } => false,
+        }
     }
 
     /// Anything may have changed it.

@@ -6,6 +6,9 @@
 //! | any | an error, to a statement that may begin or end transactions | [`Tx::Unclear`] |
 //! | any | an error, to one that cannot | the same as before it |
 //! | any | the characteristics of a transaction | the same, with another [`Next`] |
+//!
+//! A transaction that the client begins is [`Tx::Begun`] before the server is told of it, for as long as nothing has happened in it
+//! that the server must know of: `session/begun.rs` says when that is.
 
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, TransactionEffect, Writes};
@@ -17,11 +20,23 @@ use super::facts::StatementFacts;
 pub(crate) enum Tx {
     /// None is open: the statement runs in one of its own, or opens one, as [`Next`] says.
     None(Next),
+    /// The client is in one, and the server need not know of it yet.
+    Begun { begun: Begun, next: Next },
     /// One is open, and goes on.
     Open { read_only: bool, next: Next },
     /// The last answer was an error, which has no flags, and may have ended the transaction that was open (a deadlock, an
     /// implicit commit before what failed) or have left one open. The flags are those of before.
     Unclear { before: StatusFlags, next: Next },
+}
+
+/// A transaction in which nothing has happened yet that the server must know of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// A statement has begun it. Otherwise an answer from memory has, since autocommit is off.
+    pub(crate) is_explicit: bool,
+    pub(crate) is_read_only: bool,
+    /// The server has begun it too. It has read and written nothing, and may be begun anew.
+    pub(crate) is_at_server: bool,
 }
 
 /// The first transaction that begins after this moment or after the open one.
@@ -62,15 +77,54 @@ impl Tx {
 
     /// After the server has said whether anything holds for the present or the next transaction alone.
     pub(crate) fn characterized(mut self, differs: bool) -> Self {
-        let (Self::None(next) | Self::Open { next, .. } | Self::Unclear { next, .. }) = &mut self;
+        let (Self::None(next)
+        | Self::Begun { next, .. }
+        | Self::Open { next, .. }
+        | Self::Unclear { next, .. }) = &mut self;
         next.differs = differs;
         self
     }
 
     fn next(self) -> Next {
         match self {
-            Self::None(next) | Self::Open { next, .. } | Self::Unclear { next, .. } => next,
+            Self::None(next)
+            | Self::Begun { next, .. }
+            | Self::Open { next, .. }
+            | Self::Unclear { next, .. } => next,
         }
+    }
+
+    /// After the client has begun a transaction of which the server need not know yet; or it begins with an answer from memory.
+    pub(crate) fn begin(self, begun: Begun) -> Self {
+        Self::Begun { begun, next: self.next() }
+    }
+
+    /// After the end of a transaction of which the server knows nothing.
+    pub(crate) fn end(self) -> Self {
+        Self::None(self.next())
+    }
+
+    /// The transaction of which the server need not know yet, if this is one.
+    pub(crate) fn begun(self) -> Option<Begun> {
+        match self {
+            Self::Begun { begun, .. } => Some(begun),
+            _ => None,
+        }
+    }
+
+    /// Whether the next statement begins a transaction that goes on after it, if it reads or writes anything.
+    pub(crate) fn begins_by_itself(self) -> bool {
+        matches!(self, Self::None(Next { autocommits: false, .. }))
+    }
+
+    /// Whether one is open at the server.
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// Whether a statement outside of transactions is one of its own.
+    pub(crate) fn autocommits(self) -> bool {
+        self.next().autocommits
     }
 
     /// The flags of an answer of ours.
@@ -78,6 +132,8 @@ impl Tx {
         let mut flags = match self {
             Self::Unclear { before, .. } => return before,
             Self::None(_) => StatusFlags::empty(),
+            Self::Begun { begun: Begun { is_read_only: false, .. }, .. } => StatusFlags::IN_TRANS,
+            Self::Begun { .. } => StatusFlags::IN_TRANS.union(StatusFlags::IN_TRANS_READONLY),
             Self::Open { read_only: false, .. } => StatusFlags::IN_TRANS,
             Self::Open { read_only: true, .. } => StatusFlags::IN_TRANS.union(StatusFlags::IN_TRANS_READONLY),
         };
@@ -97,7 +153,7 @@ impl Tx {
 
     /// Whether a statement is surely part of a transaction that goes on after it.
     pub(crate) fn surely_transacts(self) -> bool {
-        matches!(self, Self::Open { .. } | Self::None(Next { autocommits: false, .. }))
+        matches!(self, Self::Begun { .. } | Self::Open { .. }) || self.begins_by_itself()
     }
 
     /// Whether what was said for one transaction alone may not be over.

@@ -1,4 +1,4 @@
-//! `freshness` and `max_staleness`: which promise a session is given.
+//! `freshness`, `max_staleness` and `transaction_snapshot`: which promise a session is given, and how.
 
 use std::sync::atomic::Ordering;
 
@@ -57,6 +57,29 @@ pub(super) const MAX_STALENESS: Variable = Variable {
     },
 };
 
+const SNAPSHOTS: [&str; 2] = ["auto", "eager"];
+
+pub(super) const TRANSACTION_SNAPSHOT: Variable = Variable {
+    name: "transaction_snapshot",
+    doc: "When the server opens the read view of a transaction at REPEATABLE READ: auto, when a statement needs the server, or eager, at \
+          the first read. See docs/transactions.md.",
+    lives: Lives::Everywhere,
+    number: false,
+    show: |target, global| {
+        let locals = if global { &Locals::default() } else { &*target.locals };
+        SNAPSHOTS[usize::from(locals.opens_eagerly(target.globals))].to_owned()
+    },
+    set: |target, global, value| {
+        let eager = one_of("transaction_snapshot", value, &SNAPSHOTS)?.map(|chosen| chosen == 1);
+        if global {
+            target.globals.eager_snapshots.store(eager.unwrap_or(false), Ordering::Relaxed);
+        } else {
+            target.locals.eager_snapshots = eager;
+        }
+        Ok(None)
+    },
+};
+
 impl Globals {
     pub(crate) fn level(&self) -> Level {
         Level::numbered(usize::from(self.freshness.load(Ordering::Relaxed)))
@@ -67,6 +90,11 @@ impl Locals {
     /// The level in force.
     pub(crate) fn level(&self, globals: &Globals) -> Level {
         self.freshness.unwrap_or_else(|| globals.level())
+    }
+
+    /// Whether the first read of a transaction has the server open its read view.
+    pub(crate) fn opens_eagerly(&self, globals: &Globals) -> bool {
+        self.eager_snapshots.unwrap_or_else(|| globals.eager_snapshots.load(Ordering::Relaxed))
     }
 
     /// The `max_staleness` in force, in milliseconds.

@@ -7,7 +7,8 @@ use crate::token::Kind;
 
 /// What a pattern has to start with so that it can match no variable of the server's. `_` is taken literally: no server
 /// has a variable that differs from ours only there.
-const VARIABLES: &[&str] = &["query_cache", "have_query_cache", "freshness", "max_staleness"];
+const VARIABLES: &[&str] =
+    &["query_cache", "have_query_cache", "freshness", "max_staleness", "transaction_snapshot"];
 /// The same for status variables.
 const STATUS: &[&str] = &["qcache", "freshet"];
 

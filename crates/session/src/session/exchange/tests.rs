@@ -127,11 +127,11 @@ fn ended_at(variable: &str) {
         let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let relay = || Relay::new(&filter, Command::Query, capabilities);
         let query = |sql: &str| [&query_prefix(false), sql.as_bytes()].concat();
-        lease.send(Some("DO 1"), &query("SELECT 2")).await.unwrap();
+        lease.send(&["DO 1".to_owned()], &query("SELECT 2")).await.unwrap();
         for _ in 0..2 {
             assert!(lease.answer(relay(), None, &handle).await.unwrap().error.is_none());
         }
-        lease.send(None, &query("SELECT SLEEP(1000)")).await.unwrap();
+        lease.send(&[], &query("SELECT SLEEP(1000)")).await.unwrap();
         handle.end(Ending::Drain);
         let answer = tokio::time::timeout(PATIENCE, lease.answer(relay(), None, &handle)).await;
         assert!(answer.is_err(), "what is drained is waited for");

@@ -1,0 +1,70 @@
+//! Statements that begin, mark and end transactions: answered here for as long as the server need not know of one.
+
+use freshet_protocol::Command;
+use freshet_sql::{Effects, TransactionControl, TransactionEffect};
+
+use super::unavailable;
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Mark, Session};
+
+/// Carries out such a statement, if that needs no server.
+pub(super) fn answered(session: &mut Session, control: &TransactionControl) -> Option<Flow> {
+    let is_done = match control {
+        TransactionControl::Begin { read_only, snapshot: false } => session.begins(*read_only),
+        TransactionControl::Begin { .. } => false,
+        TransactionControl::Commit | TransactionControl::Rollback => session.ends(),
+        TransactionControl::Savepoint(name) => return marked(session, &Mark::Set(name)),
+        TransactionControl::RollbackTo(name) => return marked(session, &Mark::BackTo(name)),
+        TransactionControl::Release(name) => return marked(session, &Mark::Remove(name)),
+    };
+    is_done.then_some(Flow::Continue)
+}
+
+fn marked(session: &mut Session, mark: &Mark<'_>) -> Option<Flow> {
+    match session.marks(mark)? {
+        Ok(()) => session.put_ok(0),
+        Err(error) => session.put_error(&error),
+    }
+    Some(Flow::Continue)
+}
+
+/// Has a transaction begin that could not be begun here: how it reads has to be known for that. Where it takes nothing with it, it is
+/// found out; otherwise the server begins it, and it is found out later.
+pub(super) async fn begin(
+    session: &mut Session,
+    (packet, command): (&[u8], Command),
+    control: &TransactionControl,
+) -> Result<Option<Flow>, Lost> {
+    match control {
+        TransactionControl::Begin { snapshot: true, .. } => {
+            return snapshot(session, packet, command).await.map(Some);
+        }
+        TransactionControl::Begin { .. } if session.environment().is_none() => {}
+        _ => return Ok(None),
+    }
+    if let Err(error) = Box::pin(session.learn_quietly()).await {
+        return unavailable(session, &error).map(Some);
+    }
+    session.refresh_key();
+    if let Some(flow) = answered(session, control) {
+        return Ok(Some(flow));
+    }
+    let Some(version) = session.begins_undecided() else { return Ok(None) };
+    let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
+    let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
+    if relayed.error.is_none() {
+        session.has_begun_undecided(version);
+    }
+    Ok(Some(Flow::Continue))
+}
+
+/// Has the server carry it out. From a snapshot that it opens for the client on, it is known as of when the transaction reads.
+async fn snapshot(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
+    let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
+    let opening = session.opens_snapshot();
+    let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
+    if relayed.error.is_none() {
+        session.has_opened_snapshot(opening);
+    }
+    Ok(Flow::Continue)
+}

@@ -1,0 +1,582 @@
+//! Transactions that begin here, and what the server has to be told of them, and when.
+//!
+//! BEGIN is noted and answered. For as long as all that follows is answered from memory the server knows of no transaction, and
+//! COMMIT and ROLLBACK are answered as well. Before the first statement that it has to see, the server is told:
+//!
+//! | the statement | how its transaction reads | what goes before it |
+//! |---|---|---|
+//! | touches no table | any | BEGIN, and the transaction may still be begun anew |
+//! | any | each statement by itself | BEGIN |
+//! | reads tables | as of one moment, nothing served yet | START TRANSACTION WITH CONSISTENT SNAPSHOT |
+//! | any | as of one moment, from which something was served | the same |
+//! | any other | as of one moment, nothing served yet | BEGIN; what it reads from then on is the server's alone |
+//!
+//! Where something was served and the statement may read, what was served is proven to be true in the server's read view before
+//! the statement is sent. If that cannot be proven, there may be no moment at which both are true: the transaction is rolled back with
+//! the error of a deadlock. A write of rows reads what is there now, and needs no proof.
+
+use std::time::Duration;
+
+use freshet_cache::snapshot::is_touched;
+use freshet_cache::{Dep, Fences, Holds as Held, Position};
+use freshet_protocol::{Capabilities, Command, ErrPacket, OkPacket, StateChange, StatusFlags};
+use freshet_sql::{Effects, Flavor, Reads, TransactionEffect, Writes};
+use freshet_upstream::now_ms;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::tx::{Begun, Tx};
+use super::view::{Manner, ReadView};
+use super::{Forward, Lease, Session, Tracking, query_prefix};
+use crate::registry::Handle;
+use crate::relay::{Filter, Lost, Relay, Relayed};
+use crate::shared::{Counters, Shared};
+
+/// How long a statement waits for the proof that what was served before it is still true.
+const PROOF_MAX: Duration = Duration::from_millis(500);
+
+/// What the server does with tables for a statement, as far as a transaction's read view is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Touches {
+    /// Anything.
+    Anything,
+    /// Nothing.
+    NoTables,
+    /// It reads by the read view, and makes one if there is none.
+    ReadView,
+}
+
+/// The same of a whole command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Touch {
+    Nothing,
+    /// It ends whatever is open.
+    Resets,
+    ReadView,
+    /// It changes rows as they are now.
+    RowsOfNow,
+    Anything,
+}
+
+/// What precedes a statement at the server.
+pub(super) enum Entered {
+    /// These statements, in the same write.
+    With(Vec<String>),
+    /// These, and then the transaction is still one that the server may begin anew.
+    Stays(Vec<String>, Begun),
+    /// Nothing any more: it was answered with this error.
+    Refused(u16),
+}
+
+impl Session {
+    /// Begins a transaction in the server's place. False if the server has to do it.
+    pub(crate) fn begins(&mut self, is_read_only: bool) -> bool {
+        let tx = self.state.tx;
+        let is_begun_here = tx.begun().is_some_and(|begun| !begun.is_at_server);
+        let is_free = tx.surely_autocommits() || tx.begins_by_itself() || is_begun_here;
+        let transactions = self.state.environment.current().map(|known| known.transactions);
+        let Some(transactions) = transactions.filter(|known| known.end_plainly) else { return false };
+        let manner = self.manner_of_transactions();
+        if !is_free || manner.is_none() || self.state.locked || self.is_told_of_reads() {
+            return false;
+        }
+        let is_read_only = is_read_only || transactions.are_read_only;
+        self.state.tx = tx.begin(Begun { is_explicit: true, is_read_only, is_at_server: false });
+        self.state.view.begin(manner);
+        self.leaves_nothing();
+        self.refresh_key();
+        self.told_in_its_place(true);
+        true
+    }
+
+    /// Whether how the transaction reads that the server is now told to begin is found out later, and by which version of the
+    /// environment.
+    pub(crate) fn begins_undecided(&self) -> Option<u64> {
+        let tx = self.state.tx;
+        let is_free = tx.surely_autocommits() || tx.begins_by_itself();
+        let is_plain = is_free && !tx.next_differs() && !self.state.locked && !self.is_told_of_reads();
+        (is_plain && self.environment().is_none()).then_some(self.state.environment_version)
+    }
+
+    /// It has begun it.
+    pub(crate) fn has_begun_undecided(&mut self, version: u64) {
+        if self.state.tx.is_open() {
+            let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
+            self.state.tx =
+                self.state.tx.begin(Begun { is_explicit: true, is_read_only, is_at_server: true });
+            self.state.view.begin_undecided(version);
+        }
+    }
+
+    /// Finds out how the transaction reads, if its environment is known by now.
+    pub(super) fn decide_reads(&mut self) {
+        if self.state.view.is_undecided(self.state.environment_version) && self.state.tx.begun().is_some() {
+            let manner = self.manner_of_transactions();
+            self.state.view.decide(manner);
+        }
+    }
+
+    /// Ends a transaction of which the server knows nothing. False if there is none.
+    pub(crate) fn ends(&mut self) -> bool {
+        let is_here = self.state.tx.begun().is_some_and(|begun| !begun.is_at_server);
+        let ends_plainly = self.state.environment.current().is_some_and(|it| it.transactions.end_plainly);
+        if !is_here || !ends_plainly {
+            return false;
+        }
+        if self.state.view.has_served {
+            Counters::add(&self.shared.counters.transactions);
+        }
+        self.state.tx = self.state.tx.end();
+        self.state.view.end();
+        self.leaves_nothing();
+        self.state.ended_since = true;
+        self.refresh_key();
+        self.told_in_its_place(false);
+        true
+    }
+
+    /// A statement without counts and warnings was answered.
+    fn leaves_nothing(&mut self) {
+        self.state.warnings.clear();
+        self.active(now_ms());
+    }
+
+    /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. `None` if it is not in one.
+    pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> Option<Result<(), ErrPacket>> {
+        self.state.tx.begun()?;
+        let savepoints = &mut self.state.view.savepoints;
+        let (Mark::Set(name) | Mark::BackTo(name) | Mark::Remove(name)) = mark;
+        let at = savepoints.iter().position(|known| known.eq_ignore_ascii_case(name));
+        match (mark, at) {
+            (Mark::Set(_), _) if savepoints.len() >= SAVEPOINTS_MAX => return None,
+            (Mark::Set(_), at) => {
+                at.map(|at| savepoints.remove(at));
+                savepoints.push((*name).to_owned());
+            }
+            (_, None) => {
+                let message = format!("SAVEPOINT {name} does not exist");
+                return Some(Err(ErrPacket::new(1305, "42000", message)));
+            }
+            (Mark::BackTo(_), Some(at)) => savepoints.truncate(at + 1),
+            (Mark::Remove(_), Some(at)) => savepoints.truncate(at),
+        }
+        self.leaves_nothing();
+        self.state.ended_since = true;
+        Some(Ok(()))
+    }
+
+    /// How the transaction reads that the server is now told to begin with a read view, and what that shows at least.
+    pub(crate) fn opens_snapshot(&self) -> (Option<Manner>, Position) {
+        (self.manner_of_transactions(), self.shared.freshness().valid_from())
+    }
+
+    /// It has done so.
+    pub(crate) fn has_opened_snapshot(&mut self, (manner, contains): (Option<Manner>, Position)) {
+        if !self.state.tx.is_open() {
+            return;
+        }
+        self.state.view.begin(manner);
+        self.state.view.opened(contains, self.shared.freshness().ends_asked());
+        self.shared.upstream.ask_end();
+        self.refresh_key();
+    }
+
+    /// From where on an answer is valid that the server is asked for now, in whatever transaction. `now` is what one would be valid
+    /// from outside of any. `None` where that is not known.
+    pub(crate) fn valid_from(&self, now: Position) -> Option<Position> {
+        match self.state.tx {
+            Tx::None(_) | Tx::Begun { .. } => Some(now),
+            Tx::Open { .. } => self.state.view.valid_from(now),
+            Tx::Unclear { .. } => None,
+        }
+    }
+
+    /// Whether the transaction has written any of what names these dependencies, and not committed it.
+    pub(crate) fn has_written(&self, deps: &[Dep]) -> bool {
+        let pending = &self.state.pending;
+        let tables = || pending.tables(self.shared.freshness(), &self.shared.upstream);
+        !pending.is_empty() && is_touched(&tables(), deps.iter().copied())
+    }
+
+    /// Answers what begins or ends a transaction, or marks a place in it. MySQL tells of the first two.
+    fn told_in_its_place(&mut self, has_begun: bool) {
+        let tracks = self.capabilities().contains(Capabilities::SESSION_TRACK);
+        let mut ok = OkPacket { status: self.state.status_for_answers(), ..OkPacket::default() };
+        let was_told = *self.state.told_begun.get_mut();
+        if self.flavor() == Flavor::MySql && tracks && was_told != has_begun {
+            *self.state.told_begun.get_mut() = has_begun;
+            let state: &[u8] = if has_begun { b"T_______" } else { b"________" };
+            ok.changes.push(StateChange::TransactionState(state.to_vec()));
+            ok.status.insert(StatusFlags::SESSION_STATE_CHANGED);
+        }
+        let encoded = ok.encode(self.capabilities(), 0);
+        self.wire.put(&encoded);
+    }
+
+    /// Whether the client asked to be told what is read in its transactions.
+    fn is_told_of_reads(&self) -> bool {
+        let told = self.state.told.as_deref();
+        self.lease.tracking.is_clients() || told.is_some_and(super::Reports::tell_of_transactions)
+    }
+
+    /// What goes before a command because of its transaction. Costs nothing where none is begun.
+    pub(super) async fn enter(&mut self, forward: &Forward<'_>) -> Result<Entered, Lost> {
+        let tx = self.state.tx;
+        let may_be_due =
+            tx.begun().is_some() || tx.begins_by_itself() || self.state.view.unproven().is_some();
+        let ends =
+            matches!(forward.effects.transaction, TransactionEffect::Ends | TransactionEffect::RollsBack);
+        let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
+        let touch = if may_be_due { self.touch(forward) } else { Touch::Nothing };
+        if !may_be_due || ends && is_at_server || touch == Touch::Resets {
+            return Ok(Entered::With(Vec::new()));
+        }
+        if let Some(begun) = tx.begun() {
+            let asks_back = forward.effects.reads_last_statement && self.state.view.has_served;
+            return self.enter_begun(begun, if asks_back { Touch::Anything } else { touch }).await;
+        }
+        if tx.begins_by_itself() {
+            return Ok(Entered::With(self.enter_by_itself(touch)));
+        }
+        self.prove_for(touch).await
+    }
+
+    /// A transaction that begins with this statement, since autocommit is off.
+    fn enter_by_itself(&mut self, touch: Touch) -> Vec<String> {
+        if touch == Touch::Nothing {
+            return Vec::new();
+        }
+        let manner = self.manner_of_transactions();
+        self.state.view.begin(manner);
+        match (manner, touch) {
+            (Some(Manner::Shared), Touch::ReadView) => self.snapshot(false),
+            (Some(Manner::Shared), _) => {
+                self.state.view.is_read_at_server();
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    async fn enter_begun(&mut self, begun: Begun, touch: Touch) -> Result<Entered, Lost> {
+        let is_bound = self.state.view.is_bound();
+        let is_shared = self.state.view.manner() == Some(Manner::Shared);
+        if touch == Touch::Nothing {
+            // BEGIN alone: what is known of its reads stays true.
+            let stays = Begun { is_at_server: begun.is_explicit, ..begun };
+            return Ok(Entered::Stays(if begun.is_at_server { Vec::new() } else { plain(begun) }, stays));
+        }
+        let mut statements = match touch {
+            Touch::ReadView if is_shared => self.snapshot(begun.is_read_only),
+            _ if is_bound => self.snapshot(begun.is_read_only),
+            _ => {
+                self.state.view.is_read_at_server();
+                if begun.is_at_server { Vec::new() } else { plain(begun) }
+            }
+        };
+        statements.extend(self.state.view.savepoints.iter().map(savepoint));
+        if !is_bound && touch == Touch::ReadView {
+            return Ok(Entered::With(statements));
+        }
+        // What writes must not run outside of the transaction where that could not be begun.
+        if let Some(code) = self.open(&statements).await? {
+            return Ok(Entered::Refused(code));
+        }
+        self.prove_for(touch).await
+    }
+
+    /// The statement that opens a read view, which is noted.
+    fn snapshot(&mut self, is_read_only: bool) -> Vec<String> {
+        let contains = self.shared.freshness().valid_from();
+        // Until it is open, nothing is settled that it may show.
+        self.state.view.opened(contains, u64::MAX);
+        vec![start_snapshot(is_read_only)]
+    }
+
+    /// Has the server execute these before anything else. An error is passed on, and returned.
+    async fn open(&mut self, statements: &[String]) -> Result<Option<u16>, Lost> {
+        let Some((last, before)) = statements.split_last() else { return Ok(None) };
+        let payload = [&query_prefix(self.lease.has_attributes()), last.as_bytes()].concat();
+        self.send_behind(before, &payload).await?;
+        self.finish_tracking().await?;
+        let refused = self.finish_entering(statements.len()).await?;
+        if let Some(code) = refused {
+            self.put_refused(code);
+        }
+        Ok(refused)
+    }
+
+    /// Reads the answers to so many statements that went before.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn finish_entering(&mut self, statements: usize) -> Result<Option<u16>, Lost> {
+        let (mut refused, mut last) = (None, None);
+        for _ in 0..statements {
+            let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
+            refused = refused.or(relayed.error);
+            last = relayed.status.or(last);
+        }
+        if refused.is_some() {
+            self.is_not_entered(last);
+        } else if statements > 0 {
+            self.state.answered(true, last, false);
+            let asked = self.shared.freshness().ends_asked();
+            self.state.view.is_open_since(asked);
+            if self.state.view.manner() == Some(Manner::Shared) {
+                self.shared.upstream.ask_end();
+            }
+        }
+        Ok(refused)
+    }
+
+    /// The transaction is begun here as before, and not at the server, or without all that was to be done in it.
+    fn is_not_entered(&mut self, last: Option<StatusFlags>) {
+        self.state.view.is_not_open();
+        if let Some(begun) = self.state.tx.begun() {
+            let is_at_server = last.map_or(begun.is_at_server, |last| last.contains(StatusFlags::IN_TRANS));
+            self.state.tx = self.state.tx.begin(Begun { is_at_server, ..begun });
+        }
+    }
+
+    fn put_refused(&mut self, code: u16) {
+        self.put_error(&ErrPacket::new(code, "HY000", "The transaction could not be begun at the server"));
+    }
+
+    /// Answers with the error that a transaction could not be begun, in the place of an answer that is not to be seen.
+    pub(super) async fn refuse_entered(&mut self, command: Command, code: u16) -> Result<Relayed, Lost> {
+        let relayed = Box::pin(self.unseen_answer(command)).await?;
+        if self.state.tx.begun().is_none() {
+            // Where autocommit is off, the statement has begun one itself.
+            self.state.answered(true, relayed.status, relayed.error.is_some());
+            self.state.view.lose();
+        }
+        self.put_refused(code);
+        Ok(Relayed { error: Some(code), ..Relayed::default() })
+    }
+
+    /// When the server is to be told, though nobody waits for it, if it is.
+    pub(super) fn opening_is_due(&self) -> Option<Opening> {
+        let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
+        let is_ready = self.lease.is_open() && self.lease.tracking == Tracking::On;
+        let due = Instant::from_std(since + UNOPENED_MAX);
+        is_ready.then_some(Opening { due, is_read_only: begun.is_read_only })
+    }
+
+    /// Proves what was served, if this statement may read by the read view.
+    async fn prove_for(&mut self, touch: Touch) -> Result<Entered, Lost> {
+        let heeds = || {
+            let known = self.state.environment.current();
+            known.is_none_or(|known| known.transactions.writes_heed_snapshots)
+        };
+        let reads = match touch {
+            Touch::Nothing | Touch::Resets => false,
+            Touch::RowsOfNow => heeds(),
+            Touch::ReadView | Touch::Anything => true,
+        };
+        let Some(ends_asked) = self.state.view.unproven().filter(|_| reads) else {
+            return Ok(Entered::With(Vec::new()));
+        };
+        if self.is_proven(ends_asked).await {
+            self.state.view.is_proven();
+            return Ok(Entered::With(Vec::new()));
+        }
+        Counters::add(&self.shared.counters.snapshot_conflicts);
+        self.state.view.is_refuted();
+        self.roll_back().await?;
+        const DEADLOCK: &str = "Deadlock found when trying to get lock; try restarting transaction";
+        self.put_error(&ErrPacket::new(1213, "40001", DEADLOCK));
+        Ok(Entered::Refused(1213))
+    }
+
+    async fn is_proven(&self, ends_asked: u64) -> bool {
+        let (freshness, upstream) = (self.shared.freshness(), &self.shared.upstream);
+        let deadline = Instant::now() + PROOF_MAX;
+        loop {
+            let fences = if self.shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
+            let held = if freshness.is_settled(ends_asked) {
+                self.state.view.holds(freshness, fences)
+            } else {
+                Held::NotYet
+            };
+            match held {
+                Held::Proven => return true,
+                Held::Changed => return false,
+                Held::NotYet if timeout_at(deadline, upstream.more_is_settled()).await.is_err() => {
+                    return false;
+                }
+                Held::NotYet => {}
+            }
+        }
+    }
+
+    /// Ends the transaction at the server, which the client has not asked for.
+    async fn roll_back(&mut self) -> Result<(), Lost> {
+        let payload = [query_prefix(self.lease.has_attributes()), b"ROLLBACK".to_vec()].concat();
+        self.send(&payload).await?;
+        self.finish_tracking().await?;
+        let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
+        self.state.answered(true, relayed.status, relayed.error.is_some());
+        if !self.state.tx.may_be_open() {
+            self.state.pending.clear();
+        }
+        self.state.view.end();
+        self.refresh_key();
+        Ok(())
+    }
+
+    /// How a transaction reads that begins now.
+    pub(super) fn manner_of_transactions(&self) -> Option<Manner> {
+        let known = self.state.environment.current()?.transactions;
+        let is_certain = !self.state.tx.next_differs() && known.autocommit == self.state.tx.autocommits();
+        let manner = if known.are_snapshots { Manner::Shared } else { Manner::Each };
+        is_certain.then_some(manner)
+    }
+
+    fn touch(&self, forward: &Forward<'_>) -> Touch {
+        match forward.command {
+            Command::Ping
+            | Command::InitDb
+            | Command::StmtPrepare
+            | Command::StmtReset
+            | Command::Statistics
+            | Command::SetOption => Touch::Nothing,
+            Command::ResetConnection => Touch::Resets,
+            Command::Query | Command::StmtExecute => match forward.touches {
+                Touches::NoTables => Touch::Nothing,
+                Touches::ReadView => Touch::ReadView,
+                Touches::Anything if is_of_session(forward) => Touch::Nothing,
+                Touches::Anything if self.writes_rows_of_now(forward.effects) => Touch::RowsOfNow,
+                Touches::Anything => Touch::Anything,
+            },
+            _ => Touch::Anything,
+        }
+    }
+
+    /// Whether it writes rows of one table, and neither reads others nor runs any code.
+    fn writes_rows_of_now(&self, effects: &Effects) -> bool {
+        let (Writes::Tables(written), Reads::Tables(read)) = (&effects.writes, &effects.reads) else {
+            return false;
+        };
+        let [table] = written.as_slice() else { return false };
+        let is_alone = read.iter().all(|read| read == table)
+            && effects.transaction == TransactionEffect::None
+            && effects.calls.is_nothing()
+            && !(effects.several || effects.is_definition || effects.commits_inside);
+        let known = || {
+            let schema = table.schema.as_deref().or(self.state.schema.as_deref())?;
+            self.shared.upstream.known_table(schema, &table.name)
+        };
+        is_alone
+            && known()
+                .is_some_and(|info| !info.has_triggers && !info.runs_any_code() && !info.runs_unknown_code)
+    }
+}
+
+/// A read view that is opened while nobody waits for it.
+#[derive(Clone, Copy)]
+pub(super) struct Opening {
+    pub(super) due: Instant,
+    is_read_only: bool,
+}
+
+impl Opening {
+    /// Has the server open it, and waits a little for the proof that what was served is true in it.
+    ///
+    /// # Errors
+    /// The server is lost.
+    pub(super) async fn open(
+        self,
+        (handle, lease, view): (&Handle, &mut Lease, &mut ReadView),
+        shared: &Shared,
+    ) -> Result<Opened, Lost> {
+        let freshness = shared.freshness();
+        view.opened(freshness.valid_from(), u64::MAX);
+        let savepoints: Vec<String> = view.savepoints.iter().map(savepoint).collect();
+        // Each in a packet of its own, in one write.
+        let statements = [&[start_snapshot(self.is_read_only)], savepoints.as_slice()].concat();
+        let Some((last, before)) = statements.split_last() else { return Ok(Opened::Refused(None)) };
+        let prefix = query_prefix(lease.has_attributes());
+        lease.send(before, &[&prefix, last.as_bytes()].concat()).await?;
+        let (mut status, mut is_refused) = (None, false);
+        for _ in &statements {
+            let filter = Filter { capabilities: lease.capabilities(), begun: None, told: None, schema: "" };
+            let relay = Relay::new(&filter, Command::Query, lease.capabilities());
+            let relayed = lease.answer(relay, None, handle).await?;
+            is_refused |= relayed.error.is_some();
+            status = relayed.status.or(status);
+        }
+        if is_refused {
+            return Ok(Opened::Refused(status));
+        }
+        let ends_asked = freshness.ends_asked();
+        view.is_open_since(ends_asked);
+        let upstream = &shared.upstream;
+        let settled = async {
+            while !freshness.is_settled(ends_asked) {
+                upstream.more_is_settled().await;
+            }
+        };
+        let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
+        if timeout(SETTLED_MAX, settled).await.is_ok() && view.holds(freshness, fences) == Held::Proven {
+            view.is_proven();
+        }
+        Ok(Opened::Open(status))
+    }
+}
+
+/// What became of it, with the last flags of the session.
+pub(super) enum Opened {
+    Open(Option<StatusFlags>),
+    Refused(Option<StatusFlags>),
+}
+
+/// The statement that opens a read view.
+fn start_snapshot(is_read_only: bool) -> String {
+    let read_only = if is_read_only { ", READ ONLY" } else { "" };
+    format!("START TRANSACTION WITH CONSISTENT SNAPSHOT{read_only}")
+}
+
+/// How long a transaction may go on with what it has read from memory before the server opens a read view for it.
+const UNOPENED_MAX: Duration = Duration::from_millis(10);
+
+/// How long it is then waited for the proof of what was read, at most.
+const SETTLED_MAX: Duration = Duration::from_millis(20);
+
+fn savepoint(name: &String) -> String {
+    format!("SAVEPOINT `{name}`")
+}
+
+/// What is done with a savepoint.
+pub(crate) enum Mark<'a> {
+    Set(&'a str),
+    BackTo(&'a str),
+    Remove(&'a str),
+}
+
+/// How many savepoints are remembered in place of the server.
+const SAVEPOINTS_MAX: usize = 64;
+
+fn plain(begun: Begun) -> Vec<String> {
+    let statement = if begun.is_read_only { "START TRANSACTION READ ONLY" } else { "START TRANSACTION" };
+    if begun.is_explicit { vec![statement.to_owned()] } else { Vec::new() }
+}
+
+/// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table.
+fn is_of_session(forward: &Forward<'_>) -> bool {
+    const SHOWN: [&str; 6] = ["VARIABLES", "STATUS", "WARNINGS", "ERRORS", "COUNT", "SESSION"];
+    let Effects { writes, reads, calls, transaction, several, .. } = forward.effects;
+    let is_plain = *writes == Writes::Nothing
+        && reads.is_nothing()
+        && calls.is_nothing()
+        && *transaction == TransactionEffect::None
+        && !several;
+    let mut words = forward.text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    let is = |word: Option<&[u8]>, known: &str| {
+        word.is_some_and(|word| word.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let (first, second) = (words.next(), words.next());
+    is_plain
+        && (is(first, "SET")
+            || is(first, "USE")
+            || is(first, "SHOW") && SHOWN.iter().any(|known| is(second, known)))
+}

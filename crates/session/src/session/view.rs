@@ -1,0 +1,277 @@
+//! What a transaction reads: each statement what is committed then, or all of them the state of one moment.
+//!
+//! The moment of a transaction at REPEATABLE READ is one of two ([`freshet_cache::snapshot`] has the rule and its proof):
+//!
+//! * While the server has opened no read view for it, what was applied at its first read from memory. It may be moved on for as long
+//!   as nothing has changed of what was served.
+//! * The server's read view, which START TRANSACTION WITH CONSISTENT SNAPSHOT has opened, once what was served before is proven to
+//!   be true in it.
+//!
+//! Where the server may have opened a read view at a moment that is not known here, nothing is served from memory.
+
+use std::time::Instant;
+
+use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position};
+
+/// How many dependencies of what was served are kept: a transaction that reads more from memory asks the server for the rest.
+const SERVED_MAX: usize = 8192;
+
+/// What the buffer for them keeps of itself between transactions, in dependencies.
+const SERVED_KEPT: usize = 512;
+
+/// How many transactions of a session open their read view with the first read after a conflict: at first, and at most.
+const EAGER_MIN: u32 = 64;
+const EAGER_MAX: u32 = 16_384;
+
+/// How the statements of a transaction read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Each what is committed then: READ COMMITTED.
+    Each,
+    /// All as of one moment: REPEATABLE READ.
+    Shared,
+}
+
+/// The read view at the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum AtServer {
+    /// There is none.
+    #[default]
+    None,
+    /// It shows every transaction up to `contains`, and none that is not settled by a question after `ends_asked`.
+    Open { contains: Position, ends_asked: u64, is_proven: bool },
+    /// There may be one, of a moment that is not known here.
+    Unknown,
+}
+
+/// What is known of the reads of a session's transaction.
+#[derive(Debug, Default)]
+pub(crate) struct ReadView {
+    /// `None`: it is not known.
+    manner: Option<Manner>,
+    /// It shows when the environment is read, if that has this version.
+    undecided: Option<u64>,
+    at_server: AtServer,
+    /// What was applied at the first read from memory.
+    as_of: Option<Position>,
+    /// When that was.
+    since: Option<Instant>,
+    /// What the answers depend on that were served as of then.
+    served: Vec<Dep>,
+    /// Something was served from memory in the transaction.
+    pub(crate) has_served: bool,
+    /// The first read is the server's, and opens the read view.
+    pub(crate) is_eager: bool,
+    /// So many transactions to come are.
+    eager_left: u32,
+    /// So many will be after the next conflict.
+    eager_next: u32,
+    /// The savepoints that were set before the server knew of the transaction, in their order.
+    pub(crate) savepoints: Vec<String>,
+}
+
+/// As of when a statement reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// What is committed now.
+    Now,
+    /// The state at this moment.
+    AsOf(Moment),
+    /// The server's read view, which the stream has not passed yet.
+    NotYet,
+    /// Only the server knows.
+    Unknown,
+}
+
+impl ReadView {
+    /// A transaction begins that has read nothing.
+    pub(crate) fn begin(&mut self, manner: Option<Manner>) {
+        self.end();
+        self.manner = manner;
+        self.is_eager = self.eager_left > 0;
+        self.eager_left = self.eager_left.saturating_sub(1);
+    }
+
+    /// What was served turned out not to be true in the read view: transactions to come do not risk it, the more of them the more
+    /// often that has happened.
+    pub(crate) fn is_refuted(&mut self) {
+        self.eager_left = self.eager_next.max(EAGER_MIN);
+        self.eager_next = (4 * self.eager_left).min(EAGER_MAX);
+    }
+
+    /// One begins, and how it reads shows when the environment is read, if that has this version still.
+    pub(crate) fn begin_undecided(&mut self, version: u64) {
+        self.begin(None);
+        self.undecided = Some(version);
+    }
+
+    /// Whether that is to be found out, and can be.
+    pub(crate) fn is_undecided(&self, version: u64) -> bool {
+        self.manner.is_none() && self.undecided == Some(version)
+    }
+
+    /// It has been found out.
+    pub(crate) fn decide(&mut self, manner: Option<Manner>) {
+        self.manner = manner;
+    }
+
+    /// The transaction is over.
+    pub(crate) fn end(&mut self) {
+        let mut served = std::mem::take(&mut self.served);
+        let mut savepoints = std::mem::take(&mut self.savepoints);
+        served.clear();
+        served.shrink_to(SERVED_KEPT);
+        savepoints.clear();
+        let Self { eager_left, eager_next, .. } = *self;
+        *self = Self { served, savepoints, eager_left, eager_next, ..Self::default() };
+    }
+
+    /// Something has happened after which it is not known as of when the transaction reads.
+    pub(crate) fn lose(&mut self) {
+        self.manner = None;
+        self.undecided = None;
+        self.at_server = AtServer::Unknown;
+    }
+
+    /// The server reads, or may do so, by a read view of its own making.
+    pub(crate) fn is_read_at_server(&mut self) {
+        if self.at_server == AtServer::None {
+            self.at_server = AtServer::Unknown;
+        }
+    }
+
+    /// The server has opened a read view. `contains`: `valid_from`, read before that; `ends_asked`: read after.
+    pub(crate) fn opened(&mut self, contains: Position, ends_asked: u64) {
+        let is_proven = self.as_of.is_none();
+        self.at_server = AtServer::Open { contains, ends_asked, is_proven };
+    }
+
+    /// It has opened none, though it was told to.
+    pub(crate) fn is_not_open(&mut self) {
+        self.at_server = AtServer::None;
+    }
+
+    /// So many ends of the binlog had been asked for when the read view was open.
+    pub(crate) fn is_open_since(&mut self, asked: u64) {
+        if let AtServer::Open { ends_asked, .. } = &mut self.at_server {
+            *ends_asked = (*ends_asked).min(asked);
+        }
+    }
+
+    /// What was served is true in the server's read view.
+    pub(crate) fn is_proven(&mut self) {
+        if let AtServer::Open { is_proven, .. } = &mut self.at_server {
+            *is_proven = true;
+        }
+    }
+
+    /// How many ends of the binlog had been asked for when the read view was opened, in which it is to be proven that what was
+    /// served is true.
+    pub(crate) fn unproven(&self) -> Option<u64> {
+        match self.at_server {
+            AtServer::Open { ends_asked, is_proven: false, .. } => Some(ends_asked),
+            _ => None,
+        }
+    }
+
+    /// Statements that leave a transaction at the server as it is, in which nothing was written yet.
+    pub(crate) fn marks_nothing(&self) -> Vec<String> {
+        match self.savepoints.last() {
+            Some(name) => vec![format!("SAVEPOINT `{name}`")],
+            None => vec!["SAVEPOINT freshet".to_owned(), "RELEASE SAVEPOINT freshet".to_owned()],
+        }
+    }
+
+    /// How its statements read.
+    pub(crate) fn manner(&self) -> Option<Manner> {
+        self.manner
+    }
+
+    /// Whether it is known as of when it reads.
+    pub(crate) fn is_known(&self) -> bool {
+        match self.manner {
+            None => false,
+            Some(Manner::Each) => true,
+            Some(Manner::Shared) => self.at_server != AtServer::Unknown,
+        }
+    }
+
+    /// Whether what was served binds it to a moment of which the server knows nothing.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.manner == Some(Manner::Shared) && self.as_of.is_some()
+    }
+
+    /// Since when it has been bound, if the server has been told to open no read view yet.
+    pub(crate) fn bound_since(&self) -> Option<Instant> {
+        self.since.filter(|_| self.is_bound() && self.at_server == AtServer::None)
+    }
+
+    /// No read view is opened any more while nobody waits for it.
+    pub(crate) fn tries_no_more(&mut self) {
+        self.at_server = AtServer::None;
+        self.since = None;
+    }
+
+    /// As of when the next statement reads.
+    pub(crate) fn reads(&self, freshness: &Freshness) -> Reads {
+        match (self.manner, self.at_server) {
+            (None, _) | (Some(Manner::Shared), AtServer::Unknown) => Reads::Unknown,
+            (Some(Manner::Each), _) => Reads::Now,
+            (Some(Manner::Shared), AtServer::Open { contains, ends_asked, is_proven: true }) => {
+                if !freshness.is_settled(ends_asked) {
+                    return Reads::NotYet;
+                }
+                // Read after that: an end that was asked for after it was opened lies at or below.
+                Reads::AsOf(Moment::Snapshot { contains, within: freshness.applied() })
+            }
+            (Some(Manner::Shared), _) if self.served.len() > SERVED_MAX => Reads::Unknown,
+            (Some(Manner::Shared), _) => {
+                Reads::AsOf(self.as_of.map_or_else(|| Moment::now(freshness), Moment::AsOf))
+            }
+        }
+    }
+
+    /// From where on an answer of the server is valid that is asked for now. `valid_from` is what one would be valid from that is
+    /// read then; `None` where that is not known.
+    pub(crate) fn valid_from(&self, valid_from: Position) -> Option<Position> {
+        match (self.manner, self.at_server) {
+            (None, _) | (Some(Manner::Shared), AtServer::Unknown) => None,
+            (Some(Manner::Shared), AtServer::Open { contains, .. }) => Some(contains.min(valid_from)),
+            _ => Some(valid_from),
+        }
+    }
+
+    /// What answers depend on is noted here before they are served as of `moment`.
+    pub(crate) fn served(&mut self) -> &mut Vec<Dep> {
+        &mut self.served
+    }
+
+    /// An answer was served as of this moment.
+    pub(crate) fn serves(&mut self, moment: Moment) {
+        match moment {
+            Moment::AsOf(at) if self.manner == Some(Manner::Shared) => {
+                if self.as_of.replace(at).is_none() {
+                    self.since = Some(Instant::now());
+                }
+            }
+            _ => self.served.clear(),
+        }
+    }
+
+    /// Moves the moment on to the present one, if all that was served is true then too. Whether it has moved.
+    pub(crate) fn move_on(&mut self, freshness: &Freshness) -> bool {
+        let (Some(at), now) = (self.as_of, freshness.applied()) else { return false };
+        let holds = || freshness.holds_until(&self.served, at, now, Fences::Refuse);
+        if now <= at || holds() != Holds::Proven {
+            return false;
+        }
+        self.as_of = Some(now);
+        true
+    }
+
+    /// Whether what was served is true in the server's read view, which the stream has passed.
+    pub(crate) fn holds(&self, freshness: &Freshness, fences: Fences) -> Holds {
+        self.as_of
+            .map_or(Holds::Proven, |at| freshness.holds_until(&self.served, at, freshness.applied(), fences))
+    }
+}

@@ -1,0 +1,412 @@
+//! Transactions: their reads are answered from memory where the server would say the same, and all of one show one moment.
+
+use std::time::Duration;
+
+use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run, status};
+use freshet_tests::raw::Raw;
+use freshet_tests::raw::capability::{DEPRECATE_EOF, SESSION_TRACK};
+use freshet_tests::{Freshet, Server, Target, with_each};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error};
+
+const TABLES: &[&str] = &[
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO t VALUES (1,10),(2,10),(3,30)",
+    "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO u VALUES (1,100),(2,200)",
+];
+const T1: &str = "SELECT v FROM t WHERE id = 1";
+const T2: &str = "SELECT v FROM t WHERE id = 2";
+const U1: &str = "SELECT v FROM u WHERE id = 1";
+
+/// Repetitions of what hangs on who is first.
+const ROUNDS: u32 = 20;
+
+fn with_tables(schema: &str, test: impl Fn(&Server, &Freshet, &mut Conn)) {
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, schema);
+        run(&mut direct, TABLES);
+        caught_up(freshet);
+        test(server, freshet, &mut direct);
+        run(&mut direct, &[&format!("DROP DATABASE {schema}")]);
+    });
+}
+
+fn number(conn: &mut Conn, statement: &str) -> Result<i64, Error> {
+    conn.query_first(statement).map(|found| found.expect("a row"))
+}
+
+fn code(result: Result<i64, Error>) -> Result<i64, u16> {
+    result.map_err(|error| match error {
+        Error::MySqlError(error) => error.code,
+        other => panic!("{other}"),
+    })
+}
+
+/// Runs `begin`, the reads and `end` until all of it is answered from memory.
+fn settle(freshet: &Freshet, conn: &mut Conn, (begin, reads, end): (&[&str], &[&str], &str)) {
+    let mut counter = freshet.target().connect();
+    eventually("a transaction from memory", || {
+        let before = status(&mut counter, "Freshet_transactions");
+        run(conn, begin);
+        reads.iter().for_each(|read| drop(answer(conn, read)));
+        run(conn, &[end]);
+        (status(&mut counter, "Freshet_transactions") > before).then_some(())
+    });
+}
+
+/// What is said once, what begins each transaction, and what ends it.
+const FORMS: [(&str, &[&str], &str); 6] = [
+    ("DO 0", &["BEGIN"], "COMMIT"),
+    ("DO 0", &["START TRANSACTION"], "ROLLBACK"),
+    ("DO 0", &["START TRANSACTION READ ONLY"], "COMMIT"),
+    ("SET autocommit = 0", &[], "COMMIT"),
+    ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", &["BEGIN"], "COMMIT"),
+    ("DO 0", &["BEGIN", "SAVEPOINT a", "SAVEPOINT b", "ROLLBACK TO a", "RELEASE SAVEPOINT a"], "COMMIT"),
+];
+
+#[test]
+fn a_transaction_that_only_reads_is_not_seen_by_the_server() {
+    with_tables("fresh_tx_unseen", |_, freshet, _| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut counter = freshet.target().connect();
+        for (first, begin, end) in FORMS {
+            let mut reader = connect(freshet.target(), "fresh_tx_unseen");
+            run(&mut reader, &[first]);
+            settle(freshet, &mut reader, (begin, &[T1, T2, U1], end));
+            eventually(&format!("{first}, {begin:?}: nothing is forwarded"), || {
+                let before = status(&mut counter, "Freshet_forwarded");
+                let hits = status(&mut counter, "Qcache_hits");
+                run(&mut reader, begin);
+                let read = [T1, T2, U1].map(|read| number(&mut reader, read).expect("an answer"));
+                run(&mut reader, &[end]);
+                assert_eq!(read, [10, 10, 100]);
+                let all = status(&mut counter, "Qcache_hits") - hits == 3;
+                (all && status(&mut counter, "Freshet_forwarded") == before).then_some(())
+            });
+        }
+    });
+}
+
+#[test]
+fn prepared_executions_in_transactions_are_not_seen_either() {
+    with_tables("fresh_tx_prepared", |_, freshet, _| {
+        let mut counter = freshet.target().connect();
+        let mut reader = connect(freshet.target(), "fresh_tx_prepared");
+        let by_id = reader.prep("SELECT v FROM t WHERE id = ?").expect("it is prepared");
+        eventually("executions from memory", || {
+            let before = status(&mut counter, "Freshet_transactions");
+            run(&mut reader, &["BEGIN"]);
+            for (id, expected) in [(1, 10), (2, 10), (3, 30)] {
+                let read: Option<i64> = reader.exec_first(&by_id, (id,)).expect("an answer");
+                assert_eq!(read, Some(expected));
+            }
+            run(&mut reader, &["COMMIT"]);
+            (!freshet.is_there() || status(&mut counter, "Freshet_transactions") > before).then_some(())
+        });
+    });
+}
+
+/// Two rows that are always equal are read in one transaction, the first from memory, while a writer around Freshet and one through
+/// it change both.
+#[test]
+fn what_one_transaction_reads_is_of_one_moment() {
+    with_tables("fresh_tx_moment", |_, freshet, direct| {
+        let mut through = connect(freshet.target(), "fresh_tx_moment");
+        let mut reader = connect(freshet.target(), "fresh_tx_moment");
+        let mut counter = freshet.target().connect();
+        for snapshot in ["auto", "eager"] {
+            if freshet.is_there() {
+                run(&mut reader, &[&format!("SET SESSION transaction_snapshot = {snapshot}")]);
+            }
+            let (mut conflicts, mut shown, hits) = (0, 0, status(&mut counter, "Qcache_hits"));
+            for round in 0..ROUNDS {
+                let writer = if round % 2 == 0 { &mut *direct } else { &mut through };
+                let others = ["SELECT v FROM t WHERE id = 2 AND 1", T2];
+                let other = others[round as usize / 2 % 2];
+                let _ = (number(&mut reader, T1), number(&mut reader, T2));
+                run(&mut reader, &["BEGIN"]);
+                let first = number(&mut reader, T1).expect("an answer");
+                run(writer, &["UPDATE t SET v = v + 1 WHERE id IN (1, 2)"]);
+                match code(number(&mut reader, other)) {
+                    Ok(second) => {
+                        assert_eq!(first, second, "{snapshot}, round {round}");
+                        assert_eq!(number(&mut reader, T1).expect("an answer"), first, "{snapshot}");
+                        shown += 1;
+                    }
+                    Err(code) => {
+                        assert_eq!((code, snapshot), (1213, "auto"));
+                        conflicts += 1;
+                    }
+                }
+                run(&mut reader, &["COMMIT"]);
+                let now = number(direct, T1).expect("an answer");
+                eventually("the write is seen", || (number(&mut reader, T1).ok()? == now).then_some(()));
+            }
+            assert_eq!(conflicts + shown, ROUNDS);
+            let hits = status(&mut counter, "Qcache_hits") - hits;
+            assert!(!freshet.is_there() || hits > 0, "{snapshot}: nothing came from memory");
+        }
+    });
+}
+
+/// A transaction that takes its time has its read view, and nothing that others write makes it fail.
+#[test]
+fn a_transaction_that_takes_its_time_keeps_its_moment() {
+    with_tables("fresh_tx_slow", |_, freshet, direct| {
+        let mut reader = connect(freshet.target(), "fresh_tx_slow");
+        settle_if(freshet, &mut reader, &[T1, T2]);
+        eventually("no conflict", || {
+            run(&mut reader, &["BEGIN"]);
+            let first = number(&mut reader, T1).expect("an answer");
+            std::thread::sleep(Duration::from_millis(60));
+            run(direct, &["UPDATE t SET v = v + 1 WHERE id IN (1, 2)"]);
+            let second = code(number(&mut reader, "SELECT v FROM t WHERE id = 2 AND 1"));
+            run(&mut reader, &["COMMIT"]);
+            match second {
+                Ok(second) => assert_eq!(first, second),
+                Err(code) => assert_eq!(code, 1213),
+            }
+            second.ok()
+        });
+    });
+}
+
+fn settle_if(freshet: &Freshet, conn: &mut Conn, reads: &[&str]) {
+    if freshet.is_there() {
+        settle(freshet, conn, (&["BEGIN"], reads, "COMMIT"));
+    }
+}
+
+#[test]
+fn a_conflict_ends_the_transaction_and_is_counted() {
+    with_tables("fresh_tx_conflict", |_, freshet, direct| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut counter = freshet.target().connect();
+        let mut reader = connect(freshet.target(), "fresh_tx_conflict");
+        eventually("a conflict", || {
+            let before = status(&mut counter, "Freshet_snapshot_conflicts");
+            settle(freshet, &mut reader, (&["BEGIN"], &[T1], "COMMIT"));
+            run(&mut reader, &["BEGIN"]);
+            let _ = number(&mut reader, T1).expect("an answer");
+            run(direct, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+            let second = code(number(&mut reader, "SELECT v FROM t WHERE id = 3 AND 1"));
+            if second != Err(1213) {
+                run(&mut reader, &["ROLLBACK"]);
+                return None;
+            }
+            assert_eq!(status(&mut counter, "Freshet_snapshot_conflicts"), before + 1);
+            // The session is out of the transaction: what it writes now is committed at once.
+            run(&mut reader, &["UPDATE u SET v = v + 1 WHERE id = 1"]);
+            let expected = number(direct, U1).expect("an answer");
+            run(&mut reader, &["ROLLBACK"]);
+            assert_eq!(number(&mut reader, U1).expect("an answer"), expected);
+            Some(())
+        });
+    });
+}
+
+#[test]
+fn what_it_has_written_itself_is_seen_and_nobody_elses() {
+    with_tables("fresh_tx_own", |_, freshet, _| {
+        for isolation in ["REPEATABLE READ", "READ COMMITTED"] {
+            let mut writer = connect(freshet.target(), "fresh_tx_own");
+            let mut other = connect(freshet.target(), "fresh_tx_own");
+            let mut counted = Counted::of(freshet);
+            run(&mut writer, &[&format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")]);
+            settle_if(freshet, &mut writer, &[T1, T2, U1]);
+            let before = number(&mut other, T1).expect("an answer");
+            for (begin, undo) in [("BEGIN", true), ("SET autocommit = 0", false)] {
+                run(&mut writer, &[begin]);
+                assert_eq!(number(&mut writer, T1).expect("an answer"), before);
+                run(&mut writer, &["SAVEPOINT s", "UPDATE t SET v = v + 5 WHERE id = 1"]);
+                assert_eq!(number(&mut writer, T1).expect("an answer"), before + 5, "{isolation}");
+                assert_eq!(number(&mut other, T1).expect("an answer"), before, "{isolation}");
+                // What it has not written is answered from memory all the same.
+                eventually("a hit beside a write", || {
+                    let hits = counted.hits();
+                    assert_eq!(number(&mut writer, U1).expect("an answer"), 100);
+                    (!freshet.is_there() || counted.hits() > hits).then_some(())
+                });
+                run(&mut writer, &[if undo { "ROLLBACK TO s" } else { "ROLLBACK" }]);
+                assert_eq!(number(&mut writer, T1).expect("an answer"), before, "{isolation}");
+                run(&mut writer, &["COMMIT", "SET autocommit = 1"]);
+                assert_eq!(number(&mut writer, T1).expect("an answer"), before, "{isolation}");
+            }
+        }
+    });
+}
+
+/// Statements and what each leaves, with everything from memory that can be.
+const LEFT: &[&[&str]] = &[
+    &["BEGIN", "SELECT ROW_COUNT()"],
+    &["BEGIN", T1, "COMMIT", "SELECT ROW_COUNT()"],
+    &["BEGIN", T1, "COMMIT", "SELECT FOUND_ROWS()"],
+    &["BEGIN", "SELECT v FROM t LIMIT 2", "SELECT FOUND_ROWS()", "COMMIT"],
+    &["SELECT v FROM t LIMIT 2", "BEGIN", "SELECT FOUND_ROWS()", "SELECT ROW_COUNT()", "COMMIT"],
+    &["SELECT v FROM t LIMIT 2", "BEGIN", "COMMIT", "SELECT FOUND_ROWS()"],
+    &["BEGIN", T1, "SELECT ROW_COUNT()", "ROLLBACK", "SELECT ROW_COUNT()"],
+    &["SELECT 1/0", "BEGIN", "SHOW WARNINGS", "COMMIT"],
+    &["SELECT 1/0", "BEGIN", "COMMIT", "SHOW WARNINGS"],
+    &["BEGIN", T1, "SHOW WARNINGS", "COMMIT"],
+    &["BEGIN", T1, "SAVEPOINT a", "SELECT ROW_COUNT()", "COMMIT"],
+    &["BEGIN", "SELECT v FROM t LIMIT 2", "SAVEPOINT a", "SELECT FOUND_ROWS()", "COMMIT"],
+    &[
+        "BEGIN",
+        T1,
+        "SAVEPOINT a",
+        "ROLLBACK TO a",
+        "RELEASE SAVEPOINT a",
+        "SHOW WARNINGS",
+        "SELECT ROW_COUNT()",
+        "COMMIT",
+    ],
+    &["SET autocommit = 0", T1, "COMMIT", "SELECT ROW_COUNT()", "SET autocommit = 1"],
+    &[
+        "ROLLBACK TO a",
+        "BEGIN",
+        "ROLLBACK TO a",
+        "SAVEPOINT a",
+        "RELEASE SAVEPOINT a",
+        "ROLLBACK TO A",
+        "COMMIT",
+    ],
+    &[
+        "BEGIN",
+        "SAVEPOINT a",
+        T1,
+        "INSERT INTO t VALUES (7,7)",
+        "ROLLBACK TO a",
+        "SELECT v FROM t WHERE id = 7",
+        "COMMIT",
+    ],
+    &[
+        "BEGIN",
+        T1,
+        "SAVEPOINT a",
+        "INSERT INTO t VALUES (8,8)",
+        "ROLLBACK TO a",
+        "RELEASE SAVEPOINT a",
+        "COMMIT",
+    ],
+    &[
+        "SET SESSION TRANSACTION READ ONLY",
+        "BEGIN",
+        T1,
+        "DELETE FROM t",
+        "COMMIT",
+        "SET SESSION TRANSACTION READ WRITE",
+    ],
+    &["SET TRANSACTION READ ONLY", "BEGIN", T1, "DELETE FROM t", "COMMIT"],
+    &["START TRANSACTION READ ONLY", T1, "DELETE FROM t", "COMMIT", "DELETE FROM u WHERE id = 77"],
+    &[
+        "BEGIN",
+        T1,
+        "COMMIT AND CHAIN",
+        T1,
+        "INSERT INTO t VALUES (9,9)",
+        "ROLLBACK",
+        "SELECT v FROM t WHERE id = 9",
+    ],
+    &[
+        "SET completion_type = 1",
+        "BEGIN",
+        T1,
+        "COMMIT",
+        "INSERT INTO t VALUES (9,9)",
+        "SET completion_type = 0",
+        "ROLLBACK",
+        "SELECT v FROM t WHERE id = 9",
+    ],
+    &["BEGIN", T1, "SET @a = 1", "SELECT @a", T2, "COMMIT"],
+    &["BEGIN", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", T1, "COMMIT"],
+    &["BEGIN", T1, "BEGIN", T2, "COMMIT"],
+    &["BEGIN", T1, "SELECT nothing FROM t", T1, "COMMIT", T1],
+    &["BEGIN", T1, "CREATE TEMPORARY TABLE x (id INT)", "DROP TEMPORARY TABLE x", "COMMIT"],
+    &["BEGIN", T1, "SELECT v FROM t WHERE id = 1 FOR UPDATE", "COMMIT"],
+    &[
+        "SET autocommit = 0",
+        T1,
+        "SET autocommit = 1",
+        "INSERT INTO u VALUES (50,1)",
+        "ROLLBACK",
+        "DELETE FROM u WHERE id = 50",
+    ],
+    &["BEGIN", T1, "LOCK TABLES t READ", T1, "UNLOCK TABLES"],
+    &["BEGIN", T1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", T1, T2, "COMMIT"],
+];
+
+/// What a client is told of one statement: its packets with their flags, without what hangs on the connection.
+fn told(client: &mut Raw, statement: &str) -> Vec<Vec<u8>> {
+    client.query(statement).expect("an answer")
+}
+
+#[test]
+fn a_client_is_told_what_it_is_told_directly() {
+    with_tables("fresh_tx_told", |server, freshet, direct| {
+        if !freshet.is_there() {
+            return;
+        }
+        run(
+            direct,
+            &[
+                "CREATE USER IF NOT EXISTS fresh_tx_told IDENTIFIED BY ''",
+                "GRANT ALL ON fresh_tx_told.* TO fresh_tx_told",
+            ],
+        );
+        let mut wrong = Vec::new();
+        for further in [0, DEPRECATE_EOF, DEPRECATE_EOF | SESSION_TRACK] {
+            for snapshot in ["auto", "eager"] {
+                let mut warm = connect(freshet.target(), "fresh_tx_told");
+                settle_all(freshet, &mut warm, snapshot);
+                for script in LEFT.iter().filter(|script| further & SESSION_TRACK == 0 || begins_once(script))
+                {
+                    let mut told = |target, snapshot| {
+                        run(direct, &["DELETE FROM t WHERE id > 3"]);
+                        caught_up(freshet);
+                        played((target, snapshot), script, further)
+                    };
+                    let expected = told(&server.target, None);
+                    wrong.extend(differences(script, &expected, &told(freshet.target(), Some(snapshot))));
+                }
+            }
+        }
+        run(direct, &["DROP USER fresh_tx_told"]);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    });
+}
+
+/// Whether a script has transactions that begin with BEGIN outside of any other. When MySQL tells of others differs.
+fn begins_once(script: &[&str]) -> bool {
+    let is_other =
+        |word: &&&str| word.contains("CHAIN") || word.starts_with("SET ") || word.starts_with("START");
+    let begins = script.iter().filter(|word| **word == "BEGIN").count();
+    begins == 1 && !script.iter().any(|word| is_other(&word))
+}
+
+fn differences(script: &[&str], expected: &[Vec<Vec<u8>>], got: &[Vec<Vec<u8>>]) -> Vec<String> {
+    let pairs = script.iter().zip(expected.iter().zip(got));
+    pairs
+        .filter(|(_, (expected, got))| expected != got)
+        .map(|(statement, (expected, got))| format!("{statement} of {script:?}\n  {expected:?}\n  {got:?}"))
+        .collect()
+}
+
+fn settle_all(freshet: &Freshet, conn: &mut Conn, snapshot: &str) {
+    if snapshot == "auto" {
+        settle(freshet, conn, (&["BEGIN"], &[T1, T2, "SELECT v FROM t LIMIT 2"], "COMMIT"));
+    }
+}
+
+fn played((target, snapshot): (&Target, Option<&str>), script: &[&str], further: u32) -> Vec<Vec<Vec<u8>>> {
+    let mut client = Raw::dial(&target.host, target.port).expect("a greeting");
+    client.login("fresh_tx_told", "fresh_tx_told", further).expect("a login");
+    if let Some(snapshot) = snapshot {
+        told(&mut client, &format!("SET SESSION transaction_snapshot = {snapshot}"));
+    }
+    script.iter().map(|statement| told(&mut client, statement)).collect()
+}
