@@ -1,6 +1,8 @@
 //! Executions of prepared statements: answered from memory where the server would say the same, byte for byte, and by
 //! the server where it would not.
 
+use std::time::Duration;
+
 use freshet_tests::cached::{Counted, caught_up, connect, eventually, fresh_schema, run, status};
 use freshet_tests::raw::{Raw, capability, command, error_code};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
@@ -820,5 +822,43 @@ fn a_right_that_is_gone_takes_the_answer_away() {
         }
         run(&mut direct, &["REVOKE SELECT ON prep_rights.t FROM prep_rights"]);
         eventually("it is refused", || error_code(&reader.execute(id, &[int(1)])[0]));
+    });
+}
+
+/// The first execution brings the types. Where it is answered with a deadlock in the server's place, the server knows none.
+#[test]
+fn an_execution_that_was_not_sent_leaves_the_server_without_its_types() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = stage((server, freshet), "prep_unsent");
+        for text in
+            ["SELECT v FROM t WHERE id = ? AND 1", "DELETE FROM o WHERE id = ? AND x IN (SELECT v FROM t)"]
+        {
+            let mut reader = Client::of(freshet.target(), "prep_unsent", 0);
+            let query = |reader: &mut Client, text: &str| {
+                let answer = reader.0.query(text).expect("an answer");
+                error_code(&answer[0])
+            };
+            let id = reader.prepare(text);
+            eventually("a deadlock", || {
+                for _ in 0..4 {
+                    // What was read is settled a moment later.
+                    for text in ["BEGIN", "SELECT v FROM t WHERE id = 1", "ROLLBACK"] {
+                        query(&mut reader, text);
+                    }
+                    std::thread::sleep(Duration::from_millis(3));
+                }
+                query(&mut reader, "BEGIN");
+                query(&mut reader, "SELECT v FROM t WHERE id = 1");
+                run(&mut direct, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+                let answer = reader.execute(id, &[int(77)]);
+                query(&mut reader, "ROLLBACK");
+                (error_code(&answer[0]) == Some(1213)).then_some(())
+            });
+            let answer = reader.execute_with(id, &[int(77)], Types::LeftOut);
+            assert_eq!(error_code(&answer[0]), None, "{text}: {answer:?}");
+        }
     });
 }

@@ -73,6 +73,8 @@ pub(crate) struct Relayed {
     pub(crate) characteristics: Option<bool>,
     /// What was prepared.
     pub(crate) prepared: Option<PrepareOk>,
+    /// The command was not sent: its transaction could not go on.
+    pub(crate) is_unsent: bool,
     /// The answer's bytes, if they were asked for and may be stored.
     pub(crate) captured: Option<Captured>,
 }

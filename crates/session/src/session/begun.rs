@@ -345,6 +345,7 @@ impl Session {
     /// Answers with the error that a transaction could not be begun, in the place of an answer that is not to be seen.
     pub(super) async fn refuse_entered(&mut self, command: Command, code: u16) -> Result<Relayed, Lost> {
         let relayed = Box::pin(self.unseen_answer(command)).await?;
+        self.lease.prepared.closed.extend(relayed.prepared.map(|prepared| prepared.statement_id));
         if self.state.tx.begun().is_none() {
             // Where autocommit is off, the statement has begun one itself.
             self.state.answered(true, relayed.status, relayed.error.is_some());

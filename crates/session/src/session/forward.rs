@@ -55,7 +55,9 @@ impl Session {
         let (before, stays) = match self.enter(&forward).await? {
             Entered::With(before) => (before, None),
             Entered::Stays(before, begun) => (before, Some(begun)),
-            Entered::Refused(code) => return Ok(Relayed { error: Some(code), ..Relayed::default() }),
+            Entered::Refused(code) => {
+                return Ok(Relayed { error: Some(code), is_unsent: true, ..Relayed::default() });
+            }
         };
         let Forward { payload, command, effects, text, capture, write, .. } = forward;
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);

@@ -11,6 +11,7 @@ use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, Param
 use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, TransactionControl};
 
 use crate::reading::CACHED_BYTES_MAX;
+use crate::relay::Relayed;
 use crate::rows::{ReadPlan, Write, WriteText, bind};
 use crate::template::Template;
 use history::History;
@@ -249,8 +250,10 @@ impl Prepared {
 
     /// Notes how an execution ended. One that the server refused to read has left it with the types of before, which are
     /// not known here any more.
-    pub(crate) fn ended(&self, error: Option<u16>) {
-        if error.is_some_and(|code| NOT_READ.contains(&code)) {
+    pub(crate) fn ended(&self, relayed: &Relayed) {
+        if relayed.is_unsent {
+            self.types().forget_told();
+        } else if relayed.error.is_some_and(|code| NOT_READ.contains(&code)) {
             self.was_not_read();
         }
     }
@@ -311,7 +314,6 @@ impl Prepared {
 
     /// Notes an execution that the server is sent. Its packet, if the server has to be told of types that the client takes for known.
     pub(crate) fn completed(&self, packet: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
-        self.select.as_ref()?;
         let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
         let brings = match &parts {
             Some(parts) => parts.types().is_some(),
@@ -332,10 +334,11 @@ impl Prepared {
     /// What is to be known of an execution by this packet.
     pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities) -> Executed<'_> {
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
+        let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
         if self.write.is_none() && self.text.is_none() && self.kill.is_none() && self.select.is_none() {
+            self.types().say(parts.as_ref().and_then(ExecutionParts::types));
             return Executed::default();
         }
-        let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
         // Whatever else is looked up or stored: what may have made the server resolve types anew counts.
         let is_plain = parts.is_some_and(|parts| !parts.has_cursor) && packet.len() <= CACHED_BYTES_MAX;
         if has_long_data || !is_plain {
