@@ -20,6 +20,10 @@ use crate::shared::StreamCounters;
 /// The least time between two questions that sessions wait for; those who come meanwhile share the next.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
 
+/// So many questions where the binlog ends may follow each other within that time: a transaction waits for the answer, or does without
+/// answers from memory for as long.
+const ENDS_AT_ONCE: u32 = 3;
+
 /// The pause after an answer is so many times as long as it took to understand it, if that is more: a set of executed GTIDs can be
 /// long, and the same thread applies the stream.
 const PAUSES_PER_COST: u32 = 9;
@@ -60,6 +64,9 @@ pub(crate) struct Prober<'a> {
     /// When the binlog's end was last asked for, to prove that what is applied is recent.
     proven_at: Option<Instant>,
     unasked_every: Duration,
+    /// Since when questions for the end have followed each other without a pause, and how many.
+    ends_since: Instant,
+    ends_at_once: u32,
     /// Since when something received has not been known to be visible.
     behind_since: Option<Instant>,
     semisync: Watching,
@@ -82,6 +89,8 @@ impl<'a> Prober<'a> {
             listed_at: now,
             proven_at: None,
             unasked_every: UNASKED_EVERY,
+            ends_since: now,
+            ends_at_once: 0,
             behind_since: None,
             semisync: Watching::default(),
         }
@@ -100,7 +109,7 @@ impl<'a> Prober<'a> {
     }
 
     /// Until something is due, or somebody wakes us.
-    async fn pause(&self) {
+    async fn pause(&mut self) {
         let now = Instant::now();
         let until = if self.generation.is_behind() {
             self.unasked_at().min(now + IDLE_EVERY)
@@ -110,9 +119,19 @@ impl<'a> Prober<'a> {
         tokio::select! {
             () = sleep_until(until) => {}
             () = self.generation.shared.prober.notified() => {
-                sleep_until((self.answered_at + self.asked_every).min(until)).await;
+                if !self.may_ask_end_at_once() {
+                    sleep_until((self.answered_at + self.asked_every).min(until)).await;
+                }
             }
         }
+    }
+
+    fn may_ask_end_at_once(&mut self) -> bool {
+        if self.ends_since.elapsed() >= ASKED_EVERY {
+            (self.ends_since, self.ends_at_once) = (Instant::now(), 0);
+        }
+        self.ends_at_once += 1;
+        self.generation.shared.proven.is_end_asked() && self.ends_at_once <= ENDS_AT_ONCE
     }
 
     /// When a probe is due that nobody asks for.

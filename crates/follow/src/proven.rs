@@ -100,6 +100,10 @@ impl Proofs {
         !self.end_asked.swap(true, Ordering::AcqRel)
     }
 
+    pub(crate) fn is_end_asked(&self) -> bool {
+        self.end_asked.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn take_end_asked(&self) -> bool {
         self.end_asked.swap(false, Ordering::AcqRel)
     }

@@ -64,6 +64,12 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared| if shared.freshness().is_live(now_ms()) { "ON" } else { "OFF" }.to_owned(),
     },
     Status {
+        name: "Freshet_moved",
+        doc: "Lookups in transactions that found a result which was read after the transaction's moment, or of tables that the transaction has \
+              written.",
+        read: |shared| shared.cache.statistics().moved.to_string(),
+    },
+    Status {
         name: "Freshet_needless",
         doc: "Results that a change had made stale and that turned out the same when they were stored anew.",
         read: |shared| shared.cache.statistics().needless.to_string(),
@@ -88,6 +94,14 @@ pub(crate) static STATUS: &[Status] = &[
         doc: "Lookups not made because a level's proof was not there: of max_staleness, or of commits that wait for us at \
               the level semisync.",
         read: |shared| shared.counters.not_proven.load(Ordering::Relaxed).to_string(),
+    },
+    Status {
+        name: "Freshet_not_settled",
+        doc: "Lookups in transactions that came before it was known what a result, or the read view, shows of what is not applied yet.",
+        read: |shared| {
+            let not_passed = shared.counters.not_passed.load(Ordering::Relaxed);
+            (shared.cache.statistics().unsettled + not_passed).to_string()
+        },
     },
     Status {
         name: "Freshet_receive_bytes",

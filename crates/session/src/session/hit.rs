@@ -135,6 +135,7 @@ impl Session {
                 self.take_as_of(key, now, moment)
             }
             Reads::NotYet => {
+                Counters::add(&self.shared.counters.not_passed);
                 self.shared.upstream.ask_end();
                 Err(Missed { unsettled: true, ..Missed::default() })
             }

@@ -20,8 +20,8 @@ const SERVED_MAX: usize = 8192;
 const SERVED_KEPT: usize = 512;
 
 /// How many transactions of a session open their read view with the first read after a conflict: at first, and at most.
-const EAGER_MIN: u32 = 64;
-const EAGER_MAX: u32 = 16_384;
+const EAGER_MIN: u32 = 4;
+const EAGER_MAX: u32 = 256;
 
 /// How the statements of a transaction read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl ReadView {
     /// often that has happened.
     pub(crate) fn is_refuted(&mut self) {
         self.eager_left = self.eager_next.max(EAGER_MIN);
-        self.eager_next = (4 * self.eager_left).min(EAGER_MAX);
+        self.eager_next = (2 * self.eager_left).min(EAGER_MAX);
     }
 
     /// One begins, and how it reads shows when the environment is read, if that has this version still.
@@ -160,6 +160,8 @@ impl ReadView {
 
     /// What was served is true in the server's read view.
     pub(crate) fn is_proven(&mut self) {
+        // The next conflict counts less.
+        self.eager_next = self.eager_next.saturating_sub(1);
         if let AtServer::Open { is_proven, .. } = &mut self.at_server {
             *is_proven = true;
         }
