@@ -182,7 +182,7 @@ pub(super) async fn execute(
     let payload = completed.as_deref().unwrap_or(&packet);
     let relayed = session.forward(Forward { write, ..Forward::new(payload, command, &effects) }).await?;
     if let Some(prepared) = prepared {
-        prepared.ended(&relayed);
+        prepared.ended(relayed.error, relayed.is_unsent);
     }
     Ok(Flow::Continue)
 }
@@ -235,7 +235,7 @@ async fn select(
             session.forward(forward).await?
         }
     };
-    prepared.ended(&relayed);
+    prepared.ended(relayed.error, relayed.is_unsent);
     Ok(Flow::Continue)
 }
 

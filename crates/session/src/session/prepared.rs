@@ -11,7 +11,6 @@ use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, Param
 use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, TransactionControl};
 
 use crate::reading::CACHED_BYTES_MAX;
-use crate::relay::Relayed;
 use crate::rows::{ReadPlan, Write, WriteText, bind};
 use crate::template::Template;
 use history::History;
@@ -248,12 +247,12 @@ impl Prepared {
         self.long_data.load(Ordering::Relaxed)
     }
 
-    /// Notes how an execution ended. One that the server refused to read has left it with the types of before, which are
+    /// Notes how an execution ended, or that the server was not sent it after all. One that the server refused to read has left it with the types of before, which are
     /// not known here any more.
-    pub(crate) fn ended(&self, relayed: &Relayed) {
-        if relayed.is_unsent {
+    pub(crate) fn ended(&self, error: Option<u16>, is_unsent: bool) {
+        if is_unsent {
             self.types().forget_told();
-        } else if relayed.error.is_some_and(|code| NOT_READ.contains(&code)) {
+        } else if error.is_some_and(|code| NOT_READ.contains(&code)) {
             self.was_not_read();
         }
     }

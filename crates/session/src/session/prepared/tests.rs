@@ -37,7 +37,7 @@ fn what_may_have_brought_other_types_leaves_none() {
     prepared.executed_in_bulk();
     assert!(!told(&prepared, 2, false), "the types are those of the bulk execution now");
     assert!(told(&prepared, 3, true));
-    prepared.ended(Some(1210));
+    prepared.ended(Some(1210), false);
     assert!(!told(&prepared, 4, false));
 }
 
