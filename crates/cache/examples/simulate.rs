@@ -24,11 +24,16 @@ fn main() -> Result<(), String> {
         let noticed = (first..first + seeds).find_map(|seed| world::run(seed, steps, broken).err());
         println!("{broken:?}: {}", noticed.as_deref().unwrap_or("NOT NOTICED"));
     }
+    for broken in world::BROKEN_FOR_TRANSACTIONS {
+        let run = |seed| world::run_with_transactions(seed, steps, broken).err();
+        println!("{broken:?}: {}", (first..first + seeds).find_map(run).as_deref().unwrap_or("NOT NOTICED"));
+    }
     let start = Instant::now();
     let mut sum = world::Summary::default();
     for seed in first..first + seeds {
         sum += world::run(seed, steps, world::Broken::Nothing)?;
+        sum += world::run_with_transactions(seed, steps, world::Broken::Nothing)?;
     }
-    println!("{sum:#?}\n{} steps in {:.1?}: every promise was kept", seeds * steps, start.elapsed());
+    println!("{sum:#?}\n{} steps in {:.1?}: every promise was kept", 2 * seeds * steps, start.elapsed());
     Ok(())
 }

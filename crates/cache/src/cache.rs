@@ -93,7 +93,7 @@ pub enum Lookup<R> {
     Fenced,
     /// An entry of which it is not known yet whether it is that of its reader's moment: see [`Ruling::Unsettled`].
     Unsettled,
-    /// An entry that has changed since the moment of its reader.
+    /// An entry that was read after its reader's moment, or that its reader has changed.
     Moved,
     /// The stream is not proven live: nothing is served.
     NotLive,

@@ -46,12 +46,9 @@
 //!   the `valid_from` that was read before it was loaded, and may be used iff the stamp of the definition is
 //!   not above it; for a definition that is loaded after its event came and before the change is visible is
 //!   the old one.
-//! * **The lower bound.** The content of a servable entry does not change over `[max stamp, now]`, so a reader
-//!   who is pinned to a snapshot at or after `P` may use it iff [`Freshness::newest_stamp`] `<= P`. This
-//!   needs every stamp at or below `V` to be set, for the content may have those changes. It needs one thing more, which the
-//!   reader must see to: the content may also have changes *above* `V` that its snapshot saw and that are not applied yet;
-//!   they are stamped only when they are. So the bound holds once `applied` has passed whatever the snapshot
-//!   saw: `snapshot` says how that is known.
+//! * **The lower bound.** A reader who needs several results as of one moment `P` may use a servable entry with `V <= P`. This
+//!   needs every stamp at or below `V` to be set, for the content may have those changes. `snapshot` has that rule, and what
+//!   else the reader must see to.
 //!
 //! # Changes that the stream does not tell of
 //!
@@ -461,8 +458,8 @@ impl Freshness {
         }
     }
 
-    /// The last known change to any of these, or to everything. The content of a servable entry that is settled has been the
-    /// same since then: see [`crate::snapshot`].
+    /// The last known change to any of these, or to everything, that was stamped. Of rows this tells of no change before their
+    /// watch was made.
     #[must_use]
     pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
         deps.iter().map(|dep| self.stamp_of(*dep)).fold(self.stamp_of(Dep::EVERYTHING), Position::max)

@@ -15,7 +15,7 @@ pub struct Statistics {
     pub fenced: u64,
     /// Lookups of readers of one moment that found an entry which may show what is not applied.
     pub unsettled: u64,
-    /// Lookups of readers of one moment that found an entry which has changed since their moment, or which they have changed.
+    /// Lookups of readers of one moment that found an entry which was read after it, or which they have changed.
     pub moved: u64,
     /// Lookups while the stream was not proven live.
     pub not_live: u64,

@@ -18,7 +18,7 @@ fn settle(freshness: &Freshness) {
 }
 
 #[test]
-fn a_moment_is_a_bound_on_stamps() {
+fn a_moment_is_a_bound() {
     assert!(Moment::AsOf(at(5)).admits(at(5), at(5)) && !Moment::AsOf(at(5)).admits(at(6), at(6)));
     let snapshot = Moment::Snapshot { contains: at(5), within: at(8) };
     assert!(snapshot.admits(at(5), at(8)));
@@ -39,7 +39,7 @@ fn a_result_is_settled_by_a_question_that_is_asked_after_it() {
 }
 
 #[test]
-fn what_has_changed_since_the_moment_is_refused_although_it_is_servable() {
+fn what_was_read_after_the_moment_is_refused_although_it_is_servable() {
     let (freshness, one, other) = with(5);
     let moment = Moment::now(&freshness);
     freshness.stamp(one, at(6));
@@ -47,7 +47,7 @@ fn what_has_changed_since_the_moment_is_refused_although_it_is_servable() {
     let complete = (at(6), freshness.ends_asked());
     settle(&freshness);
     assert_eq!(freshness.check_as_of(&[one], complete, moment), Ruling::Moved);
-    assert_eq!(freshness.check_as_of(&[other], complete, moment), Ruling::Servable);
+    assert_eq!(freshness.check_as_of(&[other], (at(5), complete.1), moment), Ruling::Servable);
     assert_eq!(freshness.check_as_of(&[one], complete, Moment::now(&freshness)), Ruling::Servable);
     assert_eq!(freshness.check_as_of(&[one], (at(5), complete.1), Moment::now(&freshness)), Ruling::Stale);
 }

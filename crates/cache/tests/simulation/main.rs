@@ -10,7 +10,10 @@ mod random;
 mod server;
 mod world;
 
-use world::{ALL_BROKEN, Broken, Summary, born_within_a_transaction, run};
+use world::{
+    ALL_BROKEN, BROKEN_FOR_TRANSACTIONS, Broken, Summary, born_within_a_transaction, run,
+    run_with_transactions, torn_by_choice,
+};
 
 const STEPS: u64 = 5_000;
 
@@ -23,6 +26,39 @@ fn every_promise_is_kept() {
     assert!(sum.hits > 1000 && sum.stepwise_hits > 300 && sum.refused_by_fence > 300, "{sum:?}");
     assert!(sum.restarts > 60 && sum.row_hits > 80 && sum.fenced_hits > 10, "{sum:?}");
     assert!(sum.steps > 40, "{sum:?}");
+}
+
+#[test]
+fn transactions_are_shown_one_moment() {
+    let mut sum = Summary::default();
+    for seed in 0..200 {
+        sum += run_with_transactions(seed, STEPS, Broken::Nothing).unwrap();
+    }
+    assert!(sum.hits_of_begun > 500 && sum.hits_of_opened > 200, "{sum:?}");
+    assert!(sum.unsettled > 200 && sum.moved > 200 && sum.conflicts > 100, "{sum:?}");
+}
+
+/// What random runs come upon once in millions of steps.
+const RARE: [Broken; 4] =
+    [Broken::SettledLate, Broken::UnloggedAtOpening, Broken::WithinVisible, Broken::StampsForValidFrom];
+
+#[test]
+fn transactions_are_shown_one_moment_in_rare_runs() {
+    for schedule in RARE {
+        let summary = torn_by_choice(schedule, Broken::Nothing).unwrap();
+        assert!(summary.hits_of_begun == 1, "{schedule:?}: {summary:?}");
+    }
+}
+
+#[test]
+fn every_broken_rule_of_transactions_is_noticed() {
+    for broken in BROKEN_FOR_TRANSACTIONS {
+        let is_noticed = match broken {
+            rare if RARE.contains(&rare) => torn_by_choice(rare, rare).is_err(),
+            _ => (0..400).any(|seed| run_with_transactions(seed, 2 * STEPS, broken).is_err()),
+        };
+        assert!(is_noticed, "{broken:?} went unnoticed");
+    }
 }
 
 #[test]

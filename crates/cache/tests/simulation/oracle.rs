@@ -77,11 +77,13 @@ fn strict(at: Invocation, later: &[Since]) -> Result<(), String> {
     }
 }
 
-/// Looks at the log and not at what is visible: what was applied must have been stamped, seen or not.
+/// Looks at the log and not at what is visible: what was applied must have been stamped, seen or not. What is in no binlog is
+/// never applied.
 fn applied(server: &Server, at: Invocation, object: usize, version: Version) -> Result<(), String> {
     let history = &server.history[object];
     let index = history.partition_point(|since| since.version <= version);
-    match history.get(index) {
+    let is_logged = |since: &&Since| !server.log[since.version as usize - 1].unlogged;
+    match history[index..].iter().find(is_logged) {
         Some(next) if next.version <= at.applied => {
             Err(format!("object {object} in version {version}: version {} was applied", next.version))
         }

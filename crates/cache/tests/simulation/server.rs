@@ -98,15 +98,20 @@ impl Server {
 
     /// Answers a query, a set of objects as bits, from a snapshot taken now.
     pub fn answer(&self, query: u32) -> Content {
+        Self::answer_in(&std::array::from_fn(|object| self.version_of(object)), query)
+    }
+
+    /// Answers a query from a snapshot with these versions.
+    pub fn answer_in(sees: &[Version; OBJECTS], query: u32) -> Content {
         let mut reads: Vec<usize> = (0..OBJECTS).filter(|object| query & (1 << object) != 0).collect();
         if reads.contains(&VIEW) {
-            reads.push(Self::view_target(self.version_of(VIEW)));
+            reads.push(Self::view_target(sees[VIEW]));
         }
         if reads.contains(&KEYED) {
             reads.extend(ALTER..OBJECTS);
         } else if reads.iter().any(|object| *object >= FIRST_ROW) {
             reads.extend([KEYED, ALTER]);
         }
-        reads.into_iter().map(|object| (object, self.version_of(object))).collect()
+        reads.into_iter().map(|object| (object, sees[object])).collect()
     }
 }

@@ -3,6 +3,9 @@
 //! Each step does one thing that a thread or a machine could do between any two things of others. The same seed gives
 //! the same run. [`Broken`] breaks one rule of the protocol at a time; the oracle must notice each.
 
+#[path = "transactions.rs"]
+mod transactions;
+
 use super::keyed::{Keyed, Watch};
 use super::oracle::{CLIENTS, Client, Invocation, Oracle, is_own_only};
 use super::random::Random;
@@ -10,6 +13,9 @@ use super::server::{ALTER, Content, FIRST_ROW, KEYED, OBJECTS, ROWS, Server, TAB
 use freshet_cache::{Cache, Dep, Fence, Fences, Fill, Freshness, Insert, Key, Lookup, Position, TableDeps};
 use std::collections::HashMap;
 use std::sync::Arc;
+#[cfg(test)]
+pub use transactions::torn_by_choice;
+use transactions::{EndAsked, Transaction};
 
 /// One rule that is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +76,47 @@ pub enum Broken {
     StepBeforeVisible,
     /// A step is made while a position beyond it is given out.
     StepPastLocated,
+    /// A transaction's reads from memory are each as of their own moment.
+    LateAsOf,
+    /// A transaction's snapshot is used without a proof that what was served before is true in it.
+    UnprovenOpening,
+    /// That is taken for proven before the stream has passed the snapshot.
+    ProvenTooEarly,
+    /// That is taken for proven while a write is under way that may be in no binlog.
+    UnloggedAtOpening,
+    /// What is visible is read after the snapshot was opened.
+    ContainsLate,
+    /// The snapshot is taken to contain nothing but what the server says is visible.
+    WithinVisible,
+    /// Hits beside a snapshot do not wait until the stream has passed it.
+    EarlySnapshot,
+    /// A transaction is served what was read after its moment, if no stamp is beyond the moment.
+    StampsForValidFrom,
+    /// A transaction is served what may show what is not applied.
+    UnsettledTaken,
+    /// Whether that is so is found out after the stamps were read.
+    SettledLate,
+    /// A transaction's look-ups do not ask for fences.
+    FencesOfTransactions,
+    /// A transaction is served what it has written itself.
+    OwnWritesHit,
 }
+
+/// What concerns transactions that read several results.
+pub const BROKEN_FOR_TRANSACTIONS: [Broken; 12] = [
+    Broken::StampsForValidFrom,
+    Broken::LateAsOf,
+    Broken::UnprovenOpening,
+    Broken::ProvenTooEarly,
+    Broken::UnloggedAtOpening,
+    Broken::ContainsLate,
+    Broken::WithinVisible,
+    Broken::EarlySnapshot,
+    Broken::UnsettledTaken,
+    Broken::SettledLate,
+    Broken::FencesOfTransactions,
+    Broken::OwnWritesHit,
+];
 
 pub const ALL_BROKEN: [Broken; 28] = [
     Broken::UnloggedUnstamped,
@@ -118,6 +164,14 @@ pub struct Summary {
     pub fenced_hits: u64,
     /// Positions of our own, for what is in no binlog.
     pub steps: u64,
+    /// Hits of transactions of which the server knows nothing, and beside their snapshots.
+    pub hits_of_begun: u64,
+    pub hits_of_opened: u64,
+    /// Look-ups of transactions that were refused because the entry was not settled, and because it had changed.
+    pub unsettled: u64,
+    pub moved: u64,
+    /// Transactions whose snapshot came too late for what they had been served.
+    pub conflicts: u64,
 }
 
 impl std::ops::AddAssign for Summary {
@@ -132,6 +186,11 @@ impl std::ops::AddAssign for Summary {
         self.row_hits += other.row_hits;
         self.fenced_hits += other.fenced_hits;
         self.steps += other.steps;
+        self.hits_of_begun += other.hits_of_begun;
+        self.hits_of_opened += other.hits_of_opened;
+        self.unsettled += other.unsettled;
+        self.moved += other.moved;
+        self.conflicts += other.conflicts;
     }
 }
 
@@ -216,6 +275,7 @@ struct Stored {
     deps: Vec<Dep>,
     content: Content,
     fences_raised: u64,
+    ends_asked: u64,
 }
 
 struct Remembered {
@@ -245,6 +305,8 @@ pub struct World {
     outsiders: bool,
     /// Whether some of the writes through us are in no binlog.
     unlogged: bool,
+    /// Whether there are transactions that read.
+    with_transactions: bool,
     /// Whether commits become visible in the order of the log (`binlog_order_commits`).
     ordered: bool,
     random: Random,
@@ -279,13 +341,23 @@ pub struct World {
     misses: Vec<Miss>,
     checks: Vec<Check>,
     stored: HashMap<u32, Stored>,
+    transactions: Vec<Transaction>,
+    ends: Vec<EndAsked>,
     catalog: Option<Remembered>,
     summary: Summary,
 }
 
 /// Runs `steps` steps. `Err` says what was promised and not kept, and when.
 pub fn run(seed: u64, steps: u64, broken: Broken) -> Result<Summary, String> {
-    let mut world = World::new(seed, broken);
+    run_world(World::new(seed, broken, false), seed, steps)
+}
+
+/// The same with transactions that read several results.
+pub fn run_with_transactions(seed: u64, steps: u64, broken: Broken) -> Result<Summary, String> {
+    run_world(World::new(seed, broken, true), seed, steps)
+}
+
+fn run_world(mut world: World, seed: u64, steps: u64) -> Result<Summary, String> {
     for step in 0..steps {
         world.step().map_err(|what| format!("seed {seed}, step {step}: {what}"))?;
     }
@@ -298,7 +370,7 @@ pub fn run(seed: u64, steps: u64, broken: Broken) -> Result<Summary, String> {
 pub fn born_within_a_transaction(broken: Broken) -> Result<Summary, String> {
     const READER: Client = 0;
     let row = FIRST_ROW;
-    let mut world = World::new(0, broken);
+    let mut world = World::new(0, broken, false);
     while !world.connected {
         world.break_or_mend();
     }
@@ -325,7 +397,7 @@ pub fn born_within_a_transaction(broken: Broken) -> Result<Summary, String> {
 }
 
 impl World {
-    fn new(seed: u64, broken: Broken) -> Self {
+    fn new(seed: u64, broken: Broken, with_transactions: bool) -> Self {
         let mut random = Random::new(seed);
         let (bucket_bits, tag_bits) = (random.below(3) as u32, 2 + random.below(6) as u32);
         let freshness = Arc::new(Freshness::with_row_bits(seed, bucket_bits, tag_bits));
@@ -336,6 +408,7 @@ impl World {
             broken,
             outsiders: random.one_in(2),
             unlogged: !seed.is_multiple_of(2),
+            with_transactions,
             ordered: !random.one_in(3),
             cache: Cache::with_hash_seed(Arc::clone(&freshness), size, size, seed),
             keyed: Keyed::new(deps[KEYED]),
@@ -365,12 +438,17 @@ impl World {
             misses: Vec::new(),
             checks: Vec::new(),
             stored: HashMap::new(),
+            transactions: Vec::new(),
+            ends: Vec::new(),
             catalog: None,
             summary: Summary::default(),
         }
     }
 
     fn step(&mut self) -> Result<(), String> {
+        if self.with_transactions && self.random.one_in(2) {
+            return self.step_of_transactions();
+        }
         match self.random.below(100) {
             0..2 if self.random.one_in(self.rates.writes_one_in) => self.begin_write(),
             0..2 => self.begin_check(),
@@ -542,15 +620,17 @@ impl World {
         self.oracle.acknowledged(writer.client, state);
         self.answered(writer.client);
         if writer.unlogged {
-            self.stamp_unlogged(&writer.objects);
+            self.stamp_unlogged(&writer.objects, writer.fence.as_ref());
         } else if self.broken != Broken::FenceLiftedAtOk {
             let at = self.locate(version);
             self.to_settle.extend(writer.fence.map(|fence| (fence, at)));
         }
     }
 
-    fn stamp_unlogged(&mut self, objects: &[usize]) {
+    /// What it was fenced on is stamped too: a watch that it knew may be forgotten, and what rests on it may live.
+    fn stamp_unlogged(&mut self, objects: &[usize], fence: Option<&Fence>) {
         let mut deps: Vec<Dep> = objects.iter().flat_map(|object| self.touched(*object)).collect();
+        deps.extend(fence.iter().flat_map(|fence| fence.deps()));
         self.forget_any(&mut deps, Broken::AnyUnstamped);
         if self.broken == Broken::UnloggedUnstamped {
             deps.clear();
@@ -684,6 +764,7 @@ impl World {
         self.applied = self.received;
         self.published = self.applied;
         self.timeline = Timeline::default();
+        self.ends.clear();
         (self.to_stamp, self.too_late, self.applying) = (Vec::new(), Vec::new(), Applying::Nothing);
         self.keyed.forget();
         let begin = self.position(self.applied);
@@ -865,7 +946,9 @@ impl World {
         };
         if self.cache.insert(Self::key(&miss.query.to_le_bytes()), fill) == Insert::Stored {
             let fences_raised = self.freshness.fences_raised();
-            let stored = Stored { valid_from, deps: deps.clone(), content: content.clone(), fences_raised };
+            let ends_asked = self.freshness.ends_asked();
+            let (deps, content) = (deps.clone(), content.clone());
+            let stored = Stored { valid_from, deps, content, fences_raised, ends_asked };
             self.stored.insert(miss.query, stored);
         }
     }
