@@ -15,6 +15,14 @@
 //! there are writers, so all sets are tried. It suffices to try `t = a` and the moments in `(a, b]` at which something
 //! was sent: between two of these the set of what may be seen only shrinks.
 //!
+//! # Transactions
+//!
+//! What a transaction at REPEATABLE READ reads is one read of several parts: *one* `t` and *one* `S` have to give all answers, each
+//! with what the transaction itself had changed by then on top of `S`. The first part counts as the question, or the statement
+//! that opens a snapshot at once, which also bounds `t`. Otherwise `t` may lie anywhere up to the last answer: nobody
+//! promises that the snapshot is opened by the first read and not by a later one, as long as all answers are true at it. At
+//! READ COMMITTED, and where a read locks, each is a read of its own.
+//!
 //! # Levels
 //!
 //! A weaker level lets `t` lie before `a`: see [`Level`]. Writers through Freshet and around it have a clock each, since
@@ -38,7 +46,7 @@ mod report;
 mod stream;
 
 pub use explain::{Explained, Explanation};
-pub use ideal::{Comparison, Cost, Ideal, Tally};
+pub use ideal::{Comparison, Cost, Ideal, InTransactions, Tally};
 pub use log::Log;
 pub use report::{Kind, Report, Violation};
 pub use stream::{Defining, Event, Judge, Recorder, Sent};
@@ -115,6 +123,33 @@ impl Transaction {
     }
 }
 
+/// A level of isolation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// One snapshot for all.
+    #[default]
+    RepeatableRead,
+    /// One for each.
+    ReadCommitted,
+}
+
+/// One SELECT, and what it was answered.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The question, by its place in the pool.
+    pub query: usize,
+    /// The answer.
+    pub observed: Observed,
+    /// What the session's own open transaction had changed by then.
+    pub own: Arc<[Change]>,
+    /// Before it was sent.
+    pub asked: Nanos,
+    /// After it was answered.
+    pub answered: Nanos,
+    /// It had a text that nobody had before.
+    pub is_new: bool,
+}
+
 /// One or several SELECTs that saw one snapshot.
 #[derive(Clone, Debug)]
 pub struct Read {
@@ -122,28 +157,39 @@ pub struct Read {
     pub session: usize,
     /// How it went.
     pub path: Path,
-    /// Before the first SELECT was sent.
+    /// Before the first SELECT was sent, or what opens the snapshot.
     pub asked: Nanos,
-    /// After all were answered: the snapshot was taken before this.
+    /// After all were answered.
     pub answered: Nanos,
+    /// The snapshot was taken before this.
+    pub until: Nanos,
     /// When the session's last own write was acknowledged; 0: it never wrote.
     pub own_known: Nanos,
-    /// What the session's own open transaction had changed.
-    pub own: Vec<Change>,
-    /// The questions, by their place in the pool, and the answers.
-    pub parts: Vec<(usize, Observed)>,
+    /// The questions and the answers.
+    pub parts: Vec<Part>,
     /// Whether the statements were prepared.
     pub is_prepared: bool,
     /// Whether they were asked in a transaction.
     pub in_transaction: bool,
+    /// Whether it is found out how many of its transaction's reads were answered from memory.
+    pub is_counted: bool,
+    /// At which level of isolation.
+    pub isolation: Isolation,
+    /// It locks what it reads: it saw the newest state and not the transaction's snapshot.
+    pub is_locking: bool,
     /// Whether the answer was from memory, where that was watched.
     pub is_hit: Option<bool>,
 }
 
 impl Read {
+    /// Whether it is a read of a transaction in which each has a snapshot of its own.
+    const fn is_at_read_committed(&self) -> bool {
+        self.in_transaction && matches!(self.isolation, Isolation::ReadCommitted)
+    }
+
     /// The tables that it rests on, as bits.
     fn tables(&self, pool: &[Query]) -> u8 {
-        self.parts.iter().fold(0, |tables, (query, _)| tables | pool[*query].tables())
+        self.parts.iter().fold(0, |tables, part| tables | pool[part.query].tables())
     }
 }
 

@@ -74,6 +74,9 @@ struct JudgeArguments {
     /// Clients that read through Freshet and find out for each read whether it was answered from memory
     #[arg(long, default_value_t = 2)]
     watched: usize,
+    /// Clients that do everything in transactions, through Freshet; one in two finds out how many reads were answered from memory
+    #[arg(long, default_value_t = 4)]
+    transactional: usize,
     /// Clients that write, through Freshet
     #[arg(long, default_value_t = 4)]
     writers: usize,
@@ -202,6 +205,7 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
         lag_ms: arguments.lag,
         readers: arguments.readers,
         watched: arguments.watched,
+        transactional: arguments.transactional,
         writers: arguments.writers,
         around: arguments.around,
         with_definitions: !arguments.no_definitions,
@@ -222,8 +226,18 @@ fn print(level: Level, outcome: &Outcome, failures: &[String]) -> Result<(), Fai
     let mut out = std::io::stdout();
     writeln!(out, "level: {level:?}")?;
     write!(out, "{}", outcome.report)?;
-    let [hits, fenced, stale] = outcome.hits;
+    let [hits, fenced, stale, conflicts] = outcome.hits;
     writeln!(out, "hits: {hits}; refused by a fence: {fenced}, by a stamp: {stale}")?;
+    let [through, around] = outcome.troubles.transactions;
+    let undone = outcome.troubles.undone;
+    let share = (conflicts * 10_000).checked_div(through).unwrap_or(0);
+    writeln!(
+        out,
+        "transactions: {through} through, {around} around; undone on the way: {undone}; snapshot conflicts: {conflicts}, \
+         {}.{:02} % of those through",
+        share / 100,
+        share % 100
+    )?;
     writeln!(out, "{}\n{}", outcome.disturbances, outcome.troubles)?;
     if let Some(violation) = outcome.report.violations.first() {
         let near = outcome.disturbances.before(violation.seen.read.asked).join("\n  ");

@@ -74,6 +74,12 @@ impl Query {
         self.shape.name()
     }
 
+    /// Whether it asks for one row by its primary key.
+    #[must_use]
+    pub fn is_by_id(&self) -> bool {
+        matches!(&self.shape, Shape::Rows(_, Filter(conditions)) if matches!(conditions[..], [(On::Id, Condition::Is(_))]))
+    }
+
     /// The tables and definitions that its answer rests on, as bits.
     #[must_use]
     pub fn tables(&self) -> u8 {

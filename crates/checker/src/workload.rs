@@ -17,6 +17,7 @@ mod outages;
 mod plan;
 mod run;
 mod settle;
+mod transact;
 mod watch;
 
 pub use client::{Client, Role};

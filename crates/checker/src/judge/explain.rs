@@ -149,7 +149,7 @@ impl Case<'_> {
 
     /// The moments to be tried, from one on, in order.
     fn moments(&self, from: Nanos) -> Vec<Nanos> {
-        let sent = self.log.between(from, self.read.answered, self.tables()).map(|(_, other)| other.sent);
+        let sent = self.log.between(from, self.read.until, self.tables()).map(|(_, other)| other.sent);
         let mut moments: Vec<Nanos> = sent.filter(|sent| *sent > from).collect();
         moments.push(from);
         moments.sort_unstable();
@@ -208,9 +208,11 @@ impl Case<'_> {
     }
 
     fn gives_the_answer(&self, db: &Db) -> bool {
-        let mut own = *db;
-        self.read.own.iter().for_each(|change| own.apply(change));
-        self.read.parts.iter().all(|(query, observed)| self.pool[*query].ask(&own) == *observed)
+        self.read.parts.iter().all(|part| {
+            let mut own = *db;
+            part.own.iter().for_each(|change| own.apply(change));
+            self.pool[part.query].ask(&own) == part.observed
+        })
     }
 
     fn explanation(&self, at: Nanos, seen: &[u64], proven: Vec<u64>) -> Explanation {

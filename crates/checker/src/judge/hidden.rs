@@ -8,9 +8,9 @@
 //! So where no state explains an answer, a write to a row that a late write changed may be left out, if it makes no
 //! difference to the answer once the late write has happened: the answer does not lack it, but only the late one.
 
-use super::Path;
 use super::explain::Case;
 use super::log::{Open, Standing};
+use super::{Part, Path};
 use crate::model::{Change, Db};
 use crate::sql::RowSet;
 
@@ -56,8 +56,8 @@ impl Case<'_> {
         let before = states.whole;
         states.whole.apply(change);
         states.hides = true;
-        let is_same = |(query, _): &(usize, _)| {
-            let query = &self.pool[*query];
+        let is_same = |part: &Part| {
+            let query = &self.pool[part.query];
             query.ask(&before) == query.ask(&states.whole)
         };
         self.read.parts.iter().all(is_same).then_some(())

@@ -31,12 +31,19 @@
 //!
 //! Watched clients ask the server for their session's `Com_select` around each read. If the server has not counted a
 //! SELECT of the session meanwhile, the answer was from memory.
+//!
+//! # Transactions
+//!
+//! They are compared apart. Their reads are ideal hits by the same definition, if the transaction has written nothing to the
+//! question's tables; what they are answered is not taken to fill a cache. To ask the server within a transaction would open it
+//! there, so it is asked before and after, which tells how many reads were answered from memory and not which. What Freshet
+//! itself asks on the session's connection counts against it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Defined, Log, Nanos, Path, Read, Transaction};
+use super::{Defined, Log, Nanos, Part, Path, Read, Transaction};
 use crate::model::Db;
 use crate::query::{Observed, Query};
 
@@ -90,6 +97,19 @@ pub enum Moment {
     Never,
 }
 
+/// Reads of watched transactions at one level of isolation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InTransactions {
+    /// All of them.
+    pub reads: u64,
+    /// Those that an ideal cache answers.
+    pub ideal: u64,
+    /// Those that were answered from memory.
+    pub hits: u64,
+    /// Transactions, and those of them that the server was asked no SELECT in.
+    pub transactions: [u64; 2],
+}
+
 /// The comparison.
 #[derive(Debug, Default)]
 pub struct Comparison {
@@ -100,8 +120,10 @@ pub struct Comparison {
     /// Ideal hits by what was under way to the question's tables: how many were lost, of how many, and the same of those that are
     /// within reach.
     pub moments: BTreeMap<Moment, [u64; 4]>,
-    /// Reads through Freshet that are forwarded by design: prepared ones, and those in transactions.
-    pub forwarded: [u64; 2],
+    /// Reads through Freshet of which it is not found out whether they are hits: prepared ones, and those in transactions.
+    pub unwatched: [u64; 2],
+    /// Reads in transactions: at REPEATABLE READ, and at READ COMMITTED.
+    pub in_transactions: [InTransactions; 2],
 }
 
 impl Comparison {
@@ -187,12 +209,13 @@ impl Ideal {
 
     /// Takes a read, in the order of the answers. `log` tells the writes of late.
     pub fn read(&mut self, read: &Read, log: &Log) {
-        let ([(query, Ok(_))], Path::Through) = (&read.parts[..], read.path) else {
-            return self.forward(read);
-        };
-        if read.is_prepared || read.in_transaction {
-            return self.forward(read);
+        if read.path == Path::Around {
+            return;
         }
+        if read.is_prepared || read.in_transaction {
+            return self.apart(read);
+        }
+        let [Part { query, observed: Ok(_), .. }] = &read.parts[..] else { return };
         let before = self.asked[*query].read_before(read.asked);
         let is_ideal = before.is_some_and(|(before, _)| !self.asked[*query].changed(before, read.answered));
         self.asked[*query].note_read(read.asked, read.answered);
@@ -235,10 +258,29 @@ impl Ideal {
         }
     }
 
-    fn forward(&mut self, read: &Read) {
-        if read.path == Path::Through && (read.is_prepared || read.in_transaction) {
-            self.comparison.forwarded[usize::from(read.in_transaction)] += 1;
+    fn apart(&mut self, read: &Read) {
+        if !read.is_counted {
+            self.comparison.unwatched[usize::from(read.in_transaction)] += 1;
+            return;
         }
+        for part in &read.parts {
+            let query = &self.pool[part.query];
+            let asked = &self.asked[part.query];
+            let is_own = part.own.iter().any(|change| change.tables() & query.tables() != 0);
+            let before = asked.read_before(part.asked).filter(|_| !is_own && !part.is_new);
+            let is_ideal = before.is_some_and(|(before, _)| !asked.changed(before, part.answered));
+            let tally = &mut self.comparison.in_transactions[usize::from(read.is_at_read_committed())];
+            tally.reads += 1;
+            tally.ideal += u64::from(is_ideal && part.observed.is_ok());
+        }
+    }
+
+    /// Takes how many reads of a transaction were answered from memory, of so many.
+    pub fn hits_in_transaction(&mut self, is_committed: bool, (hits, reads): (u64, u64)) {
+        let tally = &mut self.comparison.in_transactions[usize::from(is_committed)];
+        tally.hits += hits;
+        tally.transactions[0] += 1;
+        tally.transactions[1] += u64::from(hits == reads);
     }
 
     /// What came of it.
@@ -323,6 +365,17 @@ impl fmt::Display for Tally {
     }
 }
 
+impl fmt::Display for InTransactions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reads, ideal, hits, transactions: [all, hit] } = self;
+        let percent = (hits * 100).checked_div(*ideal).unwrap_or(0);
+        write!(
+            f,
+            "{percent} % ({hits} of {ideal}); {reads} reads watched, {hit} of {all} transactions all hits"
+        )
+    }
+}
+
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -345,8 +398,11 @@ impl fmt::Display for Comparison {
         let shapes: Vec<String> =
             self.shapes.iter().map(|(shape, tally)| format!("    {shape}: {tally}\n")).collect();
         write!(f, "  by shape:\n{}", shapes.concat())?;
-        let [prepared, in_transactions] = self.forwarded;
-        writeln!(f, "  forwarded by design: {prepared} prepared, {in_transactions} in transactions")?;
+        let [prepared, in_transactions] = self.unwatched;
+        writeln!(f, "  not watched: {prepared} prepared, {in_transactions} in transactions")?;
+        for (level, tally) in ["REPEATABLE READ", "READ COMMITTED"].iter().zip(&self.in_transactions) {
+            writeln!(f, "hits in transactions at {level}, of an ideal cache's: {tally}")?;
+        }
         let moments = self.moments.iter().map(|(moment, [lost, all, near, all_near])| {
             format!("{moment} {lost} of {all} ({near} of {all_near} within reach)")
         });

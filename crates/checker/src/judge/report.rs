@@ -82,8 +82,8 @@ impl Report {
         self.reads[usize::from(read.path == Path::Around)] += 1;
         self.prepared += u64::from(read.is_prepared);
         self.snapshots += u64::from(read.parts.len() > 1);
-        for (query, _) in &read.parts {
-            *self.shapes.entry(pool[*query].shape()).or_default() += 1;
+        for part in &read.parts {
+            *self.shapes.entry(pool[part.query].shape()).or_default() += 1;
         }
     }
 
@@ -120,17 +120,25 @@ fn cut(text: &str) -> String {
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = &self.read;
-        let form = if read.is_prepared { ", prepared" } else { "" };
+        let form = match (read.in_transaction, read.is_locking, read.is_prepared) {
+            (true, true, _) => ", locking",
+            (true, false, _) => ", in a transaction",
+            (false, _, true) => ", prepared",
+            (false, _, false) => "",
+        };
         let (asked, answered) = (ms(read.asked), ms(read.answered));
         writeln!(f, "session {}, {:?}{form}: asked {asked}, answered {answered}", read.session, read.path)?;
-        for (question, (_, observed)) in self.questions.iter().zip(&read.parts) {
+        for (question, part) in self.questions.iter().zip(&read.parts) {
             writeln!(f, "  read   {}", cut(question))?;
-            writeln!(f, "  saw    {}", cut(&format!("{observed:?}")))?;
+            writeln!(f, "  saw    {}", cut(&format!("{:?}", part.observed)))?;
+            if read.parts.len() > 1 {
+                writeln!(f, "         from {} to {}", ms(part.asked), ms(part.answered))?;
+            }
+            if !part.own.is_empty() {
+                writeln!(f, "  in a transaction that had done {}", cut(&format!("{:?}", part.own)))?;
+            }
         }
-        match read.own.as_slice() {
-            [] => Ok(()),
-            own => writeln!(f, "  in a transaction that had done {}", cut(&format!("{own:?}"))),
-        }
+        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ use super::explain::{Case, Explained, Explanation};
 use super::ideal::Ideal;
 use super::log::{Clocks, Log};
 use super::report::{Kind, Report, SINCE_MAX, Told, Violation};
-use super::{Defined, KEPT_MS, Level, Nanos, Path, Read, Transaction};
+use super::{Defined, Isolation, KEPT_MS, Level, Nanos, Path, Read, Transaction};
 use crate::model::{Change, Db};
 use crate::query::Query;
 use crate::told;
@@ -33,6 +33,8 @@ pub enum Event {
     Defined(Defined),
     /// A read was answered.
     Read(Read),
+    /// So many reads of a watched transaction were answered from memory, of so many.
+    Hits(Isolation, u64, u64),
 }
 
 /// What is under way: the numbers that were given out, and when each was sent.
@@ -136,6 +138,11 @@ impl Recorder {
     /// To be called after a read was answered.
     pub fn read(&self, read: Read) {
         let _ = self.events.send(Event::Read(read));
+    }
+
+    /// To be called after a watched transaction is over: so many of its reads were answered from memory.
+    pub fn hits(&self, isolation: Isolation, hits: u64, reads: u64) {
+        let _ = self.events.send(Event::Hits(isolation, hits, reads));
     }
 
     /// Whether so much is to be judged that nothing should be begun: an outcome that takes long to be found out keeps the
@@ -260,6 +267,9 @@ impl Judge {
         match event {
             Event::Committed(transaction) => self.coming.push(transaction),
             Event::Defined(defined) => self.ideal.define(defined),
+            Event::Hits(isolation, hits, reads) => {
+                self.ideal.hits_in_transaction(isolation == Isolation::ReadCommitted, (hits, reads));
+            }
             Event::Read(read) => self.reads.push(Reverse(Waiting(read))),
         }
     }
@@ -301,8 +311,11 @@ impl Judge {
     }
 
     fn believe(&mut self, read: &Read, explanation: &Explanation) {
-        let floor = self.floors.entry(read.session).or_default();
-        *floor = explanation.at.min(read.answered).max(*floor);
+        // What a locking read shows is newer than the snapshot that the transaction goes on with.
+        if !read.is_locking {
+            let floor = self.floors.entry(read.session).or_default();
+            *floor = explanation.at.min(read.answered).max(*floor);
+        }
         if let Some(missing) = explanation.missing.and_then(|number| self.log.get(number)) {
             self.report.was_late(read.asked.saturating_sub(missing.known));
         }
@@ -313,16 +326,18 @@ impl Judge {
 
     fn convict(&mut self, read: Read, older: Option<Explanation>) {
         let newest = self.log.open(Clocks { through: read.answered, around: read.answered }, u8::MAX);
-        let due = read.parts.iter().map(|(query, _)| format!("{:?}", self.pool[*query].ask(&newest.db)));
+        let due = read.parts.iter().map(|part| format!("{:?}", self.pool[part.query].ask(&newest.db)));
         let expected = due.collect::<Vec<_>>().join("; ");
         let kind = if older.is_some() { Kind::Stale } else { Kind::Impossible };
         let number = older.and_then(|older| older.missing);
         let write = number.and_then(|number| self.log.get(number)).cloned();
         let shown_by =
             number.and_then(|number| self.log.shown_by(number)).map(|read| self.told(read.clone()));
-        let tables = read.parts.iter().fold(0, |tables, (query, _)| tables | self.pool[*query].tables());
         let since = number.map(|number| {
-            let later = self.log.between(0, read.answered, tables).filter(|(other, _)| *other > number);
+            let later = self
+                .log
+                .between(0, read.answered, read.tables(&self.pool))
+                .filter(|(other, _)| *other > number);
             later.take(SINCE_MAX).map(|(_, other)| other.clone()).collect()
         });
         let seen = self.told(read);
@@ -331,7 +346,7 @@ impl Judge {
     }
 
     fn told(&self, read: Read) -> Told {
-        let questions = read.parts.iter().map(|(query, _)| self.pool[*query].text().to_owned()).collect();
+        let questions = read.parts.iter().map(|part| self.pool[part.query].text().to_owned()).collect();
         Told { read, questions }
     }
 }

@@ -33,6 +33,7 @@ fn pool() -> Arc<[Query]> {
         Shape::Rows(Table::P, all()),
         Shape::Count(Table::P, all()),
         Shape::Rows(Table::P, same_k),
+        Shape::Rows(Table::P, Filter::id(2)),
     ]
     .map(Query::new)
     .into()
@@ -43,18 +44,36 @@ fn rows(rows: &[&[i64]]) -> Observed {
 }
 
 fn read(asked: Nanos, answered: Nanos, query: usize, seen: &[&[i64]]) -> Read {
-    let parts = vec![(query, rows(seen))];
-    let path = Path::Through;
+    reads(&[(asked, answered, query, seen, &[])])
+}
+
+/// A SELECT of a transaction: when it was asked and answered, the question, the answer, and what the transaction had done.
+type InTransaction<'a> = (Nanos, Nanos, usize, &'a [&'a [i64]], &'a [Change]);
+
+fn reads(all: &[InTransaction<'_>]) -> Read {
+    let part = |(asked, answered, query, seen, own): &InTransaction<'_>| Part {
+        query: *query,
+        observed: rows(seen),
+        own: (*own).into(),
+        asked: *asked,
+        answered: *answered,
+        is_new: false,
+    };
+    let parts: Vec<Part> = all.iter().map(part).collect();
+    let (asked, answered) = (all[0].0, all[all.len() - 1].1);
     Read {
         session: 0,
-        path,
+        path: Path::Through,
         asked,
         answered,
+        until: answered,
         own_known: 0,
-        own: vec![],
         parts,
         is_prepared: false,
-        in_transaction: false,
+        in_transaction: all.len() > 1,
+        is_counted: false,
+        isolation: Isolation::default(),
+        is_locking: false,
         is_hit: None,
     }
 }
@@ -186,11 +205,87 @@ fn eventual_is_bounded() {
 
 #[test]
 fn an_open_transaction_sees_what_it_did() {
-    let mut own = read(150, 160, 0, &[&[1, 5]]);
-    own.own = vec![put(1, 5)];
-    assert!(holds(&[], Level::Strict, &own));
-    own.own.clear();
-    assert!(!holds(&[], Level::Strict, &own));
+    let seen: &[&[i64]] = &[&[1, 5]];
+    assert!(holds(&[], Level::Strict, &reads(&[(150, 160, 0, seen, &[put(1, 5)])])));
+    assert!(!holds(&[], Level::Strict, &reads(&[(150, 160, 0, seen, &[])])));
+}
+
+/// Two rows of one transaction, read one after the other while others write.
+fn two_rows(first: i64, second: i64) -> Read {
+    reads(&[(100, 110, 0, &[&[1, first]], &[]), (150, 160, 4, &[&[2, second]], &[])])
+}
+
+#[test]
+fn a_transaction_reads_as_of_one_moment() {
+    let writes = [write(Path::Through, 120, 130, &[put(1, 2), put(2, 2)])];
+    // Of before the write; a read of after it would be as good.
+    assert!(holds(&writes, Level::Strict, &two_rows(1, 1)));
+    assert!(!holds(&writes, Level::Strict, &two_rows(1, 2)), "torn");
+    assert!(!holds(&writes, Level::Strict, &two_rows(2, 1)), "torn the other way");
+    assert!(!holds(&writes, Level::Eventual, &two_rows(1, 2)), "no level lets a transaction be torn");
+    // Two writes: the first answer is still true when the second is given.
+    let apart = [write(Path::Through, 120, 130, &[put(2, 2)])];
+    assert!(holds(&apart, Level::Strict, &two_rows(1, 2)));
+    // And not if it has become untrue before.
+    let both = [write(Path::Through, 112, 118, &[put(1, 2)]), write(Path::Through, 120, 130, &[put(2, 2)])];
+    assert!(!holds(&both, Level::Strict, &two_rows(1, 2)));
+    assert!(holds(&both, Level::Strict, &two_rows(1, 1)));
+}
+
+#[test]
+fn a_transaction_is_as_new_as_its_first_read() {
+    let writes = [write(Path::Through, 80, 90, &[put(2, 2)])];
+    assert!(holds(&writes, Level::Strict, &two_rows(1, 2)));
+    assert!(!holds(&writes, Level::Strict, &two_rows(1, 1)), "stale");
+    // What is acknowledged after the first read was asked need not be in it.
+    let later = [write(Path::Through, 80, 105, &[put(2, 2)])];
+    assert!(holds(&later, Level::Strict, &two_rows(1, 1)));
+    let around = [write(Path::Around, 80, 90, &[put(2, 2)])];
+    assert!(holds(&around, Level::Strict, &two_rows(1, 1)));
+    assert!(!holds(&around, Level::Semisync, &two_rows(1, 1)));
+}
+
+/// What a writer around Freshet does may be late, and still all of it or nothing is seen.
+#[test]
+fn a_late_write_is_whole() {
+    let writes = [write(Path::Around, 80, 90, &[put(1, 2), put(2, 2)])];
+    assert!(holds(&writes, Level::Strict, &two_rows(1, 1)) && holds(&writes, Level::Strict, &two_rows(2, 2)));
+    assert!(
+        !holds(&writes, Level::Strict, &two_rows(1, 2)) && !holds(&writes, Level::Strict, &two_rows(2, 1))
+    );
+}
+
+#[test]
+fn a_snapshot_that_is_opened_at_once_shows_nothing_of_later() {
+    let writes = [write(Path::Through, 120, 130, &[put(2, 2)])];
+    let opened = |second| Read { asked: 95, until: 99, ..two_rows(1, second) };
+    assert!(holds(&writes, Level::Strict, &opened(1)) && !holds(&writes, Level::Strict, &opened(2)));
+    // What was acknowledged between the opening's beginning and the first read need not be in it.
+    let between = [write(Path::Through, 96, 97, &[put(2, 2)])];
+    assert!(holds(&between, Level::Strict, &opened(1)) && holds(&between, Level::Strict, &opened(2)));
+}
+
+#[test]
+fn a_transaction_sees_what_it_had_done_by_then() {
+    let own: &[Change] = &[put(1, 7)];
+    let seen = |first: &[&[i64]], second: &[&[i64]]| {
+        let read = reads(&[(100, 110, 0, first, &[]), (120, 130, 0, second, own), (140, 150, 0, first, &[])]);
+        holds(&[], Level::Strict, &read)
+    };
+    assert!(seen(&[&[1, 1]], &[&[1, 7]]), "and what is undone to a savepoint is gone");
+    assert!(!seen(&[&[1, 7]], &[&[1, 7]]) && !seen(&[&[1, 1]], &[&[1, 1]]));
+}
+
+/// A locking read shows the newest state; the snapshot of its transaction stays as old as it is.
+#[test]
+fn a_locking_read_does_not_move_the_session_on() {
+    let base = log(&[]).open(super::log::Clocks { through: 1, around: 1 }, 0).db;
+    let (mut judge, ..) = Judge::new(pool(), base, Level::Session, 1);
+    judge.take(Event::Committed(write(Path::Through, 120, 130, &[put(1, 2), put(2, 2)])));
+    judge.take(Event::Read(Read { is_locking: true, ..read(140, 145, 0, &[&[1, 2]]) }));
+    judge.take(Event::Read(two_rows(1, 1)));
+    judge.judge_until(200);
+    assert_eq!(judge.into_report().broken(), 0);
 }
 
 #[test]

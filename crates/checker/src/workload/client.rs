@@ -1,5 +1,6 @@
 //! One client.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -12,16 +13,18 @@ use super::plan::{Kind, Plan};
 use super::settle::{Settled, settle};
 use crate::Failure;
 use crate::dice::Dice;
-use crate::judge::{Nanos, Path, Read, Recorder, Sent};
+use crate::judge::{Isolation, Nanos, Part, Path, Read, Recorder, Sent};
 use crate::model::{Change, Table};
 use crate::query::{NO_SUCH_TABLE, Observed, Query};
-use crate::sql::RowSet;
 use crate::target::numbers;
 
-/// A lock that was not had in time, and a deadlock: the whole transaction, or statement, was undone.
-const UNDONE: [u16; 2] = [1205, 1213];
+/// A lock that was not had in time, a deadlock, and a row that is newer than the snapshot (MariaDB): the whole transaction, or
+/// statement, was undone.
+pub(super) const UNDONE: [u16; 3] = [1205, 1213, 1020];
 /// What a reader may meet while a table goes by another name or is being changed: nothing was shown.
-const NOTHING_SHOWN: [u16; 4] = [1412, 1205, 1213, 1356];
+const NOTHING_SHOWN: [u16; 5] = [1412, 1205, 1213, 1020, 1356];
+/// What begins with these is not prepared.
+const PLAIN: [&str; 4] = ["COMMIT", "ROLLBACK", "SAVEPOINT", "CREATE"];
 /// The column that is added is there already, or is not there.
 const ALREADY: [u16; 2] = [1060, 1091];
 /// One in so many questions is asked for often.
@@ -38,6 +41,8 @@ pub struct Role {
     pub path: Path,
     /// Of a hundred operations so many are writes.
     pub writes: usize,
+    /// Of a hundred operations so many are transactions.
+    pub transactions: usize,
     /// The longest pause before a write, milliseconds.
     pub pause_ms: usize,
     /// Whether it prepares its statements.
@@ -46,6 +51,28 @@ pub struct Role {
     pub is_watched: bool,
     /// Whether it changes definitions.
     pub with_definitions: bool,
+}
+
+/// How a question is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    pub(super) is_prepared: bool,
+    /// In a text that nobody had before.
+    pub(super) is_new: bool,
+    /// What follows it.
+    pub(super) lock: &'static str,
+}
+
+impl Asking {
+    fn text<'a>(&self, text: &'a str, session: usize, marks: &mut u64) -> Cow<'a, str> {
+        if !self.is_new && self.lock.is_empty() {
+            return text.into();
+        }
+        *marks += 1;
+        let marked = format!("SELECT /* {session} {marks} */ ");
+        let text = if self.is_new { text.replacen("SELECT ", &marked, 1) } else { text.to_owned() };
+        (text + self.lock).into()
+    }
 }
 
 /// A client at work.
@@ -64,6 +91,12 @@ pub struct Client<'a> {
     /// The SELECTs of this session that the server had counted after the last read, where it is watched.
     pub(super) selects: Option<u64>,
     pub(super) stop: &'a AtomicBool,
+    /// The session is not as it begins: autocommit is off, or the level of isolation is another one.
+    pub(super) is_altered: bool,
+    /// Connections that were lost.
+    pub(super) losses: u64,
+    /// Texts that were to be new.
+    pub(super) marks: u64,
     /// Tables that snapshots leave out, as bits: definitions are no part of a snapshot, nor is what TRUNCATE does.
     pub(super) unlike_snapshots: u8,
 }
@@ -90,89 +123,97 @@ impl Client<'_> {
     }
 
     fn step(&mut self) -> Result<(), Trouble> {
+        if self.dice.percent(self.role.transactions) {
+            return self.transact(self.role.writes > 0);
+        }
         if self.dice.percent(self.role.writes) {
             let pause = self.dice.below(self.role.pause_ms.max(1));
             std::thread::sleep(Duration::from_millis(u64::try_from(pause)?));
             self.write()
-        } else if self.dice.percent(5) {
-            self.snapshot()
         } else {
             let query = self.question();
-            self.read(&[query], None).map(|_| ())
+            self.read(query)
         }
     }
 
     /// Goes on after a loss. On a new connection it is a new session, to which nothing was shown and which wrote nothing.
     fn recover(&mut self, used: Nanos, loss: &Loss) -> Result<(), Failure> {
         self.link.around().note(|troubles| troubles.lost += 1);
+        self.losses += 1;
+        self.selects = None;
         if self.link.recover(used, loss)? {
             self.session += self.sessions_apart;
             self.own_known = 0;
+            self.is_altered = false;
+            return Ok(());
         }
-        self.selects = None;
-        Ok(())
+        match self.leave() {
+            Ok(()) => Ok(()),
+            Err(Trouble::Lost(loss)) => self.recover(used, &loss),
+            Err(Trouble::Failed(failure)) => Err(failure),
+        }
     }
 
     /// A place in the pool: mostly one of few.
-    fn question(&mut self) -> usize {
+    pub(super) fn question(&mut self) -> usize {
         let hot = self.pool.len() / HOT_SHARE;
         if self.dice.percent(80) { self.dice.below(hot) } else { self.dice.below(self.pool.len()) }
     }
 
     /// One whose tables' definitions stay as they are.
-    fn stable_question(&mut self) -> Option<usize> {
+    pub(super) fn stable_question(&mut self) -> Option<usize> {
         let draws = (0..DRAWS_MAX).map(|_| self.question()).collect::<Vec<_>>();
         draws.into_iter().find(|query| self.pool[*query].tables() & self.unlike_snapshots == 0)
     }
 
-    /// Asks some questions, which see one snapshot if there are several, and records what was seen; `own` tells what the
-    /// transaction has changed in which they are asked, if there is one. False if the server undid
-    /// the transaction in which they were asked: a reading one too may be in the way of a definition that is being changed.
-    fn read(&mut self, queries: &[usize], own: Option<Vec<Change>>) -> Result<bool, Trouble> {
-        let in_transaction = own.is_some();
-        let selects = self.selects_before(in_transaction)?;
+    /// One that is answered by one row.
+    pub(super) fn question_by_id(&mut self) -> Option<usize> {
+        let draws = (0..DRAWS_MAX).map(|_| self.dice.below(self.pool.len())).collect::<Vec<_>>();
+        let is_fit = |query: &Query| query.is_by_id() && query.tables() & self.unlike_snapshots == 0;
+        draws.into_iter().find(|query| is_fit(&self.pool[*query]))
+    }
+
+    /// Asks a question, and records what was seen.
+    fn read(&mut self, query: usize) -> Result<(), Trouble> {
+        let selects = self.selects_before()?;
+        let Role { path, is_prepared, .. } = self.role;
         let asked = self.recorder.now();
-        let mut parts = Vec::with_capacity(queries.len());
-        for query in queries {
-            let observed = self.ask(*query)?;
-            match observed {
-                Err(code) if UNDONE.contains(&code) => return Ok(false),
-                Err(code) if code != NO_SUCH_TABLE => {}
-                observed => parts.push((*query, observed)),
-            }
-        }
+        let observed = self.ask(query, &Asking { is_prepared, is_new: false, lock: "" })?;
         let answered = self.recorder.now();
         let is_hit = self.is_hit_since(selects)?;
-        if parts.is_empty() {
-            return Ok(true);
+        if observed.as_ref().is_err_and(|code| *code != NO_SUCH_TABLE) {
+            return Ok(());
         }
-        let Role { path, is_prepared, .. } = self.role;
-        // No snapshot is open at the server before it reads a table: it need not for an answer from memory, which is still
-        // true at the snapshot, nor for conditions that no row can satisfy.
         let (session, own_known) = (self.session, self.own_known);
+        let own = std::sync::Arc::default();
         self.recorder.read(Read {
             session,
             path,
             asked,
             answered,
+            until: answered,
             own_known,
-            own: own.unwrap_or_default(),
-            parts,
+            parts: vec![Part { query, observed, own, asked, answered, is_new: false }],
             is_prepared,
-            in_transaction,
+            in_transaction: false,
+            is_counted: false,
+            isolation: Isolation::default(),
+            is_locking: false,
             is_hit,
         });
-        Ok(true)
+        Ok(())
     }
 
-    fn ask(&mut self, query: usize) -> Result<Observed, Trouble> {
+    /// Asks a question: the answer, or the code of an error that has shown nothing, or that there is no such table.
+    pub(super) fn ask(&mut self, query: usize, asking: &Asking) -> Result<Observed, Trouble> {
         let query = &self.pool[query];
-        let rows: mysql::Result<Vec<mysql::Row>> = if self.role.is_prepared {
+        let rows: mysql::Result<Vec<mysql::Row>> = if asking.is_prepared {
             let sql = query.prepared();
             let parameters = sql.parameters.clone().filter(|parameters| !parameters.is_empty());
-            self.link.conn.exec(sql.text.as_str(), parameters.map_or(Params::Empty, Params::Positional))
+            let text = asking.text(&sql.text, self.session, &mut self.marks);
+            self.link.conn.exec(text, parameters.map_or(Params::Empty, Params::Positional))
         } else {
-            self.link.conn.query(query.text())
+            self.link.conn.query(asking.text(query.text(), self.session, &mut self.marks))
         };
         match rows {
             Ok(rows) => {
@@ -188,16 +229,7 @@ impl Client<'_> {
         }
     }
 
-    /// Several questions in one transaction.
-    fn snapshot(&mut self) -> Result<(), Trouble> {
-        let queries: Vec<usize> =
-            (0..2 + self.dice.below(2)).filter_map(|_| self.stable_question()).collect();
-        self.say("START TRANSACTION")?;
-        let is_undone = !self.read(&queries, Some(Vec::new()))?;
-        self.say(if is_undone { "ROLLBACK" } else { "COMMIT" })
-    }
-
-    fn say(&mut self, statement: &str) -> Result<(), Trouble> {
+    pub(super) fn say(&mut self, statement: &str) -> Result<(), Trouble> {
         self.link.conn.query_drop(statement).map_err(|error| Trouble::of(statement, &error))
     }
 
@@ -206,7 +238,7 @@ impl Client<'_> {
             return self.rename();
         }
         if self.dice.percent(25) {
-            return self.transaction();
+            return self.transact(true);
         }
         let kind = Kind::draw(&mut self.dice, self.role.with_definitions);
         let locks = self.locks;
@@ -232,7 +264,7 @@ impl Client<'_> {
     }
 
     /// Sends what commits some changes, and finds out whether it did: what is held is free only when that is known.
-    fn commit_by(
+    pub(super) fn commit_by(
         &mut self,
         statement: &str,
         (said, plan): (String, &Plan),
@@ -284,9 +316,8 @@ impl Client<'_> {
     }
 
     /// False if the server undid what was begun.
-    fn execute(&mut self, statement: &str) -> Result<bool, Trouble> {
-        let is_plain =
-            matches!(statement, "BEGIN" | "COMMIT" | "ROLLBACK") || statement.starts_with("CREATE");
+    pub(super) fn execute(&mut self, statement: &str) -> Result<bool, Trouble> {
+        let is_plain = PLAIN.iter().any(|begin| statement.starts_with(begin));
         let done = if self.role.is_prepared && !is_plain {
             self.link.conn.exec_drop(statement, ())
         } else {
@@ -303,45 +334,7 @@ impl Client<'_> {
         }
     }
 
-    /// Some writes in one transaction, now and then with a look at its own changes, and not always committed.
-    fn transaction(&mut self) -> Result<(), Trouble> {
-        let kinds: Vec<Kind> = (0..1 + self.dice.below(3)).map(|_| self.inner_kind()).collect();
-        let mut rows = RowSet::default();
-        for kind in &kinds {
-            rows.iter_mut().zip(kind.rows()).for_each(|(all, its)| *all |= its);
-        }
-        let locks = self.locks;
-        let held = locks.take(rows);
-        let (mut db, mut whole) = (held.newest(), Plan::default());
-        self.say("BEGIN")?;
-        for kind in kinds {
-            let plan = kind.plan(&mut self.dice, &db, self.versions);
-            for statement in &plan.statements {
-                if !self.execute(statement)? {
-                    return Ok(());
-                }
-            }
-            plan.changes.iter().for_each(|change| db.apply(change));
-            whole.statements.extend(plan.statements);
-            whole.changes.extend(plan.changes);
-            whole.told.extend(plan.told);
-        }
-        if self.dice.percent(30) {
-            let queries: Vec<usize> = (0..2).filter_map(|_| self.stable_question()).collect();
-            if !self.read(&queries, Some(whole.changes.clone()))? {
-                self.link.around().note(|troubles| troubles.undone += 1);
-                return self.say("ROLLBACK");
-            }
-        }
-        if self.dice.percent(25) {
-            return self.say("ROLLBACK");
-        }
-        let said = whole.statements.join("; ");
-        self.commit_by("COMMIT", (said, &whole), &held)?;
-        Ok(())
-    }
-
-    fn inner_kind(&mut self) -> Kind {
+    pub(super) fn inner_kind(&mut self) -> Kind {
         match Kind::draw(&mut self.dice, false) {
             kind if kind.is_definition() => Kind::draw_row(&mut self.dice),
             kind => kind,

@@ -93,7 +93,9 @@ pub struct Troubles {
     pub refused: u64,
     /// Besides these, how many were answered that the password is wrong.
     pub denied: u64,
-    /// Transactions that the server undid when they read.
+    /// Transactions of several statements, through Freshet and around it.
+    pub transactions: [u64; 2],
+    /// Of these, those that were undone on the way.
     pub undone: u64,
     /// Transactions of unknown outcome that were found done, undone, and half done.
     pub settled: [u64; 3],
@@ -105,8 +107,8 @@ impl fmt::Display for Troubles {
         write!(
             f,
             "lost statements: {}; connections made anew: {} after {} attempts in vain ({} denied), kept: {}; \
-             unknown outcomes: {done} done, {not_done} undone, {torn} TRUNCATEs torn; undone when they read: {}",
-            self.lost, self.reconnections, self.refused, self.denied, self.kept, self.undone
+             unknown outcomes: {done} done, {not_done} undone, {torn} TRUNCATEs torn",
+            self.lost, self.reconnections, self.refused, self.denied, self.kept
         )
     }
 }

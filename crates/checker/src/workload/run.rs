@@ -47,6 +47,8 @@ pub struct Workload {
     pub readers: usize,
     /// Clients that read through Freshet too, and find out for each read whether it was a hit.
     pub watched: usize,
+    /// Clients that do everything in transactions, through Freshet; one in two finds out how many of its reads were hits.
+    pub transactional: usize,
     /// Clients that write, through Freshet.
     pub writers: usize,
     /// Clients that write and read around it.
@@ -64,8 +66,9 @@ pub struct Workload {
 pub struct Outcome {
     /// What the judge found.
     pub report: Report,
-    /// Answers from memory, and lookups refused by a fence and by a stamp, as Freshet counts them.
-    pub hits: [u64; 3],
+    /// Answers from memory, lookups refused by a fence and by a stamp, and transactions whose snapshot came too late for what they had
+    /// been shown, as Freshet counts them.
+    pub hits: [u64; 4],
     /// What happened to the server and to the stream.
     pub disturbances: Disturbances,
     /// What the clients noticed of it.
@@ -75,7 +78,7 @@ pub struct Outcome {
 }
 
 /// The status values that go with [`Outcome::hits`].
-const COUNTED: [&str; 3] = ["Qcache_hits", "Freshet_fenced", "Freshet_stale"];
+const COUNTED: [&str; 4] = ["Qcache_hits", "Freshet_fenced", "Freshet_stale", "Freshet_snapshot_conflicts"];
 
 impl Workload {
     /// Does it.
@@ -173,6 +176,7 @@ impl Workload {
         let reader = Role {
             path: Path::Through,
             writes: 0,
+            transactions: 5,
             pause_ms: 0,
             is_prepared: false,
             is_watched: false,
@@ -185,7 +189,13 @@ impl Workload {
         let readers = alternating(reader, self.readers).chain(alternating(writer, self.writers));
         // Last, so that the others draw the same statements however many are watched.
         let watched = (0..self.watched).map(|_| Role { is_watched: true, ..reader });
-        readers.chain(alternating(around, self.around)).chain(watched).collect()
+        let transactional = (0..self.transactional).map(|at| Role {
+            transactions: 100,
+            writes: 25 * (at / 2 % 2),
+            is_watched: at % 2 == 1,
+            ..reader
+        });
+        readers.chain(alternating(around, self.around)).chain(watched).chain(transactional).collect()
     }
 
     fn clients<'a>(
@@ -216,6 +226,9 @@ impl Workload {
                 own_known: 0,
                 selects: None,
                 stop,
+                is_altered: false,
+                losses: 0,
+                marks: 0,
                 unlike_snapshots,
             });
         }
@@ -241,8 +254,8 @@ fn first_rows(dice: &mut Dice, versions: &AtomicI64) -> Db {
     db
 }
 
-fn counted(conn: &mut Conn) -> Result<[u64; 3], Failure> {
-    let mut values = [0; 3];
+fn counted(conn: &mut Conn) -> Result<[u64; COUNTED.len()], Failure> {
+    let mut values = [0; COUNTED.len()];
     for (value, name) in values.iter_mut().zip(COUNTED) {
         *value = status(conn, name)?;
     }

@@ -9,10 +9,10 @@ use super::link::Trouble;
 const COUNT: &str = "SHOW SESSION STATUS LIKE 'Com_select'";
 
 impl Client<'_> {
-    /// The SELECTs of this session so far, where the next read is watched: reads in transactions are not.
-    pub(super) fn selects_before(&mut self, in_transaction: bool) -> Result<Option<u64>, Trouble> {
+    /// The SELECTs of this session so far, where the next read is watched.
+    pub(super) fn selects_before(&mut self) -> Result<Option<u64>, Trouble> {
         match self.selects.take() {
-            _ if in_transaction || !self.role.is_watched => Ok(None),
+            _ if !self.role.is_watched => Ok(None),
             None => self.count_selects().map(Some),
             known => Ok(known),
         }
@@ -26,7 +26,7 @@ impl Client<'_> {
         Ok(Some(now == before))
     }
 
-    fn count_selects(&mut self) -> Result<u64, Trouble> {
+    pub(super) fn count_selects(&mut self) -> Result<u64, Trouble> {
         let row: mysql::Result<Option<(String, u64)>> = self.link.conn.query_first(COUNT);
         let row = row.map_err(|error| Trouble::of(COUNT, &error))?;
         row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))

@@ -1,4 +1,5 @@
 use super::*;
+use crate::judge::Isolation;
 use crate::model::{COLUMNS, Change, Column, Row, Table};
 use crate::query::{Filter, Shape};
 use crate::told::{May, Told};
@@ -12,17 +13,24 @@ fn write(sent: Nanos, known: Nanos, change: Change) -> Transaction {
     Transaction { text, path: Path::Through, sent, known, changes: vec![change], told: Vec::new() }
 }
 
+fn part(asked: Nanos, answered: Nanos, observed: Observed) -> Part {
+    Part { query: 0, observed, own: Arc::default(), asked, answered, is_new: false }
+}
+
 fn read(asked: Nanos, ended: Nanos, is_hit: bool) -> Read {
     Read {
         session: 0,
         path: Path::Through,
         asked,
         answered: ended,
+        until: ended,
         own_known: 0,
-        own: Vec::new(),
-        parts: vec![(0, Ok(Vec::new()))],
+        parts: vec![part(asked, ended, Ok(Vec::new()))],
         is_prepared: false,
         in_transaction: false,
+        is_counted: false,
+        isolation: Isolation::default(),
+        is_locking: false,
         is_hit: Some(is_hit),
     }
 }
@@ -79,16 +87,39 @@ fn a_write_of_the_row_counts_while_it_is_under_way_and_after() {
 }
 
 #[test]
-fn what_is_forwarded_by_design_is_counted_apart() {
+fn what_is_not_watched_is_counted_apart() {
     let (mut ideal, log) = ideal();
     ideal.read(&Read { is_prepared: true, ..read(1, 2, false) }, &log);
     ideal.read(&Read { in_transaction: true, ..read(3, 4, false) }, &log);
     ideal.read(&Read { path: Path::Around, ..read(5, 6, false) }, &log);
-    ideal.read(&Read { parts: vec![(0, Err(1146))], ..read(7, 8, false) }, &log);
+    ideal.read(&Read { parts: vec![part(7, 8, Err(1146))], ..read(7, 8, false) }, &log);
     ideal.read(&read(9, 10, false), &log);
     let comparison = ideal.into_comparison();
-    assert_eq!(comparison.forwarded, [1, 1]);
+    assert_eq!(comparison.unwatched, [1, 1]);
     assert_eq!(comparison.total(), Tally { reads: 1, ..Tally::default() }, "none of these fills a cache");
+}
+
+#[test]
+fn reads_in_transactions_are_compared_apart() {
+    let (mut ideal, log) = ideal();
+    ideal.read(&read(1, 2, false), &log);
+    let again = part(5, 6, Ok(Vec::new()));
+    let new = Part { is_new: true, ..again.clone() };
+    let own = Part { own: [put(2, 5)].into(), ..again.clone() };
+    let parts = vec![again, new, own];
+    let transaction = Read { parts, in_transaction: true, is_counted: true, ..read(5, 6, false) };
+    ideal.read(&transaction, &log);
+    let committed = Read { isolation: Isolation::ReadCommitted, ..transaction };
+    ideal.write(&write(3, 4, put(1, 2)));
+    ideal.read(&committed, &log);
+    ideal.hits_in_transaction(false, (1, 3));
+    ideal.hits_in_transaction(false, (3, 3));
+    let comparison = ideal.into_comparison();
+    let repeatable = InTransactions { reads: 3, ideal: 1, hits: 4, transactions: [2, 1] };
+    assert_eq!(
+        comparison.in_transactions,
+        [repeatable, InTransactions { reads: 3, ..InTransactions::default() }]
+    );
 }
 
 #[test]
