@@ -171,6 +171,8 @@ pub struct Read {
     pub is_prepared: bool,
     /// Whether they were asked in a transaction.
     pub in_transaction: bool,
+    /// What else the transaction's client said, for the report.
+    pub said: Arc<str>,
     /// Whether it is found out how many of its transaction's reads were answered from memory.
     pub is_counted: bool,
     /// At which level of isolation.

@@ -280,7 +280,7 @@ impl Ideal {
         let tally = &mut self.comparison.in_transactions[usize::from(is_committed)];
         tally.hits += hits;
         tally.transactions[0] += 1;
-        tally.transactions[1] += u64::from(hits == reads);
+        tally.transactions[1] += u64::from(hits == reads && reads > 0);
     }
 
     /// What came of it.

@@ -11,7 +11,7 @@ const KEPT_MAX: usize = 20;
 /// Later writes to the same tables of which the first are kept.
 pub(super) const SINCE_MAX: usize = 12;
 /// Characters of a statement or an answer that are printed.
-const SHOWN_CHARS_MAX: usize = 400;
+const SHOWN_CHARS_MAX: usize = 600;
 
 /// How a promise was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,7 +138,7 @@ impl fmt::Display for Told {
                 writeln!(f, "  in a transaction that had done {}", cut(&format!("{:?}", part.own)))?;
             }
         }
-        Ok(())
+        if read.said.is_empty() { Ok(()) } else { writeln!(f, "  said   {}", cut(&read.said)) }
     }
 }
 

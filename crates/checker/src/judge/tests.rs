@@ -71,6 +71,7 @@ fn reads(all: &[InTransaction<'_>]) -> Read {
         parts,
         is_prepared: false,
         in_transaction: all.len() > 1,
+        said: Arc::default(),
         is_counted: false,
         isolation: Isolation::default(),
         is_locking: false,

@@ -196,6 +196,7 @@ impl Client<'_> {
             parts: vec![Part { query, observed, own, asked, answered, is_new: false }],
             is_prepared,
             in_transaction: false,
+            said: std::sync::Arc::default(),
             is_counted: false,
             isolation: Isolation::default(),
             is_locking: false,

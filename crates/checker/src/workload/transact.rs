@@ -52,6 +52,8 @@ enum Told {
 #[derive(Clone, Copy, Debug)]
 struct Form {
     start: Start,
+    /// Those that are chained to it are so too.
+    is_read_only: bool,
     told: Told,
 }
 
@@ -70,7 +72,7 @@ impl Form {
             1 if start != Start::Snapshot => Told::Next,
             _ => Told::Nobody,
         };
-        Self { start, told }
+        Self { start, is_read_only: start == Start::ReadOnly, told }
     }
 
     const fn isolation(self) -> Isolation {
@@ -104,7 +106,8 @@ enum Step {
 /// What a transaction has done so far.
 struct Done {
     isolation: Isolation,
-    is_read_only: bool,
+    /// What was said so far, without the reads.
+    said: Vec<String>,
     /// Of a hundred reads so many have a text that nobody had before.
     new: usize,
     /// When the snapshot's opening began at the earliest, and was over at the latest.
@@ -115,8 +118,10 @@ struct Done {
     /// The newest state with its own changes, and these.
     db: Option<Db>,
     own: Plan,
-    /// The same as it was at the savepoint.
-    saved: Option<(Option<Db>, usize)>,
+    /// The same as it was at the savepoint, and whether the transaction had begun for the engine.
+    saved: Option<(Option<Db>, usize, bool)>,
+    /// It has certainly begun for the engine: a read that no row can satisfy may never reach it.
+    is_begun: bool,
     /// SELECTs, without those that lock.
     selects: u64,
 }
@@ -165,14 +170,14 @@ impl Client<'_> {
     /// True: another one has begun with its end. `asked` counts the SELECTs, and those that lock.
     fn one_of_chain(&mut self, form: Form, with_writes: bool, asked: &mut [u64; 2]) -> Result<bool, Trouble> {
         let losses = self.losses;
-        let is_read_only = form.start == Start::ReadOnly || !with_writes || self.dice.percent(30);
+        let is_read_only = form.is_read_only || !with_writes || self.dice.percent(30);
         let count = if is_read_only { 0 } else { 1 + self.dice.below(3) };
         let kinds: Vec<Kind> = (0..count).map(|_| self.inner_kind()).collect();
         let locks = self.locks;
         let held = (!kinds.is_empty()).then(|| locks.take(rows_of(&kinds)));
         let mut done = Done {
             isolation: form.isolation(),
-            is_read_only: form.start == Start::ReadOnly,
+            said: vec![format!("{form:?}")],
             new: if self.dice.percent(50) { 0 } else { 30 },
             asked: None,
             until: None,
@@ -181,10 +186,11 @@ impl Client<'_> {
             db: held.as_ref().map(Held::newest),
             own: Plan::default(),
             saved: None,
+            is_begun: form.start == Start::Snapshot,
             selects: 0,
         };
         self.begin(form, &mut done)?;
-        let steps = self.steps(kinds);
+        let steps = self.steps(kinds, form);
         let locking = steps.iter().filter(|step| matches!(step, Step::Locking)).count();
         let is_whole = self.take_steps(steps, &mut done)?;
         self.record(&mut done);
@@ -211,7 +217,7 @@ impl Client<'_> {
     }
 
     /// The writes, in their order, among reads.
-    fn steps(&mut self, kinds: Vec<Kind>) -> Vec<Step> {
+    fn steps(&mut self, kinds: Vec<Kind>, form: Form) -> Vec<Step> {
         let mut steps: Vec<Step> = kinds.into_iter().map(Step::Write).collect();
         if !steps.is_empty() && self.dice.percent(30) {
             let saved = self.dice.below(steps.len());
@@ -220,7 +226,8 @@ impl Client<'_> {
             steps.insert(undone, Step::Undo);
         }
         for _ in 0..2 + self.dice.below(4) {
-            let step = if self.dice.percent(5) { Step::Locking } else { Step::Read };
+            let is_locking = !form.is_read_only && self.dice.percent(5);
+            let step = if is_locking { Step::Locking } else { Step::Read };
             let at = self.dice.below(steps.len() + 1);
             steps.insert(at, step);
         }
@@ -235,17 +242,29 @@ impl Client<'_> {
                 std::thread::sleep(Duration::from_millis(pause));
             }
             let goes_on = match step {
-                Step::Read => self.read_in(done)?,
-                Step::Locking => self.lock_in(done)?,
+                Step::Read => {
+                    done.said.push("SELECT".to_owned());
+                    self.read_in(done)?
+                }
+                Step::Locking => {
+                    done.said.push("SELECT, locking".to_owned());
+                    self.lock_in(done)?
+                }
                 Step::Write(kind) => self.write_in(kind, done)?,
                 Step::Save => {
-                    done.saved = Some((done.db, done.own.changes.len()));
+                    done.said.push("SAVEPOINT".to_owned());
+                    done.saved = Some((done.db, done.own.changes.len(), done.is_begun));
                     self.execute("SAVEPOINT here")?
                 }
                 Step::Undo => {
-                    if let Some((db, len)) = done.saved.take() {
+                    done.said.push("ROLLBACK TO SAVEPOINT".to_owned());
+                    if let Some((db, len, was_begun)) = done.saved.take() {
                         done.db = db;
                         done.own.changes.truncate(len);
+                        // The server rolls the engine's whole transaction back, which takes its snapshot with it.
+                        if !was_begun {
+                            self.record(done);
+                        }
                     }
                     self.execute("ROLLBACK TO SAVEPOINT here")?
                 }
@@ -284,8 +303,7 @@ impl Client<'_> {
     /// A read of one row that sees its newest state, whatever the snapshot is.
     fn lock_in(&mut self, done: &mut Done) -> Result<bool, Trouble> {
         let Some(query) = self.question_by_id() else { return Ok(true) };
-        let is_exclusive = !done.is_read_only && self.dice.percent(50);
-        let lock = if is_exclusive { " FOR UPDATE" } else { " LOCK IN SHARE MODE" };
+        let lock = if self.dice.percent(50) { " FOR UPDATE" } else { " LOCK IN SHARE MODE" };
         match self.part((query, true), &Asking { is_prepared: false, is_new: false, lock }, done)? {
             Ok(part) => self.record_one(part, done, true),
             Err(code) => return self.goes_on_after(code),
@@ -326,10 +344,12 @@ impl Client<'_> {
         let plan = kind.plan(&mut self.dice, db, self.versions);
         plan.changes.iter().for_each(|change| db.apply(change));
         for statement in &plan.statements {
+            done.said.push(statement.clone());
             if !self.execute(statement)? {
                 return Ok(false);
             }
         }
+        done.is_begun |= !plan.changes.is_empty();
         done.own.statements.extend(plan.statements);
         done.own.changes.extend(plan.changes);
         done.own.told.extend(plan.told);
@@ -362,6 +382,7 @@ impl Client<'_> {
             parts,
             is_prepared: false,
             in_transaction: true,
+            said: done.said.join("; ").into(),
             is_counted: self.role.is_watched,
             isolation: done.isolation,
             is_locking: false,

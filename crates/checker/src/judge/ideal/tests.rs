@@ -28,6 +28,7 @@ fn read(asked: Nanos, ended: Nanos, is_hit: bool) -> Read {
         parts: vec![part(asked, ended, Ok(Vec::new()))],
         is_prepared: false,
         in_transaction: false,
+        said: Arc::default(),
         is_counted: false,
         isolation: Isolation::default(),
         is_locking: false,
