@@ -14,7 +14,7 @@ use freshet_checker::judge::Level;
 use freshet_checker::oracle::Oracle;
 use freshet_checker::relay::Relay;
 use freshet_checker::target::Target;
-use freshet_checker::workload::{Disturb, Outcome, Workload};
+use freshet_checker::workload::{Disturb, Equality, Outcome, Workload};
 
 /// Of a hundred reads so many may remain undecided: a judge that does not decide cannot acquit.
 const UNDECIDED_PERCENT_MAX: u64 = 1;
@@ -215,7 +215,7 @@ fn judge(arguments: JudgeArguments) -> Result<ExitCode, Failure> {
     let outcome = workload.run()?;
     let failures = failures(&workload, &outcome);
     print(level, &outcome, &failures)?;
-    Ok(match (outcome.report.broken(), failures.is_empty()) {
+    Ok(match (outcome.report.broken() + outcome.equality.unequal, failures.is_empty()) {
         (0, true) => ExitCode::SUCCESS,
         (0, false) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
@@ -238,6 +238,11 @@ fn print(level: Level, outcome: &Outcome, failures: &[String]) -> Result<(), Fai
         share / 100,
         share % 100
     )?;
+    let Equality { transactions, unequal, examples } = &outcome.equality;
+    writeln!(out, "equal rows: {transactions} transactions, {unequal} saw them unequal")?;
+    for example in examples {
+        writeln!(out, "Unequal: {example}")?;
+    }
     writeln!(out, "{}\n{}", outcome.disturbances, outcome.troubles)?;
     if let Some(violation) = outcome.report.violations.first() {
         let near = outcome.disturbances.before(violation.seen.read.asked).join("\n  ");

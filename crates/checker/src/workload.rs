@@ -11,6 +11,7 @@
 
 mod client;
 mod disturb;
+mod equal;
 mod link;
 mod locks;
 mod outages;
@@ -22,6 +23,7 @@ mod watch;
 
 pub use client::{Client, Role};
 pub use disturb::{Disturb, Disturbances, STALL_MS_MAX};
+pub use equal::Equality;
 pub use link::Troubles;
 pub use locks::{Held, Locks};
 pub use plan::{Kind, Plan};

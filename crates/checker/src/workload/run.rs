@@ -10,6 +10,7 @@ use mysql::prelude::Queryable;
 
 use super::client::{Client, Role};
 use super::disturb::{Disturb, Disturbance, Disturbances, Disturber};
+use super::equal::{EqualRows, Equality};
 use super::link::{Link, Surroundings, Troubles};
 use super::locks::Locks;
 use super::outages::Outages;
@@ -66,6 +67,8 @@ pub struct Workload {
 pub struct Outcome {
     /// What the judge found.
     pub report: Report,
+    /// What was seen of rows that are always equal.
+    pub equality: Equality,
     /// Answers from memory, lookups refused by a fence and by a stamp, and transactions whose snapshot came too late for what they had
     /// been shown, as Freshet counts them.
     pub hits: [u64; 4],
@@ -111,12 +114,13 @@ impl Workload {
             done: Mutex::default(),
             stop: &stop,
         };
+        let equal = EqualRows::new(&around, &self.freshet, &stop, self.stops_early)?;
         let are_done = AtomicBool::new(false);
         let (report, mut failures) = thread::scope(|scope| {
             let (of_judge, is_over) = (recorder.clone(), || are_done.load(Ordering::Acquire));
             let ends = self.stops_early.then_some(&stop);
             let judging = scope.spawn(move || judge.run(&of_judge, &told, is_over, ends));
-            let failures = self.let_work(clients, &disturber);
+            let failures = self.let_work(clients, &disturber, &equal);
             are_done.store(true, Ordering::Release);
             let report = judging.join().map_err(|_| "the judge was lost")?;
             Ok::<_, Failure>((report, failures))
@@ -127,14 +131,21 @@ impl Workload {
         let after = counted(&mut around.connect(&self.freshet)?)?;
         let hits = std::array::from_fn(|at| after[at].saturating_sub(before[at]));
         let disturbances = disturber.done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let troubles = around.troubles.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Outcome { report, hits, disturbances, troubles, failures })
+        let troubles = *around.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Outcome { report, equality: equal.seen(), hits, disturbances, troubles, failures })
     }
 
     /// Until the time is over, or somebody fails; what failed.
-    fn let_work(&self, clients: Vec<Client<'_>>, disturber: &Disturber<'_>) -> Vec<String> {
+    fn let_work(
+        &self,
+        clients: Vec<Client<'_>>,
+        disturber: &Disturber<'_>,
+        equal: &EqualRows<'_>,
+    ) -> Vec<String> {
         thread::scope(|scope| {
             let mut all: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| client.work())).collect();
+            let seed = self.seed;
+            all.extend((0..EqualRows::clients()).map(|at| scope.spawn(move || equal.work(at, seed))));
             let kinds = [Disturbance::Restart, Disturbance::Cut, Disturbance::Stall];
             for kind in kinds.into_iter().filter(|kind| self.disturb.every[*kind as usize].is_some()) {
                 let dice = Dice::new(self.seed.wrapping_mul(1_000_003).wrapping_add(kind as u64));

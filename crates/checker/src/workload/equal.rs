@@ -1,0 +1,234 @@
+//! The oldest test of snapshots: some rows that every writer keeps equal are read one by one in a transaction, and are never seen
+//! unequal.
+//!
+//! It needs no model, and so it shares no mistake with the judge. Some rows are asked for in the text in which everybody asks for
+//! them, some in a text that is new.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+
+use super::client::UNDONE;
+use super::link::{Link, Surroundings, Trouble};
+use crate::Failure;
+use crate::dice::Dice;
+use crate::judge::Path;
+use crate::target::Target;
+
+/// The rows: ids 1 to this.
+const ROWS: usize = 4;
+/// Writers and readers, half of the former around Freshet.
+const WRITERS: usize = 2;
+const READERS: usize = 4;
+/// The longest pause of a writer, and between two reads, milliseconds.
+const WRITER_PAUSE_MS_MAX: usize = 40;
+const READER_PAUSE_MS_MAX: usize = 4;
+/// How a reader's transaction begins and ends.
+const FORMS: [(&str, &str); 4] = [
+    ("BEGIN", "COMMIT"),
+    ("START TRANSACTION READ ONLY", "COMMIT"),
+    ("START TRANSACTION WITH CONSISTENT SNAPSHOT", "ROLLBACK"),
+    ("SET autocommit = 0", "SET autocommit = 1"),
+];
+/// Unequal rows that are kept for the report.
+const KEPT_MAX: usize = 20;
+
+/// The rows, and who writes and reads them.
+#[derive(Debug)]
+pub struct EqualRows<'a> {
+    around: &'a Surroundings<'a>,
+    freshet: &'a Target,
+    stop: &'a AtomicBool,
+    /// End with the first rows that are unequal.
+    stops_early: bool,
+    last: AtomicI64,
+    seen: Mutex<Equality>,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Equality {
+    /// Transactions that have read all rows.
+    pub transactions: u64,
+    /// Of these, those that saw different values.
+    pub unequal: u64,
+    /// The first of them.
+    pub examples: Vec<String>,
+}
+
+/// What a client does here.
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    Write(Path),
+    Read,
+}
+
+/// A client here.
+struct Client<'a> {
+    link: Link<'a>,
+    dice: Dice,
+    task: Task,
+    number: usize,
+    texts: u64,
+}
+
+impl<'a> EqualRows<'a> {
+    /// Rows that are equal in the beginning.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn new(
+        around: &'a Surroundings<'a>,
+        freshet: &'a Target,
+        stop: &'a AtomicBool,
+        stops_early: bool,
+    ) -> Result<Self, Failure> {
+        let mut direct = around.connect(around.server)?;
+        direct.query_drop("CREATE TABLE equal (id INT NOT NULL PRIMARY KEY, v BIGINT NOT NULL)")?;
+        let rows: Vec<String> = (1..=ROWS).map(|id| format!("({id}, 0)")).collect();
+        direct.query_drop(format!("INSERT INTO equal VALUES {}", rows.join(", ")))?;
+        let (last, seen) = (AtomicI64::new(0), Mutex::default());
+        Ok(Self { around, freshet, stop, stops_early, last, seen })
+    }
+
+    /// How many clients there are.
+    #[must_use]
+    pub const fn clients() -> usize {
+        WRITERS + READERS
+    }
+
+    /// What was seen so far.
+    #[must_use]
+    pub fn seen(&self) -> Equality {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets one of the clients work until it is told to stop.
+    ///
+    /// # Errors
+    /// With what the server should not have said.
+    pub fn work(&self, number: usize, seed: u64) -> Result<(), Failure> {
+        let task = match number {
+            0 => Task::Write(Path::Around),
+            at if at < WRITERS => Task::Write(Path::Through),
+            _ => Task::Read,
+        };
+        let is_around = matches!(task, Task::Write(Path::Around));
+        let target = if is_around { self.around.server } else { self.freshet };
+        let dice = Dice::new(seed.wrapping_mul(1_000_033).wrapping_add(number as u64));
+        let mut client = Client { link: Link::new(target, self.around)?, dice, task, number, texts: 0 };
+        while !self.stop.load(Ordering::Relaxed) {
+            let began = self.around.recorder.now();
+            match client.step(self) {
+                Ok(()) => {}
+                Err(Trouble::Lost(loss)) => client.recover(began, &loss)?,
+                Err(Trouble::Failed(failure)) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    fn saw(&self, values: &[i64], how: &str) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.transactions += 1;
+        if values.iter().all(|value| Some(value) == values.first()) {
+            return;
+        }
+        seen.unequal += 1;
+        if seen.examples.len() < KEPT_MAX {
+            seen.examples.push(format!("{values:?} {how}"));
+        }
+        if self.stops_early {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Client<'_> {
+    fn step(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
+        match self.task {
+            Task::Write(_) => self.write(rows),
+            Task::Read => self.read(rows),
+        }
+    }
+
+    fn recover(&mut self, used: u64, loss: &super::link::Loss) -> Result<(), Failure> {
+        self.link.recover(used, loss)?;
+        match self.say("SET autocommit = 1") {
+            Ok(_) => Ok(()),
+            Err(Trouble::Lost(loss)) => self.recover(used, &loss),
+            Err(Trouble::Failed(failure)) => Err(failure),
+        }
+    }
+
+    fn pause(&mut self, ms_max: usize) -> Result<(), Trouble> {
+        std::thread::sleep(Duration::from_millis(u64::try_from(self.dice.below(ms_max))?));
+        Ok(())
+    }
+
+    /// False: the server has undone it.
+    fn say(&mut self, statement: &str) -> Result<bool, Trouble> {
+        match self.link.conn.query_drop(statement) {
+            Ok(()) => Ok(true),
+            Err(mysql::Error::MySqlError(error)) if UNDONE.contains(&error.code) => Ok(false),
+            Err(error) => Err(Trouble::of(statement, &error)),
+        }
+    }
+
+    /// All rows get the same new value, in one statement or in one transaction.
+    fn write(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
+        self.pause(WRITER_PAUSE_MS_MAX)?;
+        let value = rows.last.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.dice.percent(40) {
+            return self.say(&format!("UPDATE equal SET v = {value}")).map(drop);
+        }
+        self.say("BEGIN")?;
+        for id in 1..=ROWS {
+            if !self.say(&format!("UPDATE equal SET v = {value} WHERE id = {id}"))? {
+                return self.say("ROLLBACK").map(drop);
+            }
+        }
+        self.say("COMMIT").map(drop)
+    }
+
+    fn read(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
+        let (begin, end) = self.dice.one_of(&FORMS);
+        let new = self.dice.one_of(&[0, 20, 50]);
+        self.say(begin)?;
+        let (mut values, mut how) = (Vec::new(), format!("client {}, {begin}:", self.number));
+        let first = self.dice.below(ROWS);
+        for at in 0..ROWS {
+            let id = 1 + (first + at) % ROWS;
+            let is_new = self.dice.percent(new);
+            let Some(value) = self.value(id, is_new)? else {
+                self.say("ROLLBACK")?;
+                return self.say("SET autocommit = 1").map(drop);
+            };
+            values.push(value);
+            how.push_str(&format!(" {id}{}", if is_new { " new" } else { "" }));
+            self.pause(READER_PAUSE_MS_MAX)?;
+        }
+        rows.saw(&values, &how);
+        self.say(end).map(drop)
+    }
+
+    /// The value of a row; `None`: the server has undone the transaction.
+    fn value(&mut self, id: usize, is_new: bool) -> Result<Option<i64>, Trouble> {
+        self.texts += 1;
+        let mark = if is_new { format!("/* {} {} */ ", self.number, self.texts) } else { String::new() };
+        let text = format!("SELECT {mark}v FROM equal WHERE id = {id}");
+        let found = if !is_new && self.dice.percent(30) {
+            self.link.conn.exec_first("SELECT v FROM equal WHERE id = ?", (id,))
+        } else {
+            self.link.conn.query_first(text.as_str())
+        };
+        match found {
+            Ok(Some(value)) => Ok(Some(value)),
+            Ok(None) => Err(Trouble::Failed(format!("{text}: there is no row").into())),
+            Err(mysql::Error::MySqlError(error)) if UNDONE.contains(&error.code) => Ok(None),
+            Err(error) => Err(Trouble::of(&text, &error)),
+        }
+    }
+}
