@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::judge::Nanos;
 
 /// A connection may be found dead for so long after the server is back, by whoever did not use it meanwhile.
-const NOTICED_MS_MAX: u64 = 5_000;
+const NOTICED_MS_MAX: u64 = 10_000;
 /// The server is back within this.
 const AWAY_SECONDS_MAX: u64 = 180;
 const NANOS_OF_MS: u64 = 1_000_000;
