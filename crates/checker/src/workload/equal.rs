@@ -2,7 +2,8 @@
 //! unequal.
 //!
 //! It needs no model, and so it shares no mistake with the judge. Some rows are asked for in the text in which everybody asks for
-//! them, some in a text that is new.
+//! them, some in a text that is new. One client reads them outside of transactions, so that what a write has made stale is soon
+//! in memory again.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -19,12 +20,15 @@ use crate::target::Target;
 
 /// The rows: ids 1 to this.
 const ROWS: usize = 4;
-/// Writers and readers, half of the former around Freshet.
+/// Writers, half of them around Freshet, those who read outside of transactions, and those who read in them.
 const WRITERS: usize = 2;
+const REFRESHERS: usize = 1;
 const READERS: usize = 4;
 /// The longest pause of a writer, and between two reads, milliseconds.
 const WRITER_PAUSE_MS_MAX: usize = 40;
 const READER_PAUSE_MS_MAX: usize = 4;
+/// Between two rounds of who reads outside of transactions.
+const REFRESH_EVERY: Duration = Duration::from_micros(500);
 /// How a reader's transaction begins and ends.
 const FORMS: [(&str, &str); 4] = [
     ("BEGIN", "COMMIT"),
@@ -62,6 +66,7 @@ pub struct Equality {
 #[derive(Clone, Copy, Debug)]
 enum Task {
     Write(Path),
+    Refresh,
     Read,
 }
 
@@ -96,7 +101,7 @@ impl<'a> EqualRows<'a> {
     /// How many clients there are.
     #[must_use]
     pub const fn clients() -> usize {
-        WRITERS + READERS
+        WRITERS + REFRESHERS + READERS
     }
 
     /// What was seen so far.
@@ -113,6 +118,7 @@ impl<'a> EqualRows<'a> {
         let task = match number {
             0 => Task::Write(Path::Around),
             at if at < WRITERS => Task::Write(Path::Through),
+            at if at < WRITERS + REFRESHERS => Task::Refresh,
             _ => Task::Read,
         };
         let is_around = matches!(task, Task::Write(Path::Around));
@@ -150,6 +156,7 @@ impl Client<'_> {
     fn step(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
         match self.task {
             Task::Write(_) => self.write(rows),
+            Task::Refresh => self.refresh(),
             Task::Read => self.read(rows),
         }
     }
@@ -193,9 +200,17 @@ impl Client<'_> {
         self.say("COMMIT").map(drop)
     }
 
+    fn refresh(&mut self) -> Result<(), Trouble> {
+        for id in 1..=ROWS {
+            self.value(id, false)?;
+        }
+        std::thread::sleep(REFRESH_EVERY);
+        Ok(())
+    }
+
     fn read(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
         let (begin, end) = self.dice.one_of(&FORMS);
-        let new = self.dice.one_of(&[0, 20, 50]);
+        let new = self.dice.one_of(&[0, 0, 20, 50]);
         self.say(begin)?;
         let (mut values, mut how) = (Vec::new(), format!("client {}, {begin}:", self.number));
         let first = self.dice.below(ROWS);
