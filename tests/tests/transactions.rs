@@ -210,6 +210,25 @@ fn a_conflict_ends_the_transaction_and_is_counted() {
     });
 }
 
+/// The server knows no open transaction after it, and would forget it with the one that a read begins.
+#[test]
+fn a_savepoint_may_come_first_where_autocommit_is_off() {
+    with_tables("fresh_tx_savepoint", |_, freshet, _| {
+        let mut client = connect(freshet.target(), "fresh_tx_savepoint");
+        run(&mut client, &["SET autocommit = 0"]);
+        // With what the session reads by, and without.
+        for _known in 0..2 {
+            run(&mut client, &["SAVEPOINT a"]);
+            assert_eq!(number(&mut client, T1).expect("a row"), 10);
+            run(&mut client, &["UPDATE t SET v = 11 WHERE id = 1"]);
+            assert_eq!(number(&mut client, T1).expect("a row"), 11);
+            run(&mut client, &["ROLLBACK TO a"]);
+            assert_eq!(number(&mut client, T1).expect("a row"), 10);
+            run(&mut client, &["COMMIT"]);
+        }
+    });
+}
+
 #[test]
 fn what_it_has_written_itself_is_seen_and_nobody_elses() {
     with_tables("fresh_tx_own", |_, freshet, _| {

@@ -9,11 +9,13 @@
 //! | any | each statement by itself | BEGIN |
 //! | reads tables | as of one moment, nothing served yet | START TRANSACTION WITH CONSISTENT SNAPSHOT |
 //! | any | as of one moment, from which something was served | the same |
+//! | SAVEPOINT, where autocommit is off and nothing was served yet | any | BEGIN, or a read would begin a transaction without it |
 //! | any other | as of one moment, nothing served yet | BEGIN; what it reads from then on is the server's alone |
 //!
 //! Where something was served and the statement may read, what was served is proven to be true in the server's read view before
 //! the statement is sent. If that cannot be proven, there may be no moment at which both are true: the transaction is rolled back with
-//! the error of a deadlock. A write of rows reads what is there now, and needs no proof.
+//! the error of a deadlock. A write of rows reads what is there now, and needs no proof; nor does what ends the transaction or marks
+//! a place in it.
 
 use std::time::Duration;
 
@@ -24,12 +26,16 @@ use freshet_sql::{Effects, Flavor, Reads, TransactionEffect, Writes};
 use freshet_upstream::now_ms;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use words::{first_word_is, is_mark, is_of_session};
+
 use super::tx::{Begun, Tx};
 use super::view::{Manner, ReadView};
 use super::{Forward, Lease, Session, Tracking, query_prefix};
 use crate::registry::Handle;
 use crate::relay::{Filter, Lost, Relay, Relayed};
 use crate::shared::{Counters, Shared};
+
+mod words;
 
 /// How long a statement waits for the proof that what was served before it is still true.
 const PROOF_MAX: Duration = Duration::from_millis(500);
@@ -54,6 +60,8 @@ enum Touch {
     ReadView,
     /// It changes rows as they are now.
     RowsOfNow,
+    /// It ends the transaction, or marks a place in it.
+    Marks,
     Anything,
 }
 
@@ -235,18 +243,24 @@ impl Session {
             return self.enter_begun(begun, if asks_back { Touch::Anything } else { touch }).await;
         }
         if tx.begins_by_itself() {
-            return Ok(Entered::With(self.enter_by_itself(touch)));
+            let is_savepoint = touch == Touch::Marks && first_word_is(forward.text, "SAVEPOINT");
+            return Ok(Entered::With(self.enter_by_itself(touch, is_savepoint)));
         }
         self.prove_for(touch).await
     }
 
     /// A transaction that begins with this statement, since autocommit is off.
-    fn enter_by_itself(&mut self, touch: Touch) -> Vec<String> {
+    fn enter_by_itself(&mut self, touch: Touch, is_savepoint: bool) -> Vec<String> {
         if touch == Touch::Nothing {
             return Vec::new();
         }
         let manner = self.manner_of_transactions();
         self.state.view.begin(manner);
+        if is_savepoint {
+            // Or no transaction would be open for the server, and the savepoint would be gone with the one that a read begins.
+            self.state.view.is_read_at_server();
+            return vec![START.to_owned()];
+        }
         match (manner, touch) {
             (Some(Manner::Shared), Touch::ReadView) => self.snapshot(false),
             (Some(Manner::Shared), _) => {
@@ -370,7 +384,7 @@ impl Session {
             known.is_none_or(|known| known.transactions.writes_heed_snapshots)
         };
         let reads = match touch {
-            Touch::Nothing | Touch::Resets => false,
+            Touch::Nothing | Touch::Resets | Touch::Marks => false,
             Touch::RowsOfNow => heeds(),
             Touch::ReadView | Touch::Anything => true,
         };
@@ -445,7 +459,8 @@ impl Session {
             Command::Query | Command::StmtExecute => match forward.touches {
                 Touches::NoTables => Touch::Nothing,
                 Touches::ReadView => Touch::ReadView,
-                Touches::Anything if is_of_session(forward) => Touch::Nothing,
+                Touches::Anything if is_of_session(forward.text, forward.effects) => Touch::Nothing,
+                Touches::Anything if is_mark(forward.text, forward.effects) => Touch::Marks,
                 Touches::Anything if self.writes_rows_of_now(forward.effects) => Touch::RowsOfNow,
                 Touches::Anything => Touch::Anything,
             },
@@ -557,27 +572,9 @@ pub(crate) enum Mark<'a> {
 /// How many savepoints are remembered in place of the server.
 const SAVEPOINTS_MAX: usize = 64;
 
-fn plain(begun: Begun) -> Vec<String> {
-    let statement = if begun.is_read_only { "START TRANSACTION READ ONLY" } else { "START TRANSACTION" };
-    if begun.is_explicit { vec![statement.to_owned()] } else { Vec::new() }
-}
+const START: &str = "START TRANSACTION";
 
-/// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table.
-fn is_of_session(forward: &Forward<'_>) -> bool {
-    const SHOWN: [&str; 6] = ["VARIABLES", "STATUS", "WARNINGS", "ERRORS", "COUNT", "SESSION"];
-    let Effects { writes, reads, calls, transaction, several, .. } = forward.effects;
-    let is_plain = *writes == Writes::Nothing
-        && reads.is_nothing()
-        && calls.is_nothing()
-        && *transaction == TransactionEffect::None
-        && !several;
-    let mut words = forward.text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-    let is = |word: Option<&[u8]>, known: &str| {
-        word.is_some_and(|word| word.eq_ignore_ascii_case(known.as_bytes()))
-    };
-    let (first, second) = (words.next(), words.next());
-    is_plain
-        && (is(first, "SET")
-            || is(first, "USE")
-            || is(first, "SHOW") && SHOWN.iter().any(|known| is(second, known)))
+fn plain(begun: Begun) -> Vec<String> {
+    let statement = if begun.is_read_only { "START TRANSACTION READ ONLY" } else { START };
+    if begun.is_explicit { vec![statement.to_owned()] } else { Vec::new() }
 }

@@ -1,0 +1,34 @@
+//! What the first words of a statement say of what the server does with tables for it.
+
+use freshet_sql::{Effects, TransactionEffect, Writes};
+
+/// Whether a statement ends a transaction or marks a place in it, and reads nothing.
+pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
+    const WORDS: [&str; 4] = ["COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"];
+    !effects.several && WORDS.iter().any(|word| first_word_is(text, word))
+}
+
+pub(super) fn first_word_is(text: &[u8], word: &str) -> bool {
+    let first = text.split(|byte| !byte.is_ascii_alphabetic()).next();
+    first.is_some_and(|first| first.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table.
+pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
+    const SHOWN: [&str; 6] = ["VARIABLES", "STATUS", "WARNINGS", "ERRORS", "COUNT", "SESSION"];
+    let Effects { writes, reads, calls, transaction, several, .. } = effects;
+    let is_plain = *writes == Writes::Nothing
+        && reads.is_nothing()
+        && calls.is_nothing()
+        && *transaction == TransactionEffect::None
+        && !several;
+    let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    let is = |word: Option<&[u8]>, known: &str| {
+        word.is_some_and(|word| word.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let (first, second) = (words.next(), words.next());
+    is_plain
+        && (is(first, "SET")
+            || is(first, "USE")
+            || is(first, "SHOW") && SHOWN.iter().any(|known| is(second, known)))
+}
