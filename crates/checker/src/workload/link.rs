@@ -223,6 +223,15 @@ impl<'a> Link<'a> {
         self.around
     }
 
+    /// Another connection in place of this one, which was not lost.
+    ///
+    /// # Errors
+    /// As [`Surroundings::connect`].
+    pub fn renew(&mut self) -> Result<(), Failure> {
+        self.conn = self.around.connect(self.target)?;
+        Ok(())
+    }
+
     /// Goes on after a loss: on the same connection if it bears it, else on a new one. True: it is a new one.
     ///
     /// # Errors

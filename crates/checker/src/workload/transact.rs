@@ -130,6 +130,7 @@ impl Client<'_> {
     /// A transaction, or a chain of them.
     pub(super) fn transact(&mut self, with_writes: bool) -> Result<(), Trouble> {
         let mut form = Form::draw(&mut self.dice);
+        let (losses, session) = (self.losses, self.session);
         let before = self.role.is_watched.then(|| self.count_selects()).transpose()?;
         let mut asked = [0, 0];
         self.enter(form)?;
@@ -137,7 +138,8 @@ impl Client<'_> {
             form.start = Start::Chained;
         }
         self.leave()?;
-        if let Some(before) = before {
+        // The count is that of the session.
+        if let Some(before) = before.filter(|_| self.losses == losses && self.session == session) {
             let [selects, locking] = asked;
             let forwarded = (self.count_selects()? - before).saturating_sub(locking);
             self.recorder.hits(form.isolation(), selects.saturating_sub(forwarded), selects);
@@ -201,9 +203,22 @@ impl Client<'_> {
         });
         asked[0] += done.selects;
         asked[1] += u64::try_from(locking)?;
-        let is_chained = is_whole && self.end(done, held.as_ref())?;
+        if !is_whole {
+            // A session that has met a conflict may be more careful afterwards: another one is not.
+            return self.begin_session().map(|()| false);
+        }
+        let is_chained = self.end(done, held.as_ref())?;
         // What began with the end of this one is gone with the connection.
         Ok(is_chained && self.losses == losses)
+    }
+
+    /// On another connection it is another session.
+    fn begin_session(&mut self) -> Result<(), Trouble> {
+        self.link.renew()?;
+        self.losses += 1;
+        self.session += self.sessions_apart;
+        (self.own_known, self.selects, self.is_altered) = (0, None, false);
+        Ok(())
     }
 
     fn begin(&mut self, form: Form, done: &mut Done) -> Result<(), Trouble> {
