@@ -84,7 +84,7 @@ impl Session {
         let transactions = self.state.environment.current().map(|known| known.transactions);
         let Some(transactions) = transactions.filter(|known| known.end_plainly) else { return false };
         let manner = self.manner_of_transactions();
-        if !is_free || manner.is_none() || self.state.locked || self.is_told_of_reads() {
+        if !is_free || manner.is_none() || self.state.locked {
             return false;
         }
         let is_read_only = is_read_only || transactions.are_read_only;
@@ -192,6 +192,7 @@ impl Session {
     /// from outside of any. `None` where that is not known.
     pub(crate) fn valid_from(&self, now: Position) -> Option<Position> {
         match self.state.tx {
+            Tx::None(_) if self.state.tx.begins_by_itself() => self.manner_of_transactions().map(|_| now),
             Tx::None(_) | Tx::Begun { .. } => Some(now),
             Tx::Open { .. } => self.state.view.valid_from(now),
             Tx::Unclear { .. } => None,
@@ -255,7 +256,7 @@ impl Session {
             return Vec::new();
         }
         let manner = self.manner_of_transactions();
-        self.state.view.begin(manner);
+        self.state.view.begin_by_itself(manner);
         if is_savepoint {
             // Or no transaction would be open for the server, and the savepoint would be gone with the one that a read begins.
             self.state.view.is_read_at_server();
@@ -439,10 +440,12 @@ impl Session {
         Ok(())
     }
 
-    /// How a transaction reads that begins now.
+    /// How a transaction reads that begins now. It is the server's where the client is told what is done in it.
     pub(super) fn manner_of_transactions(&self) -> Option<Manner> {
         let known = self.state.environment.current()?.transactions;
-        let is_certain = !self.state.tx.next_differs() && known.autocommit == self.state.tx.autocommits();
+        let is_certain = !self.state.tx.next_differs()
+            && known.autocommit == self.state.tx.autocommits()
+            && !self.is_told_of_reads();
         let manner = if known.are_snapshots { Manner::Shared } else { Manner::Each };
         is_certain.then_some(manner)
     }

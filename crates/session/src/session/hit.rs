@@ -125,7 +125,7 @@ impl Session {
             let is_read_only =
                 self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
             self.state.tx = before.begin(Begun { is_explicit: false, is_read_only, is_at_server: false });
-            self.state.view.begin(manner);
+            self.state.view.begin_by_itself(manner);
         }
         let taken = match self.state.view.reads(self.shared.freshness()) {
             Reads::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),

@@ -59,6 +59,8 @@ pub(crate) struct ReadView {
     since: Option<Instant>,
     /// What the answers depend on that were served as of then.
     served: Vec<Dep>,
+    /// No statement has begun it. MySQL does not tell of such a transaction, but of the statement with which we begin it.
+    pub(crate) is_by_itself: bool,
     /// Something was served from memory in the transaction.
     pub(crate) has_served: bool,
     /// The first read is the server's, and opens the read view.
@@ -98,6 +100,12 @@ impl ReadView {
     pub(crate) fn is_refuted(&mut self) {
         self.eager_left = self.eager_next.max(EAGER_MIN);
         self.eager_next = (2 * self.eager_left).min(EAGER_MAX);
+    }
+
+    /// The same where autocommit is off, and no statement has begun it.
+    pub(crate) fn begin_by_itself(&mut self, manner: Option<Manner>) {
+        self.begin(manner);
+        self.is_by_itself = true;
     }
 
     /// One begins, and how it reads shows when the environment is read, if that has this version still.
