@@ -355,6 +355,26 @@ const LEFT: &[&[&str]] = &[
         "ROLLBACK",
         "DELETE FROM u WHERE id = 50",
     ],
+    &["BEGIN", T1, "SELECT CAST('abc' AS SIGNED)", "SHOW WARNINGS", "SELECT ROW_COUNT()", "COMMIT"],
+    &["BEGIN", T1, "SET @a = 1", "SELECT 1", "SELECT ROW_COUNT()", "COMMIT"],
+    &["BEGIN", T1, "ROLLBACK TO nosuch", "SHOW ERRORS", "COMMIT"],
+    &[
+        "BEGIN",
+        "SAVEPOINT `a``b`",
+        T1,
+        "UPDATE t SET v = 31 WHERE id = 3",
+        "ROLLBACK TO `a``b`",
+        "UPDATE t SET v = 30 WHERE id = 3",
+        "COMMIT",
+    ],
+    &[
+        "BEGIN",
+        T1,
+        "SET SESSION TRANSACTION READ ONLY",
+        "UPDATE t SET v = 30 WHERE id = 3",
+        "COMMIT",
+        "SET SESSION TRANSACTION READ WRITE",
+    ],
     &["BEGIN", T1, "LOCK TABLES t READ", T1, "UNLOCK TABLES"],
     &["BEGIN", T1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", T1, T2, "COMMIT"],
 ];
@@ -428,4 +448,153 @@ fn played((target, snapshot): (&Target, Option<&str>), script: &[&str], further:
         told(&mut client, &format!("SET SESSION transaction_snapshot = {snapshot}"));
     }
     script.iter().map(|statement| told(&mut client, statement)).collect()
+}
+
+/// What several clients do, each by its name; the answers of all reads are compared with those of the server alone.
+type Play = &'static [(&'static str, &'static str)];
+
+const PLAYS: &[Play] = &[
+    // An open transaction goes on reading what is not committed, whatever its session reads next.
+    &[
+        ("t", "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"),
+        ("t", U1),
+        ("t", "BEGIN"),
+        ("t", U1),
+        ("t", "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"),
+        ("w", "BEGIN"),
+        ("w", "UPDATE t SET v = 99"),
+        ("t", T1),
+        ("w", "ROLLBACK"),
+        ("r", T1),
+        ("r", T1),
+        ("t", "COMMIT"),
+        ("t", T1),
+    ],
+    // Nor is its moment moved by what its session does next.
+    &[
+        ("t", "BEGIN"),
+        ("t", U1),
+        ("t", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+        ("t", T1),
+        ("w", "UPDATE t SET v = 5 WHERE id IN (1, 2)"),
+        ("t", T2),
+        ("t", "SELECT v FROM t WHERE id = 1 AND 1"),
+        ("t", "COMMIT"),
+        ("t", T1),
+    ],
+    // A write needs no proof of what was read, and moves no moment either.
+    &[
+        ("t", "BEGIN"),
+        ("t", U1),
+        ("t", "UPDATE u SET v = 201 WHERE id = 2"),
+        ("w", "UPDATE t SET v = 7 WHERE id IN (1, 2)"),
+        ("r", T1),
+        ("r", T1),
+        ("t", T1),
+        ("t", T2),
+        ("t", "SELECT v FROM t WHERE id = 1 AND 1"),
+        ("t", "ROLLBACK"),
+    ],
+    // What was not found has opened no read view.
+    &[
+        ("t", "BEGIN"),
+        ("t", "SELECT nothing FROM t"),
+        ("w", "UPDATE t SET v = 8 WHERE id = 1"),
+        ("t", T1),
+        ("t", "COMMIT"),
+    ],
+    &[
+        ("t", "SET autocommit = 0"),
+        ("t", "SELECT nothing FROM t"),
+        ("w", "UPDATE t SET v = 8 WHERE id = 1"),
+        ("t", T1),
+        ("t", "COMMIT"),
+    ],
+    // Who waits for a lock reads what was committed meanwhile.
+    &[
+        ("t", "BEGIN"),
+        ("w", "UPDATE t SET v = 9 WHERE id = 2"),
+        ("t", "SELECT v FROM t WHERE id = 2 FOR UPDATE"),
+        ("w", "UPDATE t SET v = 9 WHERE id = 1"),
+        ("t", T1),
+        ("t", "COMMIT"),
+    ],
+];
+
+fn staged(direct: &mut Conn, target: &Target, play: Play, snapshot: Option<&str>) -> Vec<String> {
+    run(direct, &["DELETE FROM t", "INSERT INTO t VALUES (1,10),(2,10),(3,30)", "UPDATE u SET v = 100 * id"]);
+    let mut clients: Vec<(&str, Conn)> = Vec::new();
+    let mut told = Vec::new();
+    for (name, _) in play {
+        if !clients.iter().any(|(known, _)| known == name) {
+            let mut conn = connect(target, "fresh_tx_plays");
+            if let Some(snapshot) = snapshot {
+                run(&mut conn, &[&format!("SET SESSION transaction_snapshot = {snapshot}")]);
+            }
+            for read in [T1, T2, U1, T1, T2, U1] {
+                let _ = number(&mut conn, read);
+            }
+            clients.push((name, conn));
+        }
+    }
+    // What was stored just now is settled when a transaction asks for it, or a little later.
+    std::thread::sleep(Duration::from_millis(20));
+    for (name, statement) in play {
+        let conn = &mut clients.iter_mut().find(|(known, _)| known == name).expect("it is there").1;
+        let answer = answer(conn, statement);
+        let is_conflict = format!("{answer:?}").contains("1213");
+        told.push(format!("{name}: {statement}: {answer:?}"));
+        if is_conflict {
+            break;
+        }
+    }
+    told
+}
+
+/// What is not as directly may be a conflict, and nothing else.
+#[test]
+fn several_clients_see_what_they_see_directly() {
+    with_tables("fresh_tx_plays", |server, freshet, direct| {
+        if !freshet.is_there() {
+            return;
+        }
+        for play in PLAYS {
+            let expected = staged(direct, &server.target, play, None);
+            for snapshot in ["eager", "auto", "auto", "auto"] {
+                caught_up(freshet);
+                let got = staged(direct, freshet.target(), play, Some(snapshot));
+                let is_cut = got.len() < expected.len() && snapshot == "auto";
+                let whole = if is_cut { got.len() - 1 } else { expected.len() };
+                assert_eq!(got[..whole], expected[..whole], "{:?} {snapshot}", server.flavor);
+            }
+        }
+    });
+}
+
+/// A table that was read from memory is locked by nobody. Who defines it anew ends the transactions that have read it.
+#[test]
+fn a_table_that_was_read_is_not_another_one_later() {
+    with_tables("fresh_tx_renamed", |_, freshet, direct| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut reader = connect(freshet.target(), "fresh_tx_renamed");
+        settle(freshet, &mut reader, (&["BEGIN"], &[T1, U1], "COMMIT"));
+        for round in 0..ROUNDS {
+            run(&mut reader, &["BEGIN"]);
+            let first = number(&mut reader, T1).expect("an answer");
+            if round % 2 == 0 {
+                std::thread::sleep(Duration::from_millis(40));
+            }
+            run(direct, &["SET lock_wait_timeout = 1"]);
+            if direct.query_drop("RENAME TABLE t TO x, u TO t, x TO u").is_ok() {
+                caught_up(freshet);
+                match code(number(&mut reader, "SELECT v FROM t WHERE id = 1 AND 1")) {
+                    Ok(second) => assert_eq!(first, second, "round {round}"),
+                    Err(code) => assert!([1213, 1412].contains(&code), "{code}"),
+                }
+            }
+            run(&mut reader, &["ROLLBACK"]);
+        }
+    });
 }

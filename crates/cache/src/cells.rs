@@ -33,6 +33,16 @@ pub(crate) struct Cells {
     cells: Box<[Cell]>,
 }
 
+impl Dep {
+    /// Whether it is stamped by definitions of a table or a schema, and by no change of rows that is understood.
+    #[must_use]
+    pub const fn is_of_definitions(self) -> bool {
+        let Self(index) = self;
+        let is_schema = index >= SCHEMAS_AT && index < TABLES_AT;
+        is_schema || index >= TABLES_AT && index < WATCHES_AT && (index - TABLES_AT).is_multiple_of(2)
+    }
+}
+
 impl Cells {
     /// The memory that the cells take, about 2.3 MiB.
     pub(crate) const BYTES: usize = CELLS as usize * size_of::<Cell>();

@@ -59,8 +59,10 @@ pub(crate) struct Environment {
 /// What a session's transactions are like where nothing else is said for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transactions {
-    /// All that one reads is as of one moment: REPEATABLE READ. Otherwise each statement reads what is committed then.
+    /// All that one reads is as of one moment: REPEATABLE READ.
     pub(crate) are_snapshots: bool,
+    /// Each statement reads what is committed then: READ COMMITTED.
+    pub(crate) read_committed: bool,
     /// A statement outside of one is one of its own.
     pub(crate) autocommit: bool,
     pub(crate) are_read_only: bool,
@@ -127,6 +129,7 @@ impl Environment {
             unlogged: text("sql_log_bin") == "0",
             transactions: Transactions {
                 are_snapshots: isolation == "REPEATABLE-READ",
+                read_committed: isolation == "READ-COMMITTED",
                 autocommit: text("autocommit") == "1",
                 are_read_only: text("read_only") == "1",
                 end_plainly: matches!(text("completion_type"), "NO_CHAIN" | "0"),

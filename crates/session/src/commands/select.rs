@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::Hint;
+use freshet_sql::{Effects, Hint};
 use freshet_upstream::now_ms;
 
 use super::query::{Query, forward};
@@ -41,19 +41,15 @@ pub(super) async fn handle(
         None if session.environment().is_some() => Some(bound(session, text).await),
         known => known,
     };
-    let asks = match &known {
+    let is_asking = match &known {
         Some(known) => known.template().effects.reads_last_statement,
         None => {
             let effects = freshet_sql::effects(text, session.modes());
             effects.reads_last_statement || session.would_be_asked_between(&effects).await
         }
     };
-    if asks {
-        // FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
-        count_not_cached(session);
-        let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-        let stripped = without_hint(session, query);
-        return forward(session, stripped.as_deref().unwrap_or(query.packet), text, &effects).await;
+    if is_asking {
+        return asks(session, query).await;
     }
     give_way(text).await;
     session.resolve_doubts().await;
@@ -106,6 +102,18 @@ pub(super) async fn handle(
     }
 }
 
+/// FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
+async fn asks(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+    let text = query.text();
+    count_not_cached(session);
+    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+    let stripped = without_hint(session, query);
+    let payload = stripped.as_deref().unwrap_or(query.packet);
+    let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
+    session.forward(Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) }).await?;
+    Ok(Flow::Continue)
+}
+
 /// A SELECT that is the server's to answer, and whose answer is not stored.
 async fn forward_uncached(
     session: &mut Session,
@@ -125,12 +133,15 @@ pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> To
     if let template::Verdict::Cache = template.verdict {
         return Touches::ReadView;
     }
-    let reads_nothing = || {
-        let effects = freshet_sql::effects(text, session.modes());
-        effects.reads.is_nothing() && effects.calls.is_nothing()
-    };
+    if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything }
+}
+
+/// Whether a statement of a transaction reads no table and calls no function that may. Of others it is not asked.
+fn reads_nothing(session: &Session, text: &[u8]) -> bool {
+    let effects = || freshet_sql::effects(text, session.modes());
     let is_alone = session.state.tx.surely_autocommits();
-    if !is_alone && reads_nothing() { Touches::NoTables } else { Touches::Anything }
+    let is_nothing = |effects: Effects| effects.reads.is_nothing() && effects.calls.is_nothing();
+    !is_alone && is_nothing(effects())
 }
 
 /// The statement as the session reads texts now.

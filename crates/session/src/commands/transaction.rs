@@ -21,10 +21,8 @@ pub(super) fn answered(session: &mut Session, control: &TransactionControl) -> O
 }
 
 fn marked(session: &mut Session, mark: &Mark<'_>) -> Option<Flow> {
-    match session.marks(mark)? {
-        Ok(()) => session.put_ok(0),
-        Err(error) => session.put_error(&error),
-    }
+    session.marks(mark)?;
+    session.put_ok(0);
     Some(Flow::Continue)
 }
 

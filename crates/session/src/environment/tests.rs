@@ -80,7 +80,12 @@ fn what_transactions_are_like_is_read() {
     let plain = read(&usual);
     assert!(plain.are_snapshots && plain.autocommit && plain.end_plainly);
     assert!(!plain.are_read_only && !plain.writes_heed_snapshots);
-    assert!(!read(&[("isolation", "READ-COMMITTED")]).are_snapshots);
+    for (isolation, expected) in
+        [("READ-COMMITTED", true), ("READ-UNCOMMITTED", false), ("SERIALIZABLE", false)]
+    {
+        let read = read(&[("isolation", isolation)]);
+        assert_eq!((read.are_snapshots, read.read_committed), (false, expected));
+    }
     assert!(!read(&[("autocommit", "0")]).autocommit);
     assert!(!read(&[("completion_type", "CHAIN")]).end_plainly && !read(&[]).end_plainly);
     assert!(read(&[("read_only", "1")]).are_read_only);

@@ -24,18 +24,20 @@ use freshet_cache::{Dep, Fences, Holds as Held, Position};
 use freshet_protocol::{Capabilities, Command, ErrPacket, OkPacket, StateChange, StatusFlags};
 use freshet_sql::{Effects, Flavor, Reads, TransactionEffect, Writes};
 use freshet_upstream::now_ms;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
-use words::{first_word_is, is_mark, is_of_session};
+use opening::UNOPENED_MAX;
+pub(super) use opening::{Opened, Opening};
+use words::{first_word_is, is_mark, is_of_session, savepoint, start_snapshot};
 
 use super::tx::{Begun, Tx};
-use super::view::{Manner, ReadView};
-use super::{Forward, Lease, Session, Tracking, query_prefix};
-use crate::registry::Handle;
-use crate::relay::{Filter, Lost, Relay, Relayed};
-use crate::shared::{Counters, Shared};
+use super::view::Manner;
+use super::{Forward, Session, Tracking, query_prefix};
+use crate::relay::{Lost, Relayed};
+use crate::shared::Counters;
 
-mod words;
+mod opening;
+pub(super) mod words;
 
 /// How long a statement waits for the proof that what was served before it is still true.
 const PROOF_MAX: Duration = Duration::from_millis(500);
@@ -148,8 +150,8 @@ impl Session {
         self.active(now_ms());
     }
 
-    /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. `None` if it is not in one.
-    pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> Option<Result<(), ErrPacket>> {
+    /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. `None` if the server has to do it.
+    pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> Option<()> {
         self.state.tx.begun()?;
         let savepoints = &mut self.state.view.savepoints;
         let (Mark::Set(name) | Mark::BackTo(name) | Mark::Remove(name)) = mark;
@@ -160,16 +162,14 @@ impl Session {
                 at.map(|at| savepoints.remove(at));
                 savepoints.push((*name).to_owned());
             }
-            (_, None) => {
-                let message = format!("SAVEPOINT {name} does not exist");
-                return Some(Err(ErrPacket::new(1305, "42000", message)));
-            }
+            // The server has an error for that.
+            (_, None) => return None,
             (Mark::BackTo(_), Some(at)) => savepoints.truncate(at + 1),
             (Mark::Remove(_), Some(at)) => savepoints.truncate(at),
         }
         self.leaves_nothing();
         self.state.ended_since = true;
-        Some(Ok(()))
+        Some(())
     }
 
     /// How the transaction reads that the server is now told to begin with a read view, and what that shows at least.
@@ -184,6 +184,8 @@ impl Session {
         }
         self.state.view.begin(manner);
         self.state.view.opened(contains, self.shared.freshness().ends_asked());
+        // It is not begun anew: its moment is now.
+        self.state.view.has_read = true;
         self.shared.upstream.ask_end();
         self.refresh_key();
     }
@@ -230,24 +232,37 @@ impl Session {
     /// What goes before a command because of its transaction. Costs nothing where none is begun.
     pub(super) async fn enter(&mut self, forward: &Forward<'_>) -> Result<Entered, Lost> {
         let tx = self.state.tx;
-        let may_be_due =
-            tx.begun().is_some() || tx.begins_by_itself() || self.state.view.unproven().is_some();
-        let ends =
-            matches!(forward.effects.transaction, TransactionEffect::Ends | TransactionEffect::RollsBack);
+        let may_be_due = tx.begun().is_some()
+            || tx.begins_by_itself()
+            || tx.is_open() && self.state.view.is_to_be_proven();
+        let ends = matches!(
+            forward.effects.transaction,
+            TransactionEffect::Ends | TransactionEffect::RollsBack | TransactionEffect::Begins
+        );
         let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
         let touch = if may_be_due { self.touch(forward) } else { Touch::Nothing };
         if !may_be_due || ends && is_at_server || touch == Touch::Resets {
             return Ok(Entered::With(Vec::new()));
         }
         if let Some(begun) = tx.begun() {
-            let asks_back = forward.effects.reads_last_statement && self.state.view.has_served;
-            return self.enter_begun(begun, if asks_back { Touch::Anything } else { touch }).await;
+            if forward.effects.transaction == TransactionEffect::Begins {
+                return Ok(Entered::With(Vec::new())); // Nothing of this one is left to be known.
+            }
+            return self
+                .enter_begun(begun, if self.replays(forward.effects) { Touch::Anything } else { touch })
+                .await;
         }
         if tx.begins_by_itself() {
             let is_savepoint = touch == Touch::Marks && first_word_is(forward.text, "SAVEPOINT");
             return Ok(Entered::With(self.enter_by_itself(touch, is_savepoint)));
         }
         self.prove_for(touch).await
+    }
+
+    /// Whether a statement asks about one that the server is sent only now.
+    fn replays(&self, effects: &Effects) -> bool {
+        let is_owed = !self.state.last_hit.is_empty() || self.state.ended_since;
+        effects.reads_last_statement && self.state.view.has_served && is_owed
     }
 
     /// A transaction that begins with this statement, since autocommit is off.
@@ -288,7 +303,7 @@ impl Session {
                 if begun.is_at_server { Vec::new() } else { plain(begun) }
             }
         };
-        statements.extend(self.state.view.savepoints.iter().map(savepoint));
+        statements.extend(self.state.view.savepoints.iter().map(|name| savepoint(name)));
         if !is_bound && touch == Touch::ReadView {
             return Ok(Entered::With(statements));
         }
@@ -373,7 +388,9 @@ impl Session {
     /// When the server is to be told, though nobody waits for it, if it is.
     pub(super) fn opening_is_due(&self) -> Option<Opening> {
         let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
-        let is_ready = self.lease.is_open() && self.lease.tracking == Tracking::On;
+        // What a statement that was sent has left there may be asked for; what a hit has, is brought about anew.
+        let is_owed = !self.state.last_hit.is_empty();
+        let is_ready = is_owed && self.lease.is_open() && self.lease.tracking == Tracking::On;
         let due = Instant::from_std(since + UNOPENED_MAX);
         is_ready.then_some(Opening { due, is_read_only: begun.is_read_only })
     }
@@ -389,11 +406,7 @@ impl Session {
             Touch::RowsOfNow => heeds(),
             Touch::ReadView | Touch::Anything => true,
         };
-        let Some(ends_asked) = self.state.view.unproven().filter(|_| reads) else {
-            return Ok(Entered::With(Vec::new()));
-        };
-        if self.is_proven(ends_asked).await {
-            self.state.view.is_proven();
+        if !reads || self.is_true_at_server().await {
             return Ok(Entered::With(Vec::new()));
         }
         Counters::add(&self.shared.counters.snapshot_conflicts);
@@ -402,6 +415,17 @@ impl Session {
         const DEADLOCK: &str = "Deadlock found when trying to get lock; try restarting transaction";
         self.put_error(&ErrPacket::new(1213, "40001", DEADLOCK));
         Ok(Entered::Refused(1213))
+    }
+
+    /// Whether all that was served is what the server would read now.
+    async fn is_true_at_server(&mut self) -> bool {
+        if let Some(ends_asked) = self.state.view.unproven() {
+            if !self.is_proven(ends_asked).await {
+                return false;
+            }
+            self.state.view.is_proven();
+        }
+        !self.state.view.is_redefined(self.shared.freshness())
     }
 
     async fn is_proven(&self, ends_asked: u64) -> bool {
@@ -427,7 +451,8 @@ impl Session {
 
     /// Ends the transaction at the server, which the client has not asked for.
     async fn roll_back(&mut self) -> Result<(), Lost> {
-        let payload = [query_prefix(self.lease.has_attributes()), b"ROLLBACK".to_vec()].concat();
+        let statement = b"ROLLBACK AND NO CHAIN NO RELEASE";
+        let payload = [&query_prefix(self.lease.has_attributes()), statement.as_slice()].concat();
         self.send(&payload).await?;
         self.finish_tracking().await?;
         let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
@@ -446,8 +471,12 @@ impl Session {
         let is_certain = !self.state.tx.next_differs()
             && known.autocommit == self.state.tx.autocommits()
             && !self.is_told_of_reads();
-        let manner = if known.are_snapshots { Manner::Shared } else { Manner::Each };
-        is_certain.then_some(manner)
+        match (known.are_snapshots, known.read_committed) {
+            (true, _) => Some(Manner::Shared),
+            (_, true) => Some(Manner::Each),
+            _ => None,
+        }
+        .filter(|_| is_certain)
     }
 
     fn touch(&self, forward: &Forward<'_>) -> Touch {
@@ -489,80 +518,6 @@ impl Session {
             && known()
                 .is_some_and(|info| !info.has_triggers && !info.runs_any_code() && !info.runs_unknown_code)
     }
-}
-
-/// A read view that is opened while nobody waits for it.
-#[derive(Clone, Copy)]
-pub(super) struct Opening {
-    pub(super) due: Instant,
-    is_read_only: bool,
-}
-
-impl Opening {
-    /// Has the server open it, and waits a little for the proof that what was served is true in it.
-    ///
-    /// # Errors
-    /// The server is lost.
-    pub(super) async fn open(
-        self,
-        (handle, lease, view): (&Handle, &mut Lease, &mut ReadView),
-        shared: &Shared,
-    ) -> Result<Opened, Lost> {
-        let freshness = shared.freshness();
-        view.opened(freshness.valid_from(), u64::MAX);
-        let savepoints: Vec<String> = view.savepoints.iter().map(savepoint).collect();
-        // Each in a packet of its own, in one write.
-        let statements = [&[start_snapshot(self.is_read_only)], savepoints.as_slice()].concat();
-        let Some((last, before)) = statements.split_last() else { return Ok(Opened::Refused(None)) };
-        let prefix = query_prefix(lease.has_attributes());
-        lease.send(before, &[&prefix, last.as_bytes()].concat()).await?;
-        let (mut status, mut is_refused) = (None, false);
-        for _ in &statements {
-            let filter = Filter { capabilities: lease.capabilities(), begun: None, told: None, schema: "" };
-            let relay = Relay::new(&filter, Command::Query, lease.capabilities());
-            let relayed = lease.answer(relay, None, handle).await?;
-            is_refused |= relayed.error.is_some();
-            status = relayed.status.or(status);
-        }
-        if is_refused {
-            return Ok(Opened::Refused(status));
-        }
-        let ends_asked = freshness.ends_asked();
-        view.is_open_since(ends_asked);
-        let upstream = &shared.upstream;
-        let settled = async {
-            while !freshness.is_settled(ends_asked) {
-                upstream.more_is_settled().await;
-            }
-        };
-        let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
-        if timeout(SETTLED_MAX, settled).await.is_ok() && view.holds(freshness, fences) == Held::Proven {
-            view.is_proven();
-        }
-        Ok(Opened::Open(status))
-    }
-}
-
-/// What became of it, with the last flags of the session.
-pub(super) enum Opened {
-    Open(Option<StatusFlags>),
-    Refused(Option<StatusFlags>),
-}
-
-/// The statement that opens a read view.
-fn start_snapshot(is_read_only: bool) -> String {
-    let read_only = if is_read_only { ", READ ONLY" } else { "" };
-    format!("START TRANSACTION WITH CONSISTENT SNAPSHOT{read_only}")
-}
-
-/// How long a transaction may go on with what it has read from memory before the server opens a read view for it.
-const UNOPENED_MAX: Duration = Duration::from_millis(10);
-
-/// How long it is then waited for the proof of what was read, at most.
-const SETTLED_MAX: Duration = Duration::from_millis(20);
-
-fn savepoint(name: &String) -> String {
-    format!("SAVEPOINT `{name}`")
 }
 
 /// What is done with a savepoint.

@@ -1,6 +1,7 @@
 //! What an answer means: for the session's transaction, its environment and its temporary tables, and for the fences that were
 //! raised for the statement.
 
+use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
 use super::tx::{Begun, Tx};
@@ -71,9 +72,18 @@ impl Session {
             || effects.several
             || facts.may_commit
             || facts.runs_unknown_code;
+        let is_new =
+            !self.state.view.has_read && !self.state.view.has_served && self.state.pending.is_empty();
         match self.state.tx {
             Tx::None(_) => self.state.view.end(),
-            Tx::Open { .. } if !is_other => {}
+            Tx::Open { .. } if !is_other => self.state.view.has_read = true,
+            Tx::Unclear { .. } if is_new && self.state.view.is_shared_view() && is_unresolved(relayed) => {
+                // The statement has read nothing: the next one that reads begins the transaction anew.
+                let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
+                let begun = Begun { is_explicit: true, is_read_only, is_at_server: true };
+                self.state.tx = self.state.tx.begin(begun);
+                self.state.view.is_not_open();
+            }
             _ => self.state.view.lose(),
         }
     }
@@ -162,6 +172,16 @@ pub(super) const REFUSALS: [u16; 7] = [1047, PARSE_ERROR, 1065, 1226, 1243, 1820
 /// The errors of a definition that its account may not make, which is looked at for all that it names before anything is done:
 /// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR.
 const DENIALS: [u16; 5] = [1044, PARSE_ERROR, 1142, 1227, 1370];
+
+/// The errors of a SELECT that names what is not there, or what its account may not read: nothing is read for it. ER_BAD_DB_ERROR,
+/// ER_BAD_TABLE_ERROR, ER_NON_UNIQ_ERROR, ER_BAD_FIELD_ERROR, ER_PARSE_ERROR, ER_NONUNIQ_TABLE, ER_UNKNOWN_TABLE,
+/// ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_NO_SUCH_TABLE, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
+/// ER_SP_DOES_NOT_EXIST.
+const UNRESOLVED: [u16; 12] = [1049, 1051, 1052, 1054, PARSE_ERROR, 1066, 1109, 1142, 1143, 1146, 1222, 1305];
+
+fn is_unresolved(relayed: &Relayed) -> bool {
+    relayed.results == 0 && relayed.error.is_some_and(|error| UNRESOLVED.contains(&error))
+}
 
 /// The words with which something can start that runs: a routine may raise the same error after anything it has done.
 const RUNS: [&[u8]; 34] = [

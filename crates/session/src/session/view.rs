@@ -12,7 +12,7 @@
 use std::time::Instant;
 
 use freshet_cache::sabotage::{self, Sabotage};
-use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position};
+use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Verdict};
 
 /// How many dependencies of what was served are kept: a transaction that reads more from memory asks the server for the rest.
 const SERVED_MAX: usize = 8192;
@@ -59,8 +59,13 @@ pub(crate) struct ReadView {
     since: Option<Instant>,
     /// What the answers depend on that were served as of then.
     served: Vec<Dep>,
+    /// What the definitions of the tables hang on of which answers were served. The server does not know that they were read, and lets
+    /// others define them anew.
+    named: Vec<Dep>,
     /// No statement has begun it. MySQL does not tell of such a transaction, but of the statement with which we begin it.
     pub(crate) is_by_itself: bool,
+    /// The server has carried something out in it that may have read or written.
+    pub(crate) has_read: bool,
     /// Something was served from memory in the transaction.
     pub(crate) has_served: bool,
     /// The first read is the server's, and opens the read view.
@@ -128,11 +133,14 @@ impl ReadView {
     pub(crate) fn end(&mut self) {
         let mut served = std::mem::take(&mut self.served);
         let mut savepoints = std::mem::take(&mut self.savepoints);
+        let mut named = std::mem::take(&mut self.named);
+        named.clear();
+        named.shrink_to(SERVED_KEPT);
         served.clear();
         served.shrink_to(SERVED_KEPT);
         savepoints.clear();
         let Self { eager_left, eager_next, .. } = *self;
-        *self = Self { served, savepoints, eager_left, eager_next, ..Self::default() };
+        *self = Self { served, named, savepoints, eager_left, eager_next, ..Self::default() };
     }
 
     /// Something has happened after which it is not known as of when the transaction reads.
@@ -174,6 +182,30 @@ impl ReadView {
         if let AtServer::Open { is_proven, .. } = &mut self.at_server {
             *is_proven = true;
         }
+        self.keep_named();
+    }
+
+    /// Forgets what was served but for the definitions in it.
+    fn keep_named(&mut self) {
+        self.named.extend(self.served.drain(..).filter(|dep| dep.is_of_definitions()));
+        self.named.sort_unstable();
+        self.named.dedup();
+    }
+
+    /// Whether there is anything to be proven before the server reads for it.
+    pub(crate) fn is_to_be_proven(&self) -> bool {
+        self.unproven().is_some() || !self.named.is_empty()
+    }
+
+    /// Whether a table of which something was served may have been defined anew since the server's read view was opened.
+    pub(crate) fn is_redefined(&self, freshness: &Freshness) -> bool {
+        match self.at_server {
+            AtServer::Open { contains, .. } => {
+                !self.named.is_empty()
+                    && freshness.check(&self.named, contains, Fences::Refuse) != Verdict::Servable
+            }
+            _ => false,
+        }
     }
 
     /// How many ends of the binlog had been asked for when the read view was opened, in which it is to be proven that what was
@@ -188,9 +220,14 @@ impl ReadView {
     /// Statements that leave a transaction at the server as it is, in which nothing was written yet.
     pub(crate) fn marks_nothing(&self) -> Vec<String> {
         match self.savepoints.last() {
-            Some(name) => vec![format!("SAVEPOINT `{name}`")],
+            Some(name) => vec![super::begun::words::savepoint(name)],
             None => vec!["SAVEPOINT freshet".to_owned(), "RELEASE SAVEPOINT freshet".to_owned()],
         }
+    }
+
+    /// Whether the server has opened a read view that was asked for here.
+    pub(crate) fn is_shared_view(&self) -> bool {
+        self.manner == Some(Manner::Shared) && matches!(self.at_server, AtServer::Open { .. })
     }
 
     /// How its statements read.
@@ -265,6 +302,7 @@ impl ReadView {
                     self.since = Some(Instant::now());
                 }
             }
+            Moment::Snapshot { .. } if self.manner == Some(Manner::Shared) => self.keep_named(),
             _ => self.served.clear(),
         }
     }
@@ -272,6 +310,9 @@ impl ReadView {
     /// Moves the moment on to the present one, if all that was served is true then too. Whether it has moved.
     pub(crate) fn move_on(&mut self, freshness: &Freshness) -> bool {
         let (Some(at), now) = (self.as_of, freshness.applied()) else { return false };
+        if self.at_server != AtServer::None {
+            return false; // Its moment is to be proven of what was served before.
+        }
         let holds = || freshness.holds_until(&self.served, at, now, Fences::Refuse);
         if now <= at || holds() != Holds::Proven {
             return false;

@@ -15,6 +15,12 @@ pub(super) fn first_word_is(text: &[u8], word: &str) -> bool {
 
 /// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table.
 pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
+    // What is said of transactions holds for the next one, and the one that is begun must be none.
+    const OF_TRANSACTIONS: [&[u8]; 4] = [b"transaction", b"tx_", b"isolation", b"read_only"];
+    let names = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    if OF_TRANSACTIONS.iter().any(names) {
+        return false;
+    }
     const SHOWN: [&str; 6] = ["VARIABLES", "STATUS", "WARNINGS", "ERRORS", "COUNT", "SESSION"];
     let Effects { writes, reads, calls, transaction, several, .. } = effects;
     let is_plain = *writes == Writes::Nothing
@@ -31,4 +37,15 @@ pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
         && (is(first, "SET")
             || is(first, "USE")
             || is(first, "SHOW") && SHOWN.iter().any(|known| is(second, known)))
+}
+
+/// The statement that sets a savepoint.
+pub(in crate::session) fn savepoint(name: &str) -> String {
+    format!("SAVEPOINT `{}`", name.replace('`', "``"))
+}
+
+/// The statement that opens a read view.
+pub(super) fn start_snapshot(is_read_only: bool) -> String {
+    let read_only = if is_read_only { ", READ ONLY" } else { "" };
+    format!("START TRANSACTION WITH CONSISTENT SNAPSHOT{read_only}")
 }
