@@ -33,6 +33,7 @@
 //! A level of a range watch, or a length of prefixes, comes into use in the same way as a watch.
 
 // Keys, and where they stand.
+mod zone;
 mod key;
 mod blocks;
 mod slot;
@@ -72,3 +73,4 @@ pub use spec::WatchSpec;
 pub use watch::Watch;
 pub use watches::Watches;
 pub use write::{TouchedSlots, reached, reaches_nothing};
+pub use zone::{Values, Zone};

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use common::{MARIADB, MYSQL, connect, one, run, with_server};
 use freshet_cache::{Freshness, Position};
-use freshet_catalog::rows::{Key, KeyType, key_of_assigned, key_of_datum, key_of_field, prefix, range};
+use freshet_catalog::rows::{
+    Key, KeyType, Values, Zone, key_of_assigned, key_of_datum, key_of_field, prefix, range,
+};
 use freshet_catalog::{Catalog, ColumnInfo, ForeignKeys, ReadKeys};
 use freshet_protocol::binlog::{Body, Decoder, Flavor, TableMap, binlog_dump};
 use freshet_sql::{Condition, Datum};
@@ -207,6 +209,31 @@ const DATES: &[&str] = &[
     "9999-12-31 23:59:59",
     "9999-12-31 23:59:59.999999",
     "10000-01-01",
+    "1970-01-01",
+    "1970-01-01 00:00:00",
+    "1970-01-01 00:00:01",
+    "1970-01-01 05:30:01",
+    "1970-01-01 12:00:00",
+    "1970-01-02 12:00:00",
+    "1970-01-03",
+    "1970-01-04 00:00:00",
+    "2038-01-17 03:14:07",
+    "2038-01-18 03:14:07",
+    "2038-01-18 17:00:00",
+    "2038-01-19 03:14:07",
+    "2038-01-19 03:14:07.999999",
+    "2038-01-19 03:14:08",
+    "2038-01-19 08:44:07",
+    "2038-01-19 08:44:08",
+    "2038-01-20",
+    "2106-02-07 06:28:15",
+    "2106-02-07 06:28:16",
+    "2024-02-29 07:04:56",
+    "2024-02-29 12:34:55",
+    "2024-02-29 12:34:56+05:30",
+    "2024-02-29 12:34:56-02:00",
+    "2024-03-31 02:30:00",
+    "2024-10-27 02:30:00",
     "2024-02-29 12:34:56+00:00",
     "2024-02-29 12:34:56 ",
     "2024-12-31",
@@ -341,8 +368,20 @@ struct Literal {
 /// One table with one type.
 struct Case {
     column_type: String,
+    /// The session's time zone.
+    zone: &'static str,
     key: KeyType,
     rows: HashMap<u32, Option<Key>>,
+}
+
+impl Case {
+    fn zone(&self) -> Zone {
+        Zone::of_name(self.zone)
+    }
+
+    fn values(&self) -> Values<'static> {
+        Values { zone: self.zone(), ..Values::default() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -430,6 +469,9 @@ const OTHER_TYPES: &[&str] = &[
     "SET('a','b','ab','5','S') CHARACTER SET utf8mb4",
 ];
 
+/// Time zones in which TIMESTAMP is tried.
+const ZONES: [&str; 4] = ["+00:00", "+05:30", "-11:45", "+13:00"];
+
 /// Every collation in which texts have keys is tried.
 async fn types(connection: &mut Connection, is_mariadb: bool) -> Vec<String> {
     let mut types: Vec<String> = OTHER_TYPES.iter().map(|text| (*text).to_owned()).collect();
@@ -476,9 +518,10 @@ async fn table(
     connection: &mut Connection,
     server: &ServerInfo,
     index: usize,
-    column_type: &str,
+    (column_type, zone): (&str, &'static str),
 ) -> Option<Case> {
     let name = format!("k{index}");
+    run(connection, &[&format!("SET time_zone = '{zone}'")]).await;
     let is_long =
         column_type.contains("TEXT") || column_type.contains("BLOB") || column_type.contains("JSON");
     let index = if is_long { "(20)" } else { "" };
@@ -498,7 +541,12 @@ async fn table(
         // What it cannot hold at all is left out.
         drop(connection.query(&format!("INSERT IGNORE INTO {name} VALUES ({id}, {value}, {value})")).await);
     }
-    Some(Case { column_type: column_type.to_owned(), key: columns[1].key.clone(), rows: HashMap::new() })
+    Some(Case {
+        column_type: column_type.to_owned(),
+        zone,
+        key: columns[1].key.clone(),
+        rows: HashMap::new(),
+    })
 }
 
 /// Reads the rows from the binlog, from a position to its present end.
@@ -603,19 +651,21 @@ fn questions(case: &Case) -> Vec<Question> {
         for literal in &literals {
             let (sql, datum) = (&literal.sql, &literal.datum);
             let mut ask = |condition: String, says| questions.push(Question { condition, says });
-            let point = || key_of_datum(&case.key, datum).map_or(Says::Undecided, Says::Point);
+            let point = || key_of_datum(&case.key, datum, case.zone()).map_or(Says::Undecided, Says::Point);
             ask(format!("{column} = {sql}"), point());
             if column == "d" {
                 ask(format!("{column} <=> {sql}"), point());
                 ask(format!("{column} IN ({sql})"), point());
                 ask(format!("({column}, 1) = ({sql}, 1)"), point());
                 if let Some((datum, other)) = in_row(datum) {
-                    let says = key_of_datum(&case.key, &datum).map_or(Says::Undecided, Says::Point);
+                    let says =
+                        key_of_datum(&case.key, &datum, case.zone()).map_or(Says::Undecided, Says::Point);
                     ask(format!("(1, {column}) IN ((1, {sql}), (2, {other}))"), says);
                 }
             }
             let between = |low: Option<(Datum, bool)>, high: Option<(Datum, bool)>| {
-                range(&case.key, &Condition::Between { low, high }, &[]).map_or(Says::Undecided, Says::Range)
+                range(&case.key, &Condition::Between { low, high }, case.values())
+                    .map_or(Says::Undecided, Says::Range)
             };
             let end = |is_included| Some((datum.clone(), is_included));
             ask(format!("{column} >= {sql}"), between(end(true), None));
@@ -626,7 +676,7 @@ fn questions(case: &Case) -> Vec<Question> {
             if let Datum::Text(text) = datum
                 && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-'))
             {
-                let says = prefix(&case.key, &Condition::Prefix(datum.clone()), &[]);
+                let says = prefix(&case.key, &Condition::Prefix(datum.clone()), Values::default());
                 let text = String::from_utf8(text.clone()).unwrap();
                 ask(format!("{column} LIKE '{text}%'"), says.map_or(Says::Undecided, Says::Prefix));
             }
@@ -685,7 +735,7 @@ async fn ask_with_parameters(connection: &mut Connection, name: &str, case: &Cas
     for column in ["d"] {
         run(connection, &[&format!("PREPARE p FROM 'SELECT id FROM {name} WHERE {column} = ?'")]).await;
         for literal in literals_for(case) {
-            let Some(key) = key_of_datum(&case.key, &literal.datum) else { continue };
+            let Some(key) = key_of_datum(&case.key, &literal.datum, case.zone()) else { continue };
             run(connection, &[&format!("SET @p = {}", literal.sql)]).await;
             let condition = format!("{column} = ?, which is {}", literal.sql);
             let question = Question { condition, says: Says::Point(key) };
@@ -711,7 +761,7 @@ fn check(case: &Case, question: &Question, id: u32, counted: &mut Counted) {
 /// What is assigned has the key that was foretold, if one was.
 fn check_assigned(case: &Case, counted: &mut Counted) {
     for (id, literal) in literals().iter().enumerate() {
-        let Some(foretold) = key_of_assigned(&case.key, &literal.datum) else { continue };
+        let Some(foretold) = key_of_assigned(&case.key, &literal.datum, case.zone()) else { continue };
         // Without a row it was refused.
         let Some(key) = case.rows.get(&u32::try_from(id).unwrap()) else { continue };
         counted.questions += 1;
@@ -742,8 +792,12 @@ async fn keys(config: Config) {
     let end = connection.query(end).await.unwrap();
     let from = (end.first("File").unwrap().to_owned(), end.first("Position").unwrap().parse().unwrap());
     let mut cases = HashMap::new();
-    for (index, column_type) in types(&mut connection, is_mariadb).await.iter().enumerate() {
-        if let Some(case) = table(&mut connection, &server, index, column_type).await {
+    let types = types(&mut connection, is_mariadb).await;
+    let types = types.iter().map(|column_type| (column_type.as_str(), "+00:00"));
+    let of_moments = ["TIMESTAMP", "TIMESTAMP(3)", "TIMESTAMP(6)"];
+    let moments = ZONES.iter().flat_map(|zone| of_moments.map(|column_type| (column_type, *zone)));
+    for (index, column) in types.chain(moments).enumerate() {
+        if let Some(case) = table(&mut connection, &server, index, column).await {
             cases.insert(format!("k{index}"), case);
         }
     }
@@ -752,6 +806,7 @@ async fn keys(config: Config) {
     for (name, case) in &cases {
         assert!(!case.rows.is_empty(), "{}", case.column_type);
         counted.cases += 1;
+        run(&mut connection, &[&format!("SET time_zone = '{}'", case.zone)]).await;
         ask_all(&mut connection, name, case, &mut counted).await;
         check_assigned(case, &mut counted);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use freshet_cache::{Cache, Fill, Freshness, Key, Position};
-use freshet_catalog::rows::{KeyType, WatchSpec, Watches};
+use freshet_catalog::rows::{KeyType, Values, WatchSpec, Watches};
 use freshet_catalog::{Code, ColumnInfo, Descendants, TableInfo, TableKind};
 use freshet_follow::applier::{Applier, DefinitionSource, StreamTraits};
 use freshet_follow::stamps::Stamps;
@@ -167,7 +167,7 @@ fn watch(watches: &Watches, table: &TableInfo, count: u16) {
             (WatchSpec { equal: Vec::new(), range: Some(column), read }, vec![between(1_000, 1_099)])
         };
         let watch = watches.watch(table, &spec).expect("a watch");
-        watch.deps_of_reading(&conditions, &[]).expect("slots");
+        watch.deps_of_reading(&conditions, Values::default()).expect("slots");
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::{MARIADB, MYSQL, connect, run, with_server};
 use freshet_cache::{Dep, Freshness, Position};
-use freshet_catalog::rows::plan;
+use freshet_catalog::rows::{Values, Zone, plan};
 use freshet_catalog::{CatalogError, TableInfo};
 use freshet_follow::Upstream;
 use freshet_sql::{ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, TableName};
@@ -162,9 +162,9 @@ impl Bench {
         named.extend(pins.iter().map(|pin| pin.column.clone()));
         let occurrences = vec![Occurrence::of(TableName::of(SCHEMA, "t"), pins)];
         let reads = RowReads { occurrences, columns: ColumnsRead::Named(named) };
-        let reading = plan(&reads, &[Arc::clone(&table)]).remove(0).pop()?;
+        let reading = plan(&reads, &[Arc::clone(&table)], Zone::Other).remove(0).pop()?;
         let watch = self.upstream.watches().watch(&table, &reading.spec).expect(&condition);
-        let mut deps = watch.deps_of_reading(&reading.conditions, &[]).expect(&condition);
+        let mut deps = watch.deps_of_reading(&reading.conditions, Values::default()).expect(&condition);
         if !watch.is_usable(valid_from) {
             return None;
         }

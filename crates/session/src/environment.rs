@@ -12,6 +12,7 @@ mod table;
 
 use std::sync::Arc;
 
+use freshet_catalog::rows::Zone;
 use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
 use freshet_upstream::server::Version;
 
@@ -29,6 +30,8 @@ pub(crate) struct Environment {
     pub(crate) id: u32,
     /// What makes statements be read differently.
     pub(crate) modes: Modes,
+    /// The time zone in which moments are meant.
+    pub(crate) zone: Zone,
     /// The user name whose rights alone decide what is seen, as [`freshet_sql::user_name`] has it; `None` where those of a role
     /// do too.
     pub(crate) sole_user: Option<String>,
@@ -114,6 +117,7 @@ impl Environment {
         let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
         Self {
             id: 0,
+            zone: zone(text("time_zone"), text("system_time_zone"), text("shows_utc") == "1"),
             sole_user: sole_user(text("account"), text("role")),
             modes: Modes {
                 utf8_strings: text("character_set_client") == "utf8mb4"
@@ -155,6 +159,13 @@ impl Environment {
             Some(value.map(|(value, _)| value))
         })
     }
+}
+
+/// The time zone that the server calls so. That one is called UTC says little by itself: it may be made of any rules.
+fn zone(name: &str, system: &str, shows_utc: bool) -> Zone {
+    let name = if name == "SYSTEM" { system } else { name };
+    let is_utc = ["UTC", "Etc/UTC"].iter().any(|utc| name.eq_ignore_ascii_case(utc));
+    if is_utc && shows_utc { Zone::UTC } else { Zone::of_name(name) }
 }
 
 /// The user name of an account, unless a role is active or cannot be told. MySQL says NONE, MariaDB nothing.

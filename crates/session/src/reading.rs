@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use freshet_catalog::rows::Zone;
 use freshet_sql::{Effects, Flavor, Hint, Modes, PreparedKill, Request, RowWrite, Writes};
 use tokio::sync::Semaphore;
 
@@ -20,6 +21,8 @@ pub(crate) struct Manner {
     pub(crate) modes: Modes,
     /// For the rows of a write.
     pub(crate) modes_of_write: Modes,
+    /// The time zone in which its moments are meant.
+    pub(crate) zone: Zone,
 }
 
 /// What is read of a text before it is sent.

@@ -13,4 +13,4 @@ mod writing;
 pub(crate) use bind::bind;
 pub(crate) use plans::ReadPlan;
 pub(crate) use reading::{Behind, Depends, Named, Statement, Tables, deps_of_execution, deps_of_reading};
-pub(crate) use writing::{Described, Write, WriteText, touched};
+pub(crate) use writing::{Described, SentWith, Write, WriteText, touched};

@@ -136,7 +136,7 @@ impl Templates {
 
     /// The template of a text, analysed now if it is new or if a definition has changed since.
     async fn template(&self, statement: Statement<'_>, behind: (&Freshness, &Upstream)) -> Arc<Template> {
-        let Statement { text, modes, schema } = statement;
+        let Statement { text, modes, schema, .. } = statement;
         let upstream = behind.1;
         let Shape { hash, text: digest } = freshet_sql::shape(text, modes);
         let digest = Digest { schema: schema.map(str::to_owned), modes, text: digest };

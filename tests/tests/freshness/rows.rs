@@ -4,8 +4,11 @@
 //! answer survived shows in the counters: it comes from memory again, and nothing was stored in between.
 
 mod joined;
+mod moments;
 
-use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{
+    Answer, Counted, answer, caught_up, connect, eventually, fresh_schema, run, status,
+};
 use freshet_tests::{Freshet, Server, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -395,7 +398,7 @@ fn a_write_drops_what_it_concerns_and_nothing_else() {
         let mut failures = Vec::new();
         for line in LINES.iter().chain(joined::LINES) {
             for around in [false, true] {
-                let mut found = failures_of(server, freshet, line, around);
+                let mut found = failures_of((server, freshet), (SCHEMA, SETUP, None), line, around);
                 // A table that was just made counts as a child of every other until its foreign keys are read, some
                 // milliseconds later. What is dropped by the write itself is dropped each time. What is not fresh has no
                 // second trial.
@@ -403,7 +406,7 @@ fn a_write_drops_what_it_concerns_and_nothing_else() {
                     if found.is_empty() || found.iter().any(|why| !why.contains(DROPPED)) {
                         break;
                     }
-                    found = failures_of(server, freshet, line, around);
+                    found = failures_of((server, freshet), (SCHEMA, SETUP, None), line, around);
                 }
                 failures.extend(found);
             }
@@ -510,19 +513,31 @@ struct Trial<'a> {
     line: &'a Line,
 }
 
-fn failures_of(server: &Server, freshet: &Freshet, line: &Line, around: bool) -> Vec<String> {
-    let mut direct = fresh_schema(server, SCHEMA);
-    run(&mut direct, SETUP);
+/// In sessions of a time zone, if one is named.
+fn failures_of(
+    (server, freshet): (&Server, &Freshet),
+    (schema, setup, zone): (&str, &[&str], Option<&str>),
+    line: &Line,
+    around: bool,
+) -> Vec<String> {
+    let set_zone = zone.map(|zone| format!("SET time_zone = '{zone}'"));
+    let set_zone: Vec<&str> = set_zone.iter().map(String::as_str).collect();
+    let mut direct = fresh_schema(server, schema);
+    run(&mut direct, &set_zone);
+    run(&mut direct, setup);
+    caught_up(freshet);
     let target = if around { &server.target } else { freshet.target() };
     let mut trial = Trial {
         direct,
-        reader: connect(freshet.target(), SCHEMA),
-        writer: connect(target, SCHEMA),
+        reader: connect(freshet.target(), schema),
+        writer: connect(target, schema),
         counted: Counted::of(freshet),
         counter: freshet.target().connect(),
         marks: 0,
         line,
     };
+    run(&mut trial.reader, &set_zone);
+    run(&mut trial.writer, &set_zone);
     let mut failures = Vec::new();
     for write in line.keeps {
         failures.extend(trial.kept(write, freshet).err());

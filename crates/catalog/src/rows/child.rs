@@ -8,8 +8,8 @@ use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite, TableName
 
 use super::key::{key_of_assigned, key_of_datum};
 use super::plan::named;
-use super::reading::bound;
 use super::write::may_change;
+use super::zone::Values;
 use crate::{ColumnInfo, ForeignKey, OnDelete, OnUpdate, TableInfo};
 
 /// What a foreign key does to the child.
@@ -23,15 +23,15 @@ pub enum Acted {
     Anything,
 }
 
-/// What `key` does to its child when `write` changes its parent. `parameters` are the values of the statement's parameters.
+/// What `key` does to its child when `write` changes its parent. The write is sent with these `values`.
 #[must_use]
 pub fn acted(
     key: &ForeignKey,
     (parent, child): (&TableInfo, &TableInfo),
     write: &RowWrite,
-    parameters: &[Datum],
+    values: Values<'_>,
 ) -> Acted {
-    let deletion = Deletion { key, parent, child, parameters };
+    let deletion = Deletion { key, parent, child, values };
     match write {
         RowWrite::Insert { .. } | RowWrite::Fill { on_duplicate: OnDuplicate::Refused, .. } => Acted::Nothing,
         RowWrite::Delete { pins, .. } => deletion.of(pins),
@@ -83,7 +83,7 @@ struct Deletion<'a> {
     key: &'a ForeignKey,
     parent: &'a TableInfo,
     child: &'a TableInfo,
-    parameters: &'a [Datum],
+    values: Values<'a>,
 }
 
 impl Deletion<'_> {
@@ -160,11 +160,11 @@ impl Deletion<'_> {
             }
             match row.get(at)? {
                 ChildValue::Written(datum) => {
-                    let datum = bound(datum, self.parameters)?;
+                    let datum = self.values.of(datum)?;
                     // A primary key is never NULL: outside of strict mode another value is stored for it.
                     (*datum != Datum::Null).then_some(())?;
-                    let key = key_of_assigned(&column.key, datum)?;
-                    (Some(key) == key_of_datum(&column.key, datum)).then_some(())?;
+                    let key = key_of_assigned(&column.key, datum, self.values.zone)?;
+                    (Some(key) == key_of_datum(&column.key, datum, self.values.zone)).then_some(())?;
                     values.push(datum.clone());
                 }
                 ChildValue::Pinned(pins) => {

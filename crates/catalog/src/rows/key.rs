@@ -9,6 +9,7 @@
 mod address;
 mod canonical;
 mod letters;
+mod moment;
 mod named;
 mod number;
 mod temporal;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use freshet_protocol::binlog::{Field, Value};
 use freshet_sql::Datum;
 
+use super::zone::Zone;
 use canonical::ORDERED_DIGITS_MAX;
 
 pub use canonical::Key;
@@ -64,6 +66,11 @@ pub enum KeyType {
         /// Fractional digits, 0 to 6.
         decimals: u8,
     },
+    /// TIMESTAMP.
+    Timestamp {
+        /// Fractional digits, 0 to 6.
+        decimals: u8,
+    },
     /// TIME.
     Time {
         /// Fractional digits, 0 to 6.
@@ -97,6 +104,7 @@ impl KeyType {
             Self::Integer { .. }
             | Self::Date
             | Self::DateTime { .. }
+            | Self::Timestamp { .. }
             | Self::Time { .. }
             | Self::Year
             | Self::Bit { .. } => true,
@@ -132,16 +140,16 @@ impl KeyType {
     }
 }
 
-/// The key that a value has which the server finds equal to this literal; any key, if no value is equal to it. `None`:
-/// undecided.
+/// The key that a value has which the server finds equal to this literal in a session of this time zone; any key, if no value is
+/// equal to it. `None`: undecided.
 #[must_use]
-pub fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
+pub fn key_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key> {
     if *datum == Datum::Null {
         return (*key_type != KeyType::None).then_some(Key::Null);
     }
     if let Datum::InRow(value) = datum {
         let is_named = matches!(key_type, KeyType::Enum(_) | KeyType::Set(_));
-        return if is_named { None } else { key_of_datum(key_type, &Datum::Int(i128::from(*value))) };
+        return if is_named { None } else { key_of_datum(key_type, &Datum::Int(i128::from(*value)), zone) };
     }
     match key_type {
         KeyType::None => None,
@@ -157,7 +165,7 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
         KeyType::Uuid => address::uuid_of_text(text_of(datum)?).map(Key::Text),
         KeyType::Address { bytes } => address::address_of_text(*bytes, text_of(datum)?).map(Key::Text),
         // MariaDB rounds a literal that lies between two values before it looks it up in an index, and finds one of them.
-        _ => bounds_of_datum(key_type, datum)
+        _ => bounds_of_datum(key_type, datum, zone)
             .filter(|(floor, ceiling)| floor == ceiling)
             .map(|(floor, _)| Key::Ordered(floor)),
     }
@@ -165,7 +173,7 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
 
 /// The greatest key below, and the least above, which values can have that are not above, or not below, this literal: two
 /// that are equal if the literal is a value of the column. `None`: undecided, or keys of this type are not ordered.
-pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum) -> Option<(u64, u64)> {
+pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<(u64, u64)> {
     match key_type {
         KeyType::Integer { unsigned, bytes } => number::integer_bounds(*unsigned, *bytes, datum),
         KeyType::Decimal { precision, scale } if key_type.is_ordered() => {
@@ -175,6 +183,7 @@ pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum) -> Option<(u64,
         KeyType::DateTime { decimals } => {
             temporal::datetime_of_text(*decimals, moment_of(datum)?).map(|key| (key, key))
         }
+        KeyType::Timestamp { decimals } => moment::bounds_of_text(*decimals, moment_of(datum)?, zone),
         KeyType::Time { decimals } => {
             temporal::time_of_text(*decimals, text_of(datum)?).map(|key| (key, key))
         }
@@ -193,6 +202,7 @@ pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
         }
         KeyType::Date => Some((0, temporal::DAY_MAX)),
         KeyType::DateTime { decimals } => Some((0, temporal::datetime_max(*decimals))),
+        KeyType::Timestamp { decimals } => Some((0, moment::greatest(*decimals))),
         KeyType::Time { .. } => Some((0, u64::MAX)),
         KeyType::Year => Some((0, temporal::YEAR_MAX)),
         KeyType::Bit { bits } => Some((0, number::bit_greatest(*bits))),
@@ -200,9 +210,10 @@ pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
     }
 }
 
-/// The key that a column has after this literal was assigned to it. `None`: the server may change it on the way.
+/// The key that a column has after this literal was assigned to it in a session of this time zone. `None`: the server may change
+/// it on the way.
 #[must_use]
-pub fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
+pub fn key_of_assigned(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key> {
     if *datum == Datum::Null {
         return (*key_type != KeyType::None).then_some(Key::Null);
     }
@@ -220,15 +231,16 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
             number::integer_assigned(*unsigned, *bytes, datum).map(Key::Ordered)
         }
         KeyType::Decimal { precision, scale } => {
-            number::is_exact(*precision, *scale, datum).then(|| key_of_datum(key_type, datum)).flatten()
+            number::is_exact(*precision, *scale, datum).then(|| key_of_datum(key_type, datum, zone)).flatten()
         }
         // A time would be rounded away.
         KeyType::Date => temporal::date_of_text(moment_of(datum)?).map(Key::Ordered),
         KeyType::DateTime { .. }
+        | KeyType::Timestamp { .. }
         | KeyType::Time { .. }
         | KeyType::Year
         | KeyType::Uuid
-        | KeyType::Address { .. } => key_of_datum(key_type, datum),
+        | KeyType::Address { .. } => key_of_datum(key_type, datum, zone),
         KeyType::Bit { bits } => number::bit_assigned(*bits, datum).map(Key::Ordered),
         KeyType::Enum(labels) => labels.one_of_datum(datum).filter(|key| !key.is_empty()).map(Key::Text),
         KeyType::Set(labels) => labels.set_of_datum(datum).map(Key::Text),
@@ -263,6 +275,9 @@ pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
         (KeyType::DateTime { decimals }, Value::DateTime(value)) if value.decimals == *decimals => {
             temporal::datetime_of_field(value).map(Key::Ordered)
         }
+        (KeyType::Timestamp { decimals }, Value::Timestamp(value)) if value.decimals == *decimals => {
+            moment::key_of_field(value).map(Key::Ordered)
+        }
         (KeyType::Time { decimals }, Value::Time(value)) if value.decimals == *decimals => {
             temporal::time_of_field(value).map(Key::Ordered)
         }
@@ -280,7 +295,7 @@ pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
 
 /// What a LIKE of this text and a `%` finds starts with, in the form that keys have; `None` if that cannot be told.
 pub(super) fn prefix_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Vec<u8>> {
-    match key_of_datum(key_type, datum)? {
+    match key_of_datum(key_type, datum, Zone::Other)? {
         Key::Text(text) if key_type.has_prefixes() => Some(text),
         _ => None,
     }

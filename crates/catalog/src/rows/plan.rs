@@ -4,6 +4,9 @@
 //! something, the fewer rows are left, so all of them are taken, those with the fewest values first, as long as their
 //! combinations stay within what an entry may depend on; and one range.
 //!
+//! A condition that says nothing of the keys, because of its literals or because a moment cannot be told in the session's time
+//! zone, takes no part.
+//!
 //! Where the primary key is equal to something, that is all that is taken: further columns leave no fewer rows to depend on, and a
 //! write that is told by the primary key alone would concern every entry that is told by others too.
 
@@ -12,8 +15,9 @@ use std::sync::Arc;
 use freshet_sql::{ColumnsRead, Condition, Datum, Pin, RowReads};
 
 use super::key::KeyType;
-use super::reading::{SLOTS_MAX, null_has_key};
+use super::reading::{SLOTS_MAX, null_has_key, points, prefix, range};
 use super::spec::WatchSpec;
+use super::zone::{Values, Zone};
 use crate::{ColumnInfo, TableInfo};
 
 /// Equality columns of one watch.
@@ -32,10 +36,10 @@ pub struct Reading {
     pub conditions: Vec<Condition>,
 }
 
-/// What each occurrence reads: what all of these read together. `tables` are the definitions of the occurrences' tables, in their
-/// order. An occurrence that nothing narrower than the whole table is known for has none.
+/// What each occurrence reads in a session of this time zone: what all of these read together. `tables` are the definitions of the
+/// occurrences' tables, in their order. An occurrence that nothing narrower than the whole table is known for has none.
 #[must_use]
-pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>]) -> Vec<Vec<Reading>> {
+pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>], zone: Zone) -> Vec<Vec<Reading>> {
     let each = reads.occurrences.iter().enumerate();
     each.map(|(index, occurrence)| {
         let Some(table) = tables.get(index).filter(|table| !table.columns.is_empty()) else {
@@ -43,7 +47,8 @@ pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>]) -> Vec<Vec<Reading>> {
         };
         let read = columns_read(&table.columns, &reads.columns);
         let reading = |pins: &Vec<Pin>| {
-            let usable: Vec<Usable<'_>> = pins.iter().filter_map(|pin| usable(pin, table, tables)).collect();
+            let usable: Vec<Usable<'_>> =
+                pins.iter().filter_map(|pin| usable(pin, (table, tables), zone)).collect();
             chosen(&usable, read.clone())
         };
         let mut readings: Vec<Reading> = occurrence.alternatives.iter().map(reading).collect();
@@ -84,19 +89,44 @@ struct Usable<'a> {
     values: Option<usize>,
 }
 
-fn usable<'a>(pin: &'a Pin, table: &TableInfo, tables: &[Arc<TableInfo>]) -> Option<Usable<'a>> {
+fn usable<'a>(
+    pin: &'a Pin,
+    (table, tables): (&TableInfo, &[Arc<TableInfo>]),
+    zone: Zone,
+) -> Option<Usable<'a>> {
     let (ordinal, column) = named(&table.columns, &pin.column)?;
     let compares_alike = pin.via.iter().all(|(occurrence, name)| {
         let via = tables.get(*occurrence).and_then(|table| named(&table.columns, name));
         via.is_some_and(|(_, via)| via.key.compares_like(&column.key))
     });
     let values = values(&pin.condition, column)?;
-    compares_alike.then_some(Usable { ordinal, is_unique: column.unique, condition: &pin.condition, values })
+    let is_told = compares_alike && is_told(&pin.condition, column, zone);
+    is_told.then_some(Usable { ordinal, is_unique: column.unique, condition: &pin.condition, values })
 }
 
 pub(super) fn named<'a>(columns: &'a [ColumnInfo], name: &str) -> Option<(u16, &'a ColumnInfo)> {
     let ordinal = columns.iter().position(|column| column.name == name)?;
     Some((u16::try_from(ordinal).ok()?, columns.get(ordinal)?))
+}
+
+/// Whether the condition says something of the column's keys; if it has parameters, whether it does with some values.
+fn is_told(condition: &Condition, column: &ColumnInfo, zone: Zone) -> bool {
+    let is_parameter = |datum: &Datum| matches!(datum, Datum::Param(_));
+    let has_parameters = match condition {
+        Condition::OneOf(values) => values.iter().any(is_parameter),
+        Condition::Between { low, high } => {
+            [low, high].into_iter().flatten().any(|(datum, _)| is_parameter(datum))
+        }
+        Condition::Prefix(datum) => is_parameter(datum),
+        Condition::IsNull => return true,
+    };
+    let values = Values { zone, ..Values::default() };
+    match condition {
+        _ if has_parameters => zone.is_fixed() || !matches!(column.key, KeyType::Timestamp { .. }),
+        Condition::Between { .. } => range(&column.key, condition, values).is_some(),
+        Condition::Prefix(_) => prefix(&column.key, condition, values).is_some(),
+        _ => points(column, condition, values).is_some(),
+    }
 }
 
 /// How many values the condition allows, `Some(None)` if it is a range; `None` if it has no keys in this column.

@@ -7,6 +7,7 @@ use super::blocks::{KeyBlock, cover};
 use super::key::{Key, KeyType, bounds_of_datum, extent, key_of_datum, prefix_of_datum};
 use super::slot::{RowSlot, Tail};
 use super::watch::Watch;
+use super::zone::Values;
 use crate::ColumnInfo;
 
 /// Slots that one reading may have in one watch.
@@ -15,14 +16,6 @@ pub(super) const SLOTS_MAX: usize = 64;
 /// The longest prefix that is told apart, bytes; longer ones are cut.
 pub(super) const PREFIX_MAX: usize = 16;
 
-/// The parameter's value, or the literal itself.
-pub(super) fn bound<'a>(datum: &'a Datum, parameters: &'a [Datum]) -> Option<&'a Datum> {
-    match datum {
-        Datum::Param(number) => parameters.get(usize::from(*number)),
-        literal => Some(literal),
-    }
-}
-
 /// Whether IS NULL finds the column's NULLs and nothing else. The servers find zero dates by it too in columns that cannot be
 /// NULL, and under `sql_auto_is_null` the row that was inserted last.
 pub(super) fn null_has_key(column: &ColumnInfo) -> bool {
@@ -30,17 +23,18 @@ pub(super) fn null_has_key(column: &ColumnInfo) -> bool {
 }
 
 /// The value that a column has to be equal to, if it is one.
-fn only_value<'a>(condition: &'a Condition, parameters: &'a [Datum]) -> Option<&'a Datum> {
-    let Condition::OneOf(values) = condition else { return None };
-    let [only] = &values[..] else { return None };
-    bound(only, parameters)
+fn only_value<'a>(condition: &'a Condition, values: Values<'a>) -> Option<&'a Datum> {
+    let Condition::OneOf(listed) = condition else { return None };
+    let [only] = &listed[..] else { return None };
+    values.of(only)
 }
 
 /// The keys that satisfy a condition of equality. `None`: undecided, or it is none.
-pub(super) fn points(column: &ColumnInfo, condition: &Condition, parameters: &[Datum]) -> Option<Vec<Key>> {
+pub(super) fn points(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Key>> {
     match condition {
-        Condition::OneOf(values) => {
-            let keys = values.iter().map(|value| key_of_datum(&column.key, bound(value, parameters)?));
+        Condition::OneOf(listed) => {
+            let key = |datum| key_of_datum(&column.key, values.of(datum)?, values.zone);
+            let keys = listed.iter().map(key);
             let mut keys: Vec<Key> = keys.collect::<Option<_>>()?;
             keys.sort_unstable();
             keys.dedup();
@@ -53,23 +47,26 @@ pub(super) fn points(column: &ColumnInfo, condition: &Condition, parameters: &[D
 
 /// The least and the greatest key that can satisfy a range. `Some(None)`: no value does. `None`: undecided.
 #[must_use]
-pub fn range(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Option<(u64, u64)>> {
+pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> Option<Option<(u64, u64)>> {
     let Condition::Between { low, high } = condition else { return None };
     if let (Some((low, _)), Some((high, _))) = (low, high)
-        && differ(bound(low, parameters)?, bound(high, parameters)?)
+        && differ(values.of(low)?, values.of(high)?)
     {
         return None; // One type is chosen for all three operands.
     }
-    let (mut least, mut greatest) = extent(key_type)?;
+    let (first, last) = extent(key_type)?;
+    let (mut least, mut greatest) = (first, last);
     for (end, is_low) in [(low, true), (high, false)] {
-        let Some((datum, _)) = end else { continue };
-        let datum = bound(datum, parameters)?;
+        let Some((datum, is_included)) = end else { continue };
+        let datum = values.of(datum)?;
         if *datum == Datum::Null {
             return Some(None);
         }
-        let (floor, ceiling) = bounds_of_datum(key_type, datum)?;
-        // Whether the bound itself is included is left aside: one key more does no harm.
-        if is_low { least = least.max(floor) } else { greatest = greatest.min(ceiling) }
+        let (floor, ceiling) = bounds_of_datum(key_type, datum, values.zone)?;
+        // One that lies between two values may be rounded to either; one beyond all values counts as the first or the last.
+        let is_value = floor == ceiling && first < floor && floor < last;
+        let left_out = u64::from(is_value && !is_included);
+        if is_low { least = least.max(floor + left_out) } else { greatest = greatest.min(ceiling - left_out) }
     }
     Some(Some((least, greatest)))
 }
@@ -82,9 +79,9 @@ const fn differ(one: &Datum, other: &Datum) -> bool {
 
 /// What a LIKE's prefix is told apart by; `None` if it says nothing.
 #[must_use]
-pub fn prefix(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -> Option<Vec<u8>> {
+pub fn prefix(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> Option<Vec<u8>> {
     let Condition::Prefix(datum) = condition else { return None };
-    let mut prefix = prefix_of_datum(key_type, bound(datum, parameters)?)?;
+    let mut prefix = prefix_of_datum(key_type, values.of(datum)?)?;
     prefix.truncate(PREFIX_MAX);
     // What is cut off a key's end may not be asked of it.
     while prefix.last().is_some_and(|last| matches!(last, b' ' | 0)) {
@@ -94,15 +91,15 @@ pub fn prefix(key_type: &KeyType, condition: &Condition, parameters: &[Datum]) -
 }
 
 /// What stands behind the equality columns in the slots of a reading.
-pub(super) fn tails(column: &ColumnInfo, condition: &Condition, parameters: &[Datum]) -> Option<Vec<Tail>> {
-    if let Some(prefix) = prefix(&column.key, condition, parameters) {
+pub(super) fn tails(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Tail>> {
+    if let Some(prefix) = prefix(&column.key, condition, values) {
         return Some(vec![Tail::Prefix(prefix)]);
     }
-    if let Some(range) = range(&column.key, condition, parameters) {
+    if let Some(range) = range(&column.key, condition, values) {
         let blocks = range.map(|(low, high)| cover(low, high)).unwrap_or_default();
         return Some(blocks.into_iter().map(Tail::Block).collect());
     }
-    let points = points(column, condition, parameters)?;
+    let points = points(column, condition, values)?;
     points.into_iter().map(point_tail).collect()
 }
 
@@ -122,22 +119,22 @@ impl Watch {
     /// An insert cannot make a row that is there. So what was read of such rows alone, and shows each of them, is changed by no
     /// insert, whatever it makes; an update or a delete that takes one away changes it by itself.
     #[must_use]
-    pub fn present_if(&self, conditions: &[Condition], parameters: &[Datum]) -> Option<u64> {
+    pub fn present_if(&self, conditions: &[Condition], values: Values<'_>) -> Option<u64> {
         let index = self.unique_key()?;
         let (column, condition) = (self.key_columns().get(index)?, conditions.get(index)?);
-        if let Some(value) = only_value(condition, parameters) {
-            return key_of_datum(&column.key, value).map(|_| 1);
+        if let Some(value) = only_value(condition, values) {
+            return key_of_datum(&column.key, value, values.zone).map(|_| 1);
         }
-        u64::try_from(points(column, condition, parameters)?.len()).ok()
+        u64::try_from(points(column, condition, values)?.len()).ok()
     }
 
     /// The slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
-    /// parameters; none if it has no key columns, or no row can satisfy them. `None`: too many, or undecided; the reading may
+    /// values; none if it has no key columns, or no row can satisfy them. `None`: too many, or undecided; the reading may
     /// not rest on the watch then.
     ///
     /// It may bring something into use that has to be waited for: [`Self::is_usable`] is to be asked afterwards.
     #[must_use]
-    pub fn deps_of_reading(&self, conditions: &[Condition], parameters: &[Datum]) -> Option<Vec<Dep>> {
+    pub fn deps_of_reading(&self, conditions: &[Condition], values: Values<'_>) -> Option<Vec<Dep>> {
         let columns = self.key_columns();
         if columns.len() != conditions.len() {
             return None;
@@ -146,16 +143,16 @@ impl Watch {
         let hash = self.hash();
         let mut slots = vec![RowSlot::START];
         for (column, condition) in columns.iter().zip(equal) {
-            if let Some(value) = only_value(condition, parameters) {
-                let key = key_of_datum(&column.key, value)?;
+            if let Some(value) = only_value(condition, values) {
+                let key = key_of_datum(&column.key, value, values.zone)?;
                 slots.iter_mut().for_each(|slot| *slot = slot.with(hash, &key));
                 continue;
             }
-            let keys = points(column, condition, parameters)?;
+            let keys = points(column, condition, values)?;
             slots = product(&slots, &keys, |slot, key| slot.with(hash, key))?;
         }
         if let (Some(column), Some(condition)) = (columns.get(equal.len()), ranges.first()) {
-            let tails = tails(column, condition, parameters)?;
+            let tails = tails(column, condition, values)?;
             self.bring_into_use(tails.iter().fold(0, |uses, tail| uses | tail.uses()));
             slots = product(&slots, &tails, |slot, tail| slot.ending_in(hash, tail))?;
         }

@@ -12,9 +12,10 @@ use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite};
 use super::blocks::{KeyBlock, span};
 use super::key::{Key, key_of_assigned};
 use super::plan::named;
-use super::reading::{SLOTS_MAX, bound, points, prefix, product, range};
+use super::reading::{SLOTS_MAX, points, prefix, product, range};
 use super::slot::{RowSlot, Tail, bits};
 use super::watch::Watch;
+use super::zone::{Values, Zone};
 use crate::{ColumnInfo, Descendants, Name, TableInfo};
 
 /// What a write touches of a watch.
@@ -75,35 +76,34 @@ pub const fn reaches_nothing(write: &RowWrite) -> bool {
 }
 
 impl Watch {
-    /// What a write to its table, whose definition is this, touches of it. `parameters` are the values of the statement's
-    /// parameters, in their order.
+    /// What a write to its table, whose definition is this, touches of it if it is sent with these values.
     #[must_use]
-    pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> TouchedSlots {
+    pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> TouchedSlots {
         // A trigger may assign anything to the row that is about to be stored.
         let may_have_triggers = table.triggers.as_ref().is_none_or(|triggers| triggers.any);
         if table.has_triggers || may_have_triggers || table.columns != *self.layout() {
             return TouchedSlots::Any;
         }
         let slots = match write {
-            RowWrite::Insert { columns, rows, .. } => self.made(columns.as_deref(), rows, parameters),
+            RowWrite::Insert { columns, rows, .. } => self.made(columns.as_deref(), rows, values),
             RowWrite::Upsert { columns, rows, assigned, .. } => {
-                let made = self.made(columns.as_deref(), rows, parameters);
-                made.and_then(|made| self.upserted(made, assigned.as_deref(), parameters))
+                let made = self.made(columns.as_deref(), rows, values);
+                made.and_then(|made| self.upserted(made, assigned.as_deref(), values))
             }
             RowWrite::Fill { columns, given, on_duplicate, .. } => {
-                let made = self.filled(columns.as_deref(), given, parameters);
+                let made = self.filled(columns.as_deref(), given, values);
                 made.and_then(|made| match on_duplicate {
                     OnDuplicate::Refused => Some(made),
-                    OnDuplicate::Replaced => self.upserted(made, None, parameters),
-                    OnDuplicate::Updated(assigned) => self.upserted(made, Some(assigned), parameters),
+                    OnDuplicate::Replaced => self.upserted(made, None, values),
+                    OnDuplicate::Updated(assigned) => self.upserted(made, Some(assigned), values),
                 })
             }
             RowWrite::Update { assigned, .. } if !self.is_concerned_by(assigned) => {
                 return TouchedSlots::Nothing;
             }
-            RowWrite::Update { assigned, pins, .. } => self.updated(assigned, pins, parameters),
+            RowWrite::Update { assigned, pins, .. } => self.updated(assigned, pins, values),
             RowWrite::Delete { pins, .. } => {
-                self.pinned(pins, parameters).and_then(|parts| self.slots_of(&parts))
+                self.pinned(pins, values).and_then(|parts| self.slots_of(&parts))
             }
         };
         match slots {
@@ -111,18 +111,18 @@ impl Watch {
             Some(slots) if !self.key_columns().is_empty() && slots.len() <= SLOTS_MAX => {
                 TouchedSlots::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
             }
-            _ if self.gets_new_numbers(table, write, parameters) => TouchedSlots::Absent,
+            _ if self.gets_new_numbers(table, write, values) => TouchedSlots::Absent,
             _ => TouchedSlots::Any,
         }
     }
 
     /// Whether the server gives a number to each new row that no row has had, and by which this tells rows apart. A key that the
     /// statement makes may be that of a row which was deleted around us, and which is stored here as if it were there still.
-    fn gets_new_numbers(&self, table: &TableInfo, write: &RowWrite, parameters: &[Datum]) -> bool {
+    fn gets_new_numbers(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> bool {
         let Some(index) = self.unique_key() else { return false };
         let key = self.key_columns().iter().zip(self.key_ordinals()).nth(index);
         let Some(key @ (column, _)) = key else { return false };
-        let is_null = |datum| bound(datum, parameters) == Some(&Datum::Null);
+        let is_null = |datum| values.of(datum) == Some(&Datum::Null);
         let is_numbered = match write {
             RowWrite::Insert { columns, rows, .. } => rows.iter().all(|row| {
                 self.given(columns.as_deref(), row, key).is_some_and(|given| given.is_none_or(is_null))
@@ -146,10 +146,10 @@ impl Watch {
         &self,
         columns: Option<&[String]>,
         rows: &[Vec<Datum>],
-        parameters: &[Datum],
+        values: Values<'_>,
     ) -> Option<HashSet<RowSlot>> {
         rows.iter().try_fold(HashSet::new(), |mut slots, row| {
-            slots.extend(self.slots_of(&self.inserted(columns, row, parameters)?)?);
+            slots.extend(self.slots_of(&self.inserted(columns, row, values)?)?);
             (slots.len() <= SLOTS_MAX).then_some(slots)
         })
     }
@@ -159,16 +159,15 @@ impl Watch {
         &self,
         columns: Option<&[String]>,
         given: &[Given],
-        parameters: &[Datum],
+        values: Values<'_>,
     ) -> Option<HashSet<RowSlot>> {
         let mut parts = Vec::new();
         for (index, key @ (column, _)) in self.key_columns().iter().zip(self.key_ordinals()).enumerate() {
             let is_range = index >= self.spec().equal.len();
             parts.push(match self.given(columns, given, key)?? {
-                Given::Value(datum) => SlotPart::Points(vec![stored(column, bound(datum, parameters)?)?]),
+                Given::Value(datum) => SlotPart::Points(vec![stored(column, values.of(datum)?, values)?]),
                 Given::Taken { pins, .. } => {
-                    let part =
-                        pins.iter().filter_map(|pin| part(column, &pin.condition, parameters, is_range));
+                    let part = pins.iter().filter_map(|pin| part(column, &pin.condition, values, is_range));
                     part.min_by_key(SlotPart::breadth).filter(|part| is_kept(column, part))?
                 }
                 Given::Other => return None,
@@ -184,7 +183,7 @@ impl Watch {
         &self,
         mut made: HashSet<RowSlot>,
         assigned: Option<&AssignedKey>,
-        parameters: &[Datum],
+        values: Values<'_>,
     ) -> Option<HashSet<RowSlot>> {
         let [column] = self.key_columns() else { return None };
         if !column.only_unique {
@@ -192,7 +191,7 @@ impl Watch {
         }
         if let Some(assigned) = assigned.filter(|assigned| may_change(column, assigned)) {
             let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
-            let key = stored(column, bound(datum, parameters)?)?;
+            let key = stored(column, values.of(datum)?, values)?;
             made.extend(self.slots_of(&[SlotPart::Points(vec![key])])?);
         }
         Some(made)
@@ -203,12 +202,12 @@ impl Watch {
         &self,
         columns: Option<&[String]>,
         row: &[Datum],
-        parameters: &[Datum],
+        values: Values<'_>,
     ) -> Option<Vec<SlotPart>> {
         let keys = self.key_columns().iter().zip(self.key_ordinals());
         keys.map(|key| {
             let datum = self.given(columns, row, key)??;
-            Some(SlotPart::Points(vec![stored(key.0, bound(datum, parameters)?)?]))
+            Some(SlotPart::Points(vec![stored(key.0, values.of(datum)?, values)?]))
         })
         .collect()
     }
@@ -241,20 +240,15 @@ impl Watch {
     }
 
     /// Where the rows stand before and after.
-    fn updated(
-        &self,
-        assigned: &AssignedKey,
-        pins: &[Pin],
-        parameters: &[Datum],
-    ) -> Option<HashSet<RowSlot>> {
-        let before = self.pinned(pins, parameters)?;
+    fn updated(&self, assigned: &AssignedKey, pins: &[Pin], values: Values<'_>) -> Option<HashSet<RowSlot>> {
+        let before = self.pinned(pins, values)?;
         let mut after = before.clone();
         for (part, column) in after.iter_mut().zip(self.key_columns()) {
             if !may_change(column, assigned) {
                 continue;
             }
             let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
-            *part = SlotPart::Points(vec![stored(column, bound(datum, parameters)?)?]);
+            *part = SlotPart::Points(vec![stored(column, values.of(datum)?, values)?]);
         }
         let mut slots = self.slots_of(&before)?;
         slots.extend(self.slots_of(&after)?);
@@ -262,12 +256,12 @@ impl Watch {
     }
 
     /// What the rows that satisfy the pins have in the key columns; `None` if one of those is not pinned.
-    fn pinned(&self, pins: &[Pin], parameters: &[Datum]) -> Option<Vec<SlotPart>> {
+    fn pinned(&self, pins: &[Pin], values: Values<'_>) -> Option<Vec<SlotPart>> {
         let mut parts = Vec::new();
         for (index, column) in self.key_columns().iter().enumerate() {
             let is_range = index >= self.spec().equal.len();
             let of_column = pins.iter().filter(|pin| pin.column == column.name && self.holds(pin, column));
-            let part = of_column.filter_map(|pin| part(column, &pin.condition, parameters, is_range));
+            let part = of_column.filter_map(|pin| part(column, &pin.condition, values, is_range));
             parts.push(part.min_by_key(SlotPart::breadth)?);
         }
         Some(parts)
@@ -314,7 +308,7 @@ fn is_kept(column: &ColumnInfo, part: &SlotPart) -> bool {
     }
     match part {
         SlotPart::Points(keys) => {
-            let zero = key_of_assigned(&column.key, &Datum::Int(0));
+            let zero = key_of_assigned(&column.key, &Datum::Int(0), Zone::Other);
             let is_zero = |key: &Key| column.auto_increment && Some(key) == zero.as_ref();
             keys.iter().all(|key| (*key != Key::Null || column.nullable) && !is_zero(key))
         }
@@ -328,14 +322,14 @@ pub(super) fn may_change(column: &ColumnInfo, assigned: &AssignedKey) -> bool {
 }
 
 /// The key that a column has after an assignment; `None` if the server may store something else.
-fn stored(column: &ColumnInfo, datum: &Datum) -> Option<Key> {
+fn stored(column: &ColumnInfo, datum: &Datum, values: Values<'_>) -> Option<Key> {
     let is_filled_in = match datum {
         Datum::Null => !column.nullable,
         // Zero stands for the next number.
         _ => column.auto_increment && is_zero(datum),
     };
     let is_computed = column.generated || is_filled_in;
-    if is_computed { None } else { key_of_assigned(&column.key, datum) }
+    if is_computed { None } else { key_of_assigned(&column.key, datum, values.zone) }
 }
 
 fn is_zero(datum: &Datum) -> bool {
@@ -346,16 +340,11 @@ fn is_zero(datum: &Datum) -> bool {
     }
 }
 
-fn part(
-    column: &ColumnInfo,
-    condition: &Condition,
-    parameters: &[Datum],
-    is_range: bool,
-) -> Option<SlotPart> {
-    if let Some(keys) = points(column, condition, parameters) {
+fn part(column: &ColumnInfo, condition: &Condition, values: Values<'_>, is_range: bool) -> Option<SlotPart> {
+    if let Some(keys) = points(column, condition, values) {
         return Some(SlotPart::Points(keys));
     }
-    if let Some(range) = range(&column.key, condition, parameters) {
+    if let Some(range) = range(&column.key, condition, values) {
         let (low, high) = range.unwrap_or((1, 0));
         let is_short = low > high || high - low < SHORT_RANGE_MAX;
         return match is_range {
@@ -366,7 +355,7 @@ fn part(
     if !is_range {
         return None;
     }
-    prefix(&column.key, condition, parameters).map(SlotPart::Prefix)
+    prefix(&column.key, condition, values).map(SlotPart::Prefix)
 }
 
 /// What a range's column means on all levels, or in all lengths of prefixes, that are in use. `None`: too many, or more than

@@ -82,6 +82,7 @@ fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
     is_kept.then(|| Again {
         text: text.into(),
         modes: session.manner().modes_of_write,
+        zone: session.zone(),
         schema: session.state.schema.clone(),
     })
 }

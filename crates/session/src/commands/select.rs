@@ -146,7 +146,8 @@ fn reads_nothing(session: &Session, text: &[u8]) -> bool {
 
 /// The statement as the session reads texts now.
 pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
-    Statement { text, modes: session.modes(), schema: session.state.schema.as_deref() }
+    let (modes, zone) = (session.modes(), session.zone());
+    Statement { text, modes, schema: session.state.schema.as_deref(), zone }
 }
 
 /// What is compiled of its form.

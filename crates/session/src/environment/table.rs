@@ -57,6 +57,16 @@ impl Item {
     }
 }
 
+/// Whether the session's clock shows UTC, in winter and summer of years that lie apart.
+const SHOWS_UTC: &str = "FROM_UNIXTIME(31536000) = '1971-01-01 00:00:00' \
+     AND FROM_UNIXTIME(47174400) = '1971-07-01 00:00:00' \
+     AND FROM_UNIXTIME(788918400) = '1995-01-01 00:00:00' \
+     AND FROM_UNIXTIME(804556800) = '1995-07-01 00:00:00' \
+     AND FROM_UNIXTIME(1735689600) = '2025-01-01 00:00:00' \
+     AND FROM_UNIXTIME(1751328000) = '2025-07-01 00:00:00' \
+     AND FROM_UNIXTIME(2114380800) = '2037-01-01 00:00:00' \
+     AND FROM_UNIXTIME(2130019200) = '2037-07-01 00:00:00'";
+
 /// Sources: the key of the native query cache, and both servers' manuals for the variables that it forgot.
 /// Keyed items come first.
 static ITEMS: &[Item] = &[
@@ -110,6 +120,14 @@ static ITEMS: &[Item] = &[
     unkeyed("session_track_state_change").given(Apart),
     unkeyed("session_track_system_variables").given(Apart),
     unkeyed("session_track_transaction_info").given(Apart),
+    // What the zone's name stands for.
+    Item {
+        name: "system_time_zone",
+        expression: Sql("@@global.system_time_zone"),
+        keyed: false,
+        given: Apart,
+    },
+    Item { name: "shows_utc", expression: Sql(SHOWS_UTC), keyed: false, given: Apart },
     // Not the session's own: it says whether something has run in the session already.
     Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false, given: Apart },
 ];

@@ -192,3 +192,18 @@ fn a_set_of_what_is_read_sets_nothing_else() {
         assert!(!sets_only_what_is_read(text.as_bytes()), "{text}");
     }
 }
+
+#[test]
+fn the_zone_is_known_where_its_clock_is() {
+    let query = query();
+    let zone = |name, system, shows_utc| {
+        let values = [("time_zone", name), ("system_time_zone", system), ("shows_utc", shows_utc)];
+        Environment::read(&query, b"", &row(&query, &values), MYSQL).zone
+    };
+    assert_eq!(zone("+02:00", "UTC", "0"), Zone::Fixed(7200));
+    assert_eq!(zone("SYSTEM", "UTC", "1"), Zone::UTC);
+    assert_eq!(zone("utc", "CET", "1"), Zone::UTC);
+    assert_eq!(zone("SYSTEM", "UTC", "0"), Zone::Other, "it is called so, and is another");
+    assert_eq!(zone("SYSTEM", "GMT", "1"), Zone::Other, "in other years it may be another");
+    assert_eq!(zone("Europe/Berlin", "UTC", "0"), Zone::Other);
+}

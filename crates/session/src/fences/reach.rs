@@ -6,11 +6,11 @@ use std::time::Duration;
 use freshet_cache::{Dep, Freshness};
 use freshet_catalog::{CatalogError, Code, Name, Routine, TableInfo, TableKind, Told};
 use freshet_follow::Upstream;
-use freshet_sql::{Call, Calls, Datum, Defines, Effects, Reads, RoutineKind, TableName, Writes};
+use freshet_sql::{Call, Calls, Defines, Effects, Reads, RoutineKind, TableName, Writes};
 use freshet_upstream::now_ms;
 
 use super::rows::{self, Found};
-use crate::rows::{Described, Write};
+use crate::rows::{Described, SentWith, Write};
 use crate::session::TemporaryTables;
 
 /// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
@@ -216,13 +216,12 @@ async fn add_all_written(
     (write, temporary): (Option<Write<'_>>, &TemporaryTables),
     sources: Sources<'_>,
 ) {
-    let parameters = |write: Write<'_>| -> Arc<[Datum]> { write.parameters.into() };
     if let [table] = tables {
         let Some(info) = known(reach, table, sources).await else { return };
         if let Some(what) = write.as_ref().and_then(|write| write.to(table)).filter(|_| is_base(&info)) {
             let touched = (info, what.clone());
-            let parameters = write.map(parameters).unwrap_or_default();
-            return add_rows(reach, touched, (effects.fires, &parameters), sources).await;
+            let sent_with = write.map(SentWith::from).unwrap_or_default();
+            return add_rows(reach, touched, (effects.fires, &sent_with), sources).await;
         }
     }
     let found = match &write {
@@ -238,10 +237,10 @@ async fn add_all_written(
         return;
     };
     reach.opens_views |= through_views;
-    let parameters = write.map(parameters).unwrap_or_default();
+    let sent_with = write.map(SentWith::from).unwrap_or_default();
     for touched in touched {
         if !reach.runs_unknown_code {
-            add_rows(reach, touched, (effects.fires, &parameters), sources).await;
+            add_rows(reach, touched, (effects.fires, &sent_with), sources).await;
         }
     }
 }
@@ -250,11 +249,11 @@ async fn add_all_written(
 async fn add_rows(
     reach: &mut Reach,
     (info, what): rows::Touched,
-    (fires, parameters): (bool, &Arc<[Datum]>),
+    (fires, sent_with): (bool, &SentWith),
     sources: Sources<'_>,
 ) {
     let below = rows::below((&info, &what), (sources, &mut reach.told)).await;
-    let write = Described::new(Arc::clone(&info), what, Arc::clone(parameters)).over(below);
+    let write = Described::new(Arc::clone(&info), what, sent_with.clone()).over(below);
     add_table(reach, info, (fires, Some(write)), sources);
 }
 

@@ -2,7 +2,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-const MANNER: Manner = Manner { modes: Modes::new(Flavor::MySql), modes_of_write: Modes::new(Flavor::MySql) };
+const MANNER: Manner =
+    Manner { modes: Modes::new(Flavor::MySql), modes_of_write: Modes::new(Flavor::MySql), zone: Zone::Other };
 
 fn on_one_loop<T>(run: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

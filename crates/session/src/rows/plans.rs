@@ -1,4 +1,5 @@
-//! What a template's statements read of their tables, found once for all that differ in their values alone.
+//! What a template's statements read of their tables, found once for all that differ in their values alone and are sent in time
+//! zones of the same kind.
 
 use std::sync::{Arc, OnceLock};
 
@@ -55,7 +56,7 @@ impl ReadPlan {
             .collect::<Option<_>>()?;
         let infos: Vec<Arc<TableInfo>> = at.iter().filter_map(|at| tables.info(*at)).collect();
         let is_expanded = reads.occurrences.iter().map(|occurrence| occurrence.expanded);
-        let told = at.iter().zip(is_expanded).zip(plan(reads, &infos));
+        let told = at.iter().zip(is_expanded).zip(plan(reads, &infos, statement.zone));
         let reads: Vec<Read> =
             told.map(|((&table, is_expanded), readings)| Read { table, is_expanded, readings }).collect();
         (reads.len() == at.len()).then(|| Self { reads, shows_rows: OnceLock::new() })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_cache::{Dep, Freshness, Position};
-use freshet_catalog::rows::{Reading, Watches};
+use freshet_catalog::rows::{KeyType, Reading, Values, Watches, Zone};
 use freshet_catalog::{Name, TableInfo, TableKind, Told, of_merged_tables};
 use freshet_sql::{Datum, Definition, Modes, TableName};
 
@@ -74,6 +74,12 @@ impl Tables {
         self.known.iter().all(|named| named.info.kind == TableKind::Base)
     }
 
+    /// Whether which rows are read hangs on the session's time zone.
+    pub(crate) fn have_moments(&self) -> bool {
+        let is_moment = |key: &KeyType| matches!(key, KeyType::Timestamp { .. });
+        self.all().any(|table| table.info.columns.iter().any(|column| is_moment(&column.key)))
+    }
+
     /// What is told by these rests on them.
     pub(crate) fn rest(&self, told: &mut Told) {
         self.all().for_each(|table| told.rest_on_table(&table.info));
@@ -104,6 +110,8 @@ pub(crate) struct Statement<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) modes: Modes,
     pub(crate) schema: Option<&'a str>,
+    /// The time zone in which its moments are meant.
+    pub(crate) zone: Zone,
 }
 
 /// What an answer depends on.
@@ -164,11 +172,12 @@ pub(crate) fn deps_of_execution(
 fn depends(
     statement: Statement<'_>,
     tables: &Tables,
-    (plan, values): (&ReadPlan, &[Datum]),
+    (plan, parameters): (&ReadPlan, &[Datum]),
     behind: Behind<'_>,
 ) -> Result<Depends, Depends> {
     let Behind { valid_from, freshness, watches } = behind;
     let all = Vec::with_capacity(DEPS_AT_ONCE);
+    let values = Values { parameters, zone: statement.zone };
     let mut deps = Deps { freshness, watches, valid_from, values, is_told: true, all, absent: Vec::new() };
     for (at, table) in tables.all().enumerate() {
         let mut read = plan.reads.iter().filter(|read| read.table == at).peekable();
@@ -201,7 +210,7 @@ struct Deps<'a> {
     watches: &'a Watches,
     valid_from: Position,
     /// Of the plan's parameters.
-    values: &'a [Datum],
+    values: Values<'a>,
     /// Whether every condition could be told with these values.
     is_told: bool,
     all: Vec<Dep>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Freshness};
-use freshet_catalog::rows::{Acted, Ticket, TouchedSlots, acted, reached, reaches_nothing};
+use freshet_catalog::rows::{Acted, Ticket, TouchedSlots, Values, Zone, acted, reached, reaches_nothing};
 use freshet_catalog::{Descendants, Name, TableInfo};
 use freshet_follow::Upstream;
 use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes};
@@ -19,6 +19,8 @@ pub(crate) struct Write<'a> {
     /// The text itself, which tells more by the definitions of its tables.
     pub(crate) text: Option<WriteText<'a>>,
     pub(crate) parameters: Vec<Datum>,
+    /// The time zone in which its moments are meant.
+    pub(crate) zone: Zone,
     /// What it inserts may get other numbers than those that were never given.
     pub(crate) may_number: bool,
 }
@@ -45,7 +47,13 @@ impl<'a> Write<'a> {
         }
         let what = reading::row_write(text, effects, manner);
         let text = Some(WriteText { text, modes: manner.modes_of_write, schema });
-        Some(Write { what, text, ..Write::default() })
+        Some(Write { what, text, ..Write::default() }.in_zone(manner.zone))
+    }
+
+    /// The same, sent by a session of this time zone.
+    pub(crate) fn in_zone(self, zone: Zone) -> Self {
+        let is_own = self.text.is_some_and(|WriteText { text, .. }| !sets_zone(text));
+        Self { zone: if is_own { zone } else { Zone::Other }, ..self }
     }
 
     /// What it writes, if it is a write to this table and no other; a name without schema is one in the default schema.
@@ -63,22 +71,47 @@ impl<'a> Write<'a> {
     }
 }
 
+/// Whether a text may be carried out in a time zone of its own: by a hint, or by `SET STATEMENT … FOR`.
+fn sets_zone(text: &[u8]) -> bool {
+    const VARIABLE: &[u8] = b"time_zone";
+    text.windows(VARIABLE.len()).any(|part| part.eq_ignore_ascii_case(VARIABLE))
+}
+
 /// A write to a table whose definition is known, and which does nothing beside but what its foreign keys do.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
     table: Arc<TableInfo>,
     what: RowWrite,
-    parameters: Arc<[Datum]>,
+    sent_with: SentWith,
     /// What is known of the tables that hang on it by foreign keys.
     below: Arc<[Arc<TableInfo>]>,
+}
+
+/// What a write was sent with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentWith {
+    parameters: Arc<[Datum]>,
+    zone: Zone,
+}
+
+impl SentWith {
+    fn values(&self) -> Values<'_> {
+        Values { parameters: &self.parameters, zone: self.zone }
+    }
+}
+
+impl From<Write<'_>> for SentWith {
+    fn from(write: Write<'_>) -> Self {
+        Self { parameters: write.parameters.into(), zone: write.zone }
+    }
 }
 
 /// The writes that one write is taken apart into, those of foreign keys included; what goes beyond is fenced by the table.
 const ACTED_MAX: usize = 64;
 
 impl Described {
-    pub(crate) fn new(table: Arc<TableInfo>, what: RowWrite, parameters: Arc<[Datum]>) -> Self {
-        Self { table, what, parameters, below: Arc::default() }
+    pub(crate) fn new(table: Arc<TableInfo>, what: RowWrite, sent_with: SentWith) -> Self {
+        Self { table, what, sent_with, below: Arc::default() }
     }
 
     /// The same with what is known of the tables that hang on it.
@@ -134,7 +167,7 @@ impl Touching<'_> {
         self.tickets.push(ticket);
         self.deps.push(self.freshness.table(schema, name).rows);
         for watch in watches.iter() {
-            match watch.deps_of_write(table, what, &self.write.parameters) {
+            match watch.deps_of_write(table, what, self.write.sent_with.values()) {
                 TouchedSlots::Nothing => {}
                 TouchedSlots::Slots(slots) => self.deps.extend(slots),
                 TouchedSlots::Absent => self.deps.push(watch.absent()),
@@ -173,7 +206,7 @@ impl Touching<'_> {
         let mut followed = Vec::new();
         for key in below.keys.as_ref()? {
             let child = self.write.below.iter().find(|info| info.name == key.child)?;
-            match acted(key, (table, child), what, &self.write.parameters) {
+            match acted(key, (table, child), what, self.write.sent_with.values()) {
                 Acted::Nothing => {}
                 Acted::Like(write) => followed.push((Arc::clone(child), write)),
                 Acted::Anything => return None,

@@ -1,6 +1,7 @@
 //! One command to the server and its answer back.
 
 use freshet_cache::Dep;
+use freshet_catalog::rows::Zone;
 use freshet_protocol::Command;
 use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes};
 use tracing::warn;
@@ -179,7 +180,13 @@ impl Session {
         }
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
         let may_number = self.state.may_number;
-        let write = write.filter(|_| !self.state.unlogged).map(|write| Write { may_number, ..write });
+        let zone = self.zone();
+        let write = write.filter(|_| !self.state.unlogged).map(|write| Write {
+            may_number,
+            // Of a literal in a prepared statement the server may have made a moment when it was prepared.
+            zone: if write.zone == zone { zone } else { Zone::Other },
+            ..write
+        });
         let mut reach = self.reach(effects, write).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
             reach.narrow_to_nothing();
@@ -230,7 +237,12 @@ impl Session {
 
     /// How texts are read.
     pub(crate) fn manner(&self) -> Manner {
-        Manner { modes: self.modes(), modes_of_write: self.modes_of_write() }
+        Manner { modes: self.modes(), modes_of_write: self.modes_of_write(), zone: self.zone() }
+    }
+
+    /// The time zone in which moments are meant, where the environment is known.
+    pub(crate) fn zone(&self) -> Zone {
+        self.environment().map(|environment| environment.zone).unwrap_or_default()
     }
 
     async fn reach(&self, effects: &Effects, write: Option<Write<'_>>) -> Reach {

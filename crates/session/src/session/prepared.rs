@@ -7,6 +7,7 @@ mod types;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use freshet_catalog::rows::Zone;
 use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
 use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, TransactionControl};
 
@@ -53,6 +54,8 @@ pub(crate) struct Prepared {
 pub(crate) struct Again {
     pub(crate) text: Box<[u8]>,
     pub(crate) modes: Modes,
+    /// That of when it was prepared.
+    pub(crate) zone: Zone,
     /// That of when it was prepared.
     pub(crate) schema: Option<String>,
 }
@@ -378,18 +381,17 @@ impl Prepared {
     }
 
     fn with(&self, parameters: &[Parameter<'_>]) -> Executed<'_> {
-        let text = self.text.as_ref().map(|Again { text, modes, schema }| WriteText {
+        let zone = self.text.as_ref().map(|again| again.zone).unwrap_or_default();
+        let text = self.text.as_ref().map(|Again { text, modes, schema, .. }| WriteText {
             text,
             modes: *modes,
             schema: schema.as_deref(),
         });
         let is_write = self.write.is_some() || text.is_some();
         Executed {
-            write: is_write.then(|| Write {
-                what: self.write.clone(),
-                text,
-                parameters: bind(parameters),
-                ..Write::default()
+            write: is_write.then(|| {
+                let (what, parameters) = (self.write.clone(), bind(parameters));
+                Write { what, text, parameters, ..Write::default() }.in_zone(zone)
             }),
             killed: self.kill.as_ref().and_then(|kill| Some((kill, kill.id.or_else(|| id(parameters))?))),
             values: self.select.as_ref().map(|_| bind(parameters)),

@@ -50,6 +50,8 @@ pub(crate) struct CompiledSelect {
     /// The plan that its statements share; none if each is read by itself. It is made for the second statement: most forms that are
     /// invented are never seen again.
     plan: OnceLock<Option<ReadPlan>>,
+    /// The same where moments cannot be told in the session's time zone, if the tables have any.
+    plan_without_moments: OnceLock<Option<ReadPlan>>,
 }
 
 impl CompiledSelect {
@@ -58,7 +60,8 @@ impl CompiledSelect {
         let is_select = matches!(request, Request::Select { .. });
         let hint = if let Request::Select { hint } = request { hint } else { None };
         let is_hinted = freshet_sql::strip_hint(text, modes).is_some();
-        Self { template, hint, is_hinted, is_select, plan: OnceLock::new() }
+        let (plan, plan_without_moments) = (OnceLock::new(), OnceLock::new());
+        Self { template, hint, is_hinted, is_select, plan, plan_without_moments }
     }
 }
 
@@ -83,10 +86,14 @@ impl BoundSelect {
 
     /// The plan that `statement`, which this is, shares with others of its form, and its values.
     pub(crate) fn plan(&self, statement: Statement<'_>) -> Option<(&ReadPlan, &[Datum])> {
-        let plan = &self.compiled.plan;
+        let tables = &self.compiled.template.tables;
+        let plan = match statement.zone.is_fixed() || !tables.have_moments() {
+            true => &self.compiled.plan,
+            false => &self.compiled.plan_without_moments,
+        };
         if plan.get().is_none() && !self.is_first {
             // Two threads may both make it, and one is kept: none waits for the other.
-            let _ = plan.set(ReadPlan::shared(statement, &self.compiled.template.tables));
+            let _ = plan.set(ReadPlan::shared(statement, tables));
         }
         let plan = plan.get().filter(|_| !self.is_first)?.as_ref();
         plan.map(|plan| (plan, self.values.as_slice()))
@@ -126,7 +133,7 @@ impl BoundWrite {
 
 /// What all statements of the form of this one write. The text with parameters has to say, with the values of this statement, what
 /// the statement itself says.
-fn shared_rows(Statement { text, modes, schema }: Statement<'_>) -> Option<RowWrite> {
+fn shared_rows(Statement { text, modes, schema, .. }: Statement<'_>) -> Option<RowWrite> {
     let mut slotted = Slotted::default();
     let has_form = slotted.read(text, modes, schema) && slotted.is_shared();
     let own = freshet_sql::row_write(text, modes).filter(|_| has_form)?;
@@ -190,7 +197,7 @@ impl Forms {
     fn of<T>(
         &self,
         slotted: &mut Slotted,
-        Statement { text, modes, schema }: Statement<'_>,
+        Statement { text, modes, schema, .. }: Statement<'_>,
         with: impl FnOnce(&mut Shard, &[u8]) -> T,
     ) -> Option<T> {
         slotted.read(text, modes, schema).then(|| with(&mut self.shard(slotted.form()), slotted.form()))

@@ -72,8 +72,13 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
     let generated =
         is_virtual || !expression.is_empty() || extra.contains("stored") || extra.contains("persistent");
     let shape = ColumnShape { column_type, collation, len, precision, scale, decimals };
-    // The value of a virtual column is in the images, but nothing that was stored vouches for it.
-    let key = if is_virtual { KeyType::None } else { key_type(data_type, &shape) };
+    let key = match key_type(data_type, &shape) {
+        // The value of a virtual column is in the images, but nothing that was stored vouches for it.
+        _ if is_virtual => KeyType::None,
+        // A row's version ends by a DELETE, which names no column.
+        KeyType::Timestamp { .. } if generated => KeyType::None,
+        key => key,
+    };
     let is_primary = index.eq_ignore_ascii_case("PRI");
     ColumnInfo {
         name: name.to_lowercase(),
@@ -98,7 +103,7 @@ struct ColumnShape<'a> {
     decimals: &'a str,
 }
 
-/// What is not here has no keys: TIMESTAMP, because it is compared in the session's time zone; FLOAT and DOUBLE, because what is
+/// What is not here has no keys: FLOAT and DOUBLE, because what is
 /// shown of them is not what they are; JSON and geometries, because literals of many forms are equal to them.
 fn key_type(data_type: &str, shape: &ColumnShape<'_>) -> KeyType {
     let unsigned = shape.column_type.to_ascii_lowercase().contains("unsigned");
@@ -118,6 +123,9 @@ fn key_type(data_type: &str, shape: &ColumnShape<'_>) -> KeyType {
         }
         "date" => KeyType::Date,
         "datetime" => shape.decimals.parse().map_or(KeyType::None, |decimals| KeyType::DateTime { decimals }),
+        "timestamp" => {
+            shape.decimals.parse().map_or(KeyType::None, |decimals| KeyType::Timestamp { decimals })
+        }
         "time" => shape.decimals.parse().map_or(KeyType::None, |decimals| KeyType::Time { decimals }),
         "year" => KeyType::Year,
         "bit" => shape.precision.parse().map_or(KeyType::None, |bits| KeyType::Bit { bits }),

@@ -10,7 +10,7 @@ use freshet_sql::Datum;
 /// The years that a literal may have.
 const LITERAL_YEAR_MIN: u16 = 1000;
 
-const SECONDS_A_DAY: u64 = 86_400;
+pub(super) const SECONDS_A_DAY: u64 = 86_400;
 
 const MICROS_A_SECOND: u32 = 1_000_000;
 
@@ -31,15 +31,17 @@ const TIME_BIAS: i64 = 1 << 62;
 const DECIMALS_MAX: u8 = 6;
 
 /// A literal in one of the two forms.
-struct Written {
-    day: u64,
-    second: u64,
-    micros: u32,
+pub(super) struct Written {
+    /// See [`day_number`].
+    pub(super) day: u64,
+    /// Of the day.
+    pub(super) second: u64,
+    pub(super) micros: u32,
 }
 
 impl Written {
     /// `YYYY-MM-DD` and, behind one blank, `HH:MM:SS` with up to six fractional digits.
-    fn parse(text: &[u8]) -> Option<Self> {
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let (date, time) = match text.split_once(' ') {
             Some((date, time)) => (date, Some(time)),
@@ -107,7 +109,7 @@ fn second_number([hour, minute, second]: [u16; 3]) -> Option<u64> {
 }
 
 /// `None` if the column cannot hold the fraction.
-fn datetime_number(day: u64, second: u64, micros: u32, decimals: u8) -> Option<u64> {
+pub(super) fn datetime_number(day: u64, second: u64, micros: u32, decimals: u8) -> Option<u64> {
     let unit = 10u32.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
     let units = u64::from(MICROS_A_SECOND / unit);
     (micros < MICROS_A_SECOND && micros.is_multiple_of(unit))

@@ -1,5 +1,17 @@
 use super::*;
 
+fn key_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Key> {
+    super::key_of_datum(key_type, datum, Zone::Other)
+}
+
+fn key_of_assigned(key_type: &KeyType, datum: &Datum) -> Option<Key> {
+    super::key_of_assigned(key_type, datum, Zone::Other)
+}
+
+fn bounds_of_datum(key_type: &KeyType, datum: &Datum) -> Option<(u64, u64)> {
+    super::bounds_of_datum(key_type, datum, Zone::Other)
+}
+
 const INT: KeyType = KeyType::Integer { unsigned: false, bytes: 4 };
 const UNSIGNED: KeyType = KeyType::Integer { unsigned: true, bytes: 1 };
 const DECIMAL: KeyType = KeyType::Decimal { precision: 10, scale: 2 };
@@ -207,4 +219,27 @@ fn addresses_and_uuids() {
     let of_row = key_of_field(&KeyType::Uuid, Field::Value(Value::Bytes(turned)));
     assert!(of_row.is_some() && of_row == key_of_datum(&KeyType::Uuid, &uuid));
     assert_eq!(key_of_datum(&KeyType::Uuid, &text("00112233445516778899aabbccddeeff")), None);
+}
+
+#[test]
+fn moments_are_told_where_the_zone_is_a_distance() {
+    let key_type = KeyType::Timestamp { decimals: 3 };
+    let key = |text_of: &str, zone| super::key_of_datum(&key_type, &text(text_of), zone);
+    let utc = key("2024-02-29 10:00:00", Zone::UTC);
+    assert_eq!(utc, Some(Key::Ordered(1_709_200_800_000)));
+    assert_eq!(key("2024-02-29 12:00:00.000", Zone::Fixed(7200)), utc);
+    assert_eq!(key("2024-02-28 20:00:00", Zone::Fixed(-50_400)), utc);
+    assert_eq!(key("2024-02-29", Zone::Fixed(36_000)), key("2024-02-28 14:00:00", Zone::UTC));
+    assert_eq!(key("2024-02-29 10:00:00", Zone::Other), None);
+    for beyond in ["1970-01-01 00:00:01", "1960-01-01", "2038-01-19 03:14:07", "2200-01-01"] {
+        assert_eq!(key(beyond, Zone::UTC), None, "{beyond}");
+        let bounds = super::bounds_of_datum(&key_type, &text(beyond), Zone::UTC);
+        assert_eq!(bounds, extent(&key_type), "{beyond}");
+    }
+    for other in
+        ["2024-02-29 10:00:00.0001", "2024-02-29 10:00:00+00:00", "2024-02-29T10:00:00", "2024-02-30"]
+    {
+        assert_eq!(key(other, Zone::UTC), None, "{other}");
+    }
+    assert_eq!(super::key_of_datum(&key_type, &Datum::Int(20_240_229_100_000), Zone::UTC), None);
 }

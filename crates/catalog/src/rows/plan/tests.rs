@@ -26,7 +26,7 @@ fn named_columns(names: &[&str]) -> ColumnsRead {
 
 fn planned(table: TableInfo, pins: Vec<Pin>, columns: ColumnsRead) -> Option<Reading> {
     let occurrences = vec![Occurrence::of(TableName::bare("t"), pins)];
-    plan(&RowReads { occurrences, columns }, &[Arc::new(table)]).remove(0).pop()
+    plan(&RowReads { occurrences, columns }, &[Arc::new(table)], Zone::Other).remove(0).pop()
 }
 
 #[test]
@@ -104,8 +104,27 @@ fn equality_carries_a_value_between_columns_that_compare_alike() {
         let occurrence = |table, pins| Occurrence::of(TableName::bare(table), pins);
         let occurrences = vec![occurrence("t", vec![via(name)]), occurrence("u", Vec::new())];
         let reads = RowReads { occurrences, columns: ColumnsRead::All };
-        let readings = plan(&reads, &[Arc::new(table()), Arc::clone(&other)]);
+        let readings = plan(&reads, &[Arc::new(table()), Arc::clone(&other)], Zone::Other);
         assert_eq!(!readings[0].is_empty(), holds, "{name}");
         assert_eq!(readings[1], Vec::new());
     }
+}
+
+#[test]
+fn what_cannot_be_told_takes_no_part() {
+    let mut columns = table().columns.to_vec();
+    columns.push(column("ts", KeyType::Timestamp { decimals: 0 }));
+    let of = |condition, zone| {
+        let pins = vec![pin("c", one_of(1)), pin("ts", condition)];
+        let occurrences = vec![Occurrence::of(TableName::bare("t"), pins)];
+        let reads = RowReads { occurrences, columns: ColumnsRead::All };
+        plan(&reads, &[Arc::new(table_of("t", columns.clone()))], zone).remove(0).pop().unwrap().spec
+    };
+    let moment = || Condition::OneOf(vec![Datum::Text(b"2024-02-29 10:00:00".to_vec())]);
+    assert_eq!(of(moment(), Zone::UTC), spec(&[2, 3], None, None));
+    assert_eq!(of(moment(), Zone::Other), spec(&[2], None, None));
+    assert_eq!(of(Condition::OneOf(vec![Datum::Param(0)]), Zone::Other), spec(&[2], None, None));
+    assert_eq!(of(Condition::OneOf(vec![Datum::Param(0)]), Zone::UTC), spec(&[2, 3], None, None));
+    assert_eq!(of(Condition::OneOf(vec![text_datum()]), Zone::UTC), spec(&[2], None, None));
+    assert_eq!(of(Condition::IsNull, Zone::Other), spec(&[2, 3], None, None));
 }

@@ -5,6 +5,10 @@ use crate::Code;
 use crate::rows::WatchSpec;
 use crate::rows::samples::{INT, column, spec, table, table_of, text, watch};
 
+fn with(parameters: &[Datum]) -> Values<'_> {
+    Values { parameters, ..Values::default() }
+}
+
 fn pin(name: &str, condition: Condition) -> Pin {
     Pin { column: name.to_owned(), condition, via: Vec::new() }
 }
@@ -49,9 +53,10 @@ fn assert_touches(
     expected: Option<&[&[Condition]]>,
 ) {
     let (_, watch) = crate::rows::samples::watch(table, spec);
-    let touched = watch.deps_of_write(table, write, parameters);
+    let touched = watch.deps_of_write(table, write, with(parameters));
     let expected = expected.map_or(TouchedSlots::Any, |readings| {
-        let deps = readings.iter().flat_map(|reading| watch.deps_of_reading(reading, &[]).unwrap());
+        let deps =
+            readings.iter().flat_map(|reading| watch.deps_of_reading(reading, Values::default()).unwrap());
         TouchedSlots::Slots(sorted(deps.collect()))
     });
     let touched = match touched {
@@ -127,7 +132,10 @@ fn triggers_and_other_layouts_are_any() {
     assert_touches((&understood, &by_a), &deletes, &[], None);
     let (_, watch) = crate::rows::samples::watch(&table(), &by_a);
     let wider = table_of("t", [table().columns.to_vec(), vec![column("d", INT)]].concat());
-    assert_eq!(watch.deps_of_write(&wider, &delete(vec![pin("a", one(1))]), &[]), TouchedSlots::Any);
+    assert_eq!(
+        watch.deps_of_write(&wider, &delete(vec![pin("a", one(1))]), Values::default()),
+        TouchedSlots::Any
+    );
 }
 
 #[test]
@@ -153,23 +161,30 @@ fn an_update_of_what_is_not_read_touches_nothing() {
     let table = table();
     let (_, watch) = crate::rows::samples::watch(&table, &spec(&[0], None, Some(&[2])));
     let write = update(&[("b", Datum::Null)], Vec::new());
-    assert_eq!(watch.deps_of_write(&table, &write, &[]), TouchedSlots::Nothing);
+    assert_eq!(watch.deps_of_write(&table, &write, Values::default()), TouchedSlots::Nothing);
     let mut columns = table.columns.to_vec();
     columns[2].on_update = true;
     let table = table_of("t", columns);
     let (_, watch) = crate::rows::samples::watch(&table, &spec(&[0], None, Some(&[2])));
-    assert_eq!(watch.deps_of_write(&table, &write, &[]), TouchedSlots::Any, "it changes with any other");
+    assert_eq!(
+        watch.deps_of_write(&table, &write, Values::default()),
+        TouchedSlots::Any,
+        "it changes with any other"
+    );
     let (_, counts) = crate::rows::samples::watch(&table, &spec(&[], None, Some(&[])));
-    assert_eq!(counts.deps_of_write(&table, &write, &[]), TouchedSlots::Nothing);
-    assert_eq!(counts.deps_of_write(&table, &delete(vec![pin("a", one(1))]), &[]), TouchedSlots::Any);
+    assert_eq!(counts.deps_of_write(&table, &write, Values::default()), TouchedSlots::Nothing);
+    assert_eq!(
+        counts.deps_of_write(&table, &delete(vec![pin("a", one(1))]), Values::default()),
+        TouchedSlots::Any
+    );
 }
 
 #[test]
 fn ranges_are_fenced_on_the_levels_in_use() {
     let table = table();
     let (_, watch) = crate::rows::samples::watch(&table, &spec(&[], Some(0), None));
-    let reading = |low, high| watch.deps_of_reading(&[between(low, high)], &[]).unwrap();
-    let deps = |write: &RowWrite| match watch.deps_of_write(&table, write, &[]) {
+    let reading = |low, high| watch.deps_of_reading(&[between(low, high)], Values::default()).unwrap();
+    let deps = |write: &RowWrite| match watch.deps_of_write(&table, write, Values::default()) {
         TouchedSlots::Slots(deps) => Some(deps),
         _ => None,
     };
@@ -191,9 +206,11 @@ fn prefixes_are_fenced_in_the_lengths_in_use() {
     let table = table();
     let (_, watch) = crate::rows::samples::watch(&table, &spec(&[], Some(1), None));
     let text = |text: &str| Datum::Text(text.as_bytes().to_vec());
-    let reading = |prefix| watch.deps_of_reading(&[Condition::Prefix(text(prefix))], &[]).unwrap();
+    let reading =
+        |prefix| watch.deps_of_reading(&[Condition::Prefix(text(prefix))], Values::default()).unwrap();
     let (ab, abcd) = (reading("ab"), reading("abcd"));
-    let touched = |condition| watch.deps_of_write(&table, &delete(vec![pin("b", condition)]), &[]);
+    let touched =
+        |condition| watch.deps_of_write(&table, &delete(vec![pin("b", condition)]), Values::default());
     assert_eq!(touched(Condition::OneOf(vec![text("ABC")])), TouchedSlots::Slots(ab.clone()));
     let TouchedSlots::Slots(deps) = touched(Condition::Prefix(text("abcde"))) else { panic!() };
     assert_eq!(sorted(deps), sorted([ab, abcd].concat()));
@@ -206,8 +223,9 @@ fn an_insert_that_the_server_numbers_touches_what_is_not_there() {
     let mut columns = table().columns.to_vec();
     (columns[0].auto_increment, columns[0].unique, columns[0].nullable) = (true, true, false);
     let table = table_of("t", columns);
-    let touched =
-        |spec: &WatchSpec, write: &RowWrite| watch(&table, spec).1.deps_of_write(&table, write, &[]);
+    let touched = |spec: &WatchSpec, write: &RowWrite| {
+        watch(&table, spec).1.deps_of_write(&table, write, Values::default())
+    };
     let numbered = insert(Some(&["c"]), &[&[Datum::Int(1)]]);
     let by_a = spec(&[0], None, None);
     assert_eq!(touched(&by_a, &numbered), TouchedSlots::Absent);
@@ -225,14 +243,17 @@ fn an_insert_that_the_server_numbers_touches_what_is_not_there() {
     // Where a column is hidden, it is not known which one the NULL is for.
     assert_eq!(touched(&by_a, &insert(None, &[&[Datum::Null, Datum::Int(1)]])), TouchedSlots::Any);
     let memory = TableInfo { engine: "MEMORY".to_owned(), ..table.clone() };
-    assert_eq!(watch(&memory, &by_a).1.deps_of_write(&memory, &numbered, &[]), TouchedSlots::Any);
+    assert_eq!(
+        watch(&memory, &by_a).1.deps_of_write(&memory, &numbered, Values::default()),
+        TouchedSlots::Any
+    );
     // Not by its key, in a range of it, and what is no insert.
     assert_eq!(touched(&spec(&[1], None, None), &numbered), TouchedSlots::Any);
     assert_eq!(touched(&spec(&[], Some(0), None), &numbered), TouchedSlots::Any);
     assert_eq!(touched(&by_a, &delete(Vec::new())), TouchedSlots::Any);
     let (_, watch) = watch(&table, &by_a);
     let ids = |values: &[i128]| Condition::OneOf(values.iter().map(|value| Datum::Int(*value)).collect());
-    assert_eq!(watch.present_if(&[ids(&[1, 2, 2])], &[]), Some(2));
+    assert_eq!(watch.present_if(&[ids(&[1, 2, 2])], Values::default()), Some(2));
     assert_ne!(watch.absent(), watch.any());
 }
 
@@ -274,9 +295,9 @@ fn an_upsert_touches_the_keys_that_it_gives_where_no_other_key_is_unique() {
         assert_touches((&table, spec), &update(&[("c", Datum::Int(7))]), &[], None);
     }
     let (_, watch) = watch(&table, &range);
-    let _ = watch.deps_of_reading(&[between(0, 3)], &[]).unwrap();
+    let _ = watch.deps_of_reading(&[between(0, 3)], Values::default()).unwrap();
     assert!(
-        matches!(watch.deps_of_write(&table, &replace, &[]), TouchedSlots::Slots(slots) if !slots.is_empty())
+        matches!(watch.deps_of_write(&table, &replace, Values::default()), TouchedSlots::Slots(slots) if !slots.is_empty())
     );
     // A key that the server makes up, or that is not told.
     assert_touches((&table, &by_a), &upsert(&["c"], &[&[Datum::Int(1)]], None), &[], None);
@@ -295,17 +316,21 @@ fn texts_that_share_a_key_are_not_known_to_be_there() {
     let table = table_of("t", columns);
     let (_, watch) = watch(&table, &spec(&[1], None, None));
     let texts = Condition::OneOf([b"a", b"A"].map(|text| Datum::Text(text.to_vec())).to_vec());
-    assert_eq!(watch.present_if(&[texts], &[]), None, "in a binary collation those are two rows");
+    assert_eq!(
+        watch.present_if(&[texts], Values::default()),
+        None,
+        "in a binary collation those are two rows"
+    );
     let unknown = insert(Some(&["b"]), &[&[Datum::Other]]);
-    assert_eq!(watch.deps_of_write(&table, &unknown, &[]), TouchedSlots::Any);
+    assert_eq!(watch.deps_of_write(&table, &unknown, Values::default()), TouchedSlots::Any);
 }
 
 #[test]
 fn a_text_and_a_number_as_bounds_say_nothing() {
     let between = |low, high| Condition::Between { low: Some((low, true)), high: Some((high, true)) };
     let mixed = between(Datum::Text(b"1".to_vec()), Datum::Param(0));
-    assert_eq!(range(&INT, &mixed, &[Datum::Int(9)]), None, "all three are compared as doubles");
-    assert!(range(&INT, &mixed, &[Datum::Text(b"9".to_vec())]).is_some());
+    assert_eq!(range(&INT, &mixed, with(&[Datum::Int(9)])), None, "all three are compared as doubles");
+    assert!(range(&INT, &mixed, with(&[Datum::Text(b"9".to_vec())])).is_some());
 }
 
 fn fill(columns: &[&str], given: Vec<Given>, on_duplicate: OnDuplicate) -> RowWrite {
@@ -375,4 +400,18 @@ fn a_short_range_is_as_good_as_its_keys() {
     assert_touches(of, &delete(vec![pin("a", between(3, 4))]), &[], Some(&[&[one(3)], &[one(4)]]));
     assert_touches(of, &delete(vec![pin("a", between(4, 3))]), &[], Some(&[]));
     assert_touches(of, &delete(vec![pin("a", between(3, 40))]), &[], None);
+}
+
+#[test]
+fn a_bound_that_is_a_value_is_left_out_where_it_is_not_included() {
+    let ends =
+        |low, high| range(&INT, &Condition::Between { low, high }, Values::default()).unwrap().unwrap();
+    let number = |key: i64| u64::try_from(key + (1 << 31)).unwrap();
+    let end = |value, is_included| Some((Datum::Int(value), is_included));
+    assert_eq!(ends(end(1, true), end(5, true)), (number(1), number(5)));
+    assert_eq!(ends(end(1, false), end(5, false)), (number(2), number(4)));
+    let half = || Some((Datum::Decimal("1.5".to_owned()), false));
+    assert_eq!(ends(half(), half()), (number(1), number(2)), "the servers round it to either");
+    let far = |sign: i128| end(sign << 40, false);
+    assert_eq!(ends(far(-1), far(1)), ends(None, end(i128::from(i32::MAX), true)), "beyond all values");
 }

@@ -1,7 +1,7 @@
 //! Changes of rows, as the bytes of events.
 
 use freshet_catalog::rows::samples::{INT, column, spec, table, table_of, text};
-use freshet_catalog::rows::{Watch, WatchSpec};
+use freshet_catalog::rows::{Values, Watch, WatchSpec};
 use freshet_catalog::{Acts, ForeignKey, OnDelete, OnUpdate};
 use freshet_sql::{Condition, Datum};
 
@@ -122,7 +122,7 @@ impl Stream<'_> {
     }
 
     fn slot(watch: &Watch, condition: Condition) -> Dep {
-        watch.deps_of_reading(&[condition], &[]).unwrap()[0]
+        watch.deps_of_reading(&[condition], Values::default()).unwrap()[0]
     }
 
     fn is_stamped(&self, dep: Dep, since: Position) -> bool {
@@ -197,7 +197,7 @@ fn ranges_are_stamped_on_the_levels_in_use() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
     let watch = stream.watch(&spec(&[], Some(0), None));
-    let reading = |low, high| watch.deps_of_reading(&[between(low, high)], &[]).unwrap();
+    let reading = |low, high| watch.deps_of_reading(&[between(low, high)], Values::default()).unwrap();
     let (near, far) = (reading(-100, 1_000), reading(5_000, 9_999_999));
     let hit =
         |stream: &Stream<'_>, deps: &[Dep], since| deps.iter().any(|dep| stream.is_stamped(*dep, since));
@@ -418,7 +418,7 @@ fn children_of_rows_that_are_deleted_go_by_what_they_refer_to() {
     let watch = |spec| stream.watches.watch(&below, &spec).unwrap();
     let [by_c, by_a, other] =
         [spec(&[2], None, Some(&[1])), spec(&[0], None, Some(&[2])), spec(&[0], None, Some(&[1]))].map(watch);
-    let slot = |watch: &Watch, condition| watch.deps_of_reading(&[condition], &[]).unwrap()[0];
+    let slot = |watch: &Watch, condition| watch.deps_of_reading(&[condition], Values::default()).unwrap()[0];
     let of = |value| slot(&by_c, Condition::OneOf(vec![Datum::Int(value)]));
     let (five, six, null) = (of(5), of(6), slot(&by_c, Condition::IsNull));
     let row: Row<'_> = &[Int(5), Null, Int(1)];
@@ -534,7 +534,7 @@ fn a_watch_does_not_vouch_for_what_went_by_before_it() {
     let watch = stream.watch(&spec(&[], Some(0), None));
     assert!(watch.is_usable(stream.applied()));
     stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS)]);
-    watch.deps_of_reading(&[equals(1)], &[]).unwrap();
+    watch.deps_of_reading(&[equals(1)], Values::default()).unwrap();
     assert!(!watch.is_usable(stream.applied()));
 }
 

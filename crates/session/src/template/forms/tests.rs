@@ -2,6 +2,7 @@
 
 use freshet_cache::Freshness;
 use freshet_catalog::rows::Watches;
+use freshet_catalog::rows::Zone;
 use freshet_catalog::rows::samples::{INT, column, table_of};
 use freshet_catalog::{ColumnInfo, TableInfo, Told};
 use freshet_sql::{Analysis, Flavor, Modes};
@@ -65,7 +66,7 @@ impl World {
 }
 
 fn statement(text: &str) -> Statement<'_> {
-    Statement { text: text.as_bytes(), modes: MODES, schema: Some("s") }
+    Statement { text: text.as_bytes(), modes: MODES, schema: Some("s"), zone: Zone::Other }
 }
 
 #[test]

@@ -15,6 +15,7 @@ fn types_that_have_keys() {
     let text = KeyType::Text { collation: "utf8mb4_0900_ai_ci".into(), chars: 20 };
     assert_eq!(key("varchar", "varchar(20)", "utf8mb4_0900_ai_ci"), text);
     assert_eq!(key("time", "time(3)", ""), KeyType::Time { decimals: 3 });
+    assert_eq!(key("timestamp", "timestamp(3)", ""), KeyType::Timestamp { decimals: 3 });
     assert_eq!(key("year", "year(4)", ""), KeyType::Year);
     assert_eq!(key("bit", "bit(10)", ""), KeyType::Bit { bits: 10 });
     assert_eq!(key("uuid", "uuid", ""), KeyType::Uuid);
@@ -24,7 +25,7 @@ fn types_that_have_keys() {
 
 #[test]
 fn types_and_collations_that_have_none() {
-    for data_type in ["timestamp", "float", "double", "json", "geometry"] {
+    for data_type in ["float", "double", "json", "geometry"] {
         assert_eq!(key_type(data_type, &shape(data_type, "", "")), KeyType::None, "{data_type}");
     }
     for collation in
@@ -50,6 +51,27 @@ fn what_the_server_fills_in() {
     assert!(virtual_column.generated && virtual_column.key == KeyType::None);
     let stored = of("STORED GENERATED", "`a` + 1");
     assert!(stored.generated && stored.key != KeyType::None);
+    let moment = |extra, expression| {
+        column(&[
+            "s",
+            "t",
+            "C",
+            "timestamp",
+            "timestamp(6)",
+            "",
+            "",
+            "",
+            "",
+            "6",
+            extra,
+            expression,
+            "NO",
+            "",
+            "",
+        ])
+    };
+    assert_eq!(moment("", "").key, KeyType::Timestamp { decimals: 6 });
+    assert_eq!(moment("STORED GENERATED", "ROW END").key, KeyType::None, "a DELETE changes it");
     let now = of("DEFAULT_GENERATED on update CURRENT_TIMESTAMP", "");
     assert!(now.on_update && !now.generated);
 }

@@ -1,0 +1,47 @@
+//! TIMESTAMP: moments, which literals write as the clock shows them in the session's time zone.
+//!
+//! The keys count units of the column's last fractional digit since 1970 in UTC, which is what the binlog has. '0000-00-00' is 0 there
+//! and here. Which moments the type holds differs by server, and so does what becomes of a literal beyond: those near the ends,
+//! and beyond them, equal no key that can be told.
+
+use freshet_protocol::binlog::Timestamp;
+
+use super::super::zone::Zone;
+use super::temporal::{SECONDS_A_DAY, Written, datetime_number};
+
+/// The first day of 1970, counted as the days of literals are.
+const DAY_OF_1970: i64 = 719_469;
+
+/// The moments that every server holds, with a day to spare at either end, in seconds since 1970: MySQL's last is in January 2038.
+const TOLD_S: std::ops::RangeInclusive<i64> = 2 * 86_400..=i32::MAX as i64 - 86_400;
+
+/// The last second that any server holds: MariaDB's since 11.5.
+const SECOND_MAX: u64 = u32::MAX as u64;
+
+pub(super) fn greatest(decimals: u8) -> u64 {
+    // One more, for the fractions of the last second.
+    number(SECOND_MAX + 1, 0, decimals).unwrap_or(u64::MAX)
+}
+
+/// The greatest key of what is not above a literal, and the least of what is not below. All keys lie between, where the servers
+/// differ. `None`: undecided.
+pub(super) fn bounds_of_text(decimals: u8, text: &[u8], zone: Zone) -> Option<(u64, u64)> {
+    let Zone::Fixed(ahead_s) = zone else { return None };
+    let Written { day, second, micros } = Written::parse(text)?;
+    let day = i64::try_from(day).ok()? - DAY_OF_1970;
+    let seconds = day * SECONDS_A_DAY as i64 + i64::try_from(second).ok()? - i64::from(ahead_s);
+    if !TOLD_S.contains(&seconds) {
+        return Some((0, greatest(decimals)));
+    }
+    number(u64::try_from(seconds).ok()?, micros, decimals).map(|key| (key, key))
+}
+
+pub(super) fn key_of_field(value: Timestamp) -> Option<u64> {
+    let seconds = u64::try_from(value.seconds).ok().filter(|seconds| *seconds <= SECOND_MAX)?;
+    number(seconds, value.micros, value.decimals)
+}
+
+/// `None` if the column cannot hold the fraction.
+fn number(second: u64, micros: u32, decimals: u8) -> Option<u64> {
+    datetime_number(0, second, micros, decimals)
+}
