@@ -5,6 +5,8 @@ use freshet_tests::{Flavor, Freshet, with_each};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
 
+use crate::levels::with_stall;
+
 use super::{DROPPED, Line, TRIALS, failures_of, line};
 
 /// UTC by the server's own name, a distance on either side of it, and a zone with an hour that occurs twice.
@@ -222,13 +224,13 @@ fn moments_of_prepared_statements_are_told_apart_as_well() {
     });
 }
 
-/// A write whose zone is another than it seems to be is seen at once all the same.
+/// A write whose zone is another than it seems to be is seen at once all the same: the stream is held up, so that nothing but its
+/// fence shows it.
 #[test]
 fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
     const SCHEMA: &str = "fresh_zones";
     const READ: &str = "SELECT COUNT(*) FROM moments WHERE ts = '2024-02-29 10:00:00'";
-    with_each(|server, freshet| {
-        let mut direct = fresh_schema(server, SCHEMA);
+    with_stall(SCHEMA, &[], |server, freshet, stall, mut direct| {
         run(&mut direct, &["SET time_zone = '+00:00'"]);
         run(&mut direct, SETUP);
         run(&mut direct, &["CREATE PROCEDURE moves() SET time_zone = '+04:00'"]);
@@ -240,6 +242,7 @@ fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
             run(&mut writer, &["SET time_zone = '+02:00'", "SELECT COUNT(*) FROM moments"]);
             let _ = counted.prime(&mut reader, READ);
             let before = answer(&mut direct, READ);
+            stall.hold();
             write(&mut writer);
             let after = answer(&mut direct, READ);
             assert_eq!(answer(&mut reader, READ), after, "{:?} {what}", server.flavor);
@@ -248,6 +251,7 @@ fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
                 "{:?} {what} changes nothing",
                 server.flavor
             );
+            stall.release();
         };
         for (id, statement) in WRITES.iter().enumerate() {
             let id = id + 100;
@@ -258,12 +262,12 @@ fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
         }
         seen("prepared before", &mut |writer| {
             let insert = writer.prep("INSERT INTO moments (id, ts) VALUES (?, '2024-02-29 14:00:00')");
-            run(writer, &["SET time_zone = '+04:00'"]);
+            run(writer, MOVES);
             writer.exec_drop(insert.expect("it is prepared"), (200,)).expect("a row");
         });
         seen("prepared before, with a value", &mut |writer| {
             let insert = writer.prep("INSERT INTO moments (id, ts) VALUES (?, ?)").expect("it is prepared");
-            run(writer, &["SET time_zone = '+04:00'"]);
+            run(writer, MOVES);
             writer.exec_drop(insert, (201, at(14, 0))).expect("a row");
         });
         seen("in a transaction", &mut |writer| {
@@ -279,6 +283,9 @@ fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
         });
     });
 }
+
+/// What makes the new zone known.
+const MOVES: &[&str] = &["SET time_zone = '+04:00'", "SELECT COUNT(*) FROM moments"];
 
 /// Rows at 10:00 in UTC, in a session whose clock is two hours ahead.
 const WRITES: &[&str] = &[
