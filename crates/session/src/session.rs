@@ -53,7 +53,7 @@ pub(crate) use forward::Forward;
 pub(crate) use hold::{Hold, Holds, Traces};
 pub(crate) use lease::Lease;
 pub(crate) use prepared::{
-    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Prepared, PreparedSelect, SELECT_BYTES_MAX,
+    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Prepared, PreparedSelect, SELECT_BYTES_MAX, ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;

@@ -19,7 +19,7 @@ use crate::relay::Lost;
 use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
 use crate::session::{
     AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
-    SELECT_BYTES_MAX, Session, Touches,
+    SELECT_BYTES_MAX, Session, Touches, ZoneAt,
 };
 use crate::template::Verdict;
 
@@ -82,9 +82,14 @@ fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
     is_kept.then(|| Again {
         text: text.into(),
         modes: session.manner().modes_of_write,
-        zone: session.zone(),
+        prepared_in: zone_at(session),
         schema: session.state.schema.clone(),
     })
+}
+
+/// The session's time zone now.
+fn zone_at(session: &Session) -> ZoneAt {
+    ZoneAt { zone: session.zone(), version: session.state.environment_version }
 }
 
 /// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.
@@ -161,7 +166,9 @@ pub(super) async fn execute(
     let prepared = known(session, &packet);
     let effects = effects_of(session, prepared.as_deref()).await;
     let Executed { write, killed, values } = match (&prepared, command) {
-        (Some(prepared), Command::StmtExecute) => prepared.executed(&packet, session.capabilities()),
+        (Some(prepared), Command::StmtExecute) => {
+            prepared.executed(&packet, session.capabilities(), zone_at(session))
+        }
         (Some(prepared), _) => {
             prepared.executed_in_bulk();
             Executed::default()

@@ -180,13 +180,7 @@ impl Session {
         }
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
         let may_number = self.state.may_number;
-        let zone = self.zone();
-        let write = write.filter(|_| !self.state.unlogged).map(|write| Write {
-            may_number,
-            // Of a literal in a prepared statement the server may have made a moment when it was prepared.
-            zone: if write.zone == zone { zone } else { Zone::Other },
-            ..write
-        });
+        let write = write.filter(|_| !self.state.unlogged).map(|write| Write { may_number, ..write });
         let mut reach = self.reach(effects, write).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
             reach.narrow_to_nothing();

@@ -45,6 +45,9 @@ pub(crate) struct Prepared {
     cursor: AtomicBool,
     /// Values have been sent in pieces that the next execution will not repeat.
     long_data: AtomicBool,
+    /// It was executed where another time zone may have been set than where it was prepared: of a literal the server may have made a
+    /// moment there.
+    was_elsewhere: AtomicBool,
     /// The version of the catalog by which nothing that it reads runs any code; [`NEVER`] if there is none.
     plain_at: AtomicU64,
 }
@@ -55,9 +58,23 @@ pub(crate) struct Again {
     pub(crate) text: Box<[u8]>,
     pub(crate) modes: Modes,
     /// That of when it was prepared.
-    pub(crate) zone: Zone,
+    pub(crate) prepared_in: ZoneAt,
     /// That of when it was prepared.
     pub(crate) schema: Option<String>,
+}
+
+/// The time zone of a session, and the version of its environment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ZoneAt {
+    pub(crate) zone: Zone,
+    pub(crate) version: u64,
+}
+
+impl ZoneAt {
+    /// Whether nothing is known to lie between the two that could have changed the zone.
+    fn is_same(self, other: Self) -> bool {
+        self.version == other.version || self.zone.is_fixed() && self.zone == other.zone
+    }
 }
 
 /// The longest such text, in bytes.
@@ -212,6 +229,7 @@ impl Prepared {
             history: None,
             cursor: AtomicBool::new(false),
             long_data: AtomicBool::new(false),
+            was_elsewhere: AtomicBool::new(false),
             plain_at: AtomicU64::new(NEVER),
         }
     }
@@ -334,7 +352,8 @@ impl Prepared {
     }
 
     /// What is to be known of an execution by this packet.
-    pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities) -> Executed<'_> {
+    pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities, at: ZoneAt) -> Executed<'_> {
+        let zone = self.zone(at);
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
         let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
         if self.write.is_none() && self.text.is_none() && self.kill.is_none() && self.select.is_none() {
@@ -357,7 +376,7 @@ impl Prepared {
         };
         // Attributes have types too, behind those of the markers.
         types.say(execution.types.map(|types| types.into_iter().take(self.parameters)));
-        if has_long_data { Executed::default() } else { self.with(&execution.parameters) }
+        if has_long_data { Executed::default() } else { self.with(&execution.parameters, zone) }
     }
 
     /// Which types the server has taken from an execution that it refused to read, if it has any, is not known. Of a SELECT it is told
@@ -380,8 +399,16 @@ impl Prepared {
         self.types.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with(&self, parameters: &[Parameter<'_>]) -> Executed<'_> {
-        let zone = self.text.as_ref().map(|again| again.zone).unwrap_or_default();
+    /// The time zone in which its moments are meant where it is executed now.
+    fn zone(&self, now: ZoneAt) -> Zone {
+        let Some(Again { prepared_in, .. }) = &self.text else { return Zone::Other };
+        if !prepared_in.is_same(now) {
+            self.was_elsewhere.store(true, Ordering::Relaxed);
+        }
+        if self.was_elsewhere.load(Ordering::Relaxed) { Zone::Other } else { now.zone }
+    }
+
+    fn with(&self, parameters: &[Parameter<'_>], zone: Zone) -> Executed<'_> {
         let text = self.text.as_ref().map(|Again { text, modes, schema, .. }| WriteText {
             text,
             modes: *modes,

@@ -233,7 +233,7 @@ fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
     with_stall(SCHEMA, &[], |server, freshet, stall, mut direct| {
         run(&mut direct, &["SET time_zone = '+00:00'"]);
         run(&mut direct, SETUP);
-        run(&mut direct, &["CREATE PROCEDURE moves() SET time_zone = '+04:00'"]);
+        run(&mut direct, CODE);
         let mut reader = connect(freshet.target(), SCHEMA);
         run(&mut reader, &["SET time_zone = '+00:00'"]);
         let mut counted = Counted::of(freshet);
@@ -270,6 +270,14 @@ fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
             run(writer, MOVES);
             writer.exec_drop(insert, (201, at(14, 0))).expect("a row");
         });
+        seen("prepared before, and executed elsewhere", &mut |writer| {
+            let insert = writer.prep("INSERT INTO moments (id, ts) VALUES (?, '2024-02-29 12:00:00')");
+            let insert = insert.expect("it is prepared");
+            run(writer, MOVES);
+            writer.exec_drop(&insert, (203,)).expect("a row");
+            run(writer, &["SET time_zone = '+02:00'", "SELECT COUNT(*) FROM moments"]);
+            writer.exec_drop(&insert, (204,)).expect("a row");
+        });
         seen("in a transaction", &mut |writer| {
             run(
                 writer,
@@ -284,6 +292,12 @@ fn a_moment_that_is_meant_in_another_zone_is_seen_at_once() {
     });
 }
 
+const CODE: &[&str] = &[
+    "CREATE PROCEDURE moves() SET time_zone = '+04:00'",
+    "CREATE FUNCTION moved(id INT) RETURNS INT DETERMINISTIC NO SQL BEGIN SET time_zone = '+04:00'; RETURN id; END",
+    "CREATE VIEW moving AS SELECT moved(300) AS id",
+];
+
 /// What makes the new zone known.
 const MOVES: &[&str] = &["SET time_zone = '+04:00'", "SELECT COUNT(*) FROM moments"];
 
@@ -295,6 +309,8 @@ const WRITES: &[&str] = &[
     "CALL moves(); INSERT INTO moments (id, ts) VALUES (ID, '2024-02-29 14:00:00')",
     "INSERT /*+ SET_VAR(time_zone = '+04:00') */ INTO moments (id, ts) VALUES (ID, '2024-02-29 14:00:00')",
     "SET STATEMENT time_zone = '+04:00' FOR INSERT INTO moments (id, ts) VALUES (ID, '2024-02-29 14:00:00')",
+    "INSERT INTO moments (id, ts) VALUES (moved(ID), '2024-02-29 14:00:00')",
+    "INSERT INTO moments (id, ts) VALUES ((SELECT id FROM moving), '2024-02-29 14:00:00')",
     "EXECUTE IMMEDIATE \"INSERT INTO moments (id, ts) VALUES (ID, '2024-02-29 12:00:00')\"",
 ];
 

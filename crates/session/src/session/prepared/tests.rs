@@ -4,6 +4,8 @@ use super::*;
 
 const TEXT: &[u8] = b"DELETE FROM t WHERE id = ?";
 
+const NOW: ZoneAt = ZoneAt { zone: Zone::Other, version: 0 };
+
 fn prepared() -> Prepared {
     let modes = Modes::new(Flavor::MariaDb);
     Prepared::new((1, 1), effects(TEXT, modes), (row_write(TEXT, modes), None), None)
@@ -20,7 +22,7 @@ fn packet(value: u32, with_type: bool) -> Vec<u8> {
 }
 
 fn told(prepared: &Prepared, value: u32, with_type: bool) -> bool {
-    prepared.executed(&packet(value, with_type), Capabilities::empty()).write.is_some()
+    prepared.executed(&packet(value, with_type), Capabilities::empty(), NOW).write.is_some()
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn the_id_of_a_kill_comes_in_any_type_of_number() {
     let kill = || Prepared::new((1, 1), effects(text, modes), (None, None), prepared_kill(text, modes));
     let killed = |kind: u8, value: &[u8]| {
         let packet = [&[0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, kind, 0], value].concat();
-        kill().executed(&packet, Capabilities::empty()).killed.map(|(_, id)| id)
+        kill().executed(&packet, Capabilities::empty(), NOW).killed.map(|(_, id)| id)
     };
     assert_eq!(killed(3, &7_u32.to_le_bytes()), Some(7));
     assert_eq!(killed(8, &3_000_000_000_u64.to_le_bytes()), Some(3_000_000_000));
