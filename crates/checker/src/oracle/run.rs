@@ -42,6 +42,9 @@ pub struct Oracle {
     pub questions: usize,
 }
 
+/// The sessions' time zones.
+const ZONES: [&str; 4] = ["SYSTEM", "+00:00", "+05:30", "-03:00"];
+
 /// What the server says of the columns, and the rows; or the code of an error.
 type Answer = Result<(Vec<String>, Vec<String>), u16>;
 
@@ -120,6 +123,7 @@ impl Run {
     fn set(&mut self, questions: &[Question], until: Instant) -> Result<(), Failure> {
         let chosen = (0..ACTIVE).map(|_| &questions[self.dice.below(questions.len())]);
         let mut active: Vec<Active<'_>> = chosen.map(|question| Active { question, stored: None }).collect();
+        self.move_zones()?;
         let mut after = "nothing".to_owned();
         for round in 0..WRITES_OF_A_SET {
             self.counted = self.count()?;
@@ -136,6 +140,17 @@ impl Run {
             }
             after = self.write(true)?;
             self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Questions are asked in one time zone, both ways, and what is written through Freshet is written in another.
+    fn move_zones(&mut self) -> Result<(), Failure> {
+        let (asked, written) = (self.dice.one_of(&ZONES), self.dice.one_of(&ZONES));
+        for (conn, zone) in
+            [(&mut self.through, asked), (&mut self.direct, asked), (&mut self.writer, written)]
+        {
+            conn.query_drop(format!("SET time_zone = '{zone}'"))?;
         }
         Ok(())
     }
@@ -250,7 +265,7 @@ fn answer<P: mysql::prelude::Protocol>(
         Err(mysql::Error::MySqlError(error)) => return Ok(Err(error.code)),
         Err(error) => return Err(error.into()),
     };
-    let columns = result.columns().as_ref().iter().map(described).collect();
+    let columns = result.columns().as_ref().to_vec();
     let mut rows = Vec::new();
     for row in result {
         let row: Row = match row {
@@ -262,14 +277,16 @@ fn answer<P: mysql::prelude::Protocol>(
     if !is_ordered {
         rows.sort_unstable();
     }
-    Ok(Ok((columns, rows)))
+    Ok(Ok((columns.iter().map(|column| described(column, !rows.is_empty())).collect(), rows)))
 }
 
 /// What the server says of a column; of its flags only those that tell its type. The others follow from how the server
 /// happened to find the rows: a table's own column and one of a temporary table differ in them, on both servers, and
-/// statistics choose between the two.
-fn described(column: &Column) -> String {
-    let of_the_type = ColumnFlags::NOT_NULL_FLAG
+/// statistics choose between the two. Where there are no rows, NOT NULL does too: MariaDB takes it from what it has read to find that
+/// out, and two executions of one statement differ in it.
+fn described(column: &Column, has_rows: bool) -> String {
+    let of_rows = if has_rows { ColumnFlags::NOT_NULL_FLAG } else { ColumnFlags::empty() };
+    let of_the_type = of_rows
         | ColumnFlags::BLOB_FLAG
         | ColumnFlags::UNSIGNED_FLAG
         | ColumnFlags::ZEROFILL_FLAG
