@@ -64,7 +64,7 @@ fn node_mysql2() {
 
 #[test]
 fn go_sql_driver() {
-    same_through("go", &text(tool::folder().join("go/check")), &[], AND_COMPRESSED);
+    same_through("go", &text(tool::folder().join("go/bin/check")), &[], AND_COMPRESSED);
 }
 
 #[test]

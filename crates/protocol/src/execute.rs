@@ -107,6 +107,10 @@ impl<'a> Execution<'a> {
         if count < parameters || count > PARAMETERS_MAX {
             return Err(Malformed::new("number of parameters"));
         }
+        // A client may tell that there are neither parameters nor attributes; nothing more follows then.
+        if count == 0 {
+            return Ok(Self { parameters: Vec::new(), types: None });
+        }
         let nulls = reader.take(count.div_ceil(8))?;
         let sent = (reader.u8()? != 0).then(|| read_types(&mut reader, count, attributes)).transpose()?;
         let used = sent.as_deref().or(types).ok_or(Malformed::new("parameters without types"))?;

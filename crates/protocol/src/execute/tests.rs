@@ -70,6 +70,16 @@ fn attributes_stand_behind_the_parameters() {
     assert_eq!(parse(&packet, 0, caps, None).unwrap().parameters, []);
 }
 
+/// As mysql2 executes a statement without parameters.
+#[test]
+fn a_count_of_nothing_is_followed_by_nothing() {
+    let caps = PLAIN | Capabilities::QUERY_ATTRIBUTES;
+    let nothing = packet(PARAMETER_COUNT_AVAILABLE, &[&[0]]);
+    let execution = parse(&nothing, 0, caps, None).unwrap();
+    assert_eq!((execution.parameters, execution.types), (Vec::new(), None));
+    assert!(parse(&packet(PARAMETER_COUNT_AVAILABLE, &[]), 0, caps, None).is_err());
+}
+
 #[test]
 fn every_truncation_is_an_error_and_never_a_panic() {
     let whole = packet(0, &[&[0], &[1], &[8, 0, 253, 0], &[1; 8], &[2, b'a', b'b']]);
