@@ -1,7 +1,8 @@
 //! Applications that know nothing of Freshet, each a small shop as the manual of its framework has it, are answered from memory when
 //! their pages are repeated, and always see their own writes.
 
-use freshet_tests::{tool, with_each};
+use freshet_tests::cached::{Counted, eventually, run};
+use freshet_tests::{Freshet, tool, with_each};
 
 /// Of 100 reads of pages that are repeated, how many have to come from memory.
 const PERCENT_MIN: u64 = 90;
@@ -80,4 +81,38 @@ fn java_hikari_connector_j() {
 #[test]
 fn php_pdo_native() {
     hits_through("php", "php", &[text(tool::sources().join("php/shop.php"))], AUTOCOMMIT);
+}
+
+/// Runs stock sysbench with no option changed but the connection and what bounds it, and gives how many reads it has made.
+fn sysbench(freshet: &Freshet, command: &str) -> u64 {
+    let target = freshet.target();
+    let (port, user) = (target.port, &target.user);
+    let words = format!(
+        "oltp_point_select --db-driver=mysql --mysql-db=shop_sysbench --mysql-host={} --mysql-port={port} --mysql-user={user} \
+         --mysql-password={} --tables=2 --table-size=50 --threads=2 --time=0 --events=4000 {command}",
+        target.host, target.password
+    );
+    let report = tool::run("sysbench", &words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let reads = report.lines().find_map(|line| line.trim().strip_prefix("read:"));
+    reads.and_then(|reads| reads.trim().parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn sysbench_point_select() {
+    if !tool::is_there("sysbench") {
+        return;
+    }
+    with_each(|server, freshet| {
+        let mut direct = server.target.connect();
+        run(&mut direct, &["DROP DATABASE IF EXISTS shop_sysbench", "CREATE DATABASE shop_sysbench"]);
+        sysbench(freshet, "prepare");
+        let mut counted = Counted::of(freshet);
+        eventually("all of sysbench's reads are answered from memory", || {
+            let before = counted.hits();
+            let reads = sysbench(freshet, "run");
+            let is_all = reads > 0 && counted.hits() - before == reads;
+            (is_all || !freshet.is_there()).then_some(())
+        });
+        run(&mut direct, &["DROP DATABASE shop_sysbench"]);
+    });
 }
