@@ -1,7 +1,7 @@
 //! Applications that know nothing of Freshet, each a small shop as the manual of its framework has it, are answered from memory when
 //! their pages are repeated, and always see their own writes.
 
-use freshet_tests::cached::{Counted, eventually, run};
+use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run};
 use freshet_tests::{Freshet, tool, with_each};
 
 /// Of 100 reads of pages that are repeated, how many have to come from memory.
@@ -114,5 +114,46 @@ fn sysbench_point_select() {
             (is_all || !freshet.is_there()).then_some(())
         });
         run(&mut direct, &["DROP DATABASE shop_sysbench"]);
+    });
+}
+
+/// What pools and frameworks set when they hand a connection out or take it back, in the words of some.
+const CHECKOUTS: &[&[&str]] = &[
+    &["SET AUTOCOMMIT = 0", "SET AUTOCOMMIT = 1"],
+    &["SET SESSION TRANSACTION READ ONLY", "SET SESSION TRANSACTION READ WRITE"],
+    &["SET NAMES utf8mb4", "SET sql_mode='STRICT_TRANS_TABLES'", "SET time_zone='+00:00'"],
+    &["SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"],
+];
+const VISITS: u64 = 20;
+
+#[test]
+fn settings_at_each_checkout_are_read_once() {
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, "shop_checkout");
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)"]);
+        let mut counted = Counted::of(freshet);
+        for checkout in CHECKOUTS {
+            let mut reader = connect(freshet.target(), "shop_checkout");
+            let selects = |reader: &mut mysql::Conn| {
+                answer(reader, "SHOW SESSION STATUS LIKE 'Com_select'").expect("status is shown")[0][1]
+                    .clone()
+            };
+            run(&mut reader, checkout);
+            let _ = counted.prime(&mut reader, "SELECT id FROM t");
+            // What several settings in a row lead to is known once that was read.
+            run(&mut reader, checkout);
+            answer(&mut reader, "SELECT id FROM t").expect("the table is there");
+            let before = (counted.hits(), selects(&mut reader));
+            for _ in 0..VISITS {
+                run(&mut reader, checkout);
+                answer(&mut reader, "SELECT id FROM t").expect("the table is there");
+            }
+            let seen = (counted.hits(), selects(&mut reader));
+            assert!(
+                seen == (before.0 + VISITS, before.1.clone()) || !freshet.is_there(),
+                "{checkout:?}: {seen:?} after {before:?}"
+            );
+        }
+        run(&mut direct, &["DROP DATABASE shop_checkout"]);
     });
 }

@@ -241,19 +241,23 @@ pub(crate) enum Known {
     Recalled(Arc<Environment>),
     /// As the server reported it.
     Read(Arc<Environment>),
-    /// One plain statement ran since: if it ran here before, the outcome is on record.
+    /// Plain statements ran since, each with its length before it: if they ran here before, the outcome is on record.
     After(Arc<Environment>, Vec<u8>),
 }
 
 impl Known {
     /// Notes that `statement` ran. `plain` says that its effect depends on nothing but the environment before it.
     pub(crate) fn changed_by(&mut self, statement: &[u8], plain: bool) {
-        *self = match std::mem::replace(self, Known::Unknown) {
-            Known::Read(before) if plain && statement.len() <= STATEMENT_REMEMBERED_MAX => {
-                Known::After(before, statement.to_vec())
-            }
-            _ => Known::Unknown,
+        let (before, mut ran) = match std::mem::replace(self, Known::Unknown) {
+            Known::Read(before) => (before, Vec::new()),
+            Known::After(before, ran) => (before, ran),
+            Known::Unknown | Known::Recalled(_) => return,
         };
+        if plain && ran.len() + statement.len() <= STATEMENTS_REMEMBERED_BYTES_MAX {
+            ran.extend_from_slice(&statement.len().to_le_bytes());
+            ran.extend_from_slice(statement);
+            *self = Known::After(before, ran);
+        }
     }
 }
 
@@ -282,8 +286,30 @@ impl Known {
     }
 }
 
-/// The longest statement, in bytes, whose effect on an environment is remembered.
-const STATEMENT_REMEMBERED_MAX: usize = 512;
+/// The longest statements in a row, in bytes, whose effect on an environment is remembered.
+const STATEMENTS_REMEMBERED_BYTES_MAX: usize = 512;
+
+/// The words of statements that set the session's isolation level or access mode, for all transactions but one that is open.
+/// Without SESSION they are for the next transaction alone.
+const CHARACTERISTICS: [&str; 6] = [
+    "isolation level read committed",
+    "isolation level repeatable read",
+    "isolation level read uncommitted",
+    "isolation level serializable",
+    "read only",
+    "read write",
+];
+
+/// Whether `text` sets the characteristics of the session's transactions.
+fn sets_characteristics(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return false };
+    let text = text.trim_ascii_end().to_ascii_lowercase();
+    let mut words = text.split_ascii_whitespace();
+    let is_of_session = words.next() == Some("set")
+        && matches!(words.next(), Some("session" | "local"))
+        && words.next() == Some("transaction");
+    is_of_session && CHARACTERISTICS.iter().any(|known| known.split(' ').eq(words.clone()))
+}
 
 /// Whether `text` is a SET whose effect depends on nothing but the environment it runs in: constants alone, for the
 /// session alone. `DEFAULT` and other variables speak of things that change without us.
@@ -300,8 +326,10 @@ pub(crate) fn is_plain_set(text: &[u8]) -> bool {
     ];
     let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     // What is longer is not remembered anyway.
-    text.len() <= STATEMENT_REMEMBERED_MAX
-        && words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set"))
+    if text.len() > STATEMENTS_REMEMBERED_BYTES_MAX || sets_characteristics(text) {
+        return text.len() <= STATEMENTS_REMEMBERED_BYTES_MAX;
+    }
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set"))
         && !text.iter().any(|byte| matches!(byte, b'@' | b'(' | b';' | b'/' | b'#'))
         && !words.any(|word| ELSEWHERE.iter().any(|elsewhere| word.eq_ignore_ascii_case(elsewhere)))
 }

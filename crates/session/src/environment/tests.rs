@@ -93,14 +93,45 @@ fn what_transactions_are_like_is_read() {
 }
 
 #[test]
-fn only_one_plain_statement_after_a_known_environment_can_be_looked_up() {
+fn plain_statements_after_a_known_environment_can_be_looked_up_as_a_row() {
     let query = query();
     let before = Arc::new(Environment::read(&query, b"", &row(&query, &[]), MYSQL));
-    let mut known = Known::Read(before);
-    known.changed_by(b"SET NAMES utf8mb4", true);
-    assert!(matches!(known, Known::After(..)));
-    known.changed_by(b"SET sql_mode=''", true);
-    assert!(matches!(known, Known::Unknown));
+    let after = |statements: &[&[u8]]| {
+        let mut known = Known::Read(Arc::clone(&before));
+        statements.iter().for_each(|statement| known.changed_by(statement, is_plain_set(statement)));
+        match known {
+            Known::After(_, ran) => Some(ran),
+            _ => None,
+        }
+    };
+    let both = after(&[b"SET autocommit=1", b"SET autocommit=0"]);
+    assert!(both.is_some());
+    assert_ne!(both, after(&[b"SET autocommit=0", b"SET autocommit=1"]));
+    assert_ne!(both, after(&[b"SET autocommit=1SET autocommit=0"]));
+    assert_eq!(after(&[b"SET autocommit=1", b"SET GLOBAL autocommit=0"]), None);
+    assert_eq!(after(&[b"SET GLOBAL autocommit=0", b"SET autocommit=1"]), None);
+    let long = [b"SET SESSION block_encryption_mode = 'aes-256-cbc'".as_slice(); 20];
+    assert_eq!(after(&long), None, "what is kept is bounded");
+}
+
+#[test]
+fn the_sessions_transactions_are_set_plainly() {
+    for plain in [
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "set session transaction read only",
+        "SET LOCAL TRANSACTION\tREAD WRITE ",
+    ] {
+        assert!(is_plain_set(plain.as_bytes()), "{plain}");
+    }
+    for other in [
+        "SET TRANSACTION READ ONLY",
+        "SET GLOBAL TRANSACTION READ ONLY",
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "SET SESSION TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
+        "SET SESSION TRANSACTION /*! READ ONLY */",
+    ] {
+        assert!(!is_plain_set(other.as_bytes()), "{other}");
+    }
 }
 
 #[test]
