@@ -862,3 +862,44 @@ fn an_execution_that_was_not_sent_leaves_the_server_without_its_types() {
         }
     });
 }
+
+/// Where an execution is answered with a deadlock in the server's place, the server drops what it was sent of the parameters before, as it
+/// does with an execution of its own.
+#[test]
+fn an_execution_that_was_not_sent_takes_the_parts_of_its_values_with_it() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = stage((server, freshet), "prep_parts");
+        let mut counted = Counted::of(freshet);
+        let mut client = Client::of(freshet.target(), "prep_parts", 0);
+        let reads = client.prepare("SELECT v FROM t WHERE id = ?");
+        let writes = client.prepare("UPDATE t JOIN o ON o.t = t.id SET t.b = ? WHERE t.id = ?");
+        let write = |client: &mut Client| {
+            let piece = [&writes.to_le_bytes()[..], &[0, 0], b"xy"].concat();
+            client.0.send(command::STMT_SEND_LONG_DATA, &piece).expect("it is sent");
+            let mut body = execution(writes, &[null(), int(2)], Types::Brought, 0);
+            // The first parameter is a BLOB that is not NULL and has no value here.
+            let nulls_at = 9;
+            body[nulls_at] = 0;
+            body[nulls_at + 2] = 252;
+            error_code(&client.0.ask(command::STMT_EXECUTE, &body).expect("an answer")[0])
+        };
+        eventually("a deadlock", || {
+            eventually("a hit in a transaction", || {
+                client.0.query("ROLLBACK").expect("an answer");
+                client.0.query("BEGIN").expect("an answer");
+                let before = counted.hits();
+                client.execute(reads, &[int(1)]);
+                (counted.hits() > before).then_some(())
+            });
+            run(&mut direct, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+            let error = write(&mut client);
+            client.0.query("ROLLBACK").expect("an answer");
+            (error == Some(1213)).then_some(())
+        });
+        assert_eq!(write(&mut client), None);
+        assert_eq!(client.one("SELECT b FROM t WHERE id = 2"), "xy");
+    });
+}

@@ -164,6 +164,7 @@ pub(super) async fn execute(
         return unavailable(session, &error);
     }
     let prepared = known(session, &packet);
+    let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.has_long_data());
     let effects = effects_of(session, prepared.as_deref()).await;
     let Executed { write, killed, values } = match (&prepared, command) {
         (Some(prepared), Command::StmtExecute) => {
@@ -191,6 +192,9 @@ pub(super) async fn execute(
     let relayed = session.forward(Forward { write, ..Forward::new(payload, command, &effects) }).await?;
     if let Some(prepared) = prepared {
         prepared.ended(relayed.error, relayed.is_unsent);
+        if relayed.is_unsent && had_long_data {
+            session.drop_long_data(prepared.id).await?;
+        }
     }
     Ok(Flow::Continue)
 }

@@ -391,6 +391,15 @@ impl Session {
         Ok(())
     }
 
+    /// Has the server drop what it was sent of a statement's parameters, for an execution that it was not sent.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn drop_long_data(&mut self, id: u32) -> Result<(), Lost> {
+        self.send(&[&[Command::StmtReset.byte()], id.to_le_bytes().as_slice()].concat()).await?;
+        self.skip_answer(Command::StmtReset).await
+    }
+
     fn forget_last_hit(&mut self) {
         self.state.last_hit.clear();
         self.state.last_hit_of = None;

@@ -134,10 +134,12 @@ impl Session {
             Reads::AsOf(moment) if self.is_lazy() || !matches!(moment, Moment::AsOf(_)) => {
                 self.take_as_of(key, now, moment)
             }
+            // Nothing is given yet. What is not to be found is asked for and stored.
             Reads::NotYet => {
                 Counters::add(&self.shared.counters.not_passed);
                 self.shared.upstream.ask_end();
-                Err(Missed { unsettled: true, ..Missed::default() })
+                let never = Position::new(u64::MAX);
+                self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
             }
             Reads::AsOf(_) | Reads::Unknown => Err(Missed::default()),
         };

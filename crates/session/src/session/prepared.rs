@@ -264,7 +264,8 @@ impl Prepared {
         self.long_data.store(has, Ordering::Relaxed);
     }
 
-    fn has_long_data(&self) -> bool {
+    /// Whether parts of values have been sent that no execution has taken.
+    pub(crate) fn has_long_data(&self) -> bool {
         self.long_data.load(Ordering::Relaxed)
     }
 
@@ -357,7 +358,11 @@ impl Prepared {
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
         let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
         if self.write.is_none() && self.text.is_none() && self.kill.is_none() && self.select.is_none() {
-            self.types().say(parts.as_ref().and_then(ExecutionParts::types));
+            match &parts {
+                Some(parts) => self.types().say(parts.types()),
+                // Those of an execution with attributes are the server's for what follows.
+                None => self.types().forget(),
+            }
             return Executed::default();
         }
         // Whatever else is looked up or stored: what may have made the server resolve types anew counts.
