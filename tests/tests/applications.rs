@@ -15,12 +15,12 @@ fn phase(line: &str) -> Option<(&str, u64, u64)> {
 }
 
 /// Runs a shop through Freshet on each server, and holds what it says against what is promised.
-fn hits_through(name: &str, program: &str, before: &[String], words: &[&str]) {
+fn hits_through(name: &str, program: &str, before: &[String]) {
     if !tool::is_there(program) {
         return;
     }
     with_each(|_, freshet| {
-        let arguments = tool::arguments(freshet.target(), &format!("shop_{name}"), words);
+        let arguments = tool::arguments(freshet.target(), &format!("shop_{name}"), &[]);
         let said = tool::run(program, &[before, &arguments].concat());
         println!("{name}:\n{said}");
         assert!(!said.contains("STALE") && said.ends_with("done\n"), "{said}");
@@ -37,12 +37,10 @@ fn text(path: std::path::PathBuf) -> String {
     path.to_str().expect("paths are UTF-8").to_owned()
 }
 
-const AUTOCOMMIT: &[&str] = &["autocommit"];
-
 fn python(name: &str) {
     let python = text(tool::folder().join("python/bin/python"));
     let program = text(tool::sources().join(format!("python/{name}_shop.py")));
-    hits_through(name, &python, &[program], AUTOCOMMIT);
+    hits_through(name, &python, &[program]);
 }
 
 #[test]
@@ -57,7 +55,7 @@ fn django() {
 
 #[test]
 fn go_database_sql() {
-    hits_through("go", &text(tool::folder().join("go/bin/shop")), &[], AUTOCOMMIT);
+    hits_through("go", &text(tool::folder().join("go/bin/shop")), &[]);
 }
 
 #[test]
@@ -65,7 +63,7 @@ fn node_mysql2_execute() {
     // Node looks for modules beside the script, so it is run from where they are installed.
     let installed = tool::folder().join("node");
     if std::fs::copy(tool::sources().join("node/shop.js"), installed.join("shop.js")).is_ok() {
-        hits_through("node", "node", &[text(installed.join("shop.js"))], AUTOCOMMIT);
+        hits_through("node", "node", &[text(installed.join("shop.js"))]);
     } else {
         freshet_tests::leave_out("the modules of node are not installed; scripts/tools installs them");
     }
@@ -75,12 +73,12 @@ fn node_mysql2_execute() {
 fn java_hikari_connector_j() {
     let class_path = text(tool::folder().join("java/*"));
     let program = text(tool::sources().join("java/Shop.java"));
-    hits_through("java", "java", &["-cp".into(), class_path, program], AUTOCOMMIT);
+    hits_through("java", "java", &["-cp".into(), class_path, program]);
 }
 
 #[test]
 fn php_pdo_native() {
-    hits_through("php", "php", &[text(tool::sources().join("php/shop.php"))], AUTOCOMMIT);
+    hits_through("php", "php", &[text(tool::sources().join("php/shop.php"))]);
 }
 
 /// Runs stock sysbench with no option changed but the connection and what bounds it, and gives how many reads it has made.

@@ -11,7 +11,7 @@ import javax.sql.DataSource;
  * A small shop on MySQL's Connector/J with server-side prepared statements, behind HikariCP: with the settings that HikariCP
  * recommends, and with the fewest; in autocommit and in transactions, as a framework's read-only and other transactions set a connection up.
  *
- * usage: java -cp jars Shop.java HOST PORT USER PASSWORD DATABASE [autocommit]
+ * usage: java -cp jars Shop.java HOST PORT USER PASSWORD DATABASE
  */
 public class Shop {
     /** How long the pages are asked for until they come from memory. */
@@ -21,7 +21,6 @@ public class Shop {
     static final int REPETITIONS = 10, VISITORS = 4;
 
     static final String JOINED = "SELECT b.title, a.name FROM book b JOIN author a ON a.id = b.author_id";
-    static boolean isAutocommit;
     static final AtomicLong reads = new AtomicLong();
 
     record Book(String title, BigDecimal price, int stock, String author, int count, int stars) {
@@ -166,7 +165,7 @@ public class Shop {
 
     static void run(String name, Connection counter, DataSource pool) throws Exception {
         ExecutorService visitors = Executors.newFixedThreadPool(VISITORS);
-        for (boolean inTransaction : isAutocommit ? new boolean[] {false} : new boolean[] {false, true}) {
+        for (boolean inTransaction : new boolean[] {false, true}) {
             for (int id = 1; id <= 5; id++) {
                 visit(visitors, pool, inTransaction);
                 review(pool, id);
@@ -191,7 +190,6 @@ public class Shop {
 
     public static void main(String[] args) throws Exception {
         String address = "jdbc:mysql://" + args[0] + ":" + args[1] + "/", user = args[2], password = args[3], database = args[4];
-        isAutocommit = Arrays.asList(args).contains("autocommit");
         String common = "?sslMode=DISABLED&allowPublicKeyRetrieval=true&useServerPrepStmts=true";
         String recommended = "&cachePrepStmts=true&useLocalSessionState=true&rewriteBatchedStatements=true&cacheResultSetMetadata=true"
                 + "&cacheServerConfiguration=true&elideSetAutoCommits=true&maintainTimeStats=false";

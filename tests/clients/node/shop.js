@@ -1,6 +1,6 @@
 // A small shop on mysql2's pool, every statement by `execute`, as its manual has it.
 //
-// usage: shop.js HOST PORT USER PASSWORD DATABASE [autocommit]
+// usage: shop.js HOST PORT USER PASSWORD DATABASE
 'use strict';
 const mysql = require('mysql2/promise');
 
@@ -11,7 +11,7 @@ const WARM_PERCENT = 90;
 const REPETITIONS = 10;
 const VISITORS = 4;
 
-const [host, port, user, password, database, ...how] = process.argv.slice(2);
+const [host, port, user, password, database] = process.argv.slice(2);
 const base = { host, port: Number(port), user, password };
 let reads = 0;
 
@@ -97,7 +97,7 @@ async function main() {
   for (let id = 1; id <= 10; id++) {
     await pool.execute('INSERT INTO book VALUES (?, ?, ?, ?, ?)', [id, `Book ${id}`, '9.90', 1000, (id % 3) + 1]);
   }
-  for (const [name, inTransaction] of [['pool', false], ['transactions', true]].slice(0, how.includes('autocommit') ? 1 : 2)) {
+  for (const [name, inTransaction] of [['pool', false], ['transactions', true]]) {
     for (let id = 1; id <= 5; id++) {
       await visit(pool, inTransaction);
       await review(pool, id);

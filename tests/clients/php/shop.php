@@ -2,7 +2,7 @@
 // A small shop on PDO with native prepared statements: once with a connection for each page, as PHP opens them, and once with persistent
 // connections.
 //
-// usage: php shop.php HOST PORT USER PASSWORD DATABASE [autocommit]
+// usage: php shop.php HOST PORT USER PASSWORD DATABASE
 [, $host, $port, $user, $password, $database] = $argv;
 
 // How long the pages are asked for until they come from memory.
@@ -151,9 +151,8 @@ for ($id = 1; $id <= 3; $id++) {
 for ($id = 1; $id <= 10; $id++) {
     write($db, 'INSERT INTO book VALUES (?, ?, ?, ?, ?)', [$id, "Book $id", '9.90', 1000, $id % 3 + 1]);
 }
-$phases = ['' => false] + (in_array('autocommit', $argv) ? [] : [', transactions' => true]);
 foreach (['a connection for each page' => false, 'persistent connections' => true] as $kept => $persistent) {
-    foreach ($phases as $how => $inTransaction) {
+    foreach (['' => false, ', transactions' => true] as $how => $inTransaction) {
         $open = fn () => connect($persistent, $database);
         for ($id = 1; $id <= 5; $id++) {
             visit($open, $inTransaction);

@@ -1,7 +1,7 @@
-"""A small shop on Django, with ATOMIC_REQUESTS or in autocommit, over PyMySQL, called as a WSGI server calls it: once with a
+"""A small shop on Django, with ATOMIC_REQUESTS, over PyMySQL, called as a WSGI server calls it: once with a
 connection for each request, as it comes, and once with connections that are kept.
 
-usage: django_shop.py HOST PORT USER PASSWORD DATABASE [autocommit]
+usage: django_shop.py HOST PORT USER PASSWORD DATABASE
 """
 
 import io
@@ -32,7 +32,7 @@ settings.configure(
             "NAME": database,
             # A context of TLS takes PyMySQL longer than all pages together.
             "OPTIONS": {"ssl_disabled": True},
-            "ATOMIC_REQUESTS": "autocommit" not in sys.argv,
+            "ATOMIC_REQUESTS": True,
         }
     },
 )

@@ -1,6 +1,6 @@
 """A small shop on SQLAlchemy's ORM over PyMySQL, as it comes: autocommit off, a pool that rolls back what is returned.
 
-usage: sqlalchemy_shop.py HOST PORT USER PASSWORD DATABASE [autocommit]
+usage: sqlalchemy_shop.py HOST PORT USER PASSWORD DATABASE
 """
 
 import sys
@@ -134,10 +134,9 @@ def run(name, counter, **options):
 counter = Counter(host, int(port), user, password)
 counter.run(f"DROP DATABASE IF EXISTS {database}", f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
 run("autocommit", counter, isolation_level="AUTOCOMMIT")
-if "autocommit" not in sys.argv:
-    run("pool", counter)
-    run("pre-ping", counter, pool_pre_ping=True)
-    run("read committed", counter, isolation_level="READ COMMITTED")
+run("pool", counter)
+run("pre-ping", counter, pool_pre_ping=True)
+run("read committed", counter, isolation_level="READ COMMITTED")
 counter.run(f"DROP DATABASE {database}")
 counter.connection.close()
 print("done")

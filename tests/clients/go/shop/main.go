@@ -1,7 +1,7 @@
 // A small shop on database/sql with parameters, as it comes: every statement with parameters is prepared, executed and closed, on
 // whichever connection of the pool is free.
 //
-// usage: shop HOST PORT USER PASSWORD DATABASE [autocommit]
+// usage: shop HOST PORT USER PASSWORD DATABASE
 package main
 
 import (
@@ -187,11 +187,7 @@ func main() {
 	for id := 1; id <= 10; id++ {
 		must(db.Exec("INSERT INTO book VALUES (?, ?, ?, ?, ?)", id, fmt.Sprintf("Book %02d", id), "9.90", 1000, id%3+1))
 	}
-	phases := []bool{false, true}
-	if len(os.Args) > 6 {
-		phases = phases[:1]
-	}
-	for _, inTransaction := range phases {
+	for _, inTransaction := range []bool{false, true} {
 		name := "pool"
 		if inTransaction {
 			name = "transactions"
