@@ -76,8 +76,6 @@ pub(crate) struct Counters {
     pub(crate) unsettled: AtomicU64,
     /// Lookups not made because a level's proof was not there.
     pub(crate) not_proven: AtomicU64,
-    /// Lookups in transactions whose read view the stream had not passed yet.
-    pub(crate) not_passed: AtomicU64,
     /// Transactions that were answered from memory from their beginning to their end.
     pub(crate) transactions: AtomicU64,
     /// Transactions that were rolled back because what they had read from memory was not proven true in the server's read view.

@@ -97,11 +97,8 @@ pub(crate) static STATUS: &[Status] = &[
     },
     Status {
         name: "Freshet_not_settled",
-        doc: "Lookups in transactions that came before it was known what a result, or the read view, shows of what is not applied yet.",
-        read: |shared| {
-            let not_passed = shared.counters.not_passed.load(Ordering::Relaxed);
-            (shared.cache.statistics().unsettled + not_passed).to_string()
-        },
+        doc: "Lookups in transactions that found a result before it was known what that, or the read view, shows of what is not applied yet.",
+        read: |shared| shared.cache.statistics().unsettled.to_string(),
     },
     Status {
         name: "Freshet_receive_bytes",

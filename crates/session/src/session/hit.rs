@@ -136,7 +136,6 @@ impl Session {
             }
             // Nothing is given yet. What is not to be found is asked for and stored.
             Reads::NotYet => {
-                Counters::add(&self.shared.counters.not_passed);
                 self.shared.upstream.ask_end();
                 let never = Position::new(u64::MAX);
                 self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
