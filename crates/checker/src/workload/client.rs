@@ -93,6 +93,8 @@ pub struct Client<'a> {
     pub(super) stop: &'a AtomicBool,
     /// The session is not as it begins: autocommit is off, or the level of isolation is another one.
     pub(super) is_altered: bool,
+    /// The hits of the transaction are counted.
+    pub(super) is_counting: bool,
     /// Connections that were lost.
     pub(super) losses: u64,
     /// Texts that were to be new.

@@ -238,6 +238,7 @@ impl Workload {
                 selects: None,
                 stop,
                 is_altered: false,
+                is_counting: false,
                 losses: 0,
                 marks: 0,
                 unlike_snapshots,

@@ -17,6 +17,8 @@ use crate::model::{Change, Db};
 use crate::query::NO_SUCH_TABLE;
 use crate::sql::RowSet;
 
+/// So many transactions of one form follow each other, at most.
+const ROUNDS_MAX: usize = 6;
 /// The longest pause between two statements, milliseconds.
 const PAUSE_MS_MAX: usize = 6;
 
@@ -127,19 +129,35 @@ struct Done {
 }
 
 impl Client<'_> {
-    /// A transaction, or a chain of them.
+    /// Some transactions of one form: applications set a session up once.
     pub(super) fn transact(&mut self, with_writes: bool) -> Result<(), Trouble> {
-        let mut form = Form::draw(&mut self.dice);
-        let (losses, session) = (self.losses, self.session);
-        let before = self.role.is_watched.then(|| self.count_selects()).transpose()?;
-        let mut asked = [0, 0];
+        let form = Form::draw(&mut self.dice);
+        let losses = self.losses;
         self.enter(form)?;
+        for round in 0..1 + self.dice.below(ROUNDS_MAX) {
+            if form.told == Told::Next {
+                self.say("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+            }
+            // What Freshet asks about a session that was set up anew is no read of the client's.
+            self.is_counting = self.role.is_watched && (round > 0 || !self.is_altered);
+            self.chain(form, with_writes)?;
+            if self.losses != losses {
+                return Ok(());
+            }
+        }
+        self.leave()
+    }
+
+    /// A transaction, or a chain of them.
+    fn chain(&mut self, mut form: Form, with_writes: bool) -> Result<(), Trouble> {
+        let losses = self.losses;
+        let before = self.is_counting.then(|| self.count_selects()).transpose()?;
+        let mut asked = [0, 0];
         while self.one_of_chain(form, with_writes, &mut asked)? {
             form.start = Start::Chained;
         }
-        self.leave()?;
         // The count is that of the session.
-        if let Some(before) = before.filter(|_| self.losses == losses && self.session == session) {
+        if let Some(before) = before.filter(|_| self.losses == losses) {
             let [selects, locking] = asked;
             let forwarded = (self.count_selects()? - before).saturating_sub(locking);
             self.recorder.hits(form.isolation(), selects.saturating_sub(forwarded), selects);
@@ -153,9 +171,8 @@ impl Client<'_> {
             self.say("SET autocommit = 0")?;
         }
         match form.told {
-            Told::Nobody => Ok(()),
+            Told::Nobody | Told::Next => Ok(()),
             Told::Session => self.say("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"),
-            Told::Next => self.say("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
         }
     }
 
@@ -398,7 +415,7 @@ impl Client<'_> {
             is_prepared: false,
             in_transaction: true,
             said: done.said.join("; ").into(),
-            is_counted: self.role.is_watched,
+            is_counted: self.is_counting,
             isolation: done.isolation,
             is_locking: false,
             is_hit: None,
