@@ -25,7 +25,7 @@ const WRITERS: usize = 2;
 const REFRESHERS: usize = 1;
 const READERS: usize = 4;
 /// The longest pause of a writer, and between two reads, milliseconds.
-const WRITER_PAUSE_MS_MAX: usize = 40;
+const WRITER_PAUSE_MS_MAX: usize = 80;
 const READER_PAUSE_MS_MAX: usize = 4;
 /// Between two rounds of who reads outside of transactions.
 const REFRESH_EVERY: Duration = Duration::from_micros(500);
@@ -211,19 +211,22 @@ impl Client<'_> {
     fn read(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
         let (begin, end) = self.dice.one_of(&FORMS);
         let new = self.dice.one_of(&[0, 0, 20, 50]);
+        // The server reads the first of them, and the others may be from memory a moment later.
+        let is_first_new = self.dice.percent(30);
+        let pause = self.dice.one_of(&[1, READER_PAUSE_MS_MAX, READER_PAUSE_MS_MAX]);
         self.say(begin)?;
         let (mut values, mut how) = (Vec::new(), format!("client {}, {begin}:", self.number));
         let first = self.dice.below(ROWS);
         for at in 0..ROWS {
             let id = 1 + (first + at) % ROWS;
-            let is_new = self.dice.percent(new);
+            let is_new = if is_first_new { at == 0 } else { self.dice.percent(new) };
             let Some(value) = self.value(id, is_new)? else {
                 // A session that has met a conflict may be more careful afterwards: another one is not.
                 return Ok(self.link.renew()?);
             };
             values.push(value);
             how.push_str(&format!(" {id}{}", if is_new { " new" } else { "" }));
-            self.pause(READER_PAUSE_MS_MAX)?;
+            self.pause(pause)?;
         }
         rows.saw(&values, &how);
         self.say(end).map(drop)
