@@ -230,11 +230,12 @@ fn print(level: Level, outcome: &Outcome, failures: &[String]) -> Result<(), Fai
     writeln!(out, "hits: {hits}; refused by a fence: {fenced}, by a stamp: {stale}")?;
     let [through, around] = outcome.troubles.transactions;
     let undone = outcome.troubles.undone;
-    let share = (conflicts * 10_000).checked_div(through).unwrap_or(0);
+    // Those of the equal rows are through Freshet too, and may conflict.
+    let share = (conflicts * 10_000).checked_div(through + outcome.equality.transactions).unwrap_or(0);
     writeln!(
         out,
         "transactions: {through} through, {around} around; undone on the way: {undone}; snapshot conflicts: {conflicts}, \
-         {}.{:02} % of those through",
+         {}.{:02} % of those and of the equal rows'",
         share / 100,
         share % 100
     )?;
