@@ -86,7 +86,7 @@ impl Session {
         let transactions = self.state.environment.current().map(|known| known.transactions);
         let Some(transactions) = transactions.filter(|known| known.end_plainly) else { return false };
         let manner = self.manner_of_transactions();
-        if !is_free || manner.is_none() || self.state.locked {
+        if !is_free || manner.is_none() {
             return false;
         }
         let is_read_only = is_read_only || transactions.are_read_only;
@@ -470,6 +470,8 @@ impl Session {
         let known = self.state.environment.current()?.transactions;
         let is_certain = !self.state.tx.next_differs()
             && known.autocommit == self.state.tx.autocommits()
+            // A transaction that begins lets go of LOCK TABLES.
+            && !self.state.locked
             && !self.is_told_of_reads();
         match (known.are_snapshots, known.read_committed) {
             (true, _) => Some(Manner::Shared),
