@@ -115,39 +115,41 @@ fn prepared_executions_in_transactions_are_not_seen_either() {
 fn what_one_transaction_reads_is_of_one_moment() {
     with_tables("fresh_tx_moment", |_, freshet, direct| {
         let mut through = connect(freshet.target(), "fresh_tx_moment");
-        let mut reader = connect(freshet.target(), "fresh_tx_moment");
-        let mut counter = freshet.target().connect();
+        let mut counted = Counted::of(freshet);
         for snapshot in ["auto", "eager"] {
-            if freshet.is_there() {
-                run(&mut reader, &[&format!("SET SESSION transaction_snapshot = {snapshot}")]);
-            }
-            let (mut conflicts, mut shown, hits) = (0, 0, status(&mut counter, "Qcache_hits"));
             for round in 0..ROUNDS {
+                // A session that has met a conflict is careful for a while.
+                let mut reader = connect(freshet.target(), "fresh_tx_moment");
+                if freshet.is_there() {
+                    run(&mut reader, &[&format!("SET SESSION transaction_snapshot = {snapshot}")]);
+                }
                 let writer = if round % 2 == 0 { &mut *direct } else { &mut through };
                 let others = ["SELECT v FROM t WHERE id = 2 AND 1", T2];
                 let other = others[round as usize / 2 % 2];
-                let _ = (number(&mut reader, T1), number(&mut reader, T2));
-                run(&mut reader, &["BEGIN"]);
-                let first = number(&mut reader, T1).expect("an answer");
-                run(writer, &["UPDATE t SET v = v + 1 WHERE id IN (1, 2)"]);
-                match code(number(&mut reader, other)) {
-                    Ok(second) => {
-                        assert_eq!(first, second, "{snapshot}, round {round}");
-                        assert_eq!(number(&mut reader, T1).expect("an answer"), first, "{snapshot}");
-                        shown += 1;
+                let first = eventually("a transaction whose first read is from memory", || {
+                    let before = counted.hits();
+                    let _ = (number(&mut reader, T2), run(&mut reader, &["BEGIN"]));
+                    let first = number(&mut reader, T1).expect("an answer");
+                    let is_begun = counted.hits() > before || snapshot == "eager" || !freshet.is_there();
+                    if !is_begun {
+                        run(&mut reader, &["ROLLBACK"]);
                     }
-                    Err(code) => {
-                        assert_eq!((code, snapshot), (1213, "auto"));
-                        conflicts += 1;
+                    is_begun.then_some(first)
+                });
+                run(writer, &["UPDATE t SET v = v + 1 WHERE id IN (1, 2)"]);
+                for read in [other, T1] {
+                    match code(number(&mut reader, read)) {
+                        Ok(later) => assert_eq!(first, later, "{snapshot}, round {round}: {read}"),
+                        Err(code) => {
+                            assert_eq!((code, snapshot), (1213, "auto"), "round {round}: {read}");
+                            break;
+                        }
                     }
                 }
                 run(&mut reader, &["COMMIT"]);
                 let now = number(direct, T1).expect("an answer");
                 eventually("the write is seen", || (number(&mut reader, T1).ok()? == now).then_some(()));
             }
-            assert_eq!(conflicts + shown, ROUNDS);
-            let hits = status(&mut counter, "Qcache_hits") - hits;
-            assert!(!freshet.is_there() || hits > 0, "{snapshot}: nothing came from memory");
         }
     });
 }
