@@ -28,13 +28,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket, Packet, StatusFlags};
+use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket, Packet};
 use freshet_sql::Modes;
 use freshet_upstream::net::Stream;
 use freshet_upstream::now_ms;
 use tokio::time::timeout_at;
 use tracing::debug;
-use tx::Begun;
 
 use crate::auth::{AdmitError, Admitted};
 use crate::commands;
@@ -217,11 +216,7 @@ impl Session {
         match opening.open((handle, lease, view), &self.shared).await {
             Ok(Opened::Open(status)) => self.state.tx = self.state.tx.answered(true, status, false),
             Ok(Opened::Refused(status)) => {
-                let begun = self.state.tx.begun();
-                let is_at_server = status.is_some_and(|status| status.contains(StatusFlags::IN_TRANS));
-                if let Some(begun) = begun {
-                    self.state.tx = self.state.tx.begin(Begun { is_at_server, ..begun });
-                }
+                self.state.is_not_entered(status);
                 self.state.view.tries_no_more();
             }
             Err(lost) => {

@@ -53,7 +53,7 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
         let number = (ok.statement_id, ok.parameters.into());
-        let control = freshet_sql::transaction_control(&packet[1..], session.modes());
+        let control = transaction::read(session, &packet[1..]);
         let prepared = Prepared::new(number, effects, (write, again), kill);
         let prepared = prepared.with_select(select).with_control(control);
         session.lease.prepared.add(prepared);

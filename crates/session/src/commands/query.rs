@@ -62,7 +62,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
-    let control = freshet_sql::transaction_control(query.text(), session.modes());
+    let control = transaction::read(session, query.text());
     if let Some(flow) = control.as_ref().and_then(|control| transaction::answered(session, control)) {
         return Ok(flow);
     }

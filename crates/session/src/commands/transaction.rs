@@ -4,8 +4,14 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, TransactionControl, TransactionEffect};
 
 use super::unavailable;
+use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Mark, Session};
+
+/// What a text does, if it is such a statement. A long one, which no statement of this kind needs to be, is not read on the event loop.
+pub(super) fn read(session: &Session, text: &[u8]) -> Option<TransactionControl> {
+    if text.len() < LONG_BYTES_MIN { freshet_sql::transaction_control(text, session.modes()) } else { None }
+}
 
 /// Carries out such a statement, if that needs no server.
 pub(super) fn answered(session: &mut Session, control: &TransactionControl) -> Option<Flow> {

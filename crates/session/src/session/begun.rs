@@ -20,14 +20,14 @@
 use std::time::Duration;
 
 use freshet_cache::snapshot::is_touched;
-use freshet_cache::{Dep, Fences, Holds as Held, Position};
+use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command, ErrPacket, OkPacket, StateChange, StatusFlags};
 use freshet_sql::{Effects, Flavor, Reads, TransactionEffect, Writes};
 use freshet_upstream::now_ms;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use opening::UNOPENED_MAX;
 pub(super) use opening::{Opened, Opening};
+use opening::{UNOPENED_MAX, is_proven};
 use words::{first_word_is, is_mark, is_of_session, savepoint, start_snapshot};
 
 use super::tx::{Begun, Tx};
@@ -347,7 +347,7 @@ impl Session {
             last = relayed.status.or(last);
         }
         if refused.is_some() {
-            self.is_not_entered(last);
+            self.state.is_not_entered(last);
         } else if statements > 0 {
             self.state.answered(true, last, false);
             let asked = self.shared.freshness().ends_asked();
@@ -357,15 +357,6 @@ impl Session {
             }
         }
         Ok(refused)
-    }
-
-    /// The transaction is begun here as before, and not at the server, or without all that was to be done in it.
-    fn is_not_entered(&mut self, last: Option<StatusFlags>) {
-        self.state.view.is_not_open();
-        if let Some(begun) = self.state.tx.begun() {
-            let is_at_server = last.map_or(begun.is_at_server, |last| last.contains(StatusFlags::IN_TRANS));
-            self.state.tx = self.state.tx.begin(Begun { is_at_server, ..begun });
-        }
     }
 
     fn put_refused(&mut self, code: u16) {
@@ -419,34 +410,13 @@ impl Session {
 
     /// Whether all that was served is what the server would read now.
     async fn is_true_at_server(&mut self) -> bool {
-        if let Some(ends_asked) = self.state.view.unproven() {
-            if !self.is_proven(ends_asked).await {
+        if self.state.view.unproven().is_some() {
+            if !is_proven(&self.state.view, &self.shared, PROOF_MAX).await {
                 return false;
             }
             self.state.view.is_proven();
         }
         !self.state.view.is_redefined(self.shared.freshness())
-    }
-
-    async fn is_proven(&self, ends_asked: u64) -> bool {
-        let (freshness, upstream) = (self.shared.freshness(), &self.shared.upstream);
-        let deadline = Instant::now() + PROOF_MAX;
-        loop {
-            let fences = if self.shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
-            let held = if freshness.is_settled(ends_asked) {
-                self.state.view.holds(freshness, fences)
-            } else {
-                Held::NotYet
-            };
-            match held {
-                Held::Proven => return true,
-                Held::Changed => return false,
-                Held::NotYet if timeout_at(deadline, upstream.more_is_settled()).await.is_err() => {
-                    return false;
-                }
-                Held::NotYet => {}
-            }
-        }
     }
 
     /// Ends the transaction at the server, which the client has not asked for.

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::Lease;
 use crate::bounds::Bounds;
 use crate::registry::{Ending, Handle};
-use crate::relay::{Lost, Relay, Relayed, Step};
+use crate::relay::{Filter, Lost, Relay, Relayed, Step};
 use crate::shared::Counters;
 use crate::wire::{Heard, Wire, WireError};
 
@@ -68,6 +68,18 @@ impl Lease {
         handle: &Handle,
     ) -> Result<Relayed, Lost> {
         Receiving { connection: self.connection()?, wire, handle, pace: Pace::default() }.run(relay).await
+    }
+}
+
+impl Lease {
+    /// Reads an answer that the client is not to see.
+    ///
+    /// # Errors
+    /// As [`Lease::answer`].
+    pub(super) async fn unseen_answer(&mut self, command: Command, handle: &Handle) -> Result<Relayed, Lost> {
+        let capabilities = self.capabilities();
+        let filter = Filter { capabilities, begun: None, told: None, schema: "" };
+        self.answer(Relay::new(&filter, command, capabilities), None, handle).await
     }
 }
 

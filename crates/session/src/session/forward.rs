@@ -443,9 +443,7 @@ impl Session {
     }
 
     pub(super) async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
-        let filter = Filter { capabilities: self.capabilities(), begun: None, told: None, schema: "" };
-        let relay = Relay::new(&filter, command, self.lease.capabilities());
-        self.lease.answer(relay, None, &self.handle).await
+        self.lease.unseen_answer(command, &self.handle).await
     }
 
     /// Keeps the server's connection alive while its client is answered from memory.

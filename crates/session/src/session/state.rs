@@ -11,7 +11,7 @@ use super::prepared::Prepared;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
-use super::tx::Tx;
+use super::tx::{Begun, Tx};
 use super::view::ReadView;
 use crate::environment::Known;
 use crate::fences::{Doubt, Pending};
@@ -134,6 +134,16 @@ impl State {
             Tx::None(_) => agrees(),
             Tx::Begun { .. } | Tx::Open { .. } => self.view.is_known(),
             Tx::Unclear { .. } => false,
+        }
+    }
+
+    /// A transaction is begun here as before, and not at the server, or without all that was to be done in it. `last`: the last flags
+    /// that the server has told, if it has told any.
+    pub(crate) fn is_not_entered(&mut self, last: Option<StatusFlags>) {
+        self.view.is_not_open();
+        if let Some(begun) = self.tx.begun() {
+            let is_at_server = last.map_or(begun.is_at_server, |last| last.contains(StatusFlags::IN_TRANS));
+            self.tx = self.tx.begin(Begun { is_at_server, ..begun });
         }
     }
 

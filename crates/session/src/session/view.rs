@@ -256,7 +256,6 @@ impl ReadView {
 
     /// No read view is opened any more while nobody waits for it.
     pub(crate) fn tries_no_more(&mut self) {
-        self.at_server = AtServer::None;
         self.since = None;
     }
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use freshet_cache::{Fences, Holds as Held};
 use freshet_protocol::{Command, StatusFlags};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use super::words::{savepoint, start_snapshot};
 use crate::registry::Handle;
-use crate::relay::{Filter, Lost, Relay};
+use crate::relay::Lost;
 use crate::session::view::ReadView;
 use crate::session::{Lease, query_prefix};
 use crate::shared::Shared;
@@ -46,28 +46,37 @@ impl Opening {
         lease.send(before, &[&prefix, last.as_bytes()].concat()).await?;
         let (mut status, mut is_refused) = (None, false);
         for _ in &statements {
-            let filter = Filter { capabilities: lease.capabilities(), begun: None, told: None, schema: "" };
-            let relay = Relay::new(&filter, Command::Query, lease.capabilities());
-            let relayed = lease.answer(relay, None, handle).await?;
+            let relayed = lease.unseen_answer(Command::Query, handle).await?;
             is_refused |= relayed.error.is_some();
             status = relayed.status.or(status);
         }
         if is_refused {
             return Ok(Opened::Refused(status));
         }
-        let ends_asked = freshness.ends_asked();
-        view.is_open_since(ends_asked);
-        let upstream = &shared.upstream;
-        let settled = async {
-            while !freshness.is_settled(ends_asked) {
-                upstream.more_is_settled().await;
-            }
-        };
-        let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
-        if timeout(SETTLED_MAX, settled).await.is_ok() && view.holds(freshness, fences) == Held::Proven {
+        view.is_open_since(freshness.ends_asked());
+        if is_proven(view, shared, SETTLED_MAX).await {
             view.is_proven();
         }
         Ok(Opened::Open(status))
+    }
+}
+
+/// Whether what was served is proven to be true in the server's read view, at once or within this time.
+pub(super) async fn is_proven(view: &ReadView, shared: &Shared, wait_max: Duration) -> bool {
+    let Some(ends_asked) = view.unproven() else { return true };
+    let (freshness, deadline) = (shared.freshness(), Instant::now() + wait_max);
+    loop {
+        let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
+        let held =
+            if freshness.is_settled(ends_asked) { view.holds(freshness, fences) } else { Held::NotYet };
+        match held {
+            Held::Proven => return true,
+            Held::Changed => return false,
+            Held::NotYet if timeout_at(deadline, shared.upstream.more_is_settled()).await.is_err() => {
+                return false;
+            }
+            Held::NotYet => {}
+        }
     }
 }
 

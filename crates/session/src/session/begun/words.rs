@@ -2,6 +2,8 @@
 
 use freshet_sql::{Effects, TransactionEffect, Writes};
 
+use crate::reading::LONG_BYTES_MIN;
+
 /// Whether a statement ends a transaction or marks a place in it, and reads nothing.
 pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
     const WORDS: [&str; 4] = ["COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"];
@@ -13,15 +15,11 @@ pub(super) fn first_word_is(text: &[u8], word: &str) -> bool {
     first.is_some_and(|first| first.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table.
+/// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table. What is said of transactions holds
+/// for the next one, and the one that is begun must be none.
 pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
-    // What is said of transactions holds for the next one, and the one that is begun must be none.
-    const OF_TRANSACTIONS: [&[u8]; 4] = [b"transaction", b"tx_", b"isolation", b"read_only"];
-    let names = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    if OF_TRANSACTIONS.iter().any(names) {
-        return false;
-    }
     const SHOWN: [&str; 6] = ["VARIABLES", "STATUS", "WARNINGS", "ERRORS", "COUNT", "SESSION"];
+    const OF_TRANSACTIONS: [&[u8]; 4] = [b"transaction", b"tx_", b"isolation", b"read_only"];
     let Effects { writes, reads, calls, transaction, several, .. } = effects;
     let is_plain = *writes == Writes::Nothing
         && reads.is_nothing()
@@ -33,10 +31,11 @@ pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
         word.is_some_and(|word| word.eq_ignore_ascii_case(known.as_bytes()))
     };
     let (first, second) = (words.next(), words.next());
-    is_plain
-        && (is(first, "SET")
-            || is(first, "USE")
-            || is(first, "SHOW") && SHOWN.iter().any(|known| is(second, known)))
+    let starts_so = is(first, "SET")
+        || is(first, "USE")
+        || is(first, "SHOW") && SHOWN.iter().any(|known| is(second, known));
+    let names = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    is_plain && starts_so && text.len() < LONG_BYTES_MIN && !OF_TRANSACTIONS.iter().any(names)
 }
 
 /// The statement that sets a savepoint.
