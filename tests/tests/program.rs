@@ -160,3 +160,60 @@ fn noise_instead_of_a_login_harms_nobody() {
         assert_eq!(one, Some(1));
     });
 }
+
+/// What `explain-plan` says of a view is the same on both servers but for their collations.
+const EXPLAINED: &str = "\
+verdict
+  cacheable
+digest
+  SELECT c.name,SUM(b.total) FROM customers c JOIN big b ON b.customer = c.id WHERE c.id IN (?,?) GROUP BY c.name
+tables
+  program_explain.customers: id integer(32), name text(30) ascii_general_ci
+  program_explain.big: a view
+  program_explain.orders: id integer(32) unsigned, customer integer(32), total decimal(10,2)
+depends on
+  program_explain.customers: rows with id IN (1, 2), all columns
+  program_explain.big: what its text reads
+  program_explain.orders: rows with customer IN (1, 2) AND total > 100, all columns
+plan
+  project c#0.name, sum[b#1.total]
+    aggregate by [c#0.name]
+      filter =(b#1.customer, c#0.id), in(c#0.id, 1, 2)
+        product
+          scan customers c#0
+          derived big b#1 (customer, total)
+            project orders#2.customer, orders#2.total
+              filter >(orders#2.total, 100)
+                scan orders#2
+";
+
+#[test]
+fn a_statement_is_explained() {
+    with_each(|server, _| {
+        let mut direct = fresh_schema(server, "program_explain");
+        for statement in [
+            "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR(30) CHARACTER SET ascii)",
+            "CREATE TABLE orders (id INT UNSIGNED PRIMARY KEY, customer INT, total DECIMAL(10,2), KEY (customer))",
+            "CREATE VIEW big AS SELECT customer, total FROM orders WHERE total > 100",
+        ] {
+            direct.query_drop(statement).expect(statement);
+        }
+        let url = format!("{}program_explain", server.url);
+        let explain = |statement: &str| {
+            let output = run(&["explain-plan", statement], &[("UPSTREAM_DB_URL", &url)]);
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let statement = "SELECT c.name, SUM(b.total) FROM customers c JOIN big b ON b.customer = c.id \
+                         WHERE c.id IN (1, 2) GROUP BY c.name";
+        assert_eq!(explain(statement), (Some(0), EXPLAINED.to_owned()));
+        let (code, said) = explain("SELECT NOW(), id FROM orders");
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains("never cached: NOW") && said.contains("no plan: "), "{said}");
+        let (code, said) = explain("SELECT id FROM no_such_table");
+        assert!(code == Some(3) && said.contains("does not exist"), "{said}");
+    });
+    let output = run(&["explain-plan", "SELECT 1"], &[URL]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("sesame"));
+    assert_eq!(run(&["explain-plan"], &[URL]).status.code(), Some(2));
+}

@@ -6,7 +6,10 @@ use crate::settings::{self, Setting};
 
 /// What follows the list of options in the help.
 const EXIT_CODES: &str = "Exit codes: 0 ended as asked; 1 failed while running; 2 wrong usage or configuration; \
-                          3 `check` found something missing.";
+                          3 `check` found something missing, or `explain-plan` no plan form.";
+
+/// The argument of `explain-plan`.
+pub const STATEMENT: &str = "statement";
 
 /// The whole command line.
 pub fn command() -> Command {
@@ -17,6 +20,13 @@ pub fn command() -> Command {
         .args_override_self(true)
         .subcommand(Command::new("serve").about("Serves clients; what is done when no command is named"))
         .subcommand(Command::new("check").about("Tells what the server lacks for Freshet, and what mends it"))
+        .subcommand(
+            Command::new("explain-plan")
+                .about("Tells whether a statement's answers may be cached, what they depend on, and its plan form")
+                .arg(Arg::new(STATEMENT).required(true).value_name("SELECT").help(
+                    "One statement; names without a schema are of the schema in the server's URL",
+                )),
+        )
         .subcommand(Command::new("settings").about("Prints the reference of all settings, in Markdown"))
         .args(settings::ALL.iter().copied().map(argument))
 }

@@ -25,8 +25,9 @@ mod sessions;
 mod shutdown;
 mod serve;
 
-// The other subcommand that reaches the server.
+// The other subcommands that reach the server.
 mod check;
+mod explain;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -58,7 +59,11 @@ fn run(matches: &ArgMatches) -> Exit {
         return print(&cli::reference());
     }
     match configure(matches) {
-        Ok(config) if subcommand == "check" => check(&config),
+        Ok(config) if subcommand == "check" => print_of(check::run(&config)),
+        Ok(config) if subcommand == "explain-plan" => {
+            let statement = matches.get_one::<String>(cli::STATEMENT).map_or("", String::as_str);
+            print_of(explain::run(&config, statement))
+        }
         Ok(config) => serve(config),
         Err(refusal) => {
             let _ = writeln!(std::io::stderr(), "freshet: {refusal}");
@@ -71,8 +76,7 @@ fn configure(matches: &ArgMatches) -> Result<Config, Refusal> {
     Config::new(&Typed::gather(matches)?)
 }
 
-fn check(config: &Config) -> Exit {
-    let (text, exit) = check::run(config);
+fn print_of((text, exit): (String, Exit)) -> Exit {
     match print(&text) {
         Exit::Done => exit,
         failed => failed,

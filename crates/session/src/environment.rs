@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
 use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
+use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
 
 use crate::session::Reports;
@@ -229,6 +230,13 @@ fn modes(sql_mode: &str, server: Server, readable: bool) -> Modes {
             || !readable
             || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB"].iter().any(|name| has(name)),
     }
+}
+
+/// How a session reads texts that has set nothing and whose client speaks utf8mb4, and its time zone.
+pub(crate) fn of_new_sessions(server: &ServerInfo) -> (Modes, Zone) {
+    let text = |name: &str| server.variables.text(name);
+    let modes = modes(text("sql_mode"), Server::of(text("version").as_bytes()), true);
+    (Modes { utf8_strings: true, ..modes }, Zone::of_name(text("time_zone")))
 }
 
 /// What a session knows of its environment.

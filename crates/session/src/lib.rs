@@ -22,6 +22,8 @@ mod commands;
 mod environment;
 mod template;
 
+pub mod explain;
+
 mod fences;
 mod powerless;
 mod qualify;

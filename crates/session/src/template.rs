@@ -10,9 +10,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_cache::Freshness;
-use freshet_catalog::{Name, Told};
+use freshet_catalog::{CatalogError, Name, TableInfo, Told};
 use freshet_follow::Upstream;
-use freshet_sql::{Analysis, Effects, Modes, Reads, Shape, TableName};
+use freshet_sql::{Analysis, Effects, Modes, Reads, Reason, Shape, TableName};
 use freshet_upstream::now_ms;
 use tracing::debug;
 
@@ -170,32 +170,45 @@ async fn analyse(
 ) -> Template {
     let mut told = Told::at(behind.1.catalog_version());
     let mut effects = freshet_sql::effects(text, modes);
-    let mut tables = Tables::default();
-    let verdict = match freshet_sql::analyse(text, modes) {
-        Analysis::Not(reason) => {
+    let definition_of = async |(schema, name): &Name| behind.1.table(schema, name).await;
+    let (verdict, tables) = match judge(text, modes, schema, definition_of).await {
+        Ok(judged) => judged,
+        Err(reason) => {
             effects = look_up_reads(effects, schema, (behind, &mut told)).await;
-            Verdict::Never(reason.text())
+            (Verdict::Never(reason.text()), Tables::default())
         }
-        Analysis::Cacheable { tables: written, named, .. } => match resolve(&written, schema) {
-            None => Verdict::Never("no default schema".to_owned()),
-            Some(full) => {
-                match look_up(full, behind.1).await {
-                    Ok((known, below)) => tables = Tables { written, known, below, named },
-                    Err(why) => {
-                        return Template { told, verdict: Verdict::NotNow(why), effects, tables };
-                    }
-                }
-                if tables.known.iter().any(|table| table.info.runs_unknown_code) {
-                    effects = effects.running_unknown_code();
-                } else if tables.known.iter().all(|table| !table.info.runs_any_code()) {
-                    effects.reads = Reads::NOTHING;
-                }
-                verdict_over(&tables.known)
-            }
-        },
     };
+    if tables.known.iter().any(|table| table.info.runs_unknown_code) {
+        effects = effects.running_unknown_code();
+    } else if !tables.known.is_empty() && tables.known.iter().all(|table| !table.info.runs_any_code()) {
+        effects.reads = Reads::NOTHING;
+    }
     tables.rest(&mut told);
     Template { told, verdict, effects, tables }
+}
+
+/// Whether answers to a statement may be cached, and the tables that it names, by their definitions. There are no tables where they are
+/// not known.
+///
+/// # Errors
+/// Why its text alone rules that out.
+pub(crate) async fn judge(
+    text: &[u8],
+    modes: Modes,
+    schema: Option<&str>,
+    definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
+) -> Result<(Verdict, Tables), Reason> {
+    let (written, named) = match freshet_sql::analyse(text, modes) {
+        Analysis::Not(reason) => return Err(reason),
+        Analysis::Cacheable { tables, named, .. } => (tables, named),
+    };
+    let Some(full) = resolve(&written, schema) else {
+        return Ok((Verdict::Never("no default schema".to_owned()), Tables::default()));
+    };
+    Ok(match look_up(full, definition_of).await {
+        Ok((known, below)) => (verdict_over(&known), Tables { written, known, below, named }),
+        Err(why) => (Verdict::NotNow(why), Tables::default()),
+    })
 }
 
 /// `effects` with what it reads looked up, so that it need not be done with each statement of this form; unchanged where
@@ -216,7 +229,7 @@ async fn look_up_reads(
 }
 
 /// Each name with its schema; `None` if one has none.
-fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<(String, String)>> {
+fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<Name>> {
     let full = |table: &TableName| {
         let schema = table.schema.as_deref().or(schema)?;
         Some((schema.to_owned(), table.name.clone()))
@@ -226,23 +239,26 @@ fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<(String, S
 
 /// What is known of each of these, and of what the views among them are made of, or why that cannot be told now.
 async fn look_up(
-    named: Vec<(String, String)>,
-    upstream: &Upstream,
+    named: Vec<Name>,
+    mut definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
 ) -> Result<(Vec<Named>, Vec<Named>), String> {
-    let known = look_up_each(named, upstream).await?;
+    let known = look_up_each(named, &mut definition_of).await?;
     let mut below: Vec<Name> = known.iter().flat_map(Named::below).cloned().collect();
     below.sort();
     below.dedup();
-    let below = look_up_each(below, upstream).await?;
+    let below = look_up_each(below, &mut definition_of).await?;
     Ok((known, below))
 }
 
-async fn look_up_each(named: Vec<Name>, upstream: &Upstream) -> Result<Vec<Named>, String> {
+async fn look_up_each(
+    named: Vec<Name>,
+    definition_of: &mut impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
+) -> Result<Vec<Named>, String> {
     let mut tables = Vec::with_capacity(named.len());
-    for (schema, name) in named {
-        match upstream.table(&schema, &name).await {
-            Ok(info) => tables.push(Named::new(schema, name, info)),
-            Err(error) => return Err(format!("`{schema}`.`{name}`: {error}")),
+    for name in named {
+        match definition_of(&name).await {
+            Ok(info) => tables.push(Named::new(name, info)),
+            Err(error) => return Err(format!("`{}`.`{}`: {error}", name.0, name.1)),
         }
     }
     Ok(tables)

@@ -6,6 +6,7 @@
 
 mod columns;
 mod conjunct;
+mod display;
 mod from;
 mod known;
 mod output;
@@ -21,6 +22,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod view;
+
 mod write;
 
 use self::parsed::{Leaf, Parsed};

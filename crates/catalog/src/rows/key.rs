@@ -8,6 +8,7 @@
 
 mod address;
 mod canonical;
+mod display;
 mod letters;
 mod moment;
 mod named;

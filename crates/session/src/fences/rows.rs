@@ -134,7 +134,7 @@ impl Seen<'_> {
                 return None;
             }
             let info = settled(schema, &table.name, sources).await?;
-            self.named.push(Named::new(schema.to_owned(), table.name.clone(), info));
+            self.named.push(Named::new((schema.to_owned(), table.name.clone()), info));
         }
         Some(())
     }

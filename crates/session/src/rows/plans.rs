@@ -54,12 +54,29 @@ impl ReadPlan {
             .iter()
             .map(|occurrence| tables.position(&occurrence.table, statement.schema))
             .collect::<Option<_>>()?;
-        let infos: Vec<Arc<TableInfo>> = at.iter().filter_map(|at| tables.info(*at)).collect();
+        let infos: Vec<Arc<TableInfo>> =
+            at.iter().filter_map(|at| tables.get(*at)).map(|table| Arc::clone(&table.info)).collect();
         let is_expanded = reads.occurrences.iter().map(|occurrence| occurrence.expanded);
         let told = at.iter().zip(is_expanded).zip(plan(reads, &infos, statement.zone));
         let reads: Vec<Read> =
             told.map(|((&table, is_expanded), readings)| Read { table, is_expanded, readings }).collect();
         (reads.len() == at.len()).then(|| Self { reads, shows_rows: OnceLock::new() })
+    }
+
+    /// Each naming of a table or view of `tables` with the conditions that tell its rows.
+    pub(crate) fn in_words(&self, tables: &Tables) -> Vec<(String, String)> {
+        let words = |read: &Read| {
+            let table = tables.get(read.table)?;
+            let rows: Vec<String> =
+                read.readings.iter().map(|reading| in_words(reading, &table.info)).collect();
+            let rows = match rows.as_slice() {
+                _ if read.is_expanded => "what its text reads".to_owned(),
+                [] => "any change of its rows".to_owned(),
+                rows => rows.join("; or "),
+            };
+            Some((format!("{}.{}", table.schema, table.name), rows))
+        };
+        self.reads.iter().filter_map(words).collect()
     }
 
     /// Whether each row of the result is a row of the one table that is named; `statement` is one of this plan.
@@ -75,4 +92,18 @@ fn row_reads(statement: Statement<'_>, tables: &Tables) -> Option<RowReads> {
     let reads = freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?;
     // Or two readers of one text disagree.
     (reads.named() == tables.named).then_some(reads)
+}
+
+/// Which rows a reading is of, and which of their columns.
+fn in_words(Reading { spec, conditions }: &Reading, table: &TableInfo) -> String {
+    let name =
+        |ordinal: &u16| table.columns.get(usize::from(*ordinal)).map_or("_", |column| column.name.as_str());
+    let keys = spec.equal.iter().chain(&spec.range);
+    let rows: Vec<String> = keys.zip(conditions).map(|(key, condition)| condition.on(name(key))).collect();
+    let rows =
+        if rows.is_empty() { "any row".to_owned() } else { format!("rows with {}", rows.join(" AND ")) };
+    match &spec.read {
+        Some(read) => format!("{rows}, columns {}", read.iter().map(name).collect::<Vec<_>>().join(", ")),
+        None => format!("{rows}, all columns"),
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    pub(crate) fn new(schema: String, name: String, info: Arc<TableInfo>) -> Self {
+    pub(crate) fn new((schema, name): Name, info: Arc<TableInfo>) -> Self {
         let is_known = info.kind == TableKind::Base && !info.columns.is_empty();
         let columns = is_known.then(|| info.columns.iter().map(|column| column.name.clone()).collect());
         let shows_all = info.columns.iter().all(|column| !column.hidden);
@@ -90,11 +90,11 @@ impl Tables {
         self.all().position(|named| named.is(table, default))
     }
 
-    pub(super) fn info(&self, at: usize) -> Option<Arc<TableInfo>> {
-        self.all().nth(at).map(|named| Arc::clone(&named.info))
+    pub(super) fn get(&self, at: usize) -> Option<&Named> {
+        self.all().nth(at)
     }
 
-    pub(super) fn definition(&self, table: &TableName, default: Option<&str>) -> Option<Definition<'_>> {
+    pub(crate) fn definition(&self, table: &TableName, default: Option<&str>) -> Option<Definition<'_>> {
         self.all().find(|named| named.is(table, default))?.definition()
     }
 

@@ -28,21 +28,8 @@ fn columns_of(table: &TableName) -> Option<Definition<'static>> {
     Some(Definition::Table { columns, shows_all: true })
 }
 
-fn show_datum(datum: &Datum) -> String {
-    match datum {
-        Datum::Null => "NULL".to_owned(),
-        Datum::Int(value) => value.to_string(),
-        Datum::InRow(value) => value.to_string(),
-        Datum::Decimal(digits) => digits.clone(),
-        Datum::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
-        Datum::Param(number) => format!("?{number}"),
-        Datum::Moment(text) => String::from_utf8_lossy(text).into_owned(),
-        Datum::Other => "_".to_owned(),
-    }
-}
-
 fn show_data(data: &[Datum]) -> String {
-    data.iter().map(show_datum).collect::<Vec<_>>().join(",")
+    data.iter().map(Datum::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn show_pin(pin: &Pin) -> String {
@@ -50,15 +37,11 @@ fn show_pin(pin: &Pin) -> String {
     let mut shown = match &pin.condition {
         Condition::OneOf(data) => format!("{column}={}", show_data(data)),
         Condition::Between { low, high } => {
-            let low = low
-                .as_ref()
-                .map(|(datum, inc)| format!("{}{}", if *inc { "[" } else { "(" }, show_datum(datum)));
-            let high = high
-                .as_ref()
-                .map(|(datum, inc)| format!("{}{}", show_datum(datum), if *inc { "]" } else { ")" }));
+            let low = low.as_ref().map(|(datum, inc)| format!("{}{}", if *inc { "[" } else { "(" }, datum));
+            let high = high.as_ref().map(|(datum, inc)| format!("{}{}", datum, if *inc { "]" } else { ")" }));
             format!("{column}:{}..{}", low.unwrap_or_default(), high.unwrap_or_default())
         }
-        Condition::Prefix(datum) => format!("{column}~{}", show_datum(datum)),
+        Condition::Prefix(datum) => format!("{column}~{}", datum),
         Condition::IsNull => format!("{column}:null"),
     };
     for (occurrence, column) in &pin.via {

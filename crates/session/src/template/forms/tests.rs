@@ -26,7 +26,7 @@ fn template(text: &[u8]) -> Arc<Template> {
     let Analysis::Cacheable { tables: written, named, .. } = freshet_sql::analyse(text, MODES) else {
         panic!("it is cacheable")
     };
-    let known = vec![Named::new("s".to_owned(), "t".to_owned(), table())];
+    let known = vec![Named::new(("s".to_owned(), "t".to_owned()), table())];
     Arc::new(Template {
         told: Told::at(0),
         verdict: Verdict::Cache,

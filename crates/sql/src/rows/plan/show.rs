@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::{QueryPlan, Relation, ResultColumn, Scalar};
-use crate::rows::Datum;
 
 impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,8 +41,8 @@ impl QueryPlan {
                 (format!("order by {}", by.iter().map(one).collect::<Vec<_>>().join(", ")), under(of))
             }
             Relation::Limit(of, count, offset) => {
-                let offset = offset.as_ref().map(|offset| format!(" offset {}", datum(offset)));
-                (format!("limit {}{}", datum(count), offset.unwrap_or_default()), under(of))
+                let offset = offset.as_ref().map(|offset| format!(" offset {offset}"));
+                (format!("limit {count}{}", offset.unwrap_or_default()), under(of))
             }
         };
         format!("{}{line}\n{below}", "  ".repeat(depth))
@@ -78,7 +77,7 @@ impl QueryPlan {
             Scalar::All(None) => "*".to_owned(),
             Scalar::All(Some(input)) => format!("#{input}.*"),
             Scalar::Item(at) => format!("item {at}"),
-            Scalar::Value(value) => datum(value),
+            Scalar::Value(value) => value.to_string(),
             Scalar::Call(name, args) => format!("{name}({})", self.list(args)),
             Scalar::Aggregate(name, is_distinct, args) => {
                 format!("{name}[{}{}]", if *is_distinct { "distinct " } else { "" }, self.list(args))
@@ -88,17 +87,5 @@ impl QueryPlan {
                 format!("({})", lines.trim_end().replace('\n', ";"))
             }
         }
-    }
-}
-
-fn datum(datum: &Datum) -> String {
-    match datum {
-        Datum::Null => "NULL".to_owned(),
-        Datum::Int(value) => value.to_string(),
-        Datum::InRow(value) => value.to_string(),
-        Datum::Decimal(digits) => digits.clone(),
-        Datum::Text(text) | Datum::Moment(text) => format!("'{}'", String::from_utf8_lossy(text)),
-        Datum::Param(number) => format!("?{number}"),
-        Datum::Other => "_".to_owned(),
     }
 }

@@ -7,14 +7,14 @@ fn show(text: &str, modes: Modes) -> String {
 
 fn show_given(given: &Given) -> String {
     match given {
-        Given::Value(datum) => show_datum(datum),
+        Given::Value(datum) => datum.to_string(),
         Given::Taken { from, column, pins } => format!("{from}.{column}[{}]", show_pins(pins)),
         Given::Other => "_".to_owned(),
     }
 }
 
 fn show_assigned(assigned: &[(String, Datum)]) -> String {
-    let each = assigned.iter().map(|(column, value)| format!("{column}:={}", show_datum(value)));
+    let each = assigned.iter().map(|(column, value)| format!("{column}:={}", value));
     each.collect::<Vec<_>>().join(",")
 }
 

@@ -1,0 +1,116 @@
+//! What is made of a statement, in words: whether its answers may be cached, which rows they depend on, and its plan form.
+//!
+//! The definitions are read from the server for this one statement. Nothing is followed, and nothing is stored.
+
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+use freshet_cache::{Freshness, Position};
+use freshet_catalog::{Catalog, ForeignKeys, TableKind};
+use freshet_sql::{QueryPlan, Reason, TableName, Unplanned};
+use freshet_upstream::{Config, Connection, Error, ServerInfo, control};
+
+use crate::environment;
+use crate::rows::{Named, ReadPlan, Statement, Tables};
+use crate::template::{Verdict, judge};
+
+/// What is made of a statement.
+#[derive(Debug)]
+pub struct Explained {
+    verdict: Verdict,
+    digest: Vec<u8>,
+    /// Each naming of a table with what its rows are told by, if answers may be cached.
+    reads: Vec<(String, String)>,
+    /// Each table with its columns.
+    columns: Vec<(String, String)>,
+    plan: Result<QueryPlan, Unplanned>,
+}
+
+/// Explains one statement as a new session reads it whose default schema is the configuration's.
+///
+/// # Errors
+/// The server cannot be asked.
+pub async fn explain(config: &Config, text: &[u8]) -> Result<Explained, Error> {
+    let mut connection = control::connect(config).await?;
+    let server = ServerInfo::read(&mut connection).await?;
+    let catalog = catalog(&mut connection, &server).await?;
+    let (modes, zone) = environment::of_new_sessions(&server);
+    let schema = config.database.as_deref();
+    let judged = judge(text, modes, schema, async |name| {
+        catalog.load(&mut connection, &server, name.clone(), None).await
+    })
+    .await;
+    connection.quit().await;
+    Ok(Explained::new(Statement { text, modes, schema, zone }, judged))
+}
+
+/// A catalog that is told of no changes: what it reads now is what counts.
+async fn catalog(connection: &mut Connection, server: &ServerInfo) -> Result<Catalog, Error> {
+    let (freshness, now) = (Freshness::new(), Position::new(1));
+    freshness.publish_applied(now);
+    freshness.publish_visible(now);
+    let catalog = Catalog::new(Arc::new(freshness));
+    catalog.begin(server);
+    if let Some((ticket, wanted)) = catalog.foreign_keys_wanted() {
+        let keys = ForeignKeys::read_wanted(connection, server, wanted).await?;
+        catalog.accept_foreign_keys(ticket, keys, now);
+    }
+    Ok(catalog)
+}
+
+impl Explained {
+    fn new(statement: Statement<'_>, judged: Result<(Verdict, Tables), Reason>) -> Self {
+        let Statement { text, modes, schema, .. } = statement;
+        let (verdict, tables) =
+            judged.unwrap_or_else(|reason| (Verdict::Never(reason.text()), Tables::default()));
+        let is_cached = matches!(verdict, Verdict::Cache);
+        let definition_of = |table: &TableName| tables.definition(table, schema);
+        Self {
+            verdict,
+            digest: freshet_sql::shape(text, modes).text,
+            reads: if is_cached { ReadPlan::of(statement, &tables).in_words(&tables) } else { Vec::new() },
+            columns: tables.known.iter().chain(&tables.below).map(columns).collect(),
+            plan: freshet_sql::query_plan(text, modes, &definition_of),
+        }
+    }
+
+    /// Whether the statement has a plan form.
+    #[must_use]
+    pub const fn is_planned(&self) -> bool {
+        self.plan.is_ok()
+    }
+}
+
+/// A table, and its columns with their types.
+fn columns(table: &Named) -> (String, String) {
+    let columns: Vec<String> =
+        table.info.columns.iter().map(|column| format!("{} {}", column.name, column.key)).collect();
+    let columns = match (&table.info.kind, columns.as_slice()) {
+        (TableKind::View { .. }, _) => "a view".to_owned(),
+        (_, []) => "its columns are not known".to_owned(),
+        (_, columns) => columns.join(", "),
+    };
+    (format!("{}.{}", table.schema, table.name), columns)
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        writeln!(text, "verdict\n  {}", self.verdict)?;
+        writeln!(text, "digest\n  {}", String::from_utf8_lossy(&self.digest))?;
+        for (title, lines) in [("tables", &self.columns), ("depends on", &self.reads)] {
+            if !lines.is_empty() {
+                writeln!(text, "{title}")?;
+            }
+            for (name, what) in lines {
+                writeln!(text, "  {name}: {what}")?;
+            }
+        }
+        writeln!(text, "plan")?;
+        let plan = self.plan.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+        for line in plan.lines() {
+            writeln!(text, "  {line}")?;
+        }
+        f.write_str(&text)
+    }
+}
