@@ -161,18 +161,14 @@ impl<'a> Relay<'a> {
     }
 
     /// Keeps a copy while it passes.
-    pub(crate) fn capturing(mut self, capture: Option<Capture>) -> Self {
+    pub(crate) fn capture(&mut self, capture: Option<Capture>) {
         self.capture = capture;
-        self
     }
 
-    /// Puts rows about the session's channel right while they pass.
-    pub(crate) fn putting_right(mut self, own_channel: Option<OwnChannel>) -> Self {
-        if own_channel.is_some() {
-            self.capture = None;
-        }
-        self.own_channel = own_channel;
-        self
+    /// Puts rows about the session's channel right while they pass. There is no copy then.
+    pub(crate) fn put_right(&mut self, own_channel: OwnChannel) {
+        self.capture = None;
+        self.own_channel = Some(own_channel);
     }
 
     /// Looks at all that has come, and moves what may pass over to the client's buffer; where there is none it is dropped.

@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 const HITS: u64 = 500;
 const MISSES: u64 = 200;
 /// What a miss may take of which the form is known and the result is stored.
-const ALLOCATIONS_PER_MISS_MAX: u64 = 40;
+const ALLOCATIONS_PER_MISS_MAX: u64 = 16;
 /// How often a part is tried.
 const ATTEMPTS_MAX: u64 = 20;
 /// How long a result may take to be stored for the first time.

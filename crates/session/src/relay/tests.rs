@@ -20,7 +20,8 @@ fn result_set(capabilities: Capabilities) -> BytesMut {
 fn followed(frames: &[u8], piece: usize, capabilities: Capabilities) -> (BytesMut, Relayed) {
     let filter = Filter { capabilities, begun: None, told: None, schema: "" };
     let capture = Capture::new(1 << 20, &Arc::clone(&Bounds::default().fill));
-    let mut relay = Relay::new(&filter, Command::Query, capabilities).capturing(Some(capture));
+    let mut relay = Relay::new(&filter, Command::Query, capabilities);
+    relay.capture(Some(capture));
     let (mut buffer, mut out) = (BytesMut::new(), BytesMut::new());
     let mut pieces = frames.chunks(piece);
     loop {

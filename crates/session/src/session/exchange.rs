@@ -63,10 +63,10 @@ impl Lease {
     /// [`Lost`]; the connections are of no more use then.
     pub(crate) async fn answer(
         &mut self,
-        relay: Relay<'_>,
+        relay: &mut Relay<'_>,
         wire: Option<&mut Wire>,
         handle: &Handle,
-    ) -> Result<Relayed, Lost> {
+    ) -> Result<(), Lost> {
         Receiving { connection: self.connection()?, wire, handle, pace: Pace::default() }.run(relay).await
     }
 }
@@ -79,7 +79,9 @@ impl Lease {
     pub(super) async fn unseen_answer(&mut self, command: Command, handle: &Handle) -> Result<Relayed, Lost> {
         let capabilities = self.capabilities();
         let filter = Filter { capabilities, begun: None, told: None, schema: "" };
-        self.answer(Relay::new(&filter, command, capabilities), None, handle).await
+        let mut relay = Relay::new(&filter, command, capabilities);
+        self.answer(&mut relay, None, handle).await?;
+        Ok(relay.finish())
     }
 }
 
@@ -92,11 +94,11 @@ struct Receiving<'a> {
 }
 
 impl Receiving<'_> {
-    async fn run(mut self, mut relay: Relay<'_>) -> Result<Relayed, Lost> {
+    async fn run(mut self, relay: &mut Relay<'_>) -> Result<(), Lost> {
         loop {
             let out = self.wire.as_mut().map(|wire| wire.out().0);
             match relay.follow(self.connection.parts().1, out)? {
-                Step::Last => return Ok(relay.finish()),
+                Step::Last => return Ok(()),
                 Step::Infile { seq } => {
                     self.infile(seq).await?;
                     relay.infile_done();

@@ -181,7 +181,8 @@ impl Session {
         // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
         let may_number = self.state.may_number;
         let write = write.filter(|_| !self.state.unlogged).map(|write| Write { may_number, ..write });
-        let mut reach = self.reach(effects, write).await;
+        // Boxed, since reads have room for its large state otherwise, and do not need it.
+        let mut reach = Box::pin(self.reach(effects, write)).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
             reach.narrow_to_nothing();
         }
@@ -320,9 +321,13 @@ impl Session {
             told: (!self.lease.tracking.is_clients()).then_some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
         };
-        let relay = Relay::new(&filter, command, self.lease.capabilities());
-        let relay = relay.capturing(capture).putting_right(own_channel);
-        let mut relayed = self.lease.answer(relay, Some(&mut self.wire), &self.handle).await?;
+        let mut relay = Relay::new(&filter, command, self.lease.capabilities());
+        relay.capture(capture);
+        if let Some(own_channel) = own_channel {
+            relay.put_right(own_channel);
+        }
+        self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle).await?;
+        let mut relayed = relay.finish();
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {
             // These may be all that there are.
             relayed.gtids.clear();

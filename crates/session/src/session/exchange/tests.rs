@@ -129,14 +129,17 @@ fn ended_at(variable: &str) {
         let query = |sql: &str| [&query_prefix(false), sql.as_bytes()].concat();
         lease.send(&["DO 1".to_owned()], &query("SELECT 2")).await.unwrap();
         for _ in 0..2 {
-            assert!(lease.answer(relay(), None, &handle).await.unwrap().error.is_none());
+            let mut relay = relay();
+            lease.answer(&mut relay, None, &handle).await.unwrap();
+            assert!(relay.finish().error.is_none());
         }
         lease.send(&[], &query("SELECT SLEEP(1000)")).await.unwrap();
         handle.end(Ending::Drain);
-        let answer = tokio::time::timeout(PATIENCE, lease.answer(relay(), None, &handle)).await;
+        let mut unheard = relay();
+        let answer = tokio::time::timeout(PATIENCE, lease.answer(&mut unheard, None, &handle)).await;
         assert!(answer.is_err(), "what is drained is waited for");
         let ((), answer) =
-            tokio::join!(async { handle.end(Ending::Now) }, lease.answer(relay(), None, &handle));
+            tokio::join!(async { handle.end(Ending::Now) }, lease.answer(&mut unheard, None, &handle));
         assert!(matches!(answer, Err(Lost::Client(WireError::Ended))));
     });
 }
