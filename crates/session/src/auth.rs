@@ -6,33 +6,46 @@
 //! proves to know it, and that the server has already accepted in the same words, is answered without the server
 //! ([`local`]). Whatever is in doubt goes to the server.
 
-mod account;
-mod begun;
+// What is known of the server, of accounts and of logins.
 mod error;
-mod full;
-mod gate;
-mod greet;
-mod local;
-mod login;
-mod open;
-mod peer;
-mod relay;
+mod knowledge;
 mod requirement;
+mod begun;
 mod secrets;
 mod spare;
+mod admitted;
+mod gate;
+
+// What the server is asked.
+mod asker;
+mod at_server;
+mod account;
+
+// How a client proves who it is.
+mod full;
+mod local;
+mod relay;
+mod peer;
+
+// The login, from our greeting on.
+mod login;
+mod greet;
+mod open;
+
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
-use freshet_protocol::{Capabilities, ChangeUser, Login, OkPacket};
+use freshet_protocol::ChangeUser;
 use freshet_upstream::net::Stream;
-use freshet_upstream::{Channel, Connection, Credential};
 use tokio::time::timeout;
 
+pub use self::admitted::Admitted;
 pub(crate) use self::begun::Begun;
 pub use self::error::AdmitError;
-pub use self::gate::{CONNECTION_ID_MIN, Epoch, Gate, Knowledge, LOGIN_TIMEOUT, Options, refuse_too_many};
+pub use self::gate::{CONNECTION_ID_MIN, Gate, LOGIN_TIMEOUT, Options, refuse_too_many};
+pub use self::knowledge::{Epoch, Knowledge};
 pub use self::open::open;
 pub(crate) use self::spare::Leave;
 use crate::wire::Wire;
@@ -42,49 +55,6 @@ pub const LOGIN_PACKET_BYTES_MAX: usize = 128 * 1024;
 
 /// How much longer than its client a login may take, so that the server can refuse what the client has left undone.
 const FAREWELL_TO_SERVER_MAX: Duration = Duration::from_secs(2);
-
-/// A client that is let in.
-#[derive(Debug)]
-pub struct Admitted {
-    /// The name it logged in with.
-    pub user: Vec<u8>,
-    /// Its login as it came, but for `capabilities`: those agreed on with the client.
-    pub login: Login,
-    /// The schema it named.
-    pub database: Option<Vec<u8>>,
-    /// The server's connection on which the login was made, if it took one.
-    pub upstream: Option<Connection>,
-    /// When the login on it was made, if its session has been no other's before.
-    pub(crate) begun: Option<Begun>,
-    /// The connection may be kept when the client has left.
-    pub(crate) leave: Option<Leave>,
-    /// What proves the login, if it is known: it opens further connections.
-    pub credential: Option<Credential>,
-    /// The id the client was told, from [`CONNECTION_ID_MIN`] upwards.
-    pub connection_id: u32,
-    /// What the client's connection passed over when it logged in.
-    pub channel: Channel,
-    /// What the server said when it accepted this login, now or earlier: status flags and session state.
-    pub ok: OkPacket,
-    /// The scrambles with which the client may compute the proof of a later COM_CHANGE_USER.
-    pub(crate) scrambles: Scrambles,
-}
-
-impl Admitted {
-    /// The capabilities agreed on with the client.
-    pub fn capabilities(&self) -> Capabilities {
-        self.login.capabilities
-    }
-}
-
-/// What the client was given to prove its password with.
-#[derive(Clone, Debug)]
-pub(crate) struct Scrambles {
-    /// In our greeting.
-    greeting: [u8; 20],
-    /// In the last request to switch plugins, if there was one: clients differ in which of the two they keep.
-    switch: Option<[u8; 20]>,
-}
 
 /// The whole handshake with a client, from our greeting to the OK packet, within the login timeout.
 ///

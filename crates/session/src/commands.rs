@@ -4,21 +4,23 @@ mod attributes;
 mod identity;
 mod kill;
 mod ours;
+mod plain;
 mod prepared;
 mod query;
+mod refusals;
 mod replication;
 mod select;
+mod text;
 mod text_prepared;
 mod transaction;
 mod write;
 
 use bytes::BytesMut;
-use freshet_protocol::{Answer, Command, ErrPacket};
-use freshet_sql::{Around, Effects, TransactionEffect, Writes};
+use freshet_protocol::Command;
 use freshet_upstream::now_ms;
 
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Missed, Session, split};
+use crate::session::{Flow, Missed, Session, split};
 
 /// Carries a command out for which nobody has to be waited for: most of all a query that is answered from memory.
 ///
@@ -60,48 +62,6 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         Command::BinlogDump | Command::BinlogDumpGtid | Command::Clone => {
             Box::pin(replication::handle(session, &packet)).await
         }
-        command => plain(session, &packet, command).await,
+        command => plain::plain(session, &packet, command).await,
     }
-}
-
-/// The flag of COM_REFRESH that has rights loaded anew.
-const REFRESH_GRANT: u8 = 1;
-
-/// A command that is passed on as it is.
-async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
-    if let Err(error) = session.connect().await {
-        return unavailable(session, &error);
-    }
-    if !Answer::has_answer(command) {
-        return session.forward_silently(packet).await;
-    }
-    let effects = match command {
-        // The default schema changes, and with it the environment.
-        Command::InitDb => Effects { session: true, ..Effects::none() },
-        // FLUSH by flags.
-        Command::Refresh if packet.get(1).is_some_and(|flags| flags & REFRESH_GRANT != 0) => Effects {
-            writes: Writes::Everything,
-            transaction: TransactionEffect::MayCommit,
-            around: Around::Rights,
-            ..Effects::none()
-        },
-        // Retired commands that name a schema; today's servers refuse them.
-        Command::CreateDb | Command::DropDb | Command::Other(_) => Effects::refused(),
-        _ => Effects::none(),
-    };
-    session.forward(Forward::new(packet, command, &effects)).await?;
-    Ok(Flow::Continue)
-}
-
-/// The server cannot be asked: its own error, or the one that a client library would have shown. A connection that was
-/// open and broke takes the session with it, as without us.
-fn unavailable(session: &mut Session, error: &freshet_upstream::Error) -> Result<Flow, Lost> {
-    session.put_error(&error.to_err_packet());
-    let over = session.lease.is_open() && !error.leaves_connection_usable();
-    Ok(if over { Flow::Close } else { Flow::Continue })
-}
-
-/// A packet that cannot be read.
-fn malformed() -> ErrPacket {
-    ErrPacket::new(1835, "HY000", "Malformed communication packet")
 }

@@ -2,8 +2,9 @@
 //! the stream has passed the commit.
 
 mod gtid;
-mod reach;
+mod settled;
 mod rows;
+mod reach;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +18,8 @@ use freshet_sql::{Defines, Effects, Flavor, TableName, TransactionEffect, Writes
 use crate::relay::Relayed;
 use crate::rows::{Described, touched};
 
-pub(crate) use reach::{
-    Doubt, Reach, Reading, Sources, locked, reach, reading, settled, settled_routine, used,
-};
+pub(crate) use reach::{Doubt, Reach, ReadReach, locked, reach, reading, used};
+pub(crate) use settled::{Sources, settled, settled_routine};
 
 /// A session's connection to the server, as it is told apart from others.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,38 +10,44 @@
 //! bottom. The modules below those are what each step needs.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+// What bounds a client, and its wire.
 pub mod bounds;
+mod counters;
+mod registry;
 pub mod wire;
 
-pub mod auth;
-
-pub mod session;
-
-mod commands;
-
-mod environment;
-mod template;
-
-pub mod explain;
-
-mod fences;
-mod powerless;
-mod qualify;
-mod reading;
-mod relay;
-mod rows;
-
-mod kept;
+// What may be set.
 pub mod level;
-mod local;
-mod newcomers;
-mod privileges;
-pub mod status;
 pub mod variables;
 
-mod reference;
-mod registry;
+// What is known of a statement, and kept for the next of its form.
+mod qualify;
+mod reading;
+mod rows;
+mod fences;
+mod powerless;
+mod kept;
+mod newcomers;
+mod template;
+pub mod explain;
+
+// What is known of sessions: how they log in, and what can change their results.
+pub mod auth;
+mod environment;
+
+// The answer on its way.
+mod relay;
+mod local;
+
+// One client: its session, and its commands.
+pub mod session;
+mod commands;
+mod privileges;
+
+// What all sessions share, and what is told of it.
 pub mod shared;
+pub mod status;
+mod reference;
 
 pub use reference::reference;
 pub use session::serve;

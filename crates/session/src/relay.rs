@@ -7,6 +7,7 @@
 
 mod capture;
 mod filter;
+mod own_channel;
 
 use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
@@ -14,11 +15,11 @@ use freshet_protocol::{
     Seen, StateChange, StatusFlags, put_packet,
 };
 
-use crate::session::OwnChannel;
 use crate::wire::WireError;
 
 pub(crate) use capture::{Capture, Captured};
 pub(crate) use filter::Filter;
+pub(crate) use own_channel::{Channel, OwnChannel};
 
 /// Which side went away in the middle of an exchange. Either way both connections are over.
 #[derive(Debug, thiserror::Error)]

@@ -6,11 +6,13 @@
 //! then the whole table is named.
 
 mod bind;
+mod tables;
 mod plans;
 mod reading;
 mod writing;
 
 pub(crate) use bind::bind;
 pub(crate) use plans::ReadPlan;
-pub(crate) use reading::{Behind, Depends, Named, Statement, Tables, deps_of_execution, deps_of_reading};
+pub(crate) use reading::{Behind, Depends, deps_of_execution, deps_of_reading};
+pub(crate) use tables::{Named, Statement, Tables};
 pub(crate) use writing::{Described, SentWith, Write, WriteText, touched};

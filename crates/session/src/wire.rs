@@ -11,6 +11,7 @@ mod ahead;
 mod compressed;
 mod error;
 mod incoming;
+mod pace;
 mod outgoing;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 pub(crate) use self::ahead::Heard;
 use self::compressed::Compressed;
 pub use self::error::WireError;
+use self::pace::Pace;
 use crate::bounds::{Bounds, Permit, SEND_FREE_BYTES};
 use crate::registry::Handle;
 /// The client's stream is of the same kind as the server's: TCP or a unix socket, plain or under TLS.
@@ -59,7 +61,7 @@ pub struct Wire {
     handle: Option<Arc<Handle>>,
     /// For the packet in `read`, or the one that was taken from it last.
     received: Permit,
-    pace: Option<incoming::Pace>,
+    pace: Option<Pace>,
     /// For what is in `write`.
     sending: Permit,
     /// The client sends nothing more.

@@ -12,9 +12,9 @@ use freshet_protocol::{OkPacket, native};
 use freshet_upstream::{Connection, Credential, Error, NativeHash};
 use tokio::time::timeout;
 
-use super::gate::Epoch;
+use super::asker::{Asker, unhex, who};
+use super::knowledge::Epoch;
 use super::relay::Learned;
-use super::requirement::{Asker, unhex, who};
 use super::secrets::LoginKind;
 
 /// The definition of the session's own account.

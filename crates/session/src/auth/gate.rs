@@ -1,19 +1,21 @@
 //! What all logins share.
 
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use freshet_follow::Upstream;
 use freshet_protocol::{Capabilities, ErrPacket, Greeting, rsa};
 use freshet_upstream::net::Stream;
 use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
 use rustls::ServerConfig;
 
-use super::secrets::Secrets;
+use super::admitted::Admitted;
+use super::begun::Begun;
+use super::knowledge::{Epoch, Knowledge};
+use super::secrets::{LoginKind, Secrets};
 use super::spare::Spares;
 use crate::bounds::{self, Bounds};
+use crate::environment::Environment;
 use crate::wire::Wire;
 
 /// Our connection ids start here, so that they cannot be taken for a server's thread ids.
@@ -46,61 +48,6 @@ const ALWAYS_UPSTREAM: Capabilities = Capabilities::PROTOCOL_41
     .union(Capabilities::SECURE_CONNECTION)
     .union(Capabilities::PLUGIN_AUTH)
     .union(Capabilities::SESSION_TRACK);
-
-/// What the follower of the binlog knows and a login needs.
-pub trait Knowledge: Send + Sync {
-    /// Changes whenever anything may have changed that a login's outcome depends on. `None` while the binlog stream is
-    /// not proven live, and while accounts are being changed: nothing remembered may then be relied on.
-    fn epoch(&self) -> Option<Epoch>;
-
-    /// A question to the server on a connection of its own.
-    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a>;
-}
-
-/// What [`Knowledge::ask`] will have heard.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 'a>>;
-
-impl Knowledge for Upstream {
-    fn epoch(&self) -> Option<Epoch> {
-        let stream = self.live_generation()?;
-        // A change of accounts or schemas through us is under way until its epoch has begun.
-        (!self.may_logins_be_changing()).then(|| Epoch {
-            stream,
-            accounts: self.accounts_epoch(),
-            globals: self.globals_epoch(),
-            schemas: self.schemas_version(),
-        })
-    }
-
-    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a> {
-        Box::pin(Upstream::ask(self, sql))
-    }
-}
-
-impl Epoch {
-    /// Whether no account, password or grant has changed between the two.
-    pub(super) fn same_accounts(self, other: Self) -> bool {
-        (self.stream, self.accounts) == (other.stream, other.accounts)
-    }
-
-    /// Whether, besides, no global variable has.
-    pub(super) fn begins_alike(self, other: Self) -> bool {
-        self.same_accounts(other) && self.globals == other.globals
-    }
-}
-
-/// A state of the server in which a login that has succeeded succeeds again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Epoch {
-    /// The stream that tells of changes: nothing survives its interruption.
-    pub stream: u64,
-    /// Accounts, passwords, grants.
-    pub accounts: u64,
-    /// Global variables: the login's OK packet shows some.
-    pub globals: u64,
-    /// Schemas: a login into one that is gone fails.
-    pub schemas: u64,
-}
 
 /// What may be set for logins.
 #[derive(Clone, Debug)]
@@ -281,4 +228,20 @@ pub async fn refuse_too_many(stream: Stream, bounds: &Arc<Bounds>) {
     );
     // Nobody is owed more than an attempt.
     let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;
+}
+
+impl Gate {
+    /// How sessions of this kind of login begin, as one of them did at most `age_ms_max` ago.
+    pub(crate) fn beginning(&self, admitted: &Admitted, age_ms_max: u64) -> Option<Arc<Environment>> {
+        let kind = LoginKind::of(&admitted.login, admitted.channel);
+        self.secrets.beginning(&admitted.user, &kind, self.epoch()?, age_ms_max)
+    }
+
+    /// A session that has begun so has told its environment, and nothing has happened in it since its login.
+    pub(crate) fn begins(&self, admitted: &Admitted, begun: Begun, environment: &Arc<Environment>) {
+        if environment.begins_alike {
+            let kind = LoginKind::of(&admitted.login, admitted.channel);
+            self.secrets.begins(&admitted.user, kind, environment, (begun.epoch, begun.at_ms));
+        }
+    }
 }

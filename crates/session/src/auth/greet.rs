@@ -6,10 +6,11 @@ use freshet_protocol::{
 
 use tokio::time::{Instant, timeout_at};
 
+use super::admitted::Client;
+use super::admitted::{Admitted, Scrambles};
 use super::error::AdmitError;
 use super::gate::Gate;
-use super::login::{self, Client};
-use super::{Admitted, Scrambles};
+use super::login;
 use crate::wire::Wire;
 
 /// What a client may have without its being offered. mysqlnd does not look whether the server compresses, and both servers

@@ -5,7 +5,7 @@ use freshet_protocol::{
 };
 use freshet_upstream::Credential;
 
-use super::Scrambles;
+use super::admitted::Scrambles;
 
 /// A proof that holds, and what the client waits for after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,47 +1,31 @@
 //! Judges a login: by what is remembered where that is certain, else by the server.
 
 use freshet_protocol::{ChangeUser, Login, OkPacket, auth_more, caching_sha2};
-use freshet_upstream::{Address, Connection, Credential, Error, Password, Responder, now_ms};
+use freshet_upstream::{Address, Connection, Credential, Error, Password, now_ms};
 
 use tokio::time::Instant;
 
 use super::account::Accepted;
+use super::asker::Asker;
+use super::at_server::{ask_server, change_of, with_plugin};
 use super::begun::Begun;
 use super::error::AdmitError;
-use super::gate::{Gate, TOO_MANY_CONNECTIONS};
+use super::gate::Gate;
 use super::local::{self, Proof};
 use super::peer::{self, Judged};
 use super::relay::{Learned, Relay, Relayed};
-use super::requirement::Asker;
 use super::secrets::LoginKind;
 use super::spare::Leave;
 
-use super::{Admitted, Scrambles};
+use super::admitted::{Admitted, Client};
 use crate::wire::Wire;
 
 /// A plugin that no account has: the server answers with the account's own and a challenge, and does so for users that
 /// do not exist as well.
 const NO_PLUGIN: &str = "freshet";
 
-/// A client whose login is to be judged.
-pub(super) struct Client {
-    /// With the capabilities agreed on.
-    pub(super) login: Login,
-    pub(super) scrambles: Scrambles,
-    pub(super) connection_id: u32,
-    /// When the client's time for the login is over.
-    pub(super) deadline: Instant,
-}
-
-impl Scrambles {
-    /// The one that the client has last been given.
-    pub(super) fn latest(&self) -> [u8; 20] {
-        self.switch.unwrap_or(self.greeting)
-    }
-}
-
 /// A login that the server has accepted, or would.
-struct Verdict {
+struct AcceptedLogin {
     upstream: Option<Connection>,
     leave: Option<Leave>,
     credential: Option<Credential>,
@@ -103,7 +87,7 @@ async fn judge(
     let verdict = match proven(&client, asker) {
         Some(Proven { proof, accepted: Some(ok), credential }) if is_first => {
             mark(wire, proof);
-            Verdict { upstream: None, leave: None, credential: Some(credential), ok }
+            AcceptedLogin { upstream: None, leave: None, credential: Some(credential), ok }
         }
         Some(proven) => by_memory(wire, &mut client, proven, upstream, asker).await?,
         None => by_relay(wire, &mut client, upstream, asker).await?,
@@ -111,7 +95,7 @@ async fn judge(
     wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
     wire.flush().await?;
     let Client { login, scrambles, connection_id, .. } = client;
-    let Verdict { upstream, leave, credential, ok } = verdict;
+    let AcceptedLogin { upstream, leave, credential, ok } = verdict;
     let begun = Begun::new(epoch, at_ms).filter(|_| is_first && upstream.is_some());
     let (user, database) = (login.user.clone(), login.database.clone());
     Ok(Admitted {
@@ -155,7 +139,7 @@ async fn by_memory(
     proven: Proven,
     upstream: Option<Connection>,
     asker: Asker<'_>,
-) -> Result<Verdict, AdmitError> {
+) -> Result<AcceptedLogin, AdmitError> {
     let Proven { proof, credential, .. } = proven;
     let (secrets, login) = (&asker.gate.secrets, &client.login);
     let is_first = upstream.is_none();
@@ -178,7 +162,7 @@ async fn by_memory(
         let learned = Learned::Known(credential.clone());
         asker.learn(&mut connection, accepted, learned).await.map_err(from_server)?;
     }
-    Ok(Verdict { upstream: Some(connection), leave: None, credential: Some(credential), ok })
+    Ok(AcceptedLogin { upstream: Some(connection), leave: None, credential: Some(credential), ok })
 }
 
 /// Makes the login at the server with a password that the client has proved to know.
@@ -201,7 +185,7 @@ async fn by_relay(
     client: &mut Client,
     upstream: Option<Connection>,
     asker: Asker<'_>,
-) -> Result<Verdict, AdmitError> {
+) -> Result<AcceptedLogin, AdmitError> {
     let Asker { gate, channel, .. } = asker;
     let login = client.login.clone();
     let peer_uid = wire.peer_uid();
@@ -224,11 +208,11 @@ async fn by_relay(
             true => asker.leave(&mut connection, &login).await.map_err(from_server)?,
             false => None,
         };
-        return Ok(Verdict { upstream: Some(connection), leave, credential: None, ok });
+        return Ok(AcceptedLogin { upstream: Some(connection), leave, credential: None, ok });
     };
     let accepted = Accepted { user: &login.user, kind: LoginKind::of(&login, channel), ok: &ok };
     let credential = asker.learn(&mut connection, accepted, learned).await.map_err(from_server)?;
-    Ok(Verdict { upstream: Some(connection), leave: None, credential, ok })
+    Ok(AcceptedLogin { upstream: Some(connection), leave: None, credential, ok })
 }
 
 /// As [`ask_server`], where the client is asked: on a connection that is kept for its user, if there is one.
@@ -239,7 +223,7 @@ async fn ask_through(
     asker: Asker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     if upstream.is_none()
-        && let Some(mut spare) = asker.gate.spares.take(&login, asker).await
+        && let Some(mut spare) = asker.gate.spares.take(&login, asker.channel, asker.epoch).await
     {
         match spare.change_user(change_of(login.clone()), relay).await {
             Ok(ok) => return Ok((spare, ok)),
@@ -249,52 +233,6 @@ async fn ask_through(
         }
     }
     ask_server(upstream, login, relay, asker).await
-}
-
-/// Makes the login at the server: on a connection of its own, or as a change of user on the one there is.
-pub(super) async fn ask_server(
-    upstream: Option<Connection>,
-    login: Login,
-    responder: &mut impl Responder,
-    asker: Asker<'_>,
-) -> Result<(Connection, OkPacket), Error> {
-    if let Some(mut connection) = upstream {
-        let ok = connection.change_user(change_of(login), responder).await?;
-        return Ok((connection, ok));
-    }
-    let opened = open_new(login, responder, asker).await;
-    if matches!(&opened, Err(Error::Server(refusal)) if refusal.code == TOO_MANY_CONNECTIONS) {
-        asker.gate.spares.clear();
-    }
-    opened
-}
-
-async fn open_new(
-    login: Login,
-    responder: &mut impl Responder,
-    asker: Asker<'_>,
-) -> Result<(Connection, OkPacket), Error> {
-    let preference = asker.preference().await?;
-    let dialled = asker.gate.dial(preference, login.capabilities, login.collation).await?;
-    // The whole login is within the client's time limit already.
-    dialled.login_without_limit(login, responder).await
-}
-
-/// The same login in our own words: with `plugin`, or with whatever the server prefers for whom knows the password.
-pub(super) fn with_plugin(login: &Login, plugin: Option<&str>) -> Login {
-    let auth_plugin = plugin.map(|name| name.as_bytes().to_vec());
-    Login { auth_response: Vec::new(), auth_plugin, zstd_level: None, ..login.clone() }
-}
-
-fn change_of(login: Login) -> ChangeUser {
-    ChangeUser {
-        user: login.user,
-        auth_response: login.auth_response,
-        database: login.database.unwrap_or_default(),
-        collation: Some(u16::from(login.collation)),
-        auth_plugin: login.auth_plugin,
-        attributes: login.attributes,
-    }
 }
 
 /// What the server says itself reaches the client word for word.

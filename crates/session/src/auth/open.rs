@@ -3,10 +3,11 @@
 use freshet_upstream::{Error, now_ms};
 use tokio::time::timeout;
 
+use super::admitted::Admitted;
+use super::asker::Asker;
 use super::begun::Begun;
+use super::gate::Gate;
 use super::login::with_password;
-use super::requirement::Asker;
-use super::{Admitted, Gate};
 
 impl Admitted {
     /// This login without its connection, for one that takes its place.

@@ -10,9 +10,9 @@ use freshet_protocol::{Login, random_scramble};
 use freshet_upstream::{Address, Connection, Error, Password, Secret};
 use tokio::net::UnixStream;
 
+use super::asker::{Asker, unhex, who};
+use super::at_server::{ask_server, with_plugin};
 use super::error::AdmitError;
-use super::login::{ask_server, with_plugin};
-use super::requirement::{Asker, unhex, who};
 
 /// Whether it is surely the client's answer that the server has accepted, and not who we are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use freshet_upstream::{Challenge, Credential, Error, Password, Responder, Secret
 use tokio::time::timeout_at;
 use zeroize::Zeroizing;
 
+use super::admitted::Client;
 use super::error::AdmitError;
 use super::full::{self, Given};
 use super::gate::Gate;
 use super::local::{self, is_empty};
-use super::login::Client;
 use crate::wire::Wire;
 
 /// The length of a `mysql_native_password` proof.

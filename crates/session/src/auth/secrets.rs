@@ -17,7 +17,7 @@ pub(super) use self::login::LoginKind;
 use self::users::Users;
 #[cfg(test)]
 pub(super) use self::users::{ACCOUNTS_MAX, NAMES_PER_ACCOUNT_MAX};
-use super::gate::Epoch;
+use super::knowledge::Epoch;
 use super::requirement::Requirement;
 use crate::environment::Environment;
 

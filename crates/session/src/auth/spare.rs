@@ -14,18 +14,17 @@
 //! | a kept connection takes a place of `max_connections` | few are kept, for a short time, and none where half of the places are taken |
 //! | an account may have changed | a change of accounts or of global variables ends what is kept, and the server judges again anyway |
 
+mod keeping;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use freshet_protocol::{Capabilities, Login};
-use freshet_upstream::{Channel, Connection, Error};
-use tokio::time::timeout;
+use freshet_upstream::{Channel, Connection};
 
-use super::account::{definition, is_bounded};
-use super::gate::{Epoch, Gate};
-use super::requirement::{Asker, unhex};
+use super::knowledge::Epoch;
 
 /// How long a connection is kept, at most; it is looked at once a second.
 const KEPT_MAX: Duration = Duration::from_secs(2);
@@ -120,9 +119,14 @@ pub(super) struct Spares {
 
 impl Spares {
     /// A connection for this login, the one that was kept last, so that the others come of age.
-    pub(super) async fn take(&self, login: &Login, asker: Asker<'_>) -> Option<Connection> {
-        let now = asker.epoch?;
-        let fit = Fit::of(login, asker.channel);
+    pub(super) async fn take(
+        &self,
+        login: &Login,
+        channel: Channel,
+        epoch: Option<Epoch>,
+    ) -> Option<Connection> {
+        let now = epoch?;
+        let fit = Fit::of(login, channel);
         while let Some(mut spare) = self.pop(&fit) {
             if spare.may_serve(now) && spare.connection.is_quiet().await {
                 return Some(spare.connection);
@@ -173,67 +177,6 @@ impl Spares {
     fn lock(&self) -> MutexGuard<'_, Vec<Spare>> {
         // Nothing panics within; and each change leaves the list whole.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Gate {
-    /// Keeps a connection whose client has left, with nothing of its session in it.
-    pub(crate) fn keep(&self, leave: Leave, connection: Connection) {
-        self.spares.put(leave, connection);
-    }
-
-    /// Closes the connections that have been kept for long enough, and looks whether the server has places for further ones.
-    /// To be called about once a second.
-    pub async fn look_after_spares(&self) {
-        self.spares.sweep(self.epoch());
-        if !self.spares.wanted.swap(false, Ordering::Relaxed) {
-            return;
-        }
-        match self.room().await {
-            Some(room) => self.spares.set_room(Some(room)),
-            None => self.spares.clear(),
-        }
-    }
-
-    async fn room(&self) -> Option<Room> {
-        let rows = timeout(PLACES_LIMIT, self.ask(PLACES)).await.ok()?.ok()?;
-        let number = |column| rows.text(0, column).and_then(|text| text.parse().ok());
-        Room::of(number(0)?, number(1)?)
-    }
-}
-
-impl Asker<'_> {
-    /// Leave to keep the connection of a login that the server has just accepted, if its account and the global variables
-    /// allow that. They are read once an epoch.
-    ///
-    /// # Errors
-    /// The connection is lost.
-    pub(super) async fn leave(
-        self,
-        connection: &mut Connection,
-        login: &Login,
-    ) -> Result<Option<Leave>, Error> {
-        let Some(epoch) = self.epoch else { return Ok(None) };
-        let may_keep = match self.gate.secrets.may_keep(&login.user, epoch) {
-            Some(known) => known,
-            None => {
-                let Some((account, definition)) = definition(connection).await? else { return Ok(None) };
-                let may_keep = !is_bounded(&definition) && globals_allow(connection).await?;
-                // The session is to begin as if nobody had asked it anything.
-                connection.forget_row_count().await?;
-                self.gate.secrets.set_may_keep(&login.user, &unhex(&account), may_keep, epoch);
-                may_keep
-            }
-        };
-        Ok(may_keep.then(|| Leave { fit: Fit::of(login, self.channel), epoch }))
-    }
-}
-
-/// Whether the server's global variables treat a connection that is kept as a new one.
-async fn globals_allow(connection: &mut Connection) -> Result<bool, Error> {
-    match connection.query(GLOBALS).await {
-        Err(Error::Server(_)) => Ok(false),
-        rows => Ok(rows?.text(0, 0) == Some("1")),
     }
 }
 

@@ -7,13 +7,16 @@ use freshet_protocol::{
     CACHING_SHA2_PASSWORD, Capabilities, ErrPacket, Greeting, Login, MYSQL_NATIVE_PASSWORD, OkPacket,
     StatusFlags, caching_sha2, native, put_packet,
 };
-use freshet_upstream::{Address, Channel, Config, Error, Preference, Rows, Secret, TlsMode};
+use freshet_upstream::{
+    Address, Channel, Config, Connection, Credential, Error, Preference, Rows, Secret, TlsMode,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::gate::Epoch;
+use super::admitted::Scrambles;
+use super::asker::Asker;
+use super::knowledge::{Answer, Epoch};
 use super::local::{self, Proof};
-use super::requirement::Asker;
 use super::secrets::{LoginKind, Secrets};
 use super::*;
 
@@ -27,7 +30,7 @@ impl Knowledge for Still {
         self.0
     }
 
-    fn ask<'a>(&'a self, _: &'a str) -> gate::Answer<'a> {
+    fn ask<'a>(&'a self, _: &'a str) -> Answer<'a> {
         Box::pin(async { Err(freshet_upstream::Error::Closed) })
     }
 }
@@ -360,7 +363,7 @@ impl Knowledge for Late {
         None
     }
 
-    fn ask<'a>(&'a self, _: &'a str) -> gate::Answer<'a> {
+    fn ask<'a>(&'a self, _: &'a str) -> Answer<'a> {
         let is_there = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 3;
         Box::pin(async move { if is_there { Ok(Rows::default()) } else { Err(Error::Closed) } })
     }

@@ -4,7 +4,7 @@ use freshet_protocol::{ChangeUser, Command};
 use freshet_sql::Effects;
 use tracing::debug;
 
-use super::{malformed, unavailable};
+use super::refusals::{malformed, unavailable};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, State, schema_of};
 

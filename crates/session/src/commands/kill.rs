@@ -11,8 +11,8 @@ use std::time::Duration;
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Kill, PreparedKill, Using};
 
-use super::query::{Query, forward};
-use super::{malformed, unavailable};
+use super::refusals::{malformed, unavailable};
+use super::text::{Query, forward};
 use crate::auth::CONNECTION_ID_MIN;
 use crate::privileges::{self, Privilege};
 use crate::registry::Handle;

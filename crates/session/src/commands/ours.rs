@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Assignment, LikeFilter, Ours, Scope, SelectedVariable};
 
-use super::unavailable;
+use super::refusals::unavailable;
 use crate::local::{self, Cell};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;

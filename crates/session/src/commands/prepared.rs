@@ -10,10 +10,12 @@ use freshet_protocol::Command;
 use freshet_sql::{Datum, Effects, Flavor, Hint, Reads, Writes};
 use freshet_upstream::Error;
 
+use super::plain::plain;
+use super::refusals::unavailable;
 use super::select::{Plan, bound, count_not_cached, fill, key_for, plan, statement, touches};
-use super::{kill, transaction, unavailable};
+use super::{kill, transaction};
 use crate::environment::{environment_of, key_of_executions};
-use crate::fences::{Reading, Sources, reading};
+use crate::fences::{ReadReach, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::Lost;
 use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
@@ -373,7 +375,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
         prepared.set_long_data(false);
         prepared.set_cursor(false);
     }
-    super::plain(session, packet, Command::StmtReset).await
+    plain(session, packet, Command::StmtReset).await
 }
 
 /// COM_STMT_CLOSE, which has no answer.
@@ -410,7 +412,7 @@ async fn effects_of(session: &Session, prepared: Option<&Prepared>) -> Effects {
     let version = upstream.catalog_version();
     let reads_plainly = prepared.reads_plainly_at(version) || {
         let sources = Sources { freshness: session.shared.freshness(), upstream };
-        reading(&prepared.effects.reads, (sources, &mut Told::at(version))).await == Reading::Plain
+        reading(&prepared.effects.reads, (sources, &mut Told::at(version))).await == ReadReach::Plain
     };
     if !reads_plainly {
         return prepared.effects.clone(); // It is looked at again, and acted on, when it is sent.

@@ -1,40 +1,18 @@
 //! COM_QUERY: a statement as text.
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Assignment, Effects, Ours, Request};
 use freshet_upstream::now_ms;
 
-use super::{attributes, kill, malformed, ours, select, text_prepared, transaction, unavailable, write};
+use super::refusals::{malformed, unavailable};
+use super::text::Query;
+use super::{attributes, kill, ours, select, text_prepared, transaction, write};
 use crate::reading::{self, LONG_BYTES_MIN, Read};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Flow, Forward, Missed, Session};
 use crate::template::Bound;
-
-/// A COM_QUERY under way.
-#[derive(Clone, Copy)]
-pub(super) struct Query<'a> {
-    /// The whole packet.
-    pub(super) packet: &'a [u8],
-    /// The same, if it is long, for whoever reads it beside the event loop.
-    long: Option<&'a Bytes>,
-    /// Where the statement starts in it.
-    pub(super) text_at: usize,
-    /// What was found when it was looked up first.
-    pub(super) missed: Missed,
-}
-
-impl<'a> Query<'a> {
-    pub(super) fn text(&self) -> &'a [u8] {
-        &self.packet[self.text_at..]
-    }
-
-    /// The same packet with another statement.
-    pub(super) fn with_text(&self, text: &[u8]) -> Vec<u8> {
-        [&self.packet[..self.text_at], text].concat()
-    }
-}
 
 /// Answers a query from memory, if it can be.
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
@@ -143,16 +121,5 @@ async fn mixed(
     if session.forward(forward).await?.error.is_some() {
         before.restore(session);
     }
-    Ok(Flow::Continue)
-}
-
-/// A statement that is the server's to answer.
-pub(super) async fn forward(
-    session: &mut Session,
-    payload: &[u8],
-    text: &[u8],
-    effects: &Effects,
-) -> Result<Flow, Lost> {
-    session.forward(Forward { text, ..Forward::new(payload, Command::Query, effects) }).await?;
     Ok(Flow::Continue)
 }

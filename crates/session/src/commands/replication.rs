@@ -4,7 +4,7 @@ use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tracing::debug;
 
-use super::unavailable;
+use super::refusals::unavailable;
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::wire::Wire;

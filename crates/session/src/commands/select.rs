@@ -7,14 +7,14 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Hint};
 use freshet_upstream::now_ms;
 
-use super::query::{Query, forward};
-use super::unavailable;
+use super::refusals::unavailable;
+use super::text::{Query, forward};
+use crate::counters::Counters;
 use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Missed, Session, Touches};
-use crate::shared::Counters;
 use crate::template::{self, BoundSelect, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 

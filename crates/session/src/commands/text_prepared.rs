@@ -6,7 +6,7 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, TextPrepared, prepared_kill, text_prepared};
 
 use super::kill;
-use super::query::Query;
+use super::text::Query;
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Flow, Forward, Session, Text};

@@ -3,7 +3,7 @@
 use freshet_protocol::Command;
 use freshet_sql::{Effects, TransactionControl, TransactionEffect};
 
-use super::unavailable;
+use super::refusals::unavailable;
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Mark, Session};

@@ -3,8 +3,8 @@
 use freshet_protocol::Command;
 use freshet_sql::Effects;
 
-use super::query::Query;
 use super::select::statement;
+use super::text::Query;
 use crate::reading::{self, LONG_BYTES_MIN};
 use crate::relay::Lost;
 use crate::rows::{Write, WriteText};

@@ -1,15 +1,13 @@
 //! What a statement may change: the tables it names, what hangs on them, and what runs because of them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use freshet_cache::{Dep, Freshness};
-use freshet_catalog::{CatalogError, Code, Name, Routine, TableInfo, TableKind, Told};
-use freshet_follow::Upstream;
+use freshet_cache::Dep;
+use freshet_catalog::{Code, Name, Routine, TableInfo, TableKind, Told};
 use freshet_sql::{Call, Calls, Defines, Effects, Reads, RoutineKind, TableName, Writes};
-use freshet_upstream::now_ms;
 
 use super::rows::{self, Found};
+use super::settled::{Sources, settled, settled_routine};
 use crate::rows::{Described, SentWith, Write};
 use crate::session::TemporaryTables;
 
@@ -111,13 +109,6 @@ impl Reach {
     }
 }
 
-/// What is asked.
-#[derive(Clone, Copy)]
-pub(crate) struct Sources<'a> {
-    pub(crate) freshness: &'a Freshness,
-    pub(crate) upstream: &'a Upstream,
-}
-
 /// What a statement with these effects may change: the tables themselves, what hangs on them by foreign keys, and
 /// what their triggers write; and everything where code runs of which nothing is known here. `temporary` tells the temporary
 /// tables, which nobody else sees; `write` tells the rows of a write.
@@ -203,11 +194,6 @@ pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Vec<Dep> {
     }
     deps
 }
-
-/// How often, and how long apart, a definition that is being changed is asked for again before a statement goes out
-/// under a fence on everything.
-const SETTLING_TRIES: u32 = 4;
-const SETTLING_PAUSE: Duration = Duration::from_millis(5);
 
 /// Adds what a statement writes: the rows, where they can be told, or else the tables.
 async fn add_all_written(
@@ -365,14 +351,14 @@ async fn add_calls(reach: &mut Reach, calls: &Calls, sources: Sources<'_>) {
 async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
     let reading = reading(reads, (sources, &mut reach.told)).await;
     match reading {
-        Reading::Plain => {}
-        Reading::Runs(views) => {
+        ReadReach::Plain => {}
+        ReadReach::Runs(views) => {
             reach.runs_routines = true;
             let code = views.iter().filter_map(|view| view.reading.as_ref());
             code.for_each(|code| add_code(reach, code, sources));
         }
-        Reading::RunsUnknownCode => reach.run_unknown_code(),
-        Reading::NotKnownNow(tables) => {
+        ReadReach::RunsUnknownCode => reach.run_unknown_code(),
+        ReadReach::NotKnownNow(tables) => {
             reach.unproven.extend(tables.into_iter().map(Doubt::Table));
             reach.widen();
         }
@@ -381,7 +367,7 @@ async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
 
 /// What reading some tables and views does.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum ReadReach {
     /// It reads.
     Plain,
     /// It runs what these views run, which is understood.
@@ -394,12 +380,12 @@ pub(crate) enum Reading {
 }
 
 /// What it does to read these, which are named in full. `told` comes to rest on them.
-pub(crate) async fn reading(reads: &Reads, (sources, told): (Sources<'_>, &mut Told)) -> Reading {
-    let Reads::Tables(tables) = reads else { return Reading::RunsUnknownCode };
+pub(crate) async fn reading(reads: &Reads, (sources, told): (Sources<'_>, &mut Told)) -> ReadReach {
+    let Reads::Tables(tables) = reads else { return ReadReach::RunsUnknownCode };
     let mut not_known = Vec::new();
     let mut running = Vec::new();
     for table in tables {
-        let Some(schema) = &table.schema else { return Reading::RunsUnknownCode };
+        let Some(schema) = &table.schema else { return ReadReach::RunsUnknownCode };
         if VIEWLESS.iter().any(|viewless| viewless.eq_ignore_ascii_case(schema)) {
             continue;
         }
@@ -408,51 +394,15 @@ pub(crate) async fn reading(reads: &Reads, (sources, told): (Sources<'_>, &mut T
             told.rest_on_table(info);
         }
         match info {
-            Some(info) if info.runs_unknown_code => return Reading::RunsUnknownCode,
+            Some(info) if info.runs_unknown_code => return ReadReach::RunsUnknownCode,
             Some(info) if info.runs_any_code() => running.push(info),
             Some(_) => {}
             None => not_known.push(table.clone()),
         }
     }
     match (not_known.is_empty(), running.is_empty()) {
-        (false, _) => Reading::NotKnownNow(not_known),
-        (true, false) => Reading::Runs(running),
-        (true, true) => Reading::Plain,
+        (false, _) => ReadReach::NotKnownNow(not_known),
+        (true, false) => ReadReach::Runs(running),
+        (true, true) => ReadReach::Plain,
     }
-}
-
-/// What is known of a table, after a little patience if it is just being changed. While the stream is not live nothing is
-/// answered from memory, and nobody is kept waiting.
-pub(crate) async fn settled(schema: &str, name: &str, sources: Sources<'_>) -> Option<Arc<TableInfo>> {
-    let upstream = sources.upstream;
-    patiently(sources, || upstream.known_table(schema, name), async || upstream.table(schema, name).await)
-        .await
-}
-
-/// The same of a routine, which is named in full.
-pub(crate) async fn settled_routine(call: &Call, sources: Sources<'_>) -> Option<Arc<Routine>> {
-    let (kind, name) = (call.kind, &call.name.name);
-    let schema = call.name.schema.as_deref()?;
-    let upstream = sources.upstream;
-    // While the stream is not live, it may have become another.
-    patiently(sources, || None, async || upstream.routine(kind, schema, name).await).await
-}
-
-async fn patiently<T>(
-    Sources { freshness, upstream }: Sources<'_>,
-    known: impl Fn() -> Option<T>,
-    ask: impl AsyncFn() -> Result<T, CatalogError>,
-) -> Option<T> {
-    if !freshness.is_live(now_ms()) {
-        return known();
-    }
-    for _ in 0..SETTLING_TRIES {
-        match ask().await {
-            Ok(found) => return Some(found),
-            Err(CatalogError::Failed(_)) => return None,
-            Err(CatalogError::Unsettled) => upstream.ask_probe(),
-        }
-        tokio::time::sleep(SETTLING_PAUSE).await;
-    }
-    None
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use freshet_catalog::{TableInfo, TableKind, Told, is_same_name, rows};
 use freshet_sql::{Effects, Reads, RowWrite, RowWrites, TableName};
 
-use super::reach::{Sources, settled};
+use super::settled::{Sources, settled};
 use crate::rows::{Named, Write, WriteText};
 use crate::session::TemporaryTables;
 

@@ -7,11 +7,11 @@ use freshet_catalog::TableInfo;
 use freshet_catalog::rows::{Reading, plan};
 use freshet_sql::{RowReads, Slotted};
 
-use super::reading::{Statement, Tables};
+use super::tables::{Statement, Tables};
 
-/// One naming of a table or view.
+/// What is read of one naming of a table or view.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct TableReads {
     /// Which one it is, by its place among all.
     pub(super) table: usize,
     /// It is a view, and what it reads is told by itself.
@@ -24,7 +24,7 @@ pub(super) struct Read {
 #[derive(Debug, Default)]
 pub(crate) struct ReadPlan {
     /// Every naming of a table or view, in the statement and in its views; none if the statement cannot be told.
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<TableReads>,
     shows_rows: OnceLock<bool>,
 }
 
@@ -58,14 +58,15 @@ impl ReadPlan {
             at.iter().filter_map(|at| tables.get(*at)).map(|table| Arc::clone(&table.info)).collect();
         let is_expanded = reads.occurrences.iter().map(|occurrence| occurrence.expanded);
         let told = at.iter().zip(is_expanded).zip(plan(reads, &infos, statement.zone));
-        let reads: Vec<Read> =
-            told.map(|((&table, is_expanded), readings)| Read { table, is_expanded, readings }).collect();
+        let reads: Vec<TableReads> = told
+            .map(|((&table, is_expanded), readings)| TableReads { table, is_expanded, readings })
+            .collect();
         (reads.len() == at.len()).then(|| Self { reads, shows_rows: OnceLock::new() })
     }
 
     /// Each naming of a table or view of `tables` with the conditions that tell its rows.
     pub(crate) fn in_words(&self, tables: &Tables) -> Vec<(String, String)> {
-        let words = |read: &Read| {
+        let words = |read: &TableReads| {
             let table = tables.get(read.table)?;
             let rows: Vec<String> =
                 read.readings.iter().map(|reading| in_words(reading, &table.info)).collect();
@@ -81,7 +82,7 @@ impl ReadPlan {
 
     /// Whether each row of the result is a row of the one table that is named; `statement` is one of this plan.
     pub(super) fn shows_rows(&self, statement: Statement<'_>) -> bool {
-        matches!(self.reads.as_slice(), [Read { readings, .. }] if readings.len() == 1)
+        matches!(self.reads.as_slice(), [TableReads { readings, .. }] if readings.len() == 1)
             && *self.shows_rows.get_or_init(|| freshet_sql::shows_rows(statement.text, statement.modes))
     }
 }

@@ -1,118 +1,12 @@
 //! What an answer depends on.
 
-use std::sync::Arc;
-
 use freshet_cache::{Dep, Freshness, Position};
-use freshet_catalog::rows::{KeyType, Reading, Values, Watches, Zone};
-use freshet_catalog::{Name, TableInfo, TableKind, Told, of_merged_tables};
-use freshet_sql::{Datum, Definition, Modes, TableName};
+use freshet_catalog::of_merged_tables;
+use freshet_catalog::rows::{Reading, Values, Watches};
+use freshet_sql::Datum;
 
-use super::plans::{Read, ReadPlan};
-
-/// The most tables and views that a view is made of, for the rows of each to be told.
-const BELOW_MAX: usize = 64;
-
-/// A table or view that a statement names, or a view that it reads.
-#[derive(Debug)]
-pub(crate) struct Named {
-    pub(crate) schema: String,
-    pub(crate) name: String,
-    pub(crate) info: Arc<TableInfo>,
-    /// Its columns' names, if it is a table of which they are known.
-    columns: Option<Arc<[String]>>,
-    /// None of its columns is hidden.
-    shows_all: bool,
-}
-
-impl Named {
-    pub(crate) fn new((schema, name): Name, info: Arc<TableInfo>) -> Self {
-        let is_known = info.kind == TableKind::Base && !info.columns.is_empty();
-        let columns = is_known.then(|| info.columns.iter().map(|column| column.name.clone()).collect());
-        let shows_all = info.columns.iter().all(|column| !column.hidden);
-        Self { schema, name, info, columns, shows_all }
-    }
-
-    pub(crate) fn is(&self, table: &TableName, default: Option<&str>) -> bool {
-        self.name == table.name && table.schema.as_deref().or(default) == Some(&self.schema)
-    }
-
-    pub(crate) fn definition(&self) -> Option<Definition<'_>> {
-        match &self.info.kind {
-            TableKind::Base => {
-                let table = |columns| Definition::Table { columns, shows_all: self.shows_all };
-                self.columns.clone().map(table)
-            }
-            TableKind::View { text, .. } => text.as_deref().map(Definition::View),
-            TableKind::Unseen => None,
-        }
-    }
-
-    /// What a view is made of, itself not included; nothing for a table, and for a view of so much that its text is not
-    /// read for it.
-    pub(crate) fn below(&self) -> &[Name] {
-        let below = self.info.base_tables.get(1..).unwrap_or_default();
-        if below.len() <= BELOW_MAX { below } else { &[] }
-    }
-}
-
-/// The tables and views that the statements of a template name.
-#[derive(Debug, Default)]
-pub(crate) struct Tables {
-    /// As the statement writes them, each once.
-    pub(crate) written: Vec<TableName>,
-    /// The same, and what is known of each.
-    pub(crate) known: Vec<Named>,
-    /// What the views among them are made of: the statement does not name these, but its rows are theirs.
-    pub(crate) below: Vec<Named>,
-    /// How often tables are named by the statement altogether.
-    pub(crate) named: usize,
-}
-
-impl Tables {
-    /// Whether all that the statement names are tables.
-    pub(crate) fn are_all_base(&self) -> bool {
-        self.known.iter().all(|named| named.info.kind == TableKind::Base)
-    }
-
-    /// Whether which rows are read hangs on the session's time zone.
-    pub(crate) fn have_moments(&self) -> bool {
-        let is_moment = |key: &KeyType| matches!(key, KeyType::Timestamp { .. });
-        self.all().any(|table| table.info.columns.iter().any(|column| is_moment(&column.key)))
-    }
-
-    /// What is told by these rests on them.
-    pub(crate) fn rest(&self, told: &mut Told) {
-        self.all().for_each(|table| told.rest_on_table(&table.info));
-    }
-
-    /// Which of all it is that a statement names so.
-    pub(super) fn position(&self, table: &TableName, default: Option<&str>) -> Option<usize> {
-        self.all().position(|named| named.is(table, default))
-    }
-
-    pub(super) fn get(&self, at: usize) -> Option<&Named> {
-        self.all().nth(at)
-    }
-
-    pub(crate) fn definition(&self, table: &TableName, default: Option<&str>) -> Option<Definition<'_>> {
-        self.all().find(|named| named.is(table, default))?.definition()
-    }
-
-    /// Every one of them, first those that the statement names.
-    fn all(&self) -> impl Iterator<Item = &Named> {
-        self.known.iter().chain(&self.below)
-    }
-}
-
-/// A statement as it was read.
-#[derive(Clone, Copy)]
-pub(crate) struct Statement<'a> {
-    pub(crate) text: &'a [u8],
-    pub(crate) modes: Modes,
-    pub(crate) schema: Option<&'a str>,
-    /// The time zone in which its moments are meant.
-    pub(crate) zone: Zone,
-}
+use super::plans::{ReadPlan, TableReads};
+use super::tables::{Named, Statement, Tables};
 
 /// What an answer depends on.
 #[derive(Debug)]
@@ -230,7 +124,7 @@ impl Deps<'_> {
 
     /// The rows that all namings of a table together depend on, unless one of them depends on the whole of it. Those of a
     /// view are those of its tables; itself it has a definition, which rests on theirs.
-    fn add_rows(&mut self, table: &Named, reads: &mut dyn Iterator<Item = &Read>) -> bool {
+    fn add_rows(&mut self, table: &Named, reads: &mut dyn Iterator<Item = &TableReads>) -> bool {
         let before = self.all.len();
         let mut is_read = false;
         for read in reads {

@@ -32,9 +32,9 @@ use words::{first_word_is, is_mark, is_of_session, savepoint, start_snapshot};
 
 use super::tx::{Begun, Tx};
 use super::view::Manner;
-use super::{Forward, Session, Tracking, query_prefix};
+use super::{Forward, Session, Touches, Tracking, query_prefix};
+use crate::counters::Counters;
 use crate::relay::{Lost, Relayed};
-use crate::shared::Counters;
 
 mod opening;
 pub(super) mod words;
@@ -42,18 +42,7 @@ pub(super) mod words;
 /// How long a statement waits for the proof that what was served before it is still true.
 const PROOF_MAX: Duration = Duration::from_millis(500);
 
-/// What the server does with tables for a statement, as far as a transaction's read view is concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Touches {
-    /// Anything.
-    Anything,
-    /// Nothing.
-    NoTables,
-    /// It reads by the read view, and makes one if there is none.
-    ReadView,
-}
-
-/// The same of a whole command.
+/// What the server does with tables for a whole command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Nothing,

@@ -20,9 +20,9 @@ use tokio::time::Instant;
 
 use super::Lease;
 use crate::bounds::Bounds;
+use crate::counters::Counters;
 use crate::registry::{Ending, Handle};
 use crate::relay::{Filter, Lost, Relay, Relayed, Step};
-use crate::shared::Counters;
 use crate::wire::{Heard, Wire, WireError};
 
 /// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.

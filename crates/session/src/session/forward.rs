@@ -6,39 +6,15 @@ use freshet_protocol::Command;
 use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes};
 use tracing::warn;
 
-use super::begun::{Entered, Touches};
+use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
-use super::{Flow, Gtids, OwnChannel, Prepared, Session, StatementFacts, query_prefix};
+use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
+use crate::counters::Counters;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
 use crate::reading::Manner;
-use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
+use crate::relay::{Capture, Channel, Filter, Lost, OwnChannel, Relay, Relayed};
 use crate::rows::Write;
-use crate::shared::Counters;
-
-/// What is sent, and what is known of it.
-pub(crate) struct Forward<'a> {
-    /// The command's packet.
-    pub(crate) payload: &'a [u8],
-    pub(crate) command: Command,
-    /// What it may do.
-    pub(crate) effects: &'a Effects,
-    /// The statement's text, where there is one.
-    pub(crate) text: &'a [u8],
-    /// Whether a copy of the answer is wanted.
-    pub(crate) capture: Option<Capture>,
-    /// Which rows it writes, where that is not to be read from `text`.
-    pub(crate) write: Option<Write<'a>>,
-    /// What the server does with tables for it.
-    pub(crate) touches: Touches,
-}
-
-impl<'a> Forward<'a> {
-    /// A command of which nothing more is known.
-    pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
-        Self { payload, command, effects, text: &[], capture: None, write: None, touches: Touches::Anything }
-    }
-}
 
 /// What became of a command.
 enum Exchanged {
@@ -91,7 +67,7 @@ impl Session {
             let deps = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
-        let own_channel = self.own_channel(text, self.modes());
+        let own_channel = self.own_channel(text);
         let relayed = match self.exchange((&before, payload), command, (capture, own_channel)).await? {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
@@ -333,6 +309,12 @@ impl Session {
             relayed.gtids.clear();
         }
         Ok(relayed)
+    }
+
+    /// What puts rows about the client's own channel right, if `text` asks for them.
+    fn own_channel(&self, text: &[u8]) -> Option<OwnChannel> {
+        let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
+        OwnChannel::asked_by(text, self.modes(), channel, self.lease.has_tls())
     }
 
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts

@@ -20,11 +20,12 @@ use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, Position, Reader}
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
+use super::seen::Seen;
 use super::tx::Begun;
 use super::view::Reads;
 use super::{Missed, Session};
+use crate::counters::Counters;
 use crate::level::Level;
-use crate::shared::{Counters, Shared};
 use crate::wire::Wire;
 
 /// The flags of a stored answer that stay its own; the others are those of the session that reads it. What an answer
@@ -42,28 +43,6 @@ const LAST_HIT_BYTES_KEPT: usize = 16 * 1024;
 /// How long the server's connection may lie unused while its client is answered from memory, at most, in
 /// milliseconds, before it is pinged so that the server does not take the client for gone.
 const KEEPALIVE_MS_MAX: u64 = 60_000;
-
-/// What a session has been shown of writes through us: nothing of those whose fences were raised later.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Seen {
-    fence: u64,
-    /// Fences that were exchanged for another are gone before their writes are applied.
-    exchanged: u64,
-}
-
-impl Seen {
-    /// To be read when an answer is complete.
-    fn by_now(shared: &Shared) -> Self {
-        let exchanged = shared.upstream.fences_exchanged();
-        Self { fence: shared.freshness().fences_raised(), exchanged }
-    }
-
-    /// Whether all of it is applied. The stamps have to be read after this, and the fences are looked at before what they
-    /// were exchanged for.
-    fn is_applied(self, shared: &Shared) -> bool {
-        shared.freshness().oldest_fence() > self.fence && shared.upstream.fences_exchanged() == self.exchanged
-    }
-}
 
 /// What of what is stored a session may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

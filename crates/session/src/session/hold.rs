@@ -10,13 +10,8 @@
 
 use std::fmt;
 
-use freshet_protocol::{Command, StatusFlags};
-use freshet_sql::Effects;
-
-use super::{Lease, State, StatementFacts};
-use crate::environment::{Known, sets_only_what_is_read};
-use crate::reading::LONG_BYTES_MIN;
-use crate::relay::Relayed;
+use super::{Lease, State};
+use crate::environment::Known;
 use crate::variables::{Globals, TYPE_OFF};
 
 /// One reason.
@@ -111,45 +106,6 @@ impl fmt::Display for Hold {
             Self::UnloggedWrites => "its writes may be kept out of the binlog",
         })
     }
-}
-
-/// What the statements on a connection have left there, until it is reset.
-#[derive(Debug, Default)]
-pub(crate) struct Traces {
-    named_locks: bool,
-    user_variables: bool,
-    others: bool,
-    cursor: bool,
-    unknown_code: bool,
-}
-
-impl Traces {
-    /// Notes a command that is about to be sent.
-    pub(crate) fn sent(&mut self, command: Command, effects: &Effects, text: &[u8]) {
-        if !effects.session || effects.moves || command == Command::InitDb || sets_only_what_is_read(text) {
-            return;
-        }
-        const LOCK: &[u8] = b"_lock";
-        let is_known = !text.is_empty() && text.len() < LONG_BYTES_MIN;
-        let locks = is_known && text.windows(LOCK.len()).any(|word| word.eq_ignore_ascii_case(LOCK));
-        let sets = is_known && names_user_variable(text);
-        self.named_locks |= locks;
-        self.user_variables |= sets;
-        self.others |= !locks && !sets;
-    }
-
-    /// Notes its answer.
-    pub(crate) fn ran(&mut self, facts: &StatementFacts, relayed: &Relayed) {
-        self.unknown_code |= facts.runs_unknown_code;
-        self.cursor |= relayed.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
-    }
-}
-
-/// Whether a text may name a user variable: `@x`, and not `@@x`.
-fn names_user_variable(text: &[u8]) -> bool {
-    let at = |index: Option<usize>| index.and_then(|index| text.get(index)) == Some(&b'@');
-    let is_single = |index: usize| !at(index.checked_sub(1)) && !at(index.checked_add(1));
-    text.iter().enumerate().any(|(index, byte)| *byte == b'@' && is_single(index))
 }
 
 /// The reasons of one session at one moment.

@@ -5,15 +5,7 @@
 //! client's own values: they are put back in the same breath, and read again before the next statement that may follow a question
 //! of ours.
 
-use std::sync::Arc;
-
-use freshet_cache::Dep;
-use freshet_protocol::Command;
-use freshet_sql::{Effects, Flavor, TrackingEffect};
-use freshet_upstream::Error;
-
-use super::{Reports, Session};
-use crate::relay::Lost;
+mod reporting;
 
 /// How far the server has been asked to report what must be known of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,119 +61,6 @@ impl Tracking {
     pub(crate) fn is_complete(self) -> bool {
         matches!(self, Self::Due | Self::Again | Self::On)
     }
-}
-
-impl Session {
-    /// The statement that sets the server's reports up, or puts the client's own settings back, if that is due: it goes with
-    /// the next command.
-    pub(super) fn due_tracking(&mut self) -> Option<String> {
-        match self.lease.tracking {
-            Tracking::Due => {
-                let ours = self.reports_of_ours()?;
-                self.lease.tracking = Tracking::Sent;
-                Some(ours.statement(self.flavor()))
-            }
-            Tracking::Again => {
-                let ours = self.reports_of_ours()?;
-                self.lease.tracking = Tracking::Sent;
-                Some(ours.statement_in_transaction())
-            }
-            Tracking::Returns(naming) => {
-                self.lease.tracking = Tracking::Returned(naming);
-                let told = self.state.told.as_ref();
-                Some(told.map_or_else(|| defaults(self.flavor()), |told| told.statement(self.flavor())))
-            }
-            _ => None,
-        }
-    }
-
-    /// What the server is to report, for the client and for us.
-    fn reports_of_ours(&self) -> Option<Reports> {
-        let query = self.shared.vector(self.lease.version()?)?;
-        Some(self.state.told.as_deref().unwrap_or(&Reports::default()).with_ours(self.flavor(), &query))
-    }
-
-    /// Takes the reports back that a statement of the client's has had to itself.
-    ///
-    /// # Errors
-    /// The connection is lost.
-    async fn take_reports_back(&mut self) -> Result<(), Error> {
-        if self.lease.tracking == Tracking::Own(Naming::Sets) {
-            self.state.environment_is_unknown();
-        }
-        if matches!(self.lease.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
-    }
-
-    /// Notes what the server reports, as it has just said.
-    pub(super) fn reports_are(&mut self, reports: Option<Reports>) {
-        let Some(reports) = reports else {
-            self.lease.tracking = Tracking::Lost;
-            return;
-        };
-        match self.lease.tracking {
-            Tracking::Due | Tracking::Own(_) => {
-                self.state.told = Some(Arc::new(reports));
-                self.lease.tracking = Tracking::Due;
-            }
-            // Unknown code has changed them: what happened since is not known, nor what the client is to be told.
-            Tracking::On if !self.reports_of_ours().is_some_and(|ours| ours.are_like(&reports)) => {
-                self.lease.tracking = Tracking::Blurred;
-                // It may have kept its writes out of the binlog, too.
-                self.shared.upstream.changed_unlogged(&[Dep::EVERYTHING]);
-            }
-            _ => {}
-        }
-    }
-
-    /// Before a statement that names the client's own settings of what it is told, they are put back; before one that may
-    /// follow a question of ours, ours are.
-    pub(super) async fn hand_reports_over(
-        &mut self,
-        effects: &Effects,
-        command: Command,
-        asks_back: bool,
-    ) -> Result<(), Lost> {
-        let runs = matches!(command, Command::Query | Command::StmtExecute | Command::StmtBulkExecute);
-        match effects.tracking {
-            TrackingEffect::None if runs && !asks_back => {
-                let asks_anew = std::mem::take(&mut self.lease.asks_anew);
-                if asks_anew && self.lease.tracking == Tracking::On {
-                    self.lease.tracking = Tracking::Again;
-                }
-                let taken = Box::pin(self.take_reports_back()).await;
-                return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
-            }
-            TrackingEffect::None => {}
-            TrackingEffect::Shows => self.lease.tracking = self.lease.tracking.named(Naming::Shows),
-            TrackingEffect::Sets | TrackingEffect::Obscured => {
-                self.lease.tracking = self.lease.tracking.named(Naming::Sets);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads what the server says to being asked for reports, if it was asked with the command under way.
-    pub(super) async fn finish_tracking(&mut self) -> Result<(), Lost> {
-        if self.lease.tracking == Tracking::Sent {
-            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
-            self.characterized(&answer);
-            // An account whose password has expired may do nothing but change it; once it has, this succeeds.
-            self.lease.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
-        } else if let Tracking::Returned(naming) = self.lease.tracking {
-            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
-            self.lease.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
-        }
-        Ok(())
-    }
-}
-
-/// The statement that sets a session's reports as they are after a login.
-fn defaults(flavor: Flavor) -> String {
-    let gtids = if flavor == Flavor::MySql { "SESSION session_track_gtids=DEFAULT, " } else { "" };
-    format!(
-        "SET {gtids}SESSION session_track_transaction_info=DEFAULT, SESSION session_track_schema=DEFAULT, \
-         SESSION session_track_state_change=DEFAULT, SESSION session_track_system_variables=DEFAULT"
-    )
 }
 
 #[cfg(test)]

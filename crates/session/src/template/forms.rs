@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use ahash::RandomState;
 use freshet_sql::{Datum, Effects, Hint, Request, RowWrite, Slotted};
 
-use super::Template;
+use super::analysis::Template;
 use crate::kept::Kept;
 use crate::rows::{ReadPlan, Statement};
 

@@ -6,16 +6,10 @@ use freshet_follow::Semisync;
 use freshet_protocol::ErrPacket;
 use freshet_sql::Value;
 
-use super::kinds::{number, one_of};
-use super::{Globals, Lives, Locals, Target, Variable, Warning};
+use super::kinds::{Warning, number, one_of};
+use super::values::{Globals, Locals, MAX_STALENESS_MS_DEFAULT, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
+use super::variable::{Lives, Target, Variable};
 use crate::level::{Level, SemisyncMode};
-
-/// `max_staleness` unless told otherwise, in milliseconds.
-pub const MAX_STALENESS_MS_DEFAULT: u64 = 10_000;
-/// The least `max_staleness`, in milliseconds: a proof takes a question to the server and back.
-pub const MAX_STALENESS_MS_MIN: u64 = 10;
-/// The greatest `max_staleness`, in milliseconds.
-pub const MAX_STALENESS_MS_MAX: u64 = 86_400_000;
 
 /// ER_UNKNOWN_ERROR, as the servers use it for warnings without a number of their own.
 const WARNING: u16 = 1105;

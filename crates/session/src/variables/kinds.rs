@@ -5,7 +5,12 @@ use std::ops::RangeInclusive;
 use freshet_protocol::ErrPacket;
 use freshet_sql::Value;
 
-use super::Warning;
+/// A warning of a SET that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    pub(crate) code: u16,
+    pub(crate) message: String,
+}
 
 fn wrong_value(name: &str, value: &str) -> ErrPacket {
     ErrPacket::new(1231, "42000", format!("Variable '{name}' can't be set to the value of '{value}'"))

@@ -7,8 +7,9 @@ use freshet_protocol::{CompressedHeader, FrameHeader, HEADER_LEN};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
+use super::pace::Pace;
 use super::{READ_BYTES, Wire, WireError, below};
-use crate::shared::Counters;
+use crate::counters::Counters;
 
 /// How long a client waits for memory for its packet before it is refused.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -19,13 +20,6 @@ const ROOM_BYTES_MAX: usize = 64 << 20;
 /// While others wait for memory, whoever holds some has to bring at least so much of its packet in each period.
 const PACE_BYTES_MIN: usize = 64 * 1024;
 const PACE_PERIOD: Duration = Duration::from_secs(1);
-
-/// What a client that holds memory for its packet has brought in the present period.
-#[derive(Debug)]
-pub(super) struct Pace {
-    since: Instant,
-    bytes: usize,
-}
 
 impl Wire {
     /// Reads once more of the packet whose beginning is here.

@@ -14,8 +14,8 @@ use tokio::io::{AsyncWrite as _, AsyncWriteExt as _};
 use super::compressed::Compressed;
 use super::{IDLE_BUFFER_BYTES_MAX, Wire, WireError};
 use crate::bounds::Bounds;
+use crate::counters::Counters;
 use crate::registry::{Ending, Handle};
-use crate::shared::Counters;
 
 /// How long a client may read nothing while all sessions are being ended.
 const STALL_AT_DRAIN_MAX: Duration = Duration::from_secs(1);

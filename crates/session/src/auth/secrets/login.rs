@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use freshet_protocol::{Capabilities, Login, OkPacket};
 use freshet_upstream::{Channel, now_ms};
 
-use super::super::gate::Epoch;
+use super::super::knowledge::Epoch;
 use crate::environment::Environment;
 
 /// Kinds of login (schemas, clients) remembered of one user; the one that was met first makes room.

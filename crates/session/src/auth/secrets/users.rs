@@ -9,7 +9,7 @@ use std::time::Instant;
 use ahash::HashMap;
 use freshet_upstream::Credential;
 
-use super::super::gate::Epoch;
+use super::super::knowledge::Epoch;
 use super::super::requirement::Requirement;
 use super::login::Logins;
 

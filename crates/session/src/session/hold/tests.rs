@@ -1,3 +1,6 @@
+use freshet_protocol::{Command, StatusFlags};
+use freshet_sql::Effects;
+
 use super::*;
 use crate::session::Tracking;
 

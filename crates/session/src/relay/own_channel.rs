@@ -6,8 +6,6 @@ use freshet_sql::{Modes, SessionStatus, StatusName, session_status};
 use freshet_upstream::net::Tls;
 use rustls::{CipherSuite, ProtocolVersion};
 
-use super::Session;
-
 /// A value of the text protocol that is NULL.
 const NULL: u8 = 0xFB;
 
@@ -31,9 +29,9 @@ struct Variable {
 
 /// What the client's bytes go through.
 #[derive(Debug, Default)]
-struct Channel {
-    tls: Option<Tls>,
-    compression: Option<Compression>,
+pub(crate) struct Channel {
+    pub(crate) tls: Option<Tls>,
+    pub(crate) compression: Option<Compression>,
 }
 
 /// OpenSSL's names of the cipher suites, as the servers show them.
@@ -93,6 +91,20 @@ pub(crate) struct OwnChannel {
 }
 
 impl OwnChannel {
+    /// What puts the rows of the answer to `text` right, if it asks for anything that differs between the client's channel and the
+    /// one to the server, which may have TLS.
+    pub(crate) fn asked_by(
+        text: &[u8],
+        modes: Modes,
+        channel: Channel,
+        server_has_tls: bool,
+    ) -> Option<Self> {
+        if channel.tls.is_none() && channel.compression.is_none() && !server_has_tls {
+            return None;
+        }
+        Some(Self { at: session_status(text, modes)?, channel })
+    }
+
     /// The row that the client is to get in the place of `payload`; `None` if just that.
     pub(crate) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
         let mut reader = Reader::new(payload);
@@ -120,18 +132,6 @@ impl OwnChannel {
             }
         }
         Some(row)
-    }
-}
-
-impl Session {
-    /// What puts the rows of the answer to `text` right, if it asks for anything that differs between the client's
-    /// channel and ours.
-    pub(crate) fn own_channel(&self, text: &[u8], modes: Modes) -> Option<OwnChannel> {
-        let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
-        if channel.tls.is_none() && channel.compression.is_none() && !self.lease.has_tls() {
-            return None;
-        }
-        Some(OwnChannel { at: session_status(text, modes)?, channel })
     }
 }
 

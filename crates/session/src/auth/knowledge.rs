@@ -1,0 +1,61 @@
+//! What a login needs of what the follower of the binlog knows.
+
+use std::pin::Pin;
+
+use freshet_follow::Upstream;
+use freshet_upstream::{Error, Rows};
+
+/// What the follower of the binlog knows and a login needs.
+pub trait Knowledge: Send + Sync {
+    /// Changes whenever anything may have changed that a login's outcome depends on. `None` while the binlog stream is
+    /// not proven live, and while accounts are being changed: nothing remembered may then be relied on.
+    fn epoch(&self) -> Option<Epoch>;
+
+    /// A question to the server on a connection of its own.
+    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a>;
+}
+
+/// What [`Knowledge::ask`] will have heard.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 'a>>;
+
+impl Knowledge for Upstream {
+    fn epoch(&self) -> Option<Epoch> {
+        let stream = self.live_generation()?;
+        // A change of accounts or schemas through us is under way until its epoch has begun.
+        (!self.may_logins_be_changing()).then(|| Epoch {
+            stream,
+            accounts: self.accounts_epoch(),
+            globals: self.globals_epoch(),
+            schemas: self.schemas_version(),
+        })
+    }
+
+    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a> {
+        Box::pin(Upstream::ask(self, sql))
+    }
+}
+
+impl Epoch {
+    /// Whether no account, password or grant has changed between the two.
+    pub(super) fn same_accounts(self, other: Self) -> bool {
+        (self.stream, self.accounts) == (other.stream, other.accounts)
+    }
+
+    /// Whether, besides, no global variable has.
+    pub(super) fn begins_alike(self, other: Self) -> bool {
+        self.same_accounts(other) && self.globals == other.globals
+    }
+}
+
+/// A state of the server in which a login that has succeeded succeeds again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    /// The stream that tells of changes: nothing survives its interruption.
+    pub stream: u64,
+    /// Accounts, passwords, grants.
+    pub accounts: u64,
+    /// Global variables: the login's OK packet shows some.
+    pub globals: u64,
+    /// Schemas: a login into one that is gone fails.
+    pub schemas: u64,
+}

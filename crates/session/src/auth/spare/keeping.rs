@@ -1,0 +1,73 @@
+//! Who may leave a connection, and how many are kept.
+
+use std::sync::atomic::Ordering;
+
+use freshet_protocol::Login;
+use freshet_upstream::{Connection, Error};
+use tokio::time::timeout;
+
+use super::{Fit, GLOBALS, Leave, PLACES, PLACES_LIMIT, Room};
+use crate::auth::account::{definition, is_bounded};
+use crate::auth::asker::{Asker, unhex};
+use crate::auth::gate::Gate;
+
+impl Gate {
+    /// Keeps a connection whose client has left, with nothing of its session in it.
+    pub(crate) fn keep(&self, leave: Leave, connection: Connection) {
+        self.spares.put(leave, connection);
+    }
+
+    /// Closes the connections that have been kept for long enough, and looks whether the server has places for further ones.
+    /// To be called about once a second.
+    pub async fn look_after_spares(&self) {
+        self.spares.sweep(self.epoch());
+        if !self.spares.wanted.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        match self.room().await {
+            Some(room) => self.spares.set_room(Some(room)),
+            None => self.spares.clear(),
+        }
+    }
+
+    async fn room(&self) -> Option<Room> {
+        let rows = timeout(PLACES_LIMIT, self.ask(PLACES)).await.ok()?.ok()?;
+        let number = |column| rows.text(0, column).and_then(|text| text.parse().ok());
+        Room::of(number(0)?, number(1)?)
+    }
+}
+
+impl Asker<'_> {
+    /// Leave to keep the connection of a login that the server has just accepted, if its account and the global variables
+    /// allow that. They are read once an epoch.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(in crate::auth) async fn leave(
+        self,
+        connection: &mut Connection,
+        login: &Login,
+    ) -> Result<Option<Leave>, Error> {
+        let Some(epoch) = self.epoch else { return Ok(None) };
+        let may_keep = match self.gate.secrets.may_keep(&login.user, epoch) {
+            Some(known) => known,
+            None => {
+                let Some((account, definition)) = definition(connection).await? else { return Ok(None) };
+                let may_keep = !is_bounded(&definition) && globals_allow(connection).await?;
+                // The session is to begin as if nobody had asked it anything.
+                connection.forget_row_count().await?;
+                self.gate.secrets.set_may_keep(&login.user, &unhex(&account), may_keep, epoch);
+                may_keep
+            }
+        };
+        Ok(may_keep.then(|| Leave { fit: Fit::of(login, self.channel), epoch }))
+    }
+}
+
+/// Whether the server's global variables treat a connection that is kept as a new one.
+async fn globals_allow(connection: &mut Connection) -> Result<bool, Error> {
+    match connection.query(GLOBALS).await {
+        Err(Error::Server(_)) => Ok(false),
+        rows => Ok(rows?.text(0, 0) == Some("1")),
+    }
+}

@@ -1,0 +1,37 @@
+//! Commands that are passed on as they are.
+
+use freshet_protocol::{Answer, Command};
+use freshet_sql::{Around, Effects, TransactionEffect, Writes};
+
+use super::refusals::unavailable;
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Session};
+
+/// The flag of COM_REFRESH that has rights loaded anew.
+const REFRESH_GRANT: u8 = 1;
+
+/// A command that is passed on as it is.
+pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
+    if let Err(error) = session.connect().await {
+        return unavailable(session, &error);
+    }
+    if !Answer::has_answer(command) {
+        return session.forward_silently(packet).await;
+    }
+    let effects = match command {
+        // The default schema changes, and with it the environment.
+        Command::InitDb => Effects { session: true, ..Effects::none() },
+        // FLUSH by flags.
+        Command::Refresh if packet.get(1).is_some_and(|flags| flags & REFRESH_GRANT != 0) => Effects {
+            writes: Writes::Everything,
+            transaction: TransactionEffect::MayCommit,
+            around: Around::Rights,
+            ..Effects::none()
+        },
+        // Retired commands that name a schema; today's servers refuse them.
+        Command::CreateDb | Command::DropDb | Command::Other(_) => Effects::refused(),
+        _ => Effects::none(),
+    };
+    session.forward(Forward::new(packet, command, &effects)).await?;
+    Ok(Flow::Continue)
+}

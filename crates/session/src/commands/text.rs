@@ -1,0 +1,43 @@
+//! A statement as text, on its way.
+
+use bytes::Bytes;
+use freshet_protocol::Command;
+use freshet_sql::Effects;
+
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Missed, Session};
+
+/// A COM_QUERY under way.
+#[derive(Clone, Copy)]
+pub(super) struct Query<'a> {
+    /// The whole packet.
+    pub(super) packet: &'a [u8],
+    /// The same, if it is long, for whoever reads it beside the event loop.
+    pub(super) long: Option<&'a Bytes>,
+    /// Where the statement starts in it.
+    pub(super) text_at: usize,
+    /// What was found when it was looked up first.
+    pub(super) missed: Missed,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn text(&self) -> &'a [u8] {
+        &self.packet[self.text_at..]
+    }
+
+    /// The same packet with another statement.
+    pub(super) fn with_text(&self, text: &[u8]) -> Vec<u8> {
+        [&self.packet[..self.text_at], text].concat()
+    }
+}
+
+/// A statement that is the server's to answer.
+pub(super) async fn forward(
+    session: &mut Session,
+    payload: &[u8],
+    text: &[u8],
+    effects: &Effects,
+) -> Result<Flow, Lost> {
+    session.forward(Forward { text, ..Forward::new(payload, Command::Query, effects) }).await?;
+    Ok(Flow::Continue)
+}

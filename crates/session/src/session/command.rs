@@ -1,0 +1,42 @@
+//! A command for the server, and what is known of it before it is sent.
+
+use freshet_protocol::Command;
+use freshet_sql::Effects;
+
+use crate::relay::Capture;
+use crate::rows::Write;
+
+/// What is sent, and what is known of it.
+pub(crate) struct Forward<'a> {
+    /// The command's packet.
+    pub(crate) payload: &'a [u8],
+    pub(crate) command: Command,
+    /// What it may do.
+    pub(crate) effects: &'a Effects,
+    /// The statement's text, where there is one.
+    pub(crate) text: &'a [u8],
+    /// Whether a copy of the answer is wanted.
+    pub(crate) capture: Option<Capture>,
+    /// Which rows it writes, where that is not to be read from `text`.
+    pub(crate) write: Option<Write<'a>>,
+    /// What the server does with tables for it.
+    pub(crate) touches: Touches,
+}
+
+impl<'a> Forward<'a> {
+    /// A command of which nothing more is known.
+    pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
+        Self { payload, command, effects, text: &[], capture: None, write: None, touches: Touches::Anything }
+    }
+}
+
+/// What the server does with tables for a statement, as far as a transaction's read view is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Touches {
+    /// Anything.
+    Anything,
+    /// Nothing.
+    NoTables,
+    /// It reads by the read view, and makes one if there is none.
+    ReadView,
+}

@@ -1,0 +1,219 @@
+//! A client's life: its commands one after another, and how it ends.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use freshet_protocol::{Command, ErrPacket, Packet};
+use freshet_upstream::net::Stream;
+use freshet_upstream::now_ms;
+use tokio::time::timeout_at;
+use tracing::debug;
+
+use super::begun::{Opened, Opening};
+use super::{Flow, Lease, Missed, Session, split};
+use crate::commands;
+use crate::counters::Counters;
+use crate::registry::{Ending, Handle};
+use crate::relay::Lost;
+use crate::shared::Shared;
+use crate::wire::WireError;
+
+/// How long, and for how many bytes, a client that is sent away may go on sending.
+const FAREWELL_MAX: Duration = Duration::from_secs(2);
+const FAREWELL_BYTES_MAX: usize = 64 << 20;
+
+/// How long the server may take to say its last word to a client that it has killed.
+const LAST_WORD_MAX: Duration = Duration::from_millis(500);
+
+/// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
+pub async fn serve(stream: Stream, shared: Arc<Shared>) {
+    let Some(_place) = shared.enter() else {
+        return crate::auth::refuse_too_many(stream, shared.bounds()).await;
+    };
+    match crate::auth::admit(stream, &shared.gate).await {
+        Ok((wire, admitted)) => {
+            Counters::add(&shared.counters.connections);
+            Session::new(shared, wire, admitted).run().await;
+        }
+        Err(error) => debug!(%error, "a client was not let in"),
+    }
+}
+
+impl Session {
+    async fn run(mut self) {
+        let mut has_left = false;
+        loop {
+            match self.next_commands(&mut has_left).await {
+                Ok(Flow::Continue) => {}
+                Ok(Flow::Close) => break,
+                Err(Lost::Client(error)) => {
+                    self.farewell(&error).await;
+                    break;
+                }
+                Err(lost) => {
+                    debug!(%lost, "the session was lost");
+                    break;
+                }
+            }
+        }
+        // Whoever does not even read a farewell is left without.
+        let _ = tokio::time::timeout(FAREWELL_MAX, self.wire.close()).await;
+        if has_left {
+            self.hand_on().await;
+        }
+    }
+
+    /// Waits for a command, and answers it and those that have arrived with it. `has_left`: the client has left between two
+    /// commands.
+    async fn next_commands(&mut self, has_left: &mut bool) -> Result<Flow, Lost> {
+        let next = self.next_command().await;
+        *has_left = matches!(next, Err(WireError::Closed));
+        let Some(mut packet) = next? else { return Ok(Flow::Close) };
+        let at_once = self.answer_at_once(&mut packet)?;
+        *has_left = split(&packet).0 == Command::Quit;
+        let flow = match at_once {
+            Ok(flow) => flow,
+            // What was answered before this one does not wait for the server.
+            Err(_) if self.wire.flush().await.is_err() => Flow::Close,
+            Err(missed) => Box::pin(commands::handle(self, packet, missed)).await?,
+        };
+        if flow == Flow::Close || self.wire.flush().await.is_err() {
+            return Ok(Flow::Close);
+        }
+        if at_once.is_ok() && self.needs_keepalive() {
+            Box::pin(self.keep_alive()).await?;
+        }
+        Ok(flow)
+    }
+
+    /// Carries out this command and those that have arrived with it. Nothing is sent yet. `Err` within: somebody has to be waited
+    /// for, and `packet` is the command for which.
+    fn answer_at_once(&mut self, packet: &mut BytesMut) -> Result<Result<Flow, Missed>, WireError> {
+        loop {
+            let done = commands::at_once(self, packet);
+            if !matches!(done, Ok(Flow::Continue)) || self.handle.ending() != Ending::No {
+                return Ok(done);
+            }
+            match self.wire.command_at_hand()? {
+                Some(next) => *packet = next.payload,
+                None => return Ok(done),
+            }
+        }
+    }
+
+    /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that
+    /// it killed or timed this connection out) is passed on first.
+    async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
+        self.handle.pauses(now_ms);
+        let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
+        let waited = match self.opening_is_due() {
+            None => self.wait_for_command(soon).await,
+            Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
+        };
+        if let Some(packet) = waited {
+            return Ok(Some(packet?.payload));
+        }
+        // A session that is ended says so only where all of them are: who is killed, or too long idle, is told no more than
+        // the server tells.
+        if soon == Ending::Drain && self.handle.ending() == Ending::Drain {
+            return Ok(self.shutting_down());
+        }
+        Box::pin(self.pass_on_last_word()).await;
+        Ok(None)
+    }
+
+    /// Waits for a command; `None` if the session is to end so `soon`, or if the server speaks unasked. A command that is here
+    /// already is no reason to go on then: whoever is killed gets no answer any more, though one from memory needs no server.
+    async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
+        let (handle, lease) = (&self.handle, &mut self.lease);
+        let command = std::pin::pin!(self.wire.command());
+        wait_for(command, soon, (handle, lease)).await
+    }
+
+    /// As [`Self::wait_for_command`], for a client whose transaction has read from memory: if it takes its time, the server opens its
+    /// read view meanwhile, since what was read becomes the harder to prove the longer nobody asks.
+    async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
+        let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
+        let mut command = std::pin::pin!(self.wire.command());
+        let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, (handle, lease))).await;
+        if let Ok(waited) = waited {
+            return waited;
+        }
+        // A command that arrives now waits for one exchange with the server.
+        match opening.open((handle, lease, view), &self.shared).await {
+            Ok(Opened::Open(status)) => self.state.tx = self.state.tx.answered(true, status, false),
+            Ok(Opened::Refused(status)) => {
+                self.state.is_not_entered(status);
+                self.state.view.tries_no_more();
+            }
+            Err(lost) => {
+                debug!(%lost, "no read view could be opened");
+                return None;
+            }
+        }
+        wait_for(command, soon, (&self.handle, &mut self.lease)).await
+    }
+
+    /// What the server says at the end of its connection is the client's to hear.
+    async fn pass_on_last_word(&mut self) {
+        if self.handle.ending() == Ending::Cut {
+            // It closes the connection at once; a client is not made to wait for long where it does not.
+            let _ = tokio::time::timeout(LAST_WORD_MAX, poll_fn(|cx| self.lease.poll_unasked(cx))).await;
+        }
+        if self.lease.is_open() {
+            self.wire.put_frames(self.lease.heard(), 0);
+        }
+    }
+
+    fn shutting_down(&mut self) -> Option<BytesMut> {
+        self.wire.set_seq(0);
+        self.put_error(&ErrPacket::new(1053, "08S01", "Server shutdown in progress"));
+        None
+    }
+
+    async fn farewell(&mut self, error: &WireError) {
+        let Some(packet) = error.to_err_packet() else { return };
+        // The server counts a command's first packet as soon as it has begun.
+        self.wire.set_seq(self.wire.seq().max(1));
+        self.put_error(&packet);
+        // The client may be gone, or say nothing more; it is closed either way.
+        let _ = tokio::time::timeout(FAREWELL_MAX, self.let_finish()).await;
+    }
+
+    /// Says what is to be said and hears a client out that is still sending: a connection that is closed over unread
+    /// bytes is reset, and what the client was told is lost on the way.
+    async fn let_finish(&mut self) -> Result<(), WireError> {
+        self.wire.give_packet_up();
+        self.wire.flush().await?;
+        let mut heard = 0;
+        while heard < FAREWELL_BYTES_MAX {
+            self.wire.fill().await?;
+            let Some((_, read, _)) = self.wire.parts() else { break };
+            heard += read.len();
+            read.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Waits for a command; see [`Session::wait_for_command`].
+async fn wait_for(
+    mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
+    soon: Ending,
+    (handle, lease): (&Handle, &mut Lease),
+) -> Option<Result<Packet, WireError>> {
+    poll_fn(|cx| {
+        if handle.ending() >= soon || lease.poll_unasked(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        match command.as_mut().poll(cx) {
+            Poll::Ready(packet) => Poll::Ready(Some(packet)),
+            Poll::Pending => handle.poll_ends(cx, soon).map(|_| None),
+        }
+    })
+    .await
+}

@@ -1,0 +1,172 @@
+//! What is found out about a statement's form when it is new: whether its answers may be cached, what it may do, and what is known of
+//! its tables.
+
+use std::fmt;
+use std::sync::Arc;
+
+use freshet_cache::Freshness;
+use freshet_catalog::{CatalogError, Name, TableInfo, Told};
+use freshet_follow::Upstream;
+use freshet_sql::{Analysis, Effects, Modes, Reads, Reason, TableName};
+
+use crate::fences::{ReadReach, Sources, reading};
+use crate::qualify::qualify;
+use crate::rows::{Named, Tables};
+
+/// A statement's form.
+#[derive(Debug)]
+pub(crate) struct Template {
+    /// The definitions that all of this rests on.
+    pub(crate) told: Told,
+    /// Whether answers may be cached.
+    pub(crate) verdict: Verdict,
+    /// What it may do to the session and to data.
+    pub(crate) effects: Effects,
+    /// Every table it names, if its answers may be cached: a session's temporary tables may stand in their place.
+    pub(crate) tables: Tables,
+}
+
+impl Template {
+    /// Of a form that is one of too many new ones.
+    pub(super) fn not_analysed(text: &[u8], modes: Modes, upstream: &Upstream) -> Self {
+        Self {
+            told: Told::at(upstream.catalog_version()),
+            verdict: Verdict::NotNow("too many new forms at once".to_owned()),
+            effects: freshet_sql::effects(text, modes),
+            tables: Tables::default(),
+        }
+    }
+}
+
+/// Whether a template's answers may be cached.
+#[derive(Debug, Clone)]
+pub(crate) enum Verdict {
+    /// They depend on nothing but rows of the template's tables.
+    Cache,
+    /// Never, and why.
+    Never(String),
+    /// Not now: a definition is just changing, the catalog cannot be read, or too many forms are new.
+    NotNow(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cache => f.write_str("cacheable"),
+            Self::Never(why) => write!(f, "never cached: {why}"),
+            Self::NotNow(why) => write!(f, "not cached now: {why}"),
+        }
+    }
+}
+
+/// Finds it out.
+pub(super) async fn analyse(
+    text: &[u8],
+    schema: Option<&str>,
+    modes: Modes,
+    behind: (&Freshness, &Upstream),
+) -> Template {
+    let mut told = Told::at(behind.1.catalog_version());
+    let mut effects = freshet_sql::effects(text, modes);
+    let definition_of = async |(schema, name): &Name| behind.1.table(schema, name).await;
+    let (verdict, tables) = match judge(text, modes, schema, definition_of).await {
+        Ok(judged) => judged,
+        Err(reason) => {
+            effects = look_up_reads(effects, schema, (behind, &mut told)).await;
+            (Verdict::Never(reason.text()), Tables::default())
+        }
+    };
+    if tables.known.iter().any(|table| table.info.runs_unknown_code) {
+        effects = effects.running_unknown_code();
+    } else if !tables.known.is_empty() && tables.known.iter().all(|table| !table.info.runs_any_code()) {
+        effects.reads = Reads::NOTHING;
+    }
+    tables.rest(&mut told);
+    Template { told, verdict, effects, tables }
+}
+
+/// Whether answers to a statement may be cached, and the tables that it names, by their definitions. There are no tables where they are
+/// not known.
+///
+/// # Errors
+/// Why its text alone rules that out.
+pub(crate) async fn judge(
+    text: &[u8],
+    modes: Modes,
+    schema: Option<&str>,
+    definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
+) -> Result<(Verdict, Tables), Reason> {
+    let (written, named) = match freshet_sql::analyse(text, modes) {
+        Analysis::Not(reason) => return Err(reason),
+        Analysis::Cacheable { tables, named, .. } => (tables, named),
+    };
+    let Some(full) = resolve(&written, schema) else {
+        return Ok((Verdict::Never("no default schema".to_owned()), Tables::default()));
+    };
+    Ok(match look_up(full, definition_of).await {
+        Ok((known, below)) => (verdict_over(&known), Tables { written, known, below, named }),
+        Err(why) => (Verdict::NotNow(why), Tables::default()),
+    })
+}
+
+/// `effects` with what it reads looked up, so that it need not be done with each statement of this form; unchanged where
+/// that cannot be told now.
+async fn look_up_reads(
+    effects: Effects,
+    schema: Option<&str>,
+    ((freshness, upstream), told): ((&Freshness, &Upstream), &mut Told),
+) -> Effects {
+    let named = qualify(effects.clone(), schema).reads;
+    let reading = reading(&named, (Sources { freshness, upstream }, told)).await;
+    match reading {
+        ReadReach::Plain => Effects { reads: Reads::NOTHING, ..effects },
+        ReadReach::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),
+        // Without a schema, most likely the server refuses it.
+        ReadReach::Runs(_) | ReadReach::RunsUnknownCode | ReadReach::NotKnownNow(_) => effects,
+    }
+}
+
+/// Each name with its schema; `None` if one has none.
+fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<Name>> {
+    let full = |table: &TableName| {
+        let schema = table.schema.as_deref().or(schema)?;
+        Some((schema.to_owned(), table.name.clone()))
+    };
+    written.iter().map(full).collect()
+}
+
+/// What is known of each of these, and of what the views among them are made of, or why that cannot be told now.
+async fn look_up(
+    named: Vec<Name>,
+    mut definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
+) -> Result<(Vec<Named>, Vec<Named>), String> {
+    let known = look_up_each(named, &mut definition_of).await?;
+    let mut below: Vec<Name> = known.iter().flat_map(Named::below).cloned().collect();
+    below.sort();
+    below.dedup();
+    let below = look_up_each(below, &mut definition_of).await?;
+    Ok((known, below))
+}
+
+async fn look_up_each(
+    named: Vec<Name>,
+    definition_of: &mut impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
+) -> Result<Vec<Named>, String> {
+    let mut tables = Vec::with_capacity(named.len());
+    for name in named {
+        match definition_of(&name).await {
+            Ok(info) => tables.push(Named::new(name, info)),
+            Err(error) => return Err(format!("`{}`.`{}`: {error}", name.0, name.1)),
+        }
+    }
+    Ok(tables)
+}
+
+/// Whether answers over these may be cached.
+fn verdict_over(tables: &[Named]) -> Verdict {
+    let refusal = tables.iter().find_map(|table| {
+        let why = table.info.cacheable.as_ref().err()?;
+        Some(format!("`{}`.`{}`: {why}", table.schema, table.name))
+    });
+    refusal.map_or(Verdict::Cache, Verdict::Never)
+}

@@ -1,0 +1,126 @@
+//! The values of our variables: the global ones and a session's own.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+use crate::level::Level;
+
+/// `query_cache_type`: which SELECTs may be answered from memory.
+pub const TYPE_OFF: u8 = 0;
+/// All that are proven cacheable and do not say `SQL_NO_CACHE`.
+pub const TYPE_ON: u8 = 1;
+/// Those that say `SQL_CACHE`.
+pub const TYPE_DEMAND: u8 = 2;
+
+/// `max_staleness` unless told otherwise, in milliseconds.
+pub const MAX_STALENESS_MS_DEFAULT: u64 = 10_000;
+/// The least `max_staleness`, in milliseconds: a proof takes a question to the server and back.
+pub const MAX_STALENESS_MS_MIN: u64 = 10;
+/// The greatest `max_staleness`, in milliseconds.
+pub const MAX_STALENESS_MS_MAX: u64 = 86_400_000;
+
+/// The global values.
+#[derive(Debug)]
+pub struct Globals {
+    /// `query_cache_type`: [`TYPE_OFF`], [`TYPE_ON`] or [`TYPE_DEMAND`].
+    pub query_cache_type: AtomicU8,
+    /// `query_cache_min_res_unit`, in bytes: kept for those who set it; there are no blocks here.
+    pub min_res_unit: AtomicU64,
+    /// `query_cache_strip_comments`: comments do not belong to the key.
+    pub strip_comments: AtomicBool,
+    /// `query_cache_wlock_invalidate`: no hits on a table that somebody holds under LOCK TABLES … WRITE.
+    pub wlock_invalidate: AtomicBool,
+    /// `freshness`: the number of a [`Level`].
+    pub freshness: AtomicU8,
+    /// `max_staleness`, in milliseconds.
+    pub max_staleness_ms: AtomicU64,
+    /// `transaction_snapshot` is `eager`.
+    pub eager_snapshots: AtomicBool,
+    /// Grows with every change of the others, so that sessions notice.
+    pub(crate) version: AtomicU64,
+}
+
+impl Default for Globals {
+    fn default() -> Self {
+        Self {
+            query_cache_type: AtomicU8::new(TYPE_ON),
+            min_res_unit: AtomicU64::new(4096),
+            strip_comments: AtomicBool::new(false),
+            wlock_invalidate: AtomicBool::new(false),
+            freshness: AtomicU8::new(Level::Strict.number()),
+            max_staleness_ms: AtomicU64::new(MAX_STALENESS_MS_DEFAULT),
+            eager_snapshots: AtomicBool::new(false),
+            version: AtomicU64::new(0),
+        }
+    }
+}
+
+/// The global values at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GlobalValues {
+    query_cache_type: u8,
+    min_res_unit: u64,
+    strip_comments: bool,
+    wlock_invalidate: bool,
+    freshness: u8,
+    max_staleness_ms: u64,
+    eager_snapshots: bool,
+}
+
+impl Globals {
+    /// To be called after a change: a session that sees the new version sees the change.
+    pub(super) fn changed(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn values(&self) -> GlobalValues {
+        GlobalValues {
+            query_cache_type: self.query_cache_type.load(Ordering::Relaxed),
+            min_res_unit: self.min_res_unit.load(Ordering::Relaxed),
+            strip_comments: self.strip_comments.load(Ordering::Relaxed),
+            wlock_invalidate: self.wlock_invalidate.load(Ordering::Relaxed),
+            freshness: self.freshness.load(Ordering::Relaxed),
+            max_staleness_ms: self.max_staleness_ms.load(Ordering::Relaxed),
+            eager_snapshots: self.eager_snapshots.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn set(&self, values: GlobalValues) {
+        self.query_cache_type.store(values.query_cache_type, Ordering::Relaxed);
+        self.min_res_unit.store(values.min_res_unit, Ordering::Relaxed);
+        self.strip_comments.store(values.strip_comments, Ordering::Relaxed);
+        self.wlock_invalidate.store(values.wlock_invalidate, Ordering::Relaxed);
+        self.freshness.store(values.freshness, Ordering::Relaxed);
+        self.max_staleness_ms.store(values.max_staleness_ms, Ordering::Relaxed);
+        self.eager_snapshots.store(values.eager_snapshots, Ordering::Relaxed);
+        self.changed();
+    }
+}
+
+/// A session's own values; `None` follows the global one.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Locals {
+    pub(crate) query_cache_type: Option<u8>,
+    pub(crate) strip_comments: Option<bool>,
+    pub(crate) wlock_invalidate: Option<bool>,
+    pub(crate) freshness: Option<Level>,
+    pub(crate) max_staleness_ms: Option<u64>,
+    pub(crate) eager_snapshots: Option<bool>,
+}
+
+impl Locals {
+    /// The type in force: a global `OFF` turns every session off.
+    pub(crate) fn effective_type(&self, globals: &Globals) -> u8 {
+        match globals.query_cache_type.load(Ordering::Relaxed) {
+            TYPE_OFF => TYPE_OFF,
+            global => self.query_cache_type.unwrap_or(global),
+        }
+    }
+
+    pub(crate) fn strips_comments(&self, globals: &Globals) -> bool {
+        self.strip_comments.unwrap_or_else(|| globals.strip_comments.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn wlock_invalidates(&self, globals: &Globals) -> bool {
+        self.wlock_invalidate.unwrap_or_else(|| globals.wlock_invalidate.load(Ordering::Relaxed))
+    }
+}
