@@ -8,7 +8,9 @@ use crate::variables::{Lives, VARIABLES};
 /// Variables and status values as Markdown: `docs/reference.md` is this, and a test keeps it so.
 pub fn reference() -> String {
     let mut page = String::from(
-        "# Variables and status\n\nAnswered by Freshet itself, through any client, and never forwarded.\n\n\
+        "# Variables and status\n\nFreshet answers for these itself. Each may stand wherever a text of SQL has a system variable: `SET GLOBAL \
+         query_cache_size = @mb * 1024 * 1024`, `SELECT @@query_cache_size / 1024 AS kb`. SHOW VARIABLES and SHOW STATUS list them among the \
+         server's own, and so do `(global|session)_(variables|status)` of information_schema and performance_schema.\n\n\
          ## Variables\n\n| variable | set with | meaning |\n|---|---|---|\n",
     );
     for variable in VARIABLES {

@@ -7,6 +7,7 @@
 
 mod capture;
 mod filter;
+mod listed;
 mod own_channel;
 
 use bytes::{Buf as _, BytesMut};
@@ -19,6 +20,7 @@ use crate::wire::WireError;
 
 pub(crate) use capture::{Capture, Captured};
 pub(crate) use filter::Filter;
+pub(crate) use listed::Listed;
 pub(crate) use own_channel::{Channel, OwnChannel};
 
 /// Which side went away in the middle of an exchange. Either way both connections are over.
@@ -139,6 +141,7 @@ pub(crate) struct Relay<'a> {
     answer: Answer,
     capture: Option<Capture>,
     own_channel: Option<OwnChannel>,
+    listed: Option<Listed>,
     relayed: Relayed,
     /// Bytes at the front of the server's buffer that are checked and pass unchanged.
     checked: usize,
@@ -155,6 +158,7 @@ impl<'a> Relay<'a> {
             answer: Answer::to(command, capabilities),
             capture: None,
             own_channel: None,
+            listed: None,
             relayed: Relayed::default(),
             checked: 0,
             unseen: 0,
@@ -170,6 +174,11 @@ impl<'a> Relay<'a> {
     pub(crate) fn put_right(&mut self, own_channel: OwnChannel) {
         self.capture = None;
         self.own_channel = Some(own_channel);
+    }
+
+    /// Puts rows of ours among the others while they pass.
+    pub(crate) fn list(&mut self, listed: Option<Listed>) {
+        self.listed = listed;
     }
 
     /// Looks at all that has come, and moves what may pass over to the client's buffer; where there is none it is dropped.
@@ -220,7 +229,7 @@ impl<'a> Relay<'a> {
             return Ok(Some(Step::NeedMore));
         }
         let first = body.first().copied().unwrap_or(0);
-        let is_row_wanted = self.own_channel.is_some() && header.len < FRAME_MAX;
+        let is_row_wanted = (self.own_channel.is_some() || self.listed.is_some()) && header.len < FRAME_MAX;
         if !is_row_wanted && !self.answer.wants_whole(header.len, first) {
             let here = body.len().min(header.len);
             let seen = self.answer.see(header.len, &body[..here])?;
@@ -259,19 +268,46 @@ impl<'a> Relay<'a> {
             let is_news = self.filter.is_news(&seen, (payload, passed), capabilities)?;
             capture.packet(&filter::as_passed(&seen, passed), self.checked, is_news);
         }
-        match rewritten {
-            Some(payload) => {
+        match (rewritten, &self.listed) {
+            (None, None) => self.checked += HEADER_LEN + header.len,
+            (rewritten, _) => {
+                let payload = rewritten.unwrap_or_else(|| payload.to_vec());
                 self.release(buffer, out);
                 buffer.advance(HEADER_LEN + header.len);
-                self.put(header, &payload, out);
+                self.put_listed(seen.part, header, &payload, out);
             }
-            None => self.checked += HEADER_LEN + header.len,
         }
         Ok(match seen {
             Seen { part: Part::LocalInfile, .. } => Some(Step::Infile { seq: header.seq }),
             Seen { last: true, .. } => Some(Step::Last),
             _ => None,
         })
+    }
+
+    /// Passes `payload` in the place of a frame, with those of our rows that come before it.
+    fn put_listed(
+        &mut self,
+        part: Part,
+        header: FrameHeader,
+        payload: &[u8],
+        out: &mut Option<&mut BytesMut>,
+    ) {
+        let Some(mut listed) = self.listed.take() else { return self.put(header, payload, out) };
+        let placed = |shift: u8| FrameHeader { seq: header.seq.wrapping_add(shift), ..header };
+        while let Some(row) = match part {
+            Part::Row => listed.next_before(payload),
+            Part::RowsEnd => listed.next(),
+            _ => None,
+        } {
+            self.put(placed(listed.shift), &row, out);
+            listed.shift = listed.shift.wrapping_add(1);
+        }
+        if part == Part::Row && listed.is_ours(payload) {
+            listed.shift = listed.shift.wrapping_sub(1);
+        } else {
+            self.put(placed(listed.shift), payload, out);
+        }
+        self.listed = Some(listed);
     }
 
     /// Passes `payload` in the place of a frame.

@@ -353,6 +353,11 @@ impl Effects {
         }
     }
 
+    /// Whether it changes nothing, reads no table and runs no code.
+    pub fn is_plain(&self) -> bool {
+        *self == Effects { tracking: self.tracking, ..Effects::none() }
+    }
+
     /// Of a text that ends with a parse error before anything of it runs.
     pub fn refused() -> Self {
         Effects { refused: true, ..Effects::none() }

@@ -72,7 +72,10 @@ pub use key::{hint_error, key_text, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
 pub use markers::compared_markers;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
-pub use ours::{Assignment, LikeFilter, Ours, Scope, SelectedVariable, Value};
+pub use ours::{
+    Assignment, LikeFilter, Lists, Mention, Mentioned, Ours, Scope, SelectedVariable, ShowFilter, Value,
+    mentions,
+};
 pub use prepared::{TextPrepared, Using, text_prepared};
 pub use reads::Reads;
 pub use reason::Reason;

@@ -1,5 +1,6 @@
 //! Statements that we answer ourselves: our variables, our status, our cache.
 
+mod mention;
 mod select;
 mod set;
 mod show;
@@ -8,6 +9,8 @@ mod tests;
 
 use crate::statement::{Cursor, Statement};
 use crate::words::is_in;
+
+pub use mention::{Mention, Mentioned, mentions};
 
 /// A statement of ours.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +37,15 @@ pub enum Ours {
         scope: Scope,
         /// Which of them.
         like: LikeFilter,
+    },
+    /// SHOW VARIABLES or SHOW STATUS that can match ours and the server's.
+    ShowAll {
+        /// What it shows.
+        lists: Lists,
+        /// GLOBAL or SESSION.
+        scope: Scope,
+        /// Which of them.
+        filter: ShowFilter,
     },
     /// SELECT of our system variables and nothing else.
     SelectVariables(Vec<SelectedVariable>),
@@ -87,6 +99,26 @@ pub struct SelectedVariable {
     pub name: String,
     /// The column's name: the alias, or the expression as it was written.
     pub title: String,
+}
+
+/// What a SHOW or a table lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// System variables.
+    Variables,
+    /// Status values.
+    Status,
+}
+
+/// Which rows a SHOW asks for that can match the server's as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShowFilter {
+    /// All.
+    All,
+    /// Those whose names match.
+    Names(LikeFilter),
+    /// Those for which this condition on `Variable_name` and `Value` holds, as it was written.
+    Where(Vec<u8>),
 }
 
 /// Which names a SHOW asks for.

@@ -1,24 +1,31 @@
-//! Statements that we answer ourselves: our variables, our status, our cache.
+//! Statements that we answer ourselves, or have a part in: our variables, our status, our cache.
+
+pub(super) mod list;
+pub(super) mod mention;
 
 use std::sync::Arc;
 
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Assignment, LikeFilter, Ours, Scope, SelectedVariable};
+use freshet_sql::{Assignment, Effects, LikeFilter, Lists, Ours, Scope, SelectedVariable, Value};
 
 use super::refusals::unavailable;
+use super::text::Query;
 use crate::local::{self, Cell};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
-use crate::status;
-use crate::variables::{self, GlobalValues, Lives, Locals, Target, VARIABLES, Warning};
+use crate::variables::{self, GlobalValues, Lives, Locals, Target, Warning};
 
 /// A longer text is not taken for SHOW WARNINGS, in bytes.
 const SHOW_WARNINGS_BYTES_MAX: usize = 1024;
+/// MYSQL_TYPE_TINY, SHORT, LONG, LONGLONG and INT24.
+const INTEGER_KINDS: [u8; 5] = [1, 2, 3, 8, 9];
+/// MYSQL_TYPE_VARCHAR, the four BLOBs, VAR_STRING and STRING.
+const TEXT_KINDS: [u8; 7] = [15, 249, 250, 251, 252, 253, 254];
 /// How many warnings are kept for SHOW WARNINGS: the server's default of `max_error_count`.
 const WARNINGS_MAX: usize = 64;
 
-pub(super) async fn handle(session: &mut Session, statement: Ours) -> Result<Flow, Lost> {
+pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: Ours) -> Result<Flow, Lost> {
     match statement {
         Ours::SetVariables(assignments) | Ours::SetMixed { ours: assignments, .. } => {
             let before = Snapshot::of(session);
@@ -30,8 +37,11 @@ pub(super) async fn handle(session: &mut Session, statement: Ours) -> Result<Flo
                 }
             }
         }
-        Ours::ShowVariables { scope, like } => show_variables(session, scope, &like),
-        Ours::ShowStatus { like, .. } => show_status(session, &like),
+        Ours::ShowVariables { scope, like } => show(session, Lists::Variables, scope, &like),
+        Ours::ShowStatus { scope, like } => show(session, Lists::Status, scope, &like),
+        Ours::ShowAll { lists, scope, filter } => {
+            return Box::pin(list::all(session, query, (lists, scope, &filter))).await;
+        }
         Ours::SelectVariables(selected) => select_variables(session, &selected),
         Ours::FlushQueryCache => return flush(session, false).await,
         Ours::ResetQueryCache => return flush(session, true).await,
@@ -83,7 +93,11 @@ pub(super) async fn assign(
         return Ok(Err(error));
     }
     for assignment in assignments {
-        match set(session, assignment) {
+        let value = match computed(session, &assignment.value).await {
+            Ok(value) => value,
+            Err(error) => return Ok(Err(error)),
+        };
+        match set(session, &Assignment { value, ..assignment.clone() }) {
             Ok(None) => {}
             Ok(Some(warning)) if session.state.warnings.len() < WARNINGS_MAX => {
                 session.state.warnings.push(warning);
@@ -95,6 +109,32 @@ pub(super) async fn assign(
     session.shared.ask_for_semisync();
     session.refresh_key();
     Ok(Ok(()))
+}
+
+/// What a value comes to, which the server computes if it is an expression. One that reads tables or runs code is left as it is.
+///
+/// # Errors
+/// The server's.
+async fn computed(session: &mut Session, value: &Value) -> Result<Value, ErrPacket> {
+    let Value::Other(written) = value else { return Ok(value.clone()) };
+    let asked = format!("SELECT {written}");
+    let effects = freshet_sql::effects(asked.as_bytes(), session.modes());
+    if effects != Effects::none() {
+        return Ok(value.clone());
+    }
+    session.connect().await.map_err(|error| error.to_err_packet())?;
+    let rows = session.lease.ask(&asked).await.map_err(|error| error.to_err_packet())?;
+    let text = rows.text(0, 0).map(str::to_owned);
+    let is_one_of = |kinds: &[u8]| rows.columns.first().is_some_and(|column| kinds.contains(&column.kind));
+    Ok(match text {
+        Some(text) if is_one_of(&INTEGER_KINDS) => match text.parse() {
+            Ok(number) => Value::Int(number),
+            Err(_) => Value::Other(text),
+        },
+        Some(text) if is_one_of(&TEXT_KINDS) => Value::Text(text),
+        Some(text) => Value::Other(text),
+        None => Value::Other("NULL".to_owned()),
+    })
 }
 
 fn set(session: &mut Session, assignment: &Assignment) -> Result<Option<Warning>, ErrPacket> {
@@ -122,38 +162,34 @@ fn target(session: &mut Session) -> Target<'_> {
     }
 }
 
-fn show_variables(session: &mut Session, scope: Scope, like: &LikeFilter) {
-    let target = target(session);
-    let rows: Vec<[Cell; 2]> = VARIABLES
-        .iter()
-        .filter(|variable| like.matches(variable.name))
-        .map(|variable| [Cell::text(variable.name), Cell::text(variable.shown(&target, scope))])
-        .collect();
+fn show(session: &mut Session, lists: Lists, scope: Scope, like: &LikeFilter) {
+    let rows = list::rows(session, lists, scope).into_iter().filter(|(name, _)| like.matches(name));
+    let rows: Vec<[Cell; 2]> = rows.map(|(name, value)| [Cell::text(name), Cell::text(value)]).collect();
     local::put_rows(session, &["Variable_name", "Value"], &rows);
 }
 
-fn show_status(session: &mut Session, like: &LikeFilter) {
-    let rows: Vec<[Cell; 2]> = status::STATUS
-        .iter()
-        .filter(|value| like.matches(value.name))
-        .map(|value| [Cell::text(value.name), Cell::text((value.read)(&session.shared))])
-        .collect();
-    local::put_rows(session, &["Variable_name", "Value"], &rows);
+/// A variable's value as SHOW VARIABLES prints it.
+///
+/// # Errors
+/// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
+fn shown(session: &mut Session, scope: Scope, name: &str) -> Result<String, ErrPacket> {
+    let variable = variables::find(name).ok_or_else(|| unknown(name))?;
+    if variable.lives == Lives::GlobalOnly && scope == Scope::Session {
+        let message = format!("Variable '{name}' is a GLOBAL variable");
+        return Err(ErrPacket::new(1238, "HY000", message));
+    }
+    Ok(variable.shown(&target(session), scope))
 }
 
 fn select_variables(session: &mut Session, selected: &[SelectedVariable]) {
     let mut row = Vec::new();
     for item in selected {
-        let Some(variable) = variables::find(&item.name) else {
-            return session.put_error(&unknown(&item.name));
+        let shown = match shown(session, item.scope, &item.name) {
+            Ok(shown) => shown,
+            Err(error) => return session.put_error(&error),
         };
-        if variable.lives == Lives::GlobalOnly && item.scope == Scope::Session {
-            let message = format!("Variable '{}' is a GLOBAL variable", item.name);
-            return session.put_error(&ErrPacket::new(1238, "HY000", message));
-        }
-        let target = target(session);
-        let shown = variable.shown(&target, item.scope);
-        row.push(match (variable.number, shown.as_str()) {
+        let is_number = variables::find(&item.name).is_some_and(|variable| variable.number);
+        row.push(match (is_number, shown.as_str()) {
             (true, "ON") => Cell::Number("1".to_owned()),
             (true, "OFF") => Cell::Number("0".to_owned()),
             (true, _) => Cell::Number(shown),

@@ -1,7 +1,7 @@
 //! COM_QUERY: a statement as text.
 
 use bytes::BytesMut;
-use freshet_protocol::{Capabilities, Command};
+use freshet_protocol::{Capabilities, Command, ErrPacket};
 use freshet_sql::{Assignment, Effects, Ours, Request};
 use freshet_upstream::now_ms;
 
@@ -53,6 +53,17 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
             return Ok(flow);
         }
     }
+    let filled = match put_in(session, &query) {
+        Ok(filled) => filled,
+        Err(error) => return session.refuse(&error),
+    };
+    let query = match &filled {
+        Some(packet) => {
+            let Err(missed) = from_memory(session, packet) else { return Ok(Flow::Continue) };
+            Query { packet, long: None, text_at, missed }
+        }
+        None => query,
+    };
     match known(session, query.text()) {
         Some(Bound::Select(known)) => return select::handle(session, query, Some(known)).await,
         Some(Bound::Write(known)) => return Box::pin(write::handle(session, query, known)).await,
@@ -67,7 +78,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
             Box::pin(mixed(session, query, &assignments, rest.as_bytes())).await
         }
-        Request::Ours(statement) => Box::pin(ours::handle(session, statement)).await,
+        Request::Ours(statement) => Box::pin(ours::handle(session, query, statement)).await,
         Request::Kill(kill) => Box::pin(kill::statement(session, query, kill)).await,
         Request::Other(effects) => {
             if ours::shows_our_warnings(session, query.text()) {
@@ -83,6 +94,20 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
             text_prepared::forward(session, query, effects, rows).await
         }
     }
+}
+
+/// The packet with values of ours in it, if its statement mentions any and is the server's all the same.
+fn put_in(session: &mut Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
+    if query.long.is_some() {
+        return Ok(None);
+    }
+    let (text, modes) = (query.text(), session.modes());
+    let mentions = freshet_sql::mentions(text, modes);
+    let is_ours = || matches!(freshet_sql::read(text, modes), Request::Ours(Ours::SelectVariables(_)));
+    if mentions.is_empty() || is_ours() {
+        return Ok(None);
+    }
+    Ok(Some(query.with_text(&ours::mention::filled(session, text, &mentions)?)))
 }
 
 /// What was compiled of the form of `text`, if it was, and if it is certain how the session reads texts.

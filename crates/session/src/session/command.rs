@@ -3,7 +3,7 @@
 use freshet_protocol::Command;
 use freshet_sql::Effects;
 
-use crate::relay::Capture;
+use crate::relay::{Capture, Listed};
 use crate::rows::Write;
 
 /// What is sent, and what is known of it.
@@ -21,12 +21,23 @@ pub(crate) struct Forward<'a> {
     pub(crate) write: Option<Write<'a>>,
     /// What the server does with tables for it.
     pub(crate) touches: Touches,
+    /// Rows of ours that its answer is to have.
+    pub(crate) listed: Option<Listed>,
 }
 
 impl<'a> Forward<'a> {
     /// A command of which nothing more is known.
     pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
-        Self { payload, command, effects, text: &[], capture: None, write: None, touches: Touches::Anything }
+        Self {
+            payload,
+            command,
+            effects,
+            text: &[],
+            capture: None,
+            write: None,
+            touches: Touches::Anything,
+            listed: None,
+        }
     }
 }
 

@@ -13,8 +13,16 @@ use crate::counters::Counters;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
 use crate::reading::Manner;
-use crate::relay::{Capture, Channel, Filter, Lost, OwnChannel, Relay, Relayed};
+use crate::relay::{Capture, Channel, Filter, Listed, Lost, OwnChannel, Relay, Relayed};
 use crate::rows::Write;
+
+/// What is done with an answer on its way to the client.
+#[derive(Default)]
+struct Passing {
+    capture: Option<Capture>,
+    own_channel: Option<OwnChannel>,
+    listed: Option<Listed>,
+}
 
 /// What became of a command.
 enum Exchanged {
@@ -36,7 +44,7 @@ impl Session {
                 return Ok(Relayed { error: Some(code), is_unsent: true, ..Relayed::default() });
             }
         };
-        let Forward { payload, command, effects, text, capture, write, .. } = forward;
+        let Forward { payload, command, effects, text, capture, write, listed, .. } = forward;
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         if self.state.unlogged {
             self.shared.may_write_unlogged();
@@ -68,7 +76,8 @@ impl Session {
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
         let own_channel = self.own_channel(text);
-        let relayed = match self.exchange((&before, payload), command, (capture, own_channel)).await? {
+        let passing = Passing { capture, own_channel, listed };
+        let relayed = match self.exchange((&before, payload), command, passing).await? {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
@@ -114,19 +123,19 @@ impl Session {
         &mut self,
         (before, payload): (&[String], &[u8]),
         command: Command,
-        copies: (Option<Capture>, Option<OwnChannel>),
+        passing: Passing,
     ) -> Result<Exchanged, Lost> {
         match self.send_behind(before, payload).await {
-            Ok(()) if before.is_empty() => self.answer(command, copies).await.map(Exchanged::Answered),
+            Ok(()) if before.is_empty() => self.answer(command, passing).await.map(Exchanged::Answered),
             Ok(()) => {
                 self.finish_tracking().await?;
                 match self.finish_entering(before.len()).await? {
                     Some(code) => Ok(Exchanged::NotEntered(code)),
-                    None => self.answer(command, copies).await.map(Exchanged::Answered),
+                    None => self.answer(command, passing).await.map(Exchanged::Answered),
                 }
             }
             Err(lost) => {
-                let said = self.answer(command, (None, None)).await;
+                let said = self.answer(command, Passing::default()).await;
                 self.wire.flush().await?;
                 said.and(Err(lost))
             }
@@ -283,11 +292,7 @@ impl Session {
     }
 
     /// Passes the answer to `command` on.
-    async fn answer(
-        &mut self,
-        command: Command,
-        (capture, own_channel): (Option<Capture>, Option<OwnChannel>),
-    ) -> Result<Relayed, Lost> {
+    async fn answer(&mut self, command: Command, passing: Passing) -> Result<Relayed, Lost> {
         self.finish_tracking().await?;
         let told = self.state.told.clone().unwrap_or_default();
         let filter = Filter {
@@ -298,10 +303,11 @@ impl Session {
             schema: self.state.schema.as_deref().unwrap_or_default(),
         };
         let mut relay = Relay::new(&filter, command, self.lease.capabilities());
-        relay.capture(capture);
-        if let Some(own_channel) = own_channel {
+        relay.capture(passing.capture);
+        if let Some(own_channel) = passing.own_channel {
             relay.put_right(own_channel);
         }
+        relay.list(passing.listed);
         self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle).await?;
         let mut relayed = relay.finish();
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {

@@ -1,6 +1,6 @@
-//! SHOW VARIABLES and SHOW STATUS that can only match ours.
+//! SHOW VARIABLES and SHOW STATUS: those that can match only ours, and those that can match the server's as well.
 
-use super::{LikeFilter, Ours, scope};
+use super::{LikeFilter, Lists, Ours, ShowFilter, scope};
 use crate::statement::Cursor;
 use crate::string::unquote_string;
 use crate::token::Kind;
@@ -19,7 +19,18 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     if !variables && !cursor.word("STATUS") {
         return None;
     }
-    let like = filter(&mut cursor).filter(|_| cursor.at_end())?;
+    let lists = if variables { Lists::Variables } else { Lists::Status };
+    if cursor.at_end() {
+        return Some(Ours::ShowAll { lists, scope, filter: ShowFilter::All });
+    }
+    let mut names = cursor;
+    let Some(like) = filter(&mut names).filter(|_| names.at_end()) else {
+        return cursor.word("WHERE").then(|| Ours::ShowAll {
+            lists,
+            scope,
+            filter: ShowFilter::Where(cursor.rest_text().to_vec()),
+        });
+    };
     let heads = if variables { VARIABLES } else { STATUS };
     let only_ours = match &like {
         LikeFilter::Like(pattern) => starts_with_any(&literal_head(pattern), heads),
@@ -27,11 +38,11 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
             names.iter().all(|name| starts_with_any(&name.to_ascii_lowercase(), heads))
         }
     };
-    match (only_ours, variables) {
-        (false, _) => None,
-        (true, true) => Some(Ours::ShowVariables { scope, like }),
-        (true, false) => Some(Ours::ShowStatus { scope, like }),
-    }
+    Some(match (only_ours, lists) {
+        (false, _) => Ours::ShowAll { lists, scope, filter: ShowFilter::Names(like) },
+        (true, Lists::Variables) => Ours::ShowVariables { scope, like },
+        (true, Lists::Status) => Ours::ShowStatus { scope, like },
+    })
 }
 
 fn starts_with_any(text: &str, heads: &[&str]) -> bool {

@@ -98,14 +98,30 @@ fn shows_that_can_match_only_ours() {
         ours("SHOW STATUS WHERE `Variable_name` = 'Qcache_hits'"),
         status(LikeFilter::Names(vec!["Qcache_hits".to_owned()]))
     );
-    for text in [
-        "SHOW VARIABLES",
-        "SHOW VARIABLES LIKE 'query%'",
-        "SHOW VARIABLES LIKE '%query_cache%'",
-        "SHOW STATUS LIKE 'Q%'",
-        "SHOW VARIABLES WHERE Value = 'x'",
+    assert_eq!(ours("SHOW COLUMNS FROM t"), None);
+}
+
+#[test]
+fn shows_that_can_match_the_servers_too() {
+    use Lists::{Status, Variables};
+    let like = |pattern: &str| ShowFilter::Names(LikeFilter::Like(pattern.to_owned()));
+    let condition = |text: &str| ShowFilter::Where(text.as_bytes().to_vec());
+    for (text, lists, scope, filter) in [
+        ("SHOW VARIABLES", Variables, Scope::Unspecified, ShowFilter::All),
+        ("SHOW /*!50002 GLOBAL */ STATUS", Status, Scope::Global, ShowFilter::All),
+        ("SHOW VARIABLES LIKE 'query%'", Variables, Scope::Unspecified, like("query%")),
+        ("SHOW VARIABLES LIKE '%query_cache%'", Variables, Scope::Unspecified, like("%query_cache%")),
+        ("SHOW SESSION STATUS LIKE 'Q%'", Status, Scope::Session, like("Q%")),
+        ("SHOW VARIABLES WHERE Value = 'x'", Variables, Scope::Unspecified, condition("Value = 'x'")),
+        (
+            "SHOW STATUS WHERE Variable_name LIKE 'Q%' OR Value > 1",
+            Status,
+            Scope::Unspecified,
+            condition("Variable_name LIKE 'Q%' OR Value > 1"),
+        ),
     ] {
-        assert_eq!(ours(text), None, "{text}");
+        assert_eq!(ours(text), Some(Ours::ShowAll { lists, scope, filter }), "{text}");
+        assert!(crate::effects(text.as_bytes(), Modes::new(Flavor::MySql)).is_plain(), "{text}");
     }
 }
 
@@ -155,4 +171,62 @@ fn commands_about_the_cache() {
     assert_eq!(ours("RESET QUERY CACHE"), Some(Ours::ResetQueryCache));
     assert_eq!(ours("RESET QUERY CACHE, MASTER"), None);
     assert_eq!(ours("FLUSH QUERY CACHE; SELECT 1"), None);
+}
+
+/// The text with what is mentioned in brackets.
+fn marked(text: &str) -> String {
+    let mut marked = String::new();
+    let mut behind = 0;
+    for Mention { at, what } in mentions(text.as_bytes(), Modes::new(Flavor::MySql)) {
+        marked.push_str(&text[behind..at.start]);
+        let title = if let Mentioned::Title(title) = what {
+            String::from_utf8(title).unwrap()
+        } else {
+            String::new()
+        };
+        marked.push_str(&format!("[{}{title}]", &text[at.clone()]));
+        behind = at.end;
+    }
+    marked + &text[behind..]
+}
+
+#[test]
+fn mentions_of_ours() {
+    for (text, expected) in [
+        ("SELECT @@query_cache_size/1024 AS kb", "SELECT [@@query_cache_size]/1024 AS kb"),
+        ("SELECT @@query_cache_size/1024", "SELECT [@@query_cache_size]/1024[@@query_cache_size/1024]"),
+        ("SELECT @@query_cache_size / 2 kb, 1", "SELECT [@@query_cache_size] / 2 kb, 1"),
+        (
+            "SELECT 1, @@GLOBAL.query_cache_type, @@version",
+            "SELECT 1, [@@GLOBAL.query_cache_type][@@GLOBAL.query_cache_type], @@version",
+        ),
+        (
+            "SELECT IF(@@query_cache_type = 'ON', 1, 2) FROM t",
+            "SELECT IF([@@query_cache_type] = 'ON', 1, 2)[IF(@@query_cache_type = 'ON', 1, 2)] FROM t",
+        ),
+        ("SELECT a FROM t WHERE a < @@query_cache_size", "SELECT a FROM t WHERE a < [@@query_cache_size]"),
+        ("SET @old = @@query_cache_size, @x = 1", "SET @old = [@@query_cache_size], @x = 1"),
+        ("SET @@query_cache_type = 1", "SET @@query_cache_type = 1"),
+        (
+            "SET x = 1, @@global.query_cache_size = @@query_cache_size * 2",
+            "SET x = 1, @@global.query_cache_size = [@@query_cache_size] * 2",
+        ),
+        ("SELECT @query_cache_size, '@@query_cache_size'", "SELECT @query_cache_size, '@@query_cache_size'"),
+        ("SELECT @@version", "SELECT @@version"),
+        (
+            "SELECT * FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Qcache_hits'",
+            "SELECT * FROM [performance_schema.global_status] WHERE VARIABLE_NAME = 'Qcache_hits'",
+        ),
+        (
+            "SELECT a.x FROM t JOIN `information_schema`.SESSION_VARIABLES AS v ON 1",
+            "SELECT a.x FROM t JOIN [`information_schema`.SESSION_VARIABLES] AS v ON 1",
+        ),
+        (
+            "INSERT INTO t SELECT * FROM information_schema.global_status",
+            "INSERT INTO t SELECT * FROM information_schema.global_status",
+        ),
+        ("SELECT * FROM information_schema.tables", "SELECT * FROM information_schema.tables"),
+    ] {
+        assert_eq!(marked(text), expected, "{text}");
+    }
 }

@@ -1,0 +1,78 @@
+//! What SHOW VARIABLES and SHOW STATUS list of ours, alone and among the server's.
+
+use freshet_protocol::Command;
+use freshet_sql::{Lists, Scope, ShowFilter};
+
+use super::mention::quoted;
+use super::target;
+use crate::commands::text::Query;
+use crate::relay::{Listed, Lost};
+use crate::session::{Flow, Forward, Session};
+use crate::status;
+use crate::variables::VARIABLES;
+
+/// Names and values, by name.
+pub(super) fn rows(session: &mut Session, lists: Lists, scope: Scope) -> Vec<(String, String)> {
+    match lists {
+        Lists::Variables => {
+            let target = target(session);
+            let shown = |variable: &crate::variables::Variable| {
+                (variable.name.to_owned(), variable.shown(&target, scope))
+            };
+            VARIABLES.iter().map(shown).collect()
+        }
+        Lists::Status => {
+            let shown = |value: &status::Status| (value.name.to_owned(), (value.read)(&session.shared));
+            status::STATUS.iter().map(shown).collect()
+        }
+    }
+}
+
+/// A SHOW that lists the server's, with ours among them.
+pub(in crate::commands) async fn all(
+    session: &mut Session,
+    query: Query<'_>,
+    (lists, scope, filter): (Lists, Scope, &ShowFilter),
+) -> Result<Flow, Lost> {
+    let text = query.text();
+    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+    let ours = rows(session, lists, scope);
+    let names = ours.iter().map(|(name, _)| name.clone()).collect();
+    let ours = match filter {
+        ShowFilter::All => ours,
+        ShowFilter::Names(like) => ours.into_iter().filter(|(name, _)| like.matches(name)).collect(),
+        ShowFilter::Where(condition) if effects.is_plain() => chosen(session, condition, ours).await,
+        // What reads tables or runs code is the server's alone.
+        ShowFilter::Where(_) => Vec::new(),
+    };
+    let listed = (!ours.is_empty()).then(|| Listed::new(names, &ours));
+    let forward = Forward { text, listed, ..Forward::new(query.packet, Command::Query, &effects) };
+    session.forward(forward).await?;
+    Ok(Flow::Continue)
+}
+
+/// Those of ours for which the condition holds. The server says of which; where it does not, it will say why when it is asked for its own.
+async fn chosen(
+    session: &mut Session,
+    condition: &[u8],
+    ours: Vec<(String, String)>,
+) -> Vec<(String, String)> {
+    let Ok(condition) = std::str::from_utf8(condition) else { return Vec::new() };
+    let row = |(name, value): &(String, String)| {
+        let selected = [
+            b"SELECT ",
+            &*quoted(session, name),
+            b" AS Variable_name, ",
+            &*quoted(session, value),
+            b" AS Value",
+        ];
+        String::from_utf8_lossy(&selected.concat()).into_owned()
+    };
+    let rows: Vec<String> = ours.iter().map(row).collect();
+    let asked =
+        format!("SELECT Variable_name FROM ({}) AS listed WHERE {condition}", rows.join(" UNION ALL "));
+    let Ok(found) = session.lease.ask(&asked).await else { return Vec::new() };
+    let is_found =
+        |(name, _): &(String, String)| found.texts().any(|row| row.first() == Some(&name.as_str()));
+    ours.into_iter().filter(is_found).collect()
+}

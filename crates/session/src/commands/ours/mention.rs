@@ -1,0 +1,88 @@
+//! Statements of the server's that mention what is ours: our values are put in before they are sent.
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::{Flavor, Lists, Mention, Mentioned, Scope};
+
+use super::list;
+use crate::session::Session;
+use crate::variables;
+
+/// The statement with our values in it.
+///
+/// # Errors
+/// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
+pub(in crate::commands) fn filled(
+    session: &mut Session,
+    text: &[u8],
+    mentions: &[Mention],
+) -> Result<Vec<u8>, ErrPacket> {
+    let mut filled = Vec::with_capacity(text.len());
+    let mut behind = 0;
+    for Mention { at, what } in mentions {
+        filled.extend_from_slice(text.get(behind..at.start).unwrap_or_default());
+        match what {
+            Mentioned::Variable { scope, name } => filled.extend(literal(session, *scope, name)?),
+            Mentioned::Title(title) => filled.extend([b" AS `", &*doubled(title, b'`'), b"`"].concat()),
+            Mentioned::Table { lists, scope, alias } => {
+                let table = text.get(at.clone()).unwrap_or_default();
+                filled.extend(rows_and_ours(session, (*lists, *scope), table));
+                if let Some(alias) = alias {
+                    filled.extend([b" AS `", &*doubled(alias.as_bytes(), b'`'), b"`"].concat());
+                }
+            }
+        }
+        behind = at.end;
+    }
+    filled.extend_from_slice(text.get(behind..).unwrap_or_default());
+    Ok(filled)
+}
+
+/// A variable's value as the server would write it.
+fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, ErrPacket> {
+    let shown = super::shown(session, scope, name)?;
+    let is_number = variables::find(name).is_some_and(|variable| variable.number);
+    Ok(match (is_number, shown.as_str()) {
+        (true, "ON") => b"1".to_vec(),
+        (true, "OFF") => b"0".to_vec(),
+        (true, _) => shown.into_bytes(),
+        (false, _) => quoted(session, &shown),
+    })
+}
+
+/// `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`
+fn rows_and_ours(session: &mut Session, (lists, scope): (Lists, Scope), table: &[u8]) -> Vec<u8> {
+    let rows = list::rows(session, lists, scope);
+    let names: Vec<Vec<u8>> = rows.iter().map(|(name, _)| quoted(session, name)).collect();
+    let mut query = [
+        b"(SELECT VARIABLE_NAME, VARIABLE_VALUE FROM ",
+        table,
+        b" WHERE VARIABLE_NAME NOT IN (",
+        &*names.join(&b", "[..]),
+        b")",
+    ]
+    .concat();
+    // MariaDB's tables have the names in upper case.
+    let upper = session.flavor() == Flavor::MariaDb;
+    for (name, value) in rows {
+        let name = if upper { name.to_ascii_uppercase() } else { name };
+        query.extend(
+            [b" UNION ALL SELECT ", &*quoted(session, &name), b", ", &*quoted(session, &value)].concat(),
+        );
+    }
+    query.push(b')');
+    query
+}
+
+/// A string of the session's.
+pub(super) fn quoted(session: &Session, text: &str) -> Vec<u8> {
+    let mut inner = doubled(text.as_bytes(), b'\'');
+    if !session.modes().no_backslash_escapes {
+        inner = doubled(&inner, b'\\');
+    }
+    [b"'", &*inner, b"'"].concat()
+}
+
+/// `text` with each `quote` twice.
+fn doubled(text: &[u8], quote: u8) -> Vec<u8> {
+    text.iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == quote { 2 } else { 1 })).collect()
+}

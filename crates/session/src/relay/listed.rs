@@ -1,0 +1,52 @@
+//! Rows of ours among the rows of SHOW VARIABLES and SHOW STATUS, in the places that their names have.
+
+use freshet_protocol::{Put as _, Reader};
+
+/// Rows of ours that an answer is to have.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    /// All names that are ours, in lower case: the server's rows of these names are left out.
+    names: Vec<String>,
+    /// Names in lower case and rows, the last first.
+    rows: Vec<(String, Vec<u8>)>,
+    /// By how much the numbers of the frames behind are larger than the server's; it wraps as these do.
+    pub(super) shift: u8,
+}
+
+impl Listed {
+    /// `names` are all that are ours, `rows` the names and values that are to be listed.
+    pub(crate) fn new(names: Vec<String>, rows: &[(String, String)]) -> Self {
+        let lower = |name: &String| name.to_ascii_lowercase();
+        let encoded = |(name, value): &(String, String)| {
+            let mut row = Vec::new();
+            row.put_lenenc_bytes(name.as_bytes());
+            row.put_lenenc_bytes(value.as_bytes());
+            (lower(name), row)
+        };
+        let mut rows: Vec<_> = rows.iter().map(encoded).collect();
+        rows.sort_by(|one, other| other.0.cmp(&one.0));
+        Self { names: names.iter().map(lower).collect(), rows, shift: 0 }
+    }
+
+    /// The next row that has its place before `row` of the server's.
+    pub(super) fn next_before(&mut self, row: &[u8]) -> Option<Vec<u8>> {
+        let name = name_of(row)?;
+        self.rows.pop_if(|(next, _)| *next <= name).map(|(_, row)| row)
+    }
+
+    /// The next row of those that are left.
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
+        self.rows.pop().map(|(_, row)| row)
+    }
+
+    /// Whether the server's row has a name of ours.
+    pub(super) fn is_ours(&self, row: &[u8]) -> bool {
+        name_of(row).is_some_and(|name| self.names.contains(&name))
+    }
+}
+
+/// The first column, in lower case.
+fn name_of(row: &[u8]) -> Option<String> {
+    let name = Reader::new(row).lenenc_bytes().ok()?;
+    Some(String::from_utf8_lossy(name).to_ascii_lowercase())
+}

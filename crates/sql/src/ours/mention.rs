@@ -1,0 +1,244 @@
+//! What a statement of the server's mentions that is ours: our values have to stand there when it is sent.
+//!
+//! ```text
+//! SELECT @@query_cache_size / 1024 AS kb                    a variable
+//! SET @old = @@global.query_cache_type                      a variable
+//! SELECT * FROM performance_schema.global_status            a table that lists status values, and not ours
+//! ```
+
+use std::ops::Range;
+
+use super::{Lists, Scope, is_ours, system_variable};
+use crate::analysis::is_reserved;
+use crate::lex::Lexer;
+use crate::modes::Modes;
+use crate::statement::Cursor;
+use crate::string::unquote_string;
+use crate::token::{Kind, Token};
+use crate::words::is_in;
+
+/// Something of ours in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// Where it stands; empty for a title.
+    pub at: Range<usize>,
+    /// What it is.
+    pub what: Mentioned,
+}
+
+/// What is mentioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mentioned {
+    /// `@@name`: a value has to stand there.
+    Variable {
+        /// GLOBAL, SESSION, or neither written.
+        scope: Scope,
+        /// The variable in lower case.
+        name: String,
+    },
+    /// The end of a column that has a variable of ours and no name: it is called by this text, as it was written.
+    Title(Vec<u8>),
+    /// A table that lists variables or status values: ours have to be among its rows.
+    Table {
+        /// What it lists.
+        lists: Lists,
+        /// Whose values.
+        scope: Scope,
+        /// What it is called in the statement, if that says no name of its own.
+        alias: Option<String>,
+    },
+}
+
+/// What `text`, one statement or several, mentions of ours, in order. Texts that cannot be read mention nothing.
+pub fn mentions(text: &[u8], modes: Modes) -> Vec<Mention> {
+    if !may_mention(text) {
+        return Vec::new();
+    }
+    let tokens: Vec<Token> = Lexer::new(text, modes).collect();
+    if tokens.iter().any(|token| token.kind == Kind::Unknown) {
+        return Vec::new();
+    }
+    let mut found: Vec<Mention> = Vec::new();
+    let mut targets = Targets::new(text, &tokens);
+    let is_select = tokens
+        .first()
+        .is_some_and(|first| first.is(b'(') || first.is_word(text, "SELECT") || first.is_word(text, "WITH"));
+    for at in 0..tokens.len() {
+        let cursor = Cursor::new(text, modes, tokens.get(at..).unwrap_or_default());
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before)).copied();
+        if !targets.is_next(text, before, tokens.get(at).copied()) {
+            found.extend(variable(cursor));
+        }
+        if is_select && before.is_some_and(|before| introduces_table(text, before)) {
+            found.extend(table(cursor));
+        }
+    }
+    if tokens.first().is_some_and(|first| first.is_word(text, "SELECT")) {
+        add_titles(text, &tokens, modes, &mut found);
+    }
+    found
+}
+
+/// Whether it is worth reading the text: most have nothing of this kind.
+fn may_mention(text: &[u8]) -> bool {
+    const SCHEMA: &[u8] = b"_schema";
+    let has_schema = || {
+        memchr::memchr_iter(b'_', text)
+            .any(|at| text.get(at..at + SCHEMA.len()).is_some_and(|here| here.eq_ignore_ascii_case(SCHEMA)))
+    };
+    memchr::memmem::find(text, b"@@").is_some() || has_schema()
+}
+
+/// `@@name` of ours.
+fn variable(mut cursor: Cursor<'_>) -> Option<Mention> {
+    let all = cursor.rest();
+    let mark = cursor.next().filter(|token| token.kind == Kind::AtAt)?;
+    let (scope, name) = system_variable(&mut cursor)?;
+    let last = all.get(all.len() - cursor.rest().len() - 1)?;
+    // A function of this name, or a part of a variable with components.
+    if !is_ours(name.as_bytes()) || cursor.peek().is_some_and(|next| next.is(b'.')) {
+        return None;
+    }
+    Some(Mention { at: mark.start..last.end, what: Mentioned::Variable { scope, name } })
+}
+
+/// Finds what a SET assigns to, which is no mention of a value.
+struct Targets {
+    is_set: bool,
+    depth: usize,
+}
+
+impl Targets {
+    fn new(text: &[u8], tokens: &[Token]) -> Self {
+        Self { is_set: tokens.first().is_some_and(|first| first.is_word(text, "SET")), depth: 0 }
+    }
+
+    /// Whether the token between these two begins one. Has to be asked of each token in order.
+    fn is_next(&mut self, text: &[u8], before: Option<Token>, token: Option<Token>) -> bool {
+        match token.map(|token| token.kind) {
+            Some(Kind::Punct(b'(')) => self.depth += 1,
+            Some(Kind::Punct(b')')) => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        self.is_set && self.depth == 0 && before.is_some_and(|it| it.is(b',') || it.is_word(text, "SET"))
+    }
+}
+
+fn introduces_table(text: &[u8], before: Token) -> bool {
+    before.is(b',') || before.is(b'(') || ["FROM", "JOIN"].iter().any(|word| before.is_word(text, word))
+}
+
+/// `information_schema.global_status` and its like, with its alias if it has one.
+fn table(mut cursor: Cursor<'_>) -> Option<Mention> {
+    let first = cursor.peek()?;
+    let schema = cursor.identifier()?;
+    if !is_in(schema.as_bytes(), &["INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA"]) || !cursor.punct(b'.') {
+        return None;
+    }
+    let last = cursor.peek()?;
+    let name = cursor.identifier()?;
+    let (scope, lists) = match name.to_ascii_lowercase().as_str() {
+        "global_variables" => (Scope::Global, Lists::Variables),
+        "session_variables" => (Scope::Session, Lists::Variables),
+        "global_status" => (Scope::Global, Lists::Status),
+        "session_status" => (Scope::Session, Lists::Status),
+        _ => return None,
+    };
+    let is_named = cursor.peek().is_some_and(|next| {
+        next.kind == Kind::Name
+            || next.kind == Kind::Word && (cursor.at_word("AS") || !is_reserved(cursor.bytes(next)))
+    });
+    // A column that is named with schema and table would not find the table any more.
+    if cursor.peek().is_some_and(|next| next.is(b'.')) {
+        return None;
+    }
+    let alias = (!is_named).then_some(name);
+    Some(Mention { at: first.start..last.end, what: Mentioned::Table { lists, scope, alias } })
+}
+
+/// The columns of the first SELECT that have a variable of ours and no name.
+fn add_titles(text: &[u8], tokens: &[Token], modes: Modes, found: &mut Vec<Mention>) {
+    let mut rest = tokens.get(1..).unwrap_or_default();
+    while let Some((first, behind)) = rest.split_first()
+        && first.kind == Kind::Word
+        && (is_in(first.of(text), crate::hint::MODIFIERS) || is_in(first.of(text), &["ALL", "DISTINCT"]))
+    {
+        rest = behind;
+    }
+    loop {
+        let len = item_len(text, rest);
+        let item = rest.get(..len).unwrap_or_default();
+        found.extend(title(text, item, modes, found));
+        match rest.get(len) {
+            Some(comma) if comma.is(b',') => rest = rest.get(len + 1..).unwrap_or_default(),
+            _ => break,
+        }
+    }
+    found.sort_by_key(|mention| mention.at.start);
+}
+
+/// How many tokens the column has at whose start `rest` is.
+fn item_len(text: &[u8], rest: &[Token]) -> usize {
+    const ENDS: &[&str] = &[
+        "EXCEPT",
+        "FOR",
+        "FROM",
+        "GROUP",
+        "HAVING",
+        "INTERSECT",
+        "INTO",
+        "LIMIT",
+        "ORDER",
+        "UNION",
+        "WHERE",
+        "WINDOW",
+    ];
+    let mut depth = 0usize;
+    let ends = |token: &Token| match token.kind {
+        Kind::Punct(b'(') => {
+            depth += 1;
+            false
+        }
+        Kind::Punct(b')') => {
+            depth = depth.saturating_sub(1);
+            false
+        }
+        Kind::Punct(b',' | b';') => depth == 0,
+        Kind::Word => depth == 0 && is_in(token.of(text), ENDS),
+        _ => false,
+    };
+    rest.iter().position(ends).unwrap_or(rest.len())
+}
+
+fn title(text: &[u8], item: &[Token], modes: Modes, found: &[Mention]) -> Option<Mention> {
+    let (first, last) = (item.first()?, item.last()?);
+    let inside = |mention: &&Mention| mention.at.start >= first.start && mention.at.end <= last.end;
+    let variable =
+        found.iter().filter(inside).find(|mention| matches!(mention.what, Mentioned::Variable { .. }))?;
+    if variable.at.end < last.end && is_named(text, item, modes) {
+        return None;
+    }
+    let written = text.get(first.start..last.end)?.to_vec();
+    Some(Mention { at: last.end..last.end, what: Mentioned::Title(written) })
+}
+
+/// Whether a column ends with a name of its own: `… AS kb`, `… kb`, `… 'kb'`.
+fn is_named(text: &[u8], item: &[Token], modes: Modes) -> bool {
+    let [.., before, last] = item else { return false };
+    if before.is_word(text, "AS") {
+        return true;
+    }
+    let ends_operand = match before.kind {
+        Kind::Word => {
+            !is_reserved(before.of(text)) || is_in(before.of(text), &["END", "FALSE", "NULL", "TRUE"])
+        }
+        Kind::Punct(punct) => punct == b')',
+        _ => before.is_literal() || before.kind == Kind::Name,
+    };
+    let names = match last.kind {
+        Kind::Word => !is_reserved(last.of(text)),
+        Kind::Str => unquote_string(last.of(text), modes).is_some(),
+        kind => kind == Kind::Name,
+    };
+    ends_operand && names
+}
