@@ -419,6 +419,7 @@ fn a_value_may_be_any_expression() {
             ("SET query_cache_type = CONCAT('x', 'y')", 1231),
             ("SET GLOBAL query_cache_size = CONCAT('x', 'y')", 1232),
             ("SET GLOBAL query_cache_size = 1.5 * 2", 1232),
+            ("SET query_cache_type = 1.1", 1232),
             ("SET query_cache_type = no_such_column", 1231),
             ("SET query_cache_type = 1 +", 1064),
         ] {

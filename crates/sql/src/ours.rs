@@ -82,6 +82,8 @@ pub enum Scope {
 pub enum Value {
     /// An integer, signed.
     Int(i128),
+    /// A number that is no integer, as it was written.
+    Real(String),
     /// A string, or a bare word such as ON.
     Text(String),
     /// DEFAULT.

@@ -132,7 +132,7 @@ async fn computed(session: &mut Session, value: &Value) -> Result<Value, ErrPack
             Err(_) => Value::Other(text),
         },
         Some(text) if is_one_of(&TEXT_KINDS) => Value::Text(text),
-        Some(text) => Value::Other(text),
+        Some(text) => Value::Real(text),
         None => Value::Other("NULL".to_owned()),
     })
 }
@@ -174,7 +174,7 @@ fn show(session: &mut Session, lists: Lists, scope: Scope, like: &LikeFilter) {
 /// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
 fn shown(session: &mut Session, scope: Scope, name: &str) -> Result<String, ErrPacket> {
     let variable = variables::find(name).ok_or_else(|| unknown(name))?;
-    if variable.lives == Lives::GlobalOnly && scope == Scope::Session {
+    if variable.lives != Lives::Everywhere && scope == Scope::Session {
         let message = format!("Variable '{name}' is a GLOBAL variable");
         return Err(ErrPacket::new(1238, "HY000", message));
     }

@@ -37,7 +37,7 @@ pub(super) fn size(
     let given = match value {
         Value::Default => return Ok((default, None)),
         Value::Int(given) => *given,
-        Value::Text(_) | Value::Other(_) => return Err(wrong_type(name)),
+        Value::Real(_) | Value::Text(_) | Value::Other(_) => return Err(wrong_type(name)),
     };
     let clamped = u64::try_from(given.clamp(0, i128::from(max))).unwrap_or(max);
     let taken = clamped - clamped % step;
@@ -80,6 +80,7 @@ pub(super) fn one_of(name: &str, value: &Value, names: &[&str]) -> Result<Option
             .position(|known| known.eq_ignore_ascii_case(text))
             .map(Some)
             .ok_or_else(|| wrong_value(name, text)),
+        Value::Real(_) => Err(wrong_type(name)),
         Value::Other(text) => Err(wrong_value(name, text)),
     }
 }

@@ -4,6 +4,7 @@ use super::{Assignment, Ours, Value, is_ours, scope, system_variable};
 use crate::statement::Cursor;
 use crate::string::unquote_string;
 use crate::token::{Kind, Token};
+use crate::words::is_in;
 
 /// Behind SET.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
@@ -118,6 +119,11 @@ fn value(mut cursor: Cursor<'_>) -> Value {
             _ => Value::Other(written),
         },
         Kind::Word if bytes.eq_ignore_ascii_case(b"DEFAULT") => Value::Default,
+        Kind::Word if is_in(bytes, &["TRUE", "FALSE"]) => {
+            let number = i128::from(bytes.eq_ignore_ascii_case(b"TRUE"));
+            Value::Int(if negative { -number } else { number })
+        }
+        Kind::Real => Value::Real(written),
         Kind::Word if bytes.eq_ignore_ascii_case(b"NULL") => Value::Other(written),
         Kind::Word => Value::Text(written),
         _ => Value::Other(written),
