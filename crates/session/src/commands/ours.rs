@@ -1,5 +1,6 @@
 //! Statements that we answer ourselves, or have a part in: our variables, our status, our cache.
 
+mod values;
 pub(super) mod list;
 pub(super) mod mention;
 
@@ -14,7 +15,8 @@ use crate::local::{self, Cell};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
-use crate::variables::{self, GlobalValues, Lives, Locals, Target, Warning};
+use crate::variables::{self, GlobalValues, Locals, Warning};
+use values::{shown, target, unknown};
 
 /// A longer text is not taken for SHOW WARNINGS, in bytes.
 const SHOW_WARNINGS_BYTES_MAX: usize = 1024;
@@ -144,41 +146,10 @@ fn set(session: &mut Session, assignment: &Assignment) -> Result<Option<Warning>
     variable.set(&mut target(session), assignment.scope, &assignment.value)
 }
 
-fn unknown(name: &str) -> ErrPacket {
-    ErrPacket::new(1193, "HY000", format!("Unknown system variable '{name}'"))
-}
-
-fn target(session: &mut Session) -> Target<'_> {
-    let flavor = session.flavor();
-    let shared = &session.shared;
-    Target {
-        globals: &shared.globals,
-        cache: &shared.cache,
-        resized: &shared.resized,
-        locals: &mut session.state.locals,
-        flavor,
-        upstream: &shared.upstream,
-        semisync: shared.options.semisync,
-    }
-}
-
 fn show(session: &mut Session, lists: Lists, scope: Scope, like: &LikeFilter) {
     let rows = list::rows(session, lists, scope).into_iter().filter(|(name, _)| like.matches(name));
     let rows: Vec<[Cell; 2]> = rows.map(|(name, value)| [Cell::text(name), Cell::text(value)]).collect();
     local::put_rows(session, &["Variable_name", "Value"], &rows);
-}
-
-/// A variable's value as SHOW VARIABLES prints it.
-///
-/// # Errors
-/// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
-fn shown(session: &mut Session, scope: Scope, name: &str) -> Result<String, ErrPacket> {
-    let variable = variables::find(name).ok_or_else(|| unknown(name))?;
-    if variable.lives != Lives::Everywhere && scope == Scope::Session {
-        let message = format!("Variable '{name}' is a GLOBAL variable");
-        return Err(ErrPacket::new(1238, "HY000", message));
-    }
-    Ok(variable.shown(&target(session), scope))
 }
 
 fn select_variables(session: &mut Session, selected: &[SelectedVariable]) {

@@ -3,22 +3,19 @@
 use freshet_protocol::Command;
 use freshet_sql::{Lists, Scope, ShowFilter};
 
-use super::mention::quoted;
-use super::target;
+use super::values::{quoted, target};
 use crate::commands::text::Query;
 use crate::relay::{Listed, Lost};
 use crate::session::{Flow, Forward, Session};
 use crate::status;
-use crate::variables::VARIABLES;
+use crate::variables::{VARIABLES, Variable};
 
 /// Names and values, by name.
 pub(super) fn rows(session: &mut Session, lists: Lists, scope: Scope) -> Vec<(String, String)> {
     match lists {
         Lists::Variables => {
             let target = target(session);
-            let shown = |variable: &crate::variables::Variable| {
-                (variable.name.to_owned(), variable.shown(&target, scope))
-            };
+            let shown = |variable: &Variable| (variable.name.to_owned(), variable.shown(&target, scope));
             VARIABLES.iter().map(shown).collect()
         }
         Lists::Status => {

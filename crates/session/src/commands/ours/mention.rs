@@ -4,6 +4,7 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Lists, Mention, Mentioned, Scope};
 
 use super::list;
+use super::values::{doubled, quoted, shown};
 use crate::session::Session;
 use crate::variables;
 
@@ -39,7 +40,7 @@ pub(in crate::commands) fn filled(
 
 /// A variable's value as the server would write it.
 fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, ErrPacket> {
-    let shown = super::shown(session, scope, name)?;
+    let shown = shown(session, scope, name)?;
     let is_number = variables::find(name).is_some_and(|variable| variable.number);
     Ok(match (is_number, shown.as_str()) {
         (true, "ON") => b"1".to_vec(),
@@ -71,18 +72,4 @@ fn rows_and_ours(session: &mut Session, (lists, scope): (Lists, Scope), table: &
     }
     query.push(b')');
     query
-}
-
-/// A string of the session's.
-pub(super) fn quoted(session: &Session, text: &str) -> Vec<u8> {
-    let mut inner = doubled(text.as_bytes(), b'\'');
-    if !session.modes().no_backslash_escapes {
-        inner = doubled(&inner, b'\\');
-    }
-    [b"'", &*inner, b"'"].concat()
-}
-
-/// `text` with each `quote` twice.
-fn doubled(text: &[u8], quote: u8) -> Vec<u8> {
-    text.iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == quote { 2 } else { 1 })).collect()
 }

@@ -1,0 +1,52 @@
+//! The variables as a session sees and sets them, and values in the texts of statements.
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::Scope;
+
+use crate::session::Session;
+use crate::variables::{self, Lives, Target};
+
+pub(super) fn unknown(name: &str) -> ErrPacket {
+    ErrPacket::new(1193, "HY000", format!("Unknown system variable '{name}'"))
+}
+
+pub(super) fn target(session: &mut Session) -> Target<'_> {
+    let flavor = session.flavor();
+    let shared = &session.shared;
+    Target {
+        globals: &shared.globals,
+        cache: &shared.cache,
+        resized: &shared.resized,
+        locals: &mut session.state.locals,
+        flavor,
+        upstream: &shared.upstream,
+        semisync: shared.options.semisync,
+    }
+}
+
+/// A variable's value as SHOW VARIABLES prints it.
+///
+/// # Errors
+/// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
+pub(super) fn shown(session: &mut Session, scope: Scope, name: &str) -> Result<String, ErrPacket> {
+    let variable = variables::find(name).ok_or_else(|| unknown(name))?;
+    if variable.lives != Lives::Everywhere && scope == Scope::Session {
+        let message = format!("Variable '{name}' is a GLOBAL variable");
+        return Err(ErrPacket::new(1238, "HY000", message));
+    }
+    Ok(variable.shown(&target(session), scope))
+}
+
+/// A string of the session's.
+pub(super) fn quoted(session: &Session, text: &str) -> Vec<u8> {
+    let mut inner = doubled(text.as_bytes(), b'\'');
+    if !session.modes().no_backslash_escapes {
+        inner = doubled(&inner, b'\\');
+    }
+    [b"'", &*inner, b"'"].concat()
+}
+
+/// `text` with each `quote` twice.
+pub(super) fn doubled(text: &[u8], quote: u8) -> Vec<u8> {
+    text.iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == quote { 2 } else { 1 })).collect()
+}
