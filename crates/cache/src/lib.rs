@@ -12,48 +12,30 @@
 //!   return a result that the rule refuses, nor one that belongs to another key.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+// The rule: positions, dependencies, stamps and fences.
 mod position;
-
 mod dep;
-
 mod cells;
-
 mod slots;
-
 mod raised;
-
 mod ends;
-
 pub mod freshness;
-
 mod fence;
-
 pub mod snapshot;
-
 pub mod sabotage;
 
+// The store: memory, entries, and what is evicted for them.
 mod entry;
-
 mod budget;
-
 mod memory;
-
 mod chunk;
-
 mod fills;
-
 mod arena;
-
 mod large;
-
 mod stored;
-
 mod slab;
-
 mod shard;
-
 mod statistics;
-
 pub mod cache;
 
 pub use cache::{Cache, Insert, Lookup, Reader};

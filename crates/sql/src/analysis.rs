@@ -10,7 +10,7 @@ mod frame;
 mod gate;
 #[cfg(test)]
 pub(crate) mod tests;
-mod vocabulary;
+pub(crate) mod vocabulary;
 mod walk;
 
 use sqlparser::dialect::MySqlDialect;
@@ -18,11 +18,11 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token as SqlToken;
 
 use crate::TableName;
+use crate::hint::Hint;
 use crate::hint::Hints;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reason::Reason;
-use crate::request::Hint;
 use crate::token::{Kind, Token};
 
 /// The longest text that is analysed, in bytes.
@@ -159,19 +159,4 @@ fn cut(text: &[u8], modes: Modes) -> Result<Vec<Token>, Reason> {
         return Err(Reason::SeveralStatements);
     }
     Ok(tokens)
-}
-
-/// Whether a word is a keyword that cannot be a name without quotes.
-pub(crate) fn is_reserved(word: &[u8]) -> bool {
-    use vocabulary::Use;
-    let upper = crate::words::Upper::of(word);
-    let usage = upper.as_ref().and_then(|upper| vocabulary::usage(upper.as_str()));
-    let modifier = crate::words::is_in(word, crate::hint::MODIFIERS);
-    modifier || matches!(usage, Some(Use::Structure(_) | Use::Operator | Use::Nothing | Use::Refused))
-}
-
-/// Whether a word has a meaning to some query, if only in certain places.
-pub(crate) fn structures(word: &[u8]) -> bool {
-    let upper = crate::words::Upper::of(word);
-    upper.is_some_and(|upper| vocabulary::usage(upper.as_str()).is_some())
 }

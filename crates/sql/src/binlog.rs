@@ -5,10 +5,10 @@ mod tests;
 mod xid;
 
 use crate::TableName;
+use crate::cursor::Cursor;
 use crate::ddl::{self, DdlTouches};
 use crate::lex::Lexer;
 use crate::modes::{Flavor, Modes};
-use crate::statement::Cursor;
 use crate::token::{Kind, Token};
 
 /// What a Query event does.

@@ -11,12 +11,12 @@ mod header;
 
 use crate::TableName;
 use crate::calls::{Call, Calls};
+use crate::cursor::Cursor;
 use crate::effects::{Defines, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
 use crate::reads::{ReadScan, Reads};
 use crate::scan::Scan;
-use crate::statement::Cursor;
 use crate::token::{Kind, Token};
 
 /// The longest body that is read, in tokens.

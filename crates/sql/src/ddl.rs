@@ -1,7 +1,7 @@
 //! Statements that define things, read the same way when they are sent and when the binlog repeats them.
 
 use crate::TableName;
-use crate::statement::{Cursor, unquote_name};
+use crate::cursor::{Cursor, unquote_name};
 use crate::string::unquote_string;
 use crate::token::Kind;
 

@@ -2,9 +2,17 @@
 
 use std::ops::Range;
 
-use crate::request::Hint;
 use crate::token::{Kind, Token};
 use crate::words::is_in;
+
+/// SQL_CACHE or SQL_NO_CACHE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hint {
+    /// SQL_CACHE.
+    Cache,
+    /// SQL_NO_CACHE.
+    NoCache,
+}
 
 /// What may stand between SELECT and its first column, in order.
 pub(crate) const MODIFIERS: &[&str] = &[

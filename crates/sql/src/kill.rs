@@ -5,9 +5,10 @@ mod tests;
 
 use std::ops::Range;
 
+use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::statement::{Cursor, STATEMENTS_MAX, Statement};
+use crate::statement::{STATEMENTS_MAX, Statement};
 use crate::token::Kind;
 
 /// A longer text is not plainly one of these.

@@ -8,58 +8,44 @@
 //! Its shape: one lexer that cuts exactly as the servers do; quick answers from tokens for every request; and a full
 //! parser, asked once for each template, which is fed with our tokens, so that there is only one lexer to be right. Rows are told
 //! from one reading of the clauses (`rows`), and so is the plan form of a SELECT ([`query_plan`]).
+
+// A text as tokens, and a walk over them.
 mod modes;
-
 mod token;
-
 mod words;
-
 mod string;
-
 mod lex;
-
+mod cursor;
 mod functions;
 
-mod scan;
-
-mod reads;
-
+// What a word, a hint or a name in it means.
+mod hint;
+mod reason;
 mod calls;
-
+mod reserved;
+mod reads;
+mod scan;
 mod statement;
 
+// What a statement is, and what it may do.
 mod ddl;
-
-mod hint;
-
-mod ours;
-
-mod effects;
-
 mod body;
-
+mod effects;
+mod ours;
 mod kill;
-
 mod prepared;
-
 mod transaction;
-
-mod markers;
-
+mod session_status;
+mod binlog;
 mod request;
 
-mod session_status;
-
+// What statements of one form share.
+mod markers;
 mod key;
-
 mod shape;
 
-mod reason;
-
+// Whether a result depends on rows alone, and on which.
 mod analysis;
-
-mod binlog;
-
 mod rows;
 
 pub use analysis::{Analysis, analyse, pure_expression};
@@ -68,6 +54,7 @@ pub use body::{Body, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};
 pub use ddl::user_name;
 pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
+pub use hint::Hint;
 pub use key::{hint_error, key_text, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
 pub use markers::compared_markers;
@@ -79,7 +66,7 @@ pub use ours::{
 pub use prepared::{TextPrepared, Using, text_prepared};
 pub use reads::Reads;
 pub use reason::Reason;
-pub use request::{Hint, Request, read};
+pub use request::{Request, read};
 pub use rows::{
     ColumnsRead, Condition, Datum, Definition, Given, Input, Occurrence, OnDuplicate, Pin, QueryPlan,
     Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View, query_plan,

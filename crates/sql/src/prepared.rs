@@ -1,8 +1,9 @@
 //! Statements that are prepared by their text: PREPARE, EXECUTE and MariaDB's EXECUTE IMMEDIATE.
 
+use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::statement::{Cursor, Statement};
+use crate::statement::Statement;
 use crate::string::unquote_bytes;
 use crate::token::Kind;
 

@@ -5,8 +5,8 @@
 //! and wide, and work for statements of any length and kind, also those that no parser of ours reads.
 
 use crate::TableName;
-use crate::analysis::is_reserved;
-use crate::statement::unquote_name;
+use crate::cursor::unquote_name;
+use crate::reserved::is_reserved;
 use crate::token::{Kind, Token};
 use crate::words::is_in;
 

@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::effects::{Effects, effects, effects_from};
-use crate::hint::Hints;
+use crate::hint::{Hint, Hints};
 use crate::kill::{self, Kill};
 use crate::lex::Lexer;
 use crate::modes::Modes;
@@ -26,15 +26,6 @@ pub enum Request {
     Kill(Kill),
     /// Everything else.
     Other(Effects),
-}
-
-/// SQL_CACHE or SQL_NO_CACHE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Hint {
-    /// SQL_CACHE.
-    Cache,
-    /// SQL_NO_CACHE.
-    NoCache,
 }
 
 /// Says what `text` is. Total: what is not understood is `Other` with the worst effects.

@@ -2,9 +2,9 @@
 
 use crate::TableName;
 use crate::calls::{CALLS_MAX, Call, Calls, RoutineKind};
+use crate::cursor::unquote_name;
 use crate::functions::{self, Class};
 use crate::modes::{Flavor, Modes};
-use crate::statement::unquote_name;
 use crate::token::{Kind, Token};
 use crate::words::is_in;
 

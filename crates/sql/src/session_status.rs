@@ -1,8 +1,9 @@
 //! Statements that read status variables of the session, and where in their rows the names and values are.
 
+use crate::cursor::Cursor;
 use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
-use crate::statement::{Cursor, Statement};
+use crate::statement::Statement;
 use crate::string::unquote_string;
 use crate::token::Kind;
 

@@ -9,9 +9,9 @@ mod tests;
 
 use std::hash::Hasher;
 
-use crate::analysis::is_reserved;
 use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
+use crate::reserved::is_reserved;
 use crate::token::{Kind, Token};
 
 /// A statement without its literals.

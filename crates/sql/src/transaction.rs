@@ -1,8 +1,9 @@
 //! Statements that begin, mark and end a transaction, and do nothing else.
 
+use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::statement::{Cursor, Statement};
+use crate::statement::Statement;
 
 /// What such a statement does.
 #[derive(Clone, Debug, PartialEq, Eq)]

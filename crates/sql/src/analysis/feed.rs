@@ -12,9 +12,9 @@ use sqlparser::tokenizer::{Token as SqlToken, Word};
 use super::frame::Frame;
 use super::vocabulary::{UNITS, Use, usage};
 use super::walk::Census;
+use crate::cursor::unquote_name;
 use crate::hint;
 use crate::reason::Reason;
-use crate::statement::unquote_name;
 use crate::token::{Kind, Token};
 use crate::words::{Upper, is_in};
 

@@ -4,7 +4,7 @@ use sqlparser::keywords::Keyword;
 
 /// What becomes of a word without quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(crate) enum Use {
     /// It structures the query: the parser gets it as this keyword.
     Structure(Keyword),
     /// It joins two operands: which way does not matter.
@@ -20,13 +20,13 @@ pub(super) enum Use {
 }
 
 /// The use of a reserved word; None if the word is free to be a name.
-pub(super) fn usage(upper: &str) -> Option<Use> {
+pub(crate) fn usage(upper: &str) -> Option<Use> {
     let at = WORDS.binary_search_by_key(&upper, |(word, _)| word).ok()?;
     WORDS.get(at).map(|&(_, usage)| usage)
 }
 
 /// The units of an INTERVAL.
-pub(super) const UNITS: &[&str] = &[
+pub(crate) const UNITS: &[&str] = &[
     "DAY",
     "DAY_HOUR",
     "DAY_MICROSECOND",

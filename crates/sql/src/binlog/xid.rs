@@ -1,7 +1,7 @@
 //! XA statements and the identity of their branches.
 
 use super::{BinlogEffect, Xid};
-use crate::statement::Cursor;
+use crate::cursor::Cursor;
 use crate::string::unquote_bytes;
 use crate::token::Kind;
 

@@ -1,6 +1,6 @@
 //! What stands in front of a body, in the statement that the server shows for a trigger, a procedure or a function.
 
-use crate::statement::Cursor;
+use crate::cursor::Cursor;
 
 /// `CREATE DEFINER=… TRIGGER … FOR EACH ROW [FOLLOWS other]`.
 pub(super) fn trigger(cursor: &mut Cursor<'_>) -> Option<()> {

@@ -1,12 +1,14 @@
 //! Transactions, locks, administration, and everything else that starts with a known word.
 
+use super::what::names_log_bin;
 use super::{Around, Defines, Effects, TrackingEffect, TransactionEffect, Writes, of_wrapped};
 use crate::TableName;
 use crate::calls::{Call, RoutineKind};
+use crate::cursor::Cursor;
 use crate::ddl;
-use crate::lex::{contains_ignoring_case, contains_name};
+use crate::lex::contains_ignoring_case;
 use crate::modes::Flavor;
-use crate::statement::{Cursor, Statement};
+use crate::statement::Statement;
 use crate::token::Kind;
 
 type Reader = fn(Cursor<'_>, &Statement<'_>) -> Effects;
@@ -97,12 +99,6 @@ fn clone(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
         return commits(cursor, statement);
     }
     Effects { writes: Writes::Everything, transaction: TransactionEffect::MayCommit, ..Effects::none() }
-}
-
-/// As [`crate::scan::Facts::names_log_bin`], in texts within the text too.
-pub(super) fn names_log_bin(text: &[u8]) -> bool {
-    let names: [&[u8]; 3] = [b"sql_log_bin", b"gtid_seq_no", b"insert_id"];
-    names.iter().any(|name| contains_name(text, name))
 }
 
 /// CALL of a procedure by its name. What its arguments are given back is in user variables. Whatever ran before it may be

@@ -2,9 +2,10 @@
 
 use super::{Effects, Writes};
 use crate::TableName;
-use crate::analysis::is_reserved;
+use crate::cursor::Cursor;
 use crate::modes::Flavor;
-use crate::statement::{Cursor, Statement};
+use crate::reserved::is_reserved;
+use crate::statement::Statement;
 use crate::token::{Kind, Token};
 
 /// The most tables that a statement is taken apart into; one that may write more counts as writing everything.

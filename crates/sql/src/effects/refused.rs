@@ -4,9 +4,9 @@
 //! in them is read elsewhere. A word that a server takes all the same shows in its answer, which is then no parse error: whoever
 //! sends a text that was told by these lists has to look at that.
 
+use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::statement::Cursor;
 use crate::token::{Kind, Token};
 use crate::words::is_in;
 

@@ -1,8 +1,9 @@
 //! SET in all its forms.
 
 use super::{Around, Effects, TrackingEffect, TransactionEffect, Writes, of_cursor};
+use crate::cursor::Cursor;
 use crate::ddl;
-use crate::statement::{Cursor, Statement};
+use crate::statement::Statement;
 use crate::token::Kind;
 
 /// The effects of a SET; None if it is none.

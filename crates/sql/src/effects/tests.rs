@@ -328,7 +328,7 @@ fn no_word_hides_a_written_table() {
         ("ALTER TABLE t ADD COLUMN # INT, RENAME TO u", "u"),
         ("TRUNCATE u", "u"),
     ];
-    let free = |word: &&&str| !crate::analysis::is_reserved(word.as_bytes());
+    let free = |word: &&&str| !crate::reserved::is_reserved(word.as_bytes());
     for word in sqlparser::keywords::ALL_KEYWORDS.iter().filter(free) {
         let reserved_by_mariadb = *word == "RETURNING";
         for (form, table) in forms {

@@ -8,11 +8,11 @@
 
 use std::ops::Range;
 
-use super::{Lists, Scope, is_ours, system_variable};
-use crate::analysis::is_reserved;
+use super::parts::{Lists, Scope, is_ours, system_variable};
+use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::statement::Cursor;
+use crate::reserved::is_reserved;
 use crate::string::unquote_string;
 use crate::token::{Kind, Token};
 use crate::words::is_in;

@@ -1,7 +1,7 @@
 //! SELECT of our system variables and nothing else.
 
-use super::{Ours, SelectedVariable, is_ours, system_variable};
-use crate::statement::Cursor;
+use super::parts::{Ours, SelectedVariable, is_ours, system_variable};
+use crate::cursor::Cursor;
 use crate::string::unquote_string;
 use crate::token::Kind;
 

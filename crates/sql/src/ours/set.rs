@@ -1,7 +1,7 @@
 //! SET of our variables, alone or among the server's.
 
-use super::{Assignment, Ours, Value, is_ours, scope, system_variable};
-use crate::statement::Cursor;
+use super::parts::{Assignment, Ours, Value, is_ours, scope, system_variable};
+use crate::cursor::Cursor;
 use crate::string::unquote_string;
 use crate::token::{Kind, Token};
 use crate::words::is_in;

@@ -1,7 +1,7 @@
 //! SHOW VARIABLES and SHOW STATUS: those that can match only ours, and those that can match the server's as well.
 
-use super::{LikeFilter, Lists, Ours, ShowFilter, scope};
-use crate::statement::Cursor;
+use super::parts::{LikeFilter, Lists, Ours, ShowFilter, scope};
+use crate::cursor::Cursor;
 use crate::string::unquote_string;
 use crate::token::Kind;
 

@@ -9,8 +9,8 @@ use super::ColumnsRead;
 use super::output::Selected;
 use super::parsed::{Leaf, Parsed};
 use super::source::Source;
-use crate::analysis::is_reserved;
-use crate::statement::unquote_name;
+use crate::cursor::unquote_name;
+use crate::reserved::is_reserved;
 use crate::token::Kind;
 
 /// The most different identifiers that are listed.

@@ -11,12 +11,13 @@ use super::conjunct;
 use super::known;
 use super::output::{self, Grouping, Item, Selected};
 use super::parsed::{Block, Filter, Group, Leaf, Outer, Parsed, Query};
+use super::pins::{by_tables, occurrences, pins};
 use super::query::{Definitions, Ends, Reader};
 use super::resolve::{Column, Names};
 use super::solve::Fact;
 use super::source::Source;
 use super::write;
-use super::{Datum, Given, Occurrence, OnDuplicate, RowWrite, by_tables, occurrences, pins};
+use super::{Datum, Given, Occurrence, OnDuplicate, RowWrite};
 use crate::TableName;
 
 /// What a statement writes, a table at a time.

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::analysis::{is_reserved, structures};
+use crate::cursor::unquote_name;
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::statement::unquote_name;
+use crate::reserved::{is_reserved, structures};
 use crate::token::{Kind, Token};
 
 /// The most tokens of a statement that is looked at.

@@ -339,7 +339,7 @@ impl Reader<'_, '_> {
         }
         let group = Group { leaves: vec![0], filters, optional: Vec::new() };
         let facts = solve::solve(group, &Premises::default());
-        Some(super::pins(facts.iter(), &[0]))
+        Some(super::pins::pins(facts.iter(), &[0]))
     }
 }
 

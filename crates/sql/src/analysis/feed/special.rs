@@ -96,7 +96,7 @@ impl Feeder<'_> {
     fn collation_follows(&self) -> bool {
         self.peek(0).is_some_and(|next| match next.kind {
             Kind::Word => {
-                next.is_word(self.text, "BINARY") || !crate::analysis::is_reserved(next.of(self.text))
+                next.is_word(self.text, "BINARY") || !crate::reserved::is_reserved(next.of(self.text))
             }
             kind => matches!(kind, Kind::Name | Kind::Str),
         })

@@ -227,7 +227,7 @@ fn long_statements_are_bounded() {
     let source = format!("SELECT 1 FROM t WHERE {}", vec!["a = 1"; 2000].join(" AND "));
     let tables = [TableName::bare("t")];
     let read = row_reads_of(source.as_bytes(), MYSQL, &tables, &columns_of).unwrap();
-    assert!(read.occurrences[0].alternatives[0].len() <= PINS_MAX);
+    assert!(read.occurrences[0].alternatives[0].len() <= super::super::pins::PINS_MAX);
     let nested = format!("{}SELECT 1 FROM t{}", "SELECT * FROM (".repeat(60), ") d".repeat(60));
     assert!(row_reads_of(nested.as_bytes(), MYSQL, &tables, &columns_of).is_none());
 }

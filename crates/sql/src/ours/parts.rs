@@ -1,0 +1,152 @@
+//! The statements of ours, and the parts that they share.
+
+use crate::cursor::Cursor;
+use crate::words::is_in;
+
+/// A statement of ours.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ours {
+    /// SET of nothing but our variables.
+    SetVariables(Vec<Assignment>),
+    /// SET of ours and of the server's together.
+    SetMixed {
+        /// Ours, in order.
+        ours: Vec<Assignment>,
+        /// The SET without ours, for the server.
+        rest: String,
+    },
+    /// SHOW VARIABLES that can match only ours.
+    ShowVariables {
+        /// GLOBAL or SESSION.
+        scope: Scope,
+        /// Which of them.
+        like: LikeFilter,
+    },
+    /// SHOW STATUS that can match only ours.
+    ShowStatus {
+        /// GLOBAL or SESSION.
+        scope: Scope,
+        /// Which of them.
+        like: LikeFilter,
+    },
+    /// SHOW VARIABLES or SHOW STATUS that can match ours and the server's.
+    ShowAll {
+        /// What it shows.
+        lists: Lists,
+        /// GLOBAL or SESSION.
+        scope: Scope,
+        /// Which of them.
+        filter: ShowFilter,
+    },
+    /// SELECT of our system variables and nothing else.
+    SelectVariables(Vec<SelectedVariable>),
+    /// FLUSH QUERY CACHE.
+    FlushQueryCache,
+    /// RESET QUERY CACHE.
+    ResetQueryCache,
+}
+
+/// One assignment of a SET.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// GLOBAL, SESSION, or neither written.
+    pub scope: Scope,
+    /// The variable in lower case.
+    pub name: String,
+    /// What it is set to.
+    pub value: Value,
+}
+
+/// The scope a variable is named with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// SESSION or LOCAL.
+    Session,
+    /// GLOBAL.
+    Global,
+    /// None was written.
+    Unspecified,
+}
+
+/// The right side of an assignment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// An integer, signed.
+    Int(i128),
+    /// A number that is no integer, as it was written.
+    Real(String),
+    /// A string, or a bare word such as ON.
+    Text(String),
+    /// DEFAULT.
+    Default,
+    /// Any other expression, as it was written.
+    Other(String),
+}
+
+/// One column of `SELECT @@query_cache_size, @@global.query_cache_type AS t`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectedVariable {
+    /// GLOBAL, SESSION, or neither written.
+    pub scope: Scope,
+    /// The variable in lower case.
+    pub name: String,
+    /// The column's name: the alias, or the expression as it was written.
+    pub title: String,
+}
+
+/// What a SHOW or a table lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// System variables.
+    Variables,
+    /// Status values.
+    Status,
+}
+
+/// Which rows a SHOW asks for that can match the server's as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShowFilter {
+    /// All.
+    All,
+    /// Those whose names match.
+    Names(LikeFilter),
+    /// Those for which this condition on `Variable_name` and `Value` holds, as it was written.
+    Where(Vec<u8>),
+}
+
+/// Which names a SHOW asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LikeFilter {
+    /// Those that match this LIKE pattern (`%`, `_`, `\` as escape), case-insensitively.
+    Like(String),
+    /// Those named here, case-insensitively.
+    Names(Vec<String>),
+}
+
+/// Whether a variable is ours.
+pub(super) fn is_ours(name: &[u8]) -> bool {
+    const HEAD: &[u8] = b"query_cache_";
+    name.get(..HEAD.len()).is_some_and(|head| head.eq_ignore_ascii_case(HEAD))
+        || is_in(name, &["FRESHNESS", "HAVE_QUERY_CACHE", "MAX_STALENESS", "TRANSACTION_SNAPSHOT"])
+}
+
+/// GLOBAL, SESSION or LOCAL, as a word of its own.
+pub(super) fn scope(cursor: &mut Cursor<'_>) -> Scope {
+    if cursor.any(&["GLOBAL", "PERSIST", "PERSIST_ONLY"]) {
+        Scope::Global
+    } else if cursor.any(&["SESSION", "LOCAL"]) {
+        Scope::Session
+    } else {
+        Scope::Unspecified
+    }
+}
+
+/// The rest of `@@name`, `@@global.name`, `@@session.name` behind the two marks: scope and name in lower case.
+pub(super) fn system_variable(cursor: &mut Cursor<'_>) -> Option<(Scope, String)> {
+    let dotted = cursor.peek_at(1).is_some_and(|token| token.is(b'.'));
+    let scope = if dotted { scope(cursor) } else { Scope::Unspecified };
+    if scope != Scope::Unspecified {
+        cursor.punct(b'.');
+    }
+    Some((scope, cursor.identifier()?.to_ascii_lowercase()))
+}
