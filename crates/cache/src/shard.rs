@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::chunk::Chunk;
 use crate::large::Large;
 use crate::memory::Words;
-use crate::slab::{Indexed, Queue, Slab, Slot};
+use crate::slab::{Indexed, Queue, Slab, SlabEntry};
 use crate::stored::{self, Header, Stored};
 use crate::{Fill, Key};
 use std::collections::BTreeMap;
@@ -109,18 +109,18 @@ impl Shard {
 
     /// The entry under this key. The hit is credited by [`Self::credit_hit`].
     #[inline]
-    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, Slot, Stored<'_>)> {
+    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, SlabEntry, Stored<'_>)> {
         let (at, slot) = self.find_slot(hash, key)?;
         Some((at, slot, self.stored(&slot)?))
     }
 
     #[inline]
-    fn find_slot(&self, hash: u64, key: Key<'_>) -> Option<(u32, Slot)> {
+    fn find_slot(&self, hash: u64, key: Key<'_>) -> Option<(u32, SlabEntry)> {
         self.slab.find(hash, |slot| self.stored(slot).is_some_and(|stored| stored.is_for(key)))
     }
 
     #[inline]
-    fn stored(&self, slot: &Slot) -> Option<Stored<'_>> {
+    fn stored(&self, slot: &SlabEntry) -> Option<Stored<'_>> {
         Stored::at(&self.arena, slot.head())
     }
 
@@ -139,7 +139,7 @@ impl Shard {
     }
 
     #[inline]
-    pub(crate) fn credit_hit(&self, at: u32, slot: &Slot) {
+    pub(crate) fn credit_hit(&self, at: u32, slot: &SlabEntry) {
         let credit = self.slab.credit(at);
         if credit < CREDIT_MAX {
             self.slab.set_credit(at, (credit + 1 + slot.weight()).min(CREDIT_MAX));

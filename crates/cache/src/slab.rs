@@ -19,7 +19,7 @@ pub(crate) enum Queue {
 
 /// What is in a slot but its credit.
 #[derive(Clone, Copy)]
-pub(crate) struct Slot {
+pub(crate) struct SlabEntry {
     hash: u64,
     entry: Indexed,
     chain: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Slot {
     queue: Queue,
 }
 
-impl Slot {
+impl SlabEntry {
     /// Two slots to a cache line.
     const BYTES: usize = 32;
 
@@ -116,7 +116,7 @@ pub(crate) struct Slab {
 impl Slab {
     /// The memory of a slab with this capacity.
     pub(crate) const fn bytes_for(capacity: usize) -> usize {
-        capacity * (Slot::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU8>())
+        capacity * (SlabEntry::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU8>())
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -133,9 +133,9 @@ impl Slab {
     }
 
     #[inline]
-    pub(crate) fn get(&self, at: u32) -> Option<Slot> {
+    pub(crate) fn get(&self, at: u32) -> Option<SlabEntry> {
         if (at as usize) < self.len {
-            self.slots.bytes().get(at as usize * Slot::BYTES..)?.first_chunk().map(Slot::decode)
+            self.slots.bytes().get(at as usize * SlabEntry::BYTES..)?.first_chunk().map(SlabEntry::decode)
         } else {
             None
         }
@@ -157,7 +157,7 @@ impl Slab {
 
     /// The slot with this hash of whose entry `is_it` says so.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&Slot) -> bool) -> Option<(u32, Slot)> {
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&SlabEntry) -> bool) -> Option<(u32, SlabEntry)> {
         let mut at = self.heads.get(self.bucket(hash))?;
         while let Some(slot) = self.get(at) {
             if slot.hash == hash && is_it(&slot) {
@@ -178,7 +178,7 @@ impl Slab {
         debug_assert!(self.len() < self.capacity());
         let at = self.len as u32;
         self.len += 1;
-        self.set(at, &Slot { hash, entry, chain: NONE, newer: NONE, older: NONE, queue });
+        self.set(at, &SlabEntry { hash, entry, chain: NONE, newer: NONE, older: NONE, queue });
         self.set_credit(at, 0);
         self.link_chain(at);
         self.link_queue(at, queue);
@@ -190,7 +190,7 @@ impl Slab {
         let old = self.get(at)?;
         let ends = &mut self.ends[old.queue as usize];
         ends.charge = ends.charge + entry.charge as usize - old.entry.charge as usize;
-        self.set(at, &Slot { entry, ..old });
+        self.set(at, &SlabEntry { entry, ..old });
         Some(old.head())
     }
 
@@ -212,8 +212,9 @@ impl Slab {
         self.len -= 1;
         let last = self.len as u32;
         if at != last {
-            let moved = self.slots.get::<{ Slot::BYTES }>(last as usize * Slot::BYTES).unwrap_or_default();
-            self.slots.set(at as usize * Slot::BYTES, moved);
+            let moved =
+                self.slots.get::<{ SlabEntry::BYTES }>(last as usize * SlabEntry::BYTES).unwrap_or_default();
+            self.slots.set(at as usize * SlabEntry::BYTES, moved);
             self.set_credit(at, self.credit(last));
             self.repoint(last, at);
         }
@@ -225,8 +226,8 @@ impl Slab {
     pub(crate) fn relayout(&mut self, capacity: usize) -> Option<()> {
         debug_assert!(self.len() <= capacity);
         self.heads = Words::default();
-        let used = self.len * Slot::BYTES;
-        let mut slots = Memory::map(capacity * Slot::BYTES)?;
+        let used = self.len * SlabEntry::BYTES;
+        let mut slots = Memory::map(capacity * SlabEntry::BYTES)?;
         slots.bytes_mut()[..used].copy_from_slice(&self.slots.bytes()[..used]);
         self.slots = slots;
         self.credits = (0..capacity as u32).map(|at| AtomicU8::new(self.credit(at))).collect();
@@ -252,7 +253,7 @@ impl Slab {
         assert_eq!(chained, self.len());
         let queued = self.audit_queue(Queue::Small) + self.audit_queue(Queue::Main);
         assert_eq!(queued, self.len());
-        assert_eq!(self.slots.bytes().len(), self.capacity() * Slot::BYTES, "as large as is charged");
+        assert_eq!(self.slots.bytes().len(), self.capacity() * SlabEntry::BYTES, "as large as is charged");
         assert_eq!(self.credits.len(), self.capacity());
     }
 
@@ -271,11 +272,11 @@ impl Slab {
         count
     }
 
-    fn set(&mut self, at: u32, slot: &Slot) {
-        self.slots.set(at as usize * Slot::BYTES, slot.encode());
+    fn set(&mut self, at: u32, slot: &SlabEntry) {
+        self.slots.set(at as usize * SlabEntry::BYTES, slot.encode());
     }
 
-    fn change(&mut self, at: u32, change: impl FnOnce(&mut Slot)) {
+    fn change(&mut self, at: u32, change: impl FnOnce(&mut SlabEntry)) {
         if let Some(mut slot) = self.get(at) {
             change(&mut slot);
             self.set(at, &slot);
@@ -292,7 +293,7 @@ impl Slab {
         let Some(slot) = self.get(at) else { return };
         let bucket = self.bucket(slot.hash);
         let chain = self.heads.get(bucket).unwrap_or(NONE);
-        self.set(at, &Slot { chain, ..slot });
+        self.set(at, &SlabEntry { chain, ..slot });
         self.heads.set(bucket, at);
     }
 
@@ -312,7 +313,7 @@ impl Slab {
         }
         while let Some(slot) = self.get(at) {
             if slot.chain == from {
-                self.set(at, &Slot { chain: to, ..slot });
+                self.set(at, &SlabEntry { chain: to, ..slot });
                 return;
             }
             at = slot.chain;
@@ -327,7 +328,7 @@ impl Slab {
         if older == NONE {
             ends.oldest = at;
         }
-        self.set(at, &Slot { queue, newer: NONE, older, ..slot });
+        self.set(at, &SlabEntry { queue, newer: NONE, older, ..slot });
         self.change(older, |slot| slot.newer = at);
     }
 
@@ -339,7 +340,7 @@ impl Slab {
 
     /// Makes the newer neighbour's `older` and the older neighbour's `newer`, or the ends where there is no
     /// neighbour, point to `to.1` and `to.0`.
-    fn point_neighbours(&mut self, slot: &Slot, to: (u32, u32)) {
+    fn point_neighbours(&mut self, slot: &SlabEntry, to: (u32, u32)) {
         let ends = &mut self.ends[slot.queue as usize];
         if slot.newer == NONE {
             ends.newest = to.1;

@@ -26,21 +26,21 @@ pub struct Worker {
 /// A client on its way to its worker, counted there from the moment it is dealt to the moment it is gone.
 struct Client {
     incoming: Incoming,
-    _place: Place,
+    _place: ClientCount,
 }
 
 /// One client's place among those of a worker.
-struct Place(Arc<AtomicUsize>);
+struct ClientCount(Arc<AtomicUsize>);
 
-impl Place {
-    fn take(clients: &Arc<AtomicUsize>) -> Place {
+impl ClientCount {
+    fn take(clients: &Arc<AtomicUsize>) -> ClientCount {
         // The count steers the dealing and ends the draining; nothing else is published by it.
         clients.fetch_add(1, Ordering::Relaxed);
-        Place(Arc::clone(clients))
+        ClientCount(Arc::clone(clients))
     }
 }
 
-impl Drop for Place {
+impl Drop for ClientCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -76,7 +76,7 @@ impl Worker {
 
     /// Gives it a client; waits while it has taken none of many before.
     pub async fn deal(&self, incoming: Incoming) {
-        let client = Client { incoming, _place: Place::take(&self.clients) };
+        let client = Client { incoming, _place: ClientCount::take(&self.clients) };
         // A worker ends only after the acceptor has: there is no one to be told.
         let _ = self.sender.send(client).await;
     }

@@ -16,7 +16,7 @@ const USES_MAX: u8 = 15;
 const FREED_SHARE: usize = 8;
 
 #[derive(Debug)]
-struct Slot<V> {
+struct KeptEntry<V> {
     value: V,
     bytes: usize,
     uses: u8,
@@ -27,7 +27,7 @@ struct Slot<V> {
 /// The map. What each value takes is for the caller to say.
 #[derive(Debug)]
 pub(crate) struct Kept<K, V> {
-    slots: HashMap<K, Slot<V>>,
+    slots: HashMap<K, KeptEntry<V>>,
     bytes: usize,
     bytes_max: usize,
     now: u64,
@@ -78,7 +78,7 @@ impl<K: Eq + Hash, V> Kept<K, V> {
         }
         self.bytes += bytes;
         let uses = old.map_or(0, |old| old.uses);
-        self.slots.insert(key, Slot { value, bytes, uses, used_at: self.now });
+        self.slots.insert(key, KeptEntry { value, bytes, uses, used_at: self.now });
     }
 
     /// Frees an eighth of the bound, or more.

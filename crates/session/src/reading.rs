@@ -27,7 +27,7 @@ pub(crate) struct Manner {
 
 /// What is read of a text before it is sent.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct ReadText {
     pub(crate) request: Request,
     /// The rows that it writes, if it is one write to one table.
     pub(crate) write: Option<RowWrite>,
@@ -88,7 +88,7 @@ impl Readers {
 }
 
 /// Reads a long text in one go.
-pub(crate) fn query(text: &[u8], manner: Manner) -> Read {
+pub(crate) fn query(text: &[u8], manner: Manner) -> ReadText {
     let request = freshet_sql::read(text, manner.modes);
     let is_select = matches!(request, Request::Select { .. }) && text.len() > CACHED_BYTES_MAX;
     let select = is_select.then(|| LongSelect {
@@ -100,7 +100,7 @@ pub(crate) fn query(text: &[u8], manner: Manner) -> Read {
         Request::Other(effects) => row_write(text, effects, manner),
         _ => None,
     };
-    Read { request, write, select }
+    ReadText { request, write, select }
 }
 
 /// Reads a text that is to be prepared. The server may prepare it again after the session's character set has changed.

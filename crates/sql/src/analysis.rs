@@ -51,8 +51,8 @@ pub enum Analysis {
 /// Analyses one statement with a full parser.
 pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
     match read(text, modes) {
-        Ok(Read { tables, .. }) if tables.is_empty() => Analysis::Not(Reason::NoTable),
-        Ok(Read { tables, named, hint }) => Analysis::Cacheable { tables, named, hint },
+        Ok(TablesRead { tables, .. }) if tables.is_empty() => Analysis::Not(Reason::NoTable),
+        Ok(TablesRead { tables, named, hint }) => Analysis::Cacheable { tables, named, hint },
         Err(reason) => Analysis::Not(reason),
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn view_named(definition: &[u8], modes: Modes) -> Result<(Vec<TableNa
 
 /// The tables of a cacheable statement, once each, and how often tables are named in it.
 pub(crate) fn tables_named(text: &[u8], modes: Modes) -> Option<(Vec<TableName>, usize)> {
-    let Read { tables, named, .. } = read(text, modes).ok()?;
+    let TablesRead { tables, named, .. } = read(text, modes).ok()?;
     (!tables.is_empty()).then_some((tables, named))
 }
 
@@ -75,14 +75,14 @@ pub fn pure_expression(text: &[u8], modes: Modes) -> bool {
 }
 
 /// What the parser's tree says.
-struct Read {
+struct TablesRead {
     tables: Vec<TableName>,
     /// How often tables are named; a self-join names one twice.
     named: usize,
     hint: Option<Hint>,
 }
 
-fn read(text: &[u8], modes: Modes) -> Result<Read, Reason> {
+fn read(text: &[u8], modes: Modes) -> Result<TablesRead, Reason> {
     let tokens = cut(text, modes)?;
     gate::check_select(text, &tokens)?;
     gate::check_words(text, modes, &tokens)?;
@@ -99,7 +99,7 @@ fn read(text: &[u8], modes: Modes) -> Result<Read, Reason> {
     let query = parser.parse_query().map_err(reason)?;
     at_end(&parser)?;
     let (tables, named) = walk::tables(&query, modes, census)?;
-    Ok(Read { tables, named, hint: hints.hint() })
+    Ok(TablesRead { tables, named, hint: hints.hint() })
 }
 
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {

@@ -12,7 +12,7 @@ use freshet_upstream::Error;
 
 use super::plain::plain;
 use super::refusals::unavailable;
-use super::select::{Plan, bound, count_not_cached, fill, key_for, plan, statement, touches};
+use super::select::{FillPlan, bound, count_not_cached, fill, key_for, plan, statement, touches};
 use super::{kill, transaction};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{ReadReach, Sources, reading};
@@ -260,7 +260,7 @@ enum Planned {
     /// The server answers, and nothing is stored.
     Forwarded(Touches),
     /// The server answers, and the answer is stored.
-    Stored(Plan),
+    Stored(FillPlan),
 }
 
 async fn planned(

@@ -8,7 +8,7 @@ use freshet_upstream::now_ms;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{attributes, kill, ours, select, text_prepared, transaction, write};
-use crate::reading::{self, LONG_BYTES_MIN, Read};
+use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Flow, Forward, Missed, Session};
@@ -69,7 +69,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         Some(Bound::Write(known)) => return Box::pin(write::handle(session, query, known)).await,
         None => {}
     }
-    let Read { request, write: rows, select: long } = read(session, query).await;
+    let ReadText { request, write: rows, select: long } = read(session, query).await;
     if let Some(long) = long {
         return Box::pin(select::handle_long(session, query, long)).await;
     }
@@ -117,15 +117,15 @@ fn known(session: &Session, text: &[u8]) -> Option<Bound> {
 }
 
 /// What the text is: of a long one, everything that is to be known of it.
-async fn read(session: &Session, query: Query<'_>) -> Read {
+async fn read(session: &Session, query: Query<'_>) -> ReadText {
     let manner = session.manner();
     let Some(packet) = query.long else {
         let request = freshet_sql::read(query.text(), manner.modes);
-        return Read { request, write: None, select: None };
+        return ReadText { request, write: None, select: None };
     };
     let text = packet.slice(query.text_at..);
     let read = session.shared.readers.read(text, move |text| reading::query(text, manner)).await;
-    read.unwrap_or_else(|| Read { request: Request::Other(Effects::worst()), write: None, select: None })
+    read.unwrap_or_else(|| ReadText { request: Request::Other(Effects::worst()), write: None, select: None })
 }
 
 /// A SET of our variables and of the server's: all of it is done, or nothing.

@@ -206,7 +206,7 @@ pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>
 }
 
 /// What is needed to store an answer.
-pub(super) struct Plan {
+pub(super) struct FillPlan {
     /// The first part of its key.
     environment: u32,
     depends: Depends,
@@ -220,7 +220,7 @@ pub(super) fn plan(
     template: &Template,
     (environment, missed): (u32, Missed),
     depends: impl FnOnce(Behind<'_>) -> Depends,
-) -> Option<Plan> {
+) -> Option<FillPlan> {
     let shared = &session.shared;
     let freshness = shared.freshness();
     let valid_from = session.valid_from(freshness.valid_from())?;
@@ -233,10 +233,10 @@ pub(super) fn plan(
         return None;
     }
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
-        Verdict::Servable => Some(Plan { environment, depends, valid_from }),
+        Verdict::Servable => Some(FillPlan { environment, depends, valid_from }),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
         // it or not. What is stored already fares the same.
-        Verdict::Fenced => (!missed.fenced).then_some(Plan { environment, depends, valid_from }),
+        Verdict::Fenced => (!missed.fenced).then_some(FillPlan { environment, depends, valid_from }),
         Verdict::Stale => {
             // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();
@@ -262,7 +262,7 @@ pub(super) async fn fill(
     session: &mut Session,
     forward: Forward<'_>,
     (key_text, missed): (&[u8], Missed),
-    plan: Plan,
+    plan: FillPlan,
 ) -> Result<Relayed, Lost> {
     let started = Instant::now();
     let cache = &session.shared.cache;
@@ -285,10 +285,10 @@ pub(super) async fn fill(
 async fn store(
     session: &Session,
     (text, missed): (&[u8], Missed),
-    plan: Plan,
+    plan: FillPlan,
     (captured, cost_us): (Captured, u32),
 ) -> Insert {
-    let Plan { environment, depends, valid_from } = plan;
+    let FillPlan { environment, depends, valid_from } = plan;
     let cache = &session.shared.cache;
     if let Some(before) = missed.stale_body {
         cache.count_refilled(cache.fingerprint(&captured.body) == before);

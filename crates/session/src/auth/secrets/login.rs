@@ -48,10 +48,10 @@ impl LoginKind {
 
 /// What is remembered of each kind.
 #[derive(Default)]
-pub(super) struct Logins(Vec<(LoginKind, Known)>);
+pub(super) struct Logins(Vec<(LoginKind, KnownLogin)>);
 
 #[derive(Default)]
-struct Known {
+struct KnownLogin {
     accepted: Option<Accepted>,
     begins: Option<Begins>,
 }
@@ -106,16 +106,16 @@ impl Logins {
         self.entry(kind).begins = Some(Begins { epoch, at_ms, environment });
     }
 
-    fn get(&self, kind: &LoginKind) -> Option<&Known> {
+    fn get(&self, kind: &LoginKind) -> Option<&KnownLogin> {
         self.0.iter().find(|(known, _)| known == kind).map(|(_, known)| known)
     }
 
-    fn entry(&mut self, kind: LoginKind) -> &mut Known {
+    fn entry(&mut self, kind: LoginKind) -> &mut KnownLogin {
         let at = self.0.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
             if self.0.len() >= KINDS_MAX {
                 self.0.remove(0);
             }
-            self.0.push((kind, Known::default()));
+            self.0.push((kind, KnownLogin::default()));
             self.0.len() - 1
         });
         &mut self.0[at].1
