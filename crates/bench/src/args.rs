@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -16,7 +17,7 @@ pub type Failure = Box<dyn std::error::Error>;
 pub struct Args {
     /// What is measured: NAME=HOST:PORT or NAME=/SOCKET, with ,PID for each server process whose processor time counts;
     /// up to three, driven in turns
-    #[arg(long = "target", required = true, num_args = 1)]
+    #[arg(long = "target", required_unless_present = "floor", num_args = 1)]
     pub targets: Vec<Target>,
     /// Account
     #[arg(long, default_value = "bench")]
@@ -69,6 +70,13 @@ pub struct Args {
     /// Measures instead how many clients a second connect, ask one point select and leave; the numbers are of those
     #[arg(long)]
     pub connect: bool,
+    /// Serves there instead, with an answer that lies ready, until it is ended: what any server costs at least. To be named as
+    /// a target of another run
+    #[arg(long, value_name = "IP:PORT")]
+    pub floor: Option<SocketAddr>,
+    /// Threads of the floor
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub threads: u32,
     /// TLS, with any certificate, and without resuming: each client is a new one
     #[arg(long)]
     pub tls: bool,

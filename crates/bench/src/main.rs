@@ -17,6 +17,7 @@ mod wire;
 
 mod counters;
 mod definitions;
+mod floor;
 mod keys;
 mod lag;
 mod latency;
@@ -46,6 +47,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(address) = args.floor {
+        return floor::serve(address, args.threads);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         if args.prepare {

@@ -1,0 +1,202 @@
+//! The floor: a server that reads a packet and writes an answer that lies ready. No server answers for less; what another one takes
+//! more is its own work.
+
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::SocketAddr;
+use std::thread;
+
+use bytes::BytesMut;
+use freshet_protocol::{
+    Capabilities, Column, Command, FrameHeader, Greeting, HEADER_LEN, MYSQL_NATIVE_PASSWORD, OkPacket,
+    StatusFlags, put_packet, text_result_set,
+};
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+use socket2::{Domain, Socket, Type};
+
+use crate::args::Failure;
+
+/// What the one value of the answer takes, in bytes: that of a sysbench table.
+const VALUE_BYTES: usize = 120;
+/// MYSQL_TYPE_STRING.
+const STRING: u8 = 0xFE;
+/// What one read asks for, in bytes.
+const READ_BYTES: usize = 64 * 1024;
+/// How many events are taken at once.
+const EVENTS_MAX: usize = 256;
+/// Clients that wait to be let in, for each thread.
+const BACKLOG: i32 = 1024;
+/// What the greeting offers, which is what the clients of this program want.
+const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
+    .union(Capabilities::PROTOCOL_41)
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::CONNECT_WITH_DB)
+    .union(Capabilities::PLUGIN_AUTH);
+const LISTENER: Token = Token(0);
+
+/// Serves on `address` with so many threads, until the process is ended.
+pub fn serve(address: SocketAddr, threads: u32) -> Result<(), Failure> {
+    let serving: Vec<_> = (0..threads)
+        .map(|_| {
+            let listener = listener(address)?;
+            Ok(thread::spawn(move || Floor::new(listener)?.run()))
+        })
+        .collect::<Result<_, Failure>>()?;
+    for thread in serving {
+        thread.join().map_err(|_| "a thread has panicked")??;
+    }
+    Ok(())
+}
+
+/// Each thread has its own; the system deals the clients out.
+fn listener(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+/// What is answered.
+struct Answers {
+    greeting: BytesMut,
+    let_in: BytesMut,
+    rows: BytesMut,
+    ok: BytesMut,
+}
+
+impl Answers {
+    fn new() -> Self {
+        let greeting = Greeting {
+            server_version: b"8.0.0-floor".to_vec(),
+            connection_id: 1,
+            scramble: [b'7'; 20],
+            capabilities: OFFERED,
+            collation: 45,
+            status: StatusFlags::AUTOCOMMIT,
+            auth_plugin: MYSQL_NATIVE_PASSWORD.to_owned(),
+        };
+        let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() }.encode(OFFERED, 0);
+        let named = |name: &str| name.as_bytes().to_vec();
+        let column = Column {
+            schema: named("sbtest"),
+            table: named("sbtest1"),
+            org_table: named("sbtest1"),
+            name: named("c"),
+            org_name: named("c"),
+            collation: 45,
+            length: 480,
+            kind: STRING,
+            ..Column::default()
+        };
+        let mut rows = BytesMut::new();
+        let value = [[Some(vec![b'7'; VALUE_BYTES])]];
+        text_result_set(&mut rows, &mut 1, OFFERED, StatusFlags::AUTOCOMMIT, &[column], value.iter());
+        Self { greeting: packet(0, &greeting.encode()), let_in: packet(2, &ok), rows, ok: packet(1, &ok) }
+    }
+
+    fn to(&self, payload: &[u8]) -> &[u8] {
+        let is_select = |text: &[u8]| text.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(b"SELECT"));
+        match payload.split_first() {
+            Some((command, text)) if *command == Command::Query.byte() && is_select(text) => &self.rows,
+            _ => &self.ok,
+        }
+    }
+}
+
+fn packet(mut seq: u8, payload: &[u8]) -> BytesMut {
+    let mut frames = BytesMut::new();
+    put_packet(&mut frames, &mut seq, payload);
+    frames
+}
+
+struct Client {
+    stream: TcpStream,
+    read: Vec<u8>,
+    is_in: bool,
+}
+
+struct Floor {
+    poll: Poll,
+    listener: TcpListener,
+    clients: HashMap<Token, Client>,
+    met: usize,
+    answers: Answers,
+    buffer: Vec<u8>,
+}
+
+impl Floor {
+    fn new(mut listener: TcpListener) -> std::io::Result<Self> {
+        let poll = Poll::new()?;
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        let answers = Answers::new();
+        Ok(Self { poll, listener, clients: HashMap::new(), met: 0, answers, buffer: vec![0; READ_BYTES] })
+    }
+
+    fn run(mut self) -> std::io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS_MAX);
+        loop {
+            self.poll.poll(&mut events, None)?;
+            for event in &events {
+                match event.token() {
+                    LISTENER => self.accept()?,
+                    token => self.serve(token),
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self) -> std::io::Result<()> {
+        while let Ok((mut stream, _)) = self.listener.accept() {
+            stream.set_nodelay(true)?;
+            self.met += 1;
+            let token = Token(self.met);
+            self.poll.registry().register(&mut stream, token, Interest::READABLE)?;
+            let _ = stream.write(&self.answers.greeting);
+            self.clients.insert(token, Client { stream, read: Vec::new(), is_in: false });
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, token: Token) {
+        let Some(client) = self.clients.get_mut(&token) else { return };
+        if client.answer(&mut self.buffer, &self.answers).is_none() {
+            self.clients.remove(&token);
+        }
+    }
+}
+
+impl Client {
+    /// Reads once, and answers each packet that is here by itself; `None` if the client is gone, or does not read.
+    fn answer(&mut self, buffer: &mut [u8], answers: &Answers) -> Option<()> {
+        loop {
+            let read = match self.stream.read(buffer) {
+                Ok(0) => return None,
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Some(()),
+                Err(_) => return None,
+            };
+            self.read.extend_from_slice(buffer.get(..read)?);
+            let mut at = 0;
+            while let Some(header) = FrameHeader::parse(self.read.get(at..)?) {
+                let start = at + HEADER_LEN;
+                let Some(payload) = self.read.get(start..start + header.len) else { break };
+                let answer = if self.is_in { answers.to(payload) } else { &answers.let_in };
+                self.is_in = true;
+                if self.stream.write(answer).ok()? < answer.len() {
+                    return None;
+                }
+                at = start + header.len;
+            }
+            self.read.drain(..at);
+            // What does not fill the buffer was all.
+            if read < buffer.len() {
+                return Some(());
+            }
+        }
+    }
+}
