@@ -176,6 +176,99 @@ fn a_transaction_that_takes_its_time_keeps_its_moment() {
     });
 }
 
+/// Whoever has needed the server in the last transaction has the read view opened before the first answer from memory. What others write
+/// after that answer is neither seen nor in the way.
+#[test]
+fn who_has_needed_the_server_before_has_its_read_view_in_time() {
+    with_tables("fresh_tx_before", |_, freshet, _| {
+        let mut through = connect(freshet.target(), "fresh_tx_before");
+        let mut other = connect(freshet.target(), "fresh_tx_before");
+        let mut counted = Counted::of(freshet);
+        for (first, begin) in [("DO 0", &["BEGIN"][..]), ("SET autocommit = 0", &[])] {
+            let mut reader = connect(freshet.target(), "fresh_tx_before");
+            run(&mut reader, &[first]);
+            let mut kept = 0;
+            eventually("read views that are opened in time", || {
+                eventually("it is stored, and settled", || {
+                    let before = counted.hits();
+                    run(&mut other, &["BEGIN"]);
+                    let _ = number(&mut other, T1);
+                    run(&mut other, &["COMMIT"]);
+                    (counted.hits() > before || !freshet.is_there()).then_some(())
+                });
+                run(&mut reader, begin);
+                let before = counted.hits();
+                let first = number(&mut reader, T1).expect("an answer");
+                let is_hit = counted.hits() > before || !freshet.is_there();
+                run(&mut through, &["UPDATE t SET v = v + 1 WHERE id IN (1, 2)"]);
+                let second = code(number(&mut reader, "SELECT v FROM t WHERE id = 2 AND 1"));
+                if let Ok(second) = second {
+                    assert_eq!(first, second);
+                }
+                run(&mut reader, &["COMMIT"]);
+                kept = if is_hit && second.is_ok() { kept + 1 } else { 0 };
+                (kept == 5).then_some(())
+            });
+        }
+    });
+}
+
+/// What a transaction reads after the server was asked in it comes from memory as well, and so does what it has stored itself.
+#[test]
+fn a_transaction_that_writes_has_its_reads_from_memory() {
+    with_tables("fresh_tx_writes", |_, freshet, _| {
+        let mut reader = connect(freshet.target(), "fresh_tx_writes");
+        let mut counted = Counted::of(freshet);
+        let mut asked = 0;
+        eventually("all reads but one from memory", || {
+            asked += 1;
+            let unread = format!("SELECT v FROM t WHERE id = 3 AND {asked} > 0");
+            run(&mut reader, &["BEGIN"]);
+            let before = counted.hits();
+            let reads = [T1, &unread, T2, &unread, T1, T2];
+            let read = reads.map(|read| number(&mut reader, read).expect("an answer"));
+            let hits = counted.hits() - before;
+            run(&mut reader, &["UPDATE u SET v = v + 1 WHERE id = 1", "COMMIT"]);
+            assert_eq!(read, [10, 30, 10, 30, 10, 10]);
+            (hits == 5 || !freshet.is_there()).then_some(())
+        });
+    });
+}
+
+/// The level of isolation says when a result is read, and not what it is. Where uncommitted rows are read, nothing is shared.
+#[test]
+fn levels_of_isolation_share_results() {
+    with_tables("fresh_tx_levels", |_, freshet, _| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut counted = Counted::of(freshet);
+        let [mut repeatable, mut committed, mut uncommitted, mut serializable] =
+            ["REPEATABLE READ", "READ COMMITTED", "READ UNCOMMITTED", "SERIALIZABLE"].map(|level| {
+                let mut conn = connect(freshet.target(), "fresh_tx_levels");
+                run(&mut conn, &[&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")]);
+                conn
+            });
+        let mut is_hit = |conn: &mut Conn, read: &str| {
+            let before = counted.hits();
+            number(conn, read).expect("an answer");
+            counted.hits() > before
+        };
+        for read in [T1, U1] {
+            eventually("it is stored", || is_hit(&mut repeatable, read).then_some(()));
+            assert!(is_hit(&mut committed, read), "{read}");
+            assert!(!is_hit(&mut uncommitted, read) && !is_hit(&mut serializable, read), "{read}");
+        }
+        eventually("it is stored", || is_hit(&mut committed, T2).then_some(()));
+        assert!(is_hit(&mut repeatable, T2));
+        for other in [&mut uncommitted, &mut serializable] {
+            let read = "SELECT v FROM u WHERE id = 2";
+            (0..3).for_each(|_| assert!(!is_hit(other, read)));
+        }
+        assert!(!is_hit(&mut repeatable, "SELECT v FROM u WHERE id = 2"), "nothing was stored by the others");
+    });
+}
+
 fn settle_if(freshet: &Freshet, conn: &mut Conn, reads: &[&str]) {
     if freshet.is_there() {
         settle(freshet, conn, (&["BEGIN"], reads, "COMMIT"));

@@ -294,12 +294,21 @@ impl Cache {
     /// Stores a result, evicting a few others for it; for more, see [`Self::make_room`]. May be called at any time after the result was asked for, and needs
     /// no check before: what has changed since `valid_from` makes it unservable.
     pub fn insert(&self, key: Key<'_>, fill: Fill) -> Insert {
-        let became = self.try_insert(key, &fill).err().unwrap_or(Insert::Stored);
+        self.insert_from(key, fill, self.freshness.ends_asked())
+    }
+
+    /// As [`Self::insert`], of a result that is known to show nothing that is not applied.
+    pub fn insert_settled(&self, key: Key<'_>, fill: Fill) -> Insert {
+        self.insert_from(key, fill, 0)
+    }
+
+    fn insert_from(&self, key: Key<'_>, fill: Fill, ends_asked: u64) -> Insert {
+        let became = self.try_insert(key, &fill, ends_asked).err().unwrap_or(Insert::Stored);
         self.counters.add(if became == Insert::Stored { Count::Inserts } else { Count::NotCached });
         became
     }
 
-    fn try_insert(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
+    fn try_insert(&self, key: Key<'_>, fill: &Fill, ends_asked: u64) -> Result<(), Insert> {
         self.refuse(key, fill)?;
         let (in_blocks, in_large) = stored::charge_for(key, fill);
         if !self.reserve(in_blocks + in_large) {
@@ -311,7 +320,7 @@ impl Cache {
             charge => Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?)),
         };
         let hash = self.hash_of(key);
-        let (fences_raised, ends_asked) = (self.freshness.fences_raised(), self.freshness.ends_asked());
+        let fences_raised = self.freshness.fences_raised();
         let new = New { hash, key, fill, large, charge: in_blocks, fences_raised, ends_asked };
         let placed = self.place(new, charge);
         // No reference to a large body is left here, so all that an eviction takes out is freed.

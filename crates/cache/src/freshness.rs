@@ -170,6 +170,7 @@
 use crate::cells::Cells;
 use crate::dep::{BUCKET_BITS, Slot, TAG_BITS};
 use crate::ends::Ends;
+use crate::owners::Owners;
 use crate::raised::Raised;
 use crate::sabotage::{self, Sabotage};
 use crate::slots::{Slots, Widen};
@@ -225,6 +226,7 @@ pub struct Freshness {
     slots: Slots,
     raised: Raised,
     ends: Ends,
+    owners: Owners,
     applied: Published,
     visible: Published,
     /// The last stamp of a change that is in no binlog.
@@ -271,6 +273,7 @@ impl Freshness {
             slots: Slots::new(row_bits.0),
             raised: Raised::default(),
             ends: Ends::default(),
+            owners: Owners::default(),
             applied: Published::default(),
             visible: Published::default(),
             unlogged: Published::default(),
@@ -533,6 +536,10 @@ impl Freshness {
 
     pub(crate) const fn ends(&self) -> &Ends {
         &self.ends
+    }
+
+    pub(crate) const fn owners(&self) -> &Owners {
+        &self.owners
     }
 
     /// The least number of a fence that stands; `u64::MAX` if none does. To be read before a check: the writes of all

@@ -32,10 +32,12 @@ pub enum Sabotage {
     EarlyWatch,
     /// A write fences the rows that its conditions name, and not what else it may touch.
     NarrowFences,
-    /// A transaction's reads from memory are each as of their own moment, and not as of the first one's.
+    /// A transaction's reads from memory are each as of their own moment, and not as of the first one's or of the read view's.
     LateAsOf,
     /// When a transaction's snapshot is opened, what was served before is not proven to be true in it.
     UnprovenOpening,
+    /// Whoever writes around us is taken for one of our sessions, when it is proven that what was served before is true in a snapshot.
+    ForeignAsOwn,
     /// A transaction is served results beside its snapshot before the stream has passed the snapshot.
     EarlySnapshot,
     /// A transaction is served results that may show what is not applied.
@@ -55,7 +57,7 @@ mod on {
     use crate::{Dep, Position};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    const NAMES: [(&str, Sabotage); 19] = [
+    const NAMES: [(&str, Sabotage); 20] = [
         ("applied-as-visible", Sabotage::AppliedAsVisible),
         ("no-fences", Sabotage::NoFences),
         ("early-lift", Sabotage::EarlyLift),
@@ -71,6 +73,7 @@ mod on {
         ("narrow-fences", Sabotage::NarrowFences),
         ("late-as-of", Sabotage::LateAsOf),
         ("unproven-opening", Sabotage::UnprovenOpening),
+        ("foreign-as-own", Sabotage::ForeignAsOwn),
         ("early-snapshot", Sabotage::EarlySnapshot),
         ("unsettled-hits", Sabotage::UnsettledHits),
         ("own-writes-hit", Sabotage::OwnWritesHit),

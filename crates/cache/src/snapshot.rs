@@ -43,6 +43,19 @@
 //! depend on is beyond `A`. No answer from the snapshot may be delivered before that. If a stamp is beyond `A`, there may be no
 //! moment at which both are true.
 //!
+//! A stamp beyond `A` may be that of a transaction which has committed after the snapshot was opened, and the longer `within` takes to be
+//! passed, the likelier that is. Most writers are sessions of ours, and these fence what they write. So what was served is looked at
+//! once more after the snapshot was opened ([`Freshness::untouched`]): first `applied` is read, as `B`; then nothing is fenced, and
+//! no stamp is beyond `A`. Take a transaction `T` at `p > A` in the snapshot that changes what was served.
+//!
+//! 1. `T` is of a session of ours. It was sent before the snapshot was opened, and its fence stood before that. At the second look
+//!    there was no fence any more. So `T` was applied, and its stamp at `p > A` would have been found.
+//! 2. `T` is foreign. If `p <= B`, its stamp would have been found. So `B < p <= within`.
+//!
+//! So if it is known of all transactions in `(B, within]` that they are own ones (`owners` says how), what was served is true in the
+//! snapshot, whatever the stamps say by then. What is served as of `A` after the snapshot was opened needs no second look:
+//! it was found without a fence, and without a stamp beyond `A`, at a later time than `B`.
+//!
 //! # Own writes
 //!
 //! Nothing that the transaction itself has written may be served: its own rows are in no position. [`is_touched`] compares what a
@@ -101,6 +114,13 @@ pub enum Holds {
     Changed,
 }
 
+/// What was served was found unchanged after a snapshot was opened, and no write to it under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Untouched {
+    applied: Position,
+    unlogged: Position,
+}
+
 impl Moment {
     /// The present moment, for a reader who has read nothing yet.
     #[must_use]
@@ -131,7 +151,7 @@ impl Moment {
 
     fn bound(&self) -> Position {
         match *self {
-            Self::AsOf(_) if sabotage::is(Sabotage::LateAsOf) => Position::new(u64::MAX),
+            _ if sabotage::is(Sabotage::LateAsOf) => Position::new(u64::MAX),
             Self::AsOf(at) => at,
             Self::Snapshot { contains, .. } => contains,
         }
@@ -203,6 +223,36 @@ impl Freshness {
             Verdict::Servable if is_reached => Holds::Proven,
             _ => Holds::NotYet,
         }
+    }
+}
+
+impl Freshness {
+    /// Looks at what was served as of `at`, and depends on these, after a snapshot was opened. `None`: some of it is being written, or
+    /// has changed.
+    #[must_use]
+    pub fn untouched(&self, deps: &[Dep], at: Position) -> Option<Untouched> {
+        let found = Untouched { applied: self.applied(), unlogged: self.unlogged() };
+        (self.check(deps, at, Fences::Refuse) == Verdict::Servable).then_some(found)
+    }
+
+    /// Whether what was found untouched then is true in that snapshot, which contains nothing beyond `within`, although it has
+    /// changed since.
+    #[must_use]
+    pub fn holds_untouched(&self, found: Untouched, within: Position) -> Holds {
+        if sabotage::is(Sabotage::ForeignAsOwn) {
+            return Holds::Proven;
+        }
+        match self.owners().are_own(found.applied, within) {
+            None => Holds::NotYet,
+            Some(true) if self.unlogged() == found.unlogged => Holds::Proven,
+            Some(_) => Holds::Changed,
+        }
+    }
+
+    /// Says of all transactions up to `judged` that they are own ones of our sessions, which have fenced what they wrote, but for some at
+    /// or below `foreign`.
+    pub fn publish_owners(&self, judged: Position, foreign: Position) {
+        self.owners().publish(judged, foreign);
     }
 }
 

@@ -11,11 +11,12 @@ use freshet_catalog::{
 };
 use freshet_sql::RoutineKind;
 use freshet_upstream::{Config, Error, Rows, ServerInfo};
+use tokio::sync::futures::Notified;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::follower::Follower;
 use crate::proven::Semisync;
-use crate::settle::Outcome;
+use crate::settle::{Outcome, Shown};
 use crate::shared::{ASKS_MAX, Ask, Following};
 use crate::status::FollowStatus;
 
@@ -94,11 +95,21 @@ impl Upstream {
         self.shared.ask_end();
     }
 
-    /// Waits until more is settled than was, having asked for it.
-    pub async fn more_is_settled(&self) {
-        let passed = self.shared.proven.passed().notified();
-        self.ask_end();
-        passed.await;
+    /// Is told when more is settled than was, or when more is known of whose the transactions are that were applied.
+    pub fn settling_told(&self) -> Notified<'_> {
+        self.shared.proven.passed().notified()
+    }
+
+    /// How many transactions were applied: see [`Self::has_applied`].
+    #[must_use]
+    pub fn applied_count(&self) -> u64 {
+        self.shared.settling.applied_count()
+    }
+
+    /// Whether all of these are applied. `since`: [`Self::applied_count`], read before the server was asked for them.
+    #[must_use]
+    pub fn has_applied(&self, shown: &Shown, since: u64) -> bool {
+        self.shared.settling.has_applied(shown, since)
     }
 
     /// Whether the server's commits are to wait for us. A change starts the stream anew.

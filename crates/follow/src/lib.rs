@@ -49,5 +49,5 @@ pub mod check;
 
 pub use handle::Upstream;
 pub use proven::Semisync;
-pub use settle::Outcome;
+pub use settle::{Outcome, Shown};
 pub use status::{FollowState, FollowStatus};

@@ -17,7 +17,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use freshet_cache::{Freshness, Position};
 use tokio::sync::Notify;
@@ -54,8 +54,8 @@ pub(crate) struct Proofs {
     semisync: Mutex<Semisync>,
     /// A session waits for a question that is asked from now on.
     end_asked: AtomicBool,
-    /// Told when `applied` has passed the answer to a question.
-    passed: Notify,
+    /// Told when `applied` has passed the answer to a question, and when more is known of whose the transactions are.
+    passed: Arc<Notify>,
 }
 
 impl Proofs {
@@ -68,7 +68,7 @@ impl Proofs {
             waits_until_ms: AtomicU64::new(0),
             semisync: Mutex::new(Semisync::Off),
             end_asked: AtomicBool::new(false),
-            passed: Notify::new(),
+            passed: Arc::default(),
         };
         proven.lose();
         proven
@@ -108,8 +108,8 @@ impl Proofs {
         self.end_asked.swap(false, Ordering::AcqRel)
     }
 
-    /// Told when `applied` has passed the answer to a question.
-    pub(crate) fn passed(&self) -> &Notify {
+    /// Told when `applied` has passed the answer to a question, and when more is known of whose the transactions are.
+    pub(crate) fn passed(&self) -> &Arc<Notify> {
         &self.passed
     }
 

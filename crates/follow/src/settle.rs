@@ -20,12 +20,14 @@
 //! it, is treated like the commit of a writer that goes around us.
 
 mod executed;
+mod owners;
 mod registry;
 mod unseen;
 
 use freshet_protocol::binlog::Gtid;
 
 pub(crate) use executed::AppliedGtids;
+pub use executed::Shown;
 pub(crate) use registry::Settling;
 
 /// What became of the write that a fence was raised for.

@@ -83,19 +83,28 @@ impl Following {
     pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
         let catalog = Catalog::new(Arc::clone(&freshness));
         let (fencing, define) = (Arc::clone(&freshness), catalog.definer());
-        let publishing = Arc::clone(&freshness);
+        let (publishing, judging) = (Arc::clone(&freshness), Arc::clone(&freshness));
+        let proven = Proofs::new(config.semisync);
+        let judged = Arc::clone(proven.passed());
         // The fences that it is exchanged for may be those of definitions.
         let on_everything = move || {
             let definition = define(Defined::Everything);
             fencing.fence(vec![Dep::EVERYTHING, Dep::DEFINITIONS]).holding(definition)
         };
         Self {
-            proven: Proofs::new(config.semisync),
+            proven,
             looks: Looks::default(),
             config: Arc::new(config),
             catalog,
             watches: Arc::new(Watches::new(Arc::clone(&freshness))),
-            settling: Settling::new(on_everything, move |at| publishing.publish_visible(at)),
+            settling: Settling::new(
+                on_everything,
+                move |at| publishing.publish_visible(at),
+                move |owners| {
+                    judging.publish_owners(owners.judged, owners.foreign);
+                    judged.notify_waiters();
+                },
+            ),
             freshness,
             counters: StreamCounters::default(),
             server: RwLock::new(None),

@@ -45,6 +45,7 @@ mod commands;
 mod privileges;
 
 // What all sessions share, and what is told of it.
+mod settling;
 pub mod shared;
 pub mod status;
 mod reference;

@@ -18,6 +18,7 @@ use crate::level::{Level, SemisyncMode};
 use crate::powerless::Powerless;
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Registry};
+use crate::settling::Settling;
 use crate::template::Templates;
 use crate::variables::Globals;
 
@@ -56,6 +57,7 @@ pub struct Shared {
     pub(crate) registry: Registry,
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
+    pub(crate) settling: Settling,
     /// Told when the cache's size has changed.
     pub(crate) resized: Notify,
     clients: AtomicUsize,
@@ -80,6 +82,7 @@ impl Shared {
             registry: Registry::default(),
             powerless: Powerless::default(),
             counters: Counters::default(),
+            settling: Settling::default(),
             resized: Notify::new(),
             clients: AtomicUsize::new(0),
             wlocks: AtomicUsize::new(0),

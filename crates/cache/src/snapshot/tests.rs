@@ -89,6 +89,43 @@ fn a_write_under_way_may_be_in_the_snapshot_and_in_no_binlog() {
 }
 
 #[test]
+fn what_was_untouched_holds_whatever_own_writers_did_since() {
+    let (freshness, one, _) = with(5);
+    let freshness = std::sync::Arc::new(freshness);
+    freshness.publish_owners(at(5), at(5));
+    let untouched = freshness.untouched(&[one], at(5)).unwrap();
+    freshness.stamp(one, at(6));
+    freshness.publish_applied(at(8));
+    assert_eq!(freshness.holds_untouched(untouched, at(8)), Holds::NotYet, "whose they are is not known");
+    freshness.publish_owners(at(7), at(5));
+    assert_eq!(freshness.holds_untouched(untouched, at(8)), Holds::NotYet);
+    freshness.publish_owners(at(8), at(5));
+    assert_eq!(freshness.holds_untouched(untouched, at(8)), Holds::Proven);
+    freshness.publish_owners(at(9), at(9));
+    assert_eq!(
+        freshness.holds_untouched(untouched, at(8)),
+        Holds::Changed,
+        "the foreign one may be in the snapshot"
+    );
+}
+
+#[test]
+fn what_is_fenced_or_changed_or_in_no_binlog_is_not_untouched() {
+    let freshness = std::sync::Arc::new(with(5).0);
+    let [one, other] = ["one", "other"].map(|name| freshness.table("s", name).rows);
+    let fence = freshness.fence([one]);
+    assert_eq!(freshness.untouched(&[one], at(5)), None);
+    drop(fence);
+    let untouched = freshness.untouched(&[one], at(5)).unwrap();
+    freshness.publish_owners(at(8), at(5));
+    assert_eq!(freshness.holds_untouched(untouched, at(8)), Holds::Proven);
+    freshness.stamp_unlogged(&[other]);
+    assert_eq!(freshness.holds_untouched(untouched, at(8)), Holds::Changed);
+    freshness.stamp(one, at(9));
+    assert_eq!(freshness.untouched(&[one], at(5)), None);
+}
+
+#[test]
 fn what_is_written_touches_what_it_would_be_fenced_on() {
     let (_, one, other) = with(5);
     assert!(is_touched(&[one], [other, one].into_iter()));

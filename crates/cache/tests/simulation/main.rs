@@ -11,8 +11,8 @@ mod server;
 mod world;
 
 use world::{
-    ALL_BROKEN, BROKEN_FOR_TRANSACTIONS, Broken, Summary, born_within_a_transaction, run,
-    run_with_transactions, torn_by_choice,
+    ALL_BROKEN, BROKEN_FOR_TRANSACTIONS, Broken, Summary, born_within_a_transaction,
+    own_writer_after_the_opening, run, run_with_transactions, torn_by_choice,
 };
 
 const STEPS: u64 = 5_000;
@@ -39,8 +39,14 @@ fn transactions_are_shown_one_moment() {
 }
 
 /// What random runs come upon once in millions of steps.
-const RARE: [Broken; 4] =
-    [Broken::SettledLate, Broken::UnloggedAtOpening, Broken::WithinVisible, Broken::StampsForValidFrom];
+const RARE: [Broken; 6] = [
+    Broken::SettledLate,
+    Broken::UnloggedAtOpening,
+    Broken::UntouchedBeforeOpening,
+    Broken::ForeignAsOwn,
+    Broken::WithinVisible,
+    Broken::StampsForValidFrom,
+];
 
 #[test]
 fn transactions_are_shown_one_moment_in_rare_runs() {
@@ -48,6 +54,12 @@ fn transactions_are_shown_one_moment_in_rare_runs() {
         let summary = torn_by_choice(schedule, Broken::Nothing).unwrap();
         assert!(summary.hits_of_begun == 1, "{schedule:?}: {summary:?}");
     }
+}
+
+#[test]
+fn own_writers_after_the_opening_are_no_conflict() {
+    let summary = own_writer_after_the_opening().unwrap();
+    assert_eq!((summary.untouched, summary.conflicts), (1, 0), "{summary:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::*;
 use freshet_cache::snapshot::is_touched;
-use freshet_cache::{Holds, Moment, Reader};
+use freshet_cache::{Holds, Moment, Reader, Untouched};
 
 const TRANSACTIONS_MAX: usize = 4;
 /// Questions where the binlog ends that are under way at once.
@@ -39,6 +39,8 @@ pub(super) struct Transaction {
     /// That nothing new is used to tell rows apart which the write does not know of.
     tickets: Vec<Arc<()>>,
     stage: Stage,
+    /// What was served was found untouched when the snapshot was open.
+    untouched: Option<Untouched>,
     /// A look-up that is done one load at a time.
     look_up: Option<LookUp>,
 }
@@ -112,6 +114,9 @@ impl World {
                 transaction.stage = Stage::Opened { query, contains, sees };
             }
             Stage::Opened { query, contains, sees } => {
+                if self.broken != Broken::UntouchedBeforeOpening {
+                    transaction.untouched = self.untouched(transaction);
+                }
                 let end = match self.broken {
                     Broken::WithinVisible => self.server.visible_prefix(),
                     _ => self.server.log.len() as Version,
@@ -120,6 +125,10 @@ impl World {
                     if self.broken == Broken::EarlySnapshot { Position::ZERO } else { self.locate(end) };
                 let moment = Moment::Snapshot { contains, within };
                 transaction.stage = Stage::Proving { query, moment, sees };
+            }
+            // What is read from memory meanwhile is proven with the rest.
+            Stage::Proving { .. } if self.random.one_in(3) => {
+                return self.read_in(transaction).map(|()| true);
             }
             Stage::Proving { query, moment, sees } => {
                 match self.holds(transaction, moment) {
@@ -138,7 +147,27 @@ impl World {
         Ok(true)
     }
 
-    fn holds(&self, transaction: &Transaction, moment: Moment) -> Holds {
+    fn untouched(&self, transaction: &Transaction) -> Option<Untouched> {
+        let Some((_, Moment::AsOf(at))) = transaction.first else { return None };
+        self.freshness.untouched(&transaction.served, at)
+    }
+
+    /// By the stamps, or else by whose the transactions were since what was served was found untouched.
+    fn holds(&mut self, transaction: &Transaction, moment: Moment) -> Holds {
+        let (held, Moment::Snapshot { within, .. }) = (self.holds_by_stamps(transaction, moment), moment)
+        else {
+            return Holds::Proven;
+        };
+        let (Holds::Changed, Some(untouched)) = (held, transaction.untouched) else { return held };
+        let held = match self.broken {
+            Broken::ForeignAsOwn => Holds::Proven,
+            _ => self.freshness.holds_untouched(untouched, within),
+        };
+        self.summary.untouched += u64::from(held == Holds::Proven);
+        held
+    }
+
+    fn holds_by_stamps(&self, transaction: &Transaction, moment: Moment) -> Holds {
         let (Moment::Snapshot { within, .. }, Some((_, Moment::AsOf(at)))) = (moment, transaction.first)
         else {
             return Holds::Proven;
@@ -236,7 +265,13 @@ impl World {
         }
         match transaction.stage {
             Stage::Open { sees, .. } => return self.answer_from_snapshot(transaction, query, sees),
-            _ => transaction.stage = Stage::Opening { query, contains: self.freshness.visible() },
+            Stage::Begun => {
+                if self.broken == Broken::UntouchedBeforeOpening {
+                    transaction.untouched = self.untouched(transaction);
+                }
+                transaction.stage = Stage::Opening { query, contains: self.freshness.visible() };
+            }
+            Stage::Opening { .. } | Stage::Opened { .. } | Stage::Proving { .. } => {}
         }
         Ok(())
     }
@@ -373,6 +408,7 @@ impl Transaction {
             written: Vec::new(),
             tickets: Vec::new(),
             stage: Stage::Begun,
+            untouched: None,
             look_up: None,
         }
     }
@@ -418,6 +454,25 @@ pub fn torn_by_choice(schedule: Broken, broken: Broken) -> Result<Summary, Strin
             world.open_by_choice(&mut transaction, 1 << OTHER)?;
             drop(fence);
         }
+        Broken::UntouchedBeforeOpening => {
+            // It is looked before the commit, and the snapshot is opened after it.
+            transaction.untouched = world.untouched(&transaction);
+            let fence = world.raise(&[0, OTHER], Broken::NoFence);
+            let version = world.server.flush(vec![0, OTHER], true, false);
+            world.server.commit(version);
+            let looks_again = broken != Broken::UntouchedBeforeOpening;
+            world.open_until_proof(&mut transaction, 1 << OTHER, looks_again)?;
+            world.catch_up();
+            drop(fence);
+            world.prove_by_choice(&mut transaction)?;
+        }
+        Broken::ForeignAsOwn => {
+            let version = world.server.flush(vec![0, OTHER], false, false);
+            world.server.commit(version);
+            world.open_until_proof(&mut transaction, 1 << OTHER, true)?;
+            world.catch_up();
+            world.prove_by_choice(&mut transaction)?;
+        }
         Broken::WithinVisible => {
             // The first of two is not visible yet.
             world.server.flush(vec![2], false, false);
@@ -442,8 +497,62 @@ pub fn torn_by_choice(schedule: Broken, broken: Broken) -> Result<Summary, Strin
     Ok(world.summary)
 }
 
+/// A transaction has read from memory, its snapshot is opened, and then one of our sessions changes what it has read.
+#[cfg(test)]
+pub fn own_writer_after_the_opening() -> Result<Summary, String> {
+    const OTHER: usize = 1;
+    let mut world = World::new(0, Broken::Nothing, true);
+    while !world.connected {
+        world.break_or_mend();
+    }
+    world.catch_up();
+    world.fill(0b1)?;
+    world.settle_all();
+    let mut transaction = Transaction::new(0);
+    world.hit_by_choice(&mut transaction, 0b1)?;
+    world.open_until_proof(&mut transaction, 1 << OTHER, true)?;
+    let fence = world.raise(&[0, OTHER], Broken::NoFence);
+    let version = world.server.flush(vec![0, OTHER], true, false);
+    world.server.commit(version);
+    world.catch_up();
+    drop(fence);
+    world.prove_by_choice(&mut transaction)?;
+    Ok(world.summary)
+}
+
 #[cfg(test)]
 impl World {
+    /// Opens the snapshot, so that what was served is to be proven.
+    fn open_until_proof(
+        &mut self,
+        transaction: &mut Transaction,
+        query: u32,
+        looks_again: bool,
+    ) -> Result<(), String> {
+        transaction.stage = Stage::Opening { query, contains: self.freshness.visible() };
+        let before = transaction.untouched;
+        while !matches!(transaction.stage, Stage::Proving { .. }) {
+            self.advance_transaction(transaction)?;
+        }
+        if !looks_again {
+            transaction.untouched = before;
+        }
+        Ok(())
+    }
+
+    /// Proves it, or ends the transaction. What is read from memory meanwhile may be anything.
+    fn prove_by_choice(&mut self, transaction: &mut Transaction) -> Result<(), String> {
+        while matches!(transaction.stage, Stage::Proving { .. }) {
+            while transaction.look_up.is_some() {
+                self.load_next(transaction)?;
+            }
+            if !self.advance_transaction(transaction)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Everything is received, applied, and known to be visible.
     fn catch_up(&mut self) {
         while self.received < self.server.log.len() as Version {
@@ -484,7 +593,13 @@ impl World {
     /// Opens the snapshot, and waits for a proof as long as it is due to come.
     fn open_by_choice(&mut self, transaction: &mut Transaction, query: u32) -> Result<(), String> {
         transaction.stage = Stage::Opening { query, contains: self.freshness.visible() };
-        for _opening_opened_proving in 0..3 {
+        for _opening_opened_reading_proving in 0..12 {
+            if matches!(transaction.stage, Stage::Open { .. }) {
+                break;
+            }
+            while transaction.look_up.is_some() {
+                self.load_next(transaction)?;
+            }
             if !self.advance_transaction(transaction)? {
                 break;
             }

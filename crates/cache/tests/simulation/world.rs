@@ -13,9 +13,9 @@ use super::server::{ALTER, Content, FIRST_ROW, KEYED, OBJECTS, ROWS, Server, TAB
 use freshet_cache::{Cache, Dep, Fence, Fences, Fill, Freshness, Insert, Key, Lookup, Position, TableDeps};
 use std::collections::HashMap;
 use std::sync::Arc;
-#[cfg(test)]
-pub use transactions::torn_by_choice;
 use transactions::{EndAsked, Transaction};
+#[cfg(test)]
+pub use transactions::{own_writer_after_the_opening, torn_by_choice};
 
 /// One rule that is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,10 @@ pub enum Broken {
     ProvenTooEarly,
     /// That is taken for proven while a write is under way that may be in no binlog.
     UnloggedAtOpening,
+    /// What was served is looked at once more before the snapshot is opened, and not after.
+    UntouchedBeforeOpening,
+    /// Where it was untouched, foreign writers are not asked for.
+    ForeignAsOwn,
     /// What is visible is read after the snapshot was opened.
     ContainsLate,
     /// The snapshot is taken to contain nothing but what the server says is visible.
@@ -103,12 +107,14 @@ pub enum Broken {
 }
 
 /// What concerns transactions that read several results.
-pub const BROKEN_FOR_TRANSACTIONS: [Broken; 12] = [
+pub const BROKEN_FOR_TRANSACTIONS: [Broken; 14] = [
     Broken::StampsForValidFrom,
     Broken::LateAsOf,
     Broken::UnprovenOpening,
     Broken::ProvenTooEarly,
     Broken::UnloggedAtOpening,
+    Broken::UntouchedBeforeOpening,
+    Broken::ForeignAsOwn,
     Broken::ContainsLate,
     Broken::WithinVisible,
     Broken::EarlySnapshot,
@@ -170,8 +176,9 @@ pub struct Summary {
     /// Look-ups of transactions that were refused because the entry was not settled, and because it had changed.
     pub unsettled: u64,
     pub moved: u64,
-    /// Transactions whose snapshot came too late for what they had been served.
+    /// Transactions whose snapshot came too late for what they had been served, and those where only own writers came later.
     pub conflicts: u64,
+    pub untouched: u64,
 }
 
 impl std::ops::AddAssign for Summary {
@@ -191,6 +198,7 @@ impl std::ops::AddAssign for Summary {
         self.unsettled += other.unsettled;
         self.moved += other.moved;
         self.conflicts += other.conflicts;
+        self.untouched += other.untouched;
     }
 }
 
@@ -679,7 +687,10 @@ impl World {
             Applying::Stamping => {
                 self.applying = Applying::Nothing;
                 self.published = self.applied;
-                self.freshness.publish_applied(self.position(self.applied));
+                let at = self.position(self.applied);
+                self.freshness.publish_applied(at);
+                let is_own = self.server.log[self.applied as usize - 1].through_us;
+                self.freshness.publish_owners(at, if is_own { Position::ZERO } else { at });
                 std::mem::swap(&mut self.to_stamp, &mut self.too_late);
             }
         }
@@ -697,6 +708,7 @@ impl World {
         self.summary.steps += 1;
         let at = self.position(self.applied);
         self.freshness.publish_applied(at);
+        self.freshness.publish_owners(at, Position::ZERO);
         let ended = self.position(self.published).get() - 1;
         if self.freshness.visible().get() >= ended || self.broken == Broken::StepBeforeVisible {
             self.freshness.publish_visible(at);
@@ -776,6 +788,7 @@ impl World {
         } else {
             self.freshness.restart(begin);
         }
+        self.freshness.publish_owners(begin, begin);
         self.hear();
     }
 

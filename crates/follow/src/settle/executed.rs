@@ -1,6 +1,6 @@
 //! Which GTIDs the stream has applied.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use freshet_protocol::binlog::{Gtid, GtidSet};
 
@@ -20,6 +20,56 @@ pub(crate) enum GtidFate {
     Awaited,
     /// Its number proves nothing.
     Unreliable,
+}
+
+/// The transactions that a snapshot shows at most, as the server has said after it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// MySQL: those that are counted as executed, and those that are about to be.
+    MySql(GtidSet),
+    /// MariaDB: the last one of each domain that was logged.
+    MariaDb(Vec<Gtid>),
+}
+
+impl Shown {
+    /// What to ask, one after the other: a transaction that leaves the first set is in the second. The engine commits a transaction before
+    /// MySQL counts it as executed, and while MySQL has it among those that are owned. MariaDB logs it before the engine commits it.
+    #[must_use]
+    pub const fn questions(is_mariadb: bool) -> &'static [&'static str] {
+        if is_mariadb {
+            &["SELECT @@GLOBAL.gtid_binlog_pos"]
+        } else {
+            &["SELECT @@GLOBAL.gtid_owned", "SELECT @@GLOBAL.gtid_executed"]
+        }
+    }
+
+    /// Reads the answers. `None`: they tell nothing.
+    #[must_use]
+    pub fn read(is_mariadb: bool, answers: &[Vec<u8>]) -> Option<Self> {
+        match answers {
+            [last] if is_mariadb => {
+                let gtids: Option<Vec<Gtid>> =
+                    last.split(|byte| *byte == b',').map(Gtid::parse_mariadb).collect();
+                gtids.map(Self::MariaDb)
+            }
+            [owned, executed] if !is_mariadb => {
+                let mut set = GtidSet::parse(executed).ok().filter(|set| !set.is_empty())?;
+                set.merge(&GtidSet::parse(&without_owners(owned)).ok()?);
+                Some(Self::MySql(set))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `uuid:5#18:6#19` without the threads that own each.
+fn without_owners(owned: &[u8]) -> Vec<u8> {
+    let mut is_owner = false;
+    let keep = |byte: &u8| {
+        is_owner = *byte == b'#' || is_owner && byte.is_ascii_digit();
+        !is_owner
+    };
+    owned.iter().copied().filter(keep).collect()
 }
 
 /// The applied GTIDs of one generation.
@@ -49,6 +99,25 @@ impl AppliedGtids {
         }
     }
 
+    /// How many transactions of MariaDB were applied.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::MariaDb(recent) => recent.count,
+            Self::Untold | Self::MySql(_) => 0,
+        }
+    }
+
+    /// Whether all of these are applied. `since`: [`Self::count`] before the server was asked for them.
+    pub(crate) fn have_all(&self, shown: &Shown, since: u64) -> bool {
+        match (self, shown) {
+            (Self::MySql(set), Shown::MySql(shown)) => set.is_superset(shown),
+            (Self::MariaDb(recent), Shown::MariaDb(last)) => {
+                last.iter().all(|gtid| recent.was_last_of_domain(gtid, since))
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn known(&self, gtid: &Gtid) -> GtidFate {
         match (self, gtid) {
             (Self::MySql(set), Gtid::MySql { .. }) if set.contains(gtid) => GtidFate::Applied,
@@ -63,7 +132,9 @@ impl AppliedGtids {
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     order: VecDeque<Gtid>,
-    set: HashSet<Gtid>,
+    /// Each with its place among all that were applied.
+    set: HashMap<Gtid, u64>,
+    count: u64,
     domains: HashMap<u32, Domain>,
 }
 
@@ -90,7 +161,8 @@ impl Recent {
     }
 
     fn remember(&mut self, gtid: &Gtid) {
-        if !self.set.insert(gtid.clone()) {
+        self.count += 1;
+        if self.set.insert(gtid.clone(), self.count).is_some() {
             return;
         }
         self.order.push_back(gtid.clone());
@@ -101,11 +173,22 @@ impl Recent {
         }
     }
 
+    /// Whether this was applied as the last one of its domain, now or when so many were applied, or later. One from before tells nothing:
+    /// a number that goes back is noticed when it is applied.
+    fn was_last_of_domain(&self, gtid: &Gtid, since: u64) -> bool {
+        let Gtid::MariaDb { domain, seq, .. } = gtid else { return false };
+        let (Some(Domain::Rising(highest)), Some(place)) = (self.domains.get(domain), self.set.get(gtid))
+        else {
+            return false;
+        };
+        seq == highest || *place >= since
+    }
+
     fn known(&self, gtid: &Gtid) -> GtidFate {
         let Gtid::MariaDb { domain, seq, .. } = gtid else { return GtidFate::Unreliable };
         match self.domains.get(domain) {
             None if self.domains.len() < DOMAINS_MAX => GtidFate::Awaited,
-            Some(Domain::Rising(_)) if self.set.contains(gtid) => GtidFate::Applied,
+            Some(Domain::Rising(_)) if self.set.contains_key(gtid) => GtidFate::Applied,
             Some(Domain::Rising(highest)) if seq > highest => GtidFate::Awaited,
             // Below the highest and not remembered: long gone, from before the stream, or a number that goes back.
             _ => GtidFate::Unreliable,

@@ -9,7 +9,8 @@ use freshet_cache::Position;
 use freshet_protocol::binlog::Gtid;
 
 use super::Outcome;
-use super::executed::{AppliedGtids, GtidFate};
+use super::executed::{AppliedGtids, GtidFate, Shown};
+use super::owners::{Judging, Owners};
 use super::unseen::Unseen;
 
 /// A wait for a GTID that takes longer is turned into a wait for a position, milliseconds. It would do no harm
@@ -36,6 +37,7 @@ pub(crate) struct Settling<F> {
     exchanged: AtomicU64,
     on_everything: Box<dyn Fn() -> F + Send + Sync>,
     on_visible: Box<dyn Fn(Position) + Send + Sync>,
+    on_owners: Box<dyn Fn(Owners) + Send + Sync>,
 }
 
 struct SettlingState<F> {
@@ -43,6 +45,7 @@ struct SettlingState<F> {
     executed: Option<AppliedGtids>,
     applied: Position,
     unseen: Unseen,
+    judging: Judging,
     next_id: u64,
     by_id: HashMap<u64, WaitingFence<F>>,
     by_gtid: HashMap<Gtid, Vec<u64>>,
@@ -76,15 +79,18 @@ struct Unknown<F> {
 
 impl<F> Settling<F> {
     /// Nothing waits, and no stream is followed. `on_everything` raises a fence on everything. `on_visible` is told how far every
-    /// snapshot from now on sees, where acknowledgements prove it.
+    /// snapshot from now on sees, where acknowledgements prove it, and `on_owners` whose the transactions are of which that is
+    /// known.
     pub(crate) fn new(
         on_everything: impl Fn() -> F + Send + Sync + 'static,
         on_visible: impl Fn(Position) + Send + Sync + 'static,
+        on_owners: impl Fn(Owners) + Send + Sync + 'static,
     ) -> Self {
         let inner = SettlingState {
             executed: None,
             applied: Position::ZERO,
             unseen: Unseen::default(),
+            judging: Judging::default(),
             next_id: 0,
             by_id: HashMap::new(),
             by_gtid: HashMap::new(),
@@ -101,6 +107,7 @@ impl<F> Settling<F> {
             exchanged: AtomicU64::new(0),
             on_everything: Box::new(on_everything),
             on_visible: Box::new(on_visible),
+            on_owners: Box::new(on_owners),
         }
     }
 
@@ -116,8 +123,9 @@ impl<F> Settling<F> {
             inner.unbound.push(everything);
         }
         let wants_bound = !inner.unbound.is_empty();
-        let visible = inner.unseen.visible();
+        let (visible, owners) = (inner.unseen.visible(), inner.owners(now_ms));
         drop(inner);
+        (self.on_owners)(owners);
         // Before the fence is lifted: who finds it gone can store what it reads.
         visible.into_iter().for_each(|visible| (self.on_visible)(visible));
         drop((lifted, collapsed));
@@ -130,20 +138,27 @@ impl<F> Settling<F> {
     }
 
     /// The stream has applied a transaction up to `at`, and `applied` was published.
-    pub(crate) fn applied(&self, gtid: Option<&Gtid>, at: Position) {
+    pub(crate) fn applied(&self, gtid: Option<&Gtid>, at: Position, now_ms: u64) {
         let mut inner = self.lock();
         let is_acknowledged = gtid.is_some_and(|gtid| inner.by_gtid.contains_key(gtid));
         inner.unseen.applied(gtid, at, is_acknowledged);
+        inner.judging.applied(gtid, at, is_acknowledged, now_ms);
         let lifted = inner.applied(gtid, at);
-        let visible = inner.unseen.visible();
+        let (visible, owners) = (inner.unseen.visible(), inner.owners(now_ms));
         drop(inner);
+        (self.on_owners)(owners);
         visible.into_iter().for_each(|visible| (self.on_visible)(visible));
         drop(lifted);
     }
 
     /// The stream has moved over nothing, up to `at`, and `applied` was published.
     pub(crate) fn passed(&self, at: Position) {
-        let lifted = self.lock().applied(None, at);
+        let mut inner = self.lock();
+        let lifted = inner.applied(None, at);
+        // As much as is known without looking at the time.
+        let owners = inner.owners(0);
+        drop(inner);
+        (self.on_owners)(owners);
         drop(lifted);
     }
 
@@ -160,6 +175,7 @@ impl<F> Settling<F> {
         inner.executed = Some(executed);
         inner.applied = at;
         inner.unseen = Unseen::since(at);
+        inner.judging = Judging::since(at);
     }
 
     /// The generation is over, everything was stamped above all that is stored: the fences of known commits have nothing
@@ -175,11 +191,15 @@ impl<F> Settling<F> {
         drop((lifted, overdue));
     }
 
-    /// To be called now and then: turns long waits for a GTID into waits for a position. True if one is wanted.
+    /// To be called now and then: turns long waits for a GTID into waits for a position, and gives up waiting for acknowledgements.
+    /// True if a position is wanted.
     pub(crate) fn tick(&self, now_ms: u64) -> bool {
         let mut inner = self.lock();
         inner.unbind_old(now_ms);
-        !inner.unbound.is_empty()
+        let (wants_bound, owners) = (!inner.unbound.is_empty(), inner.owners(now_ms));
+        drop(inner);
+        (self.on_owners)(owners);
+        wants_bound
     }
 
     /// Whether the binlog's end has to be read. If so, it has to be read after this call, and told to [`Self::bound`].
@@ -244,6 +264,17 @@ impl<F> Settling<F> {
         drop(gone);
     }
 
+    /// How many transactions were applied, where [`Self::has_applied`] needs that.
+    pub(crate) fn applied_count(&self) -> u64 {
+        self.lock().executed.as_ref().map_or(0, AppliedGtids::count)
+    }
+
+    /// Whether all of these are applied. `since`: [`Self::applied_count`], read before the server was asked for them. Who sees it sees
+    /// their stamps.
+    pub(crate) fn has_applied(&self, shown: &Shown, since: u64) -> bool {
+        self.lock().executed.as_ref().is_some_and(|executed| executed.have_all(shown, since))
+    }
+
     /// Fences that wait.
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
@@ -288,7 +319,10 @@ impl<F> SettlingState<F> {
         let mut awaited: Vec<&Gtid> = Vec::new();
         for gtid in gtids {
             match executed.known(gtid) {
-                GtidFate::Applied => self.unseen.acknowledged(gtid),
+                GtidFate::Applied => {
+                    self.unseen.acknowledged(gtid);
+                    self.judging.acknowledged(gtid);
+                }
                 GtidFate::Awaited if awaited.contains(&gtid) => {}
                 GtidFate::Awaited => awaited.push(gtid),
                 GtidFate::Unreliable => {
@@ -309,6 +343,10 @@ impl<F> SettlingState<F> {
         self.by_age.push_back((now_ms, id));
         self.by_id.insert(id, WaitingFence { fence, missing });
         None
+    }
+
+    fn owners(&mut self, now_ms: u64) -> Owners {
+        self.judging.owners(self.applied, now_ms)
     }
 
     fn applied(&mut self, gtid: Option<&Gtid>, at: Position) -> Vec<F> {

@@ -1,5 +1,6 @@
 //! A SELECT: from memory if it can be, and into memory if it may be.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
@@ -283,13 +284,13 @@ pub(super) async fn fill(
 }
 
 async fn store(
-    session: &Session,
+    session: &mut Session,
     (text, missed): (&[u8], Missed),
     plan: FillPlan,
     (captured, cost_us): (Captured, u32),
 ) -> Insert {
     let FillPlan { environment, depends, valid_from } = plan;
-    let cache = &session.shared.cache;
+    let cache = Arc::clone(&session.shared.cache);
     if let Some(before) = missed.stale_body {
         cache.count_refilled(cache.fingerprint(&captured.body) == before);
     }
@@ -320,7 +321,13 @@ async fn store(
         }
         tokio::task::yield_now().await;
     }
-    cache.insert(key, fill)
+    // What is read in a read view shows no more than that.
+    let is_settled = session.state.view.settles(&session.shared.upstream, session.shared.freshness());
+    if is_settled {
+        session.shared.cache.insert_settled(key, fill)
+    } else {
+        session.shared.cache.insert(key, fill)
+    }
 }
 
 /// How many steps of making room are worth one result.

@@ -106,8 +106,9 @@ static ITEMS: &[Item] = &[
     keyed("sql_big_selects").given(SetAfterJoinSize),
     keyed("sql_buffer_result"),
     keyed("big_tables"),
-    Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: true, given: Set },
-    Item { name: "isolation", expression: Variable("tx_isolation"), keyed: true, given: Set },
+    // A result is the same at READ COMMITTED and at REPEATABLE READ. At the other two levels nothing is stored and nothing given.
+    Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: false, given: Set },
+    Item { name: "isolation", expression: Variable("tx_isolation"), keyed: false, given: Set },
     unkeyed("autocommit"),
     unkeyed("completion_type"),
     unkeyed("innodb_snapshot_isolation"),

@@ -26,8 +26,9 @@ use freshet_sql::{Effects, Flavor, Reads, TransactionEffect, Writes};
 use freshet_upstream::now_ms;
 use tokio::time::Instant;
 
-pub(super) use opening::{Opened, Opening};
+pub(super) use opening::Opening;
 use opening::{UNOPENED_MAX, is_proven};
+pub(super) use opening::{is_proven_now, is_proven_soon};
 use words::{first_word_is, is_mark, is_of_session, savepoint, start_snapshot};
 
 use super::tx::{Begun, Tx};
@@ -37,6 +38,8 @@ use crate::counters::Counters;
 use crate::relay::{Lost, Relayed};
 
 mod opening;
+pub(crate) mod shown;
+pub(crate) mod waiting;
 pub(super) mod words;
 
 /// How long a statement waits for the proof that what was served before it is still true.
@@ -308,7 +311,9 @@ impl Session {
         let contains = self.shared.freshness().valid_from();
         // Until it is open, nothing is settled that it may show.
         self.state.view.opened(contains, u64::MAX);
-        vec![start_snapshot(is_read_only)]
+        let mut statements = vec![start_snapshot(is_read_only)];
+        statements.extend(shown::questions(&mut self.state.view, &self.shared));
+        statements
     }
 
     /// Has the server execute these before anything else. An error is passed on, and returned.
@@ -330,19 +335,22 @@ impl Session {
     /// The connection is lost.
     pub(super) async fn finish_entering(&mut self, statements: usize) -> Result<Option<u16>, Lost> {
         let (mut refused, mut last) = (None, None);
-        for _ in 0..statements {
+        // The questions are among them, behind the first.
+        for _ in 0..statements.saturating_sub(self.state.view.questions()) {
             let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
             refused = refused.or(relayed.error);
             last = relayed.status.or(last);
+            let connection = self.lease.connection()?;
+            let shown = shown::read(connection, &mut self.state.view, &self.shared).await;
+            shown.map_err(Lost::Upstream)?;
         }
         if refused.is_some() {
             self.state.is_not_entered(last);
         } else if statements > 0 {
             self.state.answered(true, last, false);
-            let asked = self.shared.freshness().ends_asked();
-            self.state.view.is_open_since(asked);
-            if self.state.view.manner() == Some(Manner::Shared) {
-                self.shared.upstream.ask_end();
+            self.state.view.is_open_now(self.shared.freshness());
+            if self.state.view.is_shared_view() {
+                self.state.view.asks_if_unsettled(&self.shared.upstream, self.shared.freshness());
             }
         }
         Ok(refused)
@@ -399,11 +407,9 @@ impl Session {
 
     /// Whether all that was served is what the server would read now.
     async fn is_true_at_server(&mut self) -> bool {
-        if self.state.view.unproven().is_some() {
-            if !is_proven(&self.state.view, &self.shared, PROOF_MAX).await {
-                return false;
-            }
-            self.state.view.is_proven();
+        let is_unproven = self.state.view.is_unproven();
+        if is_unproven && !is_proven(&mut self.state.view, &self.shared, PROOF_MAX).await {
+            return false;
         }
         !self.state.view.is_redefined(self.shared.freshness())
     }

@@ -1,5 +1,7 @@
 //! One command to the server and its answer back.
 
+use std::time::Instant;
+
 use freshet_cache::Dep;
 use freshet_catalog::rows::Zone;
 use freshet_protocol::Command;
@@ -76,11 +78,15 @@ impl Session {
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
         let own_channel = self.own_channel(text);
+        let (asked_at, is_read) = (Instant::now(), capture.is_some());
         let passing = Passing { capture, own_channel, listed };
         let relayed = match self.exchange((&before, payload), command, passing).await? {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
+        if is_read {
+            self.shared.settling.has_answered(asked_at.elapsed());
+        }
         if prepares && !self.state.last_hit.is_empty() {
             // Its warnings or its error can still be asked for, and what the last answer has left too.
             let is_silent = relayed.prepared.is_some_and(|prepared| prepared.warnings == 0);

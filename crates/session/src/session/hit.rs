@@ -20,9 +20,10 @@ use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, Position, Reader}
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
+use super::begun::is_proven_now;
 use super::seen::Seen;
 use super::tx::Begun;
-use super::view::Reads;
+use super::view::{Opens, Reads};
 use super::{Missed, Session};
 use crate::counters::Counters;
 use crate::level::Level;
@@ -106,23 +107,28 @@ impl Session {
             self.state.tx = before.begin(Begun { is_explicit: false, is_read_only, is_at_server: false });
             self.state.view.begin_by_itself(manner);
         }
+        self.state.view.reads = self.state.view.reads.saturating_add(1);
+        if self.state.view.is_unproven() {
+            is_proven_now(&mut self.state.view, &self.shared);
+        } else {
+            self.state.view.settles(&self.shared.upstream, self.shared.freshness());
+        }
         let taken = match self.state.view.reads(self.shared.freshness()) {
             Reads::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
             // What is stored may be as new as can be.
             Reads::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
-            Reads::AsOf(moment) if self.is_lazy() || !matches!(moment, Moment::AsOf(_)) => {
-                self.take_as_of(key, now, moment)
-            }
-            // Nothing is given yet. What is not to be found is asked for and stored.
+            Reads::AsOf(moment) if self.may_take(moment) => self.take_as_of(key, now, moment),
+            Reads::AsOf(_) if self.opens_before() => self.take_nothing_yet(key, now),
             Reads::NotYet => {
                 self.shared.upstream.ask_end();
-                let never = Position::new(u64::MAX);
-                self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
+                self.take_nothing_yet(key, now)
             }
             Reads::AsOf(_) | Reads::Unknown => Err(Missed::default()),
         };
         match taken {
             Ok(()) => self.state.view.has_served = true,
+            // Its read view is opened for this statement, whoever answers it.
+            Err(missed) if begins && missed.unsettled && self.opens_before() => {}
             Err(_) if begins => {
                 self.state.tx = before;
                 self.state.view.end();
@@ -132,9 +138,21 @@ impl Session {
         taken
     }
 
-    /// Whether the server's read view is opened when a statement needs the server, and not at the first read.
-    fn is_lazy(&self) -> bool {
-        !self.state.view.is_eager && !self.state.locals.opens_eagerly(&self.shared.globals)
+    /// Whether an answer of this moment may be given. One that is not the read view's is still to be proven.
+    fn may_take(&self, moment: Moment) -> bool {
+        let is_of_view = !matches!(moment, Moment::AsOf(_));
+        is_of_view || self.state.view.may_be_bound() && !self.state.locals.opens_eagerly(&self.shared.globals)
+    }
+
+    /// Whether the read view is opened before the first answer from memory.
+    fn opens_before(&self) -> bool {
+        self.state.view.opens == Opens::Before && !self.state.locals.opens_eagerly(&self.shared.globals)
+    }
+
+    /// Gives nothing, and says whether there would be something. What is not to be found is asked for and stored.
+    fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<(), Missed> {
+        let never = Position::new(u64::MAX);
+        self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
     }
 
     fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<(), Missed> {
@@ -150,10 +168,14 @@ impl Session {
         match found {
             Lookup::Hit(_) => {
                 self.state.view.serves(moment);
+                // The sooner, the less has changed.
+                is_proven_now(&mut self.state.view, &self.shared);
                 Ok(())
             }
             Lookup::Unsettled => {
-                self.shared.upstream.ask_end();
+                if !self.opens_before() {
+                    self.shared.upstream.ask_end();
+                }
                 Err(Missed { unsettled: true, ..Missed::default() })
             }
             other => Err(missed(&other)),

@@ -13,7 +13,8 @@ use freshet_upstream::now_ms;
 use tokio::time::timeout_at;
 use tracing::debug;
 
-use super::begun::{Opened, Opening};
+use super::begun::{Opening, is_proven_soon};
+use super::view::ReadView;
 use super::{Flow, Lease, Missed, Session, split};
 use crate::commands;
 use crate::counters::Counters;
@@ -73,7 +74,12 @@ impl Session {
         let next = self.next_command().await;
         *has_left = matches!(next, Err(WireError::Closed));
         let Some(mut packet) = next? else { return Ok(Flow::Close) };
-        let at_once = self.answer_at_once(&mut packet)?;
+        let mut at_once = self.answer_at_once(&mut packet)?;
+        // What was answered before this one does not wait with it.
+        if matches!(at_once, Err(missed) if missed.unsettled) && self.wire.flush().await.is_ok() {
+            Box::pin(self.make_way()).await?;
+            at_once = self.answer_at_once(&mut packet)?;
+        }
         *has_left = split(&packet).0 == Command::Quit;
         let flow = match at_once {
             Ok(flow) => flow,
@@ -111,6 +117,7 @@ impl Session {
         self.handle.pauses(now_ms);
         let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
         let waited = match self.opening_is_due() {
+            None if self.state.view.is_unproven() => Box::pin(self.wait_for_proof(soon)).await,
             None => self.wait_for_command(soon).await,
             Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
         };
@@ -134,6 +141,13 @@ impl Session {
         wait_for(command, soon, (handle, lease)).await
     }
 
+    /// As [`Self::wait_for_command`], for a client whose transaction has read from memory what is to be proven.
+    async fn wait_for_proof(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
+        let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
+        let command = std::pin::pin!(self.wire.command());
+        wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await
+    }
+
     /// As [`Self::wait_for_command`], for a client whose transaction has read from memory: if it takes its time, the server opens its
     /// read view meanwhile, since what was read becomes the harder to prove the longer nobody asks.
     async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
@@ -145,17 +159,14 @@ impl Session {
         }
         // A command that arrives now waits for one exchange with the server.
         match opening.open((handle, lease, view), &self.shared).await {
-            Ok(Opened::Open(status)) => self.state.tx = self.state.tx.answered(true, status, false),
-            Ok(Opened::Refused(status)) => {
-                self.state.is_not_entered(status);
-                self.state.view.tries_no_more();
-            }
+            Ok(opened) => opened.note(&mut self.state),
             Err(lost) => {
                 debug!(%lost, "no read view could be opened");
                 return None;
             }
-        }
-        wait_for(command, soon, (&self.handle, &mut self.lease)).await
+        };
+        let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
+        wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await
     }
 
     /// What the server says at the end of its connection is the client's to hear.
@@ -216,4 +227,19 @@ async fn wait_for(
         }
     })
     .await
+}
+
+/// Waits for a command, and meanwhile a little for the proof that what was served is true in the read view that was opened.
+async fn wait_and_prove(
+    mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
+    soon: Ending,
+    (handle, lease): (&Handle, &mut Lease),
+    (view, shared): (&mut ReadView, &Shared),
+) -> Option<Result<Packet, WireError>> {
+    tokio::select! {
+        biased;
+        waited = wait_for(command.as_mut(), soon, (handle, lease)) => return waited,
+        _ = is_proven_soon(view, shared), if view.is_unproven() => {}
+    }
+    wait_for(command, soon, (handle, lease)).await
 }

@@ -12,17 +12,18 @@
 use std::time::Instant;
 
 use freshet_cache::sabotage::{self, Sabotage};
-use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Verdict};
+use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Untouched, Verdict};
+use freshet_follow::{Shown, Upstream};
+
+pub(crate) use caution::Opens;
+
+mod caution;
 
 /// How many dependencies of what was served are kept: a transaction that reads more from memory asks the server for the rest.
 const SERVED_MAX: usize = 8192;
 
 /// What the buffer for them keeps of itself between transactions, in dependencies.
 const SERVED_KEPT: usize = 512;
-
-/// How many transactions of a session open their read view with the first read after a conflict: at first, and at most.
-const EAGER_MIN: u32 = 4;
-const EAGER_MAX: u32 = 256;
 
 /// How the statements of a transaction read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +41,18 @@ enum AtServer {
     #[default]
     None,
     /// It shows every transaction up to `contains`, and none that is not settled by a question after `ends_asked`.
-    Open { contains: Position, ends_asked: u64, is_proven: bool },
+    Open { contains: Position, ends_asked: u64, is_settled: bool, is_proven: bool, proof: Proof },
     /// There may be one, of a moment that is not known here.
     Unknown,
+}
+
+/// What is known of what was served before a read view was open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Proof {
+    /// It was found untouched when the read view was open.
+    untouched: Option<Untouched>,
+    /// The read view shows nothing beyond this.
+    within: Option<Position>,
 }
 
 /// What is known of the reads of a session's transaction.
@@ -53,6 +63,10 @@ pub(crate) struct ReadView {
     /// It shows when the environment is read, if that has this version.
     undecided: Option<u64>,
     at_server: AtServer,
+    /// What it shows at most, and how many transactions were applied before the server was asked for that.
+    shown: Option<(Shown, u64)>,
+    /// So many questions for that are on their way, and the same number.
+    asked: (usize, u64),
     /// What was applied at the first read from memory.
     as_of: Option<Position>,
     /// When that was.
@@ -68,12 +82,11 @@ pub(crate) struct ReadView {
     pub(crate) has_read: bool,
     /// Something was served from memory in the transaction.
     pub(crate) has_served: bool,
-    /// The first read is the server's, and opens the read view.
-    pub(crate) is_eager: bool,
-    /// So many transactions to come are.
-    eager_left: u32,
-    /// So many will be after the next conflict.
-    eager_next: u32,
+    /// When the server opens the read view.
+    pub(crate) opens: Opens,
+    caution: caution::Caution,
+    /// How often something was looked for in memory.
+    pub(crate) reads: u32,
     /// The savepoints that were set before the server knew of the transaction, in their order.
     pub(crate) savepoints: Vec<String>,
 }
@@ -96,15 +109,12 @@ impl ReadView {
     pub(crate) fn begin(&mut self, manner: Option<Manner>) {
         self.end();
         self.manner = manner;
-        self.is_eager = self.eager_left > 0;
-        self.eager_left = self.eager_left.saturating_sub(1);
+        self.opens = self.caution.begins();
     }
 
-    /// What was served turned out not to be true in the read view: transactions to come do not risk it, the more of them the more
-    /// often that has happened.
+    /// What was served turned out not to be true in the read view: transactions to come do not risk it.
     pub(crate) fn is_refuted(&mut self) {
-        self.eager_left = self.eager_next.max(EAGER_MIN);
-        self.eager_next = (2 * self.eager_left).min(EAGER_MAX);
+        self.caution.is_refuted(self.opens);
     }
 
     /// The same where autocommit is off, and no statement has begun it.
@@ -139,8 +149,10 @@ impl ReadView {
         served.clear();
         served.shrink_to(SERVED_KEPT);
         savepoints.clear();
-        let Self { eager_left, eager_next, .. } = *self;
-        *self = Self { served, named, savepoints, eager_left, eager_next, ..Self::default() };
+        if self.has_read || self.has_served {
+            self.caution.ends(self.has_read, self.reads);
+        }
+        *self = Self { served, named, savepoints, caution: self.caution, ..Self::default() };
     }
 
     /// Something has happened after which it is not known as of when the transaction reads.
@@ -160,7 +172,9 @@ impl ReadView {
     /// The server has opened a read view. `contains`: `valid_from`, read before that; `ends_asked`: read after.
     pub(crate) fn opened(&mut self, contains: Position, ends_asked: u64) {
         let is_proven = self.as_of.is_none();
-        self.at_server = AtServer::Open { contains, ends_asked, is_proven };
+        let proof = Proof::default();
+        self.at_server = AtServer::Open { contains, ends_asked, is_settled: false, is_proven, proof };
+        self.shown = None;
     }
 
     /// It has opened none, though it was told to.
@@ -168,17 +182,59 @@ impl ReadView {
         self.at_server = AtServer::None;
     }
 
-    /// So many ends of the binlog had been asked for when the read view was open.
-    pub(crate) fn is_open_since(&mut self, asked: u64) {
-        if let AtServer::Open { ends_asked, .. } = &mut self.at_server {
-            *ends_asked = (*ends_asked).min(asked);
+    /// The server is asked what the read view shows at most, by so many statements behind the one that opens it.
+    pub(crate) fn is_asked(&mut self, questions: usize, applied_before: u64) {
+        self.asked = (questions, applied_before);
+    }
+
+    /// How many of these are not answered yet.
+    pub(crate) fn questions(&self) -> usize {
+        self.asked.0
+    }
+
+    /// Has the server be asked where its binlog ends, if that is needed for the read view to settle.
+    pub(crate) fn asks_if_unsettled(&mut self, upstream: &Upstream, freshness: &Freshness) {
+        if !self.settles(upstream, freshness) {
+            upstream.ask_end();
+        }
+    }
+
+    /// Their answers are read.
+    pub(crate) fn take_asked(&mut self) -> (usize, u64) {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// The server has said what the read view shows at most.
+    pub(crate) fn shows(&mut self, shown: Shown, applied_before: u64) {
+        self.shown = Some((shown, applied_before));
+    }
+
+    /// Whether all that the read view shows is applied. To be asked before [`Self::reads`].
+    pub(crate) fn settles(&mut self, upstream: &Upstream, freshness: &Freshness) -> bool {
+        let (Some(Manner::Shared), AtServer::Open { ends_asked, is_settled, .. }) =
+            (self.manner, &mut self.at_server)
+        else {
+            return false;
+        };
+        let is_shown_applied = |(shown, since): &(Shown, u64)| upstream.has_applied(shown, *since);
+        *is_settled = *is_settled
+            || freshness.is_settled(*ends_asked)
+            || self.shown.as_ref().is_some_and(is_shown_applied)
+            || sabotage::is(Sabotage::EarlySnapshot);
+        *is_settled
+    }
+
+    /// The server has said that the read view is open.
+    pub(crate) fn is_open_now(&mut self, freshness: &Freshness) {
+        if let AtServer::Open { ends_asked, proof, .. } = &mut self.at_server {
+            *ends_asked = (*ends_asked).min(freshness.ends_asked());
+            proof.untouched = self.as_of.and_then(|at| freshness.untouched(&self.served, at));
         }
     }
 
     /// What was served is true in the server's read view.
     pub(crate) fn is_proven(&mut self) {
-        // The next conflict counts less.
-        self.eager_next = self.eager_next.saturating_sub(1);
+        self.caution.is_proven();
         if let AtServer::Open { is_proven, .. } = &mut self.at_server {
             *is_proven = true;
         }
@@ -194,7 +250,7 @@ impl ReadView {
 
     /// Whether there is anything to be proven before the server reads for it.
     pub(crate) fn is_to_be_proven(&self) -> bool {
-        self.unproven().is_some() || !self.named.is_empty()
+        self.is_unproven() || !self.named.is_empty()
     }
 
     /// Whether a table of which something was served may have been defined anew since the server's read view was opened.
@@ -208,13 +264,9 @@ impl ReadView {
         }
     }
 
-    /// How many ends of the binlog had been asked for when the read view was opened, in which it is to be proven that what was
-    /// served is true.
-    pub(crate) fn unproven(&self) -> Option<u64> {
-        match self.at_server {
-            AtServer::Open { ends_asked, is_proven: false, .. } => Some(ends_asked),
-            _ => None,
-        }
+    /// Whether the read view was opened and it is to be proven that what was served is true in it.
+    pub(crate) fn is_unproven(&self) -> bool {
+        matches!(self.at_server, AtServer::Open { is_proven: false, .. })
     }
 
     /// Statements that leave a transaction at the server as it is, in which nothing was written yet.
@@ -254,9 +306,39 @@ impl ReadView {
         self.since.filter(|_| self.is_bound() && self.at_server == AtServer::None)
     }
 
-    /// No read view is opened any more while nobody waits for it.
+    /// No read view is opened any more before a statement needs it.
     pub(crate) fn tries_no_more(&mut self) {
         self.since = None;
+        self.opens = Opens::First;
+    }
+
+    /// Whether the server has been told to open none, and all reads share one.
+    pub(crate) fn is_unopened(&self) -> bool {
+        self.manner == Some(Manner::Shared) && self.at_server == AtServer::None
+    }
+
+    /// Whether an answer may be given before it is proven to be true in the read view.
+    pub(crate) fn may_be_bound(&self) -> bool {
+        match self.opens {
+            Opens::Late => true,
+            Opens::Before => self.at_server != AtServer::None,
+            Opens::First => false,
+        }
+    }
+
+    /// The read view that was opened has shown nothing yet: what is served from now on is proven to be true in it later.
+    pub(crate) fn binds(&mut self, freshness: &Freshness) {
+        if let (None, AtServer::Open { is_proven, proof, .. }) = (self.as_of, &mut self.at_server) {
+            let applied = freshness.applied();
+            self.as_of = Some(applied);
+            *is_proven = false;
+            proof.untouched = freshness.untouched(&[], applied);
+        }
+    }
+
+    /// How many reads there are still to come, if it is like the one before.
+    pub(crate) fn reads_left(&self) -> u32 {
+        (self.caution.reads() + 1).saturating_sub(self.reads)
     }
 
     /// As of when the next statement reads.
@@ -264,8 +346,8 @@ impl ReadView {
         match (self.manner, self.at_server) {
             (None, _) | (Some(Manner::Shared), AtServer::Unknown) => Reads::Unknown,
             (Some(Manner::Each), _) => Reads::Now,
-            (Some(Manner::Shared), AtServer::Open { contains, ends_asked, is_proven: true }) => {
-                if !freshness.is_settled(ends_asked) && !sabotage::is(Sabotage::EarlySnapshot) {
+            (Some(Manner::Shared), AtServer::Open { contains, is_settled, is_proven: true, .. }) => {
+                if !is_settled {
                     return Reads::NotYet;
                 }
                 // Read after that: an end that was asked for after it was opened lies at or below.
@@ -320,9 +402,22 @@ impl ReadView {
         true
     }
 
-    /// Whether what was served is true in the server's read view, which the stream has passed.
-    pub(crate) fn holds(&self, freshness: &Freshness, fences: Fences) -> Holds {
-        self.as_of
-            .map_or(Holds::Proven, |at| freshness.holds_until(&self.served, at, freshness.applied(), fences))
+    /// Whether what was served is true in the server's read view.
+    pub(crate) fn holds(&mut self, freshness: &Freshness, fences: Fences) -> Holds {
+        let (Some(at), AtServer::Open { is_settled, proof, .. }) = (self.as_of, &mut self.at_server) else {
+            return Holds::Proven;
+        };
+        if !*is_settled {
+            return Holds::NotYet;
+        }
+        let applied = freshness.applied();
+        let within = *proof.within.get_or_insert(applied);
+        match freshness.holds_until(&self.served, at, applied, fences) {
+            Holds::Changed => {
+                let untouched = |found| freshness.holds_untouched(found, within);
+                proof.untouched.map_or(Holds::Changed, untouched)
+            }
+            held => held,
+        }
     }
 }

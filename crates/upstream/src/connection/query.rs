@@ -80,6 +80,19 @@ impl Connection {
         payload.extend_from_slice(sql.as_bytes());
         self.queried = true;
         self.send_command(&payload).await?;
+        self.read_answer().await
+    }
+
+    /// The last result of a question that was sent in one packet, among other commands whose answers have been read.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub async fn read_next_answer(&mut self) -> Result<Rows, Error> {
+        self.seq = 1;
+        self.read_answer().await
+    }
+
+    async fn read_answer(&mut self) -> Result<Rows, Error> {
         loop {
             let (rows, status) = self.read_result().await?;
             if !status.contains(StatusFlags::MORE_RESULTS) {

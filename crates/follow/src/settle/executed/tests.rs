@@ -54,3 +54,45 @@ fn flavours_do_not_mix() {
     assert_eq!(executed.known(&gtid(0, 1, 1)), GtidFate::Unreliable);
     assert_eq!(AppliedGtids::Untold.known(&gtid(0, 1, 1)), GtidFate::Unreliable);
 }
+
+#[test]
+fn what_a_snapshot_shows_of_mysql_is_what_is_executed_or_owned() {
+    let uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+    let mut executed = AppliedGtids::MySql(GtidSet::parse(format!("{uuid}:1-5").as_bytes()).unwrap());
+    let shown = |owned: &str, done: &str| {
+        let answers = [owned, done].map(|text| text.replace('U', uuid).into_bytes());
+        Shown::read(false, &answers).unwrap()
+    };
+    assert!(executed.have_all(&shown("", "U:1-5"), 0));
+    assert!(!executed.have_all(&shown("", "U:1-6"), 0));
+    assert!(
+        !executed.have_all(&shown("U:6#18:7#19,\nU:t:5#20", "U:1-5"), 0),
+        "they are about to be executed"
+    );
+    for gtid in GtidSet::parse(format!("{uuid}:6-7,{uuid}:t:5").as_bytes()).unwrap().iter() {
+        assert!(!executed.have_all(&shown("U:6#18:7#19,\nU:t:5#20", "U:1-5"), 0));
+        executed.add(&gtid);
+    }
+    assert!(executed.have_all(&shown("U:6#18:7#19,\nU:t:5#20", "U:1-5"), 0));
+    assert_eq!(Shown::read(false, &[vec![], vec![]]), None, "it has no GTIDs");
+}
+
+#[test]
+fn what_a_snapshot_shows_of_mariadb_is_what_was_logged() {
+    let mut executed = AppliedGtids::mariadb();
+    let shown = |text: &str| Shown::read(true, &[text.as_bytes().to_vec()]).unwrap();
+    assert!(!executed.have_all(&shown("0-1-5"), 0), "nothing is known of the domain");
+    executed.add(&gtid(0, 1, 5));
+    assert!(executed.have_all(&shown("0-1-5"), 0));
+    assert!(!executed.have_all(&shown("0-1-6"), 0));
+    assert!(!executed.have_all(&shown("0-2-5"), 0), "another server's");
+    assert!(!executed.have_all(&shown("0-1-5,1-1-1"), 0), "another domain");
+    let since = executed.count();
+    executed.add(&gtid(0, 1, 6));
+    executed.add(&gtid(0, 1, 7));
+    assert!(executed.have_all(&shown("0-1-5"), since) && executed.have_all(&shown("0-1-6"), since));
+    assert!(!executed.have_all(&shown("0-1-6"), executed.count()), "a number that was used before");
+    executed.add(&gtid(0, 1, 6));
+    assert!(!executed.have_all(&shown("0-1-6"), 0), "the domain is not believed any more");
+    assert_eq!(Shown::read(true, &[vec![]]), None);
+}

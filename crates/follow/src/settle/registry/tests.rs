@@ -17,7 +17,7 @@ fn bench(executed: Option<AppliedGtids>) -> Bench {
     let visible: Arc<Mutex<Vec<Position>>> = Arc::default();
     let told = Arc::clone(&visible);
     let registry =
-        Settling::new(move || Arc::clone(&raised), move |at| told.lock().expect("no panic").push(at));
+        Settling::new(move || Arc::clone(&raised), move |at| told.lock().expect("no panic").push(at), |_| {});
     if let Some(executed) = executed {
         registry.started(executed, at(0));
         registry.seen(at(0));
@@ -54,7 +54,7 @@ fn a_gtid_is_awaited_or_already_there() {
     let bench = bench(Some(AppliedGtids::mariadb()));
     let early = bench.settle(committed(&[1]), 0);
     assert!(is_up(&early));
-    bench.registry.applied(Some(&gtid(1)), at(10));
+    bench.registry.applied(Some(&gtid(1)), at(10), 0);
     assert!(!is_up(&early));
     assert!(!is_up(&bench.settle(committed(&[1]), 0)), "the event overtook the OK packet");
     assert!(!is_up(&bench.settle(Outcome::Nothing, 0)));
@@ -65,9 +65,9 @@ fn a_gtid_is_awaited_or_already_there() {
 fn all_of_several_gtids_are_awaited() {
     let bench = bench(Some(AppliedGtids::mariadb()));
     let fence = bench.settle(committed(&[1, 2, 2]), 0);
-    bench.registry.applied(Some(&gtid(1)), at(10));
+    bench.registry.applied(Some(&gtid(1)), at(10), 0);
     assert!(is_up(&fence));
-    bench.registry.applied(Some(&gtid(2)), at(20));
+    bench.registry.applied(Some(&gtid(2)), at(20), 0);
     assert!(!is_up(&fence));
 }
 
@@ -192,14 +192,14 @@ fn an_acknowledged_commit_is_visible_once_all_before_it_are() {
     let bench = bench(Some(AppliedGtids::mariadb()));
     let told = || bench.visible.lock().expect("no panic").clone();
     bench.settle(committed(&[1]), 0);
-    bench.registry.applied(Some(&gtid(1)), at(10));
+    bench.registry.applied(Some(&gtid(1)), at(10), 0);
     assert_eq!(told(), [at(10)], "acknowledged before it was applied");
-    bench.registry.applied(Some(&gtid(2)), at(20));
-    bench.registry.applied(Some(&gtid(3)), at(30));
+    bench.registry.applied(Some(&gtid(2)), at(20), 0);
+    bench.registry.applied(Some(&gtid(3)), at(30), 0);
     bench.settle(committed(&[3]), 0);
     assert_eq!(told(), [at(10)], "another writer's may not be visible");
     bench.registry.seen(at(20));
-    bench.registry.applied(Some(&gtid(4)), at(40));
+    bench.registry.applied(Some(&gtid(4)), at(40), 0);
     assert_eq!(told(), [at(10), at(30)]);
     bench.settle(committed(&[4]), 0);
     assert_eq!(told(), [at(10), at(30), at(40)], "acknowledged after it was applied");
@@ -211,10 +211,10 @@ fn an_acknowledged_commit_is_visible_once_all_before_it_are() {
 #[test]
 fn a_new_generation_is_not_seen_by_what_the_one_before_acknowledged() {
     let bench = bench(Some(AppliedGtids::mariadb()));
-    bench.registry.applied(Some(&gtid(1)), at(10));
+    bench.registry.applied(Some(&gtid(1)), at(10), 0);
     bench.registry.ended(0);
     bench.registry.started(AppliedGtids::mariadb(), at(100));
-    bench.registry.applied(Some(&gtid(1)), at(110));
+    bench.registry.applied(Some(&gtid(1)), at(110), 0);
     bench.settle(committed(&[1]), 0);
     assert!(bench.visible.lock().expect("no panic").is_empty(), "the start is not known to be visible");
     bench.registry.seen(at(100));

@@ -1,16 +1,18 @@
 //! A read view that the server opens for a transaction while its client takes its time.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use freshet_cache::{Fences, Holds as Held};
 use freshet_protocol::{Command, StatusFlags};
 use tokio::time::{Instant, timeout_at};
 
+use super::shown;
 use super::words::{savepoint, start_snapshot};
 use crate::registry::Handle;
 use crate::relay::Lost;
 use crate::session::view::ReadView;
-use crate::session::{Lease, query_prefix};
+use crate::session::{Lease, State, query_prefix};
 use crate::shared::Shared;
 
 /// How long a transaction may go on with what it has read from memory before the server opens a read view for it.
@@ -27,7 +29,7 @@ pub(in crate::session) struct Opening {
 }
 
 impl Opening {
-    /// Has the server open it, and waits a little for the proof that what was served is true in it.
+    /// Has the server open it.
     ///
     /// # Errors
     /// The server is lost.
@@ -38,50 +40,92 @@ impl Opening {
     ) -> Result<Opened, Lost> {
         let freshness = shared.freshness();
         view.opened(freshness.valid_from(), u64::MAX);
-        let savepoints: Vec<String> = view.savepoints.iter().map(|name| savepoint(name)).collect();
+        let savepoints = view.savepoints.iter().map(|name| savepoint(name)).collect();
+        let questions = shown::questions(view, shared);
+        let asked = questions.len();
         // Each in a packet of its own, in one write.
-        let statements = [&[start_snapshot(self.is_read_only)], savepoints.as_slice()].concat();
+        let statements: Vec<String> =
+            [vec![start_snapshot(self.is_read_only)], questions, savepoints].concat();
         let Some((last, before)) = statements.split_last() else { return Ok(Opened::Refused(None)) };
         let prefix = query_prefix(lease.has_attributes());
         lease.send(before, &[&prefix, last.as_bytes()].concat()).await?;
         let (mut status, mut is_refused) = (None, false);
-        for _ in &statements {
+        for _ in 0..statements.len() - asked {
             let relayed = lease.unseen_answer(Command::Query, handle).await?;
             is_refused |= relayed.error.is_some();
             status = relayed.status.or(status);
+            shown::read(lease.connection()?, view, shared).await.map_err(Lost::Upstream)?;
         }
         if is_refused {
             return Ok(Opened::Refused(status));
         }
-        view.is_open_since(freshness.ends_asked());
-        if is_proven(view, shared, SETTLED_MAX).await {
-            view.is_proven();
-        }
+        view.is_open_now(freshness);
+        view.asks_if_unsettled(&shared.upstream, freshness);
         Ok(Opened::Open(status))
     }
 }
 
+/// Waits a little for the proof that what was served is true in the read view that was opened.
+pub(in crate::session) async fn is_proven_soon(view: &mut ReadView, shared: &Shared) -> bool {
+    is_proven(view, shared, SETTLED_MAX).await
+}
+
 /// Whether what was served is proven to be true in the server's read view, at once or within this time.
-pub(super) async fn is_proven(view: &ReadView, shared: &Shared, wait_max: Duration) -> bool {
-    let Some(ends_asked) = view.unproven() else { return true };
-    let (freshness, deadline) = (shared.freshness(), Instant::now() + wait_max);
+pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Duration) -> bool {
+    let deadline = Instant::now() + wait_max;
     loop {
-        let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
-        let held =
-            if freshness.is_settled(ends_asked) { view.holds(freshness, fences) } else { Held::NotYet };
-        match held {
+        // Listened to before it is looked: nothing that is told in between is missed.
+        let mut told = pin!(shared.upstream.settling_told());
+        told.as_mut().enable();
+        match is_proven_now(view, shared) {
             Held::Proven => return true,
             Held::Changed => return false,
-            Held::NotYet if timeout_at(deadline, shared.upstream.more_is_settled()).await.is_err() => {
-                return false;
-            }
             Held::NotYet => {}
         }
+        if view.settles(&shared.upstream, shared.freshness()) {
+            shared.upstream.ask_probe();
+        } else {
+            shared.upstream.ask_end();
+        }
+        if timeout_at(deadline, told).await.is_err() {
+            return false;
+        }
     }
+}
+
+/// Whether it is at this moment.
+pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) -> Held {
+    if !view.is_unproven() {
+        return Held::Proven;
+    }
+    view.settles(&shared.upstream, shared.freshness());
+    let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
+    let held = view.holds(shared.freshness(), fences);
+    if held == Held::Proven {
+        view.is_proven();
+    }
+    held
 }
 
 /// What became of it, with the last flags of the session.
 pub(in crate::session) enum Opened {
     Open(Option<StatusFlags>),
     Refused(Option<StatusFlags>),
+}
+
+impl Opened {
+    /// Notes it. Whether the read view is open.
+    pub(in crate::session) fn note(self, state: &mut State) -> bool {
+        match self {
+            Self::Open(status) => {
+                state.tx = state.tx.answered(true, status, false);
+                true
+            }
+            Self::Refused(status) => {
+                state.is_not_entered(status);
+                state.view.tries_no_more();
+                false
+            }
+        }
+    }
 }

@@ -1,0 +1,59 @@
+//! What a read view shows at most, asked of the server right behind the statement that opens it.
+//!
+//! The answer comes with that statement's. If the stream has applied all of it, which it mostly has, the read view is settled, and nobody
+//! has to ask where the binlog ends.
+
+use std::sync::atomic::Ordering;
+
+use freshet_follow::Shown;
+use freshet_upstream::{Connection, Error};
+
+use crate::session::view::ReadView;
+use crate::shared::Shared;
+
+/// A longer answer, in bytes, is not worth its way.
+const ANSWER_BYTES_MAX: usize = 1024;
+
+/// What is asked behind the statement that opens the read view, which is noted.
+pub(super) fn questions(view: &mut ReadView, shared: &Shared) -> Vec<String> {
+    if shared.settling.is_asked_in_vain.load(Ordering::Relaxed) {
+        return Vec::new();
+    }
+    let questions = Shown::questions(is_mariadb(shared));
+    view.is_asked(questions.len(), shared.upstream.applied_count());
+    questions.iter().map(|question| (*question).to_owned()).collect()
+}
+
+/// Reads the answers, which come next.
+///
+/// # Errors
+/// The server is lost.
+pub(super) async fn read(
+    connection: &mut Connection,
+    view: &mut ReadView,
+    shared: &Shared,
+) -> std::io::Result<()> {
+    let (count, applied_before) = view.take_asked();
+    let mut answers = Vec::with_capacity(count);
+    for _ in 0..count {
+        match connection.read_next_answer().await {
+            Ok(rows) => {
+                answers.extend(rows.rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
+            }
+            Err(Error::Server(_)) => {}
+            Err(error) => return Err(std::io::Error::other(error)),
+        }
+    }
+    let is_mysql_without = !is_mariadb(shared) && answers.iter().all(Vec::is_empty);
+    if count > 0 && (is_mysql_without || answers.iter().any(|answer| answer.len() > ANSWER_BYTES_MAX)) {
+        shared.settling.is_asked_in_vain.store(true, Ordering::Relaxed);
+    }
+    if let Some(shown) = Shown::read(is_mariadb(shared), &answers) {
+        view.shows(shown, applied_before);
+    }
+    Ok(())
+}
+
+fn is_mariadb(shared: &Shared) -> bool {
+    shared.upstream.server().is_some_and(|server| server.is_mariadb())
+}

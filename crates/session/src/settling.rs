@@ -1,0 +1,55 @@
+//! Whether it is worth to wait until a read view settles, and to ask what it shows.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Where waits are not worth their time, one in so many is tried, so that it is noticed when they are.
+const TRIED_ONE_IN: u64 = 16;
+
+/// Of the reads that are still to come, one in so many is expected to be from memory.
+const READS_PER_HIT: u64 = 2;
+
+/// How long waits and answers of the server have taken of late.
+#[derive(Debug, Default)]
+pub(crate) struct Settling {
+    waits: MeanTime,
+    answers: MeanTime,
+    refused: AtomicU64,
+    /// Asking what a read view shows was found to be of no use: answers are long, or a MySQL without GTIDs has none.
+    pub(crate) is_asked_in_vain: AtomicBool,
+}
+
+/// A mean in which the last time is an eighth, microseconds. Of those that come at the same moment one may be lost, which does no
+/// harm.
+#[derive(Debug, Default)]
+struct MeanTime(AtomicU64);
+
+impl MeanTime {
+    fn us(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, time: Duration) {
+        let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).min(1 << 32);
+        self.0.store((7 * self.us() + us) / 8, Ordering::Relaxed);
+    }
+}
+
+impl Settling {
+    /// The server has taken so long for an answer.
+    pub(crate) fn has_answered(&self, time: Duration) {
+        self.answers.add(time);
+    }
+
+    /// Somebody has waited for so long, in vain or not.
+    pub(crate) fn has_settled(&self, time: Duration) {
+        self.waits.add(time);
+    }
+
+    /// Whether it is worth to wait, with so many reads still to come.
+    pub(crate) fn is_worth(&self, reads_left: u32) -> bool {
+        let saved_us = u64::from(reads_left) * self.answers.us() / READS_PER_HIT;
+        self.waits.us() <= saved_us
+            || self.refused.fetch_add(1, Ordering::Relaxed).is_multiple_of(TRIED_ONE_IN)
+    }
+}
