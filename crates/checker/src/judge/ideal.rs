@@ -37,7 +37,7 @@
 //! They are compared apart. Their reads are ideal hits by the same definition, if the transaction has written nothing to the
 //! question's tables; what they are answered is not taken to fill a cache. To ask the server within a transaction would open it
 //! there, so it is asked before and after, which tells how many reads were answered from memory and not which. What Freshet
-//! itself asks on the session's connection counts against it; the first transaction of a session that was set up anew is left out.
+//! itself asks on the session's connection counts against it, but for what it asks of each read view that it opens; the first transaction of a session that was set up anew is left out.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;

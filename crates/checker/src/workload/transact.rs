@@ -151,15 +151,23 @@ impl Client<'_> {
     /// A transaction, or a chain of them.
     fn chain(&mut self, mut form: Form, with_writes: bool) -> Result<(), Trouble> {
         let losses = self.losses;
-        let before = self.is_counting.then(|| self.count_selects()).transpose()?;
-        let mut asked = [0, 0];
+        let is_opened_by_client = form.start == Start::Snapshot;
+        let before = self.is_counting.then(|| self.count_selects_and_begun()).transpose()?;
+        let mut asked = [0, 0, 0];
         while self.one_of_chain(form, with_writes, &mut asked)? {
             form.start = Start::Chained;
         }
         // The count is that of the session.
-        if let Some(before) = before.filter(|_| self.losses == losses) {
-            let [selects, locking] = asked;
-            let forwarded = (self.count_selects()? - before).saturating_sub(locking);
+        if let Some([before, begun_before]) = before.filter(|_| self.losses == losses) {
+            let [selects, locking, readers] = asked;
+            let [counted, begun] = self.count_selects_and_begun()?;
+            let opened = if form.isolation() == Isolation::RepeatableRead && !is_opened_by_client {
+                (begun - begun_before).min(readers)
+            } else {
+                0
+            };
+            let not_read = locking + opened * self.questions_of_an_opening();
+            let forwarded = (counted - before).saturating_sub(not_read);
             self.recorder.hits(form.isolation(), selects.saturating_sub(forwarded), selects);
         }
         Ok(())
@@ -186,8 +194,9 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// True: another one has begun with its end. `asked` counts the SELECTs, and those that lock.
-    fn one_of_chain(&mut self, form: Form, with_writes: bool, asked: &mut [u64; 2]) -> Result<bool, Trouble> {
+    /// True: another one has begun with its end. `asked` counts the SELECTs, those that lock, and the transactions that begin with one
+    /// that does not.
+    fn one_of_chain(&mut self, form: Form, with_writes: bool, asked: &mut [u64; 3]) -> Result<bool, Trouble> {
         let losses = self.losses;
         let is_read_only = form.is_read_only || !with_writes || self.dice.percent(30);
         let count = if is_read_only { 0 } else { 1 + self.dice.below(3) };
@@ -211,6 +220,7 @@ impl Client<'_> {
         self.begin(form, &mut done)?;
         let steps = self.steps(kinds, form);
         let locking = steps.iter().filter(|step| matches!(step, Step::Locking)).count();
+        asked[2] += u64::from(matches!(steps.first(), Some(Step::Read)));
         let is_whole = self.take_steps(steps, &mut done)?;
         self.record(&mut done);
         let path = usize::from(self.role.path == Path::Around);

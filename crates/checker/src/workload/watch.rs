@@ -8,6 +8,8 @@ use super::link::Trouble;
 /// Asks the server; it is no SELECT itself.
 const COUNT: &str = "SHOW SESSION STATUS LIKE 'Com_select'";
 
+const COUNT_BOTH: &str = "SHOW SESSION STATUS WHERE Variable_name IN ('Com_select', 'Com_begin')";
+
 impl Client<'_> {
     /// The SELECTs of this session so far, where the next read is watched.
     pub(super) fn selects_before(&mut self) -> Result<Option<u64>, Trouble> {
@@ -30,5 +32,20 @@ impl Client<'_> {
         let row: mysql::Result<Option<(String, u64)>> = self.link.conn.query_first(COUNT);
         let row = row.map_err(|error| Trouble::of(COUNT, &error))?;
         row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))
+    }
+
+    /// The SELECTs of this session so far, and the transactions that were begun by a statement.
+    pub(super) fn count_selects_and_begun(&mut self) -> Result<[u64; 2], Trouble> {
+        let rows: mysql::Result<Vec<(String, u64)>> = self.link.conn.query(COUNT_BOTH);
+        let rows = rows.map_err(|error| Trouble::of(COUNT_BOTH, &error))?;
+        let count = |name: &str| rows.iter().find(|row| row.0 == name).map(|row| row.1);
+        let counts = count("Com_select").zip(count("Com_begin")).map(|(selects, begun)| [selects, begun]);
+        counts.ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))
+    }
+
+    /// How many SELECTs without a table Freshet sends with each read view that it opens: it asks what the read view shows.
+    pub(super) fn questions_of_an_opening(&self) -> u64 {
+        let is_mariadb = self.link.conn.server_version().0 >= 10;
+        if is_mariadb { 1 } else { 2 }
     }
 }
