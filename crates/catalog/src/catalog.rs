@@ -55,6 +55,8 @@ pub enum Beside {
     Nothing,
     /// They concern nothing that it was told by. But these tables may hang on those that it writes, by foreign keys.
     Tables(Vec<Name>),
+    /// A definition was applied since its foreign keys were looked up: they are to be looked up again.
+    Overtaken,
     /// It may write anything.
     Everything,
 }
@@ -184,8 +186,13 @@ impl Catalog {
     /// looked up after the clock showed this.
     pub fn beside(&self, (told, clock): (&Told, u64), own: Option<&Definition>) -> Beside {
         let others = self.under_way.definitions(own);
-        if others.concern(told) || clock != self.version() || !self.is_current(told) {
+        // Read before what it was told by is compared: a later change is found by the next reading.
+        let version = self.version();
+        if others.concern(told) || !self.is_current(told) {
             return Beside::Everything;
+        }
+        if clock != version {
+            return Beside::Overtaken;
         }
         if others.is_empty() {
             return Beside::Nothing;

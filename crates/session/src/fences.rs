@@ -188,23 +188,15 @@ pub(crate) fn raise(
         || !effects.reads.is_nothing()
         || !effects.calls.is_nothing();
     pending.add(&reach, freshness);
-    // Before what hangs on the tables is looked for.
-    let clock = behind.upstream.catalog_version();
-    let fence = match (commits, reach.at_once) {
+    let told = pending.told.as_ref().filter(|_| rests_on_others);
+    let reached = || match (commits, reach.at_once) {
         (true, _) => fence((&pending.deps, &pending.written, &pending.writes), behind),
         (false, true) => fence((&reach.deps, &reach.written, &reach.writes), behind),
         (false, false) => None,
     };
-    let told = pending.told.as_ref().filter(|_| rests_on_others).map(|told| (told, clock));
-    let (fence, definition) = match fence {
-        Some(fence) => beside_definitions(fence, defined, told, behind),
-        // Routines that change nothing may have become others.
-        None if commits || reach.runs_routines => {
-            let deps = told.map(|told| beside(told, None, behind)).unwrap_or_default();
-            ((!deps.is_empty()).then(|| freshness.fence(deps))?, None)
-        }
-        None => return None,
-    };
+    // Routines that change nothing may have become others.
+    let told = told.filter(|_| commits || reach.at_once || reach.runs_routines);
+    let (fence, definition) = beside_definitions(reached, defined, told, behind)?;
     Some(InFlight {
         fence: Some(fence),
         upstream: behind.upstream.clone(),
@@ -240,39 +232,47 @@ fn defined(effects: &Effects, reach: &Reach) -> Option<Defined> {
 ///
 /// The same where definitions have changed since they told what is committed now: an earlier statement of the transaction
 /// may have come to the server after a definition that the stream had not brought by then. Looked for last, since the fence
-/// of a definition is lifted after the catalog was told of it.
+/// of a definition is lifted after the catalog was told of it. A definition that changes none of what told it may have brought a
+/// foreign key all the same, so `reached` looks up anew what hangs on the tables.
 fn beside_definitions(
-    fence: Fence,
+    reached: impl Fn() -> Option<Fence>,
     defined: Option<Defined>,
-    told: Option<(&Told, u64)>,
+    told: Option<&Told>,
     behind: &Behind<'_>,
-) -> (Fence, Option<Arc<Definition>>) {
-    let own = defined.map(|defined| Arc::new(behind.upstream.define(defined)));
-    let mut fence = match told {
-        Some((told, _)) => fence.holding(behind.upstream.write(told.clone())),
-        None => fence,
+) -> Option<(Fence, Option<Arc<Definition>>)> {
+    // Before what hangs on the tables is looked up.
+    let mut clock = behind.upstream.catalog_version();
+    let mut fence = reached();
+    let own = defined.filter(|_| fence.is_some()).map(|defined| Arc::new(behind.upstream.define(defined)));
+    let noted = told.map(|told| behind.upstream.write(told.clone()));
+    let mut beside = Beside::Nothing;
+    for _ in 0..LOOKUPS_MAX {
+        beside = told.map_or(Beside::Nothing, |told| behind.upstream.beside((told, clock), own.as_deref()));
+        if beside != Beside::Overtaken {
+            break;
+        }
+        clock = behind.upstream.catalog_version();
+        fence = reached();
+    }
+    let mut deps = match beside {
+        Beside::Nothing => Vec::new(),
+        Beside::Tables(tables) => definitions_of(&tables, behind),
+        Beside::Overtaken | Beside::Everything => vec![Dep::EVERYTHING],
     };
-    let mut deps = told.map(|told| beside(told, own.as_deref(), behind)).unwrap_or_default();
     deps.extend(own.is_some().then_some(Dep::DEFINITIONS));
     if !deps.is_empty() {
-        deps.extend_from_slice(fence.deps());
-        fence = behind.freshness.fence(deps).holding(fence);
+        deps.extend(fence.iter().flat_map(|fence| fence.deps()));
+        fence = Some(behind.freshness.fence(deps).holding(fence));
     }
+    let fence = fence?.holding(noted);
     match own {
-        Some(own) => (fence.holding(Arc::clone(&own)), Some(own)),
-        None => (fence, None),
+        Some(own) => Some((fence.holding(Arc::clone(&own)), Some(own))),
+        None => Some((fence, None)),
     }
 }
 
-/// What is to be fenced besides because of definitions for what was told by these, and by the foreign keys at this reading of the
-/// catalog's clock.
-fn beside(told: (&Told, u64), own: Option<&Definition>, behind: &Behind<'_>) -> Vec<Dep> {
-    match behind.upstream.beside(told, own) {
-        Beside::Nothing => Vec::new(),
-        Beside::Tables(tables) => definitions_of(&tables, behind),
-        Beside::Everything => vec![Dep::EVERYTHING],
-    }
-}
+/// How often what hangs on a statement's tables is looked up at most, where each time a definition is applied meanwhile.
+const LOOKUPS_MAX: usize = 4;
 
 fn definitions_of(tables: &[Name], behind: &Behind<'_>) -> Vec<Dep> {
     tables.iter().map(|(schema, name)| behind.freshness.table(schema, name).definition).collect()
