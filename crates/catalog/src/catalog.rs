@@ -237,12 +237,15 @@ impl Catalog {
         }
         let mut dropped = (HashMap::new(), HashMap::new());
         match what {
-            Changed::Tables(names) => {
+            Changed::Tables(names) | Changed::Unlinked(names) => {
                 let names: Vec<Name> = names.iter().map(|(schema, name)| state.name(schema, name)).collect();
                 state.versions.changed(Changed::Tables(&names));
                 names.iter().for_each(|name| drop(state.tables.remove(name)));
                 let clock = state.versions.clock();
-                state.reach.tables_changed(names, clock);
+                match what {
+                    Changed::Unlinked(_) => state.reach.unlinked_changed(names, clock),
+                    _ => state.reach.tables_changed(names, clock),
+                }
             }
             Changed::Routine => state.versions.changed(what),
             Changed::Schema(schema) => {

@@ -7,6 +7,8 @@ use crate::name::Name;
 pub enum Changed<'a> {
     /// These tables and views, under the names they had and have.
     Tables(&'a [Name]),
+    /// The same, where no foreign key has come. Keys that were there may have ended, or go by other columns.
+    Unlinked(&'a [Name]),
     /// A procedure or a function, which no foreign key concerns.
     Routine,
     /// Whatever is in this schema. Foreign keys may have ended, and none has come.

@@ -85,6 +85,15 @@ impl ForeignKeyReach {
         }
     }
 
+    /// No key has come with the new definitions. They matter where there are keys, which may have ended or go by other columns, and
+    /// where it is not known yet whether there are some.
+    pub(crate) fn unlinked_changed(&mut self, names: Vec<Name>, clock: u64) {
+        let is_known = self.unknown_since.is_none() && self.keys.is_complete;
+        if !is_known || names.iter().any(|name| self.keys.mention(name) || self.changed.contains_key(name)) {
+            self.tables_changed(names, clock);
+        }
+    }
+
     /// Keys may have ended and none has come. Those that are not there any more are kept as long as they only make too much
     /// known; where they would have to be seen, all are read again.
     pub(crate) fn schema_changed(&mut self, clock: u64) {

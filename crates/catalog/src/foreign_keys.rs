@@ -235,6 +235,11 @@ impl ForeignKeys {
         keys.into_iter().for_each(|key| self.add(key));
     }
 
+    /// Whether a table refers to another, or another to it.
+    pub(crate) fn mention(&self, table: &Name) -> bool {
+        self.children.contains_key(table) || self.parents.contains_key(table)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.children.values().map(Vec::len).sum()

@@ -130,7 +130,7 @@ impl Versions {
     pub(crate) fn changed(&mut self, what: Changed<'_>) {
         self.clock += 1;
         match what {
-            Changed::Tables(names) => {
+            Changed::Tables(names) | Changed::Unlinked(names) => {
                 for name in names {
                     self.names.insert(name.clone(), self.clock);
                 }

@@ -69,7 +69,9 @@ impl ChangeSink for Stamps {
                 self.watches_on(table).iter().for_each(|watch| watch.stamp_any(at));
             }
             StreamChange::AnyMerged => self.freshness.stamp(of_merged_tables(&self.freshness), at),
-            StreamChange::Tables(tables) => tables.iter().for_each(|table| self.definition(table, at)),
+            StreamChange::Tables(tables) | StreamChange::Unlinked(tables) => {
+                tables.iter().for_each(|table| self.definition(table, at));
+            }
             StreamChange::Routine(Some(routine)) => self.definition(&routine_name(routine), at),
             StreamChange::Schema(schema) => self.freshness.stamp(self.freshness.schema(schema), at),
             StreamChange::Accounts(Some(users)) => self.accounts(users, at),

@@ -47,6 +47,8 @@ pub enum BinlogEffect {
     Definition {
         /// The tables and views.
         tables: Vec<(String, String)>,
+        /// Foreign keys by which one of them refers to another table may have come with it.
+        may_refer: bool,
     },
     /// This procedure or function (schema, name) was defined, redefined or dropped.
     Routine {
@@ -140,7 +142,7 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
         return Some(BinlogEffect::Nothing); // Nothing but a comment.
     }
     if cursor.at_any(ddl::FIRST_WORDS) {
-        return definition(ddl::touched(cursor), schema);
+        return definition(ddl::touched(cursor), schema, may_refer(cursor));
     }
     if cursor.word("XA") {
         return xid::effect(cursor);
@@ -149,7 +151,7 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
         cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
         let named = cursor.any(&["TABLE", "TABLES", "VIEW", "VIEWS"]);
         let names = ddl::names(&mut cursor).filter(|_| named)?;
-        return Some(BinlogEffect::Definition { tables: resolve(names, schema) });
+        return Some(BinlogEffect::Definition { tables: resolve(names, schema), may_refer: false });
     }
     if cursor.word("SET") {
         return ddl::accounts_set(cursor).map(BinlogEffect::Accounts);
@@ -185,9 +187,18 @@ fn boundary(mut cursor: Cursor<'_>) -> Option<BinlogEffect> {
     cursor.at_end().then_some(BinlogEffect::Transaction(found))
 }
 
-fn definition(touched: DdlTouches, schema: &str) -> Option<BinlogEffect> {
+/// Whether a definition may bring foreign keys to a table that has none: it says so, or gives a table another name. The word is
+/// looked for in the whole text, comments included.
+fn may_refer(cursor: Cursor<'_>) -> bool {
+    const REFERS: &[u8] = b"REFERENCES";
+    const RENAMES: &[&str] = &["EXCHANGE", "RENAME", "TO"];
+    let is_said = cursor.text.windows(REFERS.len()).any(|part| part.eq_ignore_ascii_case(REFERS));
+    is_said || cursor.rest().iter().any(|token| RENAMES.iter().any(|word| token.is_word(cursor.text, word)))
+}
+
+fn definition(touched: DdlTouches, schema: &str, may_refer: bool) -> Option<BinlogEffect> {
     Some(match touched {
-        DdlTouches::Tables(names) => BinlogEffect::Definition { tables: resolve(names, schema) },
+        DdlTouches::Tables(names) => BinlogEffect::Definition { tables: resolve(names, schema), may_refer },
         DdlTouches::Emptied(names) => BinlogEffect::Truncate { tables: resolve(names, schema) },
         DdlTouches::TemporaryCreated(_) | DdlTouches::TemporaryDropped(_) | DdlTouches::Nothing => {
             BinlogEffect::Nothing
@@ -195,7 +206,7 @@ fn definition(touched: DdlTouches, schema: &str) -> Option<BinlogEffect> {
         DdlTouches::Schema(name) => BinlogEffect::Schema(name.unwrap_or_else(|| schema.to_owned())),
         DdlTouches::Trigger { on: Some(table), schema: of_trigger } => {
             let home = of_trigger.as_deref().unwrap_or(schema);
-            BinlogEffect::Definition { tables: resolve(vec![table], home) }
+            BinlogEffect::Definition { tables: resolve(vec![table], home), may_refer: false }
         }
         DdlTouches::Trigger { on: None, schema: of_trigger } => {
             BinlogEffect::Schema(of_trigger.unwrap_or_else(|| schema.to_owned()))

@@ -86,6 +86,35 @@ fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
 }
 
 #[test]
+fn a_definition_that_brings_no_key_leaves_those_of_others_known() {
+    let mut reach = reach(&[("a", "b")]);
+    assert_eq!(of(&mut reach, "a", 0), some("b"));
+    reach.unlinked_changed(vec![name("new")], 1);
+    assert_eq!(of(&mut reach, "a", 0), some("b"));
+    assert!(reach.of(&name("a"), Position::ZERO).unwrap().keys.is_some());
+    assert!(!reach.awaits_keys());
+    // It may come after one that brings a key and is not read yet.
+    reach.tables_changed(vec![name("new")], 2);
+    reach.unlinked_changed(vec![name("new")], 3);
+    let none = ReadKeys::Of(vec![name("new")], vec![]);
+    reach.stage(Staged { keys: none, asked_at: 2, read_by: Position::ZERO });
+    assert_eq!(of(&mut reach, "a", 0), some("b new"));
+    // The keys of a parent and of a child may go by other columns now, or have ended.
+    for table in ["a", "b"] {
+        let mut reach = self::reach(&[("a", "b")]);
+        assert_eq!(of(&mut reach, "a", 0), some("b"));
+        reach.unlinked_changed(vec![name(table)], 1);
+        assert!(reach.awaits_keys(), "{table}");
+    }
+    // Where not all keys are seen, any table may have some.
+    let mut partial = ForeignKeyReach::default();
+    partial.stage(all(ForeignKeys { is_complete: false, ..keys(&[]) }, 0, 0));
+    assert_eq!(of(&mut partial, "a", 0), some(""));
+    partial.unlinked_changed(vec![name("new")], 1);
+    assert_eq!(of(&mut partial, "a", 0), some("new"));
+}
+
+#[test]
 fn what_changes_between_reading_and_counting_counts_as_changed() {
     let mut reach = reach(&[("a", "b")]);
     assert_eq!(of(&mut reach, "a", 0), some("b"));

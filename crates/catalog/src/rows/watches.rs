@@ -229,7 +229,7 @@ impl Watches {
     /// the entries that rest on them, and before it is published as applied.
     pub fn changed(&self, what: Changed<'_>) {
         match what {
-            Changed::Tables(names) => {
+            Changed::Tables(names) | Changed::Unlinked(names) => {
                 for (schema, name) in names {
                     let (schema, name) = self.folded(schema, name);
                     self.drop_tables(self.stripe(&schema, &name), |in_schema, table| {

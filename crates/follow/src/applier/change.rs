@@ -102,7 +102,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     fn statement_data(&mut self, effect: BinlogEffect, at: Position) {
         match effect {
             BinlogEffect::Nothing => {}
-            BinlogEffect::Definition { tables } => self.definition(tables, at),
+            BinlogEffect::Definition { tables, may_refer } => self.definition(tables, may_refer, at),
             BinlogEffect::Routine { schema, name } => {
                 let routine = (self.folded(&schema), name);
                 self.tell(&StreamChange::Routine(Some(&routine)), at);
@@ -119,11 +119,12 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    fn definition(&mut self, tables: Vec<Name>, at: Position) {
+    fn definition(&mut self, tables: Vec<Name>, may_refer: bool, at: Position) {
         let tables: Vec<Name> = tables.iter().map(|name| self.folded_name(name)).collect();
         // The descendants as they were before, since the definition may take them away.
         tables.iter().for_each(|name| self.any_rows_with_descendants(name, at));
-        self.tell(&StreamChange::Tables(&tables), at);
+        let change = if may_refer { StreamChange::Tables(&tables) } else { StreamChange::Unlinked(&tables) };
+        self.tell(&change, at);
     }
 
     /// What was prepared is changed as a whole when it is committed: the table may have other watches by now than when its rows

@@ -47,6 +47,8 @@ pub enum StreamChange<'a> {
     AnyTable,
     /// The definitions of these tables and views. That their rows change is told before.
     Tables(&'a [Name]),
+    /// The same, by a definition that makes none of them refer to a table that it did not refer to before.
+    Unlinked(&'a [Name]),
     /// The definition of this procedure or function, its name as it was written; `None`: of any, and of what runs it.
     Routine(Option<&'a Name>),
     /// Whatever is in this schema.
@@ -76,6 +78,7 @@ impl StreamChange<'_> {
     pub const fn of_definitions(&self) -> Option<Changed<'_>> {
         match self {
             Self::Tables(names) => Some(Changed::Tables(names)),
+            Self::Unlinked(names) => Some(Changed::Unlinked(names)),
             Self::Routine(_) => Some(Changed::Routine),
             Self::Schema(schema) => Some(Changed::Schema(schema)),
             Self::Anything => Some(Changed::Everything),

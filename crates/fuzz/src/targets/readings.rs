@@ -189,7 +189,7 @@ fn logged(text: &[u8], modes: Modes, effects: &Effects) -> Found {
     if modes != plain || text.contains(&b';') {
         return Ok(());
     }
-    let (BinlogEffect::Definition { tables } | BinlogEffect::Truncate { tables }) =
+    let (BinlogEffect::Definition { tables, .. } | BinlogEffect::Truncate { tables }) =
         binlog_effect(text, "cur", modes.flavor, true)
     else {
         return Ok(());

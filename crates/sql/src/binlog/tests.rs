@@ -65,9 +65,41 @@ fn definitions() {
         ("OPTIMIZE NO_WRITE_TO_BINLOG TABLE t, d.u", &[("cur", "t"), ("d", "u")]),
         ("CREATE TABLE t (a TEXT DEFAULT ('x\\ny'))", &[("cur", "t")]),
     ] {
-        assert_eq!(effect(text), BinlogEffect::Definition { tables: pairs(tables) }, "{text}");
+        let BinlogEffect::Definition { tables: found, .. } = effect(text) else { panic!("{text}") };
+        assert_eq!(found, pairs(tables), "{text}");
     }
     assert_eq!(effect("TRUNCATE TABLE d.t"), BinlogEffect::Truncate { tables: pairs(&[("d", "t")]) });
+}
+
+#[test]
+fn definitions_that_bring_no_foreign_key() {
+    let may_refer = |text: &str| match effect(text) {
+        BinlogEffect::Definition { may_refer, .. } => may_refer,
+        other => panic!("{text}: {other:?}"),
+    };
+    for text in [
+        "CREATE TABLE t (id INT PRIMARY KEY)",
+        "CREATE TABLE t LIKE u",
+        "CREATE OR REPLACE VIEW v AS SELECT 1",
+        "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
+        "ALTER TABLE t ADD COLUMN a INT, ADD KEY (a)",
+        "DROP TABLE t, u",
+        "CREATE INDEX i ON t (a)",
+        "OPTIMIZE TABLE t",
+    ] {
+        assert!(!may_refer(text), "{text}");
+    }
+    for text in [
+        "CREATE TABLE t (p INT, FOREIGN KEY (p) references u (id))",
+        "CREATE TABLE t (p INT /* REFERENCES */)",
+        "ALTER TABLE t ADD COLUMN a INT REFERENCES u (id)",
+        "ALTER TABLE t RENAME u",
+        "ALTER TABLE t RENAME TO u",
+        "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u",
+        "RENAME TABLE t TO u",
+    ] {
+        assert!(may_refer(text), "{text}");
+    }
 }
 
 #[test]
