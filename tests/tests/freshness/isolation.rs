@@ -1,6 +1,6 @@
 //! An isolation level for one transaction alone, however it is said, lets nobody else see what was never committed.
 
-use freshet_tests::cached::{Counted, answer, connect, fresh_schema, run};
+use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 
 use crate::steps::{Execute, Ping, Prepare, Run, Say, Step, walk};
@@ -223,6 +223,35 @@ fn a_serializable_read_locks_what_is_remembered() {
             walk(&mut client, &[*form, Say("SELECT 1"), Say("BEGIN"), Say(READ)]);
             assert_eq!(answer(&mut direct, "UPDATE w SET v = 'x' WHERE id = 1"), Err(1205), "{form:?}");
             run(&mut client, &["COMMIT"]);
+        }
+    });
+}
+
+/// A read outside of transactions shows what is committed then, at either level.
+#[test]
+fn what_is_read_at_read_committed_answers_at_repeatable_read_and_the_other_way_round() {
+    const LEVELS: [&str; 2] = ["READ COMMITTED", "REPEATABLE READ"];
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        run(&mut fresh_schema(server, "fresh_isolation_shared"), SETUP);
+        let mut counted = Counted::of(freshet);
+        let mut text = 0;
+        for [first, second] in [LEVELS, [LEVELS[1], LEVELS[0]]] {
+            let mut clients = [first, second].map(|level| {
+                let mut client = connect(freshet.target(), "fresh_isolation_shared");
+                run(&mut client, &[&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")]);
+                let _ = counted.prime(&mut client, "SELECT COUNT(*) FROM w");
+                client
+            });
+            // A text that nobody has asked before, lest the second one finds its own answer.
+            eventually(&format!("{:?}: an answer read at {first}, at {second}", server.flavor), || {
+                text += 1;
+                let read = format!("SELECT v FROM w WHERE id = 1 AND {text} = {text}");
+                let _ = counted.prime(&mut clients[0], &read);
+                (counted.hits_of(&mut clients[1], &read, 1) == 1).then_some(())
+            });
         }
     });
 }

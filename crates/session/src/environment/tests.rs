@@ -71,6 +71,15 @@ fn charsets_and_isolation_levels_refuse() {
 }
 
 #[test]
+fn sessions_at_read_committed_and_repeatable_read_share_their_answers() {
+    let query = query();
+    let read = |isolation| Environment::read(&query, b"", &row(&query, &[("isolation", isolation)]), MYSQL);
+    let (one, other) = (read("READ-COMMITTED"), read("REPEATABLE-READ"));
+    assert_eq!(one.keyed, other.keyed);
+    assert_ne!(one.whole, other.whole);
+}
+
+#[test]
 fn what_transactions_are_like_is_read() {
     let query = query();
     let read = |values: &[(&str, &str)]| {
