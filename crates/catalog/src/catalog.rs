@@ -243,7 +243,9 @@ impl Catalog {
                 names.iter().for_each(|name| drop(state.tables.remove(name)));
                 let clock = state.versions.clock();
                 match what {
-                    Changed::Unlinked(_) => state.reach.unlinked_changed(names, clock),
+                    Changed::Unlinked(_) => {
+                        state.reach.unlinked_changed(names, clock, self.freshness.applied());
+                    }
                     _ => state.reach.tables_changed(names, clock),
                 }
             }

@@ -87,7 +87,8 @@ impl ForeignKeyReach {
 
     /// No key has come with the new definitions. They matter where there are keys, which may have ended or go by other columns, and
     /// where it is not known yet whether there are some.
-    pub(crate) fn unlinked_changed(&mut self, names: Vec<Name>, clock: u64) {
+    pub(crate) fn unlinked_changed(&mut self, names: Vec<Name>, clock: u64, applied: Position) {
+        self.promote(applied);
         let is_known = self.unknown_since.is_none() && self.keys.is_complete;
         if !is_known || names.iter().any(|name| self.keys.mention(name) || self.changed.contains_key(name)) {
             self.tables_changed(names, clock);

@@ -87,15 +87,15 @@ fn a_changed_table_may_be_anyones_child_until_the_keys_are_read_again() {
 
 #[test]
 fn a_definition_that_brings_no_key_leaves_those_of_others_known() {
+    // The keys that were read last count from here on, whether somebody has asked for them or not.
     let mut reach = reach(&[("a", "b")]);
-    assert_eq!(of(&mut reach, "a", 0), some("b"));
-    reach.unlinked_changed(vec![name("new")], 1);
+    reach.unlinked_changed(vec![name("new")], 1, Position::ZERO);
     assert_eq!(of(&mut reach, "a", 0), some("b"));
     assert!(reach.of(&name("a"), Position::ZERO).unwrap().keys.is_some());
     assert!(!reach.awaits_keys());
     // It may come after one that brings a key and is not read yet.
     reach.tables_changed(vec![name("new")], 2);
-    reach.unlinked_changed(vec![name("new")], 3);
+    reach.unlinked_changed(vec![name("new")], 3, Position::ZERO);
     let none = ReadKeys::Of(vec![name("new")], vec![]);
     reach.stage(Staged { keys: none, asked_at: 2, read_by: Position::ZERO });
     assert_eq!(of(&mut reach, "a", 0), some("b new"));
@@ -103,14 +103,14 @@ fn a_definition_that_brings_no_key_leaves_those_of_others_known() {
     for table in ["a", "b"] {
         let mut reach = self::reach(&[("a", "b")]);
         assert_eq!(of(&mut reach, "a", 0), some("b"));
-        reach.unlinked_changed(vec![name(table)], 1);
+        reach.unlinked_changed(vec![name(table)], 1, Position::ZERO);
         assert!(reach.awaits_keys(), "{table}");
     }
     // Where not all keys are seen, any table may have some.
     let mut partial = ForeignKeyReach::default();
     partial.stage(all(ForeignKeys { is_complete: false, ..keys(&[]) }, 0, 0));
     assert_eq!(of(&mut partial, "a", 0), some(""));
-    partial.unlinked_changed(vec![name("new")], 1);
+    partial.unlinked_changed(vec![name("new")], 1, Position::ZERO);
     assert_eq!(of(&mut partial, "a", 0), some("new"));
 }
 
