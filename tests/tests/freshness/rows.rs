@@ -401,7 +401,7 @@ fn a_write_drops_what_it_concerns_and_nothing_else() {
         for line in LINES.iter().chain(joined::LINES) {
             for around in [false, true] {
                 let mut found = failures_of((server, freshet), (SCHEMA, SETUP, None), line, around);
-                // A table that was just made counts as a child of every other until its foreign keys are read, some
+                // A table that was just made with foreign keys counts as a child of every other until these are read, some
                 // milliseconds later. What is dropped by the write itself is dropped each time. What is not fresh has no
                 // second trial.
                 for _ in 1..TRIALS {
