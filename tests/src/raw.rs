@@ -369,15 +369,20 @@ impl Raw {
 
 /// The status flags of an OK or EOF packet in either form, 0 for any other.
 pub fn status(packet: &[u8]) -> u16 {
-    let at = match packet.first() {
-        Some(0xfe) if packet.len() == 5 => 3,
+    let two = status_at(packet).and_then(|at| packet.get(at..at + 2));
+    two.map_or(0, |two| u16::from_le_bytes([two[0], two[1]]))
+}
+
+/// Where they stand.
+pub fn status_at(packet: &[u8]) -> Option<usize> {
+    match packet.first() {
+        Some(0xfe) if packet.len() == 5 => Some(3),
         Some(0 | 0xfe) => {
             let affected = 1 + lenenc_len(packet.get(1));
-            affected + lenenc_len(packet.get(affected))
+            Some(affected + lenenc_len(packet.get(affected)))
         }
-        _ => return 0,
-    };
-    packet.get(at..at + 2).map_or(0, |two| u16::from_le_bytes([two[0], two[1]]))
+        _ => None,
+    }
 }
 
 /// The code of an error packet.

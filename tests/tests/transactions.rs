@@ -305,21 +305,33 @@ fn a_conflict_ends_the_transaction_and_is_counted() {
     });
 }
 
-/// The server knows no open transaction after it, and would forget it with the one that a read begins.
+/// Ways to set a savepoint.
+const SETS_SAVEPOINT: [&str; 4] =
+    ["SAVEPOINT a", "SAVEPOINT a; DO 1", "CALL marks()", "/* first */ SAVEPOINT a"];
+
+/// The server says that no transaction is open after it, and would forget it with one that a statement begins.
 #[test]
 fn a_savepoint_may_come_first_where_autocommit_is_off() {
-    with_tables("fresh_tx_savepoint", |_, freshet, _| {
+    with_tables("fresh_tx_savepoint", |_, freshet, direct| {
+        run(direct, &["CREATE PROCEDURE marks() SAVEPOINT a"]);
         let mut client = connect(freshet.target(), "fresh_tx_savepoint");
         run(&mut client, &["SET autocommit = 0"]);
         // With what the session reads by, and without.
-        for _known in 0..2 {
-            run(&mut client, &["SAVEPOINT a"]);
+        for way in SETS_SAVEPOINT.iter().cycle().take(2 * SETS_SAVEPOINT.len()) {
+            client.query_drop(way).unwrap_or_else(|error| panic!("{way}: {error}"));
             assert_eq!(number(&mut client, T1).expect("a row"), 10);
             run(&mut client, &["UPDATE t SET v = 11 WHERE id = 1"]);
             assert_eq!(number(&mut client, T1).expect("a row"), 11);
-            run(&mut client, &["ROLLBACK TO a"]);
-            assert_eq!(number(&mut client, T1).expect("a row"), 10);
+            client.query_drop("ROLLBACK TO a").unwrap_or_else(|error| panic!("{way}: {error}"));
+            assert_eq!(number(&mut client, T1).expect("a row"), 10, "{way}");
             run(&mut client, &["COMMIT"]);
+        }
+        // Prepared, where the server prepares it.
+        if let Ok(prepared) = client.prep("SAVEPOINT a") {
+            client.exec_drop(&prepared, ()).expect("it is set");
+            assert_eq!(number(&mut client, T1).expect("a row"), 10);
+            run(&mut client, &["UPDATE t SET v = 11 WHERE id = 1", "ROLLBACK TO a", "COMMIT"]);
+            assert_eq!(number(&mut client, T1).expect("a row"), 10);
         }
     });
 }
@@ -484,6 +496,58 @@ const LEFT: &[&[&str]] = &[
     ],
     &["BEGIN", T1, "LOCK TABLES t READ", T1, "UNLOCK TABLES"],
     &["BEGIN", T1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", T1, T2, "COMMIT"],
+    &["SET autocommit = 0", "SAVEPOINT a", "SELECT 1", T1, "ROLLBACK TO a", "COMMIT"],
+    &["SET autocommit = 0", "SAVEPOINT a", "COMMIT", "ROLLBACK TO a", T1, "COMMIT"],
+    &[
+        "SET autocommit = 0",
+        T1,
+        "COMMIT",
+        T1,
+        "USE fresh_tx_told",
+        "SELECT 1",
+        "SAVEPOINT a",
+        "SET @a = 1",
+        "COMMIT",
+    ],
+    &["SET autocommit = 0", T1, "SET autocommit = 1", "DELETE FROM t WHERE id = 9", "ROLLBACK"],
+    &[
+        "BEGIN",
+        T1,
+        "SET sql_mode = 'NO_BACKSLASH_ESCAPES'",
+        T1,
+        "SAVEPOINT a",
+        T1,
+        "SET sql_mode = ''",
+        T1,
+        "COMMIT",
+    ],
+    &[
+        "BEGIN",
+        T1,
+        "SAVEPOINT select",
+        "SAVEPOINT of",
+        "SAVEPOINT `select`",
+        "ROLLBACK TO `select`",
+        T1,
+        "COMMIT",
+    ],
+    &[
+        "START TRANSACTION READ ONLY",
+        "BEGIN",
+        T1,
+        "DELETE FROM t WHERE id = 9",
+        "COMMIT",
+        "BEGIN",
+        "DELETE FROM t WHERE id = 9",
+        "COMMIT",
+    ],
+    &[
+        "START TRANSACTION READ ONLY",
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+        "DELETE FROM t WHERE id = 9",
+        "COMMIT",
+    ],
+    &["BEGIN; -- more", T1, "COMMIT; /* more */", "BEGIN;; ", T1, "COMMIT ;"],
 ];
 
 /// What a client is told of one statement: its packets with their flags, without what hangs on the connection.

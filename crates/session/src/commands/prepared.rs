@@ -55,7 +55,7 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
         let number = (ok.statement_id, ok.parameters.into());
-        let control = transaction::read(session, &packet[1..]);
+        let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
         let prepared = Prepared::new(number, effects, (write, again), kill);
         let prepared = prepared.with_select(select).with_control(control);
         session.lease.prepared.add(prepared);
@@ -152,7 +152,7 @@ pub(super) async fn execute(
     (command, missed): (Command, Missed),
 ) -> Result<Flow, Lost> {
     let control = known(session, &packet).filter(|_| command == Command::StmtExecute);
-    if let Some(control) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
+    if let Some((control, _)) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
         if let Some(flow) = transaction::answered(session, control) {
             return Ok(flow);
         }
@@ -191,7 +191,9 @@ pub(super) async fn execute(
     }
     let completed = prepared.as_ref().and_then(|prepared| sent(session, prepared, &packet));
     let payload = completed.as_deref().unwrap_or(&packet);
-    let relayed = session.forward(Forward { write, ..Forward::new(payload, command, &effects) }).await?;
+    let text = control_text(prepared.as_deref());
+    let forward = Forward { text, write, ..Forward::new(payload, command, &effects) };
+    let relayed = session.forward(forward).await?;
     if let Some(prepared) = prepared {
         prepared.ended(relayed.error, relayed.is_unsent);
         if relayed.is_unsent && had_long_data {
@@ -199,6 +201,11 @@ pub(super) async fn execute(
         }
     }
     Ok(Flow::Continue)
+}
+
+/// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
+fn control_text(prepared: Option<&Prepared>) -> &[u8] {
+    prepared.and_then(|prepared| prepared.control.as_ref()).map_or(&[], |(_, text)| text)
 }
 
 /// Notes an execution that the server is sent. Its packet, if that is not the client's own.

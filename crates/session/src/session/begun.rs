@@ -9,7 +9,7 @@
 //! | any | each statement by itself | BEGIN |
 //! | reads tables | as of one moment, nothing served yet | START TRANSACTION WITH CONSISTENT SNAPSHOT |
 //! | any | as of one moment, from which something was served | the same |
-//! | SAVEPOINT, where autocommit is off and nothing was served yet | any | BEGIN, or a read would begin a transaction without it |
+//! | any, behind SAVEPOINT where autocommit is off and no transaction is open | any | nothing, or the savepoint would be gone |
 //! | any other | as of one moment, nothing served yet | BEGIN; what it reads from then on is the server's alone |
 //!
 //! Where something was served and the statement may read, what was served is proven to be true in the server's read view before
@@ -29,7 +29,7 @@ use tokio::time::Instant;
 pub(super) use opening::Opening;
 use opening::{UNOPENED_MAX, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
-use words::{first_word_is, is_mark, is_of_session, savepoint, start_snapshot};
+use words::{is_mark, is_of_session, savepoint, start_snapshot};
 
 use super::tx::{Begun, Tx};
 use super::view::Manner;
@@ -81,13 +81,18 @@ impl Session {
         if !is_free || manner.is_none() {
             return false;
         }
-        let is_read_only = is_read_only || transactions.are_read_only;
+        let is_read_only = is_read_only || transactions.are_read_only || self.passes_read_only_on();
         self.state.tx = tx.begin(Begun { is_explicit: true, is_read_only, is_at_server: false });
         self.state.view.begin(manner);
         self.leaves_nothing();
         self.refresh_key();
         self.told_in_its_place(true);
         true
+    }
+
+    /// Whether a transaction that begins in the place of this one is read only as well: in MySQL it is, unless it says otherwise.
+    fn passes_read_only_on(&self) -> bool {
+        self.flavor() == Flavor::MySql && self.state.tx.begun().is_some_and(|begun| begun.is_read_only)
     }
 
     /// Whether how the transaction reads that the server is now told to begin is found out later, and by which version of the
@@ -238,15 +243,15 @@ impl Session {
         }
         if let Some(begun) = tx.begun() {
             if forward.effects.transaction == TransactionEffect::Begins {
-                return Ok(Entered::With(Vec::new())); // Nothing of this one is left to be known.
+                // Nothing else of this one is left to be known.
+                return Ok(Entered::With(if self.passes_read_only_on() { plain(begun) } else { Vec::new() }));
             }
             return self
                 .enter_begun(begun, if self.replays(forward.effects) { Touch::Anything } else { touch })
                 .await;
         }
         if tx.begins_by_itself() {
-            let is_savepoint = touch == Touch::Marks && first_word_is(forward.text, "SAVEPOINT");
-            return Ok(Entered::With(self.enter_by_itself(touch, is_savepoint)));
+            return Ok(Entered::With(self.enter_by_itself(touch)));
         }
         self.prove_for(touch).await
     }
@@ -258,17 +263,12 @@ impl Session {
     }
 
     /// A transaction that begins with this statement, since autocommit is off.
-    fn enter_by_itself(&mut self, touch: Touch, is_savepoint: bool) -> Vec<String> {
+    fn enter_by_itself(&mut self, touch: Touch) -> Vec<String> {
         if touch == Touch::Nothing {
             return Vec::new();
         }
         let manner = self.manner_of_transactions();
         self.state.view.begin_by_itself(manner);
-        if is_savepoint {
-            // Or no transaction would be open for the server, and the savepoint would be gone with the one that a read begins.
-            self.state.view.is_read_at_server();
-            return vec![START.to_owned()];
-        }
         match (manner, touch) {
             (Some(Manner::Shared), Touch::ReadView) => self.snapshot(false),
             (Some(Manner::Shared), _) => {
@@ -283,9 +283,10 @@ impl Session {
         let is_bound = self.state.view.is_bound();
         let is_shared = self.state.view.manner() == Some(Manner::Shared);
         if touch == Touch::Nothing {
-            // BEGIN alone: what is known of its reads stays true.
-            let stays = Begun { is_at_server: begun.is_explicit, ..begun };
-            return Ok(Entered::Stays(if begun.is_at_server { Vec::new() } else { plain(begun) }, stays));
+            // BEGIN alone: what is known of its reads stays true. The answer's flags say that it is open, whoever has begun it.
+            let stays = Begun { is_at_server: true, ..begun };
+            let begins = if begun.is_at_server { Vec::new() } else { vec![start(begun).to_owned()] };
+            return Ok(Entered::Stays(begins, stays));
         }
         let mut statements = match touch {
             Touch::ReadView if is_shared => self.snapshot(begun.is_read_only),
@@ -433,10 +434,11 @@ impl Session {
     /// How a transaction reads that begins now. It is the server's where the client is told what is done in it.
     pub(super) fn manner_of_transactions(&self) -> Option<Manner> {
         let known = self.state.environment.current()?.transactions;
+        // A transaction that begins lets go of LOCK TABLES, and of savepoints that stand outside of any.
+        let lets_go = self.state.locked || self.state.marked && self.state.tx.begins_by_itself();
         let is_certain = !self.state.tx.next_differs()
             && known.autocommit == self.state.tx.autocommits()
-            // A transaction that begins lets go of LOCK TABLES.
-            && !self.state.locked
+            && !lets_go
             && !self.is_told_of_reads();
         match (known.are_snapshots, known.read_committed) {
             (true, _) => Some(Manner::Shared),
@@ -497,9 +499,11 @@ pub(crate) enum Mark<'a> {
 /// How many savepoints are remembered in place of the server.
 const SAVEPOINTS_MAX: usize = 64;
 
-const START: &str = "START TRANSACTION";
+fn start(begun: Begun) -> &'static str {
+    if begun.is_read_only { "START TRANSACTION READ ONLY" } else { "START TRANSACTION" }
+}
 
+/// What begins a transaction at the server as the client has begun it.
 fn plain(begun: Begun) -> Vec<String> {
-    let statement = if begun.is_read_only { "START TRANSACTION READ ONLY" } else { START };
-    if begun.is_explicit { vec![statement.to_owned()] } else { Vec::new() }
+    if begun.is_explicit { vec![start(begun).to_owned()] } else { Vec::new() }
 }

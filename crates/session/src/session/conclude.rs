@@ -4,6 +4,7 @@
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
+use super::begun::words;
 use super::tx::{Begun, Tx};
 use super::{Session, StatementFacts, Tracking};
 use crate::environment::{Known, is_plain_set};
@@ -23,17 +24,23 @@ pub(super) struct Ran<'a> {
 impl Session {
     /// What the answer means for the session and for others.
     pub(super) fn conclude(&mut self, ran: &Ran<'_>, in_flight: Option<InFlight>) {
-        let Ran { effects, text, facts, relayed, stays } = ran;
+        let Ran { effects, text, facts, relayed, .. } = ran;
+        // Whatever it was: a transaction that the server has ended does not stay.
+        let is_there = |begun: &Begun| {
+            !begun.is_at_server || relayed.status.is_none_or(|status| status.contains(StatusFlags::IN_TRANS))
+        };
+        let stays = ran.stays.filter(is_there);
         let ran_nothing = ran_nothing(effects, text, relayed);
         let leaves_nothing_open = ran_nothing || self.state.tx.leaves_nothing_open(effects, facts);
         if let Some(begun) = stays {
-            self.state.tx = self.state.tx.begin(*begun);
+            self.state.stays(begun, relayed.status);
         }
         if !ran_nothing {
             if stays.is_none() {
                 self.has_moved(ran, !leaves_nothing_open);
             }
             self.changed(ran);
+            self.marks_or_ends(ran);
         }
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
@@ -85,6 +92,21 @@ impl Session {
                 self.state.view.is_not_open();
             }
             _ => self.state.view.lose(),
+        }
+    }
+
+    /// What became of the savepoints at the server.
+    fn marks_or_ends(&mut self, Ran { effects, text, facts, relayed, .. }: &Ran<'_>) {
+        let ends = matches!(
+            effects.transaction,
+            TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::RollsBack
+        );
+        let has_ended = ends && !effects.several && relayed.error.is_none();
+        if has_ended || self.state.tx.surely_autocommits() {
+            self.state.marked = false;
+        } else {
+            let runs_others = facts.run_code() || effects.commits_inside;
+            self.state.marked |= runs_others || words::may_mark(text);
         }
     }
 

@@ -31,8 +31,8 @@ pub(crate) struct Prepared {
     text: Option<Again>,
     /// What it kills, if it is a KILL.
     kill: Option<PreparedKill>,
-    /// What it does to the transaction, if it is such a statement and no more.
-    pub(crate) control: Option<TransactionControl>,
+    /// What it does to the transaction, if it is such a statement and no more, with its text.
+    pub(crate) control: Option<(TransactionControl, Box<[u8]>)>,
     /// What there is to know of it if its answers may come from memory.
     pub(crate) select: Option<PreparedSelect>,
     /// How many parameters it has.
@@ -241,7 +241,7 @@ impl Prepared {
     }
 
     /// The same statement, which does this to the transaction.
-    pub(crate) fn with_control(self, control: Option<TransactionControl>) -> Self {
+    pub(crate) fn with_control(self, control: Option<(TransactionControl, Box<[u8]>)>) -> Self {
         Self { control, ..self }
     }
 

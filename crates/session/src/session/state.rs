@@ -33,6 +33,9 @@ pub(crate) struct State {
     pub(crate) tx: Tx,
     /// What its transaction reads.
     pub(crate) view: ReadView,
+    /// A savepoint may stand at the server. Where autocommit is off, one stands also while the server says that no transaction is open,
+    /// and a transaction that is begun by a statement would do away with it.
+    pub(crate) marked: bool,
     pub(crate) environment: Known,
     /// Another after each statement that may have changed it.
     pub(crate) environment_version: u64,
@@ -86,6 +89,7 @@ impl State {
             status,
             tx: Tx::new(status),
             view: ReadView::default(),
+            marked: false,
             environment: Known::Unknown,
             environment_version: 0,
             schema: None,
@@ -135,6 +139,12 @@ impl State {
             Tx::Begun { .. } | Tx::Open { .. } => self.view.is_known(),
             Tx::Unclear { .. } => false,
         }
+    }
+
+    /// Notes an answer to what has touched nothing of the transaction.
+    pub(crate) fn stays(&mut self, begun: Begun, status: Option<StatusFlags>) {
+        self.status = status.unwrap_or(self.status);
+        self.tx = self.tx.begin(begun);
     }
 
     /// A transaction is begun here as before, and not at the server, or without all that was to be done in it. `last`: the last flags

@@ -4,15 +4,30 @@ use freshet_sql::{Effects, TransactionEffect, Writes};
 
 use crate::reading::LONG_BYTES_MIN;
 
-/// Whether a statement ends a transaction or marks a place in it, and reads nothing.
+/// Whether a statement ends a transaction or marks a place in it, and reads nothing. SET, where it does anything to a transaction, turns
+/// autocommit on or off.
 pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
     const WORDS: [&str; 4] = ["COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"];
-    !effects.several && WORDS.iter().any(|word| first_word_is(text, word))
+    let reads_nothing = effects.reads.is_nothing() && effects.calls.is_nothing();
+    let sets = || reads_nothing && first_word_is(text, "SET") && !second_word_is(text, "STATEMENT");
+    !effects.several && (WORDS.iter().any(|word| first_word_is(text, word)) || sets())
 }
 
 pub(super) fn first_word_is(text: &[u8], word: &str) -> bool {
     let first = text.split(|byte| !byte.is_ascii_alphabetic()).next();
     first.is_some_and(|first| first.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn second_word_is(text: &[u8], word: &str) -> bool {
+    let mut words = text.split(|byte| !byte.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    words.nth(1).is_some_and(|second| second.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Whether a text may set a savepoint, by itself or as what was prepared by its text. A long one is not gone through.
+pub(in crate::session) fn may_mark(text: &[u8]) -> bool {
+    const WORD: &[u8] = b"SAVEPOINT";
+    let names = || text.windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD));
+    text.len() >= LONG_BYTES_MIN || names() || first_word_is(text, "EXECUTE")
 }
 
 /// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table. What is said of transactions holds
