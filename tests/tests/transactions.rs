@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{
+    Counted, answer, await_asleep, caught_up, connect, eventually, fresh_schema, run, status,
+};
 use freshet_tests::raw::capability::{DEPRECATE_EOF, SESSION_TRACK};
 use freshet_tests::raw::{Raw, error_code};
 use freshet_tests::{Freshet, Server, Target, with_each};
@@ -689,6 +691,52 @@ const PLAYS: &[Play] = &[
         ("t", T1),
         ("t", "COMMIT"),
     ],
+    // Who goes back to before the first read has neither a moment nor locks.
+    &[
+        ("t", "BEGIN"),
+        ("t", "SAVEPOINT a"),
+        ("t", T1),
+        ("t", "ROLLBACK TO a"),
+        ("w", "UPDATE t SET v = 9 WHERE id IN (1, 2)"),
+        ("t", T1),
+        ("t", "SELECT v FROM t WHERE id = 2 AND 1"),
+        ("t", "COMMIT"),
+    ],
+    &[
+        ("t", "BEGIN"),
+        ("t", "SAVEPOINT a"),
+        ("t", T1),
+        ("t", "UPDATE u SET v = 1 WHERE id = 1"),
+        ("t", "SAVEPOINT b"),
+        ("t", "INSERT INTO u VALUES (2, 2)"),
+        ("t", "ROLLBACK TO A"),
+        ("w", "UPDATE u SET v = 2 WHERE id = 1"),
+        ("w", "UPDATE t SET v = 9 WHERE id = 1"),
+        ("t", T1),
+        ("t", "ROLLBACK TO b"),
+        ("t", "UPDATE u SET v = v + 1 WHERE id = 1"),
+        ("t", "ROLLBACK TO a"),
+        ("t", U1),
+        ("t", "UPDATE u SET v = v + 5 WHERE id = 1"),
+        ("t", "COMMIT"),
+        ("t", U1),
+        ("r", U1),
+    ],
+    // But not to one that was set anew since.
+    &[
+        ("t", "BEGIN"),
+        ("t", "SAVEPOINT a"),
+        ("t", T1),
+        ("t", "UPDATE u SET v = 1 WHERE id = 1"),
+        ("t", "SAVEPOINT a"),
+        ("t", "UPDATE u SET v = 2 WHERE id = 1"),
+        ("t", "ROLLBACK TO a"),
+        ("w", "UPDATE t SET v = 9 WHERE id IN (1, 2)"),
+        ("t", U1),
+        ("t", "SELECT v FROM t WHERE id = 2 AND 1"),
+        ("t", "COMMIT"),
+        ("t", U1),
+    ],
     // Who waits for a lock reads what was committed meanwhile.
     &[
         ("t", "BEGIN"),
@@ -774,6 +822,40 @@ fn a_table_that_was_read_is_not_another_one_later() {
                 }
             }
             run(&mut reader, &["ROLLBACK"]);
+        }
+    });
+}
+
+/// What others are just writing is no definition of what was read.
+#[test]
+fn a_write_that_is_under_way_ends_no_transaction() {
+    with_tables("fresh_tx_beside", |server, freshet, direct| {
+        if !freshet.is_there() {
+            return;
+        }
+        run(direct, &["CREATE PROCEDURE slow() BEGIN UPDATE u SET v = 200 WHERE id = 2; DO SLEEP(0.3); END"]);
+        caught_up(freshet);
+        let mut reader = connect(freshet.target(), "fresh_tx_beside");
+        run(&mut reader, &["SET SESSION transaction_snapshot = eager"]);
+        let mut counted = Counted::of(freshet);
+        for _ in 0..3 {
+            eventually("a hit in a transaction", || {
+                let _ = (
+                    number(&mut reader, U1),
+                    run(&mut reader, &["ROLLBACK", "BEGIN"]),
+                    number(&mut reader, T1),
+                );
+                let hits = counted.hits();
+                assert_eq!(number(&mut reader, U1).expect("an answer"), 100);
+                (counted.hits() > hits).then_some(())
+            });
+            std::thread::scope(|scope| {
+                let writes = || run(&mut connect(freshet.target(), "fresh_tx_beside"), &["CALL slow()"]);
+                let writing = scope.spawn(writes);
+                await_asleep(&server.target, "fresh_tx_beside");
+                assert_eq!(code(number(&mut reader, "SELECT v FROM t WHERE id = 3 AND 1")), Ok(30));
+                writing.join().expect("it is written");
+            });
         }
     });
 }

@@ -46,7 +46,6 @@ use crate::relay::Lost;
 use crate::shared::Shared;
 use crate::wire::Wire;
 
-pub(crate) use begun::Mark;
 pub(crate) use command::{Forward, Touches};
 pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
@@ -62,6 +61,7 @@ pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::Text;
 pub(crate) use traces::Traces;
 pub(crate) use tracking::{Naming, Tracking};
+pub(crate) use view::Mark;
 
 /// Whether a session goes on after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -152,12 +152,13 @@ pub(super) async fn execute(
     (command, missed): (Command, Missed),
 ) -> Result<Flow, Lost> {
     let control = known(session, &packet).filter(|_| command == Command::StmtExecute);
-    if let Some((control, _)) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
+    if let Some((control, text)) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
         if let Some(flow) = transaction::answered(session, control) {
             return Ok(flow);
         }
         if session.lease.is_open()
-            && let Some(flow) = Box::pin(transaction::begin(session, (&packet, command), control)).await?
+            && let Some(flow) =
+                Box::pin(transaction::begin(session, (&packet, text, command), control)).await?
         {
             return Ok(flow);
         }

@@ -48,7 +48,8 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         return unavailable(session, &error);
     }
     if let Some(control) = control {
-        let begun = Box::pin(transaction::begin(session, (packet, Command::Query), &control)).await?;
+        let begun =
+            Box::pin(transaction::begin(session, (packet, query.text(), Command::Query), &control)).await?;
         if let Some(flow) = begun {
             return Ok(flow);
         }

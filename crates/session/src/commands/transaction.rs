@@ -36,7 +36,7 @@ fn marked(session: &mut Session, mark: &Mark<'_>) -> Option<Flow> {
 /// found out; otherwise the server begins it, and it is found out later.
 pub(super) async fn begin(
     session: &mut Session,
-    (packet, command): (&[u8], Command),
+    (packet, text, command): (&[u8], &[u8], Command),
     control: &TransactionControl,
 ) -> Result<Option<Flow>, Lost> {
     match control {
@@ -44,6 +44,10 @@ pub(super) async fn begin(
             return snapshot(session, packet, command).await.map(Some);
         }
         TransactionControl::Begin { .. } if session.environment().is_none() => {}
+        TransactionControl::RollbackTo(name) if session.state.view.is_early(name) => {
+            session.goes_back((packet, text, command), name).await?;
+            return Ok(Some(Flow::Continue));
+        }
         _ => return Ok(None),
     }
     if let Err(error) = Box::pin(session.learn_quietly()).await {

@@ -27,12 +27,12 @@ use freshet_upstream::now_ms;
 use tokio::time::Instant;
 
 pub(super) use opening::Opening;
-use opening::{UNOPENED_MAX, is_proven};
+use opening::{UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
 use words::{is_mark, is_of_session, savepoint, start_snapshot};
 
 use super::tx::{Begun, Tx};
-use super::view::Manner;
+use super::view::{Manner, Mark};
 use super::{Forward, Session, Touches, Tracking, query_prefix};
 use crate::counters::Counters;
 use crate::relay::{Lost, Relayed};
@@ -150,23 +150,60 @@ impl Session {
     /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. `None` if the server has to do it.
     pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> Option<()> {
         self.state.tx.begun()?;
-        let savepoints = &mut self.state.view.savepoints;
-        let (Mark::Set(name) | Mark::BackTo(name) | Mark::Remove(name)) = mark;
-        let at = savepoints.iter().position(|known| known.eq_ignore_ascii_case(name));
-        match (mark, at) {
-            (Mark::Set(_), _) if savepoints.len() >= SAVEPOINTS_MAX => return None,
-            (Mark::Set(_), at) => {
-                at.map(|at| savepoints.remove(at));
-                savepoints.push((*name).to_owned());
-            }
-            // The server has an error for that.
-            (_, None) => return None,
-            (Mark::BackTo(_), Some(at)) => savepoints.truncate(at + 1),
-            (Mark::Remove(_), Some(at)) => savepoints.truncate(at),
-        }
+        self.state.view.marks(mark)?;
         self.leaves_nothing();
         self.state.ended_since = true;
         Some(())
+    }
+
+    /// Has the server go back to a savepoint. It has nothing left of a transaction that goes back to before its first read: neither locks
+    /// nor a read view. One that was opened before the savepoints were set would stay, with all locks. So the server is told to roll
+    /// back all of it, and the transaction is one again of which the server need not know.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn goes_back(
+        &mut self,
+        (packet, text, command): (&[u8], &[u8], Command),
+        name: &str,
+    ) -> Result<(), Lost> {
+        let early = self.state.view.early.clone();
+        let effects = Effects::none();
+        let relayed = self.forward(Forward { text, ..Forward::new(packet, command, &effects) }).await?;
+        match super::view::place(&early, name) {
+            Some(at) if relayed.error.is_none() => {
+                self.begins_again(early.get(..=at).unwrap_or_default()).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins the transaction again, of which these savepoints are all that is left.
+    async fn begins_again(&mut self, savepoints: &[String]) -> Result<(), Lost> {
+        let Some(begun) = self.can_begin_again() else { return Ok(()) };
+        self.roll_back().await?;
+        if self.state.tx.may_be_open() {
+            return Ok(());
+        }
+        self.state.tx = self.state.tx.begin(begun);
+        self.state.view.begin(Some(Manner::Shared));
+        self.state.view.savepoints = savepoints.to_vec();
+        self.state.view.early = savepoints.to_vec();
+        self.leaves_nothing();
+        self.state.ended_since = true;
+        self.refresh_key();
+        Ok(())
+    }
+
+    /// The transaction as it can be begun again as it is, if it can be.
+    fn can_begin_again(&self) -> Option<Begun> {
+        let known = self.state.environment.current()?.transactions;
+        let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
+        let is_alike = known.are_snapshots
+            && known.autocommit == self.state.tx.autocommits()
+            && (is_read_only || !known.are_read_only);
+        let is_free = self.state.tx.is_open() && !self.state.locked;
+        (is_alike && is_free).then_some(Begun { is_explicit: true, is_read_only, is_at_server: false })
     }
 
     /// How the transaction reads that the server is now told to begin with a read view, and what that shows at least.
@@ -412,7 +449,7 @@ impl Session {
         if is_unproven && !is_proven(&mut self.state.view, &self.shared, PROOF_MAX).await {
             return false;
         }
-        !self.state.view.is_redefined(self.shared.freshness())
+        is_as_defined(&self.state.view, &self.shared, PROOF_MAX).await
     }
 
     /// Ends the transaction at the server, which the client has not asked for.
@@ -488,16 +525,6 @@ impl Session {
                 .is_some_and(|info| !info.has_triggers && !info.runs_any_code() && !info.runs_unknown_code)
     }
 }
-
-/// What is done with a savepoint.
-pub(crate) enum Mark<'a> {
-    Set(&'a str),
-    BackTo(&'a str),
-    Remove(&'a str),
-}
-
-/// How many savepoints are remembered in place of the server.
-const SAVEPOINTS_MAX: usize = 64;
 
 fn start(begun: Begun) -> &'static str {
     if begun.is_read_only { "START TRANSACTION READ ONLY" } else { "START TRANSACTION" }

@@ -2,13 +2,15 @@
 //! raised for the statement.
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
+use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionControl, TransactionEffect, Writes};
 
-use super::begun::words;
+use super::begun::words::may_mark;
 use super::tx::{Begun, Tx};
+use super::view::{moves, place};
 use super::{Session, StatementFacts, Tracking};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, InFlight, Left};
+use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Relayed;
 
 /// A statement that ran, with all that is known of it.
@@ -40,7 +42,7 @@ impl Session {
                 self.has_moved(ran, !leaves_nothing_open);
             }
             self.changed(ran);
-            self.marks_or_ends(ran);
+            self.marks_or_ends((effects, text), facts, relayed);
         }
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
@@ -95,18 +97,32 @@ impl Session {
         }
     }
 
-    /// What became of the savepoints at the server.
-    fn marks_or_ends(&mut self, Ran { effects, text, facts, relayed, .. }: &Ran<'_>) {
+    /// What became of the savepoints at the server, after a statement that ran.
+    fn marks_or_ends(
+        &mut self,
+        (effects, text): (&Effects, &[u8]),
+        facts: &StatementFacts,
+        relayed: &Relayed,
+    ) {
         let ends = matches!(
             effects.transaction,
             TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::RollsBack
         );
         let has_ended = ends && !effects.several && relayed.error.is_none();
-        if has_ended || self.state.tx.surely_autocommits() {
-            self.state.marked = false;
-        } else {
-            let runs_others = facts.run_code() || effects.commits_inside;
-            self.state.marked |= runs_others || words::may_mark(text);
+        let marks = facts.run_code() || effects.commits_inside || may_mark(text);
+        self.state.marked = !has_ended && !self.state.tx.surely_autocommits() && (self.state.marked || marks);
+        if marks && !self.state.view.early.is_empty() {
+            let control = Some(text).filter(|text| text.len() < LONG_BYTES_MIN);
+            let control = control.and_then(|text| freshet_sql::transaction_control(text, self.modes()));
+            let early = &mut self.state.view.early;
+            match control {
+                Some(TransactionControl::Savepoint(name)) => moves(early, &name),
+                Some(TransactionControl::Release(name)) => {
+                    early.truncate(place(early, &name).unwrap_or(usize::MAX))
+                }
+                Some(TransactionControl::RollbackTo(_)) => {}
+                _ => early.clear(),
+            }
         }
     }
 

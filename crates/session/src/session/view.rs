@@ -89,6 +89,28 @@ pub(crate) struct ReadView {
     pub(crate) reads: u32,
     /// The savepoints that were set before the server knew of the transaction, in their order.
     pub(crate) savepoints: Vec<String>,
+    /// Those that stand before its first read, also when the server knows of it: who goes back to one of them has read nothing.
+    pub(crate) early: Vec<String>,
+}
+
+/// What is done with a savepoint.
+pub(crate) enum Mark<'a> {
+    Set(&'a str),
+    BackTo(&'a str),
+    Remove(&'a str),
+}
+
+/// How many savepoints are remembered in place of the server.
+const SAVEPOINTS_MAX: usize = 64;
+
+/// Where a savepoint stands among others.
+pub(super) fn place(names: &[String], name: &str) -> Option<usize> {
+    names.iter().position(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// It is set anew, behind all others.
+pub(super) fn moves(names: &mut Vec<String>, name: &str) {
+    names.retain(|known| !known.eq_ignore_ascii_case(name));
 }
 
 /// As of when a statement reads.
@@ -149,6 +171,7 @@ impl ReadView {
         served.clear();
         served.shrink_to(SERVED_KEPT);
         savepoints.clear();
+        self.early.clear();
         if self.has_read || self.has_served {
             self.caution.ends(self.has_read, self.reads);
         }
@@ -164,9 +187,54 @@ impl ReadView {
 
     /// The server reads, or may do so, by a read view of its own making.
     pub(crate) fn is_read_at_server(&mut self) {
+        // Savepoints are set before that there, too.
+        self.early.clear();
         if self.at_server == AtServer::None {
             self.at_server = AtServer::Unknown;
         }
+    }
+
+    /// Whether a savepoint of this name stands before its first read.
+    pub(crate) fn is_early(&self, name: &str) -> bool {
+        place(&self.early, name).is_some()
+    }
+
+    /// Sets, goes back to or removes a savepoint. `None` if there is none of that name, or no room for it.
+    pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> Option<()> {
+        let is_unread = self.is_unread();
+        let (savepoints, early) = (&mut self.savepoints, &mut self.early);
+        let (Mark::Set(name) | Mark::BackTo(name) | Mark::Remove(name)) = mark;
+        match (mark, place(savepoints, name)) {
+            (Mark::Set(_), _) if savepoints.len() >= SAVEPOINTS_MAX => return None,
+            (Mark::Set(_), _) => {
+                moves(savepoints, name);
+                moves(early, name);
+                savepoints.push((*name).to_owned());
+                early.extend(is_unread.then(|| (*name).to_owned()));
+            }
+            // The server has an error for that.
+            (_, None) => return None,
+            (Mark::BackTo(_), Some(at)) => savepoints.truncate(at + 1),
+            (Mark::Remove(_), Some(at)) => savepoints.truncate(at),
+        }
+        early.truncate(savepoints.len());
+        if matches!(mark, Mark::BackTo(_)) && self.is_early(name) {
+            self.is_unread_again();
+        }
+        Some(())
+    }
+
+    /// Whether nothing was read in it.
+    fn is_unread(&self) -> bool {
+        self.as_of.is_none() && self.at_server == AtServer::None && !self.has_read
+    }
+
+    /// All that it has read is undone, and its moment is that of the next read.
+    fn is_unread_again(&mut self) {
+        self.as_of = None;
+        self.since = None;
+        self.served.clear();
+        self.named.clear();
     }
 
     /// The server has opened a read view. `contains`: `valid_from`, read before that; `ends_asked`: read after.
@@ -253,14 +321,22 @@ impl ReadView {
         self.is_unproven() || !self.named.is_empty()
     }
 
-    /// Whether a table of which something was served may have been defined anew since the server's read view was opened.
-    pub(crate) fn is_redefined(&self, freshness: &Freshness) -> bool {
-        match self.at_server {
-            AtServer::Open { contains, .. } => {
-                !self.named.is_empty()
-                    && freshness.check(&self.named, contains, Fences::Refuse) != Verdict::Servable
-            }
-            _ => false,
+    /// Whether the tables of which something was served are defined as they were when the server's read view was opened. `NotYet` while a
+    /// definition is under way that may be of one of them: other fences are those of rows.
+    pub(crate) fn are_as_defined(&self, freshness: &Freshness) -> Holds {
+        let AtServer::Open { contains, .. } = self.at_server else { return Holds::Proven };
+        if self.named.is_empty() {
+            return Holds::Proven;
+        }
+        let is_defining = freshness.is_fenced(Dep::DEFINITIONS);
+        match freshness.check(
+            &self.named,
+            contains,
+            if is_defining { Fences::Refuse } else { Fences::Ignore },
+        ) {
+            Verdict::Servable => Holds::Proven,
+            Verdict::Stale => Holds::Changed,
+            Verdict::Fenced => Holds::NotYet,
         }
     }
 

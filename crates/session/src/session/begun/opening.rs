@@ -93,6 +93,24 @@ pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Du
     }
 }
 
+/// Whether no table of which something was served has been defined anew, as is known at once or within this time.
+pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Duration) -> bool {
+    let deadline = Instant::now() + wait_max;
+    loop {
+        let mut told = pin!(shared.upstream.settling_told());
+        told.as_mut().enable();
+        match view.are_as_defined(shared.freshness()) {
+            Held::Proven => return true,
+            Held::Changed => return false,
+            Held::NotYet => {}
+        }
+        shared.upstream.ask_end();
+        if timeout_at(deadline, told).await.is_err() {
+            return false;
+        }
+    }
+}
+
 /// Whether it is at this moment.
 pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) -> Held {
     if !view.is_unproven() {
