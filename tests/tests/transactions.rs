@@ -7,7 +7,7 @@ use freshet_tests::cached::{
 };
 use freshet_tests::raw::capability::{DEPRECATE_EOF, SESSION_TRACK};
 use freshet_tests::raw::{Raw, error_code};
-use freshet_tests::{Freshet, Server, Target, with_each};
+use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 
@@ -856,6 +856,51 @@ fn a_write_that_is_under_way_ends_no_transaction() {
                 assert_eq!(code(number(&mut reader, "SELECT v FROM t WHERE id = 3 AND 1")), Ok(30));
                 writing.join().expect("it is written");
             });
+        }
+    });
+}
+
+/// An empty transaction for which a GTID was given takes it.
+#[test]
+fn a_gtid_of_its_own_is_taken_by_a_transaction_that_does_nothing() {
+    with_tables("fresh_tx_gtid", |server, freshet, direct| {
+        let has_gtids: Option<String> = direct.query_first("SELECT @@global.gtid_mode").unwrap_or_default();
+        if server.flavor != Flavor::MySql || has_gtids.as_deref() != Some("ON") {
+            return;
+        }
+        let mut client = connect(freshet.target(), "fresh_tx_gtid");
+        for read in [None, Some(T1)] {
+            let given: String =
+                direct.query_first("SELECT CONCAT(UUID(), ':1')").expect("a row").expect("a GTID");
+            run(&mut client, &[&format!("SET gtid_next = '{given}'")]);
+            run(&mut client, &["SELECT 1", T1, T1, "BEGIN"]);
+            read.into_iter().for_each(|read| drop(number(&mut client, read)));
+            run(&mut client, &["COMMIT", "SET gtid_next = 'AUTOMATIC'"]);
+            let is_taken = format!("SELECT GTID_SUBSET('{given}', @@global.gtid_executed)");
+            assert_eq!(number(direct, &is_taken).expect("a row"), 1, "{read:?}");
+        }
+    });
+}
+
+/// Where autocommit is off, a table without transactions is held until COMMIT, though no transaction is open.
+#[test]
+fn what_a_transaction_holds_is_let_go_by_its_end() {
+    with_tables("fresh_tx_held", |_, freshet, direct| {
+        run(
+            direct,
+            &["CREATE TABLE m (id INT PRIMARY KEY, v INT) ENGINE = MyISAM", "SET lock_wait_timeout = 10"],
+        );
+        let mut client = connect(freshet.target(), "fresh_tx_held");
+        run(&mut client, &["SET autocommit = 0"]);
+        settle_if(freshet, &mut client, &[T1, T1]);
+        for end in ["COMMIT", "ROLLBACK", "BEGIN"] {
+            run(&mut client, &["EXPLAIN SELECT v FROM m WHERE id = 1"]);
+            assert_eq!(number(&mut client, T1).expect("a row"), 10);
+            run(&mut client, &[end]);
+            direct
+                .query_drop("ALTER TABLE m COMMENT 'another'")
+                .unwrap_or_else(|error| panic!("{end}: {error}"));
+            run(&mut client, &["COMMIT"]);
         }
     });
 }

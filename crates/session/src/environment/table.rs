@@ -111,6 +111,7 @@ static ITEMS: &[Item] = &[
     Item { name: "isolation", expression: Variable("tx_isolation"), keyed: false, given: Set },
     unkeyed("autocommit"),
     unkeyed("completion_type"),
+    unkeyed("gtid_next"),
     unkeyed("innodb_snapshot_isolation"),
     Item { name: "read_only", expression: Variable("transaction_read_only"), keyed: false, given: Set },
     Item { name: "read_only", expression: Variable("tx_read_only"), keyed: false, given: Set },

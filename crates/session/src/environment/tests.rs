@@ -85,7 +85,12 @@ fn what_transactions_are_like_is_read() {
     let read = |values: &[(&str, &str)]| {
         Environment::read(&query, b"", &row(&query, values), Server::of(b"10.11.19-MariaDB")).transactions
     };
-    let usual = [("isolation", "REPEATABLE-READ"), ("autocommit", "1"), ("completion_type", "NO_CHAIN")];
+    let usual = [
+        ("isolation", "REPEATABLE-READ"),
+        ("autocommit", "1"),
+        ("completion_type", "NO_CHAIN"),
+        ("gtid_next", "AUTOMATIC"),
+    ];
     let plain = read(&usual);
     assert!(plain.are_snapshots && plain.autocommit && plain.end_plainly);
     assert!(!plain.are_read_only && !plain.writes_heed_snapshots);
@@ -97,6 +102,8 @@ fn what_transactions_are_like_is_read() {
     }
     assert!(!read(&[("autocommit", "0")]).autocommit);
     assert!(!read(&[("completion_type", "CHAIN")]).end_plainly && !read(&[]).end_plainly);
+    let given = [("completion_type", "NO_CHAIN"), ("gtid_next", "3e11fa47-71ca-11e1-9e33-c80aa9429562:1")];
+    assert!(!read(&given).end_plainly);
     assert!(read(&[("read_only", "1")]).are_read_only);
     assert!(read(&[("innodb_snapshot_isolation", "1")]).writes_heed_snapshots);
 }

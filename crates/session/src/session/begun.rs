@@ -78,7 +78,7 @@ impl Session {
         let transactions = self.state.environment.current().map(|known| known.transactions);
         let Some(transactions) = transactions.filter(|known| known.end_plainly) else { return false };
         let manner = self.manner_of_transactions();
-        if !is_free || manner.is_none() {
+        if !is_free || manner.is_none() || self.state.holds_tables {
             return false;
         }
         let is_read_only = is_read_only || transactions.are_read_only || self.passes_read_only_on();
@@ -126,7 +126,7 @@ impl Session {
     pub(crate) fn ends(&mut self) -> bool {
         let is_here = self.state.tx.begun().is_some_and(|begun| !begun.is_at_server);
         let ends_plainly = self.state.environment.current().is_some_and(|it| it.transactions.end_plainly);
-        if !is_here || !ends_plainly {
+        if !is_here || !ends_plainly || self.state.holds_tables {
             return false;
         }
         if self.state.view.has_served {

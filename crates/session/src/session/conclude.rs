@@ -97,7 +97,7 @@ impl Session {
         }
     }
 
-    /// What became of the savepoints at the server, after a statement that ran.
+    /// What became of the savepoints and of the open tables at the server, after a statement that ran.
     fn marks_or_ends(
         &mut self,
         (effects, text): (&Effects, &[u8]),
@@ -110,7 +110,11 @@ impl Session {
         );
         let has_ended = ends && !effects.several && relayed.error.is_none();
         let marks = facts.run_code() || effects.commits_inside || may_mark(text);
-        self.state.marked = !has_ended && !self.state.tx.surely_autocommits() && (self.state.marked || marks);
+        let goes_on = !has_ended && !self.state.tx.surely_autocommits();
+        let opens_tables =
+            !effects.reads.is_nothing() || !effects.calls.is_nothing() || effects.writes != Writes::Nothing;
+        self.state.holds_tables = goes_on && (self.state.holds_tables || opens_tables);
+        self.state.marked = goes_on && (self.state.marked || marks);
         if marks && !self.state.view.early.is_empty() {
             let control = Some(text).filter(|text| text.len() < LONG_BYTES_MIN);
             let control = control.and_then(|text| freshet_sql::transaction_control(text, self.modes()));

@@ -36,6 +36,9 @@ pub(crate) struct State {
     /// A savepoint may stand at the server. Where autocommit is off, one stands also while the server says that no transaction is open,
     /// and a transaction that is begun by a statement would do away with it.
     pub(crate) marked: bool,
+    /// A statement has opened tables since the last COMMIT or ROLLBACK of which the server knows. Where autocommit is off, it keeps
+    /// others from defining them anew until the next one, also while no transaction is open: tables without transactions open none.
+    pub(crate) holds_tables: bool,
     pub(crate) environment: Known,
     /// Another after each statement that may have changed it.
     pub(crate) environment_version: u64,
@@ -90,6 +93,7 @@ impl State {
             tx: Tx::new(status),
             view: ReadView::default(),
             marked: false,
+            holds_tables: false,
             environment: Known::Unknown,
             environment_version: 0,
             schema: None,
