@@ -70,13 +70,17 @@ fn number(name: &str, default: u64) -> u64 {
 
 fn plays(stage: &mut Stage<'_>) {
     let until = Instant::now() + Duration::from_secs(number("FRESHET_LOCKSTEP_SECONDS", SECONDS));
+    let is_short = std::env::var_os("FRESHET_LOCKSTEP_SECONDS").is_none();
     let mut seed = number("FRESHET_LOCKSTEP_SEED", 1);
     let mut played = 0;
     let mut failed = Vec::new();
     let failures_max = number("FRESHET_LOCKSTEP_FAILURES", 1);
     while Instant::now() < until {
         let script = script(seed, stage.server.flavor);
-        if let Some(wrong) = stage.played(&script, seed) {
+        // On a machine that is too busy, a proof may come too late: once is no failure of a short run.
+        let tries = if is_short { TRIES } else { 1 };
+        let wrong = (0..tries).map_while(|_| stage.played(&script, seed)).collect::<Vec<String>>();
+        if let Some(wrong) = wrong.get(tries - 1).cloned() {
             let (script, wrong) = shortened(stage, script, wrong, seed);
             let text: Vec<String> =
                 script.iter().map(|(client, step)| format!("  {client}: {step}")).collect();
