@@ -464,6 +464,47 @@ fn what_the_server_resolves_by_earlier_values_is_nobody_elses() {
     });
 }
 
+/// A session's executions from memory count as if the server had carried them out.
+#[test]
+fn what_was_answered_from_memory_counts_for_later_values() {
+    with_each(|server, freshet| {
+        stage((server, freshet), "prep_shown");
+        let mut counted = Counted::of(freshet);
+        for (statement, first, then) in [
+            ("SELECT v * ? FROM t WHERE id = 1", text("1.5"), text("2")),
+            ("SELECT v * ? FROM t WHERE id = 1", int(2), text("1.5")),
+            ("SELECT COALESCE(w, ?) FROM t WHERE id < 3", int(2), text("a")),
+            ("SELECT id, ? AS given FROM t WHERE id = 1", int(5), null()),
+            ("SELECT IFNULL(NULL, ?) FROM t WHERE id = 1", text("1.5"), text("a")),
+        ] {
+            let [mut primer, mut here] = [0; 2].map(|form| Client::of(freshet.target(), "prep_shown", form));
+            let mut there = Client::of(&server.target, "prep_shown", 0);
+            let (first, then) = ([first], [then]);
+            eventually("the first execution is answered from memory", || {
+                let id = primer.prepare(statement);
+                if freshet.is_there() {
+                    primer.prime(&mut counted, id, &first);
+                }
+                let (one, other) = (there.prepare(statement), here.prepare(statement));
+                let before = counted.hits();
+                here.execute(other, &first);
+                let is_hit = counted.hits() > before;
+                there.execute(one, &first);
+                let (expected, got) = (
+                    there.execute_with(one, &first, Types::LeftOut),
+                    here.execute_with(other, &first, Types::LeftOut),
+                );
+                assert_eq!(got, expected, "{:?}: {statement}: without types", server.flavor);
+                for values in [&then, &then, &first, &then] {
+                    let (expected, got) = (there.execute(one, values), here.execute(other, values));
+                    assert_eq!(got, expected, "{:?}: {statement}: {values:?}", server.flavor);
+                }
+                (is_hit || !freshet.is_there()).then_some(())
+            });
+        }
+    });
+}
+
 /// What only shows moments is executed with any values, by one statement.
 #[test]
 fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {

@@ -100,6 +100,13 @@ impl Arena {
         self.chunks[chunk].read(at, 0, BLOCK_BYTES)
     }
 
+    /// Writes over bytes of the first block of a chain, from offset `at` on.
+    pub(crate) fn patch(&mut self, head: u32, at: usize, bytes: &[u8]) {
+        if let Some(place) = self.block_mut(head).get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
     /// Empties a chunk if too many blocks are free, to be asked again until they are not, and hands it out to be unmapped outside of the lock. `moved` is told
     /// the slot and the new first block of each entry whose first block has moved.
     pub(crate) fn compact(&mut self, moved: &mut dyn FnMut(u32, u32)) -> Option<Chunk> {

@@ -48,12 +48,13 @@
 //! price is that a change of a shard takes eight locks, a fraction of a microsecond beside a question to the server.
 
 use crate::budget::{Budget, Charge};
+use crate::insert::Insert;
 use crate::large::Large;
 use crate::shard::{FIRST_INDEX_BYTES, Inserted, Left, New, Shard};
 use crate::snapshot::Ruling;
 use crate::statistics::{Count, Counters};
 use crate::stored::{self, Stored};
-use crate::{Body, Entry, Fences, Fill, Freshness, Key, Statistics};
+use crate::{Body, Entry, Fences, Fill, Freshness, Key, Position, Statistics};
 use ahash::RandomState;
 use crossbeam_utils::CachePadded;
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
@@ -99,23 +100,6 @@ pub enum Lookup<R> {
     NotLive,
     /// A servable entry that was not wanted after all.
     Declined,
-}
-
-/// What became of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insert {
-    /// It is stored, or one of the same key that is at least as new is.
-    Stored,
-    /// Larger than the limit for one result, or than the whole cache; or under a key of more than 256 KiB.
-    TooLarge,
-    /// No room could be made for it now.
-    NoRoom,
-    /// Something that it depends on has changed since its `valid_from`.
-    Stale,
-    /// The stream is not followed: nothing is stored.
-    NotLive,
-    /// The size is 0.
-    Off,
 }
 
 /// A shard's lock. It is shared by taking one of eight parts of it, each on cache lines of its own, which the number of the thread
@@ -303,12 +287,12 @@ impl Cache {
     }
 
     fn insert_from(&self, key: Key<'_>, fill: Fill, ends_asked: u64) -> Insert {
-        let became = self.try_insert(key, &fill, ends_asked).err().unwrap_or(Insert::Stored);
-        self.counters.add(if became == Insert::Stored { Count::Inserts } else { Count::NotCached });
+        let became = self.try_insert(key, &fill, ends_asked).unwrap_or_else(|refusal| refusal);
+        self.counters.add(if became.is_in_memory() { Count::Inserts } else { Count::NotCached });
         became
     }
 
-    fn try_insert(&self, key: Key<'_>, fill: &Fill, ends_asked: u64) -> Result<(), Insert> {
+    fn try_insert(&self, key: Key<'_>, fill: &Fill, ends_asked: u64) -> Result<Insert, Insert> {
         self.refuse(key, fill)?;
         let (in_blocks, in_large) = stored::charge_for(key, fill);
         if !self.reserve(in_blocks + in_large) {
@@ -327,6 +311,13 @@ impl Cache {
         // If the limit went down since the room was made, either a trim has met this entry or this sees the limit.
         self.trim();
         placed
+    }
+
+    /// Notes how many rows the statement of a stored result found, its LIMIT aside: what the server said to who asked it right
+    /// after the statement. Nothing happens if the result that is stored now is another one than that from `valid_from`.
+    pub fn note_found_rows(&self, key: Key<'_>, valid_from: Position, rows: u32) {
+        let hash = self.hash_of(key);
+        self.shard_of(hash).write().note_found_rows((hash, key), valid_from, rows);
     }
 
     fn refuse(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
@@ -348,12 +339,11 @@ impl Cache {
 
     /// A full shard evicts one of its own for the slot if the budget has no room for a larger index; an empty one
     /// needs room made elsewhere.
-    fn place(&self, new: New<'_>, charge: Charge) -> Result<(), Insert> {
+    fn place(&self, new: New<'_>, charge: Charge) -> Result<Insert, Insert> {
         for _ in 0..PLACINGS_MAX {
             let placed = self.shard_of(new.hash).write().insert(&new, &self.budget, &self.is_dead());
             if let Some(inserted) = placed {
-                self.settle(inserted, charge);
-                return Ok(());
+                return Ok(self.settle(inserted, charge));
             }
             if !self.reserve(FIRST_INDEX_BYTES) {
                 break;
@@ -364,14 +354,15 @@ impl Cache {
     }
 
     /// Drops what has left for an entry, and the charge if the shard has not taken it over.
-    fn settle(&self, inserted: Inserted, charge: Charge) {
+    fn settle(&self, inserted: Inserted, charge: Charge) -> Insert {
         match inserted {
-            Inserted::Outdated => return,
+            Inserted::Outdated => return Insert::Outdated,
             Inserted::Added => {}
             Inserted::InPlaceOf(old) => drop(old),
             Inserted::Evicting(victim) => self.count_removed(&victim),
         }
         charge.hand_over();
+        Insert::Stored
     }
 
     /// Reserves `bytes`, evicting from one shard after the other until they are there.

@@ -50,6 +50,8 @@ pub struct Entry<'a> {
     pub fences_raised: u64,
     /// [`crate::Freshness::ends_asked`] when it was stored: a later question settles it.
     pub ends_asked: u64,
+    /// What [`crate::Cache::note_found_rows`] was told of it.
+    pub found_rows: Option<u32>,
 }
 
 /// A stored body, in the slices in which it lies in memory, none of them empty. Going through them gives the body.

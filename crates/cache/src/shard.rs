@@ -16,7 +16,7 @@ use crate::large::Large;
 use crate::memory::Words;
 use crate::slab::{Indexed, Queue, Slab, SlabEntry};
 use crate::stored::{self, Header, Stored};
-use crate::{Fill, Key};
+use crate::{Fill, Key, Position};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -164,6 +164,14 @@ impl Shard {
         let queue = if self.recall(new.hash) { Queue::Main } else { Queue::Small };
         self.slab.push(new.hash, entry, queue);
         Some(evicted.map_or(Inserted::Added, Inserted::Evicting))
+    }
+
+    /// Notes how many rows the statement of this entry found, if it is still the one that is valid from there.
+    pub(crate) fn note_found_rows(&mut self, (hash, key): (u64, Key<'_>), valid_from: Position, rows: u32) {
+        let Some((_, slot, stored)) = self.find(hash, key) else { return };
+        if stored.header().valid_from == valid_from {
+            self.arena.patch(slot.head(), Header::FOUND_ROWS_AT, &rows.to_le_bytes());
+        }
     }
 
     /// Of two entries of the same key the one with the later `valid_from` is servable for longer.

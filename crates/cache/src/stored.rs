@@ -26,10 +26,17 @@ pub(crate) struct Header {
     pub(crate) status: u16,
     pub(crate) fences_raised: u64,
     pub(crate) ends_asked: u64,
+    /// [`NOT_FOUND`] if it is not known.
+    pub(crate) found_rows: u32,
 }
 
+/// No number of rows.
+pub(crate) const NOT_FOUND: u32 = u32::MAX;
+
 impl Header {
-    const BYTES: usize = 68;
+    const BYTES: usize = 72;
+    /// Where the rows found stand.
+    pub(crate) const FOUND_ROWS_AT: usize = 68;
 
     /// How many bytes stand before the body.
     #[inline]
@@ -46,7 +53,8 @@ impl Header {
     #[inline]
     pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
         let Self { valid_from, status_at, status, rows, cost_us, fences_raised, ends_asked, .. } = *self;
-        Entry { valid_from, body, status_at, status, rows, cost_us, fences_raised, ends_asked }
+        let found_rows = if self.found_rows == NOT_FOUND { None } else { Some(self.found_rows) };
+        Entry { valid_from, body, status_at, status, rows, cost_us, fences_raised, ends_asked, found_rows }
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -55,7 +63,7 @@ impl Header {
         }
         let words = [self.environment, self.deps, self.text_len, self.body_len, self.large];
         let more = [self.status_at[0], self.status_at[1], self.cost_us, u32::from(self.status)];
-        for word in words.into_iter().chain(more) {
+        for word in words.into_iter().chain(more).chain([self.found_rows]) {
             out.extend_from_slice(&word.to_le_bytes());
         }
     }
@@ -77,6 +85,7 @@ impl Header {
             status_at: [word(52), word(56)],
             cost_us: word(60),
             status: word(64) as u16,
+            found_rows: word(Self::FOUND_ROWS_AT),
         }
     }
 }
@@ -115,6 +124,7 @@ pub(crate) fn front(
         status: fill.status,
         fences_raised,
         ends_asked,
+        found_rows: NOT_FOUND,
     };
     let mut front = Vec::with_capacity(Header::BYTES + fill.deps.len() * DEP_BYTES);
     header.encode(&mut front);

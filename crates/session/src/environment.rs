@@ -49,6 +49,8 @@ pub(crate) struct Environment {
     pub(crate) begins_alike: bool,
     /// After how many idle seconds the server closes the session's connection.
     pub(crate) wait_timeout_s: u64,
+    /// A SELECT without LIMIT returns all of its rows: `sql_select_limit` is as it begins.
+    pub(crate) selects_all: bool,
     /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
     /// it logs in with.
     pub(crate) account: Vec<u8>,
@@ -144,6 +146,7 @@ impl Environment {
             },
             begins_alike: text("init_connect").is_empty(),
             wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
+            selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
             account: text("account").as_bytes().to_vec(),
             keyed,
             whole,

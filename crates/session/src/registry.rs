@@ -156,6 +156,17 @@ impl Registry {
         self.lock().values().find(|handle| handle.thread_id() == thread_id).cloned()
     }
 
+    /// When the clients of all sessions that have a connection to the server were last active, in monotonic milliseconds, by the server's
+    /// ids of these.
+    pub(crate) fn active(&self) -> Vec<(u32, u64)> {
+        let now = || freshet_upstream::now_ms();
+        let of = |handle: &Arc<Handle>| {
+            let busy = handle.busy.load(Ordering::Relaxed);
+            (handle.thread_id(), if busy { now() } else { handle.active_ms() })
+        };
+        self.lock().values().map(of).filter(|(id, _)| *id != 0).collect()
+    }
+
     /// Ends the sessions that were last active before `since_ms`.
     pub(crate) fn end_idle(&self, since_ms: u64) {
         for handle in self.lock().values() {

@@ -8,6 +8,8 @@
 mod capture;
 mod filter;
 mod listed;
+mod uncounted;
+mod processes;
 mod own_channel;
 
 use bytes::{Buf as _, BytesMut};
@@ -21,7 +23,9 @@ use crate::wire::WireError;
 pub(crate) use capture::{Capture, Captured};
 pub(crate) use filter::Filter;
 pub(crate) use listed::Listed;
-pub(crate) use own_channel::{Channel, OwnChannel};
+pub(crate) use own_channel::{Channel, OwnChannel, PutRight, row_of};
+pub(crate) use processes::Processes;
+pub(crate) use uncounted::{Controls, Own, Repeated, Served, Uncounted, flushes_status};
 
 /// Which side went away in the middle of an exchange. Either way both connections are over.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +62,8 @@ pub(crate) struct Relayed {
     pub(crate) error: Option<u16>,
     /// OK packets and result sets in it.
     pub(crate) results: u32,
+    /// One of them told of warnings.
+    pub(crate) warned: bool,
     /// The GTIDs it was committed under, as the server wrote them.
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
@@ -88,6 +94,7 @@ impl Relayed {
         if let Some(status) = seen.status {
             self.status = Some(status);
         }
+        self.warned |= seen.warnings.is_some_and(|warnings| warnings > 0);
         match seen.part {
             Part::Err => self.error = Some(ErrPacket::parse(payload)?.code),
             Part::PrepareOk => self.prepared = Some(PrepareOk::parse(payload, capabilities)?),
@@ -140,7 +147,7 @@ pub(crate) struct Relay<'a> {
     capabilities: Capabilities,
     answer: Answer,
     capture: Option<Capture>,
-    own_channel: Option<OwnChannel>,
+    put_right: Option<PutRight>,
     listed: Option<Listed>,
     relayed: Relayed,
     /// Bytes at the front of the server's buffer that are checked and pass unchanged.
@@ -157,7 +164,7 @@ impl<'a> Relay<'a> {
             capabilities,
             answer: Answer::to(command, capabilities),
             capture: None,
-            own_channel: None,
+            put_right: None,
             listed: None,
             relayed: Relayed::default(),
             checked: 0,
@@ -170,10 +177,12 @@ impl<'a> Relay<'a> {
         self.capture = capture;
     }
 
-    /// Puts rows about the session's channel right while they pass. There is no copy then.
-    pub(crate) fn put_right(&mut self, own_channel: OwnChannel) {
-        self.capture = None;
-        self.own_channel = Some(own_channel);
+    /// Puts rows right while they pass. What tells of one client's channel is not kept.
+    pub(crate) fn put_right(&mut self, put_right: PutRight) {
+        if !matches!(put_right, PutRight::FoundRows(_)) {
+            self.capture = None;
+        }
+        self.put_right = Some(put_right);
     }
 
     /// Puts rows of ours among the others while they pass.
@@ -229,7 +238,7 @@ impl<'a> Relay<'a> {
             return Ok(Some(Step::NeedMore));
         }
         let first = body.first().copied().unwrap_or(0);
-        let is_row_wanted = (self.own_channel.is_some() || self.listed.is_some()) && header.len < FRAME_MAX;
+        let is_row_wanted = (self.put_right.is_some() || self.listed.is_some()) && header.len < FRAME_MAX;
         if !is_row_wanted && !self.answer.wants_whole(header.len, first) {
             let here = body.len().min(header.len);
             let seen = self.answer.see(header.len, &body[..here])?;
@@ -258,12 +267,14 @@ impl<'a> Relay<'a> {
         let payload = &buffer[start..start + header.len];
         let seen = self.answer.see(header.len, payload)?;
         self.relayed.note(&seen, payload, capabilities)?;
-        let row = self.own_channel.as_ref().filter(|_| seen.part == Part::Row).and_then(|it| it.row(payload));
+        let row = self.put_right.as_ref().filter(|_| seen.part == Part::Row).and_then(|it| it.row(payload));
         let rewritten = match row {
             Some(row) => Some(row),
             None => self.filter.rewritten(&seen, payload, capabilities)?,
         };
-        if let Some(capture) = &mut self.capture {
+        if seen.part == Part::Row {
+            self.capture.iter_mut().for_each(Capture::row);
+        } else if let Some(capture) = &mut self.capture {
             let passed = rewritten.as_deref().unwrap_or(payload);
             let is_news = self.filter.is_news(&seen, (payload, passed), capabilities)?;
             capture.packet(&filter::as_passed(&seen, passed), self.checked, is_news);

@@ -5,6 +5,9 @@ mod tx;
 mod view;
 mod temporary;
 mod reports;
+mod user_variables;
+mod found_rows;
+mod prepared;
 mod texts;
 mod state;
 mod seen;
@@ -16,7 +19,6 @@ mod command;
 // What is known of the server's connection, and why it is kept.
 mod traces;
 mod tracking;
-mod prepared;
 mod lease;
 mod hold;
 
@@ -26,6 +28,7 @@ mod environ;
 mod hidden;
 mod begun;
 mod exchange;
+mod found;
 mod forward;
 mod conclude;
 
@@ -53,14 +56,16 @@ pub(crate) use hold::{Hold, Holds};
 pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use prepared::{
-    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Prepared, PreparedSelect, SELECT_BYTES_MAX, ZoneAt,
+    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Shown,
+    ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
-pub(crate) use texts::Text;
+pub(crate) use texts::{Text, begins_with_execute};
 pub(crate) use traces::Traces;
 pub(crate) use tracking::{Naming, Tracking};
+pub(crate) use user_variables::UserValue;
 pub(crate) use view::Mark;
 
 /// Whether a session goes on after a command.

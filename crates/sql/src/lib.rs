@@ -29,6 +29,8 @@ mod statement;
 
 // What a statement is, and what it may do.
 mod ddl;
+mod user_variables;
+mod deprecated;
 mod body;
 mod effects;
 mod ours;
@@ -36,6 +38,8 @@ mod kill;
 mod prepared;
 mod transaction;
 mod session_status;
+mod process_list;
+mod found_rows;
 mod binlog;
 mod request;
 
@@ -53,7 +57,9 @@ pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};
 pub use ddl::user_name;
+pub use deprecated::{Deprecated, Deprecations};
 pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
+pub use found_rows::{asks_found_rows, keeps_found_rows, names_found_rows};
 pub use hint::Hint;
 pub use key::{hint_error, key_text, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
@@ -63,7 +69,8 @@ pub use ours::{
     Assignment, LikeFilter, Lists, Mention, Mentioned, Ours, Scope, SelectedVariable, ShowFilter, Value,
     mentions,
 };
-pub use prepared::{TextPrepared, Using, text_prepared};
+pub use prepared::{TextPrepared, Using, markers, text_prepared};
+pub use process_list::{ProcessList, process_list};
 pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Request, read};
@@ -75,3 +82,4 @@ pub use rows::{
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};
 pub use transaction::{TransactionControl, transaction_control};
+pub use user_variables::{UserVariable, user_variables_set};

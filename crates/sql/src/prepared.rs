@@ -6,6 +6,7 @@ use crate::modes::Modes;
 use crate::statement::Statement;
 use crate::string::unquote_bytes;
 use crate::token::Kind;
+use crate::user_variables::user_variable;
 
 /// What a text does with a statement that is prepared by its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,11 @@ pub enum TextPrepared {
         /// What it is given.
         using: Using,
     },
+    /// DEALLOCATE PREPARE name, or DROP PREPARE name.
+    Deallocate {
+        /// The statement's name, in lower case.
+        name: String,
+    },
 }
 
 /// What EXECUTE gives to the markers.
@@ -42,6 +48,8 @@ pub enum Using {
     Number(u64),
     /// One user variable, as it is written, with its `@`.
     Variable(String),
+    /// Several user variables, by their names in lower case.
+    Variables(Vec<String>),
     /// Anything else.
     Other,
 }
@@ -53,7 +61,7 @@ pub fn text_prepared(text: &[u8], modes: Modes) -> Option<TextPrepared> {
     }
     let mut lexer = Lexer::new(text, modes);
     let starts = |word| lexer.clone().next().is_some_and(|token| token.is_word(text, word));
-    if !starts("PREPARE") && !starts("EXECUTE") {
+    if !["PREPARE", "EXECUTE", "DEALLOCATE", "DROP"].into_iter().any(starts) {
         return None;
     }
     let statement = Statement::next(&mut lexer, text, modes)?;
@@ -66,6 +74,10 @@ pub fn text_prepared(text: &[u8], modes: Modes) -> Option<TextPrepared> {
         cursor.word("FROM").then_some(())?;
         let text = literal(&mut cursor).filter(|_| cursor.at_end());
         return Some(TextPrepared::Prepare { name, text });
+    }
+    if cursor.words(&["DEALLOCATE", "PREPARE"]) || cursor.words(&["DROP", "PREPARE"]) {
+        let name = name(&mut cursor)?;
+        return cursor.at_end().then_some(TextPrepared::Deallocate { name });
     }
     cursor.word("EXECUTE").then_some(())?;
     let is_literal = cursor.peek_at(1).is_some_and(|token| token.kind == Kind::Str);
@@ -99,7 +111,52 @@ fn using(mut cursor: Cursor<'_>) -> Option<Using> {
         _ => false,
     };
     let text = std::str::from_utf8(given).ok().filter(|_| is_variable);
-    Some(text.map_or(Using::Other, |text| Using::Variable(text.to_owned())))
+    let several = || variables(cursor).map_or(Using::Other, Using::Variables);
+    Some(text.map_or_else(several, |text| Using::Variable(text.to_owned())))
+}
+
+/// `@a, @b`, to the end.
+fn variables(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    loop {
+        names.push(user_variable(&mut cursor)?);
+        if cursor.at_end() {
+            return Some(names);
+        }
+        cursor.punct(b',').then_some(())?;
+    }
+}
+
+impl Using {
+    /// The names of the user variables that it is, in lower case; `None` if it is anything else, or if how the server compares the names
+    /// is not known here.
+    #[must_use]
+    pub fn variables(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Nothing => Some(Vec::new()),
+            Self::Variables(names) => Some(names.clone()),
+            Self::Variable(written) => {
+                let name = written.strip_prefix('@')?;
+                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
+                (!name.is_empty() && name.bytes().all(is_plain)).then(|| vec![name.to_ascii_lowercase()])
+            }
+            Self::Number(_) | Self::Other => None,
+        }
+    }
+}
+
+/// How many markers `text` has; `None` if it cannot be cut into tokens.
+#[must_use]
+pub fn markers(text: &[u8], modes: Modes) -> Option<usize> {
+    let mut count = 0;
+    for token in Lexer::new(text, modes) {
+        match token.kind {
+            Kind::Unknown => return None,
+            Kind::Param => count += 1,
+            _ => {}
+        }
+    }
+    Some(count)
 }
 
 /// A string by itself.
@@ -132,7 +189,14 @@ mod tests {
         }
         let execute = |using| Some(TextPrepared::Execute { name: "s".into(), using });
         assert_eq!(read("EXECUTE s"), execute(Using::Nothing));
-        assert_eq!(read("EXECUTE `S` USING @a, @b"), execute(Using::Other));
+        let several = Using::Variables(vec!["a".into(), "b".into()]);
+        assert_eq!(read("EXECUTE `S` USING @a, @B"), execute(several));
+        assert_eq!(read("EXECUTE s USING @a, 1"), execute(Using::Other));
+        let deallocate = Some(TextPrepared::Deallocate { name: "s".into() });
+        assert_eq!(read("deallocate prepare S"), deallocate);
+        assert_eq!(read("DROP PREPARE s;"), deallocate);
+        assert_eq!(read("DROP TABLE s"), None);
+        assert_eq!(markers(b"SELECT ? + '?' /* ? */", Modes::new(Flavor::MySql)), Some(1));
         assert_eq!(read("EXECUTE s USING 3000000000"), execute(Using::Number(3_000_000_000)));
         assert_eq!(read("EXECUTE s USING @`an id`"), execute(Using::Variable("@`an id`".into())));
         assert_eq!(read("EXECUTE s USING @@a"), execute(Using::Other));

@@ -1,6 +1,7 @@
 //! What is known of the server, read once per control connection.
 
 mod binlog_end;
+mod deprecated;
 mod globals;
 mod privileges;
 #[cfg(any(test, feature = "samples"))]
@@ -9,7 +10,7 @@ mod variables;
 mod version;
 
 use freshet_protocol::Capabilities;
-use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
+use freshet_sql::{Deprecated, Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
 
 use crate::connection::{Connection, Rows};
 use crate::error::Error;
@@ -46,6 +47,8 @@ pub struct ServerInfo {
     pub is_replica: Option<bool>,
     /// What our account may do.
     pub privileges: Privileges,
+    /// The syntax in SELECTs of which it warns, each time that it reads one.
+    pub warns_of: Vec<Deprecated>,
 }
 
 /// The schemas that `binlog-do-db` and `binlog-ignore-db` name.
@@ -89,6 +92,7 @@ impl ServerInfo {
                 .map(|rows| filters(&rows)),
             is_replica: is_replica(connection, flavor).await?,
             privileges: Privileges::read(connection, flavor).await?,
+            warns_of: deprecated::ask_about(connection).await?,
         })
     }
 

@@ -164,7 +164,7 @@ fn a_newer_result_replaces_and_an_older_one_does_not() {
     let cache = live(MIB);
     let q = key(1, b"q");
     for (valid_from, body, stored) in [(5, b"a", b"a"), (7, b"b", b"b"), (6, b"c", b"b")] {
-        assert_eq!(cache.insert(q, fill(valid_from, &[], body.to_vec())), Insert::Stored);
+        assert!(cache.insert(q, fill(valid_from, &[], body.to_vec())).is_in_memory());
         assert_eq!(body_of(&cache, q), Lookup::Hit(stored.to_vec()));
     }
     assert_eq!(cache.entries(), 1);
@@ -429,4 +429,22 @@ fn shards_stay_alike() {
     lens.sort_unstable();
     let mean = cache.entries() / SHARDS;
     assert!(lens[0] > mean / 2 && lens[SHARDS - 1] < mean * 2, "mean {mean}, all {lens:?}");
+}
+
+#[test]
+fn rows_found_are_noted_of_the_answer_that_they_were_asked_after() {
+    let cache = live(MIB);
+    let found = |key| cache.get(key, 0, Fences::Refuse, |entry| entry.found_rows);
+    let q = key(1, b"q");
+    assert_eq!(cache.insert(q, fill(5, &[], b"body".to_vec())), Insert::Stored);
+    assert_eq!(found(q), Lookup::Hit(None));
+    cache.note_found_rows(q, Position::new(4), 70);
+    cache.note_found_rows(key(2, b"q"), Position::new(5), 70);
+    assert_eq!(found(q), Lookup::Hit(None));
+    cache.note_found_rows(q, Position::new(5), 7);
+    assert_eq!(found(q), Lookup::Hit(Some(7)));
+    assert_eq!(cache.insert(q, fill(5, &[], b"later".to_vec())), Insert::Outdated);
+    assert_eq!(found(q), Lookup::Hit(Some(7)));
+    assert_eq!(cache.insert(q, fill(6, &[], b"later".to_vec())), Insert::Stored);
+    assert_eq!(found(q), Lookup::Hit(None));
 }

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use freshet_cache::Key;
 use freshet_catalog::rows::KeyType;
 use freshet_catalog::{ColumnInfo, Told};
-use freshet_protocol::Command;
+use freshet_protocol::{Capabilities, Command};
 use freshet_sql::{Datum, Effects, Flavor, Hint, Reads, Writes};
 use freshet_upstream::Error;
 
@@ -17,11 +17,11 @@ use super::{kill, transaction};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
-use crate::relay::Lost;
+use crate::relay::{Lost, Repeated};
 use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
 use crate::session::{
     AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
-    SELECT_BYTES_MAX, Session, Touches, ZoneAt,
+    SELECT_BYTES_MAX, Session, Shown, Touches, ZoneAt,
 };
 use crate::template::Verdict;
 
@@ -58,6 +58,9 @@ pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
         let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
         let prepared = Prepared::new(number, effects, (write, again), kill);
         let prepared = prepared.with_select(select).with_control(control);
+        let is_short = packet.len() < LONG_BYTES_MIN;
+        let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
+        let prepared = prepared.keeping_found_rows(keeps);
         session.lease.prepared.add(prepared);
     }
     Ok(Flow::Continue)
@@ -90,7 +93,7 @@ fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
 }
 
 /// The session's time zone now.
-fn zone_at(session: &Session) -> ZoneAt {
+pub(super) fn zone_at(session: &Session) -> ZoneAt {
     ZoneAt { zone: session.zone(), version: session.state.environment_version }
 }
 
@@ -110,6 +113,73 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
     })
 }
 
+/// How a SELECT is executed: answers are kept apart by it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// COM_STMT_EXECUTE.
+    Command,
+    /// EXECUTE as a text.
+    Name,
+    /// MariaDB's EXECUTE IMMEDIATE.
+    Immediate,
+}
+
+impl By {
+    fn kind(self) -> Repeated {
+        match self {
+            Self::Command => Repeated::ByCommand,
+            Self::Name => Repeated::ByName,
+            Self::Immediate => Repeated::Immediate,
+        }
+    }
+
+    /// What stands behind the keys of answers in the form of a text's: those of commands end with the length of a text, which is less.
+    fn behind_key(self) -> &'static [u8] {
+        match self {
+            Self::Command => &[],
+            Self::Name => &[0xfe, 0xff, 0xff, 0xff],
+            Self::Immediate => &[0xfd, 0xff, 0xff, 0xff],
+        }
+    }
+}
+
+/// One execution of a SELECT.
+#[derive(Clone, Copy)]
+pub(super) struct Execution<'a> {
+    pub(super) prepared: &'a Arc<Prepared>,
+    /// Its values, as COM_STMT_EXECUTE has them over a connection with these capabilities.
+    pub(super) packet: &'a [u8],
+    pub(super) capabilities: Capabilities,
+    pub(super) by: By,
+    /// The name by which it is executed; empty if by none.
+    pub(super) name: &'a str,
+    /// What is repeated at the server if the client asks about it: the packet, or the text that executes it.
+    pub(super) statement: &'a [u8],
+}
+
+impl<'a> Execution<'a> {
+    fn by_command(session: &Session, prepared: &'a Arc<Prepared>, packet: &'a [u8]) -> Self {
+        let capabilities = session.capabilities();
+        Self { prepared, packet, capabilities, by: By::Command, name: "", statement: packet }
+    }
+
+    /// What goes before it at the server, where it is unlike those before.
+    fn owed(&self) -> Vec<Shown> {
+        match self.by {
+            By::Command => self.prepared.owed(),
+            By::Name => self.prepared.owed_by_name(self.name),
+            By::Immediate => Vec::new(),
+        }
+    }
+
+    /// Puts the second part of its key together.
+    fn key_of(&self, key: &mut Vec<u8>) -> Option<&'a PreparedSelect> {
+        let select = self.prepared.key_of(self.packet, self.capabilities, key)?;
+        key.extend_from_slice(self.by.behind_key());
+        Some(select)
+    }
+}
+
 /// Answers an execution from memory, if it can be.
 ///
 /// # Errors
@@ -117,25 +187,33 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     let environment = session.current_key().ok_or_else(Missed::default)?;
     let prepared = known(session, packet).ok_or_else(Missed::default)?;
-    take_stored(session, packet, &prepared, environment)
+    let execution = Execution::by_command(session, &prepared, packet);
+    take_stored(session, execution, environment)
 }
 
 /// The same, with the first part of the key that a text would have.
-fn take_stored(
+pub(super) fn take_stored(
     session: &mut Session,
-    packet: &[u8],
-    prepared: &Arc<Prepared>,
+    execution: Execution<'_>,
     environment: u32,
 ) -> Result<(), Missed> {
     let version = session.state.environment_version;
     let mut key = std::mem::take(&mut session.state.execution_key);
-    let select = prepared.key_of(packet, session.capabilities(), &mut key);
+    let select = execution.key_of(&mut key);
     let found = if select.is_some_and(|select| select.is_of(environment_of(environment), version)) {
-        session.answer_from_memory(Key { environment: key_of_executions(environment), text: &key }, packet)
+        let key = Key { environment: key_of_executions(environment), text: &key };
+        session.answer_from_memory(key, execution.statement)
     } else {
         Err(Missed::default())
     };
     if found.is_ok() {
+        execution.prepared.is_answered(execution.packet, execution.capabilities);
+    }
+    if found.is_ok() {
+        session.state.served.is_execution(execution.by.kind());
+    }
+    if found.is_ok() && execution.by == By::Command {
+        let prepared = execution.prepared;
         session.state.last_hit[1..5].copy_from_slice(&prepared.id.to_le_bytes());
         session.state.last_hit_of = Some(Arc::clone(prepared));
     }
@@ -153,7 +231,7 @@ pub(super) async fn execute(
 ) -> Result<Flow, Lost> {
     let control = known(session, &packet).filter(|_| command == Command::StmtExecute);
     if let Some((control, text)) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
-        if let Some(flow) = transaction::answered(session, control) {
+        if let Some(flow) = transaction::answered(session, control, command) {
             return Ok(flow);
         }
         if session.lease.is_open()
@@ -188,14 +266,23 @@ pub(super) async fn execute(
         return done;
     }
     if let (Some(prepared), Some(values)) = (&prepared, values) {
-        return Box::pin(select(session, (packet, missed), (prepared, &values), effects)).await;
+        let execution = Execution::by_command(session, prepared, &packet);
+        return Box::pin(select(session, &packet, (execution, values, missed), effects)).await;
     }
+    // Parts of values wait at the server for this execution.
+    let owes = prepared.as_ref().filter(|_| !had_long_data);
+    let owed = owes.map(|prepared| prepared.owed()).unwrap_or_default();
     let completed = prepared.as_ref().and_then(|prepared| sent(session, prepared, &packet));
     let payload = completed.as_deref().unwrap_or(&packet);
     let text = control_text(prepared.as_deref());
-    let forward = Forward { text, write, ..Forward::new(payload, command, &effects) };
+    let keeps_found_rows = prepared.as_ref().is_some_and(|prepared| prepared.keeps_found_rows);
+    let forward =
+        Forward { text, write, first: &owed, keeps_found_rows, ..Forward::new(payload, command, &effects) };
     let relayed = session.forward(forward).await?;
     if let Some(prepared) = prepared {
+        if !relayed.is_unsent {
+            prepared.is_met();
+        }
         prepared.ended(relayed.error, relayed.is_unsent);
         if relayed.is_unsent && had_long_data {
             session.drop_long_data(prepared.id).await?;
@@ -211,20 +298,26 @@ fn control_text(prepared: Option<&Prepared>) -> &[u8] {
 
 /// Notes an execution that the server is sent. Its packet, if that is not the client's own.
 fn sent(session: &Session, prepared: &Prepared, packet: &[u8]) -> Option<Vec<u8>> {
+    is_executed(session, prepared);
+    prepared.completed(packet, session.capabilities())
+}
+
+/// Notes that the server executes it in the session's environment of now.
+pub(super) fn is_executed(session: &Session, prepared: &Prepared) {
     if let Some(select) = &prepared.select {
         let environment = session.environment().map(|environment| environment.id);
         select.is_executed(environment, session.state.environment_version);
     }
-    prepared.completed(packet, session.capabilities())
 }
 
-/// An execution of a SELECT: from memory if it can be, and into memory if it may be.
-async fn select(
+/// An execution of a SELECT: from memory if it can be, and into memory if it may be. `payload` is what the client has sent.
+pub(super) async fn select(
     session: &mut Session,
-    (packet, mut missed): (BytesMut, Missed),
-    (prepared, values): (&Arc<Prepared>, &[Datum]),
+    payload: &[u8],
+    (execution, values, mut missed): (Execution<'_>, Vec<Datum>, Missed),
     effects: Effects,
 ) -> Result<Flow, Lost> {
+    let prepared = execution.prepared;
     let runs_code = !effects.reads.is_nothing() || !effects.calls.is_nothing();
     let is_plain = !runs_code && !effects.reads_last_statement;
     if is_plain {
@@ -235,7 +328,7 @@ async fn select(
         session.refresh_key();
     }
     let planned = if is_plain {
-        planned(session, (&packet, &mut missed), (prepared, values)).await
+        planned(session, &mut missed, (execution, &values)).await
     } else {
         Ok(Planned::Forwarded(Touches::Anything))
     };
@@ -246,10 +339,17 @@ async fn select(
         Ok(Planned::Stored(plan)) => (Some(plan), Touches::ReadView),
     };
     let mut key = Vec::new();
-    let has_key = prepared.key_of(&packet, session.capabilities(), &mut key).is_some();
-    let completed = sent(session, prepared, &packet);
-    let payload = completed.as_deref().unwrap_or(&packet);
-    let forward = Forward { touches, ..Forward::new(payload, Command::StmtExecute, &effects) };
+    let has_key = execution.key_of(&mut key).is_some();
+    let owed = if has_key { Vec::new() } else { execution.owed() };
+    let completed;
+    let forward = if execution.by == By::Command {
+        completed = sent(session, prepared, payload);
+        Forward::new(completed.as_deref().unwrap_or(payload), Command::StmtExecute, &effects)
+    } else {
+        is_executed(session, prepared);
+        Forward { text: execution.statement, ..Forward::new(payload, Command::Query, &effects) }
+    };
+    let forward = Forward { touches, first: &owed, ..forward };
     let relayed = match plan.filter(|_| has_key) {
         Some(plan) => fill(session, forward, (&key, missed), plan).await?,
         None => {
@@ -258,6 +358,9 @@ async fn select(
         }
     };
     prepared.ended(relayed.error, relayed.is_unsent);
+    if !relayed.is_unsent {
+        prepared.is_met();
+    }
     Ok(Flow::Continue)
 }
 
@@ -273,10 +376,12 @@ enum Planned {
 
 async fn planned(
     session: &mut Session,
-    (packet, missed): (&[u8], &mut Missed),
-    (prepared, values): (&Arc<Prepared>, &[Datum]),
+    missed: &mut Missed,
+    (execution, values): (Execution<'_>, &[Datum]),
 ) -> Result<Planned, Error> {
-    let Some(select) = &prepared.select else { return Ok(Planned::Forwarded(Touches::Anything)) };
+    let Some(select) = &execution.prepared.select else {
+        return Ok(Planned::Forwarded(Touches::Anything));
+    };
     // What the text means was decided in the environment in which it was prepared.
     let version = session.state.environment_version;
     if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
@@ -292,7 +397,7 @@ async fn planned(
         return Ok(Planned::Forwarded(Touches::ReadView));
     };
     // The first look was before the environment was known, or with a temporary table in the way.
-    match take_stored(session, packet, prepared, environment) {
+    match take_stored(session, execution, environment) {
         Ok(()) => return Ok(Planned::Answered),
         Err(later) => *missed = missed.and(later),
     }
@@ -368,6 +473,11 @@ pub(super) async fn send_long_data(session: &mut Session, packet: &[u8]) -> Resu
         // What its last answer has left is asked for by executing it again, which would take this value.
         if session.lease.is_open() {
             Box::pin(session.settle_last_hit(&prepared)).await?;
+            let owed = if prepared.has_long_data() { Vec::new() } else { prepared.owed() };
+            for (command, packet) in owed {
+                session.execute_unseen(command, &packet).await?;
+                prepared.is_met();
+            }
         }
         prepared.set_long_data(true);
     }
@@ -410,7 +520,7 @@ fn known(session: &Session, packet: &[u8]) -> Option<Arc<Prepared>> {
 }
 
 /// What executing a statement may do. One that is not known here may do anything.
-async fn effects_of(session: &Session, prepared: Option<&Prepared>) -> Effects {
+pub(super) async fn effects_of(session: &Session, prepared: Option<&Prepared>) -> Effects {
     let Some(prepared) = prepared else { return Effects::worst() };
     if prepared.effects.reads.is_nothing() {
         return prepared.effects.clone();

@@ -17,8 +17,14 @@ use crate::template::Bound;
 /// Answers a query from memory, if it can be.
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     session.recall();
-    let Some(key) = session.current_key() else { return Err(Missed::default()) };
     let text = text_offset(session, packet).and_then(|text_at| packet.get(text_at..));
+    if text.is_some_and(|text| session.answer_found_rows(text)) {
+        return Ok(());
+    }
+    if let Some(done) = text.and_then(|text| text_prepared::from_memory(session, text)) {
+        return done;
+    }
+    let Some(key) = session.current_key() else { return Err(Missed::default()) };
     text.map_or(Err(Missed::default()), |text| select::from_memory(session, text, key))
 }
 
@@ -41,7 +47,8 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
     let control = transaction::read(session, query.text());
-    if let Some(flow) = control.as_ref().and_then(|control| transaction::answered(session, control)) {
+    let controlled = |control| transaction::answered(session, control, Command::Query);
+    if let Some(flow) = control.as_ref().and_then(controlled) {
         return Ok(flow);
     }
     if let Err(error) = session.connect().await {

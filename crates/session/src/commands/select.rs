@@ -50,7 +50,7 @@ pub(super) async fn handle(
         }
     };
     if is_asking {
-        return asks(session, query).await;
+        return ask(session, query).await;
     }
     give_way(text).await;
     session.resolve_doubts().await;
@@ -91,6 +91,7 @@ pub(super) async fn handle(
     };
     match key.and_then(|key| plan(session, template, (key, query.missed), depends)) {
         Some(plan) => {
+            let plan = FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
             let strips = session.state.locals.strips_comments(&session.shared.globals);
             let key_text = freshet_sql::key_text(text, session.modes(), strips);
             let touches = Touches::ReadView;
@@ -101,18 +102,6 @@ pub(super) async fn handle(
         }
         None => forward_uncached(session, template, (payload, text)).await,
     }
-}
-
-/// FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
-async fn asks(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
-    let text = query.text();
-    count_not_cached(session);
-    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let stripped = without_hint(session, query);
-    let payload = stripped.as_deref().unwrap_or(query.packet);
-    let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
-    session.forward(Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) }).await?;
-    Ok(Flow::Continue)
 }
 
 /// A SELECT that is the server's to answer, and whose answer is not stored.
@@ -143,6 +132,22 @@ fn reads_nothing(session: &Session, text: &[u8]) -> bool {
     let is_alone = session.state.tx.surely_autocommits();
     let is_nothing = |effects: Effects| effects.reads.is_nothing() && effects.calls.is_nothing();
     !is_alone && is_nothing(effects())
+}
+
+/// FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
+async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+    let text = query.text();
+    count_not_cached(session);
+    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+    let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
+    let asked = |payload| Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
+    if freshet_sql::asks_found_rows(text, session.modes()) {
+        session.ask_found_rows(asked(query.packet)).await?;
+        return Ok(Flow::Continue);
+    }
+    let stripped = without_hint(session, query);
+    session.forward(asked(stripped.as_deref().unwrap_or(query.packet))).await?;
+    Ok(Flow::Continue)
 }
 
 /// The statement as the session reads texts now.
@@ -212,6 +217,8 @@ pub(super) struct FillPlan {
     environment: u32,
     depends: Depends,
     valid_from: Position,
+    /// How many warnings the statement's text brings about.
+    pub(super) warnings: u16,
 }
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
@@ -233,11 +240,12 @@ pub(super) fn plan(
     if session.has_written(&depends.deps) {
         return None;
     }
+    let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0 };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
-        Verdict::Servable => Some(FillPlan { environment, depends, valid_from }),
+        Verdict::Servable => Some(plan(depends)),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
         // it or not. What is stored already fares the same.
-        Verdict::Fenced => (!missed.fenced).then_some(FillPlan { environment, depends, valid_from }),
+        Verdict::Fenced => (!missed.fenced).then(|| plan(depends)),
         Verdict::Stale => {
             // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();
@@ -266,21 +274,39 @@ pub(super) async fn fill(
     plan: FillPlan,
 ) -> Result<Relayed, Lost> {
     let started = Instant::now();
+    let (environment, valid_from) = (plan.environment, plan.valid_from);
     let cache = &session.shared.cache;
     let bytes_max = cache.limit().min(cache.size());
     let budget = &session.shared.bounds().fill;
     let transacts = !session.state.tx.surely_autocommits();
-    let capture = Some(Capture::new(bytes_max, budget).in_transaction(transacts));
+    let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
+    let capture = Some(capture.warned(plan.warnings));
     let mut relayed = session.forward(Forward { capture, ..forward }).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
+    let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
     let stored = match relayed.captured.take() {
         Some(captured) => store(session, (key_text, missed), plan, (captured, cost_us)).await,
         None => Insert::TooLarge,
     };
-    if stored != Insert::Stored {
+    if stored == Insert::Stored {
+        session.has_filled((environment, key_text), valid_from);
+        let finds_all =
+            session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
+        if let Some(rows) = rows.filter(|_| finds_all) {
+            let key = Key { environment, text: key_text };
+            session.shared.cache.note_found_rows(key, valid_from, rows);
+        }
+    } else if !stored.is_in_memory() {
         session.shared.cache.count_not_cached();
     }
     Ok(relayed)
+}
+
+/// Whether a SELECT surely returns all rows that it finds, since no LIMIT and its like stand in it.
+fn returns_what_it_finds(text: &[u8]) -> bool {
+    const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
+    let has = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    !CUTTING.iter().any(has)
 }
 
 async fn store(
@@ -289,7 +315,7 @@ async fn store(
     plan: FillPlan,
     (captured, cost_us): (Captured, u32),
 ) -> Insert {
-    let FillPlan { environment, depends, valid_from } = plan;
+    let FillPlan { environment, depends, valid_from, .. } = plan;
     let cache = Arc::clone(&session.shared.cache);
     if let Some(before) = missed.stale_body {
         cache.count_refilled(cache.fingerprint(&captured.body) == before);

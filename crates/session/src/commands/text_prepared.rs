@@ -1,15 +1,52 @@
 //! PREPARE, EXECUTE and EXECUTE IMMEDIATE: what executing does is what the text does that was prepared.
+//!
+//! An EXECUTE of a SELECT that was prepared from a literal is answered from memory as an execution by COM_STMT_EXECUTE is, if the values
+//! of its user variables are known for certain. Its answer is in the form of a text's, and is stored apart from both.
 
 use std::sync::Arc;
 
-use freshet_protocol::Command;
-use freshet_sql::{Effects, TextPrepared, prepared_kill, text_prepared};
+use freshet_protocol::{Capabilities, Command};
+use freshet_sql::{Datum, Effects, TextPrepared, Using, prepared_kill, text_prepared};
+use freshet_upstream::Error;
 
 use super::kill;
+use super::prepared::{self, By, Execution};
+use super::refusals::unavailable;
 use super::text::Query;
+use crate::reading;
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Flow, Forward, Session, Text};
+use crate::session::{
+    Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session, Text, UserValue,
+    begins_with_execute,
+};
+
+/// A SELECT that is executed by a text, with its values.
+struct Executing {
+    prepared: Arc<Prepared>,
+    /// As COM_STMT_EXECUTE would have them.
+    packet: Vec<u8>,
+    by: By,
+    name: String,
+}
+
+/// Answers an EXECUTE from memory, if it can be. `None` if it is no EXECUTE that may be.
+pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> Option<Result<(), Missed>> {
+    if !begins_with_execute(text) || text.len() > SELECT_BYTES_MAX {
+        return None;
+    }
+    let environment = session.current_key()?;
+    let found = text_prepared(text, session.modes())?;
+    let executing = executing(session, &found)?;
+    Some(prepared::take_stored(session, executing.with(text), environment))
+}
+
+impl Executing {
+    fn with<'a>(&'a self, text: &'a [u8]) -> Execution<'a> {
+        let Self { prepared, packet, by, name } = self;
+        Execution { prepared, packet, capabilities: Capabilities::empty(), by: *by, name, statement: text }
+    }
+}
 
 /// Forwards a text that is no SELECT and none of ours. `effects` are those of the text itself, `write` the rows that it writes.
 pub(super) async fn forward(
@@ -26,34 +63,152 @@ pub(super) async fn forward(
     if let Some(done) = kill_by(session, found.as_ref()).await {
         return done;
     }
+    if let Some(found) = &found
+        && let Err(error) = Box::pin(learn_for(session, found)).await
+    {
+        return unavailable(session, &error);
+    }
+    if let Some(executing) = found.as_ref().and_then(|found| executing(session, found)) {
+        return select(session, query, executing).await;
+    }
+    let executed = match &found {
+        Some(TextPrepared::Execute { name, .. }) => session.state.texts.select(name).map(|it| (it, name)),
+        _ => None,
+    };
+    // With what is not known.
+    let owed = executed.as_ref().map(|(prepared, name)| prepared.owed_by_name(name)).unwrap_or_default();
+    if let Some((prepared, name)) = executed {
+        prepared::is_executed(session, &prepared);
+        session.state.texts.took_unknown(name);
+    }
     let (effects, prepares) = match found {
         Some(TextPrepared::Immediate { text: inner, .. }) => (effects_of(session, text, &inner), None),
         Some(TextPrepared::Execute { name, .. }) => (session.state.texts.get(&name).unwrap_or(effects), None),
         Some(TextPrepared::Prepare { name, text: inner }) => {
-            let kill = inner.as_ref().and_then(|inner| prepared_kill(inner, session.modes()));
-            // The schema of now is the one that its names are found in, whenever it is executed.
-            let inner = inner.map(|inner| effects_of(session, text, &inner));
-            (effects, Some((name, Text { effects: inner, kill: kill.map(Arc::new) })))
+            let prepared = inner.map_or_else(Text::default, |inner| prepare(session, text, &inner));
+            (effects, Some((name, Some(prepared))))
         }
+        Some(TextPrepared::Deallocate { name }) => (effects, Some((name, None))),
         None => (effects, None),
     };
-    let payload = query.packet;
-    let relayed =
-        session.forward(Forward { text, write, ..Forward::new(payload, Command::Query, &effects) }).await?;
-    if let Some((name, inner)) = prepares {
-        match relayed.error {
-            None => session.state.texts.set(name, inner),
-            // It has taken away what had the name.
-            Some(_) => session.state.texts.remove(&name),
-        }
+    let forward =
+        Forward { text, write, first: &owed, ..Forward::new(query.packet, Command::Query, &effects) };
+    let relayed = session.forward(forward).await?;
+    match prepares {
+        Some((name, Some(inner))) if relayed.error.is_none() => session.state.texts.set(name, inner),
+        // A PREPARE that fails takes away what had the name.
+        Some((name, _)) => session.state.texts.remove(&name),
+        None => {}
     }
     Ok(Flow::Continue)
+}
+
+/// Has the environment known, where that takes nothing with it that can be asked about.
+async fn learn_for(session: &mut Session, found: &TextPrepared) -> Result<(), Error> {
+    let prepared = match found {
+        TextPrepared::Execute { name, .. } => session.state.texts.select(name),
+        TextPrepared::Prepare { .. } | TextPrepared::Immediate { .. } => {
+            return session.learn_quietly().await;
+        }
+        TextPrepared::Deallocate { .. } => None,
+    };
+    let Some(prepared) = prepared.filter(|_| session.environment().is_none()) else { return Ok(()) };
+    let effects = prepared::effects_of(session, Some(&prepared)).await;
+    if effects.reads.is_nothing() && effects.calls.is_nothing() {
+        session.resolve_doubts().await;
+        session.learn().await?;
+        session.refresh_key();
+    }
+    Ok(())
+}
+
+/// What is known of a statement that `text` prepares from the literal `inner`.
+fn prepare(session: &Session, text: &[u8], inner: &[u8]) -> Text {
+    let kill = prepared_kill(inner, session.modes()).map(Arc::new);
+    // The schema of now is the one that its names are found in, whenever it is executed.
+    let effects = effects_of(session, text, inner);
+    let select = selected(session, inner, &effects).map(Arc::new);
+    Text { effects: Some(effects), kill, select }
+}
+
+/// A SELECT whose answers may come from memory, prepared from this text in the environment of now.
+fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepared> {
+    let environment = session.environment();
+    let is_readable = inner.is_ascii() || environment.is_some_and(|it| it.modes.utf8_strings);
+    if inner.len() > SELECT_BYTES_MAX || !is_readable || effects.session || effects.reads_last_statement {
+        return None;
+    }
+    let hint = reading::prepared(inner, session.manner()).select?;
+    let markers = freshet_sql::markers(inner, session.modes())?;
+    let of = (environment.map(|it| it.id), session.state.environment_version);
+    let select = PreparedSelect::new((inner, session.flavor()), hint, of);
+    // The server knows it by its name, and by no number.
+    let prepared = Prepared::new((0, markers), effects.clone(), (None, None), None);
+    Some(prepared.with_select(Some(select)).by_name())
+}
+
+/// A SELECT that is executed with values that are all known.
+fn executing(session: &Session, found: &TextPrepared) -> Option<Executing> {
+    let (prepared, by, name, using) = match found {
+        TextPrepared::Execute { name, using } => {
+            (session.state.texts.select(name)?, By::Name, name.as_str(), using)
+        }
+        TextPrepared::Immediate { text, using: Using::Nothing } => {
+            let effects = effects_of(session, text, text);
+            (Arc::new(selected(session, text, &effects)?), By::Immediate, "", &Using::Nothing)
+        }
+        _ => return None,
+    };
+    let environment = session.state.environment.current()?.id;
+    let names = using.variables().filter(|names| names.len() == prepared.parameters())?;
+    let known = |name: &String| session.state.user_variables.get(name, environment);
+    let values = names.iter().map(known).collect::<Option<Vec<_>>>()?;
+    Some(Executing { prepared, packet: packet(&values)?, by, name: name.to_owned() })
+}
+
+/// The packet with which a client that agreed on nothing would execute a statement with these values.
+fn packet(values: &[&UserValue]) -> Option<Vec<u8>> {
+    const LONGLONG: [u8; 2] = [8, 0];
+    const VAR_STRING: [u8; 2] = [253, 0];
+    let mut packet = vec![Command::StmtExecute.byte(), 0, 0, 0, 0, 0, 1, 0, 0, 0];
+    if values.is_empty() {
+        return Some(packet);
+    }
+    packet.extend(vec![0; values.len().div_ceil(8)]);
+    packet.push(1);
+    for value in values {
+        packet.extend(if let UserValue::Int(_) = value { LONGLONG } else { VAR_STRING });
+    }
+    for value in values {
+        match value {
+            UserValue::Int(number) => packet.extend(number.to_le_bytes()),
+            UserValue::Text(text, _) => {
+                // A length of two bytes.
+                packet.push(0xfc);
+                packet.extend(u16::try_from(text.len()).ok()?.to_le_bytes());
+                packet.extend_from_slice(text);
+            }
+        }
+    }
+    Some(packet)
+}
+
+/// An EXECUTE of a SELECT: from memory if it can be, and into memory if it may be.
+async fn select(session: &mut Session, query: Query<'_>, executing: Executing) -> Result<Flow, Lost> {
+    let execution = executing.with(query.text());
+    let effects = prepared::effects_of(session, Some(&executing.prepared)).await;
+    let at = prepared::zone_at(session);
+    let values = executing.prepared.executed(&executing.packet, Capabilities::empty(), at).values;
+    // Which collation a string is compared in hangs on its variable, and so it tells no rows.
+    let told = |value| if let Datum::Text(_) = value { Datum::Other } else { value };
+    let values = values.into_iter().flatten().map(told).collect();
+    Box::pin(prepared::select(session, query.packet, (execution, values, query.missed), effects)).await
 }
 
 /// Carries out a KILL that was prepared; `None` if it is none, or concerns no client of ours.
 async fn kill_by(session: &mut Session, found: Option<&TextPrepared>) -> Option<Result<Flow, Lost>> {
     match found? {
-        TextPrepared::Prepare { .. } => None,
+        TextPrepared::Prepare { .. } | TextPrepared::Deallocate { .. } => None,
         TextPrepared::Execute { name, using } => {
             let kill = session.state.texts.kill(name)?;
             Box::pin(kill::executed(session, &kill, using)).await

@@ -5,6 +5,7 @@ use freshet_sql::{Effects, TransactionControl, TransactionEffect};
 
 use super::refusals::unavailable;
 use crate::reading::LONG_BYTES_MIN;
+use crate::relay::Controls;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Mark, Session};
 
@@ -14,21 +15,26 @@ pub(super) fn read(session: &Session, text: &[u8]) -> Option<TransactionControl>
 }
 
 /// Carries out such a statement, if that needs no server.
-pub(super) fn answered(session: &mut Session, control: &TransactionControl) -> Option<Flow> {
-    let is_done = match control {
-        TransactionControl::Begin { read_only, snapshot: false } => session.begins(*read_only),
-        TransactionControl::Begin { .. } => false,
-        TransactionControl::Commit | TransactionControl::Rollback => session.ends(),
-        TransactionControl::Savepoint(name) => return marked(session, &Mark::Set(name)),
-        TransactionControl::RollbackTo(name) => return marked(session, &Mark::BackTo(name)),
-        TransactionControl::Release(name) => return marked(session, &Mark::Remove(name)),
+pub(super) fn answered(
+    session: &mut Session,
+    control: &TransactionControl,
+    command: Command,
+) -> Option<Flow> {
+    let (is_done, counts) = match control {
+        TransactionControl::Begin { read_only, snapshot: false } => {
+            (session.begins(*read_only), Controls::Begin)
+        }
+        TransactionControl::Begin { .. } => return None,
+        TransactionControl::Commit => (session.ends(), Controls::Commit),
+        TransactionControl::Rollback => (session.ends(), Controls::Rollback),
+        TransactionControl::Savepoint(name) => (session.marks(&Mark::Set(name)), Controls::Savepoint),
+        TransactionControl::RollbackTo(name) => (session.marks(&Mark::BackTo(name)), Controls::RollbackTo),
+        TransactionControl::Release(name) => (session.marks(&Mark::Remove(name)), Controls::Release),
     };
-    is_done.then_some(Flow::Continue)
-}
-
-fn marked(session: &mut Session, mark: &Mark<'_>) -> Option<Flow> {
-    session.marks(mark)?;
-    session.put_ok(0);
+    if !is_done {
+        return None;
+    }
+    session.state.served.controls(counts, command == Command::StmtExecute);
     Some(Flow::Continue)
 }
 
@@ -54,7 +60,7 @@ pub(super) async fn begin(
         return unavailable(session, &error).map(Some);
     }
     session.refresh_key();
-    if let Some(flow) = answered(session, control) {
+    if let Some(flow) = answered(session, control, command) {
         return Ok(Some(flow));
     }
     let Some(version) = session.begins_undecided() else { return Ok(None) };

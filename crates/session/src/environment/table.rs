@@ -105,6 +105,8 @@ static ITEMS: &[Item] = &[
     keyed("max_join_size"),
     keyed("sql_big_selects").given(SetAfterJoinSize),
     keyed("sql_buffer_result"),
+    // How many warnings of an answer are counted.
+    keyed("max_error_count"),
     keyed("big_tables"),
     // A result is the same at READ COMMITTED and at REPEATABLE READ. At the other two levels nothing is stored and nothing given.
     Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: false, given: Set },

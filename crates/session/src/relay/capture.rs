@@ -15,6 +15,8 @@ pub(crate) struct Capture {
     /// For the memory of `body`.
     permit: Permit,
     rows: u64,
+    /// The warnings that the statement's text brings about.
+    warnings: u16,
     status: StatusFlags,
     status_at: [u32; 2],
     /// The flags of an answer that may not be stored.
@@ -51,6 +53,7 @@ impl Capture {
             bytes_max,
             permit: Permit::default(),
             rows: 0,
+            warnings: 0,
             status: StatusFlags::empty(),
             status_at: [u32::MAX; 2],
             never: NEVER.union(StatusFlags::IN_TRANS),
@@ -62,6 +65,12 @@ impl Capture {
     /// Of a statement in a transaction of which it is known as of when it reads. In any other an answer is nobody else's.
     pub(crate) fn in_transaction(self, is_known: bool) -> Self {
         Self { never: if is_known { NEVER } else { self.never }, ..self }
+    }
+
+    /// The same for a statement whose text alone brings so many warnings about, each time that it is sent. An answer with any other
+    /// number of them has warnings of its rows or of the moment.
+    pub(crate) fn warned(self, warnings: u16) -> Self {
+        Self { warnings, ..self }
     }
 
     /// A row passes.
@@ -86,7 +95,9 @@ impl Capture {
             self.storable &= seen.part == Part::ColumnsEnd;
             return;
         };
-        self.storable &= !status.intersects(self.never) && seen.warnings.unwrap_or(0) == 0;
+        let warnings = seen.warnings.unwrap_or(0);
+        // Those of the text are there before the columns are.
+        self.storable &= !status.intersects(self.never) && warnings == self.warnings;
         let at = u32::try_from(self.body.len() + ahead + HEADER_LEN + at).unwrap_or(u32::MAX);
         self.status_at[usize::from(seen.part == Part::RowsEnd)] = at;
         self.status = status;

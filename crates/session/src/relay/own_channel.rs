@@ -6,6 +6,9 @@ use freshet_sql::{Modes, SessionStatus, StatusName, session_status};
 use freshet_upstream::net::Tls;
 use rustls::{CipherSuite, ProtocolVersion};
 
+use super::processes::Processes;
+use super::uncounted::{Own, Uncounted};
+
 /// A value of the text protocol that is NULL.
 const NULL: u8 = 0xFB;
 
@@ -83,26 +86,63 @@ fn version(channel: &Channel) -> String {
     }
 }
 
-/// Puts the rows of one answer right.
+/// What puts the rows of an answer right on their way.
+#[derive(Debug)]
+pub(crate) enum PutRight {
+    /// They tell of the session's channel.
+    Channel(OwnChannel),
+    /// They tell of processes.
+    Processes(Processes),
+    /// The only one is the number of rows found.
+    FoundRows(u32),
+}
+
+impl PutRight {
+    /// The same, where so much was asked on the connection that the client did not ask.
+    pub(crate) fn counting(mut self, own: Own) -> Self {
+        if let Self::Channel(channel) = &mut self {
+            channel.uncounted.own = own;
+        }
+        self
+    }
+
+    /// The row that the client is to get in the place of `payload`; `None` if just that.
+    pub(crate) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Channel(channel) => channel.row(payload),
+            Self::Processes(processes) => processes.row(payload),
+            Self::FoundRows(rows) => Some(row_of(*rows)),
+        }
+    }
+}
+
+/// A row of the text protocol with one number.
+pub(crate) fn row_of(number: u32) -> Vec<u8> {
+    let mut row = Vec::new();
+    row.put_lenenc_bytes(number.to_string().as_bytes());
+    row
+}
+
+/// Puts the rows of one answer right, of status variables of the session.
 #[derive(Debug)]
 pub(crate) struct OwnChannel {
     at: SessionStatus,
-    channel: Channel,
+    /// None where the client's is like ours to the server.
+    channel: Option<Channel>,
+    uncounted: Uncounted,
 }
 
 impl OwnChannel {
-    /// What puts the rows of the answer to `text` right, if it asks for anything that differs between the client's channel and the
-    /// one to the server, which may have TLS.
+    /// What puts the rows of the answer to `text` right, if it asks for status variables of its session: those of the client's channel,
+    /// which may differ from the one to the server, which may have TLS; and its counters.
     pub(crate) fn asked_by(
-        text: &[u8],
-        modes: Modes,
-        channel: Channel,
-        server_has_tls: bool,
+        (text, modes): (&[u8], Modes),
+        (channel, server_has_tls): (Channel, bool),
+        uncounted: Uncounted,
     ) -> Option<Self> {
-        if channel.tls.is_none() && channel.compression.is_none() && !server_has_tls {
-            return None;
-        }
-        Some(Self { at: session_status(text, modes)?, channel })
+        let is_alike = channel.tls.is_none() && channel.compression.is_none() && !server_has_tls;
+        let channel = (!is_alike).then_some(channel);
+        Some(Self { at: session_status(text, modes)?, channel, uncounted })
     }
 
     /// The row that the client is to get in the place of `payload`; `None` if just that.
@@ -121,8 +161,12 @@ impl OwnChannel {
             StatusName::At(column) => values.get(*column).copied()??,
             StatusName::Is(name) => name.as_bytes(),
         };
-        let variable = VARIABLES.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))?;
-        let value = (variable.of)(&self.channel);
+        let said = values.get(self.at.value_at).copied()??;
+        let variable = VARIABLES.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()));
+        let value = match variable {
+            Some(variable) => (variable.of)(self.channel.as_ref()?),
+            None => self.uncounted.value(name, said)?,
+        };
         *values.get_mut(self.at.value_at)? = Some(value.as_bytes());
         let mut row = Vec::with_capacity(payload.len() + value.len());
         for value in values {
@@ -137,13 +181,18 @@ impl OwnChannel {
 
 #[cfg(test)]
 mod tests {
+    use freshet_sql::Flavor;
+
+    use super::super::uncounted::Served;
     use super::*;
 
     #[test]
     fn only_rows_of_the_channel_are_put_right() {
         let at = SessionStatus { name: StatusName::At(0), value_at: 1 };
         let tls = Tls { version: ProtocolVersion::TLSv1_3, suite: CipherSuite::TLS13_AES_128_GCM_SHA256 };
-        let own = |channel| OwnChannel { at: at.clone(), channel };
+        let (served, own) = (Served { texts: 2, ..Served::default() }, Own::default());
+        let uncounted = Uncounted { served, own, flavor: Flavor::MySql };
+        let own = |channel| OwnChannel { at: at.clone(), channel: Some(channel), uncounted };
         let clear = own(Channel::default());
         let secure = own(Channel { tls: Some(tls), compression: None });
         let packed = |compression| own(Channel { tls: None, compression: Some(compression) });
@@ -155,6 +204,7 @@ mod tests {
         let row = packed(Compression::Zstd { level: 19 }).row(level);
         assert_eq!(row, Some(b"\x11Compression_level\x0219".to_vec()));
         assert_eq!(secure.row(b"\x07Queries\x017"), None);
+        assert_eq!(clear.row(b"\x09Questions\x017"), Some(b"\x09Questions\x019".to_vec()));
         assert_eq!(secure.row(b"\xfb\xfb"), None);
         assert_eq!(secure.row(b"\x40short"), None);
     }

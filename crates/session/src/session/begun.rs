@@ -147,13 +147,15 @@ impl Session {
         self.active(now_ms());
     }
 
-    /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. `None` if the server has to do it.
-    pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> Option<()> {
-        self.state.tx.begun()?;
-        self.state.view.marks(mark)?;
+    /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. False if the server has to do it.
+    pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> bool {
+        if self.state.tx.begun().is_none() || self.state.view.marks(mark).is_none() {
+            return false;
+        }
         self.leaves_nothing();
         self.state.ended_since = true;
-        Some(())
+        self.put_ok(0);
+        true
     }
 
     /// Has the server go back to a savepoint. It has nothing left of a transaction that goes back to before its first read: neither locks
@@ -284,7 +286,7 @@ impl Session {
                 return Ok(Entered::With(if self.passes_read_only_on() { plain(begun) } else { Vec::new() }));
             }
             return self
-                .enter_begun(begun, if self.replays(forward.effects) { Touch::Anything } else { touch })
+                .enter_begun(begun, if self.replays(forward) { Touch::Anything } else { touch })
                 .await;
         }
         if tx.begins_by_itself() {
@@ -294,9 +296,12 @@ impl Session {
     }
 
     /// Whether a statement asks about one that the server is sent only now.
-    fn replays(&self, effects: &Effects) -> bool {
-        let is_owed = !self.state.last_hit.is_empty() || self.state.ended_since;
-        effects.reads_last_statement && self.state.view.has_served && is_owed
+    fn replays(&self, forward: &Forward<'_>) -> bool {
+        let is_last = !self.state.found.is_past() || self.state.view.is_by_itself;
+        let is_owed = !self.state.last_hit.is_empty() && is_last || self.state.ended_since;
+        let asks = forward.effects.reads_last_statement && is_owed;
+        let clears = forward.may_keep_diagnostics() && self.shows_older_diagnostics();
+        self.state.view.has_served && (asks || clears)
     }
 
     /// A transaction that begins with this statement, since autocommit is off.
@@ -358,6 +363,7 @@ impl Session {
     async fn open(&mut self, statements: &[String]) -> Result<Option<u16>, Lost> {
         let Some((last, before)) = statements.split_last() else { return Ok(None) };
         let payload = [&query_prefix(self.lease.has_attributes()), last.as_bytes()].concat();
+        self.lease.own.asked(last);
         self.send_behind(before, &payload).await?;
         self.finish_tracking().await?;
         let refused = self.finish_entering(statements.len()).await?;
@@ -415,7 +421,7 @@ impl Session {
     pub(super) fn opening_is_due(&self) -> Option<Opening> {
         let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
         // What a statement that was sent has left there may be asked for; what a hit has, is brought about anew.
-        let is_owed = !self.state.last_hit.is_empty();
+        let is_owed = !self.state.last_hit.is_empty() && !self.state.found.is_past();
         let is_ready = is_owed && self.lease.is_open() && self.lease.tracking == Tracking::On;
         let due = Instant::from_std(since + UNOPENED_MAX);
         is_ready.then_some(Opening { due, is_read_only: begun.is_read_only })
@@ -454,8 +460,9 @@ impl Session {
 
     /// Ends the transaction at the server, which the client has not asked for.
     async fn roll_back(&mut self) -> Result<(), Lost> {
-        let statement = b"ROLLBACK AND NO CHAIN NO RELEASE";
-        let payload = [&query_prefix(self.lease.has_attributes()), statement.as_slice()].concat();
+        let statement = "ROLLBACK AND NO CHAIN NO RELEASE";
+        let payload = [&query_prefix(self.lease.has_attributes()), statement.as_bytes()].concat();
+        self.lease.own.asked(statement);
         self.send(&payload).await?;
         self.finish_tracking().await?;
         let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;

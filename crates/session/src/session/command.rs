@@ -1,8 +1,9 @@
 //! A command for the server, and what is known of it before it is sent.
 
 use freshet_protocol::Command;
-use freshet_sql::Effects;
+use freshet_sql::{Effects, Writes};
 
+use super::prepared::Shown;
 use crate::relay::{Capture, Listed};
 use crate::rows::Write;
 
@@ -23,6 +24,12 @@ pub(crate) struct Forward<'a> {
     pub(crate) touches: Touches,
     /// Rows of ours that its answer is to have.
     pub(crate) listed: Option<Listed>,
+    /// What the client is told of the rows found, if it asks for nothing else and the server may not know.
+    pub(crate) found_rows: Option<u32>,
+    /// What the server executes before it, of which the client hears nothing.
+    pub(crate) first: &'a [Shown],
+    /// Whether an execution certainly leaves FOUND_ROWS() as it is.
+    pub(crate) keeps_found_rows: bool,
 }
 
 impl<'a> Forward<'a> {
@@ -37,7 +44,16 @@ impl<'a> Forward<'a> {
             write: None,
             touches: Touches::Anything,
             listed: None,
+            found_rows: None,
+            first: &[],
+            keeps_found_rows: false,
         }
+    }
+
+    /// Whether MariaDB may keep the warnings of an earlier statement beside this one: it drops them with a statement that uses a table.
+    pub(super) fn may_keep_diagnostics(&self) -> bool {
+        let uses_tables = self.capture.is_some() || matches!(self.effects.writes, Writes::Tables(_));
+        matches!(self.command, Command::Query | Command::StmtExecute) && !uses_tables
     }
 }
 

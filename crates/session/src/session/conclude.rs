@@ -146,6 +146,7 @@ impl Session {
     /// What a statement that ran may have changed of the session.
     fn changed(&mut self, ran: &Ran<'_>) {
         let Ran { effects, text, facts, relayed, .. } = ran;
+        self.note_user_variables(text, effects, (facts.run_code(), relayed.error.is_some()));
         if self.ran_other_code(facts) {
             self.state.doubts(fences::used(effects));
         }
@@ -175,7 +176,7 @@ impl Session {
         let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
         if sets_reports {
             self.state.environment_is_unknown();
-        } else if effects.session || relayed.session_changed {
+        } else if effects.session && !self.leaves_environment(text) || relayed.session_changed {
             let plain = relayed.error.is_none() && is_plain_set(text);
             self.state.environment_version += 1;
             self.state.environment.changed_by(text, plain);

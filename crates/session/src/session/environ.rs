@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, Put as _};
-use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, Writes};
+use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, TextPrepared, Writes};
 use freshet_upstream::Error;
 use freshet_upstream::now_ms;
 
+use super::texts::names_execute;
 use super::{Holds, Lease, Naming, Reports, Session, Tracking};
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, key_of_texts, variable_names};
 use crate::qualify::qualify;
@@ -203,6 +204,59 @@ impl Session {
             known => known,
         };
         Effects { session: true, temporary, ..effects }
+    }
+
+    /// Whether a text is certainly a SET of user variables to literals, which are no part of the environment: a statement that names
+    /// one is not answered from memory.
+    pub(crate) fn sets_user_variables_alone(&self, text: &[u8]) -> bool {
+        self.is_readable(text) && freshet_sql::user_variables_set(text, self.modes()).is_some()
+    }
+
+    /// Whether a text is read as the server reads it: in a session whose environment is not known, one with quotes may not be.
+    fn is_readable(&self, text: &[u8]) -> bool {
+        self.environment().is_some() || !has_quotes(text)
+    }
+
+    /// Whether a text is certainly one that leaves the environment as it is, though it changes something of the session.
+    pub(crate) fn leaves_environment(&self, text: &[u8]) -> bool {
+        let prepares = || {
+            let found = freshet_sql::text_prepared(text, self.modes());
+            matches!(
+                found,
+                Some(TextPrepared::Prepare { text: Some(_), .. } | TextPrepared::Deallocate { .. })
+            )
+        };
+        self.sets_user_variables_alone(text) || self.is_readable(text) && prepares()
+    }
+
+    /// Notes what has become of the user variables whose values are known, after a command that ran.
+    pub(super) fn note_user_variables(
+        &mut self,
+        text: &[u8],
+        effects: &Effects,
+        (runs_code, failed): (bool, bool),
+    ) {
+        let is_told = !failed && !effects.several && self.is_readable(text);
+        let set = is_told.then(|| freshet_sql::user_variables_set(text, self.modes())).flatten();
+        if let Some(variables) = set {
+            let environment = self.environment().map(|it| it.id);
+            return self.state.user_variables.set(variables, environment);
+        }
+        if runs_code || !self.leaves_user_variables(text) {
+            self.state.user_variables.forget();
+        }
+    }
+
+    /// Whether a text that runs no code certainly assigns no user variable: it names none, or executes a SELECT that names none. What an
+    /// EXECUTE assigns does not stand in its text.
+    fn leaves_user_variables(&self, text: &[u8]) -> bool {
+        if !names_execute(text) {
+            return !text.is_empty() && !text.contains(&b'@');
+        }
+        match freshet_sql::text_prepared(text, self.modes()) {
+            Some(TextPrepared::Execute { name, .. }) => self.state.texts.select(&name).is_some(),
+            _ => false,
+        }
     }
 
     /// A name beyond ASCII is one that can be looked up only where the client's character set is among those that are

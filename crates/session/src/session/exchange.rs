@@ -43,10 +43,12 @@ impl Lease {
     /// The server's connection is lost.
     pub(crate) async fn send(&mut self, before: &[String], payload: &[u8]) -> Result<(), Lost> {
         self.untouched = false;
+        self.sent += 1;
         self.used_ms = now_ms();
         let mut frames = std::mem::take(&mut self.scratch);
         frames.clear();
         for sql in before {
+            self.own.asked(sql);
             let statement = [&query_prefix(self.has_attributes()), sql.as_bytes()].concat();
             put_packet(&mut frames, &mut 0, &statement);
         }

@@ -10,19 +10,23 @@ use tracing::warn;
 
 use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
+use super::texts::begins_with_execute;
 use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Counters;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
 use crate::reading::Manner;
-use crate::relay::{Capture, Channel, Filter, Listed, Lost, OwnChannel, Relay, Relayed};
+use crate::relay::{
+    Capture, Channel, Filter, Listed, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated,
+    Served, Uncounted, flushes_status,
+};
 use crate::rows::Write;
 
 /// What is done with an answer on its way to the client.
 #[derive(Default)]
 struct Passing {
     capture: Option<Capture>,
-    own_channel: Option<OwnChannel>,
+    put_right: Option<PutRight>,
     listed: Option<Listed>,
 }
 
@@ -39,6 +43,7 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        let keeps_diagnostics = forward.may_keep_diagnostics();
         let (before, stays) = match self.enter(&forward).await? {
             Entered::With(before) => (before, None),
             Entered::Stays(before, begun) => (before, Some(begun)),
@@ -47,6 +52,7 @@ impl Session {
             }
         };
         let Forward { payload, command, effects, text, capture, write, listed, .. } = forward;
+        let Forward { found_rows, first, keeps_found_rows, .. } = forward;
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         if self.state.unlogged {
             self.shared.may_write_unlogged();
@@ -58,28 +64,26 @@ impl Session {
         // What names a statement that the client has closed is refused, once the server knows of that.
         let names_closed = self.lease.prepared.names_closed(payload);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
-        if asks_back {
+        let keeps_older = found_rows.is_none() && keeps_diagnostics && self.shows_older_diagnostics();
+        let repeats =
+            asks_back && found_rows.is_none() && self.is_to_be_repeated(text, &facts) || keeps_older;
+        if repeats {
+            self.lease.has_diagnostics &= self.state.last_hit.is_empty();
             Box::pin(self.replay_last_hit()).await?;
         }
         self.hand_reports_over(effects, command, asks_back).await?;
-        // After these nearly all of it can still be asked for. Preparing even leaves the row counts as they were.
-        let pings = matches!(command, Command::Ping | Command::StmtReset);
-        let prepares = command == Command::StmtPrepare;
-        self.state.pinged = pings || prepares && self.state.pinged;
-        if !pings {
-            self.state.warnings.clear();
-        }
-        if !pings && !prepares || asks_back {
+        self.comes_after_hit((command, text), effects, asks_back);
+        if repeats || found_rows.is_some() {
             self.forget_last_hit();
         }
         self.send_closes().await?;
-        if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
-            let deps = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
-            self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
+        self.lock_others_out(effects).await;
+        for (command, payload) in first {
+            self.execute_unseen(*command, payload).await?;
         }
-        let own_channel = self.own_channel(text);
+        let put_right = found_rows.map(PutRight::FoundRows).or_else(|| self.put_right(text));
         let (asked_at, is_read) = (Instant::now(), capture.is_some());
-        let passing = Passing { capture, own_channel, listed };
+        let passing = Passing { capture, put_right, listed };
         let relayed = match self.exchange((&before, payload), command, passing).await? {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
@@ -87,10 +91,18 @@ impl Session {
         if is_read {
             self.shared.settling.has_answered(asked_at.elapsed());
         }
-        if prepares && !self.state.last_hit.is_empty() {
-            // Its warnings or its error can still be asked for, and what the last answer has left too.
-            let is_silent = relayed.prepared.is_some_and(|prepared| prepared.warnings == 0);
-            self.state.prepared_since = (!is_silent).then(|| payload.into());
+        self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
+        let ran = (command, text, keeps_found_rows);
+        if self.state.found.is_past() && !self.kept_found_rows(ran, (effects, &facts), &relayed) {
+            self.forget_last_hit();
+        }
+        if command == Command::StmtPrepare && !self.state.last_hit.is_empty() && !self.state.found.is_past() {
+            // Its warnings or its error can still be asked for, those of the last answer cannot any more, and its counts can.
+            self.state.prepared_since = Some(payload.into());
+        }
+        if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
+            self.state.served = Served::default();
+            self.lease.own = Own::default();
         }
         self.look_around(effects, &relayed).await;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
@@ -99,6 +111,31 @@ impl Session {
         self.has_run(effects, &facts, &relayed);
         self.conclude(&Ran { effects, text, facts, relayed: &relayed, stays }, in_flight);
         Ok(relayed)
+    }
+
+    /// While LOCK TABLES holds tables, nobody reads them from memory, if the session wants it so.
+    async fn lock_others_out(&mut self, effects: &Effects) {
+        if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
+            let deps = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
+            self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
+        }
+    }
+
+    /// Notes that a command is sent after what was answered from memory last.
+    fn comes_after_hit(&mut self, (command, text): (Command, &[u8]), effects: &Effects, asks_back: bool) {
+        // After these nearly all of it can still be asked for. Preparing even leaves the row counts as they were.
+        let pings = matches!(command, Command::Ping | Command::StmtReset);
+        let prepares = command == Command::StmtPrepare;
+        self.state.pinged = pings || prepares && self.state.pinged;
+        if !pings {
+            self.state.warnings.clear();
+        }
+        if !pings && !prepares || asks_back {
+            self.state.prepared_since = None;
+            // What executes a text by its name may be another statement then, and its variables may have other values.
+            let is_fixed = !begins_with_execute(&self.state.last_hit);
+            self.state.found.pass(effects.session && !(is_fixed && self.leaves_environment(text)));
+        }
     }
 
     /// The server took what was held for no statement for one, which may have done anything.
@@ -310,8 +347,9 @@ impl Session {
         };
         let mut relay = Relay::new(&filter, command, self.lease.capabilities());
         relay.capture(passing.capture);
-        if let Some(own_channel) = passing.own_channel {
-            relay.put_right(own_channel);
+        if let Some(put_right) = passing.put_right {
+            // What was sent with the command, before it, is counted by now.
+            relay.put_right(put_right.counting(self.lease.own));
         }
         relay.list(passing.listed);
         self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle).await?;
@@ -323,10 +361,14 @@ impl Session {
         Ok(relayed)
     }
 
-    /// What puts rows about the client's own channel right, if `text` asks for them.
-    fn own_channel(&self, text: &[u8]) -> Option<OwnChannel> {
+    /// What puts the rows of the answer to `text` right, where it asks for anything that the server does not know.
+    fn put_right(&self, text: &[u8]) -> Option<PutRight> {
+        let modes = self.modes();
         let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
-        OwnChannel::asked_by(text, self.modes(), channel, self.lease.has_tls())
+        let uncounted = Uncounted { served: self.state.served, own: self.lease.own, flavor: self.flavor() };
+        let status = OwnChannel::asked_by((text, modes), (channel, self.lease.has_tls()), uncounted);
+        let processes = || Processes::listed_by(text, modes, || self.shared.registry.active());
+        status.map(PutRight::Channel).or_else(|| processes().map(PutRight::Processes))
     }
 
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
@@ -338,15 +380,21 @@ impl Session {
         if let Some(prepared) = self.state.last_hit_of.clone() {
             let packet = std::mem::take(&mut self.state.last_hit);
             let completed = prepared.completed(&packet, self.capabilities());
+            self.lease.own.repeated(Repeated::ByCommand);
             self.send(completed.as_deref().unwrap_or(&packet)).await?;
             self.skip_answer(Command::StmtExecute).await?;
         } else {
             let mut payload = query_prefix(self.lease.has_attributes());
             payload.extend_from_slice(&self.state.last_hit);
+            let is_execute = begins_with_execute(&self.state.last_hit);
+            let of_execute = || Repeated::of_execute(&self.state.last_hit);
+            let what = if is_execute { of_execute() } else { Repeated::Text };
+            self.lease.own.repeated(what);
             self.send(&payload).await?;
             self.skip_answer(Command::Query).await?;
         }
         if let Some(payload) = self.state.prepared_since.take() {
+            self.lease.own.prepared();
             self.send(&payload).await?;
             self.finish_tracking().await?;
             let prepared = self.unseen_answer(Command::StmtPrepare).await?.prepared;
@@ -371,11 +419,24 @@ impl Session {
             vec!["COMMIT".to_owned()]
         };
         for statement in statements {
-            let payload = [&query_prefix(self.lease.has_attributes()), statement.as_bytes()].concat();
-            self.send(&payload).await?;
-            self.skip_answer(Command::Query).await?;
+            self.execute_unseen(Command::Query, statement.as_bytes()).await?;
         }
         Ok(())
+    }
+
+    /// Has the server execute a text of ours, or an execution by this packet, whatever becomes of it.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn execute_unseen(&mut self, command: Command, what: &[u8]) -> Result<(), Lost> {
+        if command == Command::Query {
+            self.lease.own.asked(&String::from_utf8_lossy(what));
+            self.send(&[&query_prefix(self.lease.has_attributes()), what].concat()).await?;
+        } else {
+            self.lease.own.repeated(Repeated::ByCommand);
+            self.send(what).await?;
+        }
+        self.skip_answer(command).await
     }
 
     /// Executes at the server what was answered from memory last, if that was this statement.
@@ -404,6 +465,7 @@ impl Session {
         self.state.last_hit_of = None;
         self.state.prepared_since = None;
         self.state.ended_since = false;
+        self.state.found.forget();
     }
 
     /// Notes that the client has closed the statement with this number at the server, which is told later if it may have to be asked

@@ -31,7 +31,7 @@ use crate::wire::Wire;
 
 /// The flags of a stored answer that stay its own; the others are those of the session that reads it. What an answer
 /// reports as changed is the default schema at most, which is part of the key.
-const ENTRY_FLAGS: StatusFlags =
+pub(super) const ENTRY_FLAGS: StatusFlags =
     StatusFlags::NO_GOOD_INDEX.union(StatusFlags::NO_INDEX).union(StatusFlags::SESSION_STATE_CHANGED);
 
 /// Kept among the flags of a stored answer, in the place of one that no answer to a SELECT has and that is never taken from
@@ -70,11 +70,11 @@ impl Session {
             return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
-        if self.state.tx.surely_autocommits() {
-            self.take_stored(key, now, admits)?;
+        let found_rows = if self.state.tx.surely_autocommits() {
+            self.take_stored(key, now, admits)?
         } else {
-            self.take_in_transaction(key, now, admits)?;
-        }
+            self.take_in_transaction(key, now, admits)?
+        };
         if self.runs_out(level) {
             self.wire.out().0.truncate(before);
             Counters::add(&self.shared.counters.not_proven);
@@ -83,7 +83,14 @@ impl Session {
         // The client's next command starts the numbering anew.
         *self.wire.out().1 = 0;
         self.active(now);
+        self.is_answered_from_memory(statement, found_rows);
+        Ok(())
+    }
+
+    /// Notes that `statement`, which found so many rows if that is known, was answered from memory.
+    pub(super) fn is_answered_from_memory(&mut self, statement: &[u8], found_rows: Option<u32>) {
         self.state.pinged = false;
+        self.state.served.texts += 1;
         if self.state.last_hit.capacity() > LAST_HIT_BYTES_KEPT {
             self.state.last_hit = Vec::new();
         }
@@ -93,11 +100,11 @@ impl Session {
         self.state.prepared_since = None;
         self.state.ended_since = false;
         self.state.warnings.clear();
-        Ok(())
+        self.state.found.hit(found_rows);
     }
 
     /// Takes what is stored as the session's transaction reads, which begins with it if there is none.
-    fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<(), Missed> {
+    fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Option<u32>, Missed> {
         let before = self.state.tx;
         let begins = before.begins_by_itself();
         if begins {
@@ -126,7 +133,7 @@ impl Session {
             Reads::AsOf(_) | Reads::Unknown => Err(Missed::default()),
         };
         match taken {
-            Ok(()) => self.state.view.has_served = true,
+            Ok(_) => self.state.view.has_served = true,
             // Its read view is opened for this statement, whoever answers it.
             Err(missed) if begins && missed.unsettled && self.opens_before() => {}
             Err(_) if begins => {
@@ -150,12 +157,12 @@ impl Session {
     }
 
     /// Gives nothing, and says whether there would be something. What is not to be found is asked for and stored.
-    fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<(), Missed> {
+    fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<Option<u32>, Missed> {
         let never = Position::new(u64::MAX);
         self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
     }
 
-    fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<(), Missed> {
+    fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<Option<u32>, Missed> {
         let mut moment = moment;
         let mut found = self.look_as_of(key, now, moment);
         if matches!((&found, moment), (Lookup::Moved, Moment::AsOf(_)))
@@ -166,11 +173,11 @@ impl Session {
             found = self.look_as_of(key, now, moment);
         }
         match found {
-            Lookup::Hit(_) => {
+            Lookup::Hit((_, found_rows)) => {
                 self.state.view.serves(moment);
                 // The sooner, the less has changed.
                 is_proven_now(&mut self.state.view, &self.shared);
-                Ok(())
+                Ok(found_rows)
             }
             Lookup::Unsettled => {
                 if !self.opens_before() {
@@ -182,7 +189,7 @@ impl Session {
         }
     }
 
-    fn look_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Lookup<StatusFlags> {
+    fn look_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Lookup<Taken> {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
         let written = if self.state.pending.is_empty() {
@@ -234,7 +241,8 @@ impl Session {
         age < max
     }
 
-    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<(), Missed> {
+    /// The rows that its statement found are returned, where they are known.
+    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Option<u32>, Missed> {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
         let cache = &shared.cache;
@@ -246,12 +254,12 @@ impl Session {
             && self.seen.is_applied(shared)
         {
             found = copy_stored(cache, (key, now, Fences::Ignore), flags, wire);
-            if matches!(found, Lookup::Hit(stored) if !stored.contains(READ_UNFENCED)) {
+            if matches!(found, Lookup::Hit((stored, _)) if !stored.contains(READ_UNFENCED)) {
                 self.has_seen();
             }
         }
         match found {
-            Lookup::Hit(_) => Ok(()),
+            Lookup::Hit((_, found_rows)) => Ok(found_rows),
             other => Err(missed(&other)),
         }
     }
@@ -269,8 +277,11 @@ impl Session {
     }
 }
 
+/// The flags that an answer was stored with, and the rows that its statement found, where they are known.
+type Taken = (StatusFlags, Option<u32>);
+
 /// What a look-up says that found no answer.
-fn missed(found: &Lookup<StatusFlags>) -> Missed {
+fn missed(found: &Lookup<Taken>) -> Missed {
     match found {
         Lookup::Declined => Missed { declined: true, ..Missed::default() },
         Lookup::Fenced => Missed { fenced: true, ..Missed::default() },
@@ -280,17 +291,17 @@ fn missed(found: &Lookup<StatusFlags>) -> Missed {
 }
 
 /// Looks up, and copies what is found to the client's buffer with this session's flags, if there is room for it. The flags
-/// that it was stored with are returned.
+/// that it was stored with are returned, and the rows that its statement found.
 fn copy_stored(
     cache: &Cache,
     (key, now, fences): (Key<'_>, u64, Fences),
     session: StatusFlags,
     wire: &mut Wire,
-) -> Lookup<StatusFlags> {
+) -> Lookup<Taken> {
     cache.get_if(key, now, fences, |entry| copied(entry, session, wire))
 }
 
-fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<StatusFlags> {
+fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<Taken> {
     if !wire.has_room(entry.body.len()) {
         return None;
     }
@@ -305,5 +316,5 @@ fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<St
             place.copy_from_slice(&flags);
         }
     }
-    Some(stored)
+    Some((stored, entry.found_rows))
 }

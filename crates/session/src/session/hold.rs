@@ -158,7 +158,7 @@ impl Holds<'_> {
             Hold::LongData => lease.prepared.have_long_data(),
             Hold::Cursor => lease.traces.cursor && !lease.prepared.are_none(),
             // An answer from memory was the last: its statement brings the same counts about on any connection.
-            Hold::LastStatement => !lease.untouched && state.last_hit.is_empty(),
+            Hold::LastStatement => !lease.untouched && (state.last_hit.is_empty() || state.found.is_past()),
             Hold::UnknownCode => lease.traces.unknown_code,
             Hold::UnloggedWrites => state.unlogged,
         }

@@ -18,6 +18,7 @@ use super::{Traces, Tracking};
 use crate::auth::{Admitted, Begun, Leave};
 use crate::environment::Server;
 use crate::relay::Lost;
+use crate::relay::Own;
 
 /// A session's hold on a server connection.
 #[derive(Debug)]
@@ -30,6 +31,12 @@ pub(crate) struct Lease {
     pub(crate) opened_ms: u64,
     /// When it was last used, in monotonic milliseconds.
     pub(crate) used_ms: u64,
+    /// How many commands it was sent, those of our own included.
+    pub(crate) sent: u64,
+    /// What of these its client did not ask for.
+    pub(crate) own: Own,
+    /// It may have warnings or an error of an earlier statement that can still be asked for.
+    pub(crate) has_diagnostics: bool,
     /// When the login on it was made, if its session has been no other's before.
     pub(crate) begun: Option<Begun>,
     /// It may be kept for another client when this one has left.
@@ -74,6 +81,9 @@ impl Lease {
             server: None,
             opened_ms: 0,
             used_ms: 0,
+            sent: 0,
+            own: Own::default(),
+            has_diagnostics: false,
             begun: None,
             leave: None,
             untouched: true,
@@ -143,6 +153,8 @@ impl Lease {
     /// # Errors
     /// The server refuses, or the connection is lost or not open.
     pub(crate) async fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.sent += 1;
+        self.own.asked(sql);
         match &mut self.connection {
             Some(connection) => connection.query(sql).await,
             None => Err(Error::Closed),

@@ -1,5 +1,6 @@
 //! A prepared statement, as far as it is known here.
 
+mod first;
 mod history;
 mod statements;
 mod types;
@@ -14,6 +15,8 @@ use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, T
 use crate::reading::CACHED_BYTES_MAX;
 use crate::rows::{ReadPlan, Write, WriteText, bind};
 use crate::template::Template;
+use first::First;
+pub(crate) use first::Shown;
 use history::History;
 pub(crate) use statements::PreparedStatements;
 use types::Types;
@@ -33,6 +36,8 @@ pub(crate) struct Prepared {
     kill: Option<PreparedKill>,
     /// What it does to the transaction, if it is such a statement and no more, with its text.
     pub(crate) control: Option<(TransactionControl, Box<[u8]>)>,
+    /// It certainly leaves FOUND_ROWS() as it is.
+    pub(crate) keeps_found_rows: bool,
     /// What there is to know of it if its answers may come from memory.
     pub(crate) select: Option<PreparedSelect>,
     /// How many parameters it has.
@@ -41,6 +46,8 @@ pub(crate) struct Prepared {
     types: Mutex<Types>,
     /// What it was executed with, where that counts for its answers.
     history: Option<Mutex<History>>,
+    /// What the server knows of the first of these.
+    first: Option<Mutex<First>>,
     /// A cursor may be open.
     cursor: AtomicBool,
     /// Values have been sent in pieces that the next execution will not repeat.
@@ -223,10 +230,12 @@ impl Prepared {
             text,
             kill,
             control: None,
+            keeps_found_rows: false,
             select: None,
             parameters,
             types: Mutex::default(),
             history: None,
+            first: None,
             cursor: AtomicBool::new(false),
             long_data: AtomicBool::new(false),
             was_elsewhere: AtomicBool::new(false),
@@ -237,12 +246,29 @@ impl Prepared {
     /// The same as a SELECT whose answers may come from memory.
     pub(crate) fn with_select(self, select: Option<PreparedSelect>) -> Self {
         let remembers = select.as_ref().is_some_and(|select| self.parameters > 0 && select.remembers);
-        Self { select, history: remembers.then(Mutex::default), ..self }
+        let (history, first) = (remembers.then(Mutex::default), remembers.then(Mutex::default));
+        Self { select, history, first, ..self }
+    }
+
+    /// The same statement, which is executed by its name. What it was executed with counts on either server.
+    pub(crate) fn by_name(self) -> Self {
+        let has_values = self.parameters > 0;
+        Self { history: has_values.then(Mutex::default), first: has_values.then(Mutex::default), ..self }
     }
 
     /// The same statement, which does this to the transaction.
     pub(crate) fn with_control(self, control: Option<(TransactionControl, Box<[u8]>)>) -> Self {
         Self { control, ..self }
+    }
+
+    /// The same statement, which certainly leaves FOUND_ROWS() as it is, or may not.
+    pub(crate) fn keeping_found_rows(self, keeps_found_rows: bool) -> Self {
+        Self { keeps_found_rows, ..self }
+    }
+
+    /// How many parameters it has.
+    pub(crate) fn parameters(&self) -> usize {
+        self.parameters
     }
 
     /// How many bytes of text are kept for its answers.
@@ -320,6 +346,44 @@ impl Prepared {
     /// Notes what it is executed with.
     fn notes(&self, parts: &ExecutionParts<'_>, said: &[ParameterType]) {
         self.with_history(|history| history.note(parts, said));
+    }
+
+    /// Notes that an execution was answered from memory.
+    pub(crate) fn is_answered(&self, packet: &[u8], capabilities: Capabilities) {
+        let Some(mut first) = self.first() else { return };
+        first.is_answered(|| {
+            let types = self.types();
+            let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
+            let lacking = types.said().zip(parts.filter(|parts| parts.types().is_none()));
+            let with = lacking.and_then(|(said, parts)| parts.with_types(packet, said, capabilities));
+            with.unwrap_or_else(|| packet.to_vec())
+        });
+    }
+
+    /// Notes that the server has executed it.
+    pub(crate) fn is_met(&self) {
+        if let Some(mut first) = self.first() {
+            *first = First::Met;
+        }
+    }
+
+    /// What goes before an execution with values unlike those of before, or with unknown ones.
+    pub(crate) fn owed(&self) -> Vec<Shown> {
+        let shown = self.first().and_then(|first| first.execution(self.id));
+        if shown.is_some() {
+            // The types that it brings hold for the server then.
+            self.types().forget_told();
+        }
+        shown.into_iter().collect()
+    }
+
+    /// The same for one by this name.
+    pub(crate) fn owed_by_name(&self, name: &str) -> Vec<Shown> {
+        self.first().map(|first| first.statements(name, self.parameters)).unwrap_or_default()
+    }
+
+    fn first(&self) -> Option<MutexGuard<'_, First>> {
+        Some(self.first.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether all its executions were alike.

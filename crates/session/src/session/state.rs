@@ -7,14 +7,17 @@ use std::sync::atomic::AtomicBool;
 use freshet_protocol::StatusFlags;
 use freshet_sql::Effects;
 
+use super::found_rows::Found;
 use super::prepared::Prepared;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use super::tx::{Begun, Tx};
+use super::user_variables::UserVariables;
 use super::view::ReadView;
 use crate::environment::Known;
 use crate::fences::{Doubt, Pending};
+use crate::relay::Served;
 use crate::shared::Wlock;
 use crate::variables::{Locals, Warning};
 
@@ -64,6 +67,8 @@ pub(crate) struct State {
     pub(crate) pending: Pending,
     /// What is prepared by its text.
     pub(crate) texts: Texts,
+    /// The values that are known of its user variables.
+    pub(crate) user_variables: UserVariables,
     pub(crate) locals: Locals,
     /// Warnings of a statement that we answered ourselves.
     pub(crate) warnings: Vec<Warning>,
@@ -71,7 +76,11 @@ pub(crate) struct State {
     pub(crate) last_hit: Vec<u8>,
     /// It is the packet of an execution of this statement, and no text.
     pub(crate) last_hit_of: Option<Arc<Prepared>>,
-    /// What was prepared since, with a warning or in vain.
+    /// What `FOUND_ROWS()` is to the client.
+    pub(crate) found: Found,
+    /// What was answered from memory.
+    pub(crate) served: Served,
+    /// What was prepared since.
     pub(crate) prepared_since: Option<Box<[u8]>>,
     /// What the keys of executions are put together in.
     pub(crate) execution_key: Vec<u8>,
@@ -107,10 +116,13 @@ impl State {
             may_number: false,
             pending: Pending::default(),
             texts: Texts::default(),
+            user_variables: UserVariables::default(),
             locals: Locals::default(),
             warnings: Vec::new(),
             last_hit: Vec::new(),
             last_hit_of: None,
+            found: Found::default(),
+            served: Served::default(),
             prepared_since: None,
             execution_key: Vec::new(),
             ended_since: false,

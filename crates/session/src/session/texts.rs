@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ahash::HashMap;
 use freshet_sql::{Effects, PreparedKill};
 
+use super::prepared::Prepared;
 use crate::reading::LONG_BYTES_MIN;
 
 /// How many are told apart; with more, none is known any more.
@@ -17,6 +18,8 @@ pub(crate) struct Text {
     pub(crate) effects: Option<Effects>,
     /// What it kills, if it is a KILL.
     pub(crate) kill: Option<Arc<PreparedKill>>,
+    /// What is known of it if it is a SELECT whose answers may come from memory.
+    pub(crate) select: Option<Arc<Prepared>>,
 }
 
 /// By their names, in lower case.
@@ -46,6 +49,11 @@ impl Texts {
         }
     }
 
+    /// The SELECT of this name, if its answers may come from memory.
+    pub(crate) fn select(&self, name: &str) -> Option<Arc<Prepared>> {
+        self.known.get(name)?.select.clone()
+    }
+
     /// What a statement of this name kills, if it is certainly a KILL.
     pub(crate) fn kill(&self, name: &str) -> Option<Arc<PreparedKill>> {
         self.known.get(name)?.kill.clone()
@@ -53,7 +61,7 @@ impl Texts {
 
     /// A statement of this name is prepared.
     pub(crate) fn set(&mut self, name: String, text: Text) {
-        if self.known.len() >= TEXTS_MAX {
+        if self.known.len() >= TEXTS_MAX || !is_plain(&name) {
             self.forget();
         }
         self.known.insert(name, text);
@@ -61,6 +69,9 @@ impl Texts {
 
     /// There is no statement of this name any more.
     pub(crate) fn remove(&mut self, name: &str) {
+        if !is_plain(name) {
+            self.forget();
+        }
         self.known.remove(name);
     }
 
@@ -80,7 +91,42 @@ impl Texts {
         if is_known && (is_long || names()) {
             self.forget();
         }
+        if is_known && names_execute(text) {
+            self.forget_answers();
+        }
     }
+
+    /// The statement of this name is executed at the server with values that are not known here. Its later answers may hang on these: MySQL
+    /// resolves types by them, and in MariaDB a NULL is unsigned after an unsigned value. The server does not hear of the values in between
+    /// that are answered from memory.
+    pub(crate) fn took_unknown(&mut self, name: &str) {
+        if let Some(text) = self.known.get_mut(name) {
+            text.select.take_if(|select| select.parameters() > 0);
+        }
+    }
+
+    /// Any of them may have been executed, with anything.
+    fn forget_answers(&mut self) {
+        self.known.values_mut().for_each(|text| text.select = None);
+    }
+}
+
+/// The word that an EXECUTE begins with.
+const EXECUTE: &[u8] = b"EXECUTE";
+
+/// Whether it begins a text.
+pub(crate) fn begins_with_execute(text: &[u8]) -> bool {
+    text.get(..EXECUTE.len()).is_some_and(|start| start.eq_ignore_ascii_case(EXECUTE))
+}
+
+/// Whether it stands anywhere in a text.
+pub(crate) fn names_execute(text: &[u8]) -> bool {
+    text.windows(EXECUTE.len()).any(|word| word.eq_ignore_ascii_case(EXECUTE))
+}
+
+/// Whether no other name is the same to a server: `é` is `e` to both, and MySQL takes no notice of blanks at the end.
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$')
 }
 
 #[cfg(test)]
@@ -88,7 +134,7 @@ mod tests {
     use super::*;
 
     fn nothing() -> Text {
-        Text { effects: Some(Effects::none()), kill: None }
+        Text { effects: Some(Effects::none()), ..Text::default() }
     }
 
     #[test]
@@ -105,6 +151,9 @@ mod tests {
         texts.set("s".into(), nothing());
         texts.forget_those_in(b"SELECT 1; Prepare s FROM 'DELETE FROM t'");
         assert_eq!((texts.get("s"), texts.get("other")), (None, None));
+        texts.set("e".into(), nothing());
+        texts.set("\u{e9}".into(), nothing());
+        assert_eq!(texts.get("e"), None, "the server takes one for the other");
         for number in 0..=TEXTS_MAX {
             texts.set(format!("s{number}"), nothing());
         }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ahash::RandomState;
-use freshet_sql::{Datum, Effects, Hint, Request, RowWrite, Slotted};
+use freshet_sql::{Datum, Deprecations, Effects, Hint, Request, RowWrite, Slotted};
 
 use super::analysis::Template;
 use crate::kept::Kept;
@@ -45,6 +45,8 @@ pub(crate) struct CompiledSelect {
     pub(crate) hint: Option<Hint>,
     /// It has hints of ours somewhere.
     pub(crate) is_hinted: bool,
+    /// The syntax in it of which a server may warn; none where that is not told.
+    pub(crate) deprecations: Deprecations,
     /// It is one SELECT.
     is_select: bool,
     /// The plan that its statements share; none if each is read by itself. It is made for the second statement: most forms that are
@@ -61,7 +63,8 @@ impl CompiledSelect {
         let hint = if let Request::Select { hint } = request { hint } else { None };
         let is_hinted = freshet_sql::strip_hint(text, modes).is_some();
         let (plan, plan_without_moments) = (OnceLock::new(), OnceLock::new());
-        Self { template, hint, is_hinted, is_select, plan, plan_without_moments }
+        let deprecations = Deprecations::of(text, modes).unwrap_or_default();
+        Self { template, hint, is_hinted, deprecations, is_select, plan, plan_without_moments }
     }
 }
 

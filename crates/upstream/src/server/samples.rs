@@ -30,5 +30,6 @@ pub fn imagined(version: &str, variables: &[(&str, &str)]) -> ServerInfo {
         filters: Some(Filters::default()),
         is_replica: Some(false),
         privileges,
+        warns_of: Vec::new(),
     }
 }

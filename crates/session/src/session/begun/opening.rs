@@ -48,6 +48,7 @@ impl Opening {
             [vec![start_snapshot(self.is_read_only)], questions, savepoints].concat();
         let Some((last, before)) = statements.split_last() else { return Ok(Opened::Refused(None)) };
         let prefix = query_prefix(lease.has_attributes());
+        lease.own.asked(last);
         lease.send(before, &[&prefix, last.as_bytes()].concat()).await?;
         let (mut status, mut is_refused) = (None, false);
         for _ in 0..statements.len() - asked {

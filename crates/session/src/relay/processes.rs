@@ -1,0 +1,86 @@
+//! The list of processes: a session that is answered from memory is asleep to the server, for as long as it was last asked something.
+//! To whoever lists the processes through Freshet it is asleep since its client was last active.
+
+use ahash::HashMap;
+use freshet_protocol::{Put as _, Reader};
+use freshet_sql::{Modes, ProcessList, process_list};
+use freshet_upstream::now_ms;
+
+/// A value of the text protocol that is NULL.
+const NULL: u8 = 0xFB;
+
+/// What puts the rows of one such list right.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    at: ProcessList,
+    /// For how many seconds each client has been idle, by the server's number of its connection.
+    idle_s: HashMap<u32, u64>,
+}
+
+impl Processes {
+    /// If `text` lists the processes.
+    ///
+    /// `active`: since when each client has been idle, in monotonic milliseconds, by the server's number of its connection.
+    pub(crate) fn listed_by<Active>(
+        text: &[u8],
+        modes: Modes,
+        active: impl FnOnce() -> Active,
+    ) -> Option<Self>
+    where
+        Active: IntoIterator<Item = (u32, u64)>,
+    {
+        let at = process_list(text, modes)?;
+        let now = now_ms();
+        let idle_s = active().into_iter().map(|(id, at)| (id, now.saturating_sub(at) / 1000)).collect();
+        Some(Self { at, idle_s })
+    }
+
+    /// The row that the client is to get in the place of `payload`; `None` if just that.
+    pub(super) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
+        let mut reader = Reader::new(payload);
+        let mut values = Vec::new();
+        while reader.remaining() > 0 {
+            values.push(if reader.peek() == Some(NULL) {
+                reader.u8().ok()?;
+                None
+            } else {
+                Some(reader.lenenc_bytes().ok()?)
+            });
+        }
+        let value = |at: usize| values.get(at).copied().flatten();
+        let number = |at: usize| std::str::from_utf8(value(at)?).ok()?.parse::<u64>().ok();
+        let is_asleep = value(self.at.command_at).is_some_and(|command| command == b"Sleep");
+        let idle_s = *self.idle_s.get(&u32::try_from(number(self.at.id_at)?).ok()?)?;
+        if !is_asleep || idle_s >= number(self.at.time_at)? {
+            return None;
+        }
+        let idle = idle_s.to_string();
+        let mut row = Vec::with_capacity(payload.len());
+        for (at, value) in values.into_iter().enumerate() {
+            match value {
+                _ if at == self.at.time_at => row.put_lenenc_bytes(idle.as_bytes()),
+                Some(value) => row.put_lenenc_bytes(value),
+                None => row.push(NULL),
+            }
+        }
+        Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_active_is_not_asleep_for_as_long_as_the_server_says() {
+        let at = ProcessList { id_at: 0, command_at: 1, time_at: 2 };
+        let processes = Processes { at, idle_s: HashMap::from_iter([(7, 2)]) };
+        assert_eq!(
+            processes.row(b"\x017\x05Sleep\x02\x39\x39\xfb"),
+            Some(b"\x017\x05Sleep\x012\xfb".to_vec())
+        );
+        assert_eq!(processes.row(b"\x017\x05Sleep\x011\xfb"), None, "it was asked since");
+        assert_eq!(processes.row(b"\x017\x05Query\x0299\xfb"), None);
+        assert_eq!(processes.row(b"\x018\x05Sleep\x0299\xfb"), None, "nobody of ours");
+    }
+}

@@ -1,0 +1,250 @@
+//! What the server's counters of a session do not have: statements that were answered from memory. And what they have too much of:
+//! Freshet's own questions on the session's connection. So it is with the statements of a transaction that are answered here.
+//!
+//! A native query cache counts its hits in `Questions`. MariaDB's counts them in `Com_select`, too, and MySQL's does not: `Com_select` and
+//! `Qcache_hits` together are all SELECTs there. So it is here, by the kind of server. Rows that were not read are in no `Handler_…`.
+
+use freshet_sql::Flavor;
+
+/// What begins, marks or ends a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Controls {
+    Begin,
+    Commit,
+    Rollback,
+    Savepoint,
+    RollbackTo,
+    Release,
+}
+
+/// How many of each were answered here, or asked by Freshet itself.
+pub(crate) type Controlled = [u64; 6];
+
+/// What of one session was answered here since its counters began.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Served {
+    /// Texts of SELECTs.
+    pub(crate) texts: u64,
+    /// Executions by COM_STMT_EXECUTE.
+    pub(crate) commands: u64,
+    /// Executions by EXECUTE as a text.
+    pub(crate) by_name: u64,
+    /// Texts that were prepared and executed at once.
+    pub(crate) immediate: u64,
+    /// Statements of a transaction of which the server need not know, or hears later.
+    pub(crate) controlled: Controlled,
+    /// Those of them that were executed by COM_STMT_EXECUTE.
+    pub(crate) controlled_by_command: u64,
+}
+
+impl Served {
+    /// What was answered last is such an execution.
+    pub(crate) fn is_execution(&mut self, by: Repeated) {
+        self.texts -= 1;
+        match by {
+            Repeated::Text => self.texts += 1,
+            Repeated::ByCommand => self.commands += 1,
+            Repeated::ByName => self.by_name += 1,
+            Repeated::Immediate => self.immediate += 1,
+        }
+    }
+
+    /// Such a statement was answered here.
+    pub(crate) fn controls(&mut self, what: Controls, by_command: bool) {
+        self.controlled[what as usize] += 1;
+        self.controlled_by_command += u64::from(by_command);
+    }
+}
+
+/// What was asked on one connection that its client did not ask.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Own {
+    statements: u64,
+    selects: u64,
+    sets: u64,
+    shows_of_tables: u64,
+    shows_of_variables: u64,
+    executions: u64,
+    executions_by_name: u64,
+    immediate: u64,
+    prepared: u64,
+    controlled: Controlled,
+}
+
+/// How a SELECT is executed that is answered from memory, or repeated on its client's connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeated {
+    Text,
+    ByCommand,
+    ByName,
+    /// MariaDB's EXECUTE IMMEDIATE.
+    Immediate,
+}
+
+impl Repeated {
+    /// Of an EXECUTE.
+    pub(crate) fn of_execute(text: &[u8]) -> Self {
+        const IMMEDIATE: &[u8] = b"immediate";
+        // In front of what is executed, which is a string; a name in quotes is no more than miscounted.
+        let head = text.split(|byte| matches!(byte, b'\'' | b'"')).next().unwrap_or_default();
+        let is_immediate = head.windows(IMMEDIATE.len()).any(|word| word.eq_ignore_ascii_case(IMMEDIATE));
+        if is_immediate { Self::Immediate } else { Self::ByName }
+    }
+}
+
+/// How the statements begin with which Freshet has the server begin, mark or end a client's transaction.
+const CONTROLS: &[(&str, Controls)] = &[
+    ("START TRANSACTION", Controls::Begin),
+    ("COMMIT", Controls::Commit),
+    ("ROLLBACK AND", Controls::Rollback),
+    ("SAVEPOINT", Controls::Savepoint),
+    ("RELEASE SAVEPOINT", Controls::Release),
+];
+
+impl Own {
+    /// Notes a text.
+    pub(crate) fn asked(&mut self, text: &str) {
+        self.statements += 1;
+        let begins = |words: &str| text.starts_with(words);
+        self.selects += u64::from(begins("SELECT"));
+        self.sets += u64::from(begins("SET"));
+        self.shows_of_tables += u64::from(begins("SHOW CREATE TABLE"));
+        self.shows_of_variables += u64::from(begins("SHOW SESSION VARIABLES"));
+        if begins("EXECUTE") {
+            self.executions += 1;
+            self.executions_by_name += 1;
+            self.selects += 1;
+        }
+        for (words, what) in CONTROLS {
+            self.controlled[*what as usize] += u64::from(begins(words));
+        }
+    }
+
+    /// Notes that a SELECT of the client's was repeated.
+    pub(crate) fn repeated(&mut self, what: Repeated) {
+        self.statements += 1;
+        self.selects += 1;
+        self.executions += u64::from(what != Repeated::Text);
+        self.executions_by_name += u64::from(what == Repeated::ByName);
+        self.immediate += u64::from(what == Repeated::Immediate);
+    }
+
+    /// Notes that a statement of the client's was prepared once more, and is closed again.
+    pub(crate) fn prepared(&mut self) {
+        self.prepared += 1;
+    }
+}
+
+/// Both, for the answer to a client that asks for its counters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Uncounted {
+    pub(crate) served: Served,
+    pub(crate) own: Own,
+    pub(crate) flavor: Flavor,
+}
+
+/// A counter, and how many the server's is short of and has too many.
+struct Counter {
+    name: &'static str,
+    of: fn(&Uncounted) -> (u64, u64),
+}
+
+static COUNTERS: &[Counter] = &[
+    Counter { name: "Com_begin", of: |it| it.controlled(Controls::Begin) },
+    Counter { name: "Com_commit", of: |it| it.controlled(Controls::Commit) },
+    Counter { name: "Com_execute_immediate", of: |it| (it.served.immediate, it.own.immediate) },
+    Counter { name: "Com_execute_sql", of: |it| (it.served.by_name, it.own.executions_by_name) },
+    Counter { name: "Com_release_savepoint", of: |it| it.controlled(Controls::Release) },
+    Counter { name: "Com_rollback", of: |it| it.controlled(Controls::Rollback) },
+    Counter { name: "Com_rollback_to_savepoint", of: |it| it.controlled(Controls::RollbackTo) },
+    Counter { name: "Com_savepoint", of: |it| it.controlled(Controls::Savepoint) },
+    Counter { name: "Com_select", of: |it| (it.selects(), it.own.selects) },
+    Counter { name: "Com_set_option", of: |it| (0, it.own.sets) },
+    Counter { name: "Com_show_create_table", of: |it| (0, it.own.shows_of_tables) },
+    Counter { name: "Com_show_variables", of: |it| (0, it.own.shows_of_variables) },
+    Counter { name: "Com_stmt_execute", of: |it| (it.executions(), it.own.executions) },
+    Counter { name: "Com_stmt_close", of: |it| it.prepared() },
+    Counter { name: "Com_stmt_prepare", of: |it| it.prepared() },
+    Counter {
+        name: "Questions",
+        of: |it| (it.answers() + it.served.controlled.iter().sum::<u64>(), it.own.statements),
+    },
+];
+
+impl Uncounted {
+    /// How many answers were from memory.
+    fn answers(&self) -> u64 {
+        self.served.texts + self.served.commands + self.served.by_name + self.served.immediate
+    }
+
+    fn selects(&self) -> u64 {
+        if self.flavor == Flavor::MariaDb { self.answers() } else { 0 }
+    }
+
+    fn executions(&self) -> u64 {
+        let Served { commands, by_name, immediate, controlled_by_command, .. } = self.served;
+        commands + by_name + immediate + controlled_by_command
+    }
+
+    /// Of statements that were prepared and closed.
+    fn prepared(&self) -> (u64, u64) {
+        (self.served.immediate, self.own.immediate + self.own.prepared)
+    }
+
+    fn controlled(&self, what: Controls) -> (u64, u64) {
+        (self.served.controlled[what as usize], self.own.controlled[what as usize])
+    }
+
+    /// The value of a counter, of what the server says; `None` if that is right, or no counter.
+    pub(crate) fn value(&self, name: &[u8], said: &[u8]) -> Option<String> {
+        let counter = COUNTERS.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))?;
+        let said: u64 = std::str::from_utf8(said).ok()?.parse().ok()?;
+        let (short_of, too_many) = (counter.of)(self);
+        Some((said + short_of).saturating_sub(too_many).to_string())
+    }
+}
+
+/// Whether a text begins the counters of its session anew.
+pub(crate) fn flushes_status(text: &[u8]) -> bool {
+    let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"flush"))
+        && words.any(|word| word.eq_ignore_ascii_case(b"status"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_is_counted_as_native_caches_count_it() {
+        let mut served = Served { texts: 5, commands: 3, by_name: 2, ..Served::default() };
+        served.controls(Controls::Begin, false);
+        served.controls(Controls::Commit, true);
+        let mut own = Own::default();
+        own.asked("START TRANSACTION READ ONLY");
+        own.asked("SELECT DATABASE()");
+        own.asked("SET @x = 1");
+        own.repeated(Repeated::ByCommand);
+        let value = |flavor, name: &str| {
+            Uncounted { served, own, flavor }.value(name.as_bytes(), b"20").unwrap_or_default()
+        };
+        for (name, mysql, mariadb) in [
+            ("Questions", "28", "28"),
+            ("COM_SELECT", "18", "28"),
+            ("Com_stmt_execute", "25", "25"),
+            ("Com_begin", "20", "20"),
+            ("Com_commit", "21", "21"),
+            ("Com_rollback", "20", "20"),
+            ("Com_execute_sql", "22", "22"),
+            ("Com_set_option", "19", "19"),
+            ("Com_insert", "", ""),
+        ] {
+            assert_eq!(
+                (value(Flavor::MySql, name), value(Flavor::MariaDb, name)),
+                (mysql.into(), mariadb.into())
+            );
+        }
+        assert!(flushes_status(b"FLUSH STATUS") && flushes_status(b"flush local status;"));
+        assert!(!flushes_status(b"FLUSH TABLES") && !flushes_status(b"SHOW STATUS"));
+    }
+}

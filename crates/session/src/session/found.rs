@@ -1,0 +1,269 @@
+//! `FOUND_ROWS()` where answers come from memory.
+//!
+//! | what is asked after | and then | the answer |
+//! |---|---|---|
+//! | a SELECT that the server answered and that was stored | `SELECT FOUND_ROWS()` | the server's. The number is noted with the stored answer, and the question's own answer is kept as a form |
+//! | an answer from memory with such a number | `SELECT FOUND_ROWS()` | from memory, in that form |
+//! | the same, with another statement between that leaves `FOUND_ROWS()` alone | `SELECT FOUND_ROWS()` | the server's, with the number put right |
+//! | an answer from memory without a number | anything that may ask | the server's, after the statement was repeated there |
+//!
+//! The number is noted of what was asked right after, so it is the server's for those rows. What a LIMIT leaves out cannot be told from
+//! the answer itself; without LIMIT, the number is that of its rows.
+
+use bytes::BytesMut;
+use freshet_cache::{Cache, Fences, Fill, Insert, Key, Lookup, Position};
+use freshet_protocol::{
+    Answer, Capabilities, Command, FrameHeader, HEADER_LEN, Part, Reader, StatusFlags, put_packet,
+};
+use freshet_sql::{Deprecations, Effects, Flavor, asks_found_rows, keeps_found_rows, names_found_rows};
+use freshet_upstream::now_ms;
+
+use super::found_rows::Filled;
+use super::hit::ENTRY_FLAGS;
+use super::{Forward, Session, StatementFacts};
+use crate::environment::{key_of_executions, key_of_texts};
+use crate::relay::{Capture, Captured, Lost, Relayed, row_of};
+
+/// Behind the texts of questions in their keys: no execution's key ends so, since no text is so long.
+const QUESTION: [u8; 4] = u32::MAX.to_le_bytes();
+
+/// The longest key of a stored answer that is remembered for the question after it, in bytes.
+const FILLED_BYTES_MAX: usize = 16 * 1024;
+
+/// How much longer an answer in another's form may be, in bytes.
+const VALUE_BYTES_MAX: usize = 16;
+
+impl Session {
+    /// Answers the question about the rows found from memory, if it can be.
+    pub(crate) fn answer_found_rows(&mut self, text: &[u8]) -> bool {
+        let tx = self.state.tx;
+        let is_clear = tx.surely_autocommits() || tx.surely_transacts();
+        let Some(rows) = self.state.found.rows.filter(|_| is_clear && !self.shows_older_diagnostics()) else {
+            return false;
+        };
+        let environment = self.state.environment.current().map(|it| it.id);
+        let Some(environment) = environment.filter(|_| names_found_rows(text)) else { return false };
+        if !asks_found_rows(text, self.modes()) {
+            return false;
+        }
+        let (text_key, flags) = (question(text), self.state.status_for_answers());
+        let capabilities = self.capabilities();
+        let key = Key { environment: space_of(environment), text: &text_key };
+        let wire = &mut self.wire;
+        let found = self.shared.cache.get_if(key, now_ms(), Fences::Ignore, |entry| {
+            let body = entry.body.to_vec();
+            let bytes = body.len() + VALUE_BYTES_MAX;
+            wire.has_room(bytes).then(|| put(wire.out().0, &body, capabilities, (rows, flags)))?
+        });
+        if !matches!(found, Lookup::Hit(())) {
+            return false;
+        }
+        *self.wire.out().1 = 0;
+        self.active(now_ms());
+        self.is_answered_from_memory(text, Some(1));
+        // What it has left is brought about in the transaction, where that is asked for.
+        self.state.view.has_served |= tx.begun().is_some();
+        true
+    }
+
+    /// Asks the server for the rows found. What is known here is put in the place of what it says; what it says of an answer that was just
+    /// stored is noted.
+    ///
+    /// # Errors
+    /// As [`Session::forward`].
+    pub(crate) async fn ask_found_rows(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        let sent = self.lease.sent;
+        let filled = self.state.found.filled.take().filter(|filled| filled.sent == sent);
+        let environment = self.environment().map(|it| it.id);
+        let shared = std::sync::Arc::clone(&self.shared);
+        let valid_from = shared.freshness().valid_from();
+        let found_rows = self.state.found.rows.filter(|_| !self.shows_older_diagnostics());
+        let capture = (filled.is_some() || found_rows.is_some()).then(|| {
+            let text = Deprecations::of(forward.text, self.modes());
+            let warnings = self.warnings_of(text.unwrap_or_default());
+            Capture::new(shared.cache.limit(), &shared.bounds().fill).warned(warnings)
+        });
+        let text = forward.text;
+        let mut relayed = self.forward(Forward { capture, found_rows, ..forward }).await?;
+        if let Some(captured) = relayed.captured.take()
+            && let Some(rows) = value(&captured.body, self.capabilities())
+        {
+            if let Some(filled) = filled {
+                let key = Key { environment: filled.environment, text: &filled.text };
+                shared.cache.note_found_rows(key, filled.valid_from, rows);
+            }
+            if let Some(environment) = environment {
+                keep_form(&shared.cache, (environment, text), valid_from, captured);
+            }
+        }
+        Ok(relayed)
+    }
+
+    /// How many warnings the server gives of this syntax. Where the server is not known, an answer with a warning is not stored.
+    pub(crate) fn warnings_of(&self, deprecations: Deprecations) -> u16 {
+        let server = if deprecations.are_none() { None } else { self.shared.upstream.server() };
+        server.map_or(0, |server| deprecations.warnings(|what| server.warns_of.contains(&what)))
+    }
+
+    /// Notes that the last answer was stored under this key.
+    pub(crate) fn has_filled(&mut self, (environment, text): (u32, &[u8]), valid_from: Position) {
+        let sent = self.lease.sent;
+        let is_kept = text.len() <= FILLED_BYTES_MAX;
+        let filled = || Filled { environment, text: text.into(), valid_from, sent };
+        self.state.found.filled = is_kept.then(filled);
+    }
+
+    /// Whether the statement that was answered from memory last is to be repeated at the server before one that asks. With another
+    /// between, what that one has left is gone with it: so only for who asks for the rows found alone, and where it does nothing more
+    /// than it did then.
+    pub(super) fn is_to_be_repeated(&self, text: &[u8], facts: &StatementFacts) -> bool {
+        let found = &self.state.found;
+        if !found.is_past {
+            return true;
+        }
+        const OTHERS: [&[u8]; 6] =
+            [b"row_count", b"warning", b"error", b"diagnostics", b"last_insert_id", b"identity"];
+        let lower = text.to_ascii_lowercase();
+        let has = |word: &&[u8]| lower.windows(word.len()).any(|part| part == *word);
+        names_found_rows(text)
+            && !OTHERS.iter().any(has)
+            && !facts.asks_back
+            && self.state.tx.surely_autocommits()
+            && !found.is_elsewhere
+    }
+
+    /// Whether the client would be shown the warnings of a statement before the one that was answered from memory last, next to a statement that uses
+    /// no table: MariaDB keeps them for it.
+    pub(super) fn shows_older_diagnostics(&self) -> bool {
+        let is_last = !self.state.last_hit.is_empty() && !self.state.found.is_past();
+        is_last && self.lease.has_diagnostics && self.flavor() == Flavor::MariaDb
+    }
+
+    /// Whether a command has left `FOUND_ROWS()` as it was before.
+    pub(super) fn kept_found_rows(
+        &self,
+        (command, text, executed_keeps): (Command, &[u8], bool),
+        (effects, facts): (&Effects, &StatementFacts),
+        relayed: &Relayed,
+    ) -> bool {
+        match command {
+            Command::InitDb | Command::Ping | Command::StmtPrepare | Command::StmtReset => return true,
+            Command::Query | Command::StmtExecute => {}
+            _ => return false,
+        }
+        if facts.run_code() || effects.several {
+            return false;
+        }
+        if command == Command::StmtExecute {
+            return executed_keeps;
+        }
+        let modes = self.modes();
+        match relayed.error {
+            Some(error) if !text.is_empty() && relayed.results == 0 => {
+                self.flavor() == Flavor::MySql
+                    || NOTHING_READ.contains(&error)
+                    || keeps_found_rows(text, modes)
+            }
+            _ => keeps_found_rows(text, modes),
+        }
+    }
+}
+
+/// Errors that come before any row is read: ER_NO_DB_ERROR, ER_BAD_DB_ERROR, ER_NON_UNIQ_ERROR, ER_BAD_FIELD_ERROR, ER_PARSE_ERROR,
+/// ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_NO_SUCH_TABLE, ER_UNKNOWN_STMT_HANDLER, ER_SP_DOES_NOT_EXIST.
+const NOTHING_READ: [u16; 10] = [1046, 1049, 1052, 1054, 1064, 1142, 1143, 1146, 1243, 1305];
+
+/// Where the forms of questions in this environment are.
+fn space_of(environment: u32) -> u32 {
+    key_of_executions(key_of_texts(environment, 0, false))
+}
+
+/// The key of a question's form.
+fn question(text: &[u8]) -> Vec<u8> {
+    [text, &QUESTION].concat()
+}
+
+/// Keeps the answer to a question as a form for others. It depends on no row.
+fn keep_form(cache: &Cache, (environment, text): (u32, &[u8]), valid_from: Position, captured: Captured) {
+    let text = question(text);
+    let fill = Fill {
+        valid_from,
+        deps: Vec::new(),
+        body: captured.body,
+        status_at: captured.status_at,
+        status: captured.status.bits(),
+        rows: captured.rows,
+        cost_us: 0,
+    };
+    let _: Insert = cache.insert(Key { environment: space_of(environment), text: &text }, fill);
+}
+
+/// The packets of an answer, and which part of it each is.
+fn parts(
+    body: &[u8],
+    capabilities: Capabilities,
+) -> impl Iterator<Item = Option<(freshet_protocol::Seen, &[u8])>> {
+    let mut answer = Answer::to(Command::Query, capabilities);
+    let mut rest = body;
+    std::iter::from_fn(move || {
+        let header = FrameHeader::parse(rest)?;
+        let (payload, behind) = rest.get(HEADER_LEN..)?.split_at_checked(header.len)?;
+        rest = behind;
+        Some(answer.see(header.len, payload).ok().map(|seen| (seen, payload)))
+    })
+}
+
+/// The number in an answer of one row and one column.
+fn value(body: &[u8], capabilities: Capabilities) -> Option<u32> {
+    let rows = parts(body, capabilities).collect::<Option<Vec<_>>>()?;
+    let mut rows = rows.into_iter().filter(|(seen, _)| seen.part == Part::Row);
+    let (_, payload) = rows.next().filter(|_| rows.next().is_none())?;
+    let number = Reader::new(payload).lenenc_bytes().ok()?;
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+/// Appends the answer to a question in this form, with another number and with a session's own flags.
+fn put(
+    out: &mut BytesMut,
+    body: &[u8],
+    capabilities: Capabilities,
+    (rows, session): (u32, StatusFlags),
+) -> Option<()> {
+    let start = out.len();
+    let mut seq = FrameHeader::parse(body)?.seq;
+    for part in parts(body, capabilities) {
+        let Some((seen, payload)) = part else {
+            out.truncate(start);
+            return None;
+        };
+        if seen.part == Part::Row {
+            put_packet(out, &mut seq, &row_of(rows));
+            continue;
+        }
+        let from = out.len() + HEADER_LEN;
+        put_packet(out, &mut seq, payload);
+        if let (Some(at), Some(status)) = (seen.status_at, seen.status)
+            && let Some(place) = out.get_mut(from + at..).and_then(|rest| rest.get_mut(..2))
+        {
+            place.copy_from_slice(&(status & ENTRY_FLAGS | session).bits().to_le_bytes());
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: &[u8] = b"\x01\0\0\x01\x01\x03\0\0\x02def\x02\0\0\x03\x017\x07\0\0\x04\xfe\0\0\x02\0\x01\0";
+
+    #[test]
+    fn an_answer_in_anothers_form_has_its_own_number() {
+        let capabilities = Capabilities::DEPRECATE_EOF.union(Capabilities::PROTOCOL_41);
+        assert_eq!(value(FORM, capabilities), Some(7));
+        let mut out = BytesMut::from(&b"before"[..]);
+        put(&mut out, FORM, capabilities, (1234, StatusFlags::IN_TRANS)).unwrap();
+        assert_eq!(value(&out[6..], capabilities), Some(1234));
+        assert!(out.ends_with(b"\x07\0\0\x04\xfe\0\0\x01\0\x01\0"), "{out:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! The first execution of a statement, where that was answered from memory: a server resolves types by the first values that it meets, and
+//! has not met these. They are shown to it before it executes the statement with others.
+
+use freshet_protocol::{Capabilities, Command, Execution, Parameter};
+
+/// The longest packet of a first execution that is kept, in bytes.
+const FIRST_BYTES_MAX: usize = 1024;
+
+/// What the server knows of it.
+#[derive(Debug, Default)]
+pub(super) enum First {
+    /// There was none.
+    #[default]
+    None,
+    /// Nothing: it was answered from memory, and this is its packet, with its types.
+    Owed(Box<[u8]>),
+    /// It has executed the statement, or it was longer.
+    Met,
+}
+
+/// A command that shows them to the server.
+pub(crate) type Shown = (Command, Vec<u8>);
+
+impl First {
+    /// Notes that an execution was answered from memory.
+    pub(super) fn is_answered(&mut self, packet: impl FnOnce() -> Vec<u8>) {
+        if matches!(self, Self::None) {
+            let packet = packet();
+            *self = if packet.len() <= FIRST_BYTES_MAX { Self::Owed(packet.into()) } else { Self::Met };
+        }
+    }
+
+    /// The execution of the statement with this number, if the server has not met it.
+    pub(super) fn execution(&self, id: u32) -> Option<Shown> {
+        let Self::Owed(packet) = self else { return None };
+        let mut packet = packet.to_vec();
+        packet.get_mut(1..5)?.copy_from_slice(&id.to_le_bytes());
+        Some((Command::StmtExecute, packet))
+    }
+
+    /// The same of the statement of this name.
+    pub(super) fn statements(&self, name: &str, parameters: usize) -> Vec<Shown> {
+        let Self::Owed(packet) = self else { return Vec::new() };
+        let execution = Execution::parse(packet, parameters, Capabilities::empty(), None, |_| false);
+        let values =
+            execution.ok().and_then(|it| it.parameters.iter().map(literal).collect::<Option<Vec<_>>>());
+        let Some(values) = values.filter(|_| name.is_ascii()) else { return Vec::new() };
+        let names: Vec<String> = (0..values.len()).map(|at| format!("@`freshet {at}`")).collect();
+        let list = |pairs: Vec<String>| pairs.join(", ");
+        let given = names.iter().zip(&values).map(|(name, value)| format!("{name} = {value}"));
+        let taken = names.iter().map(|name| format!("{name} = NULL"));
+        let statements = [
+            format!("SET {}", list(given.collect())),
+            format!("EXECUTE `{}` USING {}", name.replace('`', "``"), list(names.clone())),
+            format!("SET {}", list(taken.collect())),
+        ];
+        statements.into_iter().map(|text| (Command::Query, text.into_bytes())).collect()
+    }
+}
+
+/// A value as it is written. Strings are of printable ASCII without quotes and backslashes.
+fn literal(value: &Parameter<'_>) -> Option<String> {
+    match value {
+        Parameter::Int(number) => Some(number.to_string()),
+        Parameter::Text(text) => Some(format!("'{}'", std::str::from_utf8(text).ok()?)),
+        _ => None,
+    }
+}

@@ -1,0 +1,153 @@
+//! Syntax of which a server may warn wherever it stands in a SELECT: the warning hangs on the text alone.
+
+use crate::lex::Lexer;
+use crate::modes::Modes;
+use crate::token::{Kind, Token};
+
+/// One piece of such syntax.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deprecated {
+    /// SQL_CALC_FOUND_ROWS.
+    CalcFoundRows,
+    /// FOUND_ROWS().
+    FoundRows,
+    /// `&&`.
+    And,
+    /// `||`, where it means OR.
+    Or,
+    /// `!` before an expression.
+    Not,
+    /// BINARY before an expression.
+    Binary,
+}
+
+impl Deprecated {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::CalcFoundRows, Self::FoundRows, Self::And, Self::Or, Self::Not, Self::Binary];
+
+    /// A statement that has it once, and of which nothing else can be warned about.
+    #[must_use]
+    pub const fn sample(self) -> &'static str {
+        match self {
+            Self::CalcFoundRows => "SELECT SQL_CALC_FOUND_ROWS 1",
+            Self::FoundRows => "SELECT FOUND_ROWS()",
+            Self::And => "SELECT 1 && 1",
+            Self::Or => "SELECT 1 || 1",
+            Self::Not => "SELECT !1",
+            Self::Binary => "SELECT BINARY 'a'",
+        }
+    }
+}
+
+/// How often each of [`Deprecated::ALL`] stands in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deprecations([u16; Deprecated::ALL.len()]);
+
+impl Deprecations {
+    /// Those in `text`; `None` where they cannot be told.
+    #[must_use]
+    pub fn of(text: &[u8], modes: Modes) -> Option<Self> {
+        let mut found = Self::default();
+        let mut before = None;
+        let mut tokens = Lexer::new(text, modes).filter(|_| !modes.other_syntax).peekable();
+        while let Some(token) = tokens.next() {
+            if token.kind == Kind::Unknown {
+                return None;
+            }
+            let what = deprecated((text, modes), before, token, tokens.peek())?;
+            if let Some(what) = what {
+                let count = &mut found.0[what as usize];
+                *count = count.checked_add(1)?;
+            }
+            before = Some(token);
+        }
+        (!modes.other_syntax).then_some(found)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// How many warnings of them a server gives that warns of those for which `warns` holds.
+    #[must_use]
+    pub fn warnings(&self, warns: impl Fn(Deprecated) -> bool) -> u16 {
+        let counted = Deprecated::ALL.into_iter().filter(|what| warns(*what));
+        counted.map(|what| self.0[what as usize]).fold(0, u16::saturating_add)
+    }
+}
+
+/// What a token is, between its neighbours. `None` if that cannot be told.
+#[allow(clippy::option_option, reason = "not to be told is another answer than none")]
+fn deprecated(
+    (text, modes): (&[u8], Modes),
+    before: Option<Token>,
+    token: Token,
+    behind: Option<&Token>,
+) -> Option<Option<Deprecated>> {
+    let is_part_of_name = before.is_some_and(|before| before.is(b'.') || before.kind == Kind::AtAt);
+    let what = match token.kind {
+        Kind::Op if token.of(text) == b"&&" => Deprecated::And,
+        Kind::Op if token.of(text) == b"||" && !modes.pipes_as_concat => Deprecated::Or,
+        Kind::Punct(b'!') => Deprecated::Not,
+        Kind::Word if is_part_of_name => return Some(None),
+        Kind::Word if token.is_word(text, "SQL_CALC_FOUND_ROWS") => Deprecated::CalcFoundRows,
+        Kind::Word if token.is_word(text, "FOUND_ROWS") && behind.is_some_and(|next| next.is(b'(')) => {
+            Deprecated::FoundRows
+        }
+        Kind::Word if token.is_word(text, "BINARY") => return begins_expression(text, before?).map(Some),
+        _ => return Some(None),
+    };
+    Some(Some(what))
+}
+
+/// BINARY behind this token: as an operator, and not as a type or a character set.
+fn begins_expression(text: &[u8], before: Token) -> Option<Deprecated> {
+    const WORDS: [&str; 13] = [
+        "AND", "BETWEEN", "BY", "DISTINCT", "HAVING", "LIKE", "NOT", "ON", "OR", "SELECT", "THEN", "WHEN",
+        "WHERE",
+    ];
+    let is_word = WORDS.iter().any(|word| before.is_word(text, word));
+    let is_sign = matches!(before.kind, Kind::Op | Kind::Punct(b'(' | b',' | b'=' | b'<' | b'>'));
+    (is_word || is_sign).then_some(Deprecated::Binary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Flavor;
+
+    fn warnings(text: &str) -> Option<u16> {
+        let modes = Modes::new(Flavor::MySql);
+        Deprecations::of(text.as_bytes(), modes).map(|found| found.warnings(|_| true))
+    }
+
+    #[test]
+    fn each_sample_has_its_own_once() {
+        for what in Deprecated::ALL {
+            let found = Deprecations::of(what.sample().as_bytes(), Modes::new(Flavor::MySql)).unwrap();
+            assert_eq!(found.warnings(|other| other == what), 1, "{what:?}");
+            assert_eq!(found.warnings(|_| true), 1, "{what:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_it_is_not_counted() {
+        for (text, expected) in [
+            ("SELECT '&& || !', `||`, \"!\" FROM t /* && */ WHERE a != 1 -- ||", Some(0)),
+            ("SELECT t.SQL_CALC_FOUND_ROWS, t.binary FROM t", Some(0)),
+            ("SELECT a && b || !c, BINARY d, (BINARY e) FROM t WHERE BINARY f = BINARY g", Some(7)),
+            ("SELECT found_rows FROM t", Some(0)),
+            ("SELECT CAST(a AS BINARY) FROM t", None),
+            ("SELECT CONVERT(a USING binary) FROM t", None),
+            ("SELECT a COLLATE binary FROM t", None),
+            ("SELECT 'a", None),
+        ] {
+            assert_eq!(warnings(text), expected, "{text}");
+        }
+        let pipes = Modes { pipes_as_concat: true, ..Modes::new(Flavor::MySql) };
+        assert!(Deprecations::of(b"SELECT a || b FROM t", pipes).unwrap().are_none());
+    }
+}

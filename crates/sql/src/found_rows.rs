@@ -1,0 +1,160 @@
+//! Questions about the rows that the statement before found.
+
+use crate::lex::{Lexer, contains_name};
+use crate::modes::{Flavor, Modes};
+use crate::statement::Statement;
+use crate::token::Kind;
+
+/// A longer text is not taken for the plain question, in bytes.
+const TEXT_BYTES_MAX: usize = 256;
+
+/// Whether `text` asks for FOUND_ROWS() and nothing else: `SELECT FOUND_ROWS()`, with or without an alias.
+#[must_use]
+pub fn asks_found_rows(text: &[u8], modes: Modes) -> bool {
+    if text.len() > TEXT_BYTES_MAX || modes.other_syntax || !names_found_rows(text) {
+        return false;
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let statement = Statement::next(&mut lexer, text, modes);
+    let Some(statement) = statement.filter(|_| lexer.all(|token| token.is(b';'))) else { return false };
+    let mut cursor = statement.cursor();
+    if !cursor.word("SELECT") || !cursor.at_word("FOUND_ROWS") {
+        return false;
+    }
+    let name = cursor.next();
+    // With a blank before the parenthesis it is a function only in some modes.
+    let is_call = cursor.peek().is_some_and(|next| name.is_some_and(|name| name.end == next.start));
+    if !is_call || !cursor.punct(b'(') || !cursor.punct(b')') {
+        return false;
+    }
+    let has_as = cursor.word("AS");
+    match cursor.next() {
+        None => !has_as,
+        Some(alias) => (alias.is_name() || alias.kind == Kind::Str) && cursor.at_end(),
+    }
+}
+
+/// Whether the name of FOUND_ROWS stands anywhere in a text.
+#[must_use]
+pub fn names_found_rows(text: &[u8]) -> bool {
+    contains_name(text, b"found_rows")
+}
+
+/// Words of what sets FOUND_ROWS(), on one server or the other, in statements that do not set it without.
+const SETTING: [&str; 10] =
+    ["CALL", "DO", "EXECUTE", "INTO", "JOIN", "LIMIT", "ORDER", "SELECT", "TABLE", "WITH"];
+
+/// What begins statements that leave FOUND_ROWS() as it is, if they have none of those words.
+const KEEPING: [&str; 16] = [
+    "BEGIN",
+    "COMMIT",
+    "DEALLOCATE",
+    "DELETE",
+    "DESC",
+    "DESCRIBE",
+    "INSERT",
+    "LOCK",
+    "PREPARE",
+    "RELEASE",
+    "REPLACE",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SET",
+    "START",
+    "UNLOCK",
+];
+
+/// Whether a statement that ran no stored code certainly left FOUND_ROWS() as it was, whatever became of it. `false` where it may have set
+/// it.
+#[must_use]
+pub fn keeps_found_rows(text: &[u8], modes: Modes) -> bool {
+    let mut lexer = Lexer::new(text, modes);
+    let statement = Statement::next(&mut lexer, text, modes);
+    let is_alone = lexer.next().is_none();
+    let is_read = |statement: &Statement<'_>| !statement.cut_short && !statement.facts.lost;
+    let Some(statement) = statement.filter(|it| is_read(it) && is_alone && !modes.other_syntax) else {
+        return false;
+    };
+    let mut cursor = statement.cursor();
+    if cursor.words(&["SHOW", "WARNINGS"]) || cursor.words(&["SHOW", "ERRORS"]) {
+        return true;
+    }
+    if cursor.word("USE") {
+        return true;
+    }
+    // MySQL counts the rows that an UPDATE finds.
+    let is_quiet = modes.flavor == Flavor::MariaDb && cursor.any(&["DO", "UPDATE"]);
+    if !is_quiet && !cursor.at_any(&KEEPING) {
+        return false;
+    }
+    let writes = cursor.any(&["INSERT", "REPLACE"]);
+    let sets = |token: &crate::token::Token| {
+        SETTING.iter().filter(|word| !writes || **word != "INTO").any(|word| token.is_word(text, word))
+    };
+    !cursor.rest().iter().any(sets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plain_question_is_known_with_any_alias() {
+        let asks = |text: &str| asks_found_rows(text.as_bytes(), Modes::new(Flavor::MySql));
+        for text in [
+            "SELECT FOUND_ROWS()",
+            "select found_rows() ;",
+            "SELECT /* all */ FOUND_ROWS( ) AS total",
+            "SELECT FOUND_ROWS() `n`",
+            "SELECT FOUND_ROWS() AS 'n'",
+        ] {
+            assert!(asks(text), "{text}");
+        }
+        for text in [
+            "SELECT FOUND_ROWS() + 1",
+            "SELECT FOUND_ROWS(), 1",
+            "SELECT FOUND_ROWS() FROM t",
+            "SELECT FOUND_ROWS() AS",
+            "SELECT FOUND_ROWS ()",
+            "SELECT FOUND_ROWS(); SELECT 1",
+            "SELECT FOUND_ROWS",
+            "DO FOUND_ROWS()",
+        ] {
+            assert!(!asks(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_keeps_the_rows_found_is_known() {
+        let keeps = |text: &str| keeps_found_rows(text.as_bytes(), Modes::new(Flavor::MySql));
+        let update = b"UPDATE t SET a = 1 WHERE id = 2";
+        assert!(keeps_found_rows(update, Modes::new(Flavor::MariaDb)));
+        for text in [
+            "SET @a = 1",
+            "INSERT INTO t VALUES (1)",
+            "REPLACE t SET a = 1",
+            "DELETE FROM t",
+            "BEGIN",
+            "USE other",
+            "SHOW WARNINGS",
+            "PREPARE s FROM 'SELECT 1'",
+        ] {
+            assert!(keeps(text), "{text}");
+        }
+        for text in [
+            "SELECT 1",
+            "SET @a = (SELECT COUNT(*) FROM t)",
+            "INSERT INTO t SELECT 1",
+            "INSERT INTO t TABLE u",
+            "UPDATE t SET a = 1",
+            "DELETE t FROM t JOIN u",
+            "DO 1",
+            "CALL p()",
+            "SHOW TABLES",
+            "SET @a = 1; SELECT 2",
+            "",
+        ] {
+            assert!(!keeps(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Statements that list the server's processes, and where in their rows is what.
+
+use crate::cursor::Cursor;
+use crate::lex::{Lexer, contains_ignoring_case};
+use crate::modes::Modes;
+use crate::statement::Statement;
+use crate::token::Kind;
+
+/// A longer text does not plainly ask for the list.
+const TEXT_BYTES_MAX: usize = 512;
+/// The first columns of the table, and of SHOW PROCESSLIST.
+const COLUMNS: [&str; 6] = ["ID", "USER", "HOST", "DB", "COMMAND", "TIME"];
+
+/// Where the rows of a list of processes have what, by columns from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessList {
+    /// The number of the connection.
+    pub id_at: usize,
+    /// What it does.
+    pub command_at: usize,
+    /// For how many seconds.
+    pub time_at: usize,
+}
+
+/// Reads `text` if it is SHOW [FULL] PROCESSLIST, or a plain SELECT of the table that has the same: of `*`, or of columns by their names, with
+/// these three among them.
+#[must_use]
+pub fn process_list(text: &[u8], modes: Modes) -> Option<ProcessList> {
+    if text.len() > TEXT_BYTES_MAX || !contains_ignoring_case(text, b"processlist") {
+        return None;
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let statement = Statement::next(&mut lexer, text, modes).filter(|_| lexer.all(|token| token.is(b';')))?;
+    let mut cursor = statement.cursor();
+    if cursor.word("SHOW") {
+        cursor.word("FULL");
+        let is_list = cursor.word("PROCESSLIST") && cursor.at_end();
+        return is_list.then_some(()).and_then(|()| places(&COLUMNS.map(str::to_owned)));
+    }
+    if cursor.word("SELECT") { select(cursor) } else { None }
+}
+
+fn select(mut cursor: Cursor<'_>) -> Option<ProcessList> {
+    let columns = if cursor.punct(b'*') { COLUMNS.map(str::to_owned).to_vec() } else { named(&mut cursor)? };
+    cursor.word("FROM").then_some(())?;
+    let table = cursor.table_name()?;
+    let is_table = table.schema.is_some_and(|schema| {
+        schema.eq_ignore_ascii_case("information_schema") || schema.eq_ignore_ascii_case("performance_schema")
+    }) && table.name.eq_ignore_ascii_case("processlist");
+    is_table.then_some(()).and_then(|()| places(&columns))
+}
+
+fn named(cursor: &mut Cursor<'_>) -> Option<Vec<String>> {
+    let mut columns = Vec::new();
+    loop {
+        let column = cursor.next().filter(|token| matches!(token.kind, Kind::Word | Kind::Name))?;
+        let name = std::str::from_utf8(cursor.bytes(column)).ok()?;
+        columns.push(name.trim_matches('`').to_ascii_uppercase());
+        if !cursor.punct(b',') {
+            return Some(columns);
+        }
+    }
+}
+
+fn places(columns: &[String]) -> Option<ProcessList> {
+    let at = |name: &str| columns.iter().position(|column| column == name);
+    Some(ProcessList { id_at: at("ID")?, command_at: at("COMMAND")?, time_at: at("TIME")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Flavor;
+
+    #[test]
+    fn plain_lists_are_read() {
+        let at = |id_at, command_at, time_at| Some(ProcessList { id_at, command_at, time_at });
+        for (text, expected) in [
+            ("SHOW PROCESSLIST", at(0, 4, 5)),
+            ("show full processlist;", at(0, 4, 5)),
+            ("SELECT * FROM information_schema.PROCESSLIST WHERE id = 1", at(0, 4, 5)),
+            ("SELECT time, `id`, command FROM performance_schema.processlist", at(1, 2, 0)),
+            ("SELECT id FROM information_schema.processlist", None),
+            ("SELECT COUNT(*) FROM information_schema.processlist", None),
+            ("SELECT id, command, time + 1 FROM information_schema.processlist", None),
+            ("SELECT id, command, time FROM processlist", None),
+            ("SHOW PROCESSLIST; SELECT 1", None),
+        ] {
+            assert_eq!(process_list(text.as_bytes(), Modes::new(Flavor::MySql)), expected, "{text}");
+        }
+    }
+}
