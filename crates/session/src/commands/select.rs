@@ -289,12 +289,14 @@ pub(super) async fn fill(
         None => Insert::TooLarge,
     };
     if stored == Insert::Stored {
-        session.has_filled((environment, key_text), valid_from);
         let finds_all =
             session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
-        if let Some(rows) = rows.filter(|_| finds_all) {
-            let key = Key { environment, text: key_text };
-            session.shared.cache.note_found_rows(key, valid_from, rows);
+        match rows.filter(|_| finds_all) {
+            Some(rows) => {
+                let key = Key { environment, text: key_text };
+                session.shared.cache.note_found_rows(key, valid_from, rows);
+            }
+            None => session.has_filled((environment, key_text), valid_from),
         }
     } else if !stored.is_in_memory() {
         session.shared.cache.count_not_cached();

@@ -93,7 +93,7 @@ impl Session {
         }
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
         let ran = (command, text, keeps_found_rows);
-        if self.state.found.is_past() && !self.kept_found_rows(ran, (effects, &facts), &relayed) {
+        if self.may_be_asked_for_rows() && !self.kept_found_rows(ran, (effects, &facts), &relayed) {
             self.forget_last_hit();
         }
         if command == Command::StmtPrepare && !self.state.last_hit.is_empty() && !self.state.found.is_past() {
@@ -363,6 +363,11 @@ impl Session {
 
     /// What puts the rows of the answer to `text` right, where it asks for anything that the server does not know.
     fn put_right(&self, text: &[u8]) -> Option<PutRight> {
+        const ASKED: [&[u8]; 2] = [b"status", b"processlist"];
+        let asks = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+        if !ASKED.iter().any(asks) {
+            return None;
+        }
         let modes = self.modes();
         let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
         let uncounted = Uncounted { served: self.state.served, own: self.lease.own, flavor: self.flavor() };

@@ -139,6 +139,12 @@ impl Session {
         is_last && self.lease.has_diagnostics && self.flavor() == Flavor::MariaDb
     }
 
+    /// Whether an answer from memory that is not the last statement any more may still be asked for the rows that it found.
+    pub(super) fn may_be_asked_for_rows(&self) -> bool {
+        let found = &self.state.found;
+        found.is_past && (found.rows.is_some() || !self.state.last_hit.is_empty())
+    }
+
     /// Whether a command has left `FOUND_ROWS()` as it was before.
     pub(super) fn kept_found_rows(
         &self,
