@@ -70,6 +70,8 @@ impl Session {
         if repeats {
             self.lease.has_diagnostics &= self.state.last_hit.is_empty();
             Box::pin(self.replay_last_hit()).await?;
+        } else if asks_back && found_rows.is_none() {
+            self.replay_end().await?;
         }
         self.hand_reports_over(effects, command, asks_back).await?;
         self.comes_after_hit((command, text), effects, asks_back);
