@@ -29,8 +29,8 @@
 //!
 //! # Real hits
 //!
-//! Watched clients ask the server for their session's `Com_select` around each read. If the server has not counted a
-//! SELECT of the session meanwhile, the answer was from memory.
+//! Watched clients ask the server for their session's `Com_select` around each read, by a prepared statement: its answer is the
+//! server's own. If the server has not counted a SELECT of the session meanwhile, the answer was from memory.
 //!
 //! # Transactions
 //!

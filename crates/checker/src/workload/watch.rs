@@ -5,9 +5,11 @@ use mysql::prelude::Queryable;
 use super::client::Client;
 use super::link::Trouble;
 
-/// Asks the server; it is no SELECT itself.
+/// Asks the server; it is no SELECT itself. It is prepared, so that the answer is the server's own: to a text, Freshet adds what was
+/// answered from memory.
 const COUNT: &str = "SHOW SESSION STATUS LIKE 'Com_select'";
 
+/// The same with the transactions that were begun.
 const COUNT_BOTH: &str = "SHOW SESSION STATUS WHERE Variable_name IN ('Com_select', 'Com_begin')";
 
 impl Client<'_> {
@@ -29,14 +31,14 @@ impl Client<'_> {
     }
 
     pub(super) fn count_selects(&mut self) -> Result<u64, Trouble> {
-        let row: mysql::Result<Option<(String, u64)>> = self.link.conn.query_first(COUNT);
+        let row: mysql::Result<Option<(String, u64)>> = self.link.conn.exec_first(COUNT, ());
         let row = row.map_err(|error| Trouble::of(COUNT, &error))?;
         row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))
     }
 
     /// The SELECTs of this session so far, and the transactions that were begun by a statement.
     pub(super) fn count_selects_and_begun(&mut self) -> Result<[u64; 2], Trouble> {
-        let rows: mysql::Result<Vec<(String, u64)>> = self.link.conn.query(COUNT_BOTH);
+        let rows: mysql::Result<Vec<(String, u64)>> = self.link.conn.exec(COUNT_BOTH, ());
         let rows = rows.map_err(|error| Trouble::of(COUNT_BOTH, &error))?;
         let count = |name: &str| rows.iter().find(|row| row.0 == name).map(|row| row.1);
         let counts = count("Com_select").zip(count("Com_begin")).map(|(selects, begun)| [selects, begun]);
