@@ -416,6 +416,12 @@ fn copies_for_the_cache_hold_no_more_memory_than_there_is_for_them() {
                 counter.query_first("SHOW STATUS LIKE 'Freshet_live'").unwrap();
             live.filter(|(_, live)| live == "ON")
         });
+        // An answer is copied once the table's last change is known to be visible.
+        eventually("what is in the table is stored", || {
+            let _: Option<u64> =
+                counter.query_first("SELECT id FROM robust_fill.large WHERE id = 1").unwrap();
+            (status(&mut counter, "Qcache_hits") > 0).then_some(())
+        });
         let mut clients: Vec<Raw> = (0..CLIENTS).map(|_| client(&freshet, "robust_fill")).collect();
         for (at, client) in clients.iter_mut().enumerate() {
             let text = format!("SELECT w FROM large WHERE id = 1 AND id <> -{at}");

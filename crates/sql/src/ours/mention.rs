@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::parts::{Lists, Scope, is_ours, system_variable};
+use super::show::{STATUS, VARIABLES, literal_head};
 use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
@@ -59,6 +60,7 @@ pub fn mentions(text: &[u8], modes: Modes) -> Vec<Mention> {
         return Vec::new();
     }
     let mut found: Vec<Mention> = Vec::new();
+    let names = names_in(text, &tokens, modes);
     let mut targets = Targets::new(text, &tokens);
     let is_select = tokens
         .first()
@@ -70,7 +72,7 @@ pub fn mentions(text: &[u8], modes: Modes) -> Vec<Mention> {
             found.extend(variable(cursor));
         }
         if is_select && before.is_some_and(|before| introduces_table(text, before)) {
-            found.extend(table(cursor));
+            found.extend(table(cursor).filter(|mention| names.may_be_listed(&mention.what)));
         }
     }
     if tokens.first().is_some_and(|first| first.is_word(text, "SELECT")) {
@@ -87,6 +89,42 @@ fn may_mention(text: &[u8]) -> bool {
             .any(|at| text.get(at..at + SCHEMA.len()).is_some_and(|here| here.eq_ignore_ascii_case(SCHEMA)))
     };
     memchr::memmem::find(text, b"@@").is_some() || has_schema()
+}
+
+/// The names of variables and status values that a statement has as strings.
+enum Names {
+    /// It has no strings at all.
+    None,
+    /// One of them may be a name of ours.
+    Ours,
+    /// None of them is.
+    Others,
+}
+
+fn names_in(text: &[u8], tokens: &[Token], modes: Modes) -> Names {
+    let mut strings = tokens.iter().filter(|token| token.kind == Kind::Str).peekable();
+    if strings.peek().is_none() {
+        return Names::None;
+    }
+    let is_ours = |token: &Token| {
+        let head = literal_head(&unquote_string(token.of(text), modes).unwrap_or_default());
+        VARIABLES.iter().chain(STATUS).any(|ours| ours.starts_with(&head) || head.starts_with(ours))
+    };
+    if strings.any(is_ours) { Names::Ours } else { Names::Others }
+}
+
+impl Names {
+    /// Whether ours are to be among the rows of a table. Those of a session's status values have some that are put right on their way, for
+    /// which the statement has to be as the client sent it.
+    fn may_be_listed(&self, what: &Mentioned) -> bool {
+        let is_of_session =
+            matches!(what, Mentioned::Table { lists: Lists::Status, scope: Scope::Session, .. });
+        match self {
+            Names::Ours => true,
+            Names::Others => false,
+            Names::None => !is_of_session,
+        }
+    }
 }
 
 /// `@@name` of ours.

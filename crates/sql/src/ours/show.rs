@@ -7,10 +7,10 @@ use crate::token::Kind;
 
 /// What a pattern has to start with so that it can match no variable of the server's. `_` is taken literally: no server
 /// has a variable that differs from ours only there.
-const VARIABLES: &[&str] =
+pub(super) const VARIABLES: &[&str] =
     &["query_cache", "have_query_cache", "freshness", "max_staleness", "transaction_snapshot"];
 /// The same for status variables.
-const STATUS: &[&str] = &["qcache", "freshet"];
+pub(super) const STATUS: &[&str] = &["qcache", "freshet"];
 
 /// Behind SHOW.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
@@ -80,7 +80,7 @@ fn string(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 /// What every match of the pattern starts with, in lower case.
-fn literal_head(pattern: &str) -> String {
+pub(super) fn literal_head(pattern: &str) -> String {
     let mut head = String::new();
     let mut chars = pattern.chars();
     while let Some(char) = chars.next() {

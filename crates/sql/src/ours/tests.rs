@@ -226,6 +226,23 @@ fn mentions_of_ours() {
             "INSERT INTO t SELECT * FROM information_schema.global_status",
         ),
         ("SELECT * FROM information_schema.tables", "SELECT * FROM information_schema.tables"),
+        // What asks for others of the server's own is the server's.
+        (
+            "SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Ssl_cipher'",
+            "SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Ssl_cipher'",
+        ),
+        (
+            "SELECT * FROM performance_schema.session_status",
+            "SELECT * FROM performance_schema.session_status",
+        ),
+        (
+            "SELECT * FROM performance_schema.global_status",
+            "SELECT * FROM [performance_schema.global_status]",
+        ),
+        (
+            "SELECT * FROM information_schema.global_status WHERE VARIABLE_NAME LIKE 'Q%'",
+            "SELECT * FROM [information_schema.global_status] WHERE VARIABLE_NAME LIKE 'Q%'",
+        ),
     ] {
         assert_eq!(marked(text), expected, "{text}");
     }
