@@ -16,7 +16,7 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::variables::{self, GlobalValues, Locals, Warning};
-use values::{shown, target, unknown};
+use values::{selected, target, unknown};
 
 /// A longer text is not taken for SHOW WARNINGS, in bytes.
 const SHOW_WARNINGS_BYTES_MAX: usize = 1024;
@@ -147,27 +147,20 @@ fn set(session: &mut Session, assignment: &Assignment) -> Result<Option<Warning>
 }
 
 fn show(session: &mut Session, lists: Lists, scope: Scope, like: &LikeFilter) {
-    let rows = list::rows(session, lists, scope).into_iter().filter(|(name, _)| like.matches(name));
+    let rows = list::rows(session, (lists, scope), |name| like.matches(name)).into_iter();
     let rows: Vec<[Cell; 2]> = rows.map(|(name, value)| [Cell::text(name), Cell::text(value)]).collect();
     local::put_rows(session, &["Variable_name", "Value"], &rows);
 }
 
-fn select_variables(session: &mut Session, selected: &[SelectedVariable]) {
+fn select_variables(session: &mut Session, columns: &[SelectedVariable]) {
     let mut row = Vec::new();
-    for item in selected {
-        let shown = match shown(session, item.scope, &item.name) {
-            Ok(shown) => shown,
+    for item in columns {
+        match selected(session, item.scope, &item.name) {
+            Ok(cell) => row.push(cell),
             Err(error) => return session.put_error(&error),
-        };
-        let is_number = variables::find(&item.name).is_some_and(|variable| variable.number);
-        row.push(match (is_number, shown.as_str()) {
-            (true, "ON") => Cell::Number("1".to_owned()),
-            (true, "OFF") => Cell::Number("0".to_owned()),
-            (true, _) => Cell::Number(shown),
-            (false, _) => Cell::text(shown),
-        });
+        }
     }
-    let titles: Vec<&str> = selected.iter().map(|item| item.title.as_str()).collect();
+    let titles: Vec<&str> = columns.iter().map(|item| item.title.as_str()).collect();
     local::put_rows(session, &titles, &[row]);
 }
 

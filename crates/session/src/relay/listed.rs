@@ -15,17 +15,16 @@ pub(crate) struct Listed {
 
 impl Listed {
     /// `names` are all that are ours, `rows` the names and values that are to be listed.
-    pub(crate) fn new(names: Vec<String>, rows: &[(String, String)]) -> Self {
-        let lower = |name: &String| name.to_ascii_lowercase();
+    pub(crate) fn new(names: &[&str], rows: &[(String, String)]) -> Self {
         let encoded = |(name, value): &(String, String)| {
             let mut row = Vec::new();
             row.put_lenenc_bytes(name.as_bytes());
             row.put_lenenc_bytes(value.as_bytes());
-            (lower(name), row)
+            (name.to_ascii_lowercase(), row)
         };
         let mut rows: Vec<_> = rows.iter().map(encoded).collect();
         rows.sort_by(|one, other| other.0.cmp(&one.0));
-        Self { names: names.iter().map(lower).collect(), rows, shift: 0 }
+        Self { names: names.iter().map(|name| name.to_ascii_lowercase()).collect(), rows, shift: 0 }
     }
 
     /// The next row that has its place before `row` of the server's.

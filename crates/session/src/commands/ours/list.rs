@@ -10,17 +10,29 @@ use crate::session::{Flow, Forward, Session};
 use crate::status;
 use crate::variables::{VARIABLES, Variable};
 
-/// Names and values, by name.
-pub(super) fn rows(session: &mut Session, lists: Lists, scope: Scope) -> Vec<(String, String)> {
+/// The names that are ours, in their order.
+fn names(lists: Lists) -> Vec<&'static str> {
+    match lists {
+        Lists::Variables => VARIABLES.iter().map(|variable| variable.name).collect(),
+        Lists::Status => status::STATUS.iter().map(|value| value.name).collect(),
+    }
+}
+
+/// Names and values, by name, of those that are wanted. Some values are work to tell.
+pub(super) fn rows(
+    session: &mut Session,
+    (lists, scope): (Lists, Scope),
+    is_wanted: impl Fn(&str) -> bool,
+) -> Vec<(String, String)> {
     match lists {
         Lists::Variables => {
             let target = target(session);
             let shown = |variable: &Variable| (variable.name.to_owned(), variable.shown(&target, scope));
-            VARIABLES.iter().map(shown).collect()
+            VARIABLES.iter().filter(|variable| is_wanted(variable.name)).map(shown).collect()
         }
         Lists::Status => {
             let shown = |value: &status::Status| (value.name.to_owned(), (value.read)(&session.shared));
-            status::STATUS.iter().map(shown).collect()
+            status::STATUS.iter().filter(|value| is_wanted(value.name)).map(shown).collect()
         }
     }
 }
@@ -33,22 +45,23 @@ pub(in crate::commands) async fn all(
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let ours = rows(session, lists, scope);
-    let names = ours.iter().map(|(name, _)| name.clone()).collect();
+    let of = (lists, scope);
     let ours = match filter {
-        ShowFilter::All => ours,
-        ShowFilter::Names(like) => ours.into_iter().filter(|(name, _)| like.matches(name)).collect(),
-        ShowFilter::Where(condition) if effects.is_plain() => chosen(session, condition, ours).await,
-        // What reads tables or runs code is the server's alone.
-        ShowFilter::Where(_) => Vec::new(),
+        ShowFilter::All => rows(session, of, |_| true),
+        ShowFilter::Names(like) => rows(session, of, |name| like.matches(name)),
+        ShowFilter::Where(condition) => {
+            let all = rows(session, of, |_| true);
+            chosen(session, condition, all).await
+        }
     };
-    let listed = (!ours.is_empty()).then(|| Listed::new(names, &ours));
+    let listed = (!ours.is_empty()).then(|| Listed::new(&names(lists), &ours));
     let forward = Forward { text, listed, ..Forward::new(query.packet, Command::Query, &effects) };
     session.forward(forward).await?;
     Ok(Flow::Continue)
 }
 
 /// Those of ours for which the condition holds. The server says of which; where it does not, it will say why when it is asked for its own.
+/// A condition that reads tables or runs code is asked for the server's alone.
 async fn chosen(
     session: &mut Session,
     condition: &[u8],
@@ -67,7 +80,10 @@ async fn chosen(
     };
     let rows: Vec<String> = ours.iter().map(row).collect();
     let asked =
-        format!("SELECT Variable_name FROM ({}) AS listed WHERE {condition}", rows.join(" UNION ALL "));
+        format!("SELECT Variable_name FROM ({}) AS listed WHERE ({condition})", rows.join(" UNION ALL "));
+    if !freshet_sql::effects(asked.as_bytes(), session.modes()).is_plain() {
+        return Vec::new();
+    }
     let Ok(found) = session.lease.ask(&asked).await else { return Vec::new() };
     let is_found =
         |(name, _): &(String, String)| found.texts().any(|row| row.first() == Some(&name.as_str()));

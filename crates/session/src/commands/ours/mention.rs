@@ -4,9 +4,9 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Lists, Mention, Mentioned, Scope};
 
 use super::list;
-use super::values::{doubled, quoted, shown};
+use super::values::{doubled, quoted, selected};
+use crate::local::Cell;
 use crate::session::Session;
-use crate::variables;
 
 /// The statement with our values in it.
 ///
@@ -40,19 +40,15 @@ pub(in crate::commands) fn filled(
 
 /// A variable's value as the server would write it.
 fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, ErrPacket> {
-    let shown = shown(session, scope, name)?;
-    let is_number = variables::find(name).is_some_and(|variable| variable.number);
-    Ok(match (is_number, shown.as_str()) {
-        (true, "ON") => b"1".to_vec(),
-        (true, "OFF") => b"0".to_vec(),
-        (true, _) => shown.into_bytes(),
-        (false, _) => quoted(session, &shown),
+    Ok(match selected(session, scope, name)? {
+        Cell::Number(digits) => digits.into_bytes(),
+        Cell::Text(text) => quoted(session, &text),
     })
 }
 
 /// `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`
 fn rows_and_ours(session: &mut Session, (lists, scope): (Lists, Scope), table: &[u8]) -> Vec<u8> {
-    let rows = list::rows(session, lists, scope);
+    let rows = list::rows(session, (lists, scope), |_| true);
     let names: Vec<Vec<u8>> = rows.iter().map(|(name, _)| quoted(session, name)).collect();
     let mut query = [
         b"(SELECT VARIABLE_NAME, VARIABLE_VALUE FROM ",

@@ -3,6 +3,7 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::Scope;
 
+use crate::local::Cell;
 use crate::session::Session;
 use crate::variables::{self, Lives, Target};
 
@@ -24,17 +25,23 @@ pub(super) fn target(session: &mut Session) -> Target<'_> {
     }
 }
 
-/// A variable's value as SHOW VARIABLES prints it.
+/// A variable's value as SELECT types it.
 ///
 /// # Errors
 /// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
-pub(super) fn shown(session: &mut Session, scope: Scope, name: &str) -> Result<String, ErrPacket> {
+pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Result<Cell, ErrPacket> {
     let variable = variables::find(name).ok_or_else(|| unknown(name))?;
     if variable.lives != Lives::Everywhere && scope == Scope::Session {
         let message = format!("Variable '{name}' is a GLOBAL variable");
         return Err(ErrPacket::new(1238, "HY000", message));
     }
-    Ok(variable.shown(&target(session), scope))
+    let shown = variable.shown(&target(session), scope);
+    Ok(match (variable.number, shown.as_str()) {
+        (true, "ON") => Cell::Number("1".to_owned()),
+        (true, "OFF") => Cell::Number("0".to_owned()),
+        (true, _) => Cell::Number(shown),
+        (false, _) => Cell::text(shown),
+    })
 }
 
 /// A string of the session's.
