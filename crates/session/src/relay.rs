@@ -8,6 +8,7 @@
 mod capture;
 mod filter;
 mod listed;
+mod text_row;
 mod uncounted;
 mod processes;
 mod own_channel;

@@ -1,16 +1,14 @@
 //! Status variables that tell of the session's own channel: the client asks about its own, and the server answers about
 //! ours to it. Rows of statements that plainly ask for them are put right on their way.
 
-use freshet_protocol::{Compression, Put as _, Reader};
+use freshet_protocol::Compression;
 use freshet_sql::{Modes, SessionStatus, StatusName, session_status};
 use freshet_upstream::net::Tls;
 use rustls::{CipherSuite, ProtocolVersion};
 
 use super::processes::Processes;
+use super::text_row;
 use super::uncounted::{Own, Uncounted};
-
-/// A value of the text protocol that is NULL.
-const NULL: u8 = 0xFB;
 
 /// The level that both servers show for zlib. No client names one.
 const ZLIB_LEVEL: &str = "6";
@@ -118,9 +116,7 @@ impl PutRight {
 
 /// A row of the text protocol with one number.
 pub(crate) fn row_of(number: u32) -> Vec<u8> {
-    let mut row = Vec::new();
-    row.put_lenenc_bytes(number.to_string().as_bytes());
-    row
+    text_row::row(&[Some(number.to_string().as_bytes())])
 }
 
 /// Puts the rows of one answer right, of status variables of the session.
@@ -147,16 +143,7 @@ impl OwnChannel {
 
     /// The row that the client is to get in the place of `payload`; `None` if just that.
     pub(crate) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
-        let mut reader = Reader::new(payload);
-        let mut values = Vec::new();
-        while reader.remaining() > 0 {
-            values.push(if reader.peek() == Some(NULL) {
-                reader.u8().ok()?;
-                None
-            } else {
-                Some(reader.lenenc_bytes().ok()?)
-            });
-        }
+        let mut values = text_row::values(payload)?;
         let name = match &self.at.name {
             StatusName::At(column) => values.get(*column).copied()??,
             StatusName::Is(name) => name.as_bytes(),
@@ -168,14 +155,7 @@ impl OwnChannel {
             None => self.uncounted.value(name, said)?,
         };
         *values.get_mut(self.at.value_at)? = Some(value.as_bytes());
-        let mut row = Vec::with_capacity(payload.len() + value.len());
-        for value in values {
-            match value {
-                Some(value) => row.put_lenenc_bytes(value),
-                None => row.push(NULL),
-            }
-        }
-        Some(row)
+        Some(text_row::row(&values))
     }
 }
 

@@ -2,12 +2,10 @@
 //! To whoever lists the processes through Freshet it is asleep since its client was last active.
 
 use ahash::HashMap;
-use freshet_protocol::{Put as _, Reader};
 use freshet_sql::{Modes, ProcessList, process_list};
 use freshet_upstream::now_ms;
 
-/// A value of the text protocol that is NULL.
-const NULL: u8 = 0xFB;
+use super::text_row;
 
 /// What puts the rows of one such list right.
 #[derive(Debug)]
@@ -37,16 +35,7 @@ impl Processes {
 
     /// The row that the client is to get in the place of `payload`; `None` if just that.
     pub(super) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
-        let mut reader = Reader::new(payload);
-        let mut values = Vec::new();
-        while reader.remaining() > 0 {
-            values.push(if reader.peek() == Some(NULL) {
-                reader.u8().ok()?;
-                None
-            } else {
-                Some(reader.lenenc_bytes().ok()?)
-            });
-        }
+        let mut values = text_row::values(payload)?;
         let value = |at: usize| values.get(at).copied().flatten();
         let number = |at: usize| std::str::from_utf8(value(at)?).ok()?.parse::<u64>().ok();
         let is_asleep = value(self.at.command_at).is_some_and(|command| command == b"Sleep");
@@ -55,15 +44,8 @@ impl Processes {
             return None;
         }
         let idle = idle_s.to_string();
-        let mut row = Vec::with_capacity(payload.len());
-        for (at, value) in values.into_iter().enumerate() {
-            match value {
-                _ if at == self.at.time_at => row.put_lenenc_bytes(idle.as_bytes()),
-                Some(value) => row.put_lenenc_bytes(value),
-                None => row.push(NULL),
-            }
-        }
-        Some(row)
+        *values.get_mut(self.at.time_at)? = Some(idle.as_bytes());
+        Some(text_row::row(&values))
     }
 }
 
