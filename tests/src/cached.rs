@@ -211,6 +211,20 @@ impl Counted {
     }
 }
 
+/// Makes a user of a schema's name, without a password, who may do anything.
+///
+/// # Panics
+/// If the server does not do so.
+pub fn user_of(direct: &mut Conn, schema: &str) {
+    run(
+        direct,
+        &[
+            &format!("CREATE USER IF NOT EXISTS {schema} IDENTIFIED BY ''"),
+            &format!("GRANT ALL PRIVILEGES ON *.* TO {schema}"),
+        ],
+    );
+}
+
 /// Makes a schema anew, directly on the server, and gives a connection to it.
 ///
 /// # Panics

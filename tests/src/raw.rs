@@ -35,6 +35,8 @@ pub mod capability {
     pub const PLUGIN_AUTH: u32 = 1 << 19;
     pub const SESSION_TRACK: u32 = 1 << 23;
     pub const DEPRECATE_EOF: u32 = 1 << 24;
+    /// Among MariaDB's own.
+    pub const STMT_BULK_OPERATIONS: u32 = 1 << 2;
     /// What every login here has.
     pub const BASE: u32 = LONG_FLAG
         | PROTOCOL_41
@@ -69,6 +71,7 @@ pub mod command {
     pub const SET_OPTION: u8 = 27;
     pub const STMT_FETCH: u8 = 28;
     pub const RESET_CONNECTION: u8 = 31;
+    pub const STMT_BULK_EXECUTE: u8 = 0xfa;
 }
 
 /// SERVER_MORE_RESULTS_EXISTS.
@@ -88,6 +91,8 @@ pub struct Raw {
     pub version: String,
     /// What the server offered.
     pub offered: u32,
+    /// MariaDB's own capabilities that the login asks for: the upper 32 of 64.
+    pub extended: u32,
     /// The frames below the packets, once both sides compress.
     compressed: Option<Compressed>,
 }
@@ -119,6 +124,7 @@ impl Raw {
             id: 0,
             version: String::new(),
             offered: 0,
+            extended: 0,
             compressed: None,
         };
         let greeting = raw.packet()?;
@@ -147,7 +153,8 @@ impl Raw {
         login.extend(self.capabilities.to_le_bytes());
         login.extend((1u32 << 30).to_le_bytes());
         login.push(45);
-        login.extend([0; 23]);
+        login.extend([0; 19]);
+        login.extend(self.extended.to_le_bytes());
         login.extend(user.as_bytes());
         login.extend([0, 0]);
         if self.capabilities & capability::CONNECT_WITH_DB != 0 {

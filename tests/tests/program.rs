@@ -180,11 +180,11 @@ plan
     aggregate by [c#0.name]
       filter =(b#1.customer, c#0.id), in(c#0.id, 1, 2)
         product
-          scan customers c#0
-          derived big b#1 (customer, total)
+          scan customers c#0 (id int not null, name varchar(30) ascii_general_ci)
+          derived big b#1 (customer int, total decimal(10,2))
             project orders#2.customer, orders#2.total
               filter >(orders#2.total, 100)
-                scan orders#2
+                scan orders#2 (customer int, total decimal(10,2))
 ";
 
 #[test]
@@ -206,6 +206,13 @@ fn a_statement_is_explained() {
         let statement = "SELECT c.name, SUM(b.total) FROM customers c JOIN big b ON b.customer = c.id \
                          WHERE c.id IN (1, 2) GROUP BY c.name";
         assert_eq!(explain(statement), (Some(0), EXPLAINED.to_owned()));
+        let (code, said) = explain("SELECT * FROM orders WHERE id = 7 LIMIT 3");
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("project orders#0.id, orders#0.customer, orders#0.total\n"), "{said}");
+        assert!(
+            said.contains("scan orders#0 (id int unsigned not null, customer int, total decimal(10,2))\n"),
+            "{said}"
+        );
         let (code, said) = explain("SELECT NOW(), id FROM orders");
         assert_eq!(code, Some(3), "{said}");
         assert!(said.contains("never cached: NOW") && said.contains("no plan: "), "{said}");

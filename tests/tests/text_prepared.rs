@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use freshet_tests::cached::{Counted, caught_up, eventually, fresh_schema, run};
+use freshet_tests::cached::{Counted, caught_up, eventually, fresh_schema, run, user_of};
 use freshet_tests::raw::{Raw, capability, error_code};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
@@ -37,13 +37,7 @@ impl Ground {
         let mut direct = fresh_schema(server, schema);
         run(&mut direct, &["SET GLOBAL log_bin_trust_function_creators = 1"]);
         run(&mut direct, SETUP);
-        run(
-            &mut direct,
-            &[
-                &format!("CREATE USER IF NOT EXISTS {schema} IDENTIFIED BY ''"),
-                &format!("GRANT ALL PRIVILEGES ON *.* TO {schema}"),
-            ],
-        );
+        user_of(&mut direct, schema);
         caught_up(freshet);
         Ground { is_freshet: freshet.is_there(), direct, counted: Counted::of(freshet) }
     }

@@ -111,6 +111,75 @@ fn hints_are_understood_before_every_server() {
     });
 }
 
+/// Of statements that are no SELECTs too, and of texts that are prepared. (MySQL knows SQL_CACHE no more.)
+#[test]
+fn hints_are_understood_in_every_statement() {
+    with_freshet("vars_hints_elsewhere", |server, freshet, mut conn| {
+        run(
+            &mut conn,
+            &[
+                "CREATE TABLE u AS SELECT SQL_NO_CACHE * FROM t",
+                "INSERT INTO u SELECT SQL_CACHE id + 10, v FROM t",
+                "CREATE VIEW w AS SELECT SQL_CACHE v FROM t",
+                "PREPARE s FROM 'SELECT SQL_CACHE v FROM t WHERE id = 1'",
+                "PREPARE s2 FROM 'SELECT \\'SQL_CACHE\\' FROM t WHERE id = 1'",
+            ],
+        );
+        assert_eq!(answer(&mut conn, "SELECT COUNT(*) FROM u"), one("4"));
+        assert_eq!(answer(&mut conn, "EXECUTE s"), one("10"));
+        assert_eq!(answer(&mut conn, "EXECUTE s2"), one("SQL_CACHE"));
+        assert_eq!(answer(&mut conn, "INSERT INTO u SELECT SQL_CACHE SQL_NO_CACHE * FROM t"), Err(1221));
+        assert_eq!(answer(&mut conn, "SELECT /*!40001 SQL_NO_CACHE */ v FROM t WHERE id = 2"), one("20"));
+        assert_eq!(hits_of(&mut conn, "SELECT /*!40001 SQL_NO_CACHE */ v FROM t WHERE id = 2"), 0);
+        let mut counted = Counted::of(freshet);
+        assert_eq!(counted.prime(&mut conn, "SELECT /*!40001 SQL_CACHE */ v FROM t WHERE id = 2"), one("20"));
+        // As MySQL's own dump has it.
+        if server.flavor == Flavor::MySql {
+            assert_eq!(answer(&mut conn, "SHOW WARNINGS"), Ok(vec![]));
+        }
+    });
+}
+
+/// What is read right after a write is stored at once where the reader waits, and counted for as long as it may be served.
+#[test]
+fn a_reader_that_waits_fills_the_cache_right_after_a_write() {
+    with_freshet("vars_fill_wait", |_, _, mut conn| {
+        run(&mut conn, &["SET fill_wait = 20000", "RESET QUERY CACHE"]);
+        assert_eq!(value(&mut conn, "fill_wait"), "20000");
+        for v in 1..=10 {
+            run(&mut conn, &[&format!("UPDATE t SET v = {v} WHERE id = 1")]);
+            assert_eq!(status(&mut conn, "Qcache_queries_in_cache"), 0, "its result is gone with the write");
+            let before = hits(&mut conn);
+            for _ in 0..3 {
+                assert_eq!(answer(&mut conn, READ), one(&v.to_string()));
+            }
+            assert_eq!(hits(&mut conn) - before, 2, "{v}");
+            assert_eq!(status(&mut conn, "Qcache_queries_in_cache"), 1);
+        }
+        // A definition is waited for as well.
+        run(&mut conn, &["ALTER TABLE t ADD w INT"]);
+        let before = hits(&mut conn);
+        for _ in 0..3 {
+            assert_eq!(answer(&mut conn, READ), one("10"));
+        }
+        assert_eq!(hits(&mut conn) - before, 2);
+    });
+}
+
+#[test]
+fn default_is_what_the_program_was_started_with() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let off = Freshet::with(server, &["--query-cache-type", "off"]);
+        let mut conn = off.target().connect();
+        run(&mut conn, &["SET GLOBAL query_cache_type = DEMAND", "SET GLOBAL query_cache_type = DEFAULT"]);
+        assert_eq!(answer(&mut conn, "SELECT @@global.query_cache_type"), one("OFF"));
+        off.stop();
+    });
+}
+
 #[test]
 fn the_size_is_kept_in_steps_and_can_be_zero() {
     with_freshet("vars_size", |_, freshet, mut conn| {
@@ -174,6 +243,13 @@ fn bad_values_have_the_native_codes() {
             ("SET query_cache_wlock_invalidate = 7", 1231),
             ("SET query_cache_strip_comments = 'x'", 1231),
             ("SET GLOBAL have_query_cache = 1", 1238),
+            ("SET have_query_cache = 1", 1238),
+            ("SET GLOBAL query_cache_min_res_unit = 'x'", 1232),
+            ("SET query_cache_min_res_unit = 8", 1229),
+            ("SET GLOBAL query_cache_limit = 1.5", 1232),
+            ("SET GLOBAL query_cache_wlock_invalidate = 'x'", 1231),
+            ("SET GLOBAL query_cache_strip_comments = 2", 1231),
+            ("SET fill_wait = 'long'", 1232),
             ("SET query_cache_nonsense = 1", 1193),
             ("SELECT @@query_cache_nonsense", 1193),
             ("SELECT @@session.query_cache_size", 1238),
@@ -266,6 +342,11 @@ fn counters_count() {
         assert!(status(&mut conn, "Qcache_not_cached") >= not_cached + 2);
         run(&mut conn, &["FLUSH QUERY CACHE"]);
         assert!(status(&mut conn, "Qcache_queries_in_cache") >= 1, "FLUSH only tidies up");
+        assert!(status(&mut conn, "Qcache_hits") >= 1);
+        run(&mut conn, &["FLUSH STATUS"]);
+        for name in ["Qcache_hits", "Qcache_inserts", "Qcache_not_cached", "Qcache_lowmem_prunes"] {
+            assert_eq!(status(&mut conn, name), 0, "{name}");
+        }
         run(&mut conn, &["RESET QUERY CACHE"]);
         assert_eq!(status(&mut conn, "Qcache_queries_in_cache"), 0);
         let _ = counted.prime(&mut conn, READ);
@@ -456,6 +537,8 @@ fn an_expression_may_have_our_variables() {
         );
         assert_eq!(answer(&mut conn, "SELECT @@query_cache_nonsense + 1"), Err(1193));
         assert_eq!(answer(&mut conn, "SELECT @@session.query_cache_size + 1"), Err(1238));
+        // The server finds a column that there is not before it comes to the variable.
+        assert_eq!(answer(&mut conn, "SELECT query_cache_size = @@session.query_cache_size"), Err(1054));
         // What it reads besides is as new as ever, and comes from memory.
         let mut counted = Counted::of(freshet);
         let read = "SELECT v FROM t WHERE id = 2 AND v < @@query_cache_limit";
@@ -467,11 +550,12 @@ fn an_expression_may_have_our_variables() {
 
 /// Whether a variable or status value is Freshet's.
 fn is_ours(name: &str) -> bool {
-    const HEADS: [&str; 7] = [
+    const HEADS: [&str; 8] = [
         "query_cache",
         "have_query_cache",
         "qcache",
         "freshet",
+        "fill_wait",
         "freshness",
         "max_staleness",
         "transaction_snapshot",

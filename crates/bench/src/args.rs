@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 
+use crate::keys::Distribution;
 use crate::mix::Mix;
 
 /// Whatever ends a measurement early.
@@ -67,6 +68,11 @@ pub struct Args {
     /// first target, which is the server itself, and made through the cache
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub definitions: Option<u32>,
+    /// Measures instead what each of many statements costs another client's hits and latencies, who reads a table that the statement
+    /// does not touch. Needs one target, which is the cache, before a server that is for tests: schemas and accounts whose names
+    /// begin with freshet_ are made and dropped there, and --user must be allowed to
+    #[arg(long)]
+    pub neighbours: bool,
     /// Measures instead how many clients a second connect, ask one point select and leave; the numbers are of those
     #[arg(long)]
     pub connect: bool,
@@ -83,17 +89,6 @@ pub struct Args {
     /// Makes the tables first, through the first target
     #[arg(long)]
     pub prepare: bool,
-}
-
-/// How keys are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Distribution {
-    /// All alike.
-    Uniform,
-    /// The n-th key in proportion to 1/n, as most caches see it.
-    Zipf,
-    /// Three quarters among the hundredth part in the middle, the others alike: sysbench's `special`.
-    Special,
 }
 
 /// One thing that is measured.

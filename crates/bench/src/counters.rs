@@ -5,7 +5,7 @@ use freshet_protocol::{HEADER_LEN, Reader};
 use crate::answer::{Step, Walk};
 use crate::args::{Args, Failure, Target};
 use crate::login;
-use crate::round::query_packet;
+use crate::question::query_packet;
 use crate::wire::Wire;
 
 /// Counters since the target's start, or the difference of two readings. Zero where a target has no such counter.

@@ -1,6 +1,17 @@
 //! Which row is asked for next.
 
-use crate::args::Distribution;
+use clap::ValueEnum;
+
+/// How keys are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Distribution {
+    /// All alike.
+    Uniform,
+    /// The n-th key in proportion to 1/n, as most caches see it.
+    Zipf,
+    /// Three quarters among the hundredth part in the middle, the others alike: sysbench's `special`.
+    Special,
+}
 
 /// Of the keys, every so many are hot in the special distribution, and so many percent of all draws are of those.
 const HOT_PART: u32 = 100;

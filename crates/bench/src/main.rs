@@ -22,7 +22,9 @@ mod keys;
 mod lag;
 mod latency;
 mod mix;
+mod neighbours;
 mod processor;
+mod question;
 
 mod report;
 mod round;
@@ -60,6 +62,9 @@ fn run(args: &Args) -> Result<(), Failure> {
         }
         if let Some(rate) = args.definitions {
             return definitions::measure(args, rate).await;
+        }
+        if args.neighbours {
+            return neighbours::measure(args).await;
         }
         let mut rounds = report::Report::new(args);
         rounds.head()?;

@@ -12,6 +12,7 @@ use crate::counters::Counters;
 use crate::keys::Keys;
 use crate::latency::Latency;
 use crate::mix::Statements;
+use crate::question::{put_query, query_packet};
 use crate::wire::Wire;
 use crate::{login, processor};
 
@@ -20,9 +21,6 @@ const EXPECTED_ERRORS: [u16; 3] = [1062, 1205, 1213];
 
 /// COM_QUIT.
 const QUIT: u8 = 1;
-/// COM_QUERY.
-const QUERY: u8 = 3;
-
 /// What came of a round.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
@@ -132,26 +130,23 @@ async fn come_and_go(
     Ok((latency, reads))
 }
 
-/// A COM_QUERY packet in the place of what was there.
-pub fn query_packet(packet: &mut Vec<u8>, question: &str) {
-    packet.clear();
-    put_query(packet, question);
-}
-
-/// Appends a COM_QUERY packet; questions here are far below the size that would split it.
-fn put_query(packet: &mut Vec<u8>, question: &str) {
-    let [a, b, c, ..] = (question.len() + 1).to_le_bytes();
-    packet.extend([a, b, c, 0, QUERY]);
-    packet.extend(question.as_bytes());
-}
-
 /// The length of the packet that begins here.
 fn error_len(packet: &[u8]) -> usize {
     FrameHeader::parse(packet).map_or(0, |header| header.len)
 }
 
-/// Reads to the end of an answer.
+/// Reads to the end of an answer, which is none of the errors that are not expected.
 pub async fn read_answer(wire: &mut Wire) -> Result<(), String> {
+    match read_any(wire).await? {
+        Some(error) if !EXPECTED_ERRORS.contains(&error.code) => {
+            Err(format!("the server said {}: {}", error.code, String::from_utf8_lossy(&error.message)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads to the end of an answer. Gives the error if it is one.
+pub async fn read_any(wire: &mut Wire) -> Result<Option<ErrPacket>, String> {
     let mut walk = Walk::default();
     loop {
         // What came behind the answer before is looked at first.
@@ -168,18 +163,14 @@ pub async fn read_answer(wire: &mut Wire) -> Result<(), String> {
             }
             Step::End(end) => {
                 wire.buffer().advance(end);
-                return Ok(());
+                return Ok(None);
             }
             Step::Err(at) => {
                 let error =
                     ErrPacket::parse(&wire.buffer()[at + HEADER_LEN..]).map_err(|error| error.to_string())?;
-                if !EXPECTED_ERRORS.contains(&error.code) {
-                    let message = String::from_utf8_lossy(&error.message);
-                    return Err(format!("the server said {}: {message}", error.code));
-                }
                 let end = wire.buffer().len().min(at + HEADER_LEN + error_len(&wire.buffer()[at..]));
                 wire.buffer().advance(end);
-                return Ok(());
+                return Ok(Some(error));
             }
         }
     }

@@ -3,7 +3,8 @@
 use crate::args::{Args, Failure};
 use crate::login;
 use crate::mix;
-use crate::round::{query_packet, read_answer};
+use crate::question::query_packet;
+use crate::round::read_answer;
 use crate::wire::Wire;
 
 /// Rows for each INSERT.
@@ -21,7 +22,8 @@ pub async fn prepare(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn make(wire: &mut Wire, table: &str, keys: u32) -> Result<(), Failure> {
+/// Makes one table, with ids 1 to `keys`.
+pub async fn make(wire: &mut Wire, table: &str, keys: u32) -> Result<(), Failure> {
     say(wire, &format!("DROP TABLE IF EXISTS {table}")).await?;
     let columns =
         "id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k_1 (k)";

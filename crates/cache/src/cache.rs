@@ -62,6 +62,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, TryLockError};
 
 mod one_moment;
+mod sweep;
 
 pub use one_moment::Reader;
 
@@ -288,7 +289,9 @@ impl Cache {
 
     fn insert_from(&self, key: Key<'_>, fill: Fill, ends_asked: u64) -> Insert {
         let became = self.try_insert(key, &fill, ends_asked).unwrap_or_else(|refusal| refusal);
-        self.counters.add(if became.is_in_memory() { Count::Inserts } else { Count::NotCached });
+        if became.is_in_memory() {
+            self.counters.add(Count::Inserts);
+        }
         became
     }
 
@@ -440,44 +443,6 @@ impl Cache {
         }
     }
 
-    /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
-    /// be served again. Returns how many.
-    pub fn sweep(&self, budget: usize) -> usize {
-        let (mut reclaimed, mut looked_at, mut shards_ended) = (0, 0, 0);
-        while looked_at < budget && shards_ended < SHARDS {
-            let from = self.swept.load(Ordering::Relaxed);
-            let (shard, slot) = ((from >> 32) as usize % SHARDS, from as u32);
-            let count = SWEPT_PER_LOCK.min(budget - looked_at);
-            let (dead, was_last) = self.sweep_shard(&self.shards[shard], slot, count);
-            let next = if was_last { (shard as u64 + 1) << 32 } else { from + (count - dead) as u64 };
-            self.swept.store(next, Ordering::Relaxed);
-            shards_ended += usize::from(was_last);
-            looked_at += count;
-            reclaimed += dead;
-        }
-        reclaimed
-    }
-
-    /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
-    /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
-    fn sweep_shard(&self, locked: &Locked, from: u32, count: usize) -> (usize, bool) {
-        let is_dead = self.is_dead();
-        let to = from.saturating_add(count as u32);
-        let shard = locked.read();
-        let was_last = !shard.has(to);
-        let any = (from..to).any(|at| shard.is_dead_at(at, &is_dead));
-        drop(shard);
-        if !any {
-            return (0, was_last);
-        }
-        let mut shard = locked.write();
-        let removed: Vec<Left> =
-            (from..to).rev().filter_map(|at| shard.remove_dead(at, &self.budget, &is_dead)).collect();
-        drop(shard);
-        removed.iter().for_each(|_| self.counters.add(Count::Invalidated));
-        (removed.len(), was_last)
-    }
-
     /// Changes the size, 0 turns the cache off. When it goes down, nothing gets in from now on until [`Self::trim`] has
     /// evicted enough; what is still stored is served meanwhile.
     pub fn resize(&self, bytes: usize) {
@@ -528,6 +493,11 @@ impl Cache {
     #[must_use]
     pub fn entries(&self) -> usize {
         self.shards.iter().map(|locked| locked.read().len()).sum()
+    }
+
+    /// Counts hits, inserts, what is not cached and prunes from 0 again, as FLUSH STATUS has it.
+    pub fn flush_statistics(&self) {
+        self.counters.flush();
     }
 
     /// All counters, and the state now.

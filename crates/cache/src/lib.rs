@@ -37,6 +37,7 @@ mod stored;
 mod insert;
 mod slab;
 mod shard;
+mod striped;
 mod statistics;
 pub mod cache;
 
@@ -49,3 +50,4 @@ pub use insert::Insert;
 pub use position::Position;
 pub use snapshot::{Holds, Moment, Ruling, Untouched};
 pub use statistics::Statistics;
+pub use striped::Striped;

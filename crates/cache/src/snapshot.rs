@@ -41,7 +41,8 @@
 //! Between `A` and the snapshot lie other commits. The reads that were served as of `A` are true at the snapshot as well iff none
 //! of these concerns them. [`Freshness::holds_until`] finds that out once `applied` has passed `within`: no stamp of what they
 //! depend on is beyond `A`. No answer from the snapshot may be delivered before that. If a stamp is beyond `A`, there may be no
-//! moment at which both are true.
+//! moment at which both are true. `A` is `applied` of before the snapshot was opened, also where nothing was served by then: a commit
+//! at or below a later `applied` may lie behind the snapshot, and no stamp beyond `A` would tell of it.
 //!
 //! A stamp beyond `A` may be that of a transaction which has committed after the snapshot was opened, and the longer `within` takes to be
 //! passed, the likelier that is. Most writers are sessions of ours, and these fence what they write. So what was served is looked at

@@ -1,8 +1,8 @@
 //! What the cache counts.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::striped::Striped;
 
-/// Counters since the start, and the state now.
+/// Counters since the start (hits, inserts, `not_cached` and `lowmem_prunes` since [`crate::Cache::flush_statistics`]), and the state now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Lookups that were answered.
@@ -41,10 +41,7 @@ pub struct Statistics {
     pub free_memory: u64,
 }
 
-/// Counters are spread over this many cache lines, so that cores do not share one for counting.
-const STRIPES: usize = 32;
-
-/// What is counted, as an index into a stripe.
+/// What is counted, as a place among the counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     Hits,
@@ -64,23 +61,24 @@ pub(crate) enum Count {
 
 const COUNTS: usize = Count::Needless as usize + 1;
 
-/// Two cache lines, because processors fetch them in pairs.
-#[repr(align(128))]
 #[derive(Default)]
-struct Stripe([AtomicU64; COUNTS]);
-
-#[derive(Default)]
-pub(crate) struct Counters([Stripe; STRIPES]);
+pub(crate) struct Counters(Striped<COUNTS>);
 
 impl Counters {
     #[inline]
     pub(crate) fn add(&self, count: Count) {
-        let stripe = STRIPE.with(|stripe| *stripe);
-        self.0[stripe].0[count as usize].fetch_add(1, Ordering::Relaxed);
+        self.0.add(count as usize);
     }
 
     fn sum(&self, count: Count) -> u64 {
-        self.0.iter().map(|stripe| stripe.0[count as usize].load(Ordering::Relaxed)).sum()
+        self.0.sum(count as usize)
+    }
+
+    /// Begins anew with what FLUSH STATUS sets to 0 in the native query cache. What is counted at the same moment may be lost.
+    pub(crate) fn flush(&self) {
+        for count in [Count::Hits, Count::Inserts, Count::NotCached, Count::LowmemPrunes] {
+            self.0.begin_anew(count as usize);
+        }
     }
 
     /// The counters; what the state is now is for the caller to fill in.
@@ -102,10 +100,4 @@ impl Counters {
             ..Statistics::default()
         }
     }
-}
-
-/// Each thread takes the next stripe when it first counts.
-static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
-thread_local! {
-    static STRIPE: usize = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES;
 }

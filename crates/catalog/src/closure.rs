@@ -210,11 +210,11 @@ fn descendants(keys: &ForeignKeys, table: &Name, changed: &HashMap<Name, u64>) -
     let has_changed = changed.contains_key(table);
     let mut on_update: Vec<_> = Vec::new();
     for key in keys.keys.get(table).into_iter().flatten() {
-        let columns = match &key.acts.on_update {
-            OnUpdate::Never => continue,
-            OnUpdate::OfColumns(columns) if !has_changed => Some(columns.clone()),
-            OnUpdate::OfColumns(_) | OnUpdate::OfAny => None,
-        };
+        if key.acts.on_update == OnUpdate::Nothing {
+            continue;
+        }
+        let columns = key.acts_on_update_of().filter(|_| !has_changed);
+        let columns = columns.map(|columns| columns.into_iter().map(str::to_owned).collect());
         on_update.push((columns, below(&|other| other == key)));
     }
     if !changed.is_empty() {

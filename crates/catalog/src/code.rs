@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use freshet_sql::BodyWrite;
+
 use crate::name::Name;
 use crate::versions::Basis;
 
@@ -10,8 +12,11 @@ use crate::versions::Basis;
 pub struct Code {
     /// There is some.
     pub any: bool,
-    /// Every table that it may change, what hangs on them by foreign keys not included.
+    /// Every table that it may change, what hangs on them by foreign keys not included, and those in `rows` only where it may change
+    /// other rows of them too.
     pub writes: Vec<Name>,
+    /// The rows that a procedure itself writes, by what it is called with, each with the table or view.
+    pub rows: Vec<(Name, BodyWrite)>,
     /// The engines of the tables that it writes.
     pub engines: Vec<String>,
     /// Every table, view and routine whose definition this rests on.

@@ -30,8 +30,10 @@ const INNODB_PASSIVE: u64 = 16 | 32;
 const INNODB_DELETES: u64 = 1;
 /// SET NULL, on delete.
 const INNODB_SETS_NULL: u64 = 2;
-/// The same, on update.
-const INNODB_ON_UPDATE: u64 = 4 | 8;
+/// CASCADE, on update.
+const INNODB_UPDATES: u64 = 4;
+/// SET NULL, on update.
+const INNODB_UPDATE_SETS_NULL: u64 = 8;
 
 /// The keys of one table, by the same views, which look that table up and no other.
 const OF_TABLE: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
@@ -79,15 +81,17 @@ pub enum OnDelete {
     Anything,
 }
 
-/// Which updates of a parent's row make a foreign key change the child.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// What a foreign key does to the child's row when the columns of the parent's row change that it refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnUpdate {
-    /// None.
-    Never,
-    /// Those that change one of these columns.
-    OfColumns(Vec<String>),
-    /// Perhaps any.
-    OfAny,
+    /// Nothing: the change is refused, or no row refers to it.
+    Nothing,
+    /// CASCADE: its own columns change in the same way.
+    Cascades,
+    /// SET NULL: its own columns become NULL.
+    SetsNull,
+    /// Perhaps anything, whatever column of the parent's row changes.
+    Anything,
 }
 
 impl ForeignKey {
@@ -97,10 +101,20 @@ impl ForeignKey {
         let (schema, table) = (&self.child.0, &self.child.1);
         let own = columns.iter().filter(|row| row[0] == schema && row[1] == table && row[2] == name);
         self.columns = own.map(|row| (row[3].to_lowercase(), row[4].to_lowercase())).collect();
-        if self.acts.on_update == OnUpdate::OfAny && !self.columns.is_empty() {
-            self.acts.on_update = OnUpdate::OfColumns(referenced(&self.columns));
-        }
         self
+    }
+
+    /// The columns of the parent of which one has to change, so that an update of its row changes the child; none if it never does.
+    /// `None`: any column.
+    #[must_use]
+    pub fn acts_on_update_of(&self) -> Option<Vec<&str>> {
+        match self.acts.on_update {
+            OnUpdate::Nothing => Some(Vec::new()),
+            OnUpdate::Cascades | OnUpdate::SetsNull if !self.columns.is_empty() => {
+                Some(self.columns.iter().map(|(_, parent)| parent.as_str()).collect())
+            }
+            OnUpdate::Cascades | OnUpdate::SetsNull | OnUpdate::Anything => None,
+        }
     }
 
     fn folded(&self) -> Self {
@@ -110,7 +124,7 @@ impl ForeignKey {
 
 impl Acts {
     /// On whatever is done to the parent's row.
-    pub const ALWAYS: Self = Self { on_delete: OnDelete::Anything, on_update: OnUpdate::OfAny };
+    pub const ALWAYS: Self = Self { on_delete: OnDelete::Anything, on_update: OnUpdate::Anything };
 }
 
 /// Which foreign keys are to be read.
@@ -326,8 +340,7 @@ fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
         [child_schema, child, parent_schema, parent, update, delete, ref name @ ..]
             if is_active(update) || is_active(delete) =>
         {
-            let on_update = if is_active(update) { OnUpdate::OfAny } else { OnUpdate::Never };
-            let acts = Acts { on_delete: on_delete(delete), on_update };
+            let acts = Acts { on_delete: on_delete(delete), on_update: on_update(update) };
             let key = ForeignKey { acts, ..key([child_schema, child, parent_schema, parent]) };
             Some((key, name.first().copied().unwrap_or_default()))
         }
@@ -348,16 +361,21 @@ fn key([child_schema, child, parent_schema, parent]: [&str; 4]) -> ForeignKey {
     ForeignKey { parent, child, acts: Acts::ALWAYS, columns: Vec::new() }
 }
 
-fn referenced(columns: &[(String, String)]) -> Vec<String> {
-    columns.iter().map(|(_, parent)| parent.clone()).collect()
-}
-
 fn on_delete(rule: &str) -> OnDelete {
     match rule {
         "CASCADE" => OnDelete::Deletes,
         "SET NULL" => OnDelete::SetsNull,
         rule if is_active(rule) => OnDelete::Anything,
         _ => OnDelete::Nothing,
+    }
+}
+
+fn on_update(rule: &str) -> OnUpdate {
+    match rule {
+        "CASCADE" => OnUpdate::Cascades,
+        "SET NULL" => OnUpdate::SetsNull,
+        rule if is_active(rule) => OnUpdate::Anything,
+        _ => OnUpdate::Nothing,
     }
 }
 
@@ -379,21 +397,22 @@ fn from_innodb(rows: &Rows, columns: &Rows) -> Option<ForeignKeys> {
         let kind = kind.parse::<u64>().ok()? & !INNODB_PASSIVE;
         if kind != 0 {
             let columns = by_key.get(id).cloned().unwrap_or_default();
-            let acts = acts_of_innodb(kind, &columns);
+            let acts = acts_of_innodb(kind);
             keys.push(ForeignKey { parent: innodb_name(parent)?, child: innodb_name(child)?, acts, columns });
         }
     }
     Some(ForeignKeys::from_keys(keys))
 }
 
-fn acts_of_innodb(kind: u64, columns: &[(String, String)]) -> Acts {
-    if kind & !(INNODB_DELETES | INNODB_SETS_NULL | INNODB_ON_UPDATE) != 0 {
+fn acts_of_innodb(kind: u64) -> Acts {
+    if kind & !(INNODB_DELETES | INNODB_SETS_NULL | INNODB_UPDATES | INNODB_UPDATE_SETS_NULL) != 0 {
         return Acts::ALWAYS;
     }
-    let on_update = match columns {
-        _ if kind & INNODB_ON_UPDATE == 0 => OnUpdate::Never,
-        [] => OnUpdate::OfAny,
-        columns => OnUpdate::OfColumns(referenced(columns)),
+    let on_update = match (kind & INNODB_UPDATES != 0, kind & INNODB_UPDATE_SETS_NULL != 0) {
+        (false, false) => OnUpdate::Nothing,
+        (true, false) => OnUpdate::Cascades,
+        (false, true) => OnUpdate::SetsNull,
+        (true, true) => OnUpdate::Anything,
     };
     let on_delete = match (kind & INNODB_DELETES != 0, kind & INNODB_SETS_NULL != 0) {
         (false, false) => OnDelete::Nothing,

@@ -60,7 +60,7 @@ mod change;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 
-pub use change::{Images, may_have_changed};
+pub use change::{ColumnKey, Images, may_have_changed};
 pub(crate) use key::is_plain_collation;
 
 pub use child::{Acted, acted};

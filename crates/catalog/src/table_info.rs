@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_cache::Position;
-use freshet_sql::View;
+use freshet_sql::{DataType, View};
 
 use crate::code::Code;
 use crate::name::Name;
@@ -34,6 +34,8 @@ pub struct ColumnInfo {
     pub name: String,
     /// How its values become keys.
     pub key: KeyType,
+    /// Its type, as it is declared.
+    pub data_type: DataType,
     /// It is computed from others.
     pub generated: bool,
     /// The server changes it by itself whenever the row changes.

@@ -401,8 +401,9 @@ async fn routines(config: Config) {
     ];
     for (kind, routine, writes, session, commits) in understood {
         let code = bench.routine(*kind, routine).await.unwrap_or_else(|| panic!("{routine}"));
-        let found: Vec<String> =
-            code.writes.iter().map(|(schema, name)| format!("{schema}.{name}")).collect();
+        let all = code.writes.iter().chain(code.rows.iter().map(|(name, _)| name));
+        let mut found: Vec<String> = all.map(|(schema, name)| format!("{schema}.{name}")).collect();
+        found.sort_unstable();
         assert_eq!(found, *writes, "{routine}");
         assert_eq!((code.session, code.commits), (*session, *commits), "{routine}");
     }

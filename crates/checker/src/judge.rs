@@ -148,6 +148,10 @@ pub struct Part {
     pub answered: Nanos,
     /// It had a text that nobody had before.
     pub is_new: bool,
+    /// Its statement was prepared.
+    pub is_prepared: bool,
+    /// Whether the answer was from memory, where that was watched within a transaction.
+    pub is_hit: Option<bool>,
 }
 
 /// One or several SELECTs that saw one snapshot.

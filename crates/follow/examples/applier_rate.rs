@@ -14,7 +14,7 @@ use freshet_follow::applier::{Applier, DefinitionSource, StreamTraits};
 use freshet_follow::stamps::Stamps;
 use freshet_follow::timeline::Timeline;
 use freshet_protocol::binlog::{Decoder, Flavor};
-use freshet_sql::{Condition, Datum, Flavor as SqlFlavor};
+use freshet_sql::{Condition, DataType, Datum, Flavor as SqlFlavor};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -47,6 +47,13 @@ fn table() -> TableInfo {
     let column = |name: &str, key| ColumnInfo {
         name: name.to_owned(),
         key,
+        data_type: DataType {
+            name: "int".into(),
+            is_unsigned: false,
+            length: None,
+            scale: None,
+            collation: None,
+        },
         generated: false,
         on_update: false,
         hidden: false,

@@ -29,6 +29,7 @@ use crate::timeline::{OffTimeline, Timeline};
 use group::{EventGroup, PreparedXas};
 
 pub use cascades::Referring;
+pub(crate) use cascades::ReferringKeys;
 pub use changed_rows::ChangedRows;
 pub use definitions::DefinitionSource;
 pub use sink::{ChangeSink, StreamChange, TransactionEnd};

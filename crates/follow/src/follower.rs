@@ -211,6 +211,13 @@ impl Follower {
         shared.set_state(FollowState::Following { visible_by });
         self.logged.clear();
         info!(start = start.get(), visible_by, "following the binlog");
+        if !reached.server.is_of_a_tested_series() {
+            let version = reached.server.version.to_string();
+            warn!(
+                version,
+                "Freshet is not tested with this series of servers; docs/servers.md says what is assumed"
+            );
+        }
         let mut control = Control {
             shared: &shared,
             server: &reached.server,

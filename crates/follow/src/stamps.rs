@@ -14,7 +14,7 @@ use freshet_cache::{Dep, Freshness, Position};
 use freshet_catalog::rows::{Watch, Watches};
 use freshet_catalog::{Changed, Name, of_merged_tables, routine_name};
 
-use crate::applier::{ChangeSink, ChangedRows, Referring, StreamChange, TransactionEnd};
+use crate::applier::{ChangeSink, ChangedRows, Referring, ReferringKeys, StreamChange, TransactionEnd};
 
 /// Where stamps are set. A handle: its clones set the same stamps.
 #[derive(Clone)]
@@ -114,12 +114,14 @@ fn stamp_rows(watches: &[Arc<Watch>], rows: ChangedRows<'_>, at: Position) {
     }
 }
 
-/// Stamps what the deletion of these parents concerns of a watch on their children.
+/// Stamps what the deletion or the update of these parents concerns of a watch on their children.
 fn stamp_referring(watch: &Watch, children: &Referring, parents: ChangedRows<'_>, at: Position) {
     let is_known = watch.layout() == children.layout();
     let stamp_each = || {
         parents.each(|parent| {
-            watch.stamp_referring(&children.keys(parent.before?), children.sets_null, at);
+            if let Some(ReferringKeys { before, after }) = children.keys(parent)? {
+                watch.stamp_referring(&before, after.as_deref(), at);
+            }
             Some(())
         })
     };

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use freshet_session::bounds;
 use freshet_session::level::{Level, SemisyncMode};
-use freshet_session::variables::{MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
+use freshet_session::variables::{FILL_WAIT_MS_MAX, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
 use freshet_upstream::TlsMode;
 
 pub use refusal::Refusal;
@@ -46,6 +46,8 @@ pub struct Config {
     pub freshness: Level,
     /// For the level eventual.
     pub max_staleness: Duration,
+    /// How long a SELECT waits until its answer can be stored.
+    pub fill_wait: Duration,
     /// Whether commits wait for us.
     pub semisync: SemisyncMode,
     /// 0 off, 1 on, 2 demand.
@@ -101,6 +103,7 @@ impl Config {
             semisync,
             max_staleness: typed
                 .read(&s::MAX_STALENESS, |t| time(t, MAX_STALENESS_MS_MIN, MAX_STALENESS_MS_MAX))?,
+            fill_wait: typed.read(&s::FILL_WAIT, |t| time(t, 0, FILL_WAIT_MS_MAX))?,
             listen: typed.read(&s::LISTEN, listen)?,
             tls: certificate(typed)?,
             require_secure_transport: typed.read(&s::REQUIRE_SECURE_TRANSPORT, switch)?,

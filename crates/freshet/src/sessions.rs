@@ -55,11 +55,14 @@ impl Sessions {
         let shared = Shared::new(gate, upstream, cache, options);
         let globals = &shared.globals;
         globals.query_cache_type.store(config.query_cache_type, Ordering::Relaxed);
+        globals.started_with_type.store(config.query_cache_type, Ordering::Relaxed);
         globals.strip_comments.store(config.query_cache_strip_comments, Ordering::Relaxed);
         globals.wlock_invalidate.store(config.query_cache_wlock_invalidate, Ordering::Relaxed);
         globals.freshness.store(config.freshness.number(), Ordering::Relaxed);
         let max_staleness_ms = u64::try_from(config.max_staleness.as_millis()).unwrap_or(u64::MAX);
         globals.max_staleness_ms.store(max_staleness_ms, Ordering::Relaxed);
+        let fill_wait_ms = u64::try_from(config.fill_wait.as_millis()).unwrap_or(u64::MAX);
+        globals.fill_wait_ms.store(fill_wait_ms, Ordering::Relaxed);
         Ok(Sessions { shared: Arc::new(shared) })
     }
 

@@ -157,6 +157,16 @@ pub static MAX_STALENESS: Setting = setting(
     "How long what was committed may be lacking in an answer, where the level lets it be: any write at eventual, writes \
      around Freshet at strict, and at session others' writes too. The variable of this name counts milliseconds",
 );
+/// How long a SELECT waits until its answer can be stored.
+pub static FILL_WAIT: Setting = setting(
+    "fill_wait",
+    "FRESHET_FILL_WAIT",
+    "0ms",
+    "0ms to 60s; ms and s are understood, s is meant when nothing is said",
+    "How long a SELECT that follows a write to what it reads waits until its answer can be stored. 0: it does not wait, and its \
+     answer may not be stored, so that the next SELECT asks the server again. For tests that count hits, and for reads that are \
+     worth waiting for once. The variable of this name counts milliseconds",
+);
 /// Whether the server's commits wait for us.
 pub static SEMISYNC: Setting = setting(
     "semisync",
@@ -288,11 +298,12 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 31] = [
+pub static ALL: [&Setting; 32] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
     &MAX_STALENESS,
+    &FILL_WAIT,
     &SEMISYNC,
     &QUERY_CACHE_TYPE,
     &QUERY_CACHE_SIZE,

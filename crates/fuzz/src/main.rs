@@ -8,6 +8,7 @@
 
 mod corpus;
 mod evaluation;
+mod input;
 mod minimise;
 mod mutate;
 mod random;

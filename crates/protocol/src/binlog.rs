@@ -11,6 +11,7 @@
 //! its row data once; [`Rows::rows`] then walks the rows where they lie and
 //! allocates nothing, so that a reader who only wants a key pays only for it.
 
+mod flavor;
 mod event;
 mod kind;
 
@@ -36,8 +37,9 @@ mod value;
 
 pub use command::{Replica, binlog_dump, binlog_dump_gtid, register_replica};
 pub use decimal::Decimal;
-pub use decoder::{Decoder, Flavor};
+pub use decoder::Decoder;
 pub use event::{Body, Event, EventHeader};
+pub use flavor::Flavor;
 pub use gtid::{Gtid, GtidEvent};
 pub use gtid_set::{GtidSet, InvalidGtid};
 pub use inflate::UNPACKED_LEN_MAX;

@@ -15,6 +15,8 @@ mod text_prepared;
 mod transaction;
 mod write;
 
+use std::pin::pin;
+
 use bytes::BytesMut;
 use freshet_protocol::Command;
 use freshet_upstream::now_ms;
@@ -31,6 +33,8 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
         Command::Quit => Ok(Flow::Close),
         Command::Query => query::from_memory(session, packet).map(|()| Flow::Continue),
         Command::StmtExecute => prepared::from_memory(session, packet).map(|()| Flow::Continue),
+        Command::StmtPrepare => prepared::prepare_from_memory(session, packet).map(|()| Flow::Continue),
+        Command::StmtClose => prepared::close_here(session, packet).map(|()| Flow::Continue),
         Command::Ping if !session.lease.is_open() => {
             session.active(now_ms());
             session.put_ok(0);
@@ -48,13 +52,15 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
 pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
     match command {
-        Command::Query => query::handle(session, packet, missed).await,
+        // Pinned where it is made, as along the whole way of a miss: what is awaited by itself is moved first.
+        Command::Query => pin!(query::handle(session, packet, missed)).await,
         Command::StmtPrepare => prepared::prepare(session, packet).await,
         Command::StmtExecute | Command::StmtBulkExecute => {
             prepared::execute(session, packet, (command, missed)).await
         }
-        Command::StmtSendLongData => prepared::send_long_data(session, &packet).await,
-        Command::StmtReset => prepared::reset(session, &packet).await,
+        Command::StmtSendLongData => prepared::send_long_data(session, packet).await,
+        Command::StmtReset => prepared::reset(session, packet).await,
+        Command::StmtFetch => prepared::named(session, packet, command).await,
         Command::StmtClose => prepared::close(session, &packet).await,
         Command::ChangeUser => Box::pin(identity::change_user(session, body)).await,
         Command::ResetConnection => Box::pin(identity::reset(session, &packet)).await,
@@ -63,5 +69,27 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
             Box::pin(replication::handle(session, &packet)).await
         }
         command => plain::plain(session, &packet, command).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most bytes that the state of a command may have which is not answered at once: it is moved for each.
+    const STATE_BYTES_MAX: usize = 4096;
+
+    fn size_of_future<A, B, C, F: Future>(_: impl FnOnce(A, B, C) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_state_of_a_command_is_small() {
+        let of_all =
+            size_of_future(|session: &'static mut Session, packet, missed| handle(session, packet, missed));
+        let of_query = size_of_future(|session: &'static mut Session, packet, missed| {
+            query::handle(session, packet, missed)
+        });
+        assert!(of_all <= STATE_BYTES_MAX, "{of_all} bytes, of a query {of_query}");
     }
 }

@@ -2,26 +2,44 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What sessions count beside the cache. On cache lines of its own: misses write it, beside what every hit reads.
-#[repr(align(128))]
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
+use freshet_cache::Striped;
+
+/// What is counted, as a place among the counters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Count {
     /// Commands that went to the server.
-    pub(crate) forwarded: AtomicU64,
+    Forwarded,
     /// Clients let in since the start.
-    pub(crate) connections: AtomicU64,
+    Connections,
+    /// Statements that were prepared from memory.
+    Prepared,
     /// Misses whose tables changed after what is known to be visible: answered, not stored.
-    pub(crate) unsettled: AtomicU64,
+    Unsettled,
     /// Lookups not made because a level's proof was not there.
-    pub(crate) not_proven: AtomicU64,
+    NotProven,
     /// Transactions that were answered from memory from their beginning to their end.
-    pub(crate) transactions: AtomicU64,
+    Transactions,
     /// Transactions that were rolled back because what they had read from memory was not proven true in the server's read view.
-    pub(crate) snapshot_conflicts: AtomicU64,
+    SnapshotConflicts,
 }
 
+const COUNTS: usize = Count::SnapshotConflicts as usize + 1;
+
+/// What sessions count beside the cache. Each event loop writes cache lines of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Counters(Striped<COUNTS>);
+
 impl Counters {
-    pub(crate) fn add(counter: &AtomicU64) {
-        counter.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn add(&self, count: Count) {
+        self.0.add(count as usize);
     }
+
+    pub(crate) fn sum(&self, count: Count) -> u64 {
+        self.0.sum(count as usize)
+    }
+}
+
+/// Adds one to what is counted seldom.
+pub(crate) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
 }

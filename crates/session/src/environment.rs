@@ -72,9 +72,12 @@ pub(crate) struct Transactions {
     /// A statement outside of one is one of its own.
     pub(crate) autocommit: bool,
     pub(crate) are_read_only: bool,
-    /// COMMIT and ROLLBACK neither begin another nor end the session, and an empty one leaves no trace: with a GTID of its own
-    /// (`gtid_next` of MySQL) it is logged.
-    pub(crate) end_plainly: bool,
+    /// An empty one leaves no trace: with a GTID of its own (`gtid_next` of MySQL) it is logged.
+    pub(crate) leave_no_trace: bool,
+    /// COMMIT and ROLLBACK begin another where they do not say otherwise (`completion_type`).
+    pub(crate) chain: bool,
+    /// They end the session, likewise.
+    pub(crate) release: bool,
     /// A write fails where what it writes has changed since the snapshot was opened (`innodb_snapshot_isolation` of MariaDB).
     pub(crate) writes_heed_snapshots: bool,
 }
@@ -140,8 +143,10 @@ impl Environment {
                 read_committed: isolation == "READ-COMMITTED",
                 autocommit: text("autocommit") == "1",
                 are_read_only: text("read_only") == "1",
-                end_plainly: matches!(text("completion_type"), "NO_CHAIN" | "0")
-                    && matches!(text("gtid_next"), "AUTOMATIC" | ""),
+                leave_no_trace: matches!(text("gtid_next"), "AUTOMATIC" | "")
+                    && matches!(text("completion_type"), "NO_CHAIN" | "0" | "CHAIN" | "1" | "RELEASE" | "2"),
+                chain: matches!(text("completion_type"), "CHAIN" | "1"),
+                release: matches!(text("completion_type"), "RELEASE" | "2"),
                 writes_heed_snapshots: text("innodb_snapshot_isolation") == "1",
             },
             begins_alike: text("init_connect").is_empty(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use freshet_cache::{Freshness, Position};
 use freshet_catalog::{Catalog, ForeignKeys, TableKind};
-use freshet_sql::{QueryPlan, Reason, TableName, Unplanned};
+use freshet_sql::{QueryPlan, Reason, TableName, Tokens, Unplanned};
 use freshet_upstream::{Config, Connection, Error, ServerInfo, control};
 
 use crate::environment;
@@ -36,12 +36,12 @@ pub async fn explain(config: &Config, text: &[u8]) -> Result<Explained, Error> {
     let catalog = catalog(&mut connection, &server).await?;
     let (modes, zone) = environment::of_new_sessions(&server);
     let schema = config.database.as_deref();
-    let judged = judge(text, modes, schema, async |name| {
-        catalog.load(&mut connection, &server, name.clone(), None).await
-    })
-    .await;
+    let tokens = Tokens::cut(text, modes);
+    let judged =
+        judge(&tokens, schema, async |name| catalog.load(&mut connection, &server, name.clone(), None).await)
+            .await;
     connection.quit().await;
-    Ok(Explained::new(Statement { text, modes, schema, zone }, judged))
+    Ok(Explained::new(Statement { text, modes, schema, zone, tokens: Some(&tokens) }, judged))
 }
 
 /// A catalog that is told of no changes: what it reads now is what counts.
@@ -65,12 +65,13 @@ impl Explained {
             judged.unwrap_or_else(|reason| (Verdict::Never(reason.text()), Tables::default()));
         let is_cached = matches!(verdict, Verdict::Cache);
         let definition_of = |table: &TableName| tables.definition(table, schema);
+        let columns_of = |table: &TableName| tables.columns_of(table, schema);
         Self {
             verdict,
             digest: freshet_sql::shape(text, modes).text,
             reads: if is_cached { ReadPlan::of(statement, &tables).in_words(&tables) } else { Vec::new() },
             columns: tables.known.iter().chain(&tables.below).map(columns).collect(),
-            plan: freshet_sql::query_plan(text, modes, &definition_of),
+            plan: freshet_sql::query_plan(text, modes, &definition_of, &columns_of),
         }
     }
 

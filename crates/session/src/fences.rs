@@ -356,7 +356,10 @@ pub(crate) fn settle(
     // An error says nothing of the transaction, which goes on after most of them; what came before it in the same answer
     // does not either.
     let status = relayed.status.filter(|_| relayed.error.is_none());
-    let is_open = status.map(|status| status.contains(StatusFlags::IN_TRANS));
+    // What was open is over after COMMIT and ROLLBACK, though another may have begun with that.
+    let is_over = matches!(effects.transaction, TransactionEffect::Ends | TransactionEffect::RollsBack);
+    let is_open =
+        status.map(|status| status.contains(StatusFlags::IN_TRANS) && (!is_over || effects.several));
     if is_open == Some(false) {
         pending.clear();
     }

@@ -5,10 +5,14 @@
 //! such moment to the next loses one use. So things that are used once each, however many, never push out what is used
 //! again and again.
 
+mod sharded;
+
 use std::borrow::Borrow;
 use std::hash::Hash;
 
 use ahash::HashMap;
+
+pub(crate) use sharded::Sharded;
 
 /// More uses than these are not told apart.
 const USES_MAX: u8 = 15;

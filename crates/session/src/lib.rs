@@ -29,6 +29,7 @@ mod powerless;
 mod kept;
 mod newcomers;
 mod template;
+mod preparations;
 pub mod explain;
 
 // What is known of sessions: how they log in, and what can change their results.

@@ -61,6 +61,8 @@ pub(crate) struct Relayed {
     pub(crate) status: Option<StatusFlags>,
     /// The error it ended with.
     pub(crate) error: Option<u16>,
+    /// The same as the server said it.
+    pub(crate) refusal: Option<Box<ErrPacket>>,
     /// OK packets and result sets in it.
     pub(crate) results: u32,
     /// One of them told of warnings.
@@ -90,6 +92,11 @@ pub(crate) struct Relayed {
 }
 
 impl Relayed {
+    /// Of a command that was not sent, and answered with this error.
+    pub(crate) fn unsent(code: u16) -> Self {
+        Self { error: Some(code), is_unsent: true, ..Self::default() }
+    }
+
     /// Takes over what a packet says.
     fn note(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
         if let Some(status) = seen.status {
@@ -97,7 +104,11 @@ impl Relayed {
         }
         self.warned |= seen.warnings.is_some_and(|warnings| warnings > 0);
         match seen.part {
-            Part::Err => self.error = Some(ErrPacket::parse(payload)?.code),
+            Part::Err => {
+                let refusal = ErrPacket::parse(payload)?;
+                self.error = Some(refusal.code);
+                self.refusal = Some(Box::new(refusal));
+            }
             Part::PrepareOk => self.prepared = Some(PrepareOk::parse(payload, capabilities)?),
             Part::Ok | Part::RowsEnd => {
                 self.results += 1;

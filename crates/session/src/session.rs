@@ -28,6 +28,7 @@ mod environ;
 mod hidden;
 mod begun;
 mod exchange;
+mod making;
 mod found;
 mod forward;
 mod conclude;
@@ -55,8 +56,9 @@ pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use hold::{Hold, Holds};
 pub(crate) use lease::Lease;
 pub use life::serve;
+pub(crate) use making::{Made, unknown_statement};
 pub(crate) use prepared::{
-    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Shown,
+    AGAIN_BYTES_MAX, Again, Executed, LAST_PREPARED, Prepared, PreparedSelect, SELECT_BYTES_MAX, Shown,
     ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, Transactions};
@@ -139,7 +141,9 @@ impl Session {
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
         self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
+        let prepared = self.lease.prepared.begun_anew();
         self.lease = Lease::of(&mut self.admitted);
+        self.lease.prepared = prepared;
         self.handle.set_thread_id(self.lease.thread_id());
         self.shared.register(id, &self.handle);
         self.wire.obey(&self.handle);

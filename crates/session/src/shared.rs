@@ -16,6 +16,7 @@ use crate::counters::Counters;
 use crate::environment::{Environments, VectorQuery};
 use crate::level::{Level, SemisyncMode};
 use crate::powerless::Powerless;
+use crate::preparations::Preparations;
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Registry};
 use crate::settling::Settling;
@@ -52,6 +53,7 @@ pub struct Shared {
     /// Limits.
     pub options: Options,
     pub(crate) templates: Templates,
+    pub(crate) preparations: Preparations,
     pub(crate) readers: Readers,
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
@@ -77,6 +79,7 @@ impl Shared {
             globals: Globals::default(),
             options,
             templates: Templates::default(),
+            preparations: Preparations::default(),
             readers: Readers::default(),
             environments: Environments::default(),
             registry: Registry::default(),

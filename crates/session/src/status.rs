@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 use freshet_follow::{FollowState, FollowStatus, Semisync};
 use freshet_upstream::now_ms;
 
+use crate::counters::Count;
+use crate::relay::Served;
 use crate::shared::Shared;
 
 /// How many results are looked at when somebody asks how many there are: it takes about a millisecond.
@@ -14,7 +16,7 @@ const STALE_LOOKED_FOR: usize = 10_000;
 pub(crate) struct Status {
     pub(crate) name: &'static str,
     pub(crate) doc: &'static str,
-    pub(crate) read: fn(&Shared) -> String,
+    pub(crate) read: fn(&Shared, &Served) -> String,
 }
 
 /// Every status value that is ours, by name. The first eight are the native query cache's.
@@ -22,201 +24,212 @@ pub(crate) static STATUS: &[Status] = &[
     Status {
         name: "Freshet_applied",
         doc: "The position up to which every change of the binlog has invalidated what it concerns.",
-        read: |shared| shared.freshness().applied().get().to_string(),
+        read: |shared, _| shared.freshness().applied().get().to_string(),
     },
     Status {
         name: "Freshet_clients",
         doc: "Clients connected now.",
-        read: |shared| shared.clients().to_string(),
+        read: |shared, _| shared.clients().to_string(),
     },
     Status {
         name: "Freshet_connections",
         doc: "Clients let in since the start.",
-        read: |shared| shared.counters.connections.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.counters.sum(Count::Connections).to_string(),
     },
     Status {
         name: "Freshet_fenced",
         doc: "Lookups that found a result which a write under way may change; at the level session it may be given all the \
               same.",
-        read: |shared| shared.cache.statistics().fenced.to_string(),
+        read: |shared, _| shared.cache.statistics().fenced.to_string(),
     },
     Status {
         name: "Freshet_fill_bytes",
         doc: "Bytes of fill_buffers_size that copies of answers under way hold now.",
-        read: |shared| shared.bounds().fill.used().to_string(),
+        read: |shared, _| shared.bounds().fill.used().to_string(),
     },
     Status {
         name: "Freshet_fill_refused",
         doc: "Answers not stored because fill_buffers_size was in use.",
-        read: |shared| shared.bounds().fill.refused().to_string(),
+        read: |shared, _| shared.bounds().fill.refused().to_string(),
     },
     Status {
         name: "Freshet_forwarded",
         doc: "Commands sent to the server.",
-        read: |shared| shared.counters.forwarded.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.counters.sum(Count::Forwarded).to_string(),
     },
     Status {
         name: "Freshet_lag_ms",
         doc: "How old the last change was when it was applied, by the two machines' clocks and in steps of a second: 0 if the \
               server has nothing more to send.",
-        read: |shared| shared.upstream.follow_status().lag_ms.to_string(),
+        read: |shared, _| shared.upstream.follow_status().lag_ms.to_string(),
     },
     Status {
         name: "Freshet_live",
         doc: "Whether the binlog stream is proven live: without it nothing is answered from memory.",
-        read: |shared| if shared.freshness().is_live(now_ms()) { "ON" } else { "OFF" }.to_owned(),
+        read: |shared, _| if shared.freshness().is_live(now_ms()) { "ON" } else { "OFF" }.to_owned(),
     },
     Status {
         name: "Freshet_moved",
         doc: "Lookups in transactions that found a result which was read after the transaction's moment, or of tables that the transaction has \
               written.",
-        read: |shared| shared.cache.statistics().moved.to_string(),
+        read: |shared, _| shared.cache.statistics().moved.to_string(),
     },
     Status {
         name: "Freshet_needless",
         doc: "Results that a change had made stale and that turned out the same when they were stored anew.",
-        read: |shared| shared.cache.statistics().needless.to_string(),
+        read: |shared, _| shared.cache.statistics().needless.to_string(),
     },
     Status {
         name: "Freshet_net_read_timeouts",
         doc: "Clients disconnected because they did not finish a packet.",
-        read: |shared| shared.bounds().read_timeouts.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.bounds().read_timeouts.load(Ordering::Relaxed).to_string(),
     },
     Status {
         name: "Freshet_net_write_timeouts",
         doc: "Clients disconnected because they did not read their answer.",
-        read: |shared| shared.bounds().write_timeouts.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.bounds().write_timeouts.load(Ordering::Relaxed).to_string(),
     },
     Status {
         name: "Freshet_not_live",
         doc: "Lookups refused because the stream was not proven live.",
-        read: |shared| shared.cache.statistics().not_live.to_string(),
+        read: |shared, _| shared.cache.statistics().not_live.to_string(),
     },
     Status {
         name: "Freshet_not_proven",
         doc: "Lookups not made because a level's proof was not there: of max_staleness, or of commits that wait for us at \
               the level semisync.",
-        read: |shared| shared.counters.not_proven.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.counters.sum(Count::NotProven).to_string(),
     },
     Status {
         name: "Freshet_not_settled",
         doc: "Lookups in transactions that found a result before it was known what that, or the read view, shows of what is not applied yet.",
-        read: |shared| shared.cache.statistics().unsettled.to_string(),
+        read: |shared, _| shared.cache.statistics().unsettled.to_string(),
+    },
+    Status {
+        name: "Freshet_prepared",
+        doc: "Statements prepared from memory (COM_STMT_PREPARE).",
+        read: |shared, _| shared.counters.sum(Count::Prepared).to_string(),
     },
     Status {
         name: "Freshet_receive_bytes",
         doc: "Bytes of receive_buffers_size that packets under way hold now.",
-        read: |shared| shared.bounds().receive.used().to_string(),
+        read: |shared, _| shared.bounds().receive.used().to_string(),
     },
     Status {
         name: "Freshet_receive_refused",
         doc: "Packets refused with error 1041 because receive_buffers_size was in use.",
-        read: |shared| shared.bounds().receive.refused().to_string(),
+        read: |shared, _| shared.bounds().receive.refused().to_string(),
     },
     Status {
         name: "Freshet_receive_waits",
         doc: "How often a client waited for room in receive_buffers_size.",
-        read: |shared| shared.bounds().receive.waits().to_string(),
+        read: |shared, _| shared.bounds().receive.waits().to_string(),
     },
     Status {
         name: "Freshet_refilled",
         doc: "Results that a change had made stale and that were asked for and stored anew.",
-        read: |shared| shared.cache.statistics().refilled.to_string(),
+        read: |shared, _| shared.cache.statistics().refilled.to_string(),
     },
     Status {
         name: "Freshet_semisync",
         doc: "Whether the server's commits wait for us: off (not asked for), on, or not and why.",
-        read: |shared| semisync(shared.upstream.semisync()),
+        read: |shared, _| semisync(shared.upstream.semisync()),
     },
     Status {
         name: "Freshet_send_bytes",
         doc: "Bytes of send_buffers_size that answers hold which clients have not read yet.",
-        read: |shared| shared.bounds().send.used().to_string(),
+        read: |shared, _| shared.bounds().send.used().to_string(),
     },
     Status {
         name: "Freshet_send_refused",
         doc: "How often send_buffers_size was in use: the server was asked for a result in memory all the same, or an answer was \
               not read on for a client that did not read.",
-        read: |shared| shared.bounds().send.refused().to_string(),
+        read: |shared, _| shared.bounds().send.refused().to_string(),
+    },
+    Status {
+        name: "Freshet_session_hits",
+        doc: "Statements of this session alone that were answered from memory, since it began or FLUSH STATUS.",
+        read: |_, served| served.answers().to_string(),
     },
     Status {
         name: "Freshet_snapshot_conflicts",
         doc: "Transactions rolled back with error 1213, because what they had read from memory was not proven to be true as of when \
               the server began to read for them.",
-        read: |shared| shared.counters.snapshot_conflicts.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.counters.sum(Count::SnapshotConflicts).to_string(),
     },
     Status {
         name: "Freshet_stale",
         doc: "Lookups that found a result which a change had invalidated.",
-        read: |shared| shared.cache.statistics().stale.to_string(),
+        read: |shared, _| shared.cache.statistics().stale.to_string(),
     },
     Status {
         name: "Freshet_stream",
         doc: "The state of the binlog stream, and why it is off where it is.",
-        read: |shared| stream(&shared.upstream.follow_status()),
+        read: |shared, _| stream(&shared.upstream.follow_status()),
     },
     Status {
         name: "Freshet_transactions",
         doc: "Transactions that were answered from memory from their beginning to their end: the server knows nothing of them.",
-        read: |shared| shared.counters.transactions.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.counters.sum(Count::Transactions).to_string(),
     },
     Status {
         name: "Freshet_unsettled",
         doc: "Answers not stored because a change of their tables was not yet known to be visible.",
-        read: |shared| shared.counters.unsettled.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.counters.sum(Count::Unsettled).to_string(),
     },
     Status {
         name: "Freshet_vanished",
         doc: "Clients that left, or sent their last, while they were owed an answer.",
-        read: |shared| shared.bounds().vanished.load(Ordering::Relaxed).to_string(),
+        read: |shared, _| shared.bounds().vanished.load(Ordering::Relaxed).to_string(),
     },
     Status {
         name: "Freshet_visible",
         doc: "The position up to which every transaction is known to be seen by a query sent now.",
-        read: |shared| shared.freshness().visible().get().to_string(),
+        read: |shared, _| shared.freshness().visible().get().to_string(),
     },
     Status {
         name: "Qcache_free_blocks",
         doc: "Kept for those who read it: there are no blocks here, and so one free one.",
-        read: |_| "1".to_owned(),
+        read: |_, _| "1".to_owned(),
     },
     Status {
         name: "Qcache_free_memory",
         doc: "Bytes of query_cache_size that are not in use.",
-        read: |shared| shared.cache.statistics().free_memory.to_string(),
+        read: |shared, _| shared.cache.statistics().free_memory.to_string(),
     },
     Status {
         name: "Qcache_hits",
         doc: "Statements answered from memory.",
-        read: |shared| shared.cache.statistics().hits.to_string(),
+        read: |shared, _| shared.cache.statistics().hits.to_string(),
     },
     Status {
         name: "Qcache_inserts",
         doc: "Results stored.",
-        read: |shared| shared.cache.statistics().inserts.to_string(),
+        read: |shared, _| shared.cache.statistics().inserts.to_string(),
     },
     Status {
         name: "Qcache_lowmem_prunes",
         doc: "Results evicted because their memory was needed.",
-        read: |shared| shared.cache.statistics().lowmem_prunes.to_string(),
+        read: |shared, _| shared.cache.statistics().lowmem_prunes.to_string(),
     },
     Status {
         name: "Qcache_not_cached",
         doc: "SELECTs that were not, or could not be, stored.",
-        read: |shared| shared.cache.statistics().not_cached.to_string(),
+        read: |shared, _| shared.cache.statistics().not_cached.to_string(),
     },
     Status {
         name: "Qcache_queries_in_cache",
-        doc: "Results stored now. Up to 10000 of those that changes have made stale are looked for and left out.",
-        read: |shared| {
+        doc: "Results stored now. 10000 of them are looked at, and those left out that changes have made stale or that a write under way \
+              may change.",
+        read: |shared, _| {
             shared.cache.sweep(STALE_LOOKED_FOR);
-            shared.cache.statistics().queries_in_cache.to_string()
+            shared.cache.servable(STALE_LOOKED_FOR).to_string()
         },
     },
     Status {
         name: "Qcache_total_blocks",
         doc: "Kept for those who read it: results stored now, and the free block.",
-        read: |shared| (shared.cache.statistics().queries_in_cache + 1).to_string(),
+        read: |shared, _| (shared.cache.statistics().queries_in_cache + 1).to_string(),
     },
 ];
 

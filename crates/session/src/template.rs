@@ -11,17 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_cache::Freshness;
 use freshet_follow::Upstream;
-use freshet_sql::{Effects, Modes, Shape};
+use freshet_sql::{Effects, Modes, Shape, Tokens};
 use freshet_upstream::now_ms;
 use tracing::debug;
 
 use crate::kept::Kept;
 use crate::newcomers::Newcomers;
-use crate::rows::Statement;
 
 use analysis::analyse;
 pub(crate) use analysis::{Template, Verdict, judge};
-pub(crate) use forms::{Bound, BoundSelect, BoundWrite};
+pub(crate) use forms::{Bound, BoundSelect, BoundWrite, Found, New};
 use forms::{CompiledSelect, Forms};
 
 /// How many bytes of templates are kept in each shard: 8 MiB in all. An application has hundreds of templates. Those that
@@ -60,38 +59,61 @@ impl Default for Templates {
 }
 
 impl Templates {
-    /// What was compiled of the form of `statement`; None if it is new, or if a definition has changed since.
-    pub(crate) fn known(&self, statement: Statement<'_>, upstream: &Upstream) -> Option<Bound> {
-        self.forms.bind(statement).filter(|bound| match bound {
-            Bound::Select(select) => upstream.is_current(&select.template().told),
-            Bound::Write(_) => true,
-        })
+    /// What was compiled of the form of a statement in this schema. It is new, too, if a definition has changed since.
+    pub(crate) fn find<'a>(
+        &self,
+        text: (&'a [u8], Modes),
+        schema: Option<&str>,
+        upstream: &Upstream,
+    ) -> Found<'a> {
+        self.forms.bind(text, schema, |template| upstream.is_current(&template.told))
     }
 
-    /// Notes what a write of rows of one table does; `effects` have every name in full.
-    pub(crate) fn knows_write(&self, statement: Statement<'_>, effects: &Effects) {
-        self.forms.keep_write(statement, effects);
+    /// Notes what a new write of rows of one table does; `effects` have every name in full.
+    pub(crate) fn knows_write(&self, new: New<'_>, effects: &Effects) {
+        self.forms.keep_write(new.form, effects);
     }
 
     /// What was compiled of the form of a SELECT, which is done now if it is not known.
-    pub(crate) async fn of(&self, statement: Statement<'_>, behind: (&Freshness, &Upstream)) -> BoundSelect {
-        if let Some(Bound::Select(known)) = self.known(statement, behind.1) {
-            return known;
+    pub(crate) async fn of<'a>(
+        &self,
+        text: (&'a [u8], Modes),
+        schema: Option<&str>,
+        behind: (&Freshness, &Upstream),
+    ) -> BoundSelect<'a> {
+        match self.find(text, schema, behind.1) {
+            Found::Known(Bound::Select(known)) => known,
+            // What was taken for a write before is not compiled as one.
+            Found::Known(Bound::Write(_)) => self.compile(New::cut(text.0, text.1), schema, behind).await,
+            Found::New(new) => self.compile(new, schema, behind).await,
         }
-        let template = Box::pin(self.template(statement, behind)).await;
+    }
+
+    /// Compiles a new form.
+    pub(crate) async fn compile<'a>(
+        &self,
+        New { tokens, form }: New<'a>,
+        schema: Option<&str>,
+        behind: (&Freshness, &Upstream),
+    ) -> BoundSelect<'a> {
+        let template = Box::pin(self.template(&tokens, schema, behind)).await;
         let is_kept = !matches!(template.verdict, Verdict::NotNow(_));
-        let compiled = Arc::new(CompiledSelect::new(template, statement));
+        let compiled = Arc::new(CompiledSelect::new(template, &tokens));
         if is_kept {
-            self.forms.keep_select(statement, &compiled);
+            self.forms.keep_select(form, &compiled);
         }
-        BoundSelect::new(compiled)
+        BoundSelect::first(compiled, tokens)
     }
 
     /// The template of a text, analysed now if it is new or if a definition has changed since.
-    async fn template(&self, statement: Statement<'_>, behind: (&Freshness, &Upstream)) -> Arc<Template> {
-        let Statement { text, modes, schema, .. } = statement;
-        let upstream = behind.1;
-        let Shape { hash, text: digest } = freshet_sql::shape(text, modes);
+    async fn template(
+        &self,
+        tokens: &Tokens<'_>,
+        schema: Option<&str>,
+        behind: (&Freshness, &Upstream),
+    ) -> Arc<Template> {
+        let (modes, upstream) = (tokens.modes(), behind.1);
+        let Shape { hash, text: digest } = tokens.shape();
         let digest = Digest { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
         let known = self.shard(shard).get(&digest).map(Arc::clone);
@@ -99,9 +121,9 @@ impl Templates {
             Some(known) if upstream.is_current(&known.told) => return known,
             Some(_) => {}
             None if self.newcomers.admits(hash, now_ms()) => {}
-            None => return Arc::new(Template::not_analysed(text, modes, upstream)),
+            None => return Arc::new(Template::not_analysed(tokens, upstream)),
         }
-        let template = Arc::new(analyse(text, schema, modes, behind).await);
+        let template = Arc::new(analyse(tokens, schema, behind).await);
         debug!(statement = %String::from_utf8_lossy(&digest.text), verdict = %template.verdict, "analysed");
         if !matches!(template.verdict, Verdict::NotNow(_)) && digest.text.len() <= TEXT_MAX {
             let bytes = digest.text.len() + TEMPLATE_BYTES;

@@ -1,10 +1,11 @@
-//! The system variables that are ours: `query_cache_*`, `have_query_cache`, `freshness`, `max_staleness` and
+//! The system variables that are ours: `query_cache_*`, `have_query_cache`, `fill_wait`, `freshness`, `max_staleness` and
 //! `transaction_snapshot`, as one static table.
 //! Statements that set or show them are answered here and never forwarded.
 
 mod values;
 mod kinds;
 mod variable;
+mod fill_wait;
 mod freshness;
 
 use std::sync::atomic::Ordering;
@@ -14,6 +15,7 @@ use freshet_sql::{Flavor, Value};
 
 use kinds::{boolean, one_of, read_only, size};
 
+pub use fill_wait::FILL_WAIT_MS_MAX;
 pub(crate) use kinds::Warning;
 pub(crate) use values::{GlobalValues, Locals};
 pub use values::{
@@ -29,8 +31,12 @@ pub const SIZE_STEP: u64 = 1024;
 /// The largest `query_cache_limit`, in bytes.
 pub const LIMIT_MAX: u64 = 4_294_967_295;
 
+/// The smallest `query_cache_min_res_unit`, in bytes. The native query cache takes it in the place of smaller ones without a word.
+const MIN_RES_UNIT_MIN: u64 = 512;
+
 /// Every variable that is ours, by name.
 pub(crate) static VARIABLES: &[Variable] = &[
+    fill_wait::FILL_WAIT,
     freshness::FRESHNESS,
     Variable {
         name: "have_query_cache",
@@ -61,7 +67,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
         show: |target, _| target.globals.min_res_unit.load(Ordering::Relaxed).to_string(),
         set: |target, _, value| {
             let (bytes, warning) = size("query_cache_min_res_unit", value, LIMIT_MAX, 8, 4096)?;
-            target.globals.min_res_unit.store(bytes, Ordering::Relaxed);
+            target.globals.min_res_unit.store(bytes.max(MIN_RES_UNIT_MIN), Ordering::Relaxed);
             Ok(warning)
         },
     },
@@ -149,7 +155,8 @@ fn set_type(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Opti
     let chosen = one_of("query_cache_type", value, &TYPES)?;
     let chosen = chosen.map(|at| u8::try_from(at).unwrap_or(TYPE_OFF));
     if global {
-        target.globals.query_cache_type.store(chosen.unwrap_or(TYPE_ON), Ordering::Relaxed);
+        let chosen = chosen.unwrap_or_else(|| target.globals.started_with_type.load(Ordering::Relaxed));
+        target.globals.query_cache_type.store(chosen, Ordering::Relaxed);
         return Ok(None);
     }
     let enables = chosen.is_some_and(|kind| kind != TYPE_OFF);

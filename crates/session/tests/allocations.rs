@@ -3,6 +3,7 @@
 //! Sessions run on the thread that counts, as on an event loop of the program; the client and the follower run on others.
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+use std::cell::RefCell;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use freshet_session::{Options, Shared, serve};
 use freshet_upstream::Config;
 use freshet_upstream::net::Stream;
 use mysql::prelude::Queryable as _;
-use mysql::{Conn, Opts, OptsBuilder};
+use mysql::{Conn, Opts, OptsBuilder, Statement};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -23,6 +24,8 @@ const HITS: u64 = 500;
 const MISSES: u64 = 200;
 /// What a miss may take of which the form is known and the result is stored.
 const ALLOCATIONS_PER_MISS_MAX: u64 = 16;
+/// What preparing a statement from memory, executing it from memory and closing it may take.
+const ALLOCATIONS_PER_PREPARATION_MAX: u64 = 4;
 /// How often a part is tried.
 const ATTEMPTS_MAX: u64 = 20;
 /// How long a result may take to be stored for the first time.
@@ -72,10 +75,19 @@ fn before(variable: &str) {
     };
     part();
     let hits = part();
+    let executions = part();
+    let per_preparation = part() / HITS;
     let per_miss = part() / MISSES;
     client.join().expect("the client's answers");
-    println!("{variable}: {hits} allocations in {HITS} hits, {per_miss} in a miss");
-    assert_eq!(hits, 0, "allocations in {HITS} hits");
+    println!(
+        "{variable}: {hits} allocations in {HITS} hits, {executions} in as many executions, {per_preparation} in a statement that is \
+         prepared, executed and closed, {per_miss} in a miss"
+    );
+    assert_eq!((hits, executions), (0, 0), "allocations in {HITS} hits");
+    assert!(
+        per_preparation <= ALLOCATIONS_PER_PREPARATION_MAX,
+        "{per_preparation} allocations in a preparation"
+    );
     assert!(per_miss > 0, "nothing is counted");
     assert!(per_miss <= ALLOCATIONS_PER_MISS_MAX, "{per_miss} allocations in a miss");
 }
@@ -101,6 +113,7 @@ impl Client {
         let direct = Opts::from_url(url).expect("a server's URL");
         let through = OptsBuilder::from_opts(direct.clone()).ip_or_hostname(Some("127.0.0.1"));
         let through = through.tcp_port(port).prefer_socket(false).db_name(Some("session_allocations"));
+        let through = through.stmt_cache_size(0);
         let mut server = Conn::new(direct).expect("a connection");
         for statement in [
             "CREATE DATABASE IF NOT EXISTS session_allocations",
@@ -111,17 +124,32 @@ impl Client {
             server.query_drop(statement).expect(statement);
         }
         self.begins.recv().expect("the beginning");
-        let mut conn = Conn::new(through).expect("a connection through us");
-        let mut ask = |id: u64| {
-            conn.query_drop(format!("SELECT v FROM t WHERE id = {id}")).expect("an answer");
+        let conn = RefCell::new(Conn::new(through).expect("a connection through us"));
+        let ask = |id: u64| {
+            let text = format!("SELECT v FROM t WHERE id = {id}");
+            conn.borrow_mut().query_drop(text).expect("an answer");
         };
+        let execute = |statement: &Statement| {
+            conn.borrow_mut().exec_drop(statement, (1,)).expect("an answer");
+        };
+        let prepare = || conn.borrow_mut().prep("SELECT v FROM t WHERE id = ?").expect("a statement");
+        let prepare_and_execute = || {
+            let statement = prepare();
+            execute(&statement);
+            conn.borrow_mut().close(statement).expect("it is closed");
+        };
+        let kept = prepare();
         let until = Instant::now() + WARM_MAX;
-        while self.cache.statistics().hits < 10 {
+        while self.cache.statistics().hits < HITS {
             assert!(Instant::now() < until, "nothing is stored: {:?}", self.cache.statistics());
-            (1..20).for_each(&mut ask);
+            (1..20).for_each(ask);
+            execute(&kept);
+            prepare_and_execute();
         }
         self.end.send(true).expect("the end");
         self.part((HITS, 0), |_| (0..HITS).for_each(|_| ask(1)));
+        self.part((HITS, 0), |_| (0..HITS).for_each(|_| execute(&kept)));
+        self.part((HITS, 0), |_| (0..HITS).for_each(|_| prepare_and_execute()));
         self.part((0, MISSES), |attempt| (1..=MISSES).for_each(|id| ask(attempt * 1000 + id)));
     }
 

@@ -24,6 +24,7 @@ use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reason::Reason;
 use crate::token::{Kind, Token};
+use crate::tokens::Tokens;
 
 /// The longest text that is analysed, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -50,7 +51,19 @@ pub enum Analysis {
 
 /// Analyses one statement with a full parser.
 pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
-    match read(text, modes) {
+    analyse_from(Lexer::new(text, modes))
+}
+
+impl Tokens<'_> {
+    /// The analysis of the text: [`analyse`].
+    #[must_use]
+    pub fn analyse(&self) -> Analysis {
+        analyse_from(self.walk())
+    }
+}
+
+fn analyse_from(lexer: Lexer<'_>) -> Analysis {
+    match read(lexer) {
         Ok(TablesRead { tables, .. }) if tables.is_empty() => Analysis::Not(Reason::NoTable),
         Ok(TablesRead { tables, named, hint }) => Analysis::Cacheable { tables, named, hint },
         Err(reason) => Analysis::Not(reason),
@@ -60,12 +73,12 @@ pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
 /// The tables that a view's SELECT reads, which may be none, and how often tables are named in it; or why the view cannot be
 /// depended on.
 pub(crate) fn view_named(definition: &[u8], modes: Modes) -> Result<(Vec<TableName>, usize), Reason> {
-    read(definition, modes).map(|read| (read.tables, read.named))
+    read(Lexer::new(definition, modes)).map(|read| (read.tables, read.named))
 }
 
 /// The tables of a cacheable statement, once each, and how often tables are named in it.
 pub(crate) fn tables_named(text: &[u8], modes: Modes) -> Option<(Vec<TableName>, usize)> {
-    let TablesRead { tables, named, .. } = read(text, modes).ok()?;
+    let TablesRead { tables, named, .. } = read(Lexer::new(text, modes)).ok()?;
     (!tables.is_empty()).then_some((tables, named))
 }
 
@@ -82,8 +95,9 @@ struct TablesRead {
     hint: Option<Hint>,
 }
 
-fn read(text: &[u8], modes: Modes) -> Result<TablesRead, Reason> {
-    let tokens = cut(text, modes)?;
+fn read(lexer: Lexer<'_>) -> Result<TablesRead, Reason> {
+    let (text, modes) = (lexer.text(), lexer.modes());
+    let tokens = cut(lexer)?;
     gate::check_select(text, &tokens)?;
     gate::check_words(text, modes, &tokens)?;
     let mut hints = Hints::default();
@@ -103,7 +117,7 @@ fn read(text: &[u8], modes: Modes) -> Result<TablesRead, Reason> {
 }
 
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
-    let tokens = cut(text, modes)?;
+    let tokens = cut(Lexer::new(text, modes))?;
     gate::check_words(text, modes, &tokens)?;
     let fed = feed::feed(text, &tokens)?;
     let census = feed::census(&fed);
@@ -134,14 +148,13 @@ fn at_end(parser: &Parser<'_>) -> Result<(), Reason> {
 }
 
 /// All tokens of a text of one statement, without a `;` at its end.
-fn cut(text: &[u8], modes: Modes) -> Result<Vec<Token>, Reason> {
-    if modes.other_syntax {
+fn cut(mut lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
+    if lexer.modes().other_syntax {
         return Err(Reason::OtherSyntax);
     }
-    if text.len() > TEXT_BYTES_MAX {
+    if lexer.text().len() > TEXT_BYTES_MAX {
         return Err(Reason::TooLarge);
     }
-    let mut lexer = Lexer::new(text, modes);
     let mut tokens: Vec<Token> = lexer.by_ref().take(TOKENS_MAX + 1).collect();
     if tokens.len() > TOKENS_MAX {
         return Err(Reason::TooLarge);

@@ -8,6 +8,7 @@
 //! nothing is known: a body is either understood to its last word or not at all.
 
 mod header;
+mod written;
 
 use crate::TableName;
 use crate::calls::{Call, Calls};
@@ -18,11 +19,16 @@ use crate::modes::Modes;
 use crate::reads::{ReadScan, Reads};
 use crate::scan::Scan;
 use crate::token::{Kind, Token};
+use header::{Parameter, Routine};
+
+pub use written::BodyWrite;
 
 /// The longest body that is read, in tokens.
 const TOKENS_MAX: usize = 20_000;
 /// How deep blocks may stand in each other.
 const DEPTH_MAX: usize = 32;
+/// The writes of a body that are told by their rows; of further ones the tables are.
+const WRITES_MAX: usize = 64;
 /// The most tables that a body may write or read before it counts as one of which nothing is known.
 const TABLES_MAX: usize = 256;
 
@@ -31,6 +37,9 @@ const TABLES_MAX: usize = 256;
 pub struct Body {
     /// The tables it may write, directly. Without a schema, they are in that of the trigger.
     pub writes: Vec<TableName>,
+    /// What it writes of tables whose rows can be told: those tables are among the ones above only if it writes other rows of them too.
+    /// Nothing for a trigger or a text.
+    pub rows: Vec<BodyWrite>,
     /// The tables and views it may read.
     pub reads: Vec<TableName>,
     /// It may set variables of the session.
@@ -45,21 +54,25 @@ pub struct Body {
 
 /// What a trigger may do that is made by this text; `None` if that cannot be told.
 pub fn trigger_body(text: &[u8], modes: Modes) -> Option<Body> {
-    read(text, modes, |cursor| header::trigger(cursor).map(|()| Vec::new()))
+    read(text, modes, |cursor| header::trigger(cursor).map(|()| None))
 }
 
-/// What a procedure or function may do that is made by this text; `None` if that cannot be told.
+/// What a procedure or function may do that is made by this text; `None` if that cannot be told. Of a function no rows are told.
 pub fn routine_body(text: &[u8], modes: Modes) -> Option<Body> {
-    read(text, modes, header::routine)
+    read(text, modes, |cursor| header::routine(cursor).map(Some))
 }
 
 /// What a compound statement may do that is sent as it is; `None` if that cannot be told.
 pub(crate) fn block(text: &[u8], modes: Modes) -> Option<Body> {
-    read(text, modes, |_| Some(Vec::new()))
+    read(text, modes, |_| Some(None))
 }
 
-/// Reads a body behind its header, which gives the names of its parameters.
-fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<Vec<String>>) -> Option<Body> {
+/// Reads a body behind its header, which gives the parameters of a routine.
+fn read(
+    text: &[u8],
+    modes: Modes,
+    header: impl Fn(&mut Cursor<'_>) -> Option<Option<Routine>>,
+) -> Option<Body> {
     // A piece of the text that is read by itself must not begin or end within a version comment.
     let has_version_comment = [&b"/*!"[..], b"/*M!"].iter().any(|mark| contains_ignoring_case(text, mark));
     if modes.other_syntax || has_version_comment {
@@ -70,18 +83,28 @@ fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<Ve
         return None;
     }
     let mut cursor = Cursor::new(text, modes, &tokens);
-    let locals = header(&mut cursor)?;
-    let mut walk = Walk { cursor, locals, depth: 0, body: Body::default() };
+    let routine = header(&mut cursor)?;
+    let tells_rows = routine.as_ref().is_some_and(|routine| !routine.is_function);
+    let parameters = routine.map(|routine| routine.parameters).unwrap_or_default();
+    let locals = parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    let body = Body::default();
+    let changed = Vec::new();
+    let mut walk = Walk { cursor, parameters: &parameters, tells_rows, locals, changed, depth: 0, body };
     walk.statement()?;
     walk.cursor.punct(b';');
-    walk.cursor.at_end().then_some(walk.body)
+    walk.cursor.at_end().then(|| walk.done())
 }
 
 /// The walk: every step is `None` where the body is not understood.
 struct Walk<'a> {
     cursor: Cursor<'a>,
+    parameters: &'a [Parameter],
+    /// It is a procedure, which is called with values.
+    tells_rows: bool,
     /// The parameters, and the variables declared so far in the blocks that are open.
     locals: Vec<String>,
+    /// Names of variables that may be given other values.
+    changed: Vec<String>,
     depth: usize,
     body: Body,
 }
@@ -90,6 +113,23 @@ struct Walk<'a> {
 const PLAIN: &[&str] = &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "UPDATE", "VALUES", "WITH"];
 
 impl Walk<'_> {
+    fn done(self) -> Body {
+        let Self { mut body, changed, parameters, .. } = self;
+        let rows = std::mem::take(&mut body.rows);
+        body.rows = rows.into_iter().map(|write| write.without(&changed, parameters)).collect();
+        body
+    }
+
+    /// Any variable that is named up to the end of the statement may be given another value.
+    fn may_change_all(&mut self) {
+        let mut ahead = self.cursor;
+        while let Some(token) = ahead.peek().filter(|token| !token.is(b';')) {
+            if !token.is_name() || ahead.identifier().map(|name| self.changed.push(name)).is_none() {
+                ahead.next();
+            }
+        }
+    }
+
     /// One statement, without the `;` behind it.
     fn statement(&mut self) -> Option<()> {
         self.depth += 1;
@@ -148,10 +188,12 @@ impl Walk<'_> {
         } else if self.cursor.any(&["OPEN", "CLOSE"]) {
             self.cursor.identifier()?;
         } else if self.cursor.word("FETCH") {
+            self.may_change_all();
             self.expression(&[])?;
         } else if self.cursor.word("GET") {
             self.body.session = true;
             self.body.reads_last_statement = true;
+            self.may_change_all();
             self.expression(&[])?;
         } else {
             self.transaction()?;
@@ -288,6 +330,7 @@ impl Walk<'_> {
                 let name = self.cursor.identifier()?;
                 // A system variable may be one of those that decide what is logged, or when a transaction ends.
                 self.locals.iter().any(|local| local.eq_ignore_ascii_case(&name)).then_some(())?;
+                self.changed.push(name);
             }
             let assigns = self.cursor.next()?;
             (assigns.is(b'=') || self.cursor.bytes(assigns) == b":=").then_some(())?;
@@ -352,9 +395,16 @@ impl Walk<'_> {
             && !found.refused
             && !found.moves;
         is_plain.then_some(())?;
+        // CALL gives values back, and SELECT … INTO.
+        if !self.cursor.at_any(&["DELETE", "INSERT", "REPLACE", "UPDATE"]) {
+            self.may_change_all();
+        }
         match found.writes {
             Writes::Nothing => {}
-            Writes::Tables(tables) => self.body.writes.extend(tables),
+            Writes::Tables(tables) => match self.written(&tables, end) {
+                Some(write) => self.body.rows.push(write),
+                None => self.body.writes.extend(tables),
+            },
             Writes::Schema(_) | Writes::Accounts(_) | Writes::Everything => return None,
         }
         self.body.session |= found.session;
@@ -363,6 +413,15 @@ impl Walk<'_> {
         self.cursor = ahead;
         (self.body.writes.len() <= TABLES_MAX).then_some(())?;
         self.add_reads(found.reads)
+    }
+
+    /// What the statement up to `end` writes, if it is to one table and its rows are told.
+    fn written(&self, tables: &[TableName], end: usize) -> Option<BodyWrite> {
+        let [table] = tables else { return None };
+        let has_room = self.tells_rows && self.body.rows.len() < WRITES_MAX;
+        has_room.then_some(())?;
+        let write = written::written(self.cursor, end, (self.parameters, &self.locals))?;
+        (write.what.table() == table).then_some(write)
     }
 
     fn add_calls(&mut self, calls: Calls) -> Option<()> {

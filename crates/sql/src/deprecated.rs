@@ -3,6 +3,7 @@
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::token::{Kind, Token};
+use crate::tokens::Tokens;
 
 /// One piece of such syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +45,26 @@ impl Deprecated {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deprecations([u16; Deprecated::ALL.len()]);
 
+impl Tokens<'_> {
+    /// The deprecated syntax in the text; `None` where it cannot be told.
+    #[must_use]
+    pub fn deprecations(&self) -> Option<Deprecations> {
+        Deprecations::from(self.walk())
+    }
+}
+
 impl Deprecations {
     /// Those in `text`; `None` where they cannot be told.
     #[must_use]
     pub fn of(text: &[u8], modes: Modes) -> Option<Self> {
+        Self::from(Lexer::new(text, modes))
+    }
+
+    fn from(lexer: Lexer<'_>) -> Option<Self> {
+        let (text, modes) = (lexer.text(), lexer.modes());
         let mut found = Self::default();
         let mut before = None;
-        let mut tokens = Lexer::new(text, modes).filter(|_| !modes.other_syntax).peekable();
+        let mut tokens = lexer.filter(|_| !modes.other_syntax).peekable();
         while let Some(token) = tokens.next() {
             if token.kind == Kind::Unknown {
                 return None;
@@ -121,13 +135,14 @@ mod tests {
 
     fn warnings(text: &str) -> Option<u16> {
         let modes = Modes::new(Flavor::MySql);
-        Deprecations::of(text.as_bytes(), modes).map(|found| found.warnings(|_| true))
+        Tokens::cut(text.as_bytes(), modes).deprecations().map(|found| found.warnings(|_| true))
     }
 
     #[test]
     fn each_sample_has_its_own_once() {
         for what in Deprecated::ALL {
-            let found = Deprecations::of(what.sample().as_bytes(), Modes::new(Flavor::MySql)).unwrap();
+            let found =
+                Tokens::cut(what.sample().as_bytes(), Modes::new(Flavor::MySql)).deprecations().unwrap();
             assert_eq!(found.warnings(|other| other == what), 1, "{what:?}");
             assert_eq!(found.warnings(|_| true), 1, "{what:?}");
         }
@@ -148,6 +163,6 @@ mod tests {
             assert_eq!(warnings(text), expected, "{text}");
         }
         let pipes = Modes { pipes_as_concat: true, ..Modes::new(Flavor::MySql) };
-        assert!(Deprecations::of(b"SELECT a || b FROM t", pipes).unwrap().are_none());
+        assert!(Tokens::cut(b"SELECT a || b FROM t", pipes).deprecations().unwrap().are_none());
     }
 }

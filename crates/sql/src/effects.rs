@@ -17,23 +17,33 @@ use crate::lex::Lexer;
 use crate::modes::{Flavor, Modes};
 use crate::reads::Reads;
 use crate::statement::{STATEMENTS_MAX, Statement};
+use crate::tokens::Tokens;
 
 pub use what::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
 /// The effects of `text`, whatever it is; several statements give the union of theirs.
 pub fn effects(text: &[u8], modes: Modes) -> Effects {
-    let mut lexer = Lexer::new(text, modes);
+    effects_of(Lexer::new(text, modes))
+}
+
+impl Tokens<'_> {
+    /// The effects of the text: [`effects`].
+    #[must_use]
+    pub fn effects(&self) -> Effects {
+        effects_of(self.walk())
+    }
+}
+
+/// The effects of the text that `lexer` cuts.
+pub(crate) fn effects_of(mut lexer: Lexer<'_>) -> Effects {
+    let (text, modes) = (lexer.text(), lexer.modes());
     let first = Statement::next(&mut lexer, text, modes);
-    effects_from(first, lexer, text, modes)
+    effects_from(first, lexer)
 }
 
 /// The effects of `text`, whose first statement has been cut from it by `lexer`.
-pub(crate) fn effects_from<'a>(
-    first: Option<Statement<'a>>,
-    mut lexer: Lexer<'a>,
-    text: &'a [u8],
-    modes: Modes,
-) -> Effects {
+pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a>) -> Effects {
+    let (text, modes) = (lexer.text(), lexer.modes());
     if refused::is_refused_text(text) {
         return Effects::refused();
     }

@@ -9,6 +9,7 @@ use crate::hint::Hints;
 use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
 use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// The part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
 ///
@@ -59,9 +60,17 @@ fn trim(text: &[u8]) -> &[u8] {
     rest.get(..end).unwrap_or_default()
 }
 
+impl Tokens<'_> {
+    /// Whether SQL_CACHE or SQL_NO_CACHE stands in the text as a hint.
+    #[must_use]
+    pub fn has_hint(&self) -> bool {
+        hints(self.walk()).is_some_and(|hints| !hints.spans.is_empty())
+    }
+}
+
 /// `text` without SQL_CACHE and SQL_NO_CACHE, or None if it has neither.
 pub fn strip_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
-    let hints = hints(text, modes)?;
+    let hints = hints(Lexer::new(text, modes))?;
     if hints.spans.is_empty() {
         return None;
     }
@@ -78,18 +87,30 @@ pub fn strip_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// Whether SQL_CACHE or SQL_NO_CACHE may stand in a text: most are seen not to at once.
+pub fn may_be_hinted(text: &[u8]) -> bool {
+    crate::lex::contains_ignoring_case(text, b"_cache")
+}
+
+/// Whether a text begins as a SELECT does, whatever it turns out to be.
+pub fn starts_select(text: &[u8], modes: Modes) -> bool {
+    let first = Lexer::new(text, modes).find(|token| !token.is(b'('));
+    first.is_some_and(|first| first.is_word(text, "SELECT") || first.is_word(text, "WITH"))
+}
+
 /// The error that a misuse of the hints gives: code, SQLSTATE, message.
 pub fn hint_error(text: &[u8], modes: Modes) -> Option<(u16, &'static str, String)> {
-    hints(text, modes)?.error()
+    hints(Lexer::new(text, modes))?.error()
 }
 
 /// The hints of a text that has any.
-fn hints(text: &[u8], modes: Modes) -> Option<Hints> {
-    if !crate::lex::contains_ignoring_case(text, b"_cache") {
+fn hints(lexer: Lexer<'_>) -> Option<Hints> {
+    let text = lexer.text();
+    if !may_be_hinted(text) {
         return None;
     }
     let mut hints = Hints::default();
-    for token in Lexer::new(text, modes) {
+    for token in lexer {
         hints.see(text, token);
     }
     Some(hints)

@@ -9,12 +9,13 @@ mod literal;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use comment::{contains_ignoring_case, contains_name};
+pub use comment::contains_ignoring_case;
+pub(crate) use comment::contains_name;
 
 use crate::modes::Modes;
 use crate::token::{Kind, Token};
 
-/// Cuts one text; an iterator over its tokens.
+/// Cuts one text, or goes over the tokens of one that has been cut: an iterator over them.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer<'a> {
     text: &'a [u8],
@@ -28,6 +29,8 @@ pub(crate) struct Lexer<'a> {
     hint_sets_variable: bool,
     /// A comment of any kind has been passed.
     passed_comment: bool,
+    /// The tokens that are left of a text that has been cut before.
+    cut_before: Option<std::slice::Iter<'a, Token>>,
 }
 
 /// Nothing sensible can be said from here on.
@@ -44,7 +47,28 @@ impl<'a> Lexer<'a> {
             after_dot: false,
             hint_sets_variable: false,
             passed_comment: false,
+            cut_before: None,
         }
+    }
+
+    /// Goes over the tokens of a text in which a hint that sets a variable, and a comment, stand or not.
+    pub fn over(
+        (text, modes): (&'a [u8], Modes),
+        tokens: &'a [Token],
+        (hint_sets_variable, passed_comment): (bool, bool),
+    ) -> Self {
+        let cut_before = Some(tokens.iter());
+        Lexer { hint_sets_variable, passed_comment, cut_before, ..Self::new(text, modes) }
+    }
+
+    /// The text that is cut.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// How it is cut.
+    pub fn modes(&self) -> Modes {
+        self.modes
     }
 
     /// Whether a `/*+ SET_VAR(…) */` stood anywhere so far.
@@ -157,6 +181,9 @@ impl Iterator for Lexer<'_> {
     type Item = Token;
 
     fn next(&mut self) -> Option<Token> {
+        if let Some(tokens) = &mut self.cut_before {
+            return tokens.next().copied();
+        }
         #[cfg(test)]
         work::count();
         let start = self.at;

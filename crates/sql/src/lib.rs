@@ -15,6 +15,7 @@ mod token;
 mod words;
 mod string;
 mod lex;
+mod tokens;
 mod cursor;
 mod functions;
 
@@ -54,15 +55,16 @@ mod rows;
 
 pub use analysis::{Analysis, analyse, pure_expression};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
-pub use body::{Body, routine_body, trigger_body};
+pub use body::{Body, BodyWrite, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};
 pub use ddl::user_name;
 pub use deprecated::{Deprecated, Deprecations};
 pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 pub use found_rows::{asks_found_rows, keeps_found_rows, names_found_rows};
 pub use hint::Hint;
-pub use key::{hint_error, key_text, strip_hint};
+pub use key::{hint_error, key_text, may_be_hinted, starts_select, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
+pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{
@@ -75,11 +77,12 @@ pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Request, read};
 pub use rows::{
-    ColumnsRead, Condition, Datum, Definition, Given, Input, Occurrence, OnDuplicate, Pin, QueryPlan,
-    Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View, query_plan,
-    row_reads, row_reads_of, row_write, row_writes, shows_rows,
+    ColumnsRead, Condition, DataType, Datum, Definition, Given, Input, InputColumn, Occurrence, OnDuplicate,
+    Pin, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View,
+    call_arguments, query_plan, row_reads, row_reads_of, row_write, row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};
-pub use transaction::{TransactionControl, transaction_control};
+pub use tokens::{TokenBuffer, Tokens};
+pub use transaction::{Characteristics, Completion, Isolation, TransactionControl, transaction_control};
 pub use user_variables::{UserVariable, user_variables_set};

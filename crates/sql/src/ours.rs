@@ -38,6 +38,9 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
         select::read(cursor)
     } else if cursor.word("FLUSH") {
         cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
+        if whole(cursor, &["STATUS"]) || whole(cursor, &["GLOBAL", "STATUS"]) {
+            return Some(Ours::FlushStatus);
+        }
         whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::FlushQueryCache)
     } else if cursor.word("RESET") {
         whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::ResetQueryCache)

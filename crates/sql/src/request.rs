@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::effects::{Effects, effects, effects_from};
+use crate::effects::{Effects, effects_from, effects_of};
 use crate::hint::{Hint, Hints};
 use crate::kill::{self, Kill};
 use crate::lex::Lexer;
@@ -11,6 +11,7 @@ use crate::modes::Modes;
 use crate::ours::{self, Ours};
 use crate::statement::Statement;
 use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// What a text of COM_QUERY asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,20 +31,33 @@ pub enum Request {
 
 /// Says what `text` is. Total: what is not understood is `Other` with the worst effects.
 pub fn read(text: &[u8], modes: Modes) -> Request {
-    let mut lexer = Lexer::new(text, modes);
+    read_from(&Lexer::new(text, modes))
+}
+
+impl Tokens<'_> {
+    /// What the text is: [`read`].
+    #[must_use]
+    pub fn request(&self) -> Request {
+        read_from(&self.walk())
+    }
+}
+
+fn read_from(begin: &Lexer<'_>) -> Request {
+    let (text, modes) = (begin.text(), begin.modes());
+    let mut lexer = begin.clone();
     let mut first = lexer.next();
     while first.is_some_and(|token| token.is(b'(')) {
         first = lexer.next();
     }
     let Some(first) = first else {
-        return Request::Other(effects(text, modes));
+        return Request::Other(effects_of(begin.clone()));
     };
     let with = first.is_word(text, "WITH");
     let select = first.is_word(text, "SELECT");
     if (with || select) && !lexer.clone().next().is_some_and(|token| token.kind == Kind::AtAt) {
-        return read_select(text, modes).unwrap_or_else(|| Request::Other(effects(text, modes)));
+        return read_select(begin.clone()).unwrap_or_else(|| Request::Other(effects_of(begin.clone())));
     }
-    let mut lexer = Lexer::new(text, modes);
+    let mut lexer = begin.clone();
     let statement = Statement::next(&mut lexer, text, modes);
     if let Some(alone) = statement.as_ref().filter(|_| lexer.clone().all(|token| token.is(b';'))) {
         if let Some(ours) = ours::read(alone) {
@@ -56,14 +70,15 @@ pub fn read(text: &[u8], modes: Modes) -> Request {
             return Request::Select { hint: None };
         }
     }
-    Request::Other(effects_from(statement, lexer, text, modes))
+    Request::Other(effects_from(statement, lexer))
 }
 
 /// One pass over the tokens of what starts with SELECT or WITH; None if it is not one SELECT to its end.
-fn read_select(text: &[u8], modes: Modes) -> Option<Request> {
+fn read_select(lexer: Lexer<'_>) -> Option<Request> {
+    let text = lexer.text();
     let mut hints = Hints::default();
     let mut ended = false;
-    for token in Lexer::new(text, modes) {
+    for token in lexer {
         if token.is(b';') {
             ended = true;
             continue;

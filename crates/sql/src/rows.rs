@@ -35,7 +35,9 @@ mod slots;
 mod tests;
 
 use self::pins::occurrences;
-pub use self::plan::{Input, QueryPlan, Relation, ResultColumn, Scalar, Unplanned, query_plan};
+pub use self::plan::{
+    DataType, Input, InputColumn, QueryPlan, Relation, ResultColumn, Scalar, Unplanned, query_plan,
+};
 pub use self::read::RowWrites;
 use self::resolve::Names;
 pub use self::shown::shows_rows;
@@ -47,6 +49,7 @@ pub use self::told::{
 pub use self::view::{Definition, View};
 use crate::analysis::tables_named;
 use crate::modes::{Modes, TableName};
+use crate::tokens::Tokens;
 
 /// What a SELECT can read, row by row; None: the whole of its tables.
 ///
@@ -72,7 +75,32 @@ pub fn row_reads_of<'v>(
     tables: &[TableName],
     definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
 ) -> Option<RowReads> {
-    let source = Source::cut(text, modes)?;
+    reads_from(Source::cut(text, modes)?, tables, definition_of)
+}
+
+impl Tokens<'_> {
+    /// What the text, which is of a template that is known, can read row by row: [`row_reads_of`].
+    #[must_use]
+    pub fn row_reads_of<'v>(
+        &self,
+        tables: &[TableName],
+        definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+    ) -> Option<RowReads> {
+        reads_from(Source::of_tokens(self)?, tables, definition_of)
+    }
+
+    /// Which rows the text, if it is a write, touches: [`row_write`].
+    #[must_use]
+    pub fn row_write(&self) -> Option<RowWrite> {
+        write::row_write(&Source::of_tokens(self)?)
+    }
+}
+
+fn reads_from<'v>(
+    source: Source<'_>,
+    tables: &[TableName],
+    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+) -> Option<RowReads> {
     // A view may outlive the statement, but not the reading of it.
     let definitions = |table: &TableName| definition_of(table);
     let parsed = query::parse(source, &definitions)?;
@@ -90,6 +118,11 @@ pub fn row_reads_of<'v>(
     };
     let facts = if names.are_ascii() { known::facts(&parsed, &names) } else { vec![Vec::new()] };
     Some(RowReads { occurrences: occurrences(&parsed, &names, &facts), columns })
+}
+
+/// The values that a procedure is called with, where the text is that call and nothing else: [`Datum::Other`] for an expression.
+pub fn call_arguments(text: &[u8], modes: Modes) -> Option<Vec<Datum>> {
+    write::call_arguments(&Source::cut(text, modes)?)
 }
 
 /// Which rows a write touches; None: any row of whatever it names.

@@ -13,6 +13,7 @@ use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
 use crate::reserved::is_reserved;
 use crate::token::{Kind, Token};
+use crate::tokens::Tokens;
 
 /// A statement without its literals.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,20 @@ pub struct Shape {
 ///
 /// A shape depends on the modes as well: under other modes the same bytes are another shape.
 pub fn shape(text: &[u8], modes: Modes) -> Shape {
-    let text = digest_text(text, modes).unwrap_or_else(|| text.trim_ascii().to_vec());
+    shape_of(Lexer::new(text, modes))
+}
+
+impl Tokens<'_> {
+    /// The shape of the text: [`shape`].
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        shape_of(self.walk())
+    }
+}
+
+fn shape_of(lexer: Lexer<'_>) -> Shape {
+    let text = lexer.text();
+    let text = digest_text(lexer).unwrap_or_else(|| text.trim_ascii().to_vec());
     Shape { hash: hash(&text), text }
 }
 
@@ -43,14 +57,14 @@ fn hash(text: &[u8]) -> u128 {
 }
 
 /// None if the text has to stay as it is.
-fn digest_text(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
+fn digest_text(mut lexer: Lexer<'_>) -> Option<Vec<u8>> {
+    let text = lexer.text();
     let mut writer = DigestWriter {
         text,
         out: Vec::with_capacity(text.len().min(OUT_CAPACITY)),
         last: None,
         signs: Vec::new(),
     };
-    let mut lexer = Lexer::new(text, modes);
     for token in lexer.by_ref() {
         if token.kind == Kind::Unknown {
             return None;

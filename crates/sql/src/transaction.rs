@@ -8,29 +8,90 @@ use crate::statement::Statement;
 use crate::token::{Kind, Token};
 use crate::words::is_in;
 
+/// How a transaction isolates what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// READ UNCOMMITTED.
+    ReadUncommitted,
+    /// READ COMMITTED.
+    ReadCommitted,
+    /// REPEATABLE READ.
+    RepeatableRead,
+    /// SERIALIZABLE.
+    Serializable,
+}
+
+impl Isolation {
+    const ALL: [Self; 4] =
+        [Self::ReadUncommitted, Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
+
+    /// As SET TRANSACTION has it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ReadUncommitted => "READ UNCOMMITTED",
+            Self::ReadCommitted => "READ COMMITTED",
+            Self::RepeatableRead => "REPEATABLE READ",
+            Self::Serializable => "SERIALIZABLE",
+        }
+    }
+}
+
+/// What is said of one transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Characteristics {
+    /// Its level of isolation, if one is named.
+    pub isolation: Option<Isolation>,
+    /// READ ONLY, or else READ WRITE, if one of them is named.
+    pub read_only: Option<bool>,
+}
+
+impl Characteristics {
+    /// Whether nothing is said.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    /// These, and what is said later.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        Self { isolation: later.isolation.or(self.isolation), read_only: later.read_only.or(self.read_only) }
+    }
+}
+
+/// What follows the end of a transaction, as far as the statement says. `completion_type` says what it leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// AND CHAIN: another begins at once. AND NO CHAIN: none does.
+    pub chain: Option<bool>,
+    /// RELEASE: the session ends. NO RELEASE: it does not.
+    pub release: Option<bool>,
+}
+
 /// What such a statement does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransactionControl {
-    /// BEGIN [WORK]; START TRANSACTION [READ ONLY] [WITH CONSISTENT SNAPSHOT].
+    /// BEGIN [WORK]; START TRANSACTION [READ ONLY | READ WRITE] [WITH CONSISTENT SNAPSHOT].
     Begin {
-        /// It may write nothing but temporary tables.
-        read_only: bool,
+        /// It may write nothing but temporary tables; or it may, whatever the session's transactions may.
+        read_only: Option<bool>,
         /// What it reads is to be as of now.
         snapshot: bool,
     },
-    /// COMMIT, and nothing begins after it but by `completion_type`.
-    Commit,
-    /// ROLLBACK, likewise.
-    Rollback,
+    /// COMMIT.
+    Commit(Completion),
+    /// ROLLBACK.
+    Rollback(Completion),
     /// SAVEPOINT, with its name.
     Savepoint(String),
     /// ROLLBACK TO [SAVEPOINT], with its name.
     RollbackTo(String),
     /// RELEASE SAVEPOINT, with its name.
     Release(String),
+    /// SET TRANSACTION, for the next transaction alone.
+    Characterize(Characteristics),
 }
 
-const WORDS: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"];
+const WORDS: [&str; 7] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET"];
 
 /// Keywords of either server that are no names without quotes, and that no query that is understood here has.
 const KEYWORDS: &[&str] = &[
@@ -89,8 +150,7 @@ const KEYWORDS: &[&str] = &[
     "VIRTUAL",
 ];
 
-/// Reads a text that is one such statement; None for any other, and for forms that say more. READ WRITE is one of those: it is
-/// refused by a server that is read only.
+/// Reads a text that is one such statement; None for any other.
 pub fn transaction_control(text: &[u8], modes: Modes) -> Option<TransactionControl> {
     let text = without_end(text);
     let mut lexer = Lexer::new(text, modes);
@@ -118,22 +178,23 @@ fn without_end(text: &[u8]) -> &[u8] {
 fn read(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     if cursor.word("BEGIN") {
         cursor.word("WORK");
-        return Some(TransactionControl::Begin { read_only: false, snapshot: false });
+        return Some(TransactionControl::Begin { read_only: None, snapshot: false });
     }
     if cursor.words(&["START", "TRANSACTION"]) {
         return started(cursor);
     }
+    if cursor.words(&["SET", "TRANSACTION"]) {
+        return characterized(cursor);
+    }
     if cursor.word("COMMIT") {
-        ends_plainly(cursor);
-        return Some(TransactionControl::Commit);
+        return completion(cursor).map(TransactionControl::Commit);
     }
     if cursor.word("ROLLBACK") {
         if cursor.word("TO") || cursor.words(&["WORK", "TO"]) {
             cursor.word("SAVEPOINT");
             return name(cursor).map(TransactionControl::RollbackTo);
         }
-        ends_plainly(cursor);
-        return Some(TransactionControl::Rollback);
+        return completion(cursor).map(TransactionControl::Rollback);
     }
     if cursor.word("SAVEPOINT") {
         return name(cursor).map(TransactionControl::Savepoint);
@@ -143,13 +204,13 @@ fn read(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
 
 /// What follows START TRANSACTION: each characteristic once, in any order. What is left over is seen by the caller.
 fn started(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
-    let (mut read_only, mut snapshot) = (false, false);
+    let (mut read_only, mut snapshot) = (None, false);
     if cursor.at_end() {
         return Some(TransactionControl::Begin { read_only, snapshot });
     }
     loop {
-        if !read_only && cursor.words(&["READ", "ONLY"]) {
-            read_only = true;
+        if let (None, Some(said)) = (read_only, access(cursor)) {
+            read_only = Some(said);
         } else if !snapshot && cursor.words(&["WITH", "CONSISTENT", "SNAPSHOT"]) {
             snapshot = true;
         } else {
@@ -161,12 +222,45 @@ fn started(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     }
 }
 
-/// What follows COMMIT and ROLLBACK and changes nothing. NO CHAIN and NO RELEASE do: they overrule `completion_type`, to the same
-/// end as where it says nothing.
-fn ends_plainly(cursor: &mut Cursor<'_>) {
+/// What follows SET TRANSACTION: each characteristic once, in any order.
+fn characterized(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
+    let mut said = Characteristics::default();
+    loop {
+        if let (None, Some(is_read_only)) = (said.read_only, access(cursor)) {
+            said.read_only = Some(is_read_only);
+        } else if said.isolation.is_none() && cursor.words(&["ISOLATION", "LEVEL"]) {
+            let is_named = |level: &Isolation| {
+                let words: Vec<&str> = level.words().split(' ').collect();
+                cursor.words(&words)
+            };
+            said.isolation = Some(Isolation::ALL.into_iter().find(is_named)?);
+        } else {
+            return None;
+        }
+        if !cursor.punct(b',') {
+            return Some(TransactionControl::Characterize(said));
+        }
+    }
+}
+
+/// READ ONLY or READ WRITE: whether it is the former.
+fn access(cursor: &mut Cursor<'_>) -> Option<bool> {
+    let is_read_only = cursor.words(&["READ", "ONLY"]);
+    (is_read_only || cursor.words(&["READ", "WRITE"])).then_some(is_read_only)
+}
+
+/// What follows COMMIT and ROLLBACK. The servers refuse both CHAIN and RELEASE.
+fn completion(cursor: &mut Cursor<'_>) -> Option<Completion> {
     cursor.word("WORK");
-    cursor.words(&["AND", "NO", "CHAIN"]);
-    cursor.words(&["NO", "RELEASE"]);
+    let chain = if cursor.words(&["AND", "NO", "CHAIN"]) {
+        Some(false)
+    } else {
+        cursor.words(&["AND", "CHAIN"]).then_some(true)
+    };
+    let release =
+        if cursor.words(&["NO", "RELEASE"]) { Some(false) } else { cursor.word("RELEASE").then_some(true) };
+    let are_both = chain == Some(true) && release == Some(true);
+    (!are_both).then_some(Completion { chain, release })
 }
 
 /// A name. Names of savepoints are compared without case; what that is beyond ASCII is not known here. The server has an error for a
@@ -193,17 +287,37 @@ mod tests {
     #[test]
     fn plain_forms_are_read() {
         let begin = |read_only, snapshot| Some(Begin { read_only, snapshot });
+        let plain = Completion::default();
+        let no = Some(false);
+        let isolation =
+            |level, read_only| Some(Characterize(Characteristics { isolation: level, read_only }));
         for (text, expected) in [
-            ("BEGIN", begin(false, false)),
-            ("/* a */ begin work ;", begin(false, false)),
-            ("START TRANSACTION", begin(false, false)),
-            ("start transaction read only", begin(true, false)),
-            ("START TRANSACTION WITH CONSISTENT SNAPSHOT", begin(false, true)),
-            ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", begin(true, true)),
-            ("COMMIT", Some(Commit)),
-            ("COMMIT WORK AND NO CHAIN NO RELEASE", Some(Commit)),
-            ("ROLLBACK", Some(Rollback)),
-            ("ROLLBACK WORK;; \n;", Some(Rollback)),
+            ("BEGIN", begin(None, false)),
+            ("/* a */ begin work ;", begin(None, false)),
+            ("START TRANSACTION", begin(None, false)),
+            ("start transaction read only", begin(Some(true), false)),
+            ("START TRANSACTION WITH CONSISTENT SNAPSHOT", begin(None, true)),
+            ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", begin(Some(true), true)),
+            ("START TRANSACTION READ WRITE", begin(Some(false), false)),
+            ("COMMIT", Some(Commit(plain))),
+            ("COMMIT AND CHAIN", Some(Commit(Completion { chain: Some(true), ..plain }))),
+            ("COMMIT RELEASE", Some(Commit(Completion { release: Some(true), ..plain }))),
+            (
+                "ROLLBACK WORK AND CHAIN NO RELEASE",
+                Some(Rollback(Completion { chain: Some(true), release: no })),
+            ),
+            ("SET TRANSACTION READ WRITE", isolation(None, no)),
+            (
+                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+                isolation(Some(Isolation::RepeatableRead), None),
+            ),
+            (
+                "set transaction read only, isolation level Read /* a */ Committed;",
+                isolation(Some(Isolation::ReadCommitted), Some(true)),
+            ),
+            ("COMMIT WORK AND NO CHAIN NO RELEASE", Some(Commit(Completion { chain: no, release: no }))),
+            ("ROLLBACK", Some(Rollback(plain))),
+            ("ROLLBACK WORK;; \n;", Some(Rollback(plain))),
             ("SAVEPOINT `select`;", Some(Savepoint("select".into()))),
             ("SAVEPOINT `A b`", Some(Savepoint("A b".into()))),
             ("ROLLBACK WORK TO s", Some(RollbackTo("s".into()))),
@@ -218,13 +332,16 @@ mod tests {
     fn all_others_are_left_alone() {
         for text in [
             "BEGIN NOT ATOMIC SELECT 1; END",
-            "START TRANSACTION READ WRITE",
+            "START TRANSACTION READ WRITE, READ ONLY",
             "START TRANSACTION READ ONLY, READ ONLY",
             "START TRANSACTION READ ONLY,",
             "START SLAVE",
-            "COMMIT AND CHAIN",
-            "COMMIT RELEASE",
-            "ROLLBACK AND CHAIN",
+            "COMMIT AND CHAIN RELEASE",
+            "SET SESSION TRANSACTION READ ONLY",
+            "SET TRANSACTION",
+            "SET TRANSACTION ISOLATION LEVEL",
+            "SET TRANSACTION READ ONLY, READ WRITE",
+            "SET autocommit = 0",
             "COMMIT; DELETE FROM t",
             "BEGIN /*! NOT ATOMIC */",
             "SAVEPOINT",

@@ -106,6 +106,17 @@ impl ServerInfo {
         Modes { other_syntax: too_old, ..Modes::new(self.flavor) }
     }
 
+    /// Whether the tests run on servers of this series. Of others, what their documentation says is assumed.
+    pub fn is_of_a_tested_series(&self) -> bool {
+        const MARIADB: [(u16, u16); 3] = [(10, 5), (10, 11), (11, 8)];
+        const MYSQL: [(u16, u16); 1] = [(9, 7)];
+        let series = (self.version.major, self.version.minor);
+        match self.flavor {
+            Flavor::MariaDb => MARIADB.contains(&series),
+            Flavor::MySql => MYSQL.contains(&series),
+        }
+    }
+
     /// Whether it is a MariaDB.
     pub fn is_mariadb(&self) -> bool {
         self.flavor == Flavor::MariaDb

@@ -1,7 +1,7 @@
 //! A promise of its own: what may be answered from memory is, whatever its shape, from whichever schema it is asked, and in
 //! whichever form the client takes its answers.
 
-use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run};
+use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, user_of};
 use freshet_tests::raw::{Raw, capability};
 use freshet_tests::{Freshet, Server, Target, with_each};
 
@@ -108,13 +108,7 @@ fn stage(server: &Server, schema: &str) -> String {
     drop(fresh_schema(server, &elsewhere));
     let mut direct = fresh_schema(server, schema);
     run(&mut direct, TABLES);
-    run(
-        &mut direct,
-        &[
-            &format!("CREATE USER IF NOT EXISTS {schema} IDENTIFIED BY ''"),
-            &format!("GRANT ALL PRIVILEGES ON *.* TO {schema}"),
-        ],
-    );
+    user_of(&mut direct, schema);
     elsewhere
 }
 

@@ -69,6 +69,12 @@ pub const TABLES: &[&str] = &[
     "CREATE FUNCTION f_reads() RETURNS INT READS SQL DATA RETURN (SELECT SUM(v) FROM x)",
 ];
 
+/// The same, after all others: views that run functions.
+pub const VIEWS: &[&str] = &[
+    "CREATE VIEW vf AS SELECT id, f_reads() AS n FROM y",
+    "CREATE VIEW vw AS SELECT id, f_writes(id) AS n FROM y",
+];
+
 /// The same, where the server has it.
 pub const TABLES_OF_MARIADB: &[&str] = &["CREATE SEQUENCE s"];
 
@@ -128,6 +134,14 @@ const BEGINS: &[&str] = &[
     "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
 ];
 
+/// What is said of one transaction before it begins.
+const SAID: &[&str] = &[
+    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SET TRANSACTION READ ONLY",
+    "SET TRANSACTION READ WRITE, ISOLATION LEVEL READ COMMITTED",
+];
+
 const ENDS: &[&str] = &[
     "COMMIT",
     "COMMIT",
@@ -138,6 +152,8 @@ const ENDS: &[&str] = &[
     "ROLLBACK AND CHAIN",
     "COMMIT AND NO CHAIN NO RELEASE",
     "ROLLBACK WORK",
+    "ROLLBACK WORK AND NO CHAIN",
+    "COMMIT NO RELEASE",
 ];
 
 const MARKS: &[&str] = &[
@@ -187,7 +203,10 @@ const SETTINGS: &[&str] = &[
     "SET autocommit = 1",
     "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
     "SET TRANSACTION READ ONLY",
+    "SET TRANSACTION READ WRITE",
+    "SET @@transaction_isolation = 'READ-COMMITTED'",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -213,6 +232,13 @@ const OTHERS: &[&str] = &[
     "DO 1",
     "SELECT CAST('abc' AS SIGNED)",
     "SELECT f_reads()",
+    "SELECT id, f_reads() FROM vx WHERE id = 1",
+    "SELECT id, n FROM vf WHERE id = 1",
+    "SELECT id, n FROM vw WHERE id = {n}",
+    "SELECT @@transaction_isolation",
+    "COMMIT RELEASE",
+    "ROLLBACK RELEASE",
+    "SET completion_type = 2",
     "CALL p_reads()",
     "CALL p_marks(1)",
     "SHOW TABLES LIKE 'x'",
@@ -310,7 +336,11 @@ pub fn script(seed: u64, flavor: Flavor) -> Script {
 
 /// A transaction that reads, and mostly does nothing else.
 fn reading(dice: &mut Dice) -> Vec<Step> {
-    let mut steps = vec![Step::Text(dice.one_of(BEGINS).to_owned())];
+    let mut steps = Vec::new();
+    if dice.percent(25) {
+        steps.push(Step::Text(dice.one_of(SAID).to_owned()));
+    }
+    steps.push(Step::Text(dice.one_of(BEGINS).to_owned()));
     for _ in 0..1 + dice.below(4) {
         steps.push(if dice.percent(80) {
             text_or_prepared(dice, READS)

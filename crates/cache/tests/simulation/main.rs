@@ -12,7 +12,7 @@ mod world;
 
 use world::{
     ALL_BROKEN, BROKEN_FOR_TRANSACTIONS, Broken, Summary, born_within_a_transaction,
-    own_writer_after_the_opening, run, run_with_transactions, torn_by_choice,
+    first_answer_after_the_opening, own_writer_after_the_opening, run, run_with_transactions, torn_by_choice,
 };
 
 const STEPS: u64 = 5_000;
@@ -60,6 +60,12 @@ fn transactions_are_shown_one_moment_in_rare_runs() {
 fn own_writers_after_the_opening_are_no_conflict() {
     let summary = own_writer_after_the_opening().unwrap();
     assert_eq!((summary.untouched, summary.conflicts), (1, 0), "{summary:?}");
+}
+
+#[test]
+fn a_moment_behind_the_opening_is_not_that_of_the_snapshot() {
+    first_answer_after_the_opening(true).unwrap();
+    first_answer_after_the_opening(false).unwrap_err();
 }
 
 #[test]

@@ -520,6 +520,38 @@ pub fn own_writer_after_the_opening() -> Result<Summary, String> {
     Ok(world.summary)
 }
 
+/// A transaction has its snapshot opened before its first answer, which is then from memory, and as of a moment that is fixed before the
+/// opening or behind it. In between, somebody changes the first object and another, which is read from the snapshot. `Err` says that it was
+/// shown what was never there together.
+#[cfg(test)]
+pub fn first_answer_after_the_opening(is_fixed_before: bool) -> Result<Summary, String> {
+    const OTHER: usize = 1;
+    let mut world = World::new(0, Broken::Nothing, true);
+    while !world.connected {
+        world.break_or_mend();
+    }
+    world.catch_up();
+    let mut transaction = Transaction::new(0);
+    let first = |world: &mut World| Some((world.invoke(0), Moment::now(&world.freshness)));
+    if is_fixed_before {
+        transaction.first = first(&mut world);
+    }
+    transaction.stage = Stage::Opening { query: 1 << OTHER, contains: world.freshness.visible() };
+    world.advance_transaction(&mut transaction)?;
+    let version = world.server.flush(vec![0, OTHER], false, false);
+    world.server.commit(version);
+    world.catch_up();
+    world.fill(0b1)?;
+    world.settle_all();
+    if !is_fixed_before {
+        transaction.first = first(&mut world);
+    }
+    world.hit_by_choice(&mut transaction, 0b1)?;
+    world.advance_transaction(&mut transaction)?;
+    world.prove_by_choice(&mut transaction)?;
+    Ok(world.summary)
+}
+
 #[cfg(test)]
 impl World {
     /// Opens the snapshot, so that what was served is to be proven.

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use transactions::{EndAsked, Transaction};
 #[cfg(test)]
-pub use transactions::{own_writer_after_the_opening, torn_by_choice};
+pub use transactions::{first_answer_after_the_opening, own_writer_after_the_opening, torn_by_choice};
 
 /// One rule that is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -173,15 +173,15 @@ fn a_key_acts_on_what_it_was_made_for() {
     let on = |child: &str, on_delete, on_update| {
         let on_delete = if on_delete { OnDelete::Deletes } else { OnDelete::Nothing };
         let acts = Acts { on_delete, on_update };
-        ForeignKey { parent: name("p"), child: name(child), acts, columns: Vec::new() }
+        let columns = vec![("p".to_owned(), "id".to_owned())];
+        ForeignKey { parent: name("p"), child: name(child), acts, columns }
     };
-    let by_id = OnUpdate::OfColumns(vec!["id".to_owned()]);
     let below =
         ForeignKey { parent: name("both"), child: name("below"), acts: Acts::ALWAYS, columns: Vec::new() };
     let every = [
-        on("deletes", true, OnUpdate::Never),
-        on("both", true, by_id),
-        on("any", false, OnUpdate::OfAny),
+        on("deletes", true, OnUpdate::Nothing),
+        on("both", true, OnUpdate::Cascades),
+        on("any", false, OnUpdate::Anything),
         below,
     ];
     let mut reach = ForeignKeyReach::default();

@@ -23,14 +23,20 @@ fn only_keys_that_change_the_child_count() {
     let keys = from_innodb(&rows(innodb), &rows(columns)).unwrap();
     let acts = |child: (&str, &str)| {
         let found = keys.keys[&name("a", "p")].iter().find(|key| key.child == name(child.0, child.1));
-        found.map(|key| (key.acts.on_delete, key.acts.on_update.clone()))
+        found.map(|key| (key.acts.on_delete, key.acts.on_update))
     };
     assert_eq!((acts(("a", "restrict")), acts(("a", "no_action"))), (None, None));
-    assert_eq!(acts(("a", "cascade")), Some((OnDelete::Deletes, OnUpdate::Never)));
-    let both = OnUpdate::OfColumns(vec!["id".to_owned(), "k".to_owned()]);
-    assert_eq!(acts(("b", "set_null")), Some((OnDelete::Nothing, both)));
-    assert_eq!(acts(("b", "unknown_bit")), Some((OnDelete::Anything, OnUpdate::OfAny)));
-    assert_eq!(acts(("a", "unknown_columns")), Some((OnDelete::Nothing, OnUpdate::OfAny)));
+    assert_eq!(acts(("a", "cascade")), Some((OnDelete::Deletes, OnUpdate::Nothing)));
+    assert_eq!(acts(("b", "set_null")), Some((OnDelete::Nothing, OnUpdate::SetsNull)));
+    assert_eq!(acts(("b", "unknown_bit")), Some((OnDelete::Anything, OnUpdate::Anything)));
+    assert_eq!(acts(("a", "unknown_columns")), Some((OnDelete::Nothing, OnUpdate::Cascades)));
+    let columns = |child: &str| {
+        let key = keys.keys[&name("a", "p")].iter().find(|key| key.child.1 == child).unwrap();
+        key.acts_on_update_of().map(|columns| columns.join(" "))
+    };
+    assert_eq!(columns("set_null").as_deref(), Some("id k"));
+    assert_eq!(columns("cascade").as_deref(), Some(""));
+    assert_eq!((columns("unknown_bit"), columns("unknown_columns")), (None, None));
     assert_eq!(keys.children[&name("a", "p")].len(), 4);
 
     let standard: &[&[&str]] = &[
@@ -42,8 +48,8 @@ fn only_keys_that_change_the_child_count() {
     assert_eq!(keys.children[&name("a", "p")], [name("a", "cascade"), name("b", "set_null")]);
     assert_eq!(keys.parents[&name("b", "set_null")], [name("a", "p")]);
     let acts: Vec<_> = keys.keys[&name("a", "p")].iter().map(|key| key.acts.clone()).collect();
-    assert_eq!(acts[0], Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::Never });
-    assert_eq!(acts[1], Acts { on_delete: OnDelete::Nothing, on_update: OnUpdate::OfAny });
+    assert_eq!(acts[0], Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::Nothing });
+    assert_eq!(acts[1], Acts { on_delete: OnDelete::Nothing, on_update: OnUpdate::SetsNull });
     assert_eq!(keys.len(), 2);
 }
 

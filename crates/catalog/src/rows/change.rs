@@ -1,7 +1,7 @@
 //! Row images to stamps: what a change in the binlog concerns.
 
-use freshet_cache::Position;
 use freshet_cache::sabotage::{self, Sabotage};
+use freshet_cache::{Dep, Position};
 use freshet_protocol::binlog::{Field, Value};
 
 use super::blocks::KeyBlock;
@@ -18,6 +18,9 @@ pub struct Images<'a, 'f> {
     /// The row after, unless it was deleted.
     pub after: Option<&'a [Field<'f>]>,
 }
+
+/// The ordinal of a column with the key that it has, if that is known.
+pub type ColumnKey = (usize, Option<Key>);
 
 /// Where a row stands among the rows of a watch.
 #[derive(PartialEq, Eq)]
@@ -65,24 +68,33 @@ impl Watch {
         }
     }
 
-    /// Stamps what it concerns that the rows go which have these keys in these columns, or that these columns become NULL. A
-    /// column whose key is not known may have any.
-    pub fn stamp_referring(&self, keys: &[(usize, Option<Key>)], sets_null: bool, at: Position) {
-        if sets_null && !self.hears_of(keys) {
+    /// Stamps what it concerns that the rows go which have these keys in these columns, or that these columns get other keys
+    /// `after` an update. A column whose key is not known may have any.
+    pub fn stamp_referring(&self, before: &[ColumnKey], after: Option<&[ColumnKey]>, at: Position) {
+        if after.is_some_and(|after| !self.hears_of(after)) {
             return;
         }
         if self.key_columns().is_empty() {
             return self.stamp_any(at);
         }
-        let known = |ordinal: usize| keys.iter().find(|(own, _)| *own == ordinal);
-        self.stamp_place(Some(self.place_of(|ordinal| known(ordinal)?.1.clone())), at);
-        if sets_null {
-            self.stamp_place(Some(self.place_of(|ordinal| known(ordinal).map(|_| Key::Null))), at);
+        for keys in [Some(before), after].into_iter().flatten() {
+            let known = |ordinal: usize| keys.iter().find(|(own, _)| *own == ordinal)?.1.clone();
+            match (self.place_of(known), self.part_of(known)) {
+                (None, Some(part)) => self.freshness().stamp(part, at),
+                (place, _) => self.stamp_place(Some(place), at),
+            }
         }
     }
 
+    /// What tells rows apart by one of the columns whose keys are known.
+    fn part_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<Dep> {
+        let equal = self.key_ordinals().take(self.spec().equal.len()).enumerate();
+        let mut parts = equal.filter_map(|(index, ordinal)| Some(self.part(index, &key(ordinal)?)));
+        parts.next().filter(|_| self.has_parts())
+    }
+
     /// Whether an update of these columns changes anything that an entry can have read.
-    fn hears_of(&self, keys: &[(usize, Option<Key>)]) -> bool {
+    fn hears_of(&self, keys: &[ColumnKey]) -> bool {
         let changes = |ordinal: usize| {
             keys.iter().any(|(own, _)| *own == ordinal)
                 || self.layout().get(ordinal).is_none_or(|column| column.generated || column.on_update)

@@ -8,7 +8,7 @@ use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite, TableName
 
 use super::key::{key_of_assigned, key_of_datum};
 use super::plan::named;
-use super::write::may_change;
+use super::write::{may_change, stored};
 use super::zone::Values;
 use crate::{ColumnInfo, ForeignKey, OnDelete, OnUpdate, TableInfo};
 
@@ -31,34 +31,22 @@ pub fn acted(
     write: &RowWrite,
     values: Values<'_>,
 ) -> Acted {
-    let deletion = Deletion { key, parent, child, values };
+    let action = Action { key, parent, child, values };
     match write {
         RowWrite::Insert { .. } | RowWrite::Fill { on_duplicate: OnDuplicate::Refused, .. } => Acted::Nothing,
-        RowWrite::Delete { pins, .. } => deletion.of(pins),
-        RowWrite::Update { assigned, .. }
-        | RowWrite::Upsert { assigned: Some(assigned), .. }
-        | RowWrite::Fill { on_duplicate: OnDuplicate::Updated(assigned), .. } => {
-            let changes = |name: &String| {
-                named(&parent.columns, name).is_none_or(|(_, column)| may_change(column, assigned))
-            };
-            updated(key, &changes)
-        }
-        // A row that is replaced may be deleted, or updated in its place, where it keeps what it was found by.
-        RowWrite::Upsert { columns, rows, assigned: None, .. } => {
+        RowWrite::Delete { pins, .. } => action.deleted(pins),
+        RowWrite::Update { assigned, pins, .. } => action.updated(assigned, pins),
+        RowWrite::Upsert { columns, rows, assigned, .. } => {
             let rows = rows.iter().map(|row| row.iter().map(ChildValue::Written).collect());
-            deletion.replaced(columns.as_deref(), &rows.collect::<Vec<Vec<_>>>())
+            action.in_the_way(columns.as_deref(), &rows.collect::<Vec<Vec<_>>>(), assigned.as_deref())
         }
-        RowWrite::Fill { columns, given, on_duplicate: OnDuplicate::Replaced, .. } => {
-            deletion.replaced(columns.as_deref(), &[given.iter().map(ChildValue::of).collect()])
+        RowWrite::Fill { columns, given, on_duplicate, .. } => {
+            let assigned = match on_duplicate {
+                OnDuplicate::Updated(assigned) => Some(assigned.as_slice()),
+                OnDuplicate::Replaced | OnDuplicate::Refused => None,
+            };
+            action.in_the_way(columns.as_deref(), &[given.iter().map(ChildValue::of).collect()], assigned)
         }
-    }
-}
-
-fn updated(key: &ForeignKey, changes: &dyn Fn(&String) -> bool) -> Acted {
-    match &key.acts.on_update {
-        OnUpdate::Never => Acted::Nothing,
-        OnUpdate::OfColumns(columns) if !columns.iter().any(changes) => Acted::Nothing,
-        OnUpdate::OfColumns(_) | OnUpdate::OfAny => Acted::Anything,
     }
 }
 
@@ -78,31 +66,98 @@ impl<'a> ChildValue<'a> {
     }
 }
 
-/// Rows of a parent are deleted.
-struct Deletion<'a> {
+/// What a foreign key does when rows of the parent are deleted or updated.
+struct Action<'a> {
     key: &'a ForeignKey,
     parent: &'a TableInfo,
     child: &'a TableInfo,
     values: Values<'a>,
 }
 
-impl Deletion<'_> {
-    /// Those that satisfy these.
-    fn of(&self, pins: &[Pin]) -> Acted {
-        let pins: Vec<Pin> =
-            self.key.columns.iter().flat_map(|columns| self.carried(pins, columns)).collect();
-        let table = TableName::of(self.child.name.0.clone(), self.child.name.1.clone());
+impl Action<'_> {
+    /// Rows that satisfy these are deleted.
+    fn deleted(&self, pins: &[Pin]) -> Acted {
         match self.key.acts.on_delete {
             OnDelete::Nothing => Acted::Nothing,
             OnDelete::Anything => Acted::Anything,
             _ if self.key.columns.is_empty() => Acted::Anything,
-            OnDelete::Deletes => Acted::Like(RowWrite::Delete { table, pins }),
-            OnDelete::SetsNull => {
-                let null = |(column, _): &(String, String)| (column.clone(), Datum::Null);
-                let assigned = self.key.columns.iter().map(null).collect();
-                Acted::Like(RowWrite::Update { table, assigned, pins })
+            OnDelete::Deletes => {
+                Acted::Like(RowWrite::Delete { table: self.child(), pins: self.all_carried(pins) })
+            }
+            OnDelete::SetsNull => self.becomes(pins, |_| Datum::Null),
+        }
+    }
+
+    /// Rows that satisfy the pins are given these values.
+    fn updated(&self, assigned: &[(String, Datum)], pins: &[Pin]) -> Acted {
+        if !self.acts_on(|column| may_change(column, assigned)) {
+            return Acted::Nothing;
+        }
+        match self.key.acts.on_update {
+            OnUpdate::Nothing => Acted::Nothing,
+            OnUpdate::Anything => Acted::Anything,
+            _ if self.key.columns.is_empty() => Acted::Anything,
+            OnUpdate::SetsNull => self.becomes(pins, |_| Datum::Null),
+            OnUpdate::Cascades => {
+                self.becomes(pins, |columns| self.cascaded(columns, assigned, pins).unwrap_or(Datum::Other))
             }
         }
+    }
+
+    /// The child's rows that refer to those with these pins get other values in the columns by which they do so.
+    fn becomes(&self, pins: &[Pin], value: impl Fn(&(String, String)) -> Datum) -> Acted {
+        let columns = self.key.columns.iter();
+        let assigned = columns.map(|columns| (columns.0.clone(), value(columns))).collect();
+        Acted::Like(RowWrite::Update { table: self.child(), assigned, pins: self.all_carried(pins) })
+    }
+
+    /// The value that a column of the child takes over from the parent's rows after they are updated, which both store alike: the
+    /// one that is assigned, or the only one that they have. `None` if it is not known.
+    fn cascaded(
+        &self,
+        columns: &(String, String),
+        assigned: &[(String, Datum)],
+        pins: &[Pin],
+    ) -> Option<Datum> {
+        let (own, to) = self.pair((&columns.0, &columns.1))?;
+        let datum = if may_change(to, assigned) {
+            assigned.iter().find(|(name, _)| *name == to.name).map(|(_, datum)| datum.clone())?
+        } else {
+            let carried = self.carried(pins, columns);
+            let only = carried.iter().find_map(|pin| match &pin.condition {
+                Condition::OneOf(values) => values.first().filter(|_| values.len() == 1).cloned(),
+                _ => None,
+            });
+            only.filter(|datum| self.is_stored_as_compared(to, datum))?
+        };
+        let value = self.values.of(&datum)?;
+        let key = stored(to, value, self.values)?;
+        (stored(own, value, self.values)? == key).then_some(datum)
+    }
+
+    /// Whether a column that is given the value is equal to it then.
+    fn is_stored_as_compared(&self, column: &ColumnInfo, datum: &Datum) -> bool {
+        let (zone, value) = (self.values.zone, self.values.of(datum));
+        value.is_some_and(|value| {
+            let key = key_of_assigned(&column.key, value, zone);
+            key.is_some() && key == key_of_datum(&column.key, value, zone)
+        })
+    }
+
+    /// Whether an update of columns of which this is true of one is an update of what the key refers to.
+    fn acts_on(&self, changes: impl Fn(&ColumnInfo) -> bool) -> bool {
+        let is_changed =
+            |name: &&str| named(&self.parent.columns, name).is_none_or(|(_, column)| changes(column));
+        self.key.acts_on_update_of().is_none_or(|columns| columns.iter().any(is_changed))
+    }
+
+    fn child(&self) -> TableName {
+        TableName::of(self.child.name.0.clone(), self.child.name.1.clone())
+    }
+
+    /// What pins of the parent's rows say of the child's.
+    fn all_carried(&self, pins: &[Pin]) -> Vec<Pin> {
+        self.key.columns.iter().flat_map(|columns| self.carried(pins, columns)).collect()
     }
 
     /// The pins of a column of the parent, as pins of the child's that refers to it.
@@ -128,11 +183,17 @@ impl Deletion<'_> {
         to.key.compares_like(&own.key).then_some((own, to))
     }
 
-    /// Those in whose place others come that have the same primary key, if no other key is unique.
-    fn replaced(&self, columns: Option<&[String]>, rows: &[Vec<ChildValue<'_>>]) -> Acted {
+    /// Rows stand in the way of others that have the same primary key, if no other key is unique. They are updated; or they are
+    /// replaced, which deletes them, or updates them in their place with the primary key that they have.
+    fn in_the_way(
+        &self,
+        columns: Option<&[String]>,
+        rows: &[Vec<ChildValue<'_>>],
+        assigned: Option<&[(String, Datum)]>,
+    ) -> Acted {
         let only = self.parent.columns.iter().enumerate().find(|(_, column)| column.only_unique);
         let kept = only.map(|(_, column)| &column.name);
-        if updated(self.key, &|name| Some(name) != kept) == Acted::Anything {
+        if assigned.is_none() && self.acts_on(|column| Some(&column.name) != kept) {
             return Acted::Anything;
         }
         let pin = only.and_then(|(ordinal, column)| {
@@ -142,7 +203,10 @@ impl Deletion<'_> {
             };
             self.found_by(column, rows, (at, columns.is_some()))
         });
-        self.of(pin.as_slice())
+        match assigned {
+            Some(assigned) => self.updated(assigned, pin.as_slice()),
+            None => self.deleted(pin.as_slice()),
+        }
     }
 
     /// What the rows have in the primary key, which is the value at a place.
@@ -160,11 +224,10 @@ impl Deletion<'_> {
             }
             match row.get(at)? {
                 ChildValue::Written(datum) => {
+                    self.is_stored_as_compared(column, datum).then_some(())?;
                     let datum = self.values.of(datum)?;
                     // A primary key is never NULL: outside of strict mode another value is stored for it.
                     (*datum != Datum::Null).then_some(())?;
-                    let key = key_of_assigned(&column.key, datum, self.values.zone)?;
-                    (Some(key) == key_of_datum(&column.key, datum, self.values.zone)).then_some(())?;
                     values.push(datum.clone());
                 }
                 ChildValue::Pinned(pins) => {

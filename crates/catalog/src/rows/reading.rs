@@ -33,6 +33,9 @@ fn only_value<'a>(condition: &'a Condition, values: Values<'a>) -> Option<&'a Da
 pub(super) fn points(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Key>> {
     match condition {
         Condition::OneOf(listed) => {
+            if !are_alike(listed, values)? {
+                return None; // One type may be chosen for all of them.
+            }
             let key = |datum| key_of_datum(&column.key, values.of(datum)?, values.zone);
             let keys = listed.iter().map(key);
             let mut keys: Vec<Key> = keys.collect::<Option<_>>()?;
@@ -71,10 +74,28 @@ pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> O
     Some(Some((least, greatest)))
 }
 
-/// Whether one is a text and the other a number.
+/// Whether a DOUBLE is among these, and nothing else beside NULL, or none.
+fn are_alike(listed: &[Datum], values: Values<'_>) -> Option<bool> {
+    let (mut doubles, mut others) = (false, false);
+    for datum in listed {
+        match values.of(datum)? {
+            Datum::Null => {}
+            Datum::Double(_) => doubles = true,
+            _ => others = true,
+        }
+    }
+    Some(!(doubles && others))
+}
+
+/// Whether one is a text and the other a number, or one a DOUBLE and the other none.
 const fn differ(one: &Datum, other: &Datum) -> bool {
-    use Datum::{Decimal, Int, Text};
-    matches!((one, other), (Text(_), Int(_) | Decimal(_)) | (Int(_) | Decimal(_), Text(_)))
+    use Datum::{Decimal, Double, Int, Text};
+    match (one, other) {
+        (Double(_), Double(_) | Datum::Null) | (Datum::Null, Double(_)) => false,
+        (Double(_), _) | (_, Double(_)) => true,
+        (Text(_), Int(_) | Decimal(_)) | (Int(_) | Decimal(_), Text(_)) => true,
+        _ => false,
+    }
 }
 
 /// What a LIKE's prefix is told apart by; `None` if it says nothing.
@@ -141,15 +162,19 @@ impl Watch {
         }
         let (equal, ranges) = conditions.split_at_checked(self.spec().equal.len())?;
         let hash = self.hash();
-        let mut slots = vec![RowSlot::START];
-        for (column, condition) in columns.iter().zip(equal) {
+        let (mut slots, mut parts) = (vec![RowSlot::START], Vec::new());
+        for (index, (column, condition)) in columns.iter().zip(equal).enumerate() {
             if let Some(value) = only_value(condition, values) {
                 let key = key_of_datum(&column.key, value, values.zone)?;
                 slots.iter_mut().for_each(|slot| *slot = slot.with(hash, &key));
+                parts.extend(self.has_parts().then(|| self.part(index, &key)));
                 continue;
             }
             let keys = points(column, condition, values)?;
             slots = product(&slots, &keys, |slot, key| slot.with(hash, key))?;
+            if self.has_parts() {
+                parts.extend(keys.iter().map(|key| self.part(index, key)));
+            }
         }
         if let (Some(column), Some(condition)) = (columns.get(equal.len()), ranges.first()) {
             let tails = tails(column, condition, values)?;
@@ -159,7 +184,7 @@ impl Watch {
         if columns.is_empty() {
             return Some(Vec::new());
         }
-        Some(slots.into_iter().map(|slot| self.dep(slot)).collect())
+        Some(slots.into_iter().map(|slot| self.dep(slot)).chain(parts).collect())
     }
 }
 

@@ -6,6 +6,7 @@ mod watched;
 use std::sync::Arc;
 
 use freshet_cache::Position;
+use freshet_sql::DataType;
 
 use super::{KeyType, WatchSpec};
 use crate::{Code, ColumnInfo, TableInfo, TableKind};
@@ -20,12 +21,18 @@ pub fn text() -> KeyType {
     KeyType::Text { collation: "latin1_swedish_ci".into(), chars: 20 }
 }
 
+/// A type of this name.
+pub fn declared(name: &str) -> DataType {
+    DataType { name: name.into(), is_unsigned: false, length: None, scale: None, collation: None }
+}
+
 /// A column with no property but that it may be NULL.
 pub fn column(name: &str, key: KeyType) -> ColumnInfo {
-    let name = name.to_owned();
+    let (name, data_type) = (name.to_owned(), declared("int"));
     ColumnInfo {
         name,
         key,
+        data_type,
         generated: false,
         on_update: false,
         hidden: false,

@@ -3,6 +3,9 @@
 //! A statement's text says which columns equality carries a value to, and which column a new row takes a value from. Whether
 //! that is so hangs on the columns' types. What is left here needs no other table to be understood.
 //!
+//! A UNION gives each of its columns one type for all of its branches, each of which is a write of its own here. What a branch shows is
+//! stored as it is only where no branch makes it another type.
+//!
 //! An UPDATE gives rows new values while it still looks for others. A pin that came by a column to which the statement
 //! itself may give another value says nothing; nor does one on a column of a table that it names twice, if it changes that.
 
@@ -21,12 +24,23 @@ use crate::{ColumnInfo, TableInfo, TableKind};
 #[must_use]
 pub fn settled(writes: RowWrites, tables: &[Arc<TableInfo>]) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
     let statement = SettledStatement { tables, updates: updates(&writes.writes, tables) };
+    let mixed = statement.mixed(&writes.writes);
     let each = writes.writes.into_iter().map(|(at, write)| {
+        let write = without(write, &mixed);
         let table = tables.get(at)?;
         let is_known = table.kind == TableKind::Base && !table.columns.is_empty();
         is_known.then(|| (Arc::clone(table), statement.settle(at, write)))
     });
     each.collect()
+}
+
+/// A write of which nothing is known in the columns of these places.
+fn without(mut write: RowWrite, mixed: &[usize]) -> RowWrite {
+    if let RowWrite::Fill { given, .. } = &mut write {
+        let columns = given.iter_mut().enumerate().filter(|(place, _)| mixed.contains(place));
+        columns.for_each(|(_, given)| *given = Given::Other);
+    }
+    write
 }
 
 /// What is assigned, with the table that it is a column of.
@@ -38,6 +52,15 @@ fn updates(writes: &[(usize, RowWrite)], tables: &[Arc<TableInfo>]) -> Updates {
         _ => None,
     };
     writes.iter().filter_map(update).collect()
+}
+
+/// Types of which a UNION makes one that has all of their values as they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// NULL, which is of any.
+    Null,
+    Integer,
+    Text,
 }
 
 /// All of a statement.
@@ -60,6 +83,42 @@ impl SettledStatement<'_> {
                 RowWrite::Fill { table, columns, given, on_duplicate }
             }
             other => other,
+        }
+    }
+
+    /// The places of the columns of a UNION that may have another type than one of its branches gives them. Integers stay what they
+    /// are beside integers, and texts beside texts.
+    fn mixed(&self, writes: &[(usize, RowWrite)]) -> Vec<usize> {
+        let of = |(_, write): &'_ (usize, RowWrite)| match write {
+            RowWrite::Fill { given, .. } => given.iter().map(|given| self.family(given)).collect(),
+            _ => Vec::new(),
+        };
+        let branches: Vec<Vec<Option<Family>>> = writes.iter().map(of).collect();
+        let [first, others @ ..] = branches.as_slice() else { return Vec::new() };
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let is_mixed = |place: &usize| {
+            let each = branches.iter().map(|branch| branch.get(*place).copied().flatten());
+            let mut said = each.filter(|family| *family != Some(Family::Null));
+            let first = said.next();
+            first.is_some_and(|first| first.is_none() || said.any(|other| other != first))
+        };
+        (0..first.len()).filter(is_mixed).collect()
+    }
+
+    /// What a UNION makes its column's type of.
+    fn family(&self, given: &Given) -> Option<Family> {
+        match given {
+            Given::Value(Datum::Null) => Some(Family::Null),
+            Given::Value(Datum::Int(_)) => Some(Family::Integer),
+            Given::Value(Datum::Text(_)) => Some(Family::Text),
+            Given::Taken { from, column, .. } => match self.column(*from, column)?.key {
+                KeyType::Integer { .. } => Some(Family::Integer),
+                KeyType::Text { .. } => Some(Family::Text),
+                _ => None,
+            },
+            Given::Value(_) | Given::Other => None,
         }
     }
 

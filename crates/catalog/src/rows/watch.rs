@@ -8,7 +8,7 @@ use freshet_cache::{Dep, Freshness, Position};
 
 use super::era::Era;
 use super::in_use::{InUse, ReachedPosition};
-use super::key::KeyType;
+use super::key::{Key, KeyType};
 use super::slot::RowSlot;
 use super::spec::WatchSpec;
 use crate::{ColumnInfo, TableInfo};
@@ -137,6 +137,17 @@ impl Watch {
 
     pub(super) fn hash(&self) -> &RandomState {
         &self.common.hash
+    }
+
+    /// Whether what rests on it depends on a [`Self::part`] of each key column that is equal to something, beside its slots.
+    pub(super) fn has_parts(&self) -> bool {
+        !self.spec.equal.is_empty() && self.keys.len() > 1
+    }
+
+    /// All rows that have this key in the key column of this index, whatever the others are: a write or a change of which no other
+    /// column is known is told apart by it. Stamps are few, so it is a cell: slots would forget rows for it.
+    pub(super) fn part(&self, column: usize, key: &Key) -> Dep {
+        self.common.freshness.any(self.common.hash.hash_one((self.id, column, key)))
     }
 
     pub(super) fn dep(&self, slot: RowSlot) -> Dep {

@@ -23,7 +23,7 @@ use crate::{ColumnInfo, Descendants, Name, TableInfo};
 pub enum TouchedSlots {
     /// Nothing that rests on it.
     Nothing,
-    /// These slots, at most 64.
+    /// These slots, or the rows that are known by one column: at most 64.
     Slots(Vec<Dep>),
     /// Unknown rows that are not there yet, and have not been there before: [`Watch::absent`].
     Absent,
@@ -112,8 +112,58 @@ impl Watch {
                 TouchedSlots::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
             }
             _ if self.gets_new_numbers(table, write, values) => TouchedSlots::Absent,
-            _ => TouchedSlots::Any,
+            _ => self.part_of_write(write, values).map_or(TouchedSlots::Any, TouchedSlots::Slots),
         }
+    }
+
+    /// What a write touches by the one key column that tells most of its rows, before and after, where the others are not known.
+    /// None without such a column.
+    fn part_of_write(&self, write: &RowWrite, values: Values<'_>) -> Option<Vec<Dep>> {
+        if !self.has_parts() {
+            return None;
+        }
+        let columns = self.key_columns().iter().zip(self.key_ordinals()).take(self.spec().equal.len());
+        let keys = columns.enumerate().filter_map(|(index, key)| {
+            let keys = self.keys_of_write(key, write, values)?;
+            (keys.len() <= SLOTS_MAX).then_some((index, keys))
+        });
+        let (index, keys) = keys.min_by_key(|(_, keys)| keys.len())?;
+        Some(keys.iter().map(|key| self.part(index, key)).collect())
+    }
+
+    /// The keys that the rows may have in one column, before and after. None where that is not known.
+    fn keys_of_write(
+        &self,
+        key: (&ColumnInfo, usize),
+        write: &RowWrite,
+        values: Values<'_>,
+    ) -> Option<HashSet<Key>> {
+        let column = key.0;
+        let mut keys = HashSet::new();
+        match write {
+            RowWrite::Insert { columns, rows, .. } => {
+                for row in rows {
+                    let datum = self.given(columns.as_deref(), row, key)??;
+                    keys.insert(stored(column, values.of(datum)?, values)?);
+                }
+            }
+            RowWrite::Fill { columns, given, on_duplicate: OnDuplicate::Refused, .. } => {
+                keys.extend(
+                    filled(column, self.given(columns.as_deref(), given, key)??, values, false)?.points()?,
+                );
+            }
+            RowWrite::Update { pins, .. } | RowWrite::Delete { pins, .. } => {
+                keys.extend(self.pinned_in(column, pins, values, false)?.points()?);
+            }
+            RowWrite::Upsert { .. } | RowWrite::Fill { .. } => return None,
+        }
+        if let RowWrite::Update { assigned, .. } = write
+            && may_change(column, assigned)
+        {
+            let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
+            keys.insert(stored(column, values.of(datum)?, values)?);
+        }
+        Some(keys)
     }
 
     /// Whether the server gives a number to each new row that no row has had, and by which this tells rows apart. A key that the
@@ -164,14 +214,7 @@ impl Watch {
         let mut parts = Vec::new();
         for (index, key @ (column, _)) in self.key_columns().iter().zip(self.key_ordinals()).enumerate() {
             let is_range = index >= self.spec().equal.len();
-            parts.push(match self.given(columns, given, key)?? {
-                Given::Value(datum) => SlotPart::Points(vec![stored(column, values.of(datum)?, values)?]),
-                Given::Taken { pins, .. } => {
-                    let part = pins.iter().filter_map(|pin| part(column, &pin.condition, values, is_range));
-                    part.min_by_key(SlotPart::breadth).filter(|part| is_kept(column, part))?
-                }
-                Given::Other => return None,
-            });
+            parts.push(filled(column, self.given(columns, given, key)??, values, is_range)?);
         }
         self.slots_of(&parts)
     }
@@ -260,11 +303,21 @@ impl Watch {
         let mut parts = Vec::new();
         for (index, column) in self.key_columns().iter().enumerate() {
             let is_range = index >= self.spec().equal.len();
-            let of_column = pins.iter().filter(|pin| pin.column == column.name && self.holds(pin, column));
-            let part = of_column.filter_map(|pin| part(column, &pin.condition, values, is_range));
-            parts.push(part.min_by_key(SlotPart::breadth)?);
+            parts.push(self.pinned_in(column, pins, values, is_range)?);
         }
         Some(parts)
+    }
+
+    fn pinned_in(
+        &self,
+        column: &ColumnInfo,
+        pins: &[Pin],
+        values: Values<'_>,
+        is_range: bool,
+    ) -> Option<SlotPart> {
+        let of_column = pins.iter().filter(|pin| pin.column == column.name && self.holds(pin, column));
+        let part = of_column.filter_map(|pin| part(column, &pin.condition, values, is_range));
+        part.min_by_key(SlotPart::breadth)
     }
 
     /// Whether equality carries the pin's value to the column as the column compares.
@@ -290,7 +343,27 @@ impl Watch {
     }
 }
 
+/// What a new row has in a column that is given this.
+fn filled(column: &ColumnInfo, given: &Given, values: Values<'_>, is_range: bool) -> Option<SlotPart> {
+    match given {
+        Given::Value(datum) => Some(SlotPart::Points(vec![stored(column, values.of(datum)?, values)?])),
+        Given::Taken { pins, .. } => {
+            let part = pins.iter().filter_map(|pin| part(column, &pin.condition, values, is_range));
+            part.min_by_key(SlotPart::breadth).filter(|part| is_kept(column, part))
+        }
+        Given::Other => None,
+    }
+}
+
 impl SlotPart {
+    /// The keys that it lists.
+    fn points(self) -> Option<Vec<Key>> {
+        match self {
+            Self::Points(keys) => Some(keys),
+            Self::Range(..) | Self::Prefix(_) => None,
+        }
+    }
+
     /// The more it is, the more keys it allows.
     fn breadth(&self) -> u64 {
         match self {
@@ -322,7 +395,7 @@ pub(super) fn may_change(column: &ColumnInfo, assigned: &AssignedKey) -> bool {
 }
 
 /// The key that a column has after an assignment; `None` if the server may store something else.
-fn stored(column: &ColumnInfo, datum: &Datum, values: Values<'_>) -> Option<Key> {
+pub(super) fn stored(column: &ColumnInfo, datum: &Datum, values: Values<'_>) -> Option<Key> {
     let is_filled_in = match datum {
         Datum::Null => !column.nullable,
         // Zero stands for the next number.

@@ -34,10 +34,7 @@
 //!
 //! # Transactions
 //!
-//! They are compared apart. Their reads are ideal hits by the same definition, if the transaction has written nothing to the
-//! question's tables; what they are answered is not taken to fill a cache. To ask the server within a transaction would open it
-//! there, so it is asked before and after, which tells how many reads were answered from memory and not which. What Freshet
-//! itself asks on the session's connection counts against it, but for what it asks of each read view that it opens; the first transaction of a session that was set up anew is left out.
+//! They are compared apart ([`InTransactions`]).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -46,6 +43,10 @@ use std::sync::Arc;
 use super::{Defined, Log, Nanos, Part, Path, Read, Transaction};
 use crate::model::Db;
 use crate::query::{Observed, Query};
+
+pub use transactions::InTransactions;
+
+mod transactions;
 
 /// Reads, and writes, that are remembered for each question. Where older ones are needed, a read is no ideal hit.
 const REMEMBERED_MAX: usize = 1 << 10;
@@ -74,6 +75,18 @@ pub struct Tally {
     pub beyond: u64,
 }
 
+impl Tally {
+    /// Counts a read.
+    fn count(&mut self, [is_ideal, is_reachable, is_hit]: [bool; 3]) {
+        self.reads += 1;
+        self.ideal += u64::from(is_ideal);
+        self.real += u64::from(is_ideal && is_hit);
+        self.reachable += u64::from(is_reachable);
+        self.reached += u64::from(is_reachable && is_hit);
+        self.beyond += u64::from(is_hit && !is_ideal);
+    }
+}
+
 /// Ideal hits with a form of write to the question's tables since the answer before: how many were lost, of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
@@ -95,19 +108,6 @@ pub enum Moment {
     Between,
     /// None at all.
     Never,
-}
-
-/// Reads of watched transactions at one level of isolation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InTransactions {
-    /// All of them.
-    pub reads: u64,
-    /// Those that an ideal cache answers.
-    pub ideal: u64,
-    /// Those that were answered from memory.
-    pub hits: u64,
-    /// Transactions, and those of them that the server was asked no SELECT in.
-    pub transactions: [u64; 2],
 }
 
 /// The comparison.
@@ -212,8 +212,12 @@ impl Ideal {
         if read.path == Path::Around {
             return;
         }
-        if read.is_prepared || read.in_transaction {
-            return self.apart(read);
+        if read.in_transaction {
+            return self.in_transaction(read, log);
+        }
+        if read.is_prepared {
+            self.comparison.unwatched[0] += 1;
+            return;
         }
         let [Part { query, observed: Ok(_), .. }] = &read.parts[..] else { return };
         let before = self.asked[*query].read_before(read.asked);
@@ -223,12 +227,7 @@ impl Ideal {
         let reach = before.filter(|_| is_ideal).map(|(before, _)| (before, read));
         let is_reachable = reach.is_some_and(|reach| !self.is_out_of_reach(&self.pool[*query], reach, log));
         let tally = self.comparison.shapes.entry(self.pool[*query].shape()).or_default();
-        tally.reads += 1;
-        tally.ideal += u64::from(is_ideal);
-        tally.real += u64::from(is_ideal && is_hit);
-        tally.reachable += u64::from(is_reachable);
-        tally.reached += u64::from(is_reachable && is_hit);
-        tally.beyond += u64::from(is_hit && !is_ideal);
+        tally.count([is_ideal, is_reachable, is_hit]);
         if let Some((before, stored)) = before.filter(|_| is_ideal) {
             let tables = self.pool[*query].tables();
             let is_any = |from, to| log.between(from, to, tables).next().is_some();
@@ -256,31 +255,6 @@ impl Ideal {
                 self.comparison.charge(since, !is_hit);
             }
         }
-    }
-
-    fn apart(&mut self, read: &Read) {
-        if !read.is_counted {
-            self.comparison.unwatched[usize::from(read.in_transaction)] += 1;
-            return;
-        }
-        for part in &read.parts {
-            let query = &self.pool[part.query];
-            let asked = &self.asked[part.query];
-            let is_own = part.own.iter().any(|change| change.tables() & query.tables() != 0);
-            let before = asked.read_before(part.asked).filter(|_| !is_own && !part.is_new);
-            let is_ideal = before.is_some_and(|(before, _)| !asked.changed(before, part.answered));
-            let tally = &mut self.comparison.in_transactions[usize::from(read.is_at_read_committed())];
-            tally.reads += 1;
-            tally.ideal += u64::from(is_ideal && part.observed.is_ok());
-        }
-    }
-
-    /// Takes how many reads of a transaction were answered from memory, of so many.
-    pub fn hits_in_transaction(&mut self, is_committed: bool, (hits, reads): (u64, u64)) {
-        let tally = &mut self.comparison.in_transactions[usize::from(is_committed)];
-        tally.hits += hits;
-        tally.transactions[0] += 1;
-        tally.transactions[1] += u64::from(hits == reads && reads > 0);
     }
 
     /// What came of it.
@@ -316,6 +290,18 @@ impl Asked {
             self.forgotten = self.forgotten.max(forgotten);
         }
         self.writes.push_back((sent, known));
+    }
+
+    /// When the read was asked and answered that was answered first of those asked after one moment and answered before another.
+    fn read_between(&self, from: Nanos, moment: Nanos) -> Option<(Nanos, Nanos)> {
+        let between = |(asked, ended): &&(Nanos, Nanos)| *asked > from && *ended < moment;
+        self.reads.iter().filter(between).copied().min_by_key(|(_, ended)| *ended)
+    }
+
+    /// The same of the one that was asked last of those asked by one moment and answered before another.
+    fn read_by(&self, by: Nanos, moment: Nanos) -> Option<(Nanos, Nanos)> {
+        let before = |(asked, ended): &&(Nanos, Nanos)| *asked <= by && *ended < moment;
+        self.reads.iter().filter(before).copied().max()
     }
 
     /// When the read was asked and answered that was asked last of those answered before a moment.
@@ -365,17 +351,6 @@ impl fmt::Display for Tally {
     }
 }
 
-impl fmt::Display for InTransactions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reads, ideal, hits, transactions: [all, hit] } = self;
-        let percent = (hits * 100).checked_div(*ideal).unwrap_or(0);
-        write!(
-            f,
-            "{percent} % ({hits} of {ideal}); {reads} reads watched, {hit} of {all} transactions all hits"
-        )
-    }
-}
-
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -400,8 +375,9 @@ impl fmt::Display for Comparison {
         write!(f, "  by shape:\n{}", shapes.concat())?;
         let [prepared, in_transactions] = self.unwatched;
         writeln!(f, "  not watched: {prepared} prepared, {in_transactions} in transactions")?;
-        for (level, tally) in ["REPEATABLE READ", "READ COMMITTED"].iter().zip(&self.in_transactions) {
+        for (level, tally) in ["REPEATABLE READ", "READ COMMITTED"].into_iter().zip(&self.in_transactions) {
             writeln!(f, "hits in transactions at {level}, of an ideal cache's: {tally}")?;
+            tally.kinds(f)?;
         }
         let moments = self.moments.iter().map(|(moment, [lost, all, near, all_near])| {
             format!("{moment} {lost} of {all} ({near} of {all_near} within reach)")

@@ -58,6 +58,8 @@ fn reads(all: &[InTransaction<'_>]) -> Read {
         asked: *asked,
         answered: *answered,
         is_new: false,
+        is_prepared: false,
+        is_hit: None,
     };
     let parts: Vec<Part> = all.iter().map(part).collect();
     let (asked, answered) = (all[0].0, all[all.len() - 1].1);

@@ -135,9 +135,6 @@ impl Client<'_> {
         let losses = self.losses;
         self.enter(form)?;
         for round in 0..1 + self.dice.below(ROUNDS_MAX) {
-            if form.told == Told::Next {
-                self.say("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
-            }
             // What Freshet asks about a session that was set up anew is no read of the client's.
             self.is_counting = self.role.is_watched && (round > 0 || !self.is_altered);
             self.chain(form, with_writes)?;
@@ -153,6 +150,10 @@ impl Client<'_> {
         let losses = self.losses;
         let is_opened_by_client = form.start == Start::Snapshot;
         let before = self.is_counting.then(|| self.count_selects_and_begun()).transpose()?;
+        if form.told == Told::Next {
+            // Directly before the transaction: whatever comes between may be one of its own.
+            self.say("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+        }
         let mut asked = [0, 0, 0];
         while self.one_of_chain(form, with_writes, &mut asked)? {
             form.start = Start::Chained;
@@ -360,14 +361,20 @@ impl Client<'_> {
         asking: &Asking,
         done: &Done,
     ) -> Result<Result<Part, u16>, Trouble> {
+        let hits = self.is_counting.then(|| self.count_hits()).transpose()?;
         let asked = self.recorder.now();
         let observed = self.ask(query, asking)?;
         let answered = self.recorder.now();
+        let is_hit = match hits {
+            Some(before) => Some(self.count_hits()? > before),
+            None => None,
+        };
+        let is_prepared = asking.is_prepared;
         match observed {
             Err(code) if code != NO_SUCH_TABLE => Ok(Err(code)),
             observed => {
                 let own: Arc<[Change]> = done.own.changes.as_slice().into();
-                Ok(Ok(Part { query, observed, own, asked, answered, is_new }))
+                Ok(Ok(Part { query, observed, own, asked, answered, is_new, is_prepared, is_hit }))
             }
         }
     }

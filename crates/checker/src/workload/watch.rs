@@ -12,6 +12,9 @@ const COUNT: &str = "SHOW SESSION STATUS LIKE 'Com_select'";
 /// The same with the transactions that were begun.
 const COUNT_BOTH: &str = "SHOW SESSION STATUS WHERE Variable_name IN ('Com_select', 'Com_begin')";
 
+/// Answered by Freshet.
+const COUNT_HITS: &str = "SHOW STATUS LIKE 'Freshet_session_hits'";
+
 impl Client<'_> {
     /// The SELECTs of this session so far, where the next read is watched.
     pub(super) fn selects_before(&mut self) -> Result<Option<u64>, Trouble> {
@@ -34,6 +37,14 @@ impl Client<'_> {
         let row: mysql::Result<Option<(String, u64)>> = self.link.conn.exec_first(COUNT, ());
         let row = row.map_err(|error| Trouble::of(COUNT, &error))?;
         row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))
+    }
+
+    /// What Freshet has answered this session from memory so far, as Freshet says. Its server does not see the question, so it may be
+    /// asked within a transaction.
+    pub(super) fn count_hits(&mut self) -> Result<u64, Trouble> {
+        let row: mysql::Result<Option<(String, u64)>> = self.link.conn.query_first(COUNT_HITS);
+        let row = row.map_err(|error| Trouble::of(COUNT_HITS, &error))?;
+        row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("Freshet counts no hits".into()))
     }
 
     /// The SELECTs of this session so far, and the transactions that were begun by a statement.

@@ -4,13 +4,14 @@
 //! that is referred to. That makes the difference where a parent is written often: MariaDB announces the children of every
 //! parent that is updated, whatever changes in it.
 //!
-//! When parents are deleted, the children are known by the columns that refer to them: these are equal to the parents' columns.
+//! When parents are deleted or updated, the children are known by the columns that refer to them: these are equal to the parents'
+//! columns before, and with ON UPDATE CASCADE after, too. The same columns tell the children's children, as far as these refer to them.
 
 use std::sync::Arc;
 
 use freshet_cache::Position;
-use freshet_catalog::rows::{Key, KeyType, key_of_field, may_have_changed};
-use freshet_catalog::{ColumnInfo, ForeignKey, Name, OnDelete};
+use freshet_catalog::rows::{ColumnKey, Images, Key, KeyType, key_of_field, may_have_changed};
+use freshet_catalog::{ColumnInfo, ForeignKey, Name, OnDelete, OnUpdate};
 use freshet_protocol::binlog::{Field, RowsKind};
 
 use super::changed_rows::ChangedRows;
@@ -21,31 +22,57 @@ use super::definitions::DefinitionSource;
 pub(super) struct Cascades {
     /// Any rows of these tables.
     pub(super) whole: Vec<Name>,
-    /// The rows of these tables that refer to the deleted ones.
+    /// The rows of these tables that refer to the rows of the event.
     pub(super) children: Vec<Referring>,
 }
 
-/// The rows of a child table that refer to deleted rows of its parent.
-#[derive(Debug)]
+/// The rows of a table that foreign keys delete or update together with the rows of an event, to which they refer, or to which the
+/// rows refer that they refer to.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Referring {
-    /// The child table.
+    /// The table.
     pub table: Name,
-    /// The foreign key sets its columns to NULL; otherwise the rows are deleted.
-    pub sets_null: bool,
     layout: Arc<[ColumnInfo]>,
+    /// The columns of the event's rows.
+    above: Arc<[ColumnInfo]>,
+    /// The ordinals of those of which one has to change; none where the event deletes its rows.
+    if_changed: Vec<usize>,
+    /// The rows are deleted.
+    goes: bool,
     columns: Vec<ReferringColumn>,
 }
 
-/// A child's column that refers to a column of its parent.
-#[derive(Debug)]
+/// What is known of a column: of the rows before, and of those after an update. In a child's rows, an update changes no other.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct ReferringColumn {
     /// Its ordinal.
     own: usize,
-    /// The ordinal of the parent's column.
-    parent: usize,
-    /// How the parent's values become keys.
-    key: KeyType,
+    before: ReferringValue,
+    after: ReferringValue,
 }
+
+/// A value of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReferringValue {
+    Unknown,
+    Null,
+    /// That of this column in the event's row before.
+    Before(usize),
+    /// That of this column in the event's row after.
+    After(usize),
+}
+
+/// What the columns of some rows have that refer to others.
+#[derive(Debug)]
+pub(crate) struct ReferringKeys {
+    /// Before the change.
+    pub(crate) before: Vec<ColumnKey>,
+    /// After it; `None`: the rows are deleted.
+    pub(crate) after: Option<Vec<ColumnKey>>,
+}
+
+/// The tables that are followed by their rows, one for each way to reach it; what goes beyond is changed as a whole.
+const CHILDREN_MAX: usize = 32;
 
 /// Where and when the rows of an event stand.
 #[derive(Clone, Copy, Debug)]
@@ -68,11 +95,15 @@ pub(super) fn cascades(
     }
     let below = definitions.descendants(schema, table)?;
     let layout = || definitions.layout(schema, table, at).filter(|layout| layout.len() == rows.columns());
+    let of_event = |layout: Arc<[ColumnInfo]>| Referring::event(rows, layout);
     if rows.kind() == RowsKind::Delete {
-        let followed = below.keys.as_ref().and_then(|keys| followed(definitions, keys, &layout()?, at));
-        return Some(
-            followed.unwrap_or_else(|| Cascades { whole: below.on_delete.clone(), children: Vec::new() }),
-        );
+        let followed = || followed(definitions, of_event(layout()?), &[], at);
+        let whole = || Cascades { whole: below.on_delete.clone(), children: Vec::new() };
+        return Some(if below.all.is_empty() {
+            Cascades::default()
+        } else {
+            followed().unwrap_or_else(whole)
+        });
     }
     if below.all.is_empty() || below.on_update.is_empty() && !is_mariadb {
         return Some(Cascades::default());
@@ -86,8 +117,9 @@ pub(super) fn cascades(
     if is_mariadb && may_end(layout.as_deref(), &kept, rows) {
         return Some(Cascades { whole: below.all.clone(), children: Vec::new() });
     }
-    let whole = below.on_update_of(|name| !kept.contains(&name)).cloned().collect();
-    Some(Cascades { whole, children: Vec::new() })
+    let followed = || followed(definitions, of_event(Arc::clone(layout.as_ref()?)), &kept, at);
+    let whole = || below.on_update_of(|name| !kept.contains(&name)).cloned().collect();
+    Some(followed().unwrap_or_else(|| Cascades { whole: whole(), children: Vec::new() }))
 }
 
 /// The types of the column by which MariaDB marks the end of a row: BIGINT, TIMESTAMP.
@@ -118,63 +150,176 @@ fn sets_an_end(rows: ChangedRows<'_>) -> Option<bool> {
     Some(found)
 }
 
-/// What becomes of the children of rows that are deleted; `None` if that cannot be told row by row.
+/// What becomes of the rows that refer to those of an event, in which these columns are `kept`; `None` if that cannot be told row by
+/// row.
 fn followed(
     definitions: &impl DefinitionSource,
-    keys: &[ForeignKey],
-    parent: &[ColumnInfo],
+    event: Referring,
+    kept: &[&str],
     at: Position,
 ) -> Option<Cascades> {
-    let mut cascades = Cascades::default();
-    for key in keys {
-        let sets_null = match key.acts.on_delete {
-            OnDelete::Nothing => continue,
-            OnDelete::Deletes => false,
-            OnDelete::SetsNull => true,
-            OnDelete::Anything => return None,
-        };
-        let layout = definitions.layout(&key.child.0, &key.child.1, at)?;
-        let ordinal =
-            |columns: &[ColumnInfo], name: &String| columns.iter().position(|column| column.name == *name);
-        let pair = |(own, to): &(String, String)| {
-            let (own, to) = (ordinal(&layout, own)?, ordinal(parent, to)?);
-            let key = parent.get(to)?.key.clone();
-            layout.get(own)?.key.compares_like(&key).then_some(ReferringColumn { own, parent: to, key })
-        };
-        let columns: Vec<ReferringColumn> = key.columns.iter().map(pair).collect::<Option<_>>()?;
-        // The children's rows are in no event, so nothing tells which rows below them are reached.
-        let below = definitions.descendants(&key.child.0, &key.child.1)?;
-        if sets_null {
-            let is_own =
-                |name: &str| key.columns.iter().any(|(own, _)| own == name) || is_computed(&layout, name);
-            cascades.whole.extend(below.on_update_of(is_own).cloned());
-        } else {
-            cascades.whole.extend(below.on_delete.iter().cloned());
+    let mut reached = vec![event];
+    let mut next = 0;
+    while let Some(above) = reached.get(next) {
+        let below = definitions.descendants(&above.table.0, &above.table.1)?;
+        let mut found = Vec::new();
+        for key in below.keys.as_ref()? {
+            let is_changed = |name: &str| if next == 0 { !kept.contains(&name) } else { above.changes(name) };
+            if let Some(act) = acts(key, above.goes, is_changed)? {
+                let layout = definitions.layout(&key.child.0, &key.child.1, at)?;
+                let mut child = above.below(key, act, layout)?;
+                if next == 0 && !above.goes {
+                    let to = key.columns.iter().map(|(_, to)| ordinal(&above.layout, to));
+                    child.if_changed = to.collect::<Option<_>>()?;
+                }
+                found.push(child);
+            }
         }
-        (!columns.is_empty()).then_some(())?;
-        cascades.children.push(Referring { table: key.child.clone(), sets_null, layout, columns });
+        found.retain(|child| !reached.iter().skip(1).any(|other| other == child));
+        reached.append(&mut found);
+        next += 1;
+        (reached.len() <= CHILDREN_MAX).then_some(())?;
     }
-    Some(cascades)
+    Some(Cascades { whole: Vec::new(), children: reached.split_off(1) })
 }
 
-fn is_computed(columns: &[ColumnInfo], name: &str) -> bool {
-    columns.iter().any(|column| column.name == name && (column.generated || column.on_update))
+/// What a foreign key does to the child's rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Deletes,
+    Cascades,
+    SetsNull,
+}
+
+/// What a key does when the parent's row `goes`, or when some of its columns change. The outer `None`: perhaps anything.
+#[expect(clippy::option_option, reason = "a key may do nothing")]
+fn acts(key: &ForeignKey, goes: bool, is_changed: impl Fn(&str) -> bool) -> Option<Option<Act>> {
+    if goes {
+        return match key.acts.on_delete {
+            OnDelete::Nothing => Some(None),
+            OnDelete::Deletes => Some(Some(Act::Deletes)),
+            OnDelete::SetsNull => Some(Some(Act::SetsNull)),
+            OnDelete::Anything => None,
+        };
+    }
+    if !key.acts_on_update_of()?.into_iter().any(is_changed) {
+        return Some(None);
+    }
+    match key.acts.on_update {
+        OnUpdate::Nothing => Some(None),
+        OnUpdate::Cascades => Some(Some(Act::Cascades)),
+        OnUpdate::SetsNull => Some(Some(Act::SetsNull)),
+        OnUpdate::Anything => None,
+    }
+}
+
+fn ordinal(columns: &[ColumnInfo], name: &str) -> Option<usize> {
+    columns.iter().position(|column| column.name == *name)
 }
 
 impl Referring {
+    /// The rows of an event themselves.
+    fn event(rows: ChangedRows<'_>, layout: Arc<[ColumnInfo]>) -> Self {
+        let column = |own| {
+            let (before, after) = (ReferringValue::Before(own), ReferringValue::After(own));
+            ReferringColumn { own, before, after }
+        };
+        Self {
+            table: rows.table.clone(),
+            above: Arc::clone(&layout),
+            if_changed: Vec::new(),
+            goes: rows.kind() == RowsKind::Delete,
+            columns: (0..layout.len()).map(column).collect(),
+            layout,
+        }
+    }
+
+    /// Whether a column of a child's rows may change.
+    fn changes(&self, name: &str) -> bool {
+        ordinal(&self.layout, name).is_none_or(|own| {
+            let is_computed = self.layout.get(own).is_none_or(|column| column.generated || column.on_update);
+            is_computed || self.columns.iter().any(|column| column.own == own)
+        })
+    }
+
+    /// The rows that refer to these by a key that acts on them. `None` if that cannot be told.
+    fn below(&self, key: &ForeignKey, act: Act, layout: Arc<[ColumnInfo]>) -> Option<Self> {
+        let mut columns = Vec::new();
+        for (own, to) in &key.columns {
+            let (own, to) = (ordinal(&layout, own)?, ordinal(&self.layout, to)?);
+            let (type_of, type_to) = (&layout.get(own)?.key, &self.layout.get(to)?.key);
+            type_of.compares_like(type_to).then_some(())?;
+            let known = self.columns.iter().find(|column| column.own == to);
+            let (before, after) = known.map_or((ReferringValue::Unknown, ReferringValue::Unknown), |known| {
+                (self.of_type(known.before, type_of), self.of_type(known.after, type_of))
+            });
+            let after = if act == Act::SetsNull { ReferringValue::Null } else { after };
+            columns.push(ReferringColumn { own, before, after });
+        }
+        (!columns.is_empty()).then_some(())?;
+        let (table, above, if_changed) =
+            (key.child.clone(), Arc::clone(&self.above), self.if_changed.clone());
+        Some(Self { table, layout, above, if_changed, goes: act == Act::Deletes, columns })
+    }
+
+    /// The same, where a column of this type may take it over.
+    fn of_type(&self, value: ReferringValue, key: &KeyType) -> ReferringValue {
+        let (ReferringValue::Before(column) | ReferringValue::After(column)) = value else { return value };
+        match self.above.get(column) {
+            Some(above) if above.key.compares_like(key) => value,
+            _ => ReferringValue::Unknown,
+        }
+    }
+
     /// The child's columns.
     pub(crate) const fn layout(&self) -> &Arc<[ColumnInfo]> {
         &self.layout
     }
 
-    /// What the child's columns hold that refer to this parent, by their ordinals; `None` for an unknown key.
-    pub(crate) fn keys(&self, parent: &[Field<'_>]) -> Vec<(usize, Option<Key>)> {
-        let key = |column: &ReferringColumn| {
-            let field = parent.get(column.parent);
-            (column.own, field.and_then(|field| key_of_field(&column.key, *field)))
+    /// What the columns hold that refer to this row of the event, directly or by others; the inner `None`: its change does not reach
+    /// them. The outer `None`: the row cannot be read.
+    #[expect(clippy::option_option, reason = "a row may reach nothing")]
+    pub(crate) fn keys(&self, row: Images<'_, '_>) -> Option<Option<ReferringKeys>> {
+        let before = row.before?;
+        if !self.if_changed.is_empty() {
+            let after = row.after?;
+            let is_changed = |ordinal: &usize| {
+                let column = self.above.get(*ordinal);
+                column.is_none_or(|column| may_have_changed((*ordinal, column), before, after))
+            };
+            if !self.if_changed.iter().any(is_changed) {
+                return Some(None);
+            }
+        }
+        let keys = |value: &dyn Fn(&ReferringColumn) -> ReferringValue| {
+            let key = |column: &ReferringColumn| (column.own, self.key(value(column), row));
+            self.columns.iter().map(key).collect::<Vec<_>>()
         };
-        self.columns.iter().map(key).collect()
+        let after = (!self.goes).then(|| keys(&|column| column.after));
+        Some(Some(ReferringKeys { before: keys(&|column| column.before), after }))
     }
+
+    fn key(&self, value: ReferringValue, row: Images<'_, '_>) -> Option<Key> {
+        match value {
+            ReferringValue::Unknown => None,
+            ReferringValue::Null => Some(Key::Null),
+            ReferringValue::Before(at) => key_of_field(&self.above.get(at)?.key, field_of(row.before, at)),
+            ReferringValue::After(at) => {
+                let column = self.above.get(at)?;
+                // What is not in an after image has not changed.
+                match key_of_field(&column.key, field_of(row.after, at)) {
+                    None if !column.generated && field_of(row.after, at) == Field::Absent => {
+                        key_of_field(&column.key, field_of(row.before, at))
+                    }
+                    key => key,
+                }
+            }
+        }
+    }
+}
+
+fn field_of<'f>(image: Option<&[Field<'f>]>, at: usize) -> Field<'f> {
+    image.and_then(|image| image.get(at)).copied().unwrap_or(Field::Absent)
 }
 
 /// Whether one of these is the table.

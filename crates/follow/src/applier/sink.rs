@@ -36,8 +36,8 @@ pub trait ChangeSink {
 pub enum StreamChange<'a> {
     /// Rows of one table, with their images.
     Rows(ChangedRows<'a>),
-    /// Rows of one table that refer to deleted rows of another table: a foreign key deletes them too, or sets their columns to
-    /// NULL. They are in no event.
+    /// Rows of one table that refer to rows of another table that are deleted or updated: foreign keys delete them too, or change
+    /// their columns. They need not be in any event.
     Referring(&'a Referring, ChangedRows<'a>),
     /// Any rows of this table.
     AnyRows(&'a Name),

@@ -33,11 +33,15 @@ impl DefinitionSource for &Known {
         let all = graph.as_ref()?.get(&name(schema, table)).cloned().unwrap_or_default();
         let on_update = vec![(self.referenced.borrow().clone(), all.clone())];
         let by_keys = all.iter().filter(|name| !self.changed.borrow().contains(name)).cloned().collect();
+        let parent = name(schema, table);
+        let of_table = |keys: &Vec<ForeignKey>| {
+            keys.iter().filter(|key| key.parent == parent).cloned().collect::<Vec<_>>()
+        };
         Some(Arc::new(Descendants {
             on_delete: all.clone(),
             on_update,
             by_keys,
-            keys: self.keys.borrow().clone(),
+            keys: self.keys.borrow().as_ref().map(of_table),
             all,
         }))
     }

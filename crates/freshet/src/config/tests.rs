@@ -67,6 +67,7 @@ fn bounds() {
         (&s::FRESHNESS, "semisync", "4"),
         (&s::MAX_STALENESS, "1d", "25h"),
         (&s::MAX_STALENESS, "10ms", "9ms"),
+        (&s::FILL_WAIT, "60s", "61s"),
         (&s::SEMISYNC, "AUTO", "maybe"),
     ] {
         assert!(Config::new(&typed(&[(setting, good)])).is_ok(), "{} = {good}", setting.name);

@@ -6,7 +6,7 @@ use freshet_protocol::{
     PrepareOk, Seen, StatusFlags, put_packet, text_result_set,
 };
 
-use super::{head, unhex};
+use crate::input::{head, unhex};
 use crate::target::{Finding, Outcome, Target, behaviour, hold};
 
 /// The target.

@@ -2,7 +2,7 @@
 
 use freshet_protocol::{Capabilities, Command, Execution, Malformed, Reader};
 
-use super::head;
+use crate::input::head;
 use crate::target::{Outcome, Target, behaviour, hold};
 
 /// The target.

@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use freshet_protocol::{FrameError, Packet, put_packet, take_packet};
 
-use super::head;
+use crate::input::head;
 use crate::random::Random;
 use crate::target::{Outcome, Target, behaviour, hold};
 

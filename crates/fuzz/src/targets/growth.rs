@@ -52,7 +52,7 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn check(input: &[u8]) -> Outcome {
-    let ([at, count], seed) = super::head::<2>(input);
+    let ([at, count], seed) = crate::input::head::<2>(input);
     let (modes, text) = statements::modes_and_text(seed);
     let parts = words(text);
     let at = usize::from(at) % parts.len().max(1);

@@ -4,7 +4,7 @@ use freshet_protocol::{
     AuthReply, Capabilities, ChangeUser, ClientHello, Greeting, Login, ServerHello, rsa, scramble_in,
 };
 
-use super::{head, unhex};
+use crate::input::{head, unhex};
 use crate::target::{Outcome, Target, behaviour, hold};
 
 /// The target.

@@ -25,7 +25,7 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn check(input: &[u8]) -> Outcome {
-    let (seed, rest) = super::head::<8>(input);
+    let (seed, rest) = crate::input::head::<8>(input);
     let seed =
         rest.iter().fold(u64::from_le_bytes(seed), |seed, byte| seed.rotate_left(7) ^ u64::from(*byte));
     let mut random = Random::new(seed);

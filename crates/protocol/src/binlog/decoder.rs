@@ -2,6 +2,7 @@
 
 use super::checksum::{self, Checksum};
 use super::event::{Body, Event, EventHeader};
+use super::flavor::Flavor;
 use super::gtid::GtidEvent;
 use super::query::{self, Form};
 use super::rows::{Encoding, Rows, RowsKind};
@@ -9,15 +10,6 @@ use super::table_map::KnownTables;
 use super::xid::Xid;
 use super::{kind, payload, tagged};
 use crate::{Malformed, Reader};
-
-/// Which server writes the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Flavor {
-    /// MySQL and what is built from it.
-    MySql,
-    /// MariaDB.
-    MariaDb,
-}
 
 /// Decodes the events of one stream, in order.
 #[derive(Clone, Debug)]

@@ -5,6 +5,9 @@ use std::fmt;
 use super::xid::Xid;
 use crate::{Malformed, Reader};
 
+/// Bytes of the longest tag.
+pub(super) const TAG_LEN_MAX: usize = 32;
+
 /// One transaction's identifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Gtid {

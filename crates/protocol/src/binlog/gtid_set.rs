@@ -13,8 +13,6 @@ mod text;
 use intervals::Intervals;
 pub use text::InvalidGtid;
 
-/// Bytes of the longest tag.
-pub(super) const TAG_LEN_MAX: usize = 32;
 /// The largest number that a server hands out.
 const GNO_MAX: u64 = i64::MAX as u64 - 1;
 /// In the first and the last byte of an encoded set with tags.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decoder::Flavor;
+use super::flavor::Flavor;
 use super::kind::column;
 use crate::{Malformed, Reader};
 

@@ -4,8 +4,7 @@
 //! follow. A message is: format version, length, the last field that must be
 //! understood, then fields of (number, value) in ascending order.
 
-use super::gtid::GtidEvent;
-use super::gtid_set::TAG_LEN_MAX;
+use super::gtid::{GtidEvent, TAG_LEN_MAX};
 use crate::{Malformed, Reader};
 
 const VERSION: u64 = 1;

@@ -6,7 +6,7 @@ pub(super) mod mention;
 
 use std::sync::Arc;
 
-use freshet_protocol::ErrPacket;
+use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Assignment, Effects, LikeFilter, Lists, Ours, Scope, SelectedVariable, Value};
 
 use super::refusals::unavailable;
@@ -14,8 +14,9 @@ use super::text::Query;
 use crate::local::{self, Cell};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
-use crate::session::{Flow, Session};
+use crate::session::{Flow, Forward, Session};
 use crate::variables::{self, GlobalValues, Locals, Warning};
+pub(super) use values::{doubled, quoted};
 use values::{selected, target, unknown};
 
 /// A longer text is not taken for SHOW WARNINGS, in bytes.
@@ -45,6 +46,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
             return Box::pin(list::all(session, query, (lists, scope, &filter))).await;
         }
         Ours::SelectVariables(selected) => select_variables(session, &selected),
+        Ours::FlushStatus => return Box::pin(flush_status(session, query)).await,
         Ours::FlushQueryCache => return flush(session, false).await,
         Ours::ResetQueryCache => return flush(session, true).await,
     }
@@ -162,6 +164,17 @@ fn select_variables(session: &mut Session, columns: &[SelectedVariable]) {
     }
     let titles: Vec<&str> = columns.iter().map(|item| item.title.as_str()).collect();
     local::put_rows(session, &titles, &[row]);
+}
+
+/// The server flushes its own, if the account may, and we ours.
+async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+    let text = query.text();
+    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+    let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
+    if session.forward(forward).await?.error.is_none() {
+        session.shared.cache.flush_statistics();
+    }
+    Ok(Flow::Continue)
 }
 
 /// FLUSH QUERY CACHE has nothing to defragment here; RESET QUERY CACHE empties the cache.

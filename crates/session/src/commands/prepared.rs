@@ -1,116 +1,41 @@
-//! Prepared statements: passed through, with what each may do remembered.
+//! Executions of prepared statements, and the other commands that name one.
+
+mod preparing;
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use freshet_cache::Key;
 use freshet_catalog::rows::KeyType;
 use freshet_catalog::{ColumnInfo, Told};
-use freshet_protocol::{Capabilities, Command};
-use freshet_sql::{Datum, Effects, Flavor, Hint, Reads, Writes};
+use freshet_protocol::{Capabilities, Command, ErrPacket};
+use freshet_sql::{Datum, Effects, Flavor, Reads};
 use freshet_upstream::Error;
 
 use super::plain::plain;
 use super::refusals::unavailable;
-use super::select::{FillPlan, bound, count_not_cached, fill, key_for, plan, statement, touches};
+use super::select::{FillPlan, bound, count_not_cached, fill, key_for, plan_in_time, statement, touches};
 use super::{kill, transaction};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{ReadReach, Sources, reading};
-use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
+use crate::preparations::CompiledExecution;
 use crate::relay::{Lost, Repeated};
 use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
 use crate::session::{
-    AGAIN_BYTES_MAX, Again, CompiledExecution, Executed, Flow, Forward, Missed, Prepared, PreparedSelect,
-    SELECT_BYTES_MAX, Session, Shown, Touches, ZoneAt,
+    Executed, Flow, Forward, LAST_PREPARED, Made, Missed, Prepared, PreparedSelect, Session, Shown, Touches,
+    ZoneAt, unknown_statement,
 };
 use crate::template::Verdict;
+
+pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
 
 /// What the buffer for the keys of executions keeps of itself, in bytes.
 const KEY_BYTES_KEPT: usize = 16 * 1024;
 
-/// COM_STMT_PREPARE.
-pub(super) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
-    if let Err(error) = session.connect().await {
-        return unavailable(session, &error);
-    }
-    let packet = packet.freeze();
-    if may_select(&packet[1..])
-        && let Err(error) = Box::pin(session.learn_quietly()).await
-    {
-        return unavailable(session, &error);
-    }
-    let ReadPrepared { effects, write, kill, select, stripped } = read(session, &packet).await;
-    let effects = session.certain(&packet[1..], effects);
-    let write = write.filter(|_| reading::writes_one_table(&effects));
-    let select = select.and_then(|hint| selected(session, &packet[1..], hint));
-    // What asks about the statement before it warns of that already here.
-    let asks_back =
-        effects.reads_last_statement || !effects.calls.is_nothing() || packet.len() > SELECT_BYTES_MAX;
-    let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
-    let command = Command::StmtPrepare;
-    let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
-    let payload = stripped.as_deref().unwrap_or(&packet);
-    let relayed = session.forward(Forward::new(payload, command, &nothing)).await?;
-    session.lease.prepared.failed();
-    if let Some(ok) = relayed.prepared {
-        let again = again(session, &packet[1..], &effects);
-        let number = (ok.statement_id, ok.parameters.into());
-        let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
-        let prepared = Prepared::new(number, effects, (write, again), kill);
-        let prepared = prepared.with_select(select).with_control(control);
-        let is_short = packet.len() < LONG_BYTES_MIN;
-        let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
-        let prepared = prepared.keeping_found_rows(keeps);
-        session.lease.prepared.add(prepared);
-    }
-    Ok(Flow::Continue)
-}
-
-/// Whether a text may be a SELECT, by its first word.
-fn may_select(text: &[u8]) -> bool {
-    let start = text.trim_ascii_start();
-    let is = |word: &[u8]| start.get(..word.len()).is_some_and(|first| first.eq_ignore_ascii_case(word));
-    text.len() <= SELECT_BYTES_MAX
-        && (is(b"select") || is(b"with") || is(b"(") || is(b"/*") || is(b"-- ") || is(b"#"))
-}
-
-/// A SELECT whose answers may come from memory.
-fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<PreparedSelect> {
-    let environment = session.environment().map(|environment| environment.id);
-    let environment = (environment, session.state.environment_version);
-    (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new((text, session.flavor()), hint, environment))
-}
-
-/// The text of a write, if it is short enough to be kept.
-fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
-    let is_kept = matches!(effects.writes, Writes::Tables(_)) && text.len() <= AGAIN_BYTES_MAX;
-    is_kept.then(|| Again {
-        text: text.into(),
-        modes: session.manner().modes_of_write,
-        prepared_in: zone_at(session),
-        schema: session.state.schema.clone(),
-    })
-}
-
 /// The session's time zone now.
 pub(super) fn zone_at(session: &Session) -> ZoneAt {
-    ZoneAt { zone: session.zone(), version: session.state.environment_version }
-}
-
-/// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.
-async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
-    let (text, manner) = (packet.slice(1..), session.manner());
-    if text.len() < LONG_BYTES_MIN {
-        return reading::prepared(&text, manner);
-    }
-    let read = session.shared.readers.read(text, move |text| reading::prepared(text, manner)).await;
-    read.unwrap_or_else(|| ReadPrepared {
-        effects: Effects::worst(),
-        write: None,
-        kill: None,
-        select: None,
-        stripped: None,
-    })
+    let are_utf8 = session.environment().is_some_and(|environment| environment.modes.utf8_strings);
+    ZoneAt { zone: session.zone(), version: session.state.environment_version, are_utf8 }
 }
 
 /// How a SELECT is executed: answers are kept apart by it.
@@ -226,7 +151,7 @@ pub(super) fn take_stored(
 /// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
 pub(super) async fn execute(
     session: &mut Session,
-    packet: BytesMut,
+    mut packet: BytesMut,
     (command, missed): (Command, Missed),
 ) -> Result<Flow, Lost> {
     let control = known(session, &packet).filter(|_| command == Command::StmtExecute);
@@ -269,6 +194,10 @@ pub(super) async fn execute(
         let execution = Execution::by_command(session, prepared, &packet);
         return Box::pin(select(session, &packet, (execution, values, missed), effects)).await;
     }
+    match number(session, (&mut packet, command)).await? {
+        None => {}
+        Some(refusal) => return not_made(session, &refusal),
+    }
     // Parts of values wait at the server for this execution.
     let owes = prepared.as_ref().filter(|_| !had_long_data);
     let owed = owes.map(|prepared| prepared.owed()).unwrap_or_default();
@@ -285,7 +214,7 @@ pub(super) async fn execute(
         }
         prepared.ended(relayed.error, relayed.is_unsent);
         if relayed.is_unsent && had_long_data {
-            session.drop_long_data(prepared.id).await?;
+            session.drop_long_data(&prepared).await?;
         }
     }
     Ok(Flow::Continue)
@@ -340,15 +269,24 @@ pub(super) async fn select(
     };
     let mut key = Vec::new();
     let has_key = execution.key_of(&mut key).is_some();
-    let owed = if has_key { Vec::new() } else { execution.owed() };
-    let completed;
+    let (mut numbered, completed);
     let forward = if execution.by == By::Command {
+        numbered = BytesMut::new();
+        if names_otherwise(prepared, payload) {
+            numbered.extend_from_slice(payload);
+            if let Some(refusal) = number(session, (&mut numbered, Command::StmtExecute)).await? {
+                return not_made(session, &refusal);
+            }
+        }
+        let payload = if numbered.is_empty() { payload } else { &numbered };
         completed = sent(session, prepared, payload);
         Forward::new(completed.as_deref().unwrap_or(payload), Command::StmtExecute, &effects)
     } else {
         is_executed(session, prepared);
         Forward { text: execution.statement, ..Forward::new(payload, Command::Query, &effects) }
     };
+    // Its number is known by now.
+    let owed = if has_key { Vec::new() } else { execution.owed() };
     let forward = Forward { touches, first: &owed, ..forward };
     let relayed = match plan.filter(|_| has_key) {
         Some(plan) => fill(session, forward, (&key, missed), plan).await?,
@@ -407,7 +345,7 @@ async fn planned(
     };
     // What is stored and not given for want of room is streamed from the server, and not stored again.
     let key = (key_of_executions(environment), *missed);
-    let plan = plan(session, template, key, depends).filter(|_| missed.may_be_stored());
+    let plan = plan_in_time(session, template, key, depends).await.filter(|_| missed.may_be_stored());
     Ok(plan.map_or(Planned::Forwarded(Touches::ReadView), Planned::Stored))
 }
 
@@ -417,10 +355,11 @@ async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<CompiledExe
     if let Some(known) = known {
         return known;
     }
-    let template = Arc::clone(&bound(session, &select.text).await.compiled.template);
+    let bound = bound(session, &select.text).await;
+    let (template, deprecations) = (Arc::clone(&bound.compiled.template), bound.compiled.deprecations);
     let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
     let tells_kinds_alone = tells_kinds_alone(statement(session, &select.text), &template.tables);
-    let compiled = Arc::new(CompiledExecution { template, plan, tells_kinds_alone });
+    let compiled = Arc::new(CompiledExecution { template, deprecations, plan, tells_kinds_alone });
     if matches!(compiled.template.verdict, Verdict::Cache) {
         select.keep_compiled(&compiled);
     }
@@ -468,42 +407,117 @@ fn tells_kinds_alone(Statement { text, modes, .. }: Statement<'_>, tables: &Tabl
 }
 
 /// COM_STMT_SEND_LONG_DATA, which has no answer: a part of a parameter's value, which the execution will not repeat.
-pub(super) async fn send_long_data(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
-    if let Some(prepared) = known(session, packet) {
-        // What its last answer has left is asked for by executing it again, which would take this value.
-        if session.lease.is_open() {
-            Box::pin(session.settle_last_hit(&prepared)).await?;
-            let owed = if prepared.has_long_data() { Vec::new() } else { prepared.owed() };
-            for (command, packet) in owed {
-                session.execute_unseen(command, &packet).await?;
-                prepared.is_met();
-            }
-        }
-        prepared.set_long_data(true);
-    }
-    if !session.lease.is_open() {
+pub(super) async fn send_long_data(session: &mut Session, mut packet: BytesMut) -> Result<Flow, Lost> {
+    let prepared = known(session, &packet);
+    // Whatever becomes of it: the execution after it is not answered from memory.
+    let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.set_long_data(true));
+    let is_connected = prepared.is_none() || session.connect().await.is_ok();
+    // What is wrong is said when the statement is executed.
+    if !is_connected
+        || !session.lease.is_open()
+        || number(session, (&mut packet, Command::StmtSendLongData)).await?.is_some()
+    {
         return Ok(Flow::Continue);
     }
-    session.forward_silently(packet).await
+    if let Some(prepared) = prepared {
+        // What its last answer has left is asked for by executing it again, which would take this value.
+        Box::pin(session.settle_last_hit(&prepared)).await?;
+        let owed = if had_long_data { Vec::new() } else { prepared.owed() };
+        for (command, packet) in owed {
+            session.execute_unseen(command, &packet).await?;
+            prepared.is_met();
+        }
+    }
+    session.forward_silently(&packet).await
 }
 
-/// COM_STMT_RESET, which drops what was sent of parameters, and a cursor.
-pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
-    if let Some(prepared) = known(session, packet) {
-        prepared.set_long_data(false);
-        prepared.set_cursor(false);
+/// COM_STMT_RESET, which drops what was sent of parameters, and a cursor. A statement that the server has not prepared has neither.
+pub(super) async fn reset(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
+    let Some(prepared) = known(session, &packet) else {
+        return named(session, packet, Command::StmtReset).await;
+    };
+    prepared.set_long_data(false);
+    prepared.set_cursor(false);
+    if prepared.server_id().is_some() {
+        return named(session, packet, Command::StmtReset).await;
     }
-    plain(session, packet, Command::StmtReset).await
+    if session.lease.is_open() {
+        // It leaves what a ping leaves.
+        session.state.pinged |= !session.state.last_hit.is_empty();
+        session.keep_alive().await?;
+    }
+    session.put_ok(0);
+    Ok(Flow::Continue)
+}
+
+/// A command that names a statement and is passed on.
+pub(super) async fn named(
+    session: &mut Session,
+    mut packet: BytesMut,
+    command: Command,
+) -> Result<Flow, Lost> {
+    if let Err(error) = session.connect().await {
+        return unavailable(session, &error);
+    }
+    match number(session, (&mut packet, command)).await? {
+        None => plain(session, &packet, command).await,
+        Some(refusal) => not_made(session, &refusal),
+    }
+}
+
+/// Closes a statement of which the server knows nothing; COM_STMT_CLOSE has no answer.
+///
+/// # Errors
+/// The server has to hear of it.
+pub(super) fn close_here(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
+    let id = known(session, packet).map(|prepared| prepared.id);
+    if id.is_some_and(|id| session.close_here(id)) { Ok(()) } else { Err(Missed::default()) }
 }
 
 /// COM_STMT_CLOSE, which has no answer.
 pub(super) async fn close(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     let Some(id) = statement_id(packet) else { return Ok(Flow::Continue) };
-    let id = known(session, packet).map_or(id, |prepared| prepared.id);
-    session.lease.prepared.remove(id);
-    if session.lease.is_open() {
-        session.close_statement(id).await?;
+    let prepared = known(session, packet);
+    if prepared.is_none() && session.lease.prepared.is_given_here(id) {
+        return Ok(Flow::Continue);
     }
+    session.lease.prepared.remove(prepared.as_ref().map_or(id, |prepared| prepared.id));
+    if session.lease.is_open() {
+        session.close_statement(prepared.and_then(|prepared| prepared.server_id()).unwrap_or(id)).await?;
+    }
+    Ok(Flow::Continue)
+}
+
+/// Whether a packet names a statement by another number than the server.
+fn names_otherwise(prepared: &Prepared, packet: &[u8]) -> bool {
+    prepared.server_id().is_none() || prepared.server_id() != statement_id(packet)
+}
+
+/// Puts the number into a packet by which the server knows the statement that it names, and has it prepare that if it has not.
+/// What is returned is what the client is told in the place of an answer, if there is none.
+async fn number(
+    session: &mut Session,
+    (packet, command): (&mut BytesMut, Command),
+) -> Result<Option<ErrPacket>, Lost> {
+    let Some(prepared) = known(session, packet) else {
+        // The server may take it for another that was prepared here.
+        let taken = statement_id(packet).filter(|id| session.lease.prepared.is_given_here(*id));
+        let taken = taken.filter(|id| *id != LAST_PREPARED || session.flavor() == Flavor::MariaDb);
+        return Ok(taken.map(|id| unknown_statement(id, command, session.flavor())));
+    };
+    match session.make(&prepared).await? {
+        Made::At(id) => {
+            if let Some(place) = packet.get_mut(1..5) {
+                place.copy_from_slice(&id.to_le_bytes());
+            }
+            Ok(None)
+        }
+        Made::Refused(refusal) => Ok(Some(refusal)),
+    }
+}
+
+fn not_made(session: &mut Session, refusal: &ErrPacket) -> Result<Flow, Lost> {
+    session.put_not_made(refusal);
     Ok(Flow::Continue)
 }
 
@@ -523,7 +537,7 @@ fn known(session: &Session, packet: &[u8]) -> Option<Arc<Prepared>> {
 pub(super) async fn effects_of(session: &Session, prepared: Option<&Prepared>) -> Effects {
     let Some(prepared) = prepared else { return Effects::worst() };
     if prepared.effects.reads.is_nothing() {
-        return prepared.effects.clone();
+        return Effects::clone(&prepared.effects);
     }
     let upstream = &session.shared.upstream;
     // Read before the look: what changes meanwhile makes the next execution look again.
@@ -533,8 +547,8 @@ pub(super) async fn effects_of(session: &Session, prepared: Option<&Prepared>) -
         reading(&prepared.effects.reads, (sources, &mut Told::at(version))).await == ReadReach::Plain
     };
     if !reads_plainly {
-        return prepared.effects.clone(); // It is looked at again, and acted on, when it is sent.
+        return Effects::clone(&prepared.effects); // It is looked at again, and acted on, when it is sent.
     }
     prepared.set_reads_plainly_at(version);
-    Effects { reads: Reads::NOTHING, ..prepared.effects.clone() }
+    Effects { reads: Reads::NOTHING, ..Effects::clone(&prepared.effects) }
 }

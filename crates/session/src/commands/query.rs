@@ -1,8 +1,10 @@
 //! COM_QUERY: a statement as text.
 
+use std::pin::pin;
+
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command, ErrPacket};
-use freshet_sql::{Assignment, Effects, Ours, Request};
+use freshet_sql::{Assignment, Effects, Flavor, Ours, Request, TextPrepared};
 use freshet_upstream::now_ms;
 
 use super::refusals::{malformed, unavailable};
@@ -12,7 +14,7 @@ use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Flow, Forward, Missed, Session};
-use crate::template::Bound;
+use crate::template::{Bound, Found, New};
 
 /// Answers a query from memory, if it can be.
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
@@ -61,7 +63,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
             return Ok(flow);
         }
     }
-    let filled = match put_in(session, &query) {
+    let filled = match put_in(session, &query).await {
         Ok(filled) => filled,
         Err(error) => return session.refuse(&error),
     };
@@ -72,17 +74,35 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         }
         None => query,
     };
-    match known(session, query.text()) {
-        Some(Bound::Select(known)) => return select::handle(session, query, Some(known)).await,
-        Some(Bound::Write(known)) => return Box::pin(write::handle(session, query, known)).await,
-        None => {}
-    }
-    let ReadText { request, write: rows, select: long } = read(session, query).await;
+    let unhinted = match without_hints_elsewhere(session, &query) {
+        Ok(unhinted) => unhinted,
+        Err(error) => return session.refuse(&error),
+    };
+    let query = unhinted.as_deref().map_or(query, |packet| Query { packet, long: None, text_at, missed });
+    let new = match found(session, &query) {
+        Some(Found::Known(Bound::Select(known))) => {
+            return pin!(select::handle(session, query, select::Found::Known(known))).await;
+        }
+        Some(Found::Known(Bound::Write(known))) => {
+            return Box::pin(write::handle(session, query, known)).await;
+        }
+        Some(Found::New(new)) => Some(new),
+        None => None,
+    };
+    Box::pin(handle_new(session, query, new)).await
+}
+
+/// A statement of a new form, or one whose form was not looked for.
+async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>>) -> Result<Flow, Lost> {
+    let ReadText { request, write: rows, select: long } = read(session, query, new.as_ref()).await;
     if let Some(long) = long {
         return Box::pin(select::handle_long(session, query, long)).await;
     }
     match request {
-        Request::Select { .. } => Box::pin(select::handle(session, query, None)).await,
+        Request::Select { .. } => {
+            let found = new.map_or(select::Found::Unread, select::Found::New);
+            Box::pin(select::handle(session, query, found)).await
+        }
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
             Box::pin(mixed(session, query, &assignments, rest.as_bytes())).await
         }
@@ -93,7 +113,9 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
                 return Ok(Flow::Continue);
             }
             let effects = session.certain(query.text(), effects);
-            write::learn(session, query.text(), &effects);
+            if let Some(new) = new {
+                write::learn(session, new, &effects);
+            }
             if let Some(done) = kill::among_others(session, query, &effects).await {
                 return done;
             }
@@ -105,7 +127,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
 }
 
 /// The packet with values of ours in it, if its statement mentions any and is the server's all the same.
-fn put_in(session: &mut Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
+async fn put_in(session: &mut Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
     if query.long.is_some() {
         return Ok(None);
     }
@@ -115,20 +137,58 @@ fn put_in(session: &mut Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, E
     if mentions.is_empty() || is_ours() {
         return Ok(None);
     }
-    Ok(Some(query.with_text(&ours::mention::filled(session, text, &mentions)?)))
+    match ours::mention::filled(session, text, &mentions) {
+        Ok(filled) => Ok(Some(query.with_text(&filled))),
+        Err(error) => Err(Box::pin(ours::mention::error_before(session, text)).await.unwrap_or(error)),
+    }
 }
 
-/// What was compiled of the form of `text`, if it was, and if it is certain how the session reads texts.
-fn known(session: &Session, text: &[u8]) -> Option<Bound> {
+/// The packet without SQL_CACHE and SQL_NO_CACHE, where they stand in a statement other than a SELECT that a MySQL is to read, or in a
+/// text that it is to prepare. (In a SELECT they are found when it is analysed.)
+///
+/// # Errors
+/// The native query cache's, where they are misused.
+fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
+    let (text, modes) = (query.text(), session.modes());
+    let is_none = |text: &[u8]| !freshet_sql::may_be_hinted(text);
+    if query.long.is_some() || session.flavor() == Flavor::MariaDb || is_none(text) {
+        return Ok(None);
+    }
+    if let Some(TextPrepared::Prepare { name, text: Some(prepared) }) =
+        freshet_sql::text_prepared(text, modes)
+    {
+        let stripped = freshet_sql::strip_hint(&prepared, modes);
+        return Ok(stripped.map(|prepared| {
+            let prepared = ours::quoted(session, &prepared);
+            query.with_text(
+                &[b"PREPARE `", &*ours::doubled(name.as_bytes(), b'`'), b"` FROM ", &*prepared].concat(),
+            )
+        }));
+    }
+    if freshet_sql::starts_select(text, modes) {
+        return Ok(None);
+    }
+    if let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, modes) {
+        return Err(ErrPacket::new(code, sqlstate, &message));
+    }
+    Ok(freshet_sql::strip_hint(text, modes).map(|text| query.with_text(&text)))
+}
+
+/// What a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
+fn found<'a>(session: &Session, query: &Query<'a>) -> Option<Found<'a>> {
     session.environment()?;
-    session.shared.templates.known(select::statement(session, text), &session.shared.upstream)
+    let text = (query.text(), session.modes());
+    let find =
+        || session.shared.templates.find(text, session.state.schema.as_deref(), &session.shared.upstream);
+    query.long.is_none().then(find)
 }
 
 /// What the text is: of a long one, everything that is to be known of it.
-async fn read(session: &Session, query: Query<'_>) -> ReadText {
+async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> ReadText {
     let manner = session.manner();
     let Some(packet) = query.long else {
-        let request = freshet_sql::read(query.text(), manner.modes);
+        let of_text = || freshet_sql::read(query.text(), manner.modes);
+        let request = new.map_or_else(of_text, |new| new.tokens.request());
         return ReadText { request, write: None, select: None };
     };
     let text = packet.slice(query.text_at..);

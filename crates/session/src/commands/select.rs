@@ -1,22 +1,23 @@
 //! A SELECT: from memory if it can be, and into memory if it may be.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Effects, Hint};
+use freshet_sql::{Effects, Hint, contains_ignoring_case};
 use freshet_upstream::now_ms;
 
 use super::refusals::unavailable;
 use super::text::{Query, forward};
-use crate::counters::Counters;
+use crate::counters::Count;
 use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Missed, Session, Touches};
-use crate::template::{self, BoundSelect, Template};
+use crate::template::{self, BoundSelect, New, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 
 /// Answers `text` from memory if something is stored for it.
@@ -32,15 +33,17 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
 pub(super) async fn handle(
     session: &mut Session,
     mut query: Query<'_>,
-    known: Option<BoundSelect>,
+    found: Found<'_>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
     // Where something may be stored for it, it was looked for with this key.
     let looked_under = session.state.key;
     // Where the environment is known, the template is found without asking the server anything.
-    let known = match known {
-        None if session.environment().is_some() => Some(bound(session, text).await),
-        known => known,
+    let known = match found {
+        Found::Known(known) => Some(known),
+        Found::New(new) => Some(compiled(session, new).await),
+        Found::Unread if session.environment().is_some() => Some(bound(session, text).await),
+        Found::Unread => None,
     };
     let is_asking = match &known {
         Some(known) => known.template().effects.reads_last_statement,
@@ -58,10 +61,7 @@ pub(super) async fn handle(
         return unavailable(session, &error);
     }
     session.refresh_key();
-    let bound = match known {
-        Some(known) => known,
-        None => bound(session, text).await,
-    };
+    let bound = bound_in_time(session, text, known).await;
     let is_hinted = bound.compiled.is_hinted;
     if is_hinted && let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, session.modes()) {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
@@ -86,10 +86,14 @@ pub(super) async fn handle(
     // What is stored and not given for want of room is streamed from the server, and not stored again.
     let key = key.filter(|_| query.missed.may_be_stored());
     let depends = |behind: Behind<'_>| {
-        let statement = statement(session, text);
+        let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
     };
-    match key.and_then(|key| plan(session, template, (key, query.missed), depends)) {
+    let planned = match key {
+        Some(key) => plan_in_time(session, template, (key, query.missed), depends).await,
+        None => None,
+    };
+    match planned {
         Some(plan) => {
             let plan = FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
             let strips = session.state.locals.strips_comments(&session.shared.globals);
@@ -97,10 +101,10 @@ pub(super) async fn handle(
             let touches = Touches::ReadView;
             let forward =
                 Forward { text, touches, ..Forward::new(payload, Command::Query, &template.effects) };
-            fill(session, forward, (&key_text, query.missed), plan).await?;
+            pin!(fill(session, forward, (&key_text, query.missed), plan)).await?;
             Ok(Flow::Continue)
         }
-        None => forward_uncached(session, template, (payload, text)).await,
+        None => pin!(forward_uncached(session, template, (payload, text))).await,
     }
 }
 
@@ -153,14 +157,31 @@ async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
 /// The statement as the session reads texts now.
 pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
     let (modes, zone) = (session.modes(), session.zone());
-    Statement { text, modes, schema: session.state.schema.as_deref(), zone }
+    Statement { text, modes, schema: session.state.schema.as_deref(), zone, tokens: None }
+}
+
+/// What a SELECT is by its form, as far as that has been looked for.
+pub(super) enum Found<'a> {
+    /// One of a known form.
+    Known(BoundSelect<'static>),
+    /// One of a new form.
+    New(New<'a>),
+    /// It is not known yet how the session reads texts, or the text is long.
+    Unread,
 }
 
 /// What is compiled of its form.
-pub(super) async fn bound(session: &Session, text: &[u8]) -> BoundSelect {
+pub(super) async fn bound<'a>(session: &Session, text: &'a [u8]) -> BoundSelect<'a> {
     let shared = &session.shared;
     let behind = (shared.freshness().as_ref(), &shared.upstream);
-    shared.templates.of(statement(session, text), behind).await
+    shared.templates.of((text, session.modes()), session.state.schema.as_deref(), behind).await
+}
+
+/// The same of a new form.
+async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect<'a> {
+    let shared = &session.shared;
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    shared.templates.compile(new, session.state.schema.as_deref(), behind).await
 }
 
 /// A SELECT that is too long to be cached.
@@ -221,6 +242,70 @@ pub(super) struct FillPlan {
     pub(super) warnings: u16,
 }
 
+/// What is compiled of its form. Where a definition is just changing, that is waited for, for up to `fill_wait`.
+async fn bound_in_time<'a>(
+    session: &Session,
+    text: &'a [u8],
+    known: Option<BoundSelect<'a>>,
+) -> BoundSelect<'a> {
+    let mut found = match known {
+        Some(known) => known,
+        None => bound(session, text).await,
+    };
+    let (wait, started) = (fill_wait(session), Instant::now());
+    while !wait.is_zero() && started.elapsed() < wait && is_changing(session, found.template()) {
+        tokio::time::sleep(FILL_LOOKED_AT_EVERY).await;
+        found = Box::pin(bound(session, text)).await;
+    }
+    found
+}
+
+/// Whether a definition that a template rests on is just changing, or has changed.
+fn is_changing(session: &Session, template: &Template) -> bool {
+    matches!(template.verdict, template::Verdict::NotNow(_))
+        || !session.shared.upstream.is_current(&template.told)
+}
+
+/// How long this statement may wait until its answer can be stored: in a transaction it reads what was committed before.
+fn fill_wait(session: &Session) -> Duration {
+    let is_alone = session.state.tx.surely_autocommits();
+    if is_alone { session.state.locals.fill_wait(&session.shared.globals) } else { Duration::ZERO }
+}
+
+/// As [`plan`]; where the answer could not be stored because of a write before it, that is waited for, for up to `fill_wait`.
+pub(super) async fn plan_in_time(
+    session: &Session,
+    template: &Template,
+    of: (u32, Missed),
+    depends: impl Fn(Behind<'_>) -> Depends,
+) -> Option<FillPlan> {
+    let wait = fill_wait(session);
+    let started = Instant::now();
+    loop {
+        match plan(session, template, of, &depends) {
+            Planned::Surely(plan) => return Some(plan),
+            Planned::Perhaps(plan) if wait.is_zero() || started.elapsed() >= wait => return plan,
+            Planned::Perhaps(_) => {}
+            Planned::Never => return None,
+        }
+        session.shared.upstream.ask_probe();
+        tokio::time::sleep(FILL_LOOKED_AT_EVERY).await;
+    }
+}
+
+/// How often it is looked whether an answer can be stored by now.
+const FILL_LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
+
+/// Whether an answer may be stored.
+pub(super) enum Planned {
+    /// It may.
+    Surely(FillPlan),
+    /// Not before a write is known to be visible, or with no use if that write concerns it.
+    Perhaps(Option<FillPlan>),
+    /// It may not.
+    Never,
+}
+
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
 /// the verdict rests on must be known to be the current ones *after* it. `depends` says what it depends on.
 pub(super) fn plan(
@@ -228,35 +313,35 @@ pub(super) fn plan(
     template: &Template,
     (environment, missed): (u32, Missed),
     depends: impl FnOnce(Behind<'_>) -> Depends,
-) -> Option<FillPlan> {
+) -> Planned {
     let shared = &session.shared;
     let freshness = shared.freshness();
-    let valid_from = session.valid_from(freshness.valid_from())?;
+    let Some(valid_from) = session.valid_from(freshness.valid_from()) else { return Planned::Never };
     if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
-        return None;
+        return Planned::Never;
     }
     let mut depends = depends(Behind { valid_from, freshness, watches: shared.upstream.watches() });
     depends.deps.push(rights(session, template));
     if session.has_written(&depends.deps) {
-        return None;
+        return Planned::Never;
     }
     let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0 };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
-        Verdict::Servable => Some(plan(depends)),
+        Verdict::Servable => Planned::Surely(plan(depends)),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
         // it or not. What is stored already fares the same.
-        Verdict::Fenced => (!missed.fenced).then(|| plan(depends)),
+        Verdict::Fenced => Planned::Perhaps((!missed.fenced).then(|| plan(depends))),
         Verdict::Stale => {
             // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();
-            Counters::add(&shared.counters.unsettled);
-            None
+            shared.counters.add(Count::Unsettled);
+            Planned::Perhaps(None)
         }
     }
 }
 
 /// The dependency on the rights by which the tables are read: a view has those of its definer besides.
-fn rights(session: &Session, template: &Template) -> Dep {
+pub(super) fn rights(session: &Session, template: &Template) -> Dep {
     let user = session.environment().and_then(|environment| environment.sole_user.as_deref());
     match user {
         Some(user) if template.tables.below.is_empty() && template.tables.are_all_base() => {
@@ -281,11 +366,11 @@ pub(super) async fn fill(
     let transacts = !session.state.tx.surely_autocommits();
     let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
     let capture = Some(capture.warned(plan.warnings));
-    let mut relayed = session.forward(Forward { capture, ..forward }).await?;
+    let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
     let stored = match relayed.captured.take() {
-        Some(captured) => store(session, (key_text, missed), plan, (captured, cost_us)).await,
+        Some(captured) => pin!(store(session, (key_text, missed), plan, (captured, cost_us))).await,
         None => Insert::TooLarge,
     };
     if stored == Insert::Stored {
@@ -299,7 +384,7 @@ pub(super) async fn fill(
             None => session.has_filled((environment, key_text), valid_from),
         }
     } else if !stored.is_in_memory() {
-        session.shared.cache.count_not_cached();
+        count_not_cached(session);
     }
     Ok(relayed)
 }
@@ -307,8 +392,7 @@ pub(super) async fn fill(
 /// Whether a SELECT surely returns all rows that it finds, since no LIMIT and its like stand in it.
 fn returns_what_it_finds(text: &[u8]) -> bool {
     const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
-    let has = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    !CUTTING.iter().any(has)
+    !CUTTING.iter().any(|word| contains_ignoring_case(text, word))
 }
 
 async fn store(

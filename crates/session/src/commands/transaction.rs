@@ -1,7 +1,7 @@
 //! Statements that begin, mark and end transactions: answered here for as long as the server need not know of one.
 
 use freshet_protocol::Command;
-use freshet_sql::{Effects, TransactionControl, TransactionEffect};
+use freshet_sql::{Completion, Effects, TransactionControl, TransactionEffect};
 
 use super::refusals::unavailable;
 use crate::reading::LONG_BYTES_MIN;
@@ -20,22 +20,27 @@ pub(super) fn answered(
     control: &TransactionControl,
     command: Command,
 ) -> Option<Flow> {
-    let (is_done, counts) = match control {
+    let goes_on = |is_done: bool| is_done.then_some(Flow::Continue);
+    let (flow, counts) = match control {
         TransactionControl::Begin { read_only, snapshot: false } => {
-            (session.begins(*read_only), Controls::Begin)
+            (goes_on(session.begins(*read_only)), Controls::Begin)
         }
         TransactionControl::Begin { .. } => return None,
-        TransactionControl::Commit => (session.ends(), Controls::Commit),
-        TransactionControl::Rollback => (session.ends(), Controls::Rollback),
-        TransactionControl::Savepoint(name) => (session.marks(&Mark::Set(name)), Controls::Savepoint),
-        TransactionControl::RollbackTo(name) => (session.marks(&Mark::BackTo(name)), Controls::RollbackTo),
-        TransactionControl::Release(name) => (session.marks(&Mark::Remove(name)), Controls::Release),
+        TransactionControl::Commit(completion) => (session.ends(*completion), Controls::Commit),
+        TransactionControl::Rollback(completion) => (session.ends(*completion), Controls::Rollback),
+        TransactionControl::Savepoint(name) => {
+            (goes_on(session.marks(&Mark::Set(name))), Controls::Savepoint)
+        }
+        TransactionControl::RollbackTo(name) => {
+            (goes_on(session.marks(&Mark::BackTo(name))), Controls::RollbackTo)
+        }
+        TransactionControl::Release(name) => (goes_on(session.marks(&Mark::Remove(name))), Controls::Release),
+        TransactionControl::Characterize(said) => (goes_on(session.characterizes(*said)), Controls::Set),
     };
-    if !is_done {
-        return None;
+    if flow.is_some() {
+        session.state.served.controls(counts, command == Command::StmtExecute);
     }
-    session.state.served.controls(counts, command == Command::StmtExecute);
-    Some(Flow::Continue)
+    flow
 }
 
 /// Has a transaction begin that could not be begun here: how it reads has to be known for that. Where it takes nothing with it, it is
@@ -46,8 +51,11 @@ pub(super) async fn begin(
     control: &TransactionControl,
 ) -> Result<Option<Flow>, Lost> {
     match control {
-        TransactionControl::Begin { snapshot: true, .. } => {
-            return snapshot(session, packet, command).await.map(Some);
+        TransactionControl::Begin { snapshot: true, read_only } => {
+            return snapshot(session, (packet, command), *read_only).await.map(Some);
+        }
+        TransactionControl::Commit(completion) | TransactionControl::Rollback(completion) => {
+            return completed(session, (packet, text, command), (control, *completion)).await;
         }
         TransactionControl::Begin { .. } if session.environment().is_none() => {}
         TransactionControl::RollbackTo(name) if session.state.view.is_early(name) => {
@@ -73,7 +81,15 @@ pub(super) async fn begin(
 }
 
 /// Has the server carry it out. From a snapshot that it opens for the client on, it is known as of when the transaction reads.
-async fn snapshot(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
+async fn snapshot(
+    session: &mut Session,
+    (packet, command): (&[u8], Command),
+    read_only: Option<bool>,
+) -> Result<Flow, Lost> {
+    if session.begins_as_of_now(read_only).await? {
+        session.state.served.controls(Controls::Begin, command == Command::StmtExecute);
+        return Ok(Flow::Continue);
+    }
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
     let opening = session.opens_snapshot();
     let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
@@ -81,4 +97,26 @@ async fn snapshot(session: &mut Session, packet: &[u8], command: Command) -> Res
         session.has_opened_snapshot(opening);
     }
     Ok(Flow::Continue)
+}
+
+/// Has the server end a transaction and the session, or begin another transaction of which it is known how it reads. `None` if neither is so.
+async fn completed(
+    session: &mut Session,
+    (packet, text, command): (&[u8], &[u8], Command),
+    (control, completion): (&TransactionControl, Completion),
+) -> Result<Option<Flow>, Lost> {
+    let (releases, next) = (session.releases(completion), session.chains_on(completion));
+    if !releases && next.is_none() {
+        return Ok(None);
+    }
+    let commits = matches!(control, TransactionControl::Commit(_));
+    let transaction = if commits { TransactionEffect::Ends } else { TransactionEffect::RollsBack };
+    let effects = Effects { transaction, ..Effects::none() };
+    let relayed = session.forward(Forward { text, ..Forward::new(packet, command, &effects) }).await?;
+    match (relayed.error, next) {
+        (None, _) if releases => return Ok(Some(Flow::Close)),
+        (None, Some(next)) => session.has_chained(next),
+        _ => {}
+    }
+    Ok(Some(Flow::Continue))
 }

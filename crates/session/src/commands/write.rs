@@ -5,18 +5,17 @@ use freshet_sql::Effects;
 
 use super::select::statement;
 use super::text::Query;
-use crate::reading::{self, LONG_BYTES_MIN};
+use crate::reading;
 use crate::relay::Lost;
 use crate::rows::{Write, WriteText};
 use crate::session::{Flow, Forward, Session};
-use crate::template::BoundWrite;
+use crate::template::{BoundWrite, New};
 
-/// Notes what a text does, if it is such a write, for others of its form.
-pub(super) fn learn(session: &Session, text: &[u8], effects: &Effects) {
+/// Notes what a text of a new form does, if it is such a write, for others of its form.
+pub(super) fn learn(session: &Session, new: New<'_>, effects: &Effects) {
     let is_one = reading::writes_one_table(effects) && !effects.several && !effects.is_definition;
-    let is_known = is_one && text.len() < LONG_BYTES_MIN && session.environment().is_some();
-    if is_known && freshet_sql::row_write(text, session.modes()).is_some() {
-        session.shared.templates.knows_write(statement(session, text), effects);
+    if is_one && new.tokens.row_write().is_some() {
+        session.shared.templates.knows_write(new, effects);
     }
 }
 

@@ -92,7 +92,7 @@ fn what_transactions_are_like_is_read() {
         ("gtid_next", "AUTOMATIC"),
     ];
     let plain = read(&usual);
-    assert!(plain.are_snapshots && plain.autocommit && plain.end_plainly);
+    assert!(plain.are_snapshots && plain.autocommit && plain.leave_no_trace);
     assert!(!plain.are_read_only && !plain.writes_heed_snapshots);
     for (isolation, expected) in
         [("READ-COMMITTED", true), ("READ-UNCOMMITTED", false), ("SERIALIZABLE", false)]
@@ -101,9 +101,11 @@ fn what_transactions_are_like_is_read() {
         assert_eq!((read.are_snapshots, read.read_committed), (false, expected));
     }
     assert!(!read(&[("autocommit", "0")]).autocommit);
-    assert!(!read(&[("completion_type", "CHAIN")]).end_plainly && !read(&[]).end_plainly);
+    assert!(read(&[("completion_type", "CHAIN")]).chain && !plain.chain);
+    assert!(read(&[("completion_type", "2")]).release && !plain.release);
+    assert!(!read(&[]).leave_no_trace);
     let given = [("completion_type", "NO_CHAIN"), ("gtid_next", "3e11fa47-71ca-11e1-9e33-c80aa9429562:1")];
-    assert!(!read(&given).end_plainly);
+    assert!(!read(&given).leave_no_trace);
     assert!(read(&[("read_only", "1")]).are_read_only);
     assert!(read(&[("innodb_snapshot_isolation", "1")]).writes_heed_snapshots);
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use freshet_cache::Dep;
 use freshet_catalog::{Code, Name, Routine, TableInfo, TableKind, Told};
-use freshet_sql::{Call, Calls, Defines, Effects, Reads, RoutineKind, TableName, Writes};
+use freshet_sql::{BodyWrite, Call, Calls, Defines, Effects, Reads, RoutineKind, TableName, Writes};
 
 use super::rows::{self, Found};
 use super::settled::{Sources, settled, settled_routine};
-use crate::rows::{Described, SentWith, Write};
+use crate::rows::{CalledWith, Described, SentWith, Write};
 use crate::session::TemporaryTables;
 
 /// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
@@ -119,6 +119,7 @@ pub(crate) async fn reach(
     sources: Sources<'_>,
 ) -> Reach {
     let told = Told::at(sources.upstream.catalog_version());
+    let call = write.as_ref().and_then(|write| write.as_call(effects));
     let mut reach = Reach { told, ..Reach::default() };
     reach.commits = effects.commits_inside;
     match &effects.writes {
@@ -146,7 +147,7 @@ pub(crate) async fn reach(
         }
     }
     add_read(&mut reach, &effects.reads, sources).await;
-    add_calls(&mut reach, &effects.calls, sources).await;
+    add_calls(&mut reach, &effects.calls, call, sources).await;
     // A definition that changes no table is fenced too, as one that is under way.
     if effects.defines != Defines::Nothing && reach.deps.is_empty() {
         reach.deps.push(Dep::DEFINITIONS);
@@ -318,8 +319,8 @@ fn add_code(reach: &mut Reach, code: &Code, sources: Sources<'_>) {
     reach.reads_last_statement |= code.reads_last_statement;
 }
 
-/// Adds what routines do. A procedure may do more than any other statement: commit.
-async fn add_calls(reach: &mut Reach, calls: &Calls, sources: Sources<'_>) {
+/// Adds what routines do. A procedure may do more than any other statement: commit. `with` is what the only one is called with.
+async fn add_calls(reach: &mut Reach, calls: &Calls, with: Option<CalledWith>, sources: Sources<'_>) {
     let Calls::Named(calls) = calls else {
         reach.commits = true;
         return reach.run_unknown_code();
@@ -333,6 +334,9 @@ async fn add_calls(reach: &mut Reach, calls: &Calls, sources: Sources<'_>) {
             Some(Routine { code: Some(code), .. }) => {
                 reach.runs_routines = true;
                 add_code(reach, code, sources);
+                for written in &code.rows {
+                    add_rows_of_call(reach, written, with.as_ref(), sources).await;
+                }
             }
             Some(Routine { code: None, .. }) => {
                 reach.commits |= call.kind == RoutineKind::Procedure;
@@ -344,6 +348,24 @@ async fn add_calls(reach: &mut Reach, calls: &Calls, sources: Sources<'_>) {
                 reach.widen();
             }
         }
+    }
+}
+
+/// Adds what a procedure itself writes.
+async fn add_rows_of_call(
+    reach: &mut Reach,
+    ((schema, name), write): &(Name, BodyWrite),
+    with: Option<&CalledWith>,
+    sources: Sources<'_>,
+) {
+    let table = TableName::of(schema.clone(), name.clone());
+    let Some(info) = known(reach, &table, sources).await else { return };
+    match with.filter(|with| is_base(&info) && with.tells(&write.what)) {
+        Some(with) => {
+            let sent_with = SentWith::of(write.values(&with.values));
+            add_rows(reach, (info, write.what.clone()), (true, &sent_with), sources).await;
+        }
+        None => add_table(reach, info, (true, None), sources),
     }
 }
 

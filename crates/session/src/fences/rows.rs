@@ -53,17 +53,20 @@ pub(super) async fn found(
     is_certain.then_some(Found { touched, through_views })
 }
 
-/// The tables that hang by foreign keys on one of which rows go, as far as they are few and known.
+/// The tables that hang by foreign keys on one of which rows go, or change in columns that are referred to, as far as they are few and
+/// known.
 pub(super) async fn below(
     (info, what): (&TableInfo, &RowWrite),
     (sources, told): (Sources<'_>, &mut Told),
 ) -> Vec<Arc<TableInfo>> {
     let mut below = Vec::new();
-    if rows::reaches_nothing(what) || matches!(what, RowWrite::Update { .. }) {
+    if rows::reaches_nothing(what) {
         return below;
     }
-    let names = sources.upstream.descendants(&info.name.0, &info.name.1);
-    for (schema, name) in names.iter().flat_map(|names| &names.by_keys).take(BELOW_MAX) {
+    let Some(names) = sources.upstream.descendants(&info.name.0, &info.name.1) else { return below };
+    let reached = rows::reached(info, &names, what);
+    let known = names.by_keys.iter().filter(|name| reached.contains(name));
+    for (schema, name) in known.take(BELOW_MAX) {
         let Some(child) = settled(schema, name, sources).await else { break };
         told.rest_on_table(&child);
         below.push(child);

@@ -23,6 +23,8 @@ pub(crate) struct Capture {
     never: StatusFlags,
     storable: bool,
     finished: bool,
+    /// It is the answer to a preparation.
+    prepares: bool,
 }
 
 /// An answer that may be stored.
@@ -59,7 +61,13 @@ impl Capture {
             never: NEVER.union(StatusFlags::IN_TRANS),
             storable: true,
             finished: false,
+            prepares: false,
         }
+    }
+
+    /// Of the answer to a preparation.
+    pub(crate) fn of_preparation(self) -> Self {
+        Self { prepares: true, ..self.in_transaction(true) }
     }
 
     /// Of a statement in a transaction of which it is known as of when it reads. In any other an answer is nobody else's.
@@ -83,10 +91,27 @@ impl Capture {
     pub(crate) fn packet(&mut self, seen: &Seen, ahead: usize, is_news: bool) {
         self.storable &= !is_news;
         match seen.part {
+            _ if self.prepares => self.definition(seen, ahead),
             Part::ColumnCount | Part::Column => {}
             Part::ColumnsEnd | Part::RowsEnd => self.end(seen, ahead),
             _ => self.give_up(),
         }
+    }
+
+    /// A packet of the answer to a preparation.
+    fn definition(&mut self, seen: &Seen, ahead: usize) {
+        match seen.part {
+            // All that it says of warnings.
+            Part::PrepareOk => self.storable &= seen.warnings.unwrap_or(0) == self.warnings,
+            Part::Parameter | Part::Column => {}
+            Part::ParametersEnd | Part::ColumnsEnd => {
+                let at = self.body.len() + ahead + HEADER_LEN + seen.status_at.unwrap_or_default();
+                let is_second = usize::from(seen.part == Part::ColumnsEnd);
+                self.status_at[is_second] = u32::try_from(at).unwrap_or(u32::MAX);
+            }
+            _ => self.give_up(),
+        }
+        self.finished |= seen.last;
     }
 
     fn end(&mut self, seen: &Seen, ahead: usize) {

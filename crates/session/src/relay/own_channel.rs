@@ -88,7 +88,7 @@ fn version(channel: &Channel) -> String {
 #[derive(Debug)]
 pub(crate) enum PutRight {
     /// They tell of the session's channel.
-    Channel(OwnChannel),
+    Channel(Box<OwnChannel>),
     /// They tell of processes.
     Processes(Processes),
     /// The only one is the number of rows found.

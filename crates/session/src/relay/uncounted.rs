@@ -15,10 +15,12 @@ pub(crate) enum Controls {
     Savepoint,
     RollbackTo,
     Release,
+    /// SET TRANSACTION.
+    Set,
 }
 
 /// How many of each were answered here, or asked by Freshet itself.
-pub(crate) type Controlled = [u64; 6];
+pub(crate) type Controlled = [u64; 7];
 
 /// What of one session was answered here since its counters began.
 #[derive(Debug, Default, Clone, Copy)]
@@ -31,6 +33,10 @@ pub(crate) struct Served {
     pub(crate) by_name: u64,
     /// Texts that were prepared and executed at once.
     pub(crate) immediate: u64,
+    /// Texts that were prepared by COM_STMT_PREPARE.
+    pub(crate) prepared: u64,
+    /// Statements that were closed of which the server knows nothing.
+    pub(crate) closed: u64,
     /// Statements of a transaction of which the server need not know, or hears later.
     pub(crate) controlled: Controlled,
     /// Those of them that were executed by COM_STMT_EXECUTE.
@@ -47,6 +53,11 @@ impl Served {
             Repeated::ByName => self.by_name += 1,
             Repeated::Immediate => self.immediate += 1,
         }
+    }
+
+    /// How many answers were from memory.
+    pub(crate) fn answers(&self) -> u64 {
+        self.texts + self.commands + self.by_name + self.immediate
     }
 
     /// Such a statement was answered here.
@@ -68,6 +79,7 @@ pub(crate) struct Own {
     executions_by_name: u64,
     immediate: u64,
     prepared: u64,
+    made: u64,
     controlled: Controlled,
 }
 
@@ -129,6 +141,11 @@ impl Own {
         self.immediate += u64::from(what == Repeated::Immediate);
     }
 
+    /// Notes that a statement is prepared that was prepared for its client before, from memory.
+    pub(crate) fn made(&mut self) {
+        self.made += 1;
+    }
+
     /// Notes that a statement of the client's was prepared once more, and is closed again.
     pub(crate) fn prepared(&mut self) {
         self.prepared += 1;
@@ -159,26 +176,21 @@ static COUNTERS: &[Counter] = &[
     Counter { name: "Com_rollback_to_savepoint", of: |it| it.controlled(Controls::RollbackTo) },
     Counter { name: "Com_savepoint", of: |it| it.controlled(Controls::Savepoint) },
     Counter { name: "Com_select", of: |it| (it.selects(), it.own.selects) },
-    Counter { name: "Com_set_option", of: |it| (0, it.own.sets) },
+    Counter { name: "Com_set_option", of: |it| (it.controlled(Controls::Set).0, it.own.sets) },
     Counter { name: "Com_show_create_table", of: |it| (0, it.own.shows_of_tables) },
     Counter { name: "Com_show_variables", of: |it| (0, it.own.shows_of_variables) },
     Counter { name: "Com_stmt_execute", of: |it| (it.executions(), it.own.executions) },
-    Counter { name: "Com_stmt_close", of: |it| it.prepared() },
+    Counter { name: "Com_stmt_close", of: |it| it.closed() },
     Counter { name: "Com_stmt_prepare", of: |it| it.prepared() },
     Counter {
         name: "Questions",
-        of: |it| (it.answers() + it.served.controlled.iter().sum::<u64>(), it.own.statements),
+        of: |it| (it.served.answers() + it.served.controlled.iter().sum::<u64>(), it.own.statements),
     },
 ];
 
 impl Uncounted {
-    /// How many answers were from memory.
-    fn answers(&self) -> u64 {
-        self.served.texts + self.served.commands + self.served.by_name + self.served.immediate
-    }
-
     fn selects(&self) -> u64 {
-        if self.flavor == Flavor::MariaDb { self.answers() } else { 0 }
+        if self.flavor == Flavor::MariaDb { self.served.answers() } else { 0 }
     }
 
     fn executions(&self) -> u64 {
@@ -186,9 +198,16 @@ impl Uncounted {
         commands + by_name + immediate + controlled_by_command
     }
 
-    /// Of statements that were prepared and closed.
+    /// Of statements that were prepared.
     fn prepared(&self) -> (u64, u64) {
-        (self.served.immediate, self.own.immediate + self.own.prepared)
+        let (served, own) = (&self.served, &self.own);
+        (served.immediate + served.prepared, own.immediate + own.prepared + own.made)
+    }
+
+    /// Of statements that were closed.
+    fn closed(&self) -> (u64, u64) {
+        let (served, own) = (&self.served, &self.own);
+        (served.immediate + served.closed, own.immediate + own.prepared)
     }
 
     fn controlled(&self, what: Controls) -> (u64, u64) {

@@ -3,27 +3,40 @@
 use freshet_protocol::Parameter;
 use freshet_sql::Datum;
 
-/// The values of `parameters`.
-pub(crate) fn bind(parameters: &[Parameter<'_>]) -> Vec<Datum> {
-    parameters.iter().map(datum).collect()
+/// The values of `parameters`, whose texts are in UTF-8, or may be in another character set.
+pub(crate) fn bind(parameters: &[Parameter<'_>], are_utf8: bool) -> Vec<Datum> {
+    parameters.iter().map(|parameter| datum(parameter, are_utf8)).collect()
 }
 
-fn datum(parameter: &Parameter<'_>) -> Datum {
+fn datum(parameter: &Parameter<'_>, is_utf8: bool) -> Datum {
     match *parameter {
         Parameter::Null => Datum::Null,
         Parameter::Int(value) => Datum::Int(i128::from(value)),
         Parameter::UInt(value) => Datum::Int(i128::from(value)),
-        Parameter::Text(text) if is_plain(text) => Datum::Text(text.to_vec()),
+        Parameter::Text(text) if is_plain(text, is_utf8) => Datum::Text(text.to_vec()),
         Parameter::Decimal(digits) => decimal(digits).map_or(Datum::Other, Datum::Decimal),
         Parameter::DateTime { is_date, year, parts, micros } => date_time(is_date, year, parts, micros),
-        Parameter::Text(_) | Parameter::Float(_) | Parameter::Other => Datum::Other,
+        Parameter::Float(value) => integer(value).map_or(Datum::Other, Datum::Double),
+        Parameter::Text(_) | Parameter::Other => Datum::Other,
     }
 }
 
+/// An integer that is told from all others as a DOUBLE: see [`Datum::Double`].
+fn integer(value: f64) -> Option<i64> {
+    const BOUND: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
+    (value.fract() == 0.0 && value.abs() < BOUND).then_some(value as i64)
+}
+
 /// What a string may hold to be compared here: see [`Datum::Text`].
-fn is_plain(text: &[u8]) -> bool {
+fn is_plain(text: &[u8], is_utf8: bool) -> bool {
+    let is_shown = |byte: &u8| matches!(byte, b' '..=b'~' | 0x80..) && *byte != b'\\';
     // MariaDB may take an empty one for NULL (`EMPTY_STRING_IS_NULL`).
-    !text.is_empty() && text.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\')
+    !text.is_empty() && text.iter().all(is_shown) && (text.is_ascii() || is_utf8 && is_of_three_bytes(text))
+}
+
+/// UTF-8 without characters of four bytes, which older collations do not tell apart.
+fn is_of_three_bytes(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok() && !text.iter().any(|byte| *byte >= 0xF0)
 }
 
 /// A number with a point and without an exponent: see [`Datum::Decimal`].
@@ -55,7 +68,7 @@ mod tests {
     use super::*;
 
     fn one(parameter: Parameter<'_>) -> Datum {
-        bind(&[parameter]).remove(0)
+        bind(&[parameter], false).remove(0)
     }
 
     #[test]
@@ -65,6 +78,8 @@ mod tests {
         assert_eq!(one(Parameter::UInt(u64::MAX)), Datum::Int(i128::from(u64::MAX)));
         assert_eq!(one(Parameter::Text(b"a b")), Datum::Text(b"a b".to_vec()));
         assert_eq!(one(Parameter::Decimal(b"-1.50")), Datum::Decimal("-1.50".to_owned()));
+        assert_eq!(one(Parameter::Float(-7.0)), Datum::Double(-7));
+        assert_eq!(one(Parameter::Float(9_007_199_254_740_991.0)), Datum::Double(9_007_199_254_740_991));
         assert_eq!(one(Parameter::Decimal(b"7")), Datum::Decimal("7.0".to_owned()));
         let date = |is_date, micros| {
             one(Parameter::DateTime { is_date, year: 2024, parts: [2, 9, 1, 2, 3], micros })
@@ -79,8 +94,18 @@ mod tests {
         for text in [&b""[..], b"\xc3\xa1", b"a\\b", b"\0", b"\x7f"] {
             assert_eq!(one(Parameter::Text(text)), Datum::Other, "{text:?}");
         }
+        for (text, are_utf8) in
+            [(&b"\xc3\xa1"[..], true), (b"\xf0\x9f\x98\x80", true), (b"\xe1", true), (b"", true)]
+        {
+            let is_told = text == b"\xc3\xa1" && are_utf8;
+            let expected = if is_told { Datum::Text(text.to_vec()) } else { Datum::Other };
+            assert_eq!(bind(&[Parameter::Text(text)], are_utf8), [expected], "{text:?}");
+        }
         for digits in [&b""[..], b".", b"1e5", b"1.", b"- 1", b"1.5.2", b"--1", b"0x1"] {
             assert_eq!(one(Parameter::Decimal(digits)), Datum::Other, "{digits:?}");
+        }
+        for float in [0.5, f64::NAN, f64::INFINITY, 9_007_199_254_740_992.0, -1e300] {
+            assert_eq!(one(Parameter::Float(float)), Datum::Other, "{float}");
         }
         assert_eq!(one(Parameter::Other), Datum::Other);
     }

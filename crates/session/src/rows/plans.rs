@@ -43,7 +43,7 @@ impl ReadPlan {
         let mut slotted = Slotted::default();
         let has_form = slotted.read(statement.text, statement.modes, statement.schema) && slotted.is_shared();
         let own = row_reads(statement, tables).filter(|_| has_form)?;
-        let with_slots = row_reads(Statement { text: slotted.text(), ..statement }, tables)?;
+        let with_slots = row_reads(Statement { text: slotted.text(), tokens: None, ..statement }, tables)?;
         let is_same = with_slots.clone().with_values(&slotted.values) == own;
         Self::from_reads(&with_slots, statement, tables).filter(|_| is_same)
     }
@@ -90,7 +90,10 @@ impl ReadPlan {
 /// Every naming of a table or view with its conditions; `None` if the statement cannot be told.
 fn row_reads(statement: Statement<'_>, tables: &Tables) -> Option<RowReads> {
     let definition_of = |table: &freshet_sql::TableName| tables.definition(table, statement.schema);
-    let reads = freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?;
+    let reads = match statement.tokens {
+        Some(cut) => cut.row_reads_of(&tables.written, &definition_of)?,
+        None => freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?,
+    };
     // Or two readers of one text disagree.
     (reads.named() == tables.named).then_some(reads)
 }

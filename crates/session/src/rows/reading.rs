@@ -62,6 +62,22 @@ pub(crate) fn deps_of_execution(
     depends(statement, tables, (plan, values), behind).unwrap_or_else(|whole| whole)
 }
 
+/// What the definitions of these tables depend on, and of all that they are made of.
+pub(crate) fn deps_of_definitions(tables: &Tables, freshness: &Freshness) -> Vec<Dep> {
+    let mut deps = Vec::with_capacity(DEPS_AT_ONCE);
+    for table in tables.all() {
+        for (schema, name) in &table.info.base_tables {
+            deps.extend([freshness.schema(schema), freshness.table(schema, name).definition]);
+        }
+        if table.info.may_be_merged {
+            deps.push(of_merged_tables(freshness));
+        }
+    }
+    deps.sort_unstable();
+    deps.dedup();
+    deps
+}
+
 /// The same by a plan and its values. An error is what it depends on where a value could not be told.
 fn depends(
     statement: Statement<'_>,

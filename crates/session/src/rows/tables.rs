@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use freshet_catalog::rows::{KeyType, Zone};
-use freshet_catalog::{Name, TableInfo, TableKind, Told};
-use freshet_sql::{Definition, Modes, TableName};
+use freshet_catalog::{ColumnInfo, Name, TableInfo, TableKind, Told};
+use freshet_sql::{Definition, InputColumn, Modes, TableName, Tokens};
 
 /// The most tables and views that a view is made of, for the rows of each to be told.
 const BELOW_MAX: usize = 64;
@@ -95,6 +95,18 @@ impl Tables {
         self.all().find(|named| named.is(table, default))?.definition()
     }
 
+    /// The columns of a table with their types, if they are known.
+    pub(crate) fn columns_of(&self, table: &TableName, default: Option<&str>) -> Vec<InputColumn> {
+        let column = |column: &ColumnInfo| InputColumn {
+            name: column.name.clone(),
+            data_type: Some(column.data_type.clone()),
+            is_nullable: column.nullable,
+            is_hidden: column.hidden,
+        };
+        let named = self.all().find(|named| named.is(table, default));
+        named.map(|named| named.info.columns.iter().map(column).collect()).unwrap_or_default()
+    }
+
     /// Every one of them, first those that the statement names.
     pub(super) fn all(&self) -> impl Iterator<Item = &Named> {
         self.known.iter().chain(&self.below)
@@ -109,4 +121,6 @@ pub(crate) struct Statement<'a> {
     pub(crate) schema: Option<&'a str>,
     /// The time zone in which its moments are meant.
     pub(crate) zone: Zone,
+    /// The text as tokens, if it has been cut.
+    pub(crate) tokens: Option<&'a Tokens<'a>>,
 }

@@ -7,7 +7,7 @@ use freshet_cache::{Dep, Freshness};
 use freshet_catalog::rows::{Acted, Ticket, TouchedSlots, Values, Zone, acted, reached, reaches_nothing};
 use freshet_catalog::{Descendants, Name, TableInfo};
 use freshet_follow::Upstream;
-use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes};
+use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes, contains_ignoring_case};
 
 use crate::reading::{self, LONG_BYTES_MIN, Manner};
 
@@ -42,7 +42,8 @@ impl<'a> Write<'a> {
         effects: &Effects,
         manner: Manner,
     ) -> Option<Self> {
-        if text.len() >= LONG_BYTES_MIN || text.is_empty() || !matches!(effects.writes, Writes::Tables(_)) {
+        let writes = matches!(effects.writes, Writes::Tables(_)) || is_call(effects);
+        if text.len() >= LONG_BYTES_MIN || text.is_empty() || !writes {
             return None;
         }
         let what = reading::row_write(text, effects, manner);
@@ -65,16 +66,45 @@ impl<'a> Write<'a> {
         self.what.as_ref().filter(is_to).filter(|what| self.is_told(what))
     }
 
+    /// What the procedure is called with, if it is a call of one that does nothing beside.
+    pub(crate) fn as_call(&self, effects: &Effects) -> Option<CalledWith> {
+        let WriteText { text, modes, .. } = self.text.filter(|_| is_call(effects))?;
+        let given = freshet_sql::call_arguments(text, modes)?;
+        let values = Values { parameters: &self.parameters, zone: Zone::Other };
+        let value = |datum: &Datum| values.of(datum).cloned().unwrap_or(Datum::Other);
+        Some(CalledWith { values: given.iter().map(value).collect(), may_number: self.may_number })
+    }
+
     /// Whether its rows are those that the text tells of.
     pub(crate) const fn is_told(&self, what: &RowWrite) -> bool {
         !(self.may_number && what.is_insert())
     }
 }
 
+/// What a procedure is called with.
+#[derive(Debug)]
+pub(crate) struct CalledWith {
+    /// The values of its parameters.
+    pub(crate) values: Vec<Datum>,
+    may_number: bool,
+}
+
+impl CalledWith {
+    /// Whether the rows that the procedure writes are those that its text tells of.
+    pub(crate) const fn tells(&self, what: &RowWrite) -> bool {
+        !(self.may_number && what.is_insert())
+    }
+}
+
+/// Whether a statement is the call of one procedure, or of several in its expressions.
+fn is_call(effects: &Effects) -> bool {
+    effects.writes == Writes::Nothing && !effects.calls.is_nothing() && !effects.several
+}
+
 /// Whether a text may be carried out in a time zone of its own: by a hint, or by `SET STATEMENT … FOR`.
 fn sets_zone(text: &[u8]) -> bool {
     const VARIABLE: &[u8] = b"time_zone";
-    text.windows(VARIABLE.len()).any(|part| part.eq_ignore_ascii_case(VARIABLE))
+    contains_ignoring_case(text, VARIABLE)
 }
 
 /// A write to a table whose definition is known, and which does nothing beside but what its foreign keys do.
@@ -97,6 +127,13 @@ pub(crate) struct SentWith {
 impl SentWith {
     fn values(&self) -> Values<'_> {
         Values { parameters: &self.parameters, zone: self.zone }
+    }
+}
+
+impl SentWith {
+    /// Values whose moments are meant in no zone that is known.
+    pub(crate) fn of(parameters: Vec<Datum>) -> Self {
+        Self { parameters: parameters.into(), zone: Zone::Other }
     }
 }
 
@@ -187,24 +224,28 @@ impl Touching<'_> {
             self.deps.push(Dep::EVERYTHING);
             return Vec::new();
         };
-        match self.followed(table, what, &below) {
+        let reached = reached(table, &below, what);
+        if reached.is_empty() {
+            return Vec::new();
+        }
+        match self.followed((table, what), &below, &reached) {
             Some(followed) => followed,
             None => {
-                reached(table, &below, what).into_iter().for_each(|name| self.definition(name));
+                reached.into_iter().for_each(|name| self.definition(name));
                 Vec::new()
             }
         }
     }
 
-    /// `None` if the rows of a child cannot be told.
+    /// What is done to the children among the `reached`; `None` if the rows of one cannot be told.
     fn followed(
         &self,
-        table: &TableInfo,
-        what: &RowWrite,
+        (table, what): (&TableInfo, &RowWrite),
         below: &Descendants,
+        reached: &[&Name],
     ) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
         let mut followed = Vec::new();
-        for key in below.keys.as_ref()? {
+        for key in below.keys.as_ref()?.iter().filter(|key| reached.contains(&&key.child)) {
             let child = self.write.below.iter().find(|info| info.name == key.child)?;
             match acted(key, (table, child), what, self.write.sent_with.values()) {
                 Acted::Nothing => {}

@@ -22,22 +22,23 @@ use std::time::Duration;
 use freshet_cache::snapshot::is_touched;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command, ErrPacket, OkPacket, StateChange, StatusFlags};
-use freshet_sql::{Effects, Flavor, Reads, TransactionEffect, Writes};
+use freshet_sql::{Characteristics, Completion, Effects, Flavor, Reads, TransactionEffect, Writes};
 use freshet_upstream::now_ms;
 use tokio::time::Instant;
 
 pub(super) use opening::Opening;
 use opening::{UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
-use words::{is_mark, is_of_session, savepoint, start_snapshot};
+use words::{characterizes, first_word_is, is_mark, is_of_session, savepoint, starts};
 
 use super::tx::{Begun, Tx};
 use super::view::{Manner, Mark};
-use super::{Forward, Session, Touches, Tracking, query_prefix};
-use crate::counters::Counters;
+use super::{Flow, Forward, Session, Touches, query_prefix};
+use crate::counters::Count;
 use crate::relay::{Lost, Relayed};
 
 mod opening;
+mod said;
 pub(crate) mod shown;
 pub(crate) mod waiting;
 pub(super) mod words;
@@ -70,23 +71,48 @@ pub(super) enum Entered {
 }
 
 impl Session {
-    /// Begins a transaction in the server's place. False if the server has to do it.
-    pub(crate) fn begins(&mut self, is_read_only: bool) -> bool {
+    /// Begins a transaction in the server's place, and answers. False if the server has to do it.
+    pub(crate) fn begins(&mut self, read_only: Option<bool>) -> bool {
+        let has_begun = self.begins_unanswered(read_only);
+        if has_begun {
+            self.told_in_its_place(true);
+        }
+        has_begun
+    }
+
+    /// The same without an answer.
+    fn begins_unanswered(&mut self, read_only: Option<bool>) -> bool {
         let tx = self.state.tx;
-        let is_begun_here = tx.begun().is_some_and(|begun| !begun.is_at_server);
+        let is_begun_here = tx.begun().is_some_and(|begun| !begun.is_at_server || self.is_untouched());
         let is_free = tx.surely_autocommits() || tx.begins_by_itself() || is_begun_here;
         let transactions = self.state.environment.current().map(|known| known.transactions);
-        let Some(transactions) = transactions.filter(|known| known.end_plainly) else { return false };
-        let manner = self.manner_of_transactions();
-        if !is_free || manner.is_none() || self.state.holds_tables {
+        let Some(transactions) = transactions.filter(|known| known.leave_no_trace) else { return false };
+        // One that the server has begun, and in which nothing has happened, is as good as another that is alike.
+        let at_server = tx.begun().filter(|begun| begun.is_at_server);
+        let manner = match at_server {
+            Some(_) => {
+                self.state.view.manner().filter(|manner| Manner::of(transactions, None) == Some(*manner))
+            }
+            None => self.manner_of_transactions(),
+        };
+        let passes_level_on = is_begun_here && self.state.view.said.isolation.is_some();
+        let is_refused = || read_only == Some(false) && self.is_server_read_only();
+        if !is_free || manner.is_none() || self.state.holds_tables || passes_level_on || is_refused() {
             return false;
         }
-        let is_read_only = is_read_only || transactions.are_read_only || self.passes_read_only_on();
-        self.state.tx = tx.begin(Begun { is_explicit: true, is_read_only, is_at_server: false });
+        let mut said = tx.said();
+        said.read_only = read_only.or(said.read_only);
+        let default = || transactions.are_read_only || self.passes_read_only_on();
+        let is_read_only = said.read_only.unwrap_or_else(default);
+        if at_server.is_some_and(|begun| begun.is_read_only != is_read_only) {
+            return false;
+        }
+        let begun = Begun { is_explicit: true, is_read_only, is_at_server: at_server.is_some() };
+        self.state.tx = tx.begin(begun);
         self.state.view.begin(manner);
+        self.state.view.said = said;
         self.leaves_nothing();
         self.refresh_key();
-        self.told_in_its_place(true);
         true
     }
 
@@ -100,7 +126,8 @@ impl Session {
     pub(crate) fn begins_undecided(&self) -> Option<u64> {
         let tx = self.state.tx;
         let is_free = tx.surely_autocommits() || tx.begins_by_itself();
-        let is_plain = is_free && !tx.next_differs() && !self.state.locked && !self.is_told_of_reads();
+        let is_unsaid = !tx.next_differs() && tx.said().is_empty();
+        let is_plain = is_free && is_unsaid && !self.state.locked && !self.is_told_of_reads();
         (is_plain && self.environment().is_none()).then_some(self.state.environment_version)
     }
 
@@ -122,23 +149,38 @@ impl Session {
         }
     }
 
-    /// Ends a transaction of which the server knows nothing. False if there is none.
-    pub(crate) fn ends(&mut self) -> bool {
-        let is_here = self.state.tx.begun().is_some_and(|begun| !begun.is_at_server);
-        let ends_plainly = self.state.environment.current().is_some_and(|it| it.transactions.end_plainly);
-        if !is_here || !ends_plainly || self.state.holds_tables {
-            return false;
+    /// Whether it is known how the transaction reads that the server has begun, and nothing was read in it there.
+    fn is_untouched(&self) -> bool {
+        self.state.view.manner().is_some() && !self.state.view.has_unread_view
+    }
+
+    /// Ends a transaction of which the server knows nothing but, at most, that it has begun: then only where another begins, which that is
+    /// taken for. `None` if there is none.
+    pub(crate) fn ends(&mut self, completion: Completion) -> Option<Flow> {
+        let begun = self.state.tx.begun()?;
+        let known = self.state.environment.current()?.transactions;
+        let chains = completion.chain.unwrap_or(known.chain);
+        let releases = completion.release.unwrap_or(known.release);
+        let is_fit = !begun.is_at_server || chains && !releases && self.is_untouched();
+        if !is_fit || !known.leave_no_trace || self.state.holds_tables {
+            return None;
         }
         if self.state.view.has_served {
-            Counters::add(&self.shared.counters.transactions);
+            self.shared.counters.add(Count::Transactions);
         }
+        let (manner, said) = (self.state.view.manner(), self.state.view.said);
         self.state.tx = self.state.tx.end();
         self.state.view.end();
+        if chains {
+            self.state.tx = self.state.tx.begin(Begun { is_explicit: true, ..begun });
+            self.state.view.begin(manner);
+            self.state.view.said = said;
+        }
         self.leaves_nothing();
         self.state.ended_since = true;
         self.refresh_key();
-        self.told_in_its_place(false);
-        true
+        self.told_in_its_place(chains);
+        Some(if releases { Flow::Close } else { Flow::Continue })
     }
 
     /// A statement without counts and warnings was answered.
@@ -183,12 +225,14 @@ impl Session {
     /// Begins the transaction again, of which these savepoints are all that is left.
     async fn begins_again(&mut self, savepoints: &[String]) -> Result<(), Lost> {
         let Some(begun) = self.can_begin_again() else { return Ok(()) };
+        let said = self.state.view.said;
         self.roll_back().await?;
         if self.state.tx.may_be_open() {
             return Ok(());
         }
         self.state.tx = self.state.tx.begin(begun);
         self.state.view.begin(Some(Manner::Shared));
+        self.state.view.said = said;
         self.state.view.savepoints = savepoints.to_vec();
         self.state.view.early = savepoints.to_vec();
         self.leaves_nothing();
@@ -201,9 +245,10 @@ impl Session {
     fn can_begin_again(&self) -> Option<Begun> {
         let known = self.state.environment.current()?.transactions;
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
-        let is_alike = known.are_snapshots
+        let said = self.state.view.said;
+        let is_alike = Manner::of(known, said.isolation) == Some(Manner::Shared)
             && known.autocommit == self.state.tx.autocommits()
-            && (is_read_only || !known.are_read_only);
+            && (is_read_only || !known.are_read_only || said.read_only == Some(false));
         let is_free = self.state.tx.is_open() && !self.state.locked;
         (is_alike && is_free).then_some(Begun { is_explicit: true, is_read_only, is_at_server: false })
     }
@@ -278,19 +323,28 @@ impl Session {
         let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
         let touch = if may_be_due { self.touch(forward) } else { Touch::Nothing };
         if !may_be_due || ends && is_at_server || touch == Touch::Resets {
-            return Ok(Entered::With(Vec::new()));
+            return Ok(Entered::With(self.tells_what_was_said(forward).await?));
         }
         if let Some(begun) = tx.begun() {
             if forward.effects.transaction == TransactionEffect::Begins {
                 // Nothing else of this one is left to be known.
-                return Ok(Entered::With(if self.passes_read_only_on() { plain(begun) } else { Vec::new() }));
+                let passes_on = self.passes_read_only_on() || self.state.view.said.isolation.is_some();
+                let said = self.state.view.said;
+                return Ok(Entered::With(if passes_on { plain(begun, said) } else { Vec::new() }));
             }
+            // An XA command is none within a transaction, and begins none itself.
+            let is_explicit = begun.is_explicit || first_word_is(forward.text, "XA");
+            let begun = Begun { is_explicit, ..begun };
             return self
                 .enter_begun(begun, if self.replays(forward) { Touch::Anything } else { touch })
                 .await;
         }
         if tx.begins_by_itself() {
-            return Ok(Entered::With(self.enter_by_itself(touch)));
+            let manner = self.manner_of_transactions();
+            let said = self.state.tx.said();
+            let mut statements = self.tells_what_was_said(forward).await?;
+            statements.extend(self.enter_by_itself(touch, manner, said));
+            return Ok(Entered::With(statements));
         }
         self.prove_for(touch).await
     }
@@ -305,14 +359,21 @@ impl Session {
     }
 
     /// A transaction that begins with this statement, since autocommit is off.
-    fn enter_by_itself(&mut self, touch: Touch) -> Vec<String> {
+    fn enter_by_itself(
+        &mut self,
+        touch: Touch,
+        manner: Option<Manner>,
+        said: Characteristics,
+    ) -> Vec<String> {
         if touch == Touch::Nothing {
             return Vec::new();
         }
-        let manner = self.manner_of_transactions();
         self.state.view.begin_by_itself(manner);
         match (manner, touch) {
-            (Some(Manner::Shared), Touch::ReadView) => self.snapshot(false),
+            (Some(Manner::Shared), Touch::ReadView) => {
+                let is_read_only = said.read_only == Some(true);
+                self.snapshot(Begun { is_explicit: false, is_read_only, is_at_server: false })
+            }
             (Some(Manner::Shared), _) => {
                 self.state.view.is_read_at_server();
                 Vec::new()
@@ -327,15 +388,16 @@ impl Session {
         if touch == Touch::Nothing {
             // BEGIN alone: what is known of its reads stays true. The answer's flags say that it is open, whoever has begun it.
             let stays = Begun { is_at_server: true, ..begun };
-            let begins = if begun.is_at_server { Vec::new() } else { vec![start(begun).to_owned()] };
+            let said = self.state.view.said;
+            let begins = if begun.is_at_server { Vec::new() } else { starts(begun, said, false) };
             return Ok(Entered::Stays(begins, stays));
         }
         let mut statements = match touch {
-            Touch::ReadView if is_shared => self.snapshot(begun.is_read_only),
-            _ if is_bound => self.snapshot(begun.is_read_only),
+            Touch::ReadView if is_shared => self.snapshot(begun),
+            _ if is_bound => self.snapshot(begun),
             _ => {
                 self.state.view.is_read_at_server();
-                if begun.is_at_server { Vec::new() } else { plain(begun) }
+                if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said) }
             }
         };
         statements.extend(self.state.view.savepoints.iter().map(|name| savepoint(name)));
@@ -349,13 +411,14 @@ impl Session {
         self.prove_for(touch).await
     }
 
-    /// The statement that opens a read view, which is noted.
-    fn snapshot(&mut self, is_read_only: bool) -> Vec<String> {
+    /// The statements that open a read view, which is noted.
+    fn snapshot(&mut self, begun: Begun) -> Vec<String> {
         let contains = self.shared.freshness().valid_from();
         // Until it is open, nothing is settled that it may show.
         self.state.view.opened(contains, u64::MAX);
-        let mut statements = vec![start_snapshot(is_read_only)];
-        statements.extend(shown::questions(&mut self.state.view, &self.shared));
+        let mut statements = starts(begun, self.state.view.said, true);
+        let questions = shown::questions(&mut self.state.view, &self.shared, statements.len());
+        statements.extend(questions);
         statements
     }
 
@@ -384,6 +447,7 @@ impl Session {
             let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
             refused = refused.or(relayed.error);
             last = relayed.status.or(last);
+            self.characterized(&relayed);
             let connection = self.lease.connection()?;
             let shown = shown::read(connection, &mut self.state.view, &self.shared).await;
             shown.map_err(Lost::Upstream)?;
@@ -422,9 +486,9 @@ impl Session {
         let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
         // What a statement that was sent has left there may be asked for; what a hit has, is brought about anew.
         let is_owed = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        let is_ready = is_owed && self.lease.is_open() && self.lease.tracking == Tracking::On;
+        let is_ready = is_owed && self.lease.is_ready();
         let due = Instant::from_std(since + UNOPENED_MAX);
-        is_ready.then_some(Opening { due, is_read_only: begun.is_read_only })
+        is_ready.then_some(Opening { due, begun })
     }
 
     /// Proves what was served, if this statement may read by the read view.
@@ -441,7 +505,7 @@ impl Session {
         if !reads || self.is_true_at_server().await {
             return Ok(Entered::With(Vec::new()));
         }
-        Counters::add(&self.shared.counters.snapshot_conflicts);
+        self.shared.counters.add(Count::SnapshotConflicts);
         self.state.view.is_refuted();
         self.roll_back().await?;
         const DEADLOCK: &str = "Deadlock found when trying to get lock; try restarting transaction";
@@ -467,6 +531,7 @@ impl Session {
         self.finish_tracking().await?;
         let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
         self.state.answered(true, relayed.status, relayed.error.is_some());
+        self.characterized(&relayed);
         if !self.state.tx.may_be_open() {
             self.state.pending.clear();
         }
@@ -484,12 +549,7 @@ impl Session {
             && known.autocommit == self.state.tx.autocommits()
             && !lets_go
             && !self.is_told_of_reads();
-        match (known.are_snapshots, known.read_committed) {
-            (true, _) => Some(Manner::Shared),
-            (_, true) => Some(Manner::Each),
-            _ => None,
-        }
-        .filter(|_| is_certain)
+        Manner::of(known, self.state.tx.said().isolation).filter(|_| is_certain)
     }
 
     fn touch(&self, forward: &Forward<'_>) -> Touch {
@@ -533,11 +593,7 @@ impl Session {
     }
 }
 
-fn start(begun: Begun) -> &'static str {
-    if begun.is_read_only { "START TRANSACTION READ ONLY" } else { "START TRANSACTION" }
-}
-
 /// What begins a transaction at the server as the client has begun it.
-fn plain(begun: Begun) -> Vec<String> {
-    if begun.is_explicit { vec![start(begun).to_owned()] } else { Vec::new() }
+fn plain(begun: Begun, said: Characteristics) -> Vec<String> {
+    if begun.is_explicit { starts(begun, said, false) } else { characterizes(said).into_iter().collect() }
 }

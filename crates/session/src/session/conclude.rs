@@ -92,6 +92,7 @@ impl Session {
                 let begun = Begun { is_explicit: true, is_read_only, is_at_server: true };
                 self.state.tx = self.state.tx.begin(begun);
                 self.state.view.is_not_open();
+                self.state.view.has_unread_view = true;
             }
             _ => self.state.view.lose(),
         }

@@ -39,9 +39,12 @@ impl Session {
         if !self.lease.is_open() {
             // Boxed, since it is rare and large, and every command has room for it otherwise.
             Box::pin(crate::auth::open(&self.shared.gate, &mut self.admitted)).await?;
+            let prepared = std::mem::take(&mut self.lease.prepared);
             self.lease = Lease::of(&mut self.admitted);
+            self.lease.prepared = prepared;
             self.handle.set_thread_id(self.lease.thread_id());
             self.state.environment_is_unknown();
+            self.lease.prepared.begin_at(self.state.environment_version);
             self.state.key = None;
         }
         if self.lease.tracking == Tracking::Unmet {

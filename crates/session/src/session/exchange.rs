@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::Lease;
 use crate::bounds::Bounds;
-use crate::counters::Counters;
+use crate::counters;
 use crate::registry::{Ending, Handle};
 use crate::relay::{Filter, Lost, Relay, Relayed, Step};
 use crate::wire::{Heard, Wire, WireError};
@@ -136,11 +136,11 @@ impl Receiving<'_> {
             match heard {
                 Ok(Heard::More) => {}
                 Ok(Heard::End) => {
-                    Counters::add(&bounds.vanished);
+                    counters::count(&bounds.vanished);
                     self.cancel();
                 }
                 Err(error) => {
-                    Counters::add(&bounds.vanished);
+                    counters::count(&bounds.vanished);
                     return Err(Lost::Client(error));
                 }
             }

@@ -1,26 +1,32 @@
 //! One command to the server and its answer back.
 
+use std::pin::pin;
 use std::time::Instant;
 
 use freshet_cache::Dep;
 use freshet_catalog::rows::Zone;
 use freshet_protocol::Command;
-use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes};
+use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes, contains_ignoring_case};
 use tracing::warn;
 
 use super::begun::Entered;
+use super::begun::words::END;
 use super::conclude::{REFUSALS, Ran};
 use super::texts::begins_with_execute;
-use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
-use crate::counters::Counters;
+use super::{Flow, Forward, Gtids, Made, Prepared, Session, StatementFacts, query_prefix};
+use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
-use crate::reading::Manner;
+use crate::reading::{Manner, without_hint};
 use crate::relay::{
     Capture, Channel, Filter, Listed, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated,
     Served, Uncounted, flushes_status,
 };
 use crate::rows::Write;
+
+/// Statements that leave a transaction as it is, whatever was done in it. A savepoint of the client's must not be set anew: what was
+/// written since would stay when the client goes back to it.
+const MARK_NOTHING: [&str; 2] = ["SAVEPOINT `freshet: nothing`", "RELEASE SAVEPOINT `freshet: nothing`"];
 
 /// What is done with an answer on its way to the client.
 #[derive(Default)]
@@ -43,13 +49,16 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
+        Box::pin(self.forward_now(forward)).await
+    }
+
+    async fn forward_now(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         let keeps_diagnostics = forward.may_keep_diagnostics();
         let (before, stays) = match self.enter(&forward).await? {
             Entered::With(before) => (before, None),
             Entered::Stays(before, begun) => (before, Some(begun)),
-            Entered::Refused(code) => {
-                return Ok(Relayed { error: Some(code), is_unsent: true, ..Relayed::default() });
-            }
+            Entered::Refused(code) => return Ok(Relayed::unsent(code)),
         };
         let Forward { payload, command, effects, text, capture, write, listed, .. } = forward;
         let Forward { found_rows, first, keeps_found_rows, .. } = forward;
@@ -59,19 +68,17 @@ impl Session {
         }
         let schema = self.state.schema.clone();
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
-        let (in_flight, facts) = self.raise(effects, write).await;
+        let (in_flight, facts) = pin!(self.raise(effects, write)).await;
         self.sends(command, effects, text);
         // What names a statement that the client has closed is refused, once the server knows of that.
         let names_closed = self.lease.prepared.names_closed(payload);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
         let keeps_older = found_rows.is_none() && keeps_diagnostics && self.shows_older_diagnostics();
-        let repeats =
-            asks_back && found_rows.is_none() && self.is_to_be_repeated(text, &facts) || keeps_older;
-        if repeats {
-            self.lease.has_diagnostics &= self.state.last_hit.is_empty();
-            Box::pin(self.replay_last_hit()).await?;
-        } else if asks_back && found_rows.is_none() {
-            self.replay_end().await?;
+        let is_asked = found_rows.is_none();
+        let ends = is_asked && (asks_back || keeps_diagnostics && self.lease.has_diagnostics);
+        let repeats = self.bring_back((text, &facts), (is_asked && asks_back, keeps_older, ends)).await?;
+        if !asks_back && self.may_prepare_otherwise((command, text), effects, &facts) {
+            Box::pin(self.make_all()).await?;
         }
         self.hand_reports_over(effects, command, asks_back).await?;
         self.comes_after_hit((command, text), effects, asks_back);
@@ -86,7 +93,8 @@ impl Session {
         let put_right = found_rows.map(PutRight::FoundRows).or_else(|| self.put_right(text));
         let (asked_at, is_read) = (Instant::now(), capture.is_some());
         let passing = Passing { capture, put_right, listed };
-        let relayed = match self.exchange((&before, payload), command, passing).await? {
+        let exchanged = pin!(self.exchange((&before, payload), command, passing)).await?;
+        let relayed = match exchanged {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
@@ -98,9 +106,8 @@ impl Session {
         if self.may_be_asked_for_rows() && !self.kept_found_rows(ran, (effects, &facts), &relayed) {
             self.forget_last_hit();
         }
-        if command == Command::StmtPrepare && !self.state.last_hit.is_empty() && !self.state.found.is_past() {
-            // Its warnings or its error can still be asked for, those of the last answer cannot any more, and its counts can.
-            self.state.prepared_since = Some(payload.into());
+        if command == Command::StmtPrepare {
+            self.has_prepared(payload);
         }
         if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
             self.state.served = Served::default();
@@ -113,6 +120,24 @@ impl Session {
         self.has_run(effects, &facts, &relayed);
         self.conclude(&Ran { effects, text, facts, relayed: &relayed, stays }, in_flight);
         Ok(relayed)
+    }
+
+    /// Brings about at the server what the client believes to be there, for a statement that asks about it, or that is shown older
+    /// warnings. `ends`: what was answered here after that is brought about. Whether the last answer from memory was repeated.
+    async fn bring_back(
+        &mut self,
+        (text, facts): (&[u8], &StatementFacts),
+        (asks_back, keeps_older, ends): (bool, bool, bool),
+    ) -> Result<bool, Lost> {
+        let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
+        if repeats {
+            self.lease.has_diagnostics &= self.state.last_hit.is_empty();
+            Box::pin(self.replay_last_hit()).await?;
+        } else if ends {
+            self.repeat_preparation().await?;
+            self.replay_end().await?;
+        }
+        Ok(repeats)
     }
 
     /// While LOCK TABLES holds tables, nobody reads them from memory, if the session wants it so.
@@ -131,6 +156,10 @@ impl Session {
         self.state.pinged = pings || prepares && self.state.pinged;
         if !pings {
             self.state.warnings.clear();
+        }
+        if !pings && !prepares {
+            // It leaves counts of its own, and what is done again now would come after it.
+            self.state.ended_since = false;
         }
         if !pings && !prepares || asks_back {
             self.state.prepared_since = None;
@@ -170,8 +199,9 @@ impl Session {
         command: Command,
         passing: Passing,
     ) -> Result<Exchanged, Lost> {
-        match self.send_behind(before, payload).await {
-            Ok(()) if before.is_empty() => self.answer(command, passing).await.map(Exchanged::Answered),
+        let sent = pin!(self.send_behind(before, payload)).await;
+        match sent {
+            Ok(()) if before.is_empty() => pin!(self.answer(command, passing)).await.map(Exchanged::Answered),
             Ok(()) => {
                 self.finish_tracking().await?;
                 match self.finish_entering(before.len()).await? {
@@ -331,7 +361,7 @@ impl Session {
 
     /// One write, for one command and for the statements before it.
     async fn write_command(&mut self, payload: &[u8], before: &[String]) -> Result<(), Lost> {
-        Counters::add(&self.shared.counters.forwarded);
+        self.shared.counters.add(Count::Forwarded);
         self.handle.begins();
         self.lease.send(before, payload).await
     }
@@ -354,7 +384,7 @@ impl Session {
             relay.put_right(put_right.counting(self.lease.own));
         }
         relay.list(passing.listed);
-        self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle).await?;
+        pin!(self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle)).await?;
         let mut relayed = relay.finish();
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {
             // These may be all that there are.
@@ -366,8 +396,7 @@ impl Session {
     /// What puts the rows of the answer to `text` right, where it asks for anything that the server does not know.
     fn put_right(&self, text: &[u8]) -> Option<PutRight> {
         const ASKED: [&[u8]; 2] = [b"status", b"processlist"];
-        let asks = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-        if !ASKED.iter().any(asks) {
+        if !ASKED.iter().any(|word| contains_ignoring_case(text, word)) {
             return None;
         }
         let modes = self.modes();
@@ -375,24 +404,32 @@ impl Session {
         let uncounted = Uncounted { served: self.state.served, own: self.lease.own, flavor: self.flavor() };
         let status = OwnChannel::asked_by((text, modes), (channel, self.lease.has_tls()), uncounted);
         let processes = || Processes::listed_by(text, modes, || self.shared.registry.active());
-        status.map(PutRight::Channel).or_else(|| processes().map(PutRight::Processes))
+        status
+            .map(|status| PutRight::Channel(Box::new(status)))
+            .or_else(|| processes().map(PutRight::Processes))
     }
 
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
     /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
-    async fn replay_last_hit(&mut self) -> Result<(), Lost> {
+    pub(super) async fn replay_last_hit(&mut self) -> Result<(), Lost> {
         if self.state.last_hit.is_empty() {
+            self.repeat_preparation().await?;
             return self.replay_end().await;
         }
         if let Some(prepared) = self.state.last_hit_of.clone() {
-            let packet = std::mem::take(&mut self.state.last_hit);
+            // What the server does not prepare any more, it does not execute.
+            let Made::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
+            let mut packet = std::mem::take(&mut self.state.last_hit);
+            packet[1..5].copy_from_slice(&id.to_le_bytes());
             let completed = prepared.completed(&packet, self.capabilities());
             self.lease.own.repeated(Repeated::ByCommand);
             self.send(completed.as_deref().unwrap_or(&packet)).await?;
             self.skip_answer(Command::StmtExecute).await?;
         } else {
             let mut payload = query_prefix(self.lease.has_attributes());
-            payload.extend_from_slice(&self.state.last_hit);
+            // Without a hint that the server no longer knows, as it was sent.
+            let stripped = without_hint(&self.state.last_hit, self.modes());
+            payload.extend_from_slice(stripped.as_deref().unwrap_or(&self.state.last_hit));
             let is_execute = begins_with_execute(&self.state.last_hit);
             let of_execute = || Repeated::of_execute(&self.state.last_hit);
             let what = if is_execute { of_execute() } else { Repeated::Text };
@@ -400,13 +437,7 @@ impl Session {
             self.send(&payload).await?;
             self.skip_answer(Command::Query).await?;
         }
-        if let Some(payload) = self.state.prepared_since.take() {
-            self.lease.own.prepared();
-            self.send(&payload).await?;
-            self.finish_tracking().await?;
-            let prepared = self.unseen_answer(Command::StmtPrepare).await?.prepared;
-            self.lease.prepared.closed.extend(prepared.map(|prepared| prepared.statement_id));
-        }
+        self.repeat_preparation().await?;
         if self.state.pinged {
             self.send(&[Command::Ping.byte()]).await?;
             self.skip_answer(Command::Ping).await?;
@@ -420,11 +451,7 @@ impl Session {
             return Ok(());
         }
         // Where autocommit is off, what was replayed before it has begun a transaction, which is over.
-        let statements = if self.state.tx.may_be_open() {
-            self.state.view.marks_nothing()
-        } else {
-            vec!["COMMIT".to_owned()]
-        };
+        let statements: &[&str] = if self.state.tx.may_be_open() { &MARK_NOTHING } else { &[END] };
         for statement in statements {
             self.execute_unseen(Command::Query, statement.as_bytes()).await?;
         }
@@ -451,7 +478,7 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn settle_last_hit(&mut self, prepared: &Prepared) -> Result<(), Lost> {
-        if self.last_executed_id() == Some(prepared.id) {
+        if self.last_executed_id().is_some() && self.last_executed_id() == prepared.server_id() {
             self.replay_last_hit().await?;
             self.forget_last_hit();
         }
@@ -462,12 +489,13 @@ impl Session {
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn drop_long_data(&mut self, id: u32) -> Result<(), Lost> {
+    pub(crate) async fn drop_long_data(&mut self, prepared: &Prepared) -> Result<(), Lost> {
+        let Some(id) = prepared.server_id() else { return Ok(()) };
         self.send(&[&[Command::StmtReset.byte()], id.to_le_bytes().as_slice()].concat()).await?;
         self.skip_answer(Command::StmtReset).await
     }
 
-    fn forget_last_hit(&mut self) {
+    pub(super) fn forget_last_hit(&mut self) {
         self.state.last_hit.clear();
         self.state.last_hit_of = None;
         self.state.prepared_since = None;
@@ -501,7 +529,7 @@ impl Session {
 
     /// The statement whose execution was answered from memory last, while nothing has reached the server since.
     fn last_executed_id(&self) -> Option<u32> {
-        self.state.last_hit_of.as_ref().map(|prepared| prepared.id)
+        self.state.last_hit_of.as_ref().and_then(|prepared| prepared.server_id())
     }
 
     /// Reads an answer that the client is not to see.

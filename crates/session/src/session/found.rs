@@ -129,6 +129,7 @@ impl Session {
             && !OTHERS.iter().any(has)
             && !facts.asks_back
             && self.state.tx.surely_autocommits()
+            && !self.state.tx.next_differs()
             && !found.is_elsewhere
     }
 

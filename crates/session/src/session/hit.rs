@@ -25,7 +25,7 @@ use super::seen::Seen;
 use super::tx::Begun;
 use super::view::{Opens, Reads};
 use super::{Missed, Session};
-use crate::counters::Counters;
+use crate::counters::Count;
 use crate::level::Level;
 use crate::wire::Wire;
 
@@ -47,7 +47,7 @@ const KEEPALIVE_MS_MAX: u64 = 60_000;
 
 /// What of what is stored a session may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Admits {
+pub(super) enum Admits {
     /// What is not fenced.
     Unfenced,
     /// That, and what is fenced where all that the session has seen is applied.
@@ -66,7 +66,7 @@ impl Session {
         let now = now_ms();
         let level = self.state.locals.level(&self.shared.globals);
         let Some(admits) = self.admits(level, now) else {
-            Counters::add(&self.shared.counters.not_proven);
+            self.shared.counters.add(Count::NotProven);
             return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
@@ -77,7 +77,7 @@ impl Session {
         };
         if self.runs_out(level) {
             self.wire.out().0.truncate(before);
-            Counters::add(&self.shared.counters.not_proven);
+            self.shared.counters.add(Count::NotProven);
             return Err(Missed::default());
         }
         // The client's next command starts the numbering anew.
@@ -109,10 +109,12 @@ impl Session {
         let begins = before.begins_by_itself();
         if begins {
             let manner = self.manner_of_transactions();
-            let is_read_only =
-                self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
+            let said = before.said();
+            let default = || self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
+            let is_read_only = said.read_only.unwrap_or_else(default);
             self.state.tx = before.begin(Begun { is_explicit: false, is_read_only, is_at_server: false });
             self.state.view.begin_by_itself(manner);
+            self.state.view.said = said;
         }
         self.state.view.reads = self.state.view.reads.saturating_add(1);
         if self.state.view.is_unproven() {
@@ -205,7 +207,7 @@ impl Session {
     }
 
     /// What this level lets through at this moment; `None` if the proof that it needs is not there.
-    fn admits(&self, level: Level, now: u64) -> Option<Admits> {
+    pub(super) fn admits(&self, level: Level, now: u64) -> Option<Admits> {
         let is_proven = match level {
             Level::Strict | Level::Session | Level::Eventual => self.is_current(now),
             Level::Semisync => self.shared.upstream.commits_wait(now),
@@ -222,7 +224,7 @@ impl Session {
 
     /// Whether a proof that the level needs has run out meanwhile. What `strict` and `session` promise of writers around us is
     /// counted from the question.
-    fn runs_out(&self, level: Level) -> bool {
+    pub(super) fn runs_out(&self, level: Level) -> bool {
         match level {
             Level::Strict | Level::Session => false,
             Level::Eventual => !self.is_current(now_ms()),

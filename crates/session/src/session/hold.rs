@@ -138,9 +138,11 @@ impl Holds<'_> {
         match hold {
             Hold::UnknownReads => !state.knows_reads(),
             Hold::Transaction => !state.tx.surely_autocommits(),
-            // The server reports it of a transaction that is open, too. Where it is known how that reads, it began with nothing said.
+            // The server reports it of a transaction that is open, too. A statement outside of transactions is one of its own.
             Hold::NextTransaction => {
-                state.tx.next_differs() && !(state.tx.is_open() && state.view.is_known())
+                let is_of_open = state.tx.is_open() || state.tx.begun().is_some();
+                let is_noted = !state.tx.said().is_empty() && state.tx.surely_autocommits();
+                is_noted || state.tx.next_differs() && !(is_of_open && state.view.is_known())
             }
             Hold::Locks => state.locked,
             Hold::TemporaryTables => !state.temporary.are_none(),

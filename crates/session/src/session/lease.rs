@@ -99,7 +99,8 @@ impl Lease {
 
     /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
     pub(crate) fn was_reset(&mut self) {
-        *self = Self::as_new(self.connection.take());
+        let prepared = self.prepared.begun_anew();
+        *self = Self { prepared, ..Self::as_new(self.connection.take()) };
     }
 
     /// Gives the connection up.
@@ -109,6 +110,11 @@ impl Lease {
 
     pub(crate) fn is_open(&self) -> bool {
         self.connection.is_some()
+    }
+
+    /// Whether it is open and the server reports what is to be known of the session.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_open() && self.tracking == Tracking::On
     }
 
     /// The server's number of the connection; 0 while there is none.

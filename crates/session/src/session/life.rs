@@ -1,7 +1,7 @@
 //! A client's life: its commands one after another, and how it ends.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::begun::{Opening, is_proven_soon};
 use super::view::ReadView;
 use super::{Flow, Lease, Missed, Session, split};
 use crate::commands;
-use crate::counters::Counters;
+use crate::counters::Count;
 use crate::registry::{Ending, Handle};
 use crate::relay::Lost;
 use crate::shared::Shared;
@@ -37,7 +37,7 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     };
     match crate::auth::admit(stream, &shared.gate).await {
         Ok((wire, admitted)) => {
-            Counters::add(&shared.counters.connections);
+            shared.counters.add(Count::Connections);
             Session::new(shared, wire, admitted).run().await;
         }
         Err(error) => debug!(%error, "a client was not let in"),
@@ -48,7 +48,8 @@ impl Session {
     async fn run(mut self) {
         let mut has_left = false;
         loop {
-            match self.next_commands(&mut has_left).await {
+            let flow = pin!(self.next_commands(&mut has_left)).await;
+            match flow {
                 Ok(Flow::Continue) => {}
                 Ok(Flow::Close) => break,
                 Err(Lost::Client(error)) => {
@@ -71,7 +72,8 @@ impl Session {
     /// Waits for a command, and answers it and those that have arrived with it. `has_left`: the client has left between two
     /// commands.
     async fn next_commands(&mut self, has_left: &mut bool) -> Result<Flow, Lost> {
-        let next = self.next_command().await;
+        // Pinned where it is made: what is awaited by itself is moved first, once for each answer.
+        let next = pin!(self.next_command()).await;
         *has_left = matches!(next, Err(WireError::Closed));
         let Some(mut packet) = next? else { return Ok(Flow::Close) };
         let mut at_once = self.answer_at_once(&mut packet)?;
@@ -87,7 +89,7 @@ impl Session {
             Err(_) if self.wire.flush().await.is_err() => Flow::Close,
             Err(missed) => Box::pin(commands::handle(self, packet, missed)).await?,
         };
-        if flow == Flow::Close || self.wire.flush().await.is_err() {
+        if flow == Flow::Close || pin!(self.wire.flush()).await.is_err() {
             return Ok(Flow::Close);
         }
         if at_once.is_ok() && self.needs_keepalive() {
@@ -118,7 +120,7 @@ impl Session {
         let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
         let waited = match self.opening_is_due() {
             None if self.state.view.is_unproven() => Box::pin(self.wait_for_proof(soon)).await,
-            None => self.wait_for_command(soon).await,
+            None => pin!(self.wait_for_command(soon)).await,
             Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
         };
         if let Some(packet) = waited {
@@ -137,14 +139,14 @@ impl Session {
     /// already is no reason to go on then: whoever is killed gets no answer any more, though one from memory needs no server.
     async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease) = (&self.handle, &mut self.lease);
-        let command = std::pin::pin!(self.wire.command());
-        wait_for(command, soon, (handle, lease)).await
+        let command = pin!(self.wire.command());
+        pin!(wait_for(command, soon, (handle, lease))).await
     }
 
     /// As [`Self::wait_for_command`], for a client whose transaction has read from memory what is to be proven.
     async fn wait_for_proof(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
-        let command = std::pin::pin!(self.wire.command());
+        let command = pin!(self.wire.command());
         wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await
     }
 
@@ -152,7 +154,7 @@ impl Session {
     /// read view meanwhile, since what was read becomes the harder to prove the longer nobody asks.
     async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
-        let mut command = std::pin::pin!(self.wire.command());
+        let mut command = pin!(self.wire.command());
         let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, (handle, lease))).await;
         if let Ok(waited) = waited {
             return waited;

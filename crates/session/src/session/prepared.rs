@@ -12,22 +12,24 @@ use freshet_catalog::rows::Zone;
 use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
 use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, TransactionControl};
 
-use crate::reading::CACHED_BYTES_MAX;
-use crate::rows::{ReadPlan, Write, WriteText, bind};
-use crate::template::Template;
+use crate::preparations::{CompiledExecution, Preparation};
+use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN};
+use crate::rows::{Write, WriteText, bind};
 use first::First;
 pub(crate) use first::Shown;
 use history::History;
-pub(crate) use statements::PreparedStatements;
+pub(crate) use statements::{LAST_PREPARED, PreparedStatements};
 use types::Types;
 
 /// A prepared statement. One session's own; it is made of atomics only because sessions may move between threads.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// Its number at the server.
+    /// The number by which its client knows it.
     pub(crate) id: u32,
+    /// Its number at the server; [`NOT_MADE`] while that has not prepared it.
+    server_id: AtomicU32,
     /// What executing it may do.
-    pub(crate) effects: Effects,
+    pub(crate) effects: Arc<Effects>,
     /// The rows that it writes, as far as its text tells.
     write: Option<RowWrite>,
     /// Its text, if it is a write.
@@ -59,7 +61,7 @@ pub(crate) struct Prepared {
     plain_at: AtomicU64,
 }
 
-/// The text of a write, to be read again where the definitions of its tables tell more.
+/// The text of a write, to be read again where the definitions of its tables tell more; or of a CALL.
 #[derive(Debug)]
 pub(crate) struct Again {
     pub(crate) text: Box<[u8]>,
@@ -70,11 +72,13 @@ pub(crate) struct Again {
     pub(crate) schema: Option<String>,
 }
 
-/// The time zone of a session, and the version of its environment.
+/// The time zone of a session and whether its texts are in UTF-8, and the version of its environment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ZoneAt {
     pub(crate) zone: Zone,
     pub(crate) version: u64,
+    /// Its texts are known to be in UTF-8.
+    pub(crate) are_utf8: bool,
 }
 
 impl ZoneAt {
@@ -90,27 +94,17 @@ pub(crate) const AGAIN_BYTES_MAX: usize = 4 << 10;
 /// A SELECT. What its text means was decided when it was prepared: it is answered from memory in that environment only.
 #[derive(Debug)]
 pub(crate) struct PreparedSelect {
-    pub(crate) text: Box<[u8]>,
+    pub(crate) text: Arc<[u8]>,
     pub(crate) hint: Option<Hint>,
     /// The identity of the environment that it was prepared in; [`UNKNOWN`] until that is known.
     environment: AtomicU32,
     /// The session's version of it.
-    version: u64,
+    version: AtomicU64,
     /// The version of the session's environment in which it was executed while that was not known; [`NONE`] if there is none.
     undecided: AtomicU64,
     /// What it was executed with before may count for its answers.
     remembers: bool,
     compiled: Mutex<Option<Arc<CompiledExecution>>>,
-}
-
-/// What was compiled of a SELECT for all its executions.
-#[derive(Debug)]
-pub(crate) struct CompiledExecution {
-    pub(crate) template: Arc<Template>,
-    /// The rows that it reads, with its parameters.
-    pub(crate) plan: ReadPlan,
-    /// Of the values of its parameters, the kinds alone count for their types.
-    pub(crate) tells_kinds_alone: bool,
 }
 
 /// No environment.
@@ -136,11 +130,39 @@ impl PreparedSelect {
             text: text.into(),
             hint,
             environment: AtomicU32::new(environment.unwrap_or(UNKNOWN)),
-            version,
+            version: AtomicU64::new(version),
             undecided: AtomicU64::new(NONE),
             remembers: flavor == Flavor::MySql || has_abs,
             compiled: Mutex::default(),
         }
+    }
+
+    /// One that is prepared from memory.
+    fn here(preparation: &Preparation, (environment, version): (u32, u64)) -> Self {
+        Self {
+            text: Arc::clone(&preparation.text),
+            hint: preparation.hint,
+            environment: AtomicU32::new(environment),
+            version: AtomicU64::new(version),
+            undecided: AtomicU64::new(NONE),
+            remembers: preparation.remembers,
+            compiled: Mutex::new(Some(Arc::clone(&preparation.compiled))),
+        }
+    }
+
+    /// Whether nothing has changed the session's environment since it was prepared.
+    pub(crate) fn is_at(&self, version: u64) -> bool {
+        self.version.load(Ordering::Relaxed) == version
+    }
+
+    /// The session's environment is the same as before, and has this version now.
+    pub(crate) fn begins_at(&self, version: u64) {
+        self.version.store(version, Ordering::Relaxed);
+    }
+
+    /// Whether what it was executed with before may count for its answers.
+    pub(crate) fn remembers(&self) -> bool {
+        self.remembers
     }
 
     /// What was compiled of it before.
@@ -165,7 +187,7 @@ impl PreparedSelect {
     /// Whether it was prepared in this environment, which is the session's now and has this version, and was executed in no other.
     pub(crate) fn is_of(&self, environment: u32, version: u64) -> bool {
         let undecided = self.undecided.load(Ordering::Relaxed);
-        if version == self.version && self.environment.load(Ordering::Relaxed) == UNKNOWN {
+        if self.is_at(version) && self.environment.load(Ordering::Relaxed) == UNKNOWN {
             self.environment.store(environment, Ordering::Relaxed);
         }
         let is_same = self.environment.load(Ordering::Relaxed) == environment;
@@ -184,7 +206,7 @@ impl PreparedSelect {
     pub(crate) fn is_executed(&self, environment: Option<u32>, version: u64) {
         let is_told = match environment {
             Some(environment) => self.is_of(environment, version),
-            None if version == self.version => true,
+            None if self.is_at(version) => true,
             None => {
                 let undecided = self.undecided.swap(version, Ordering::Relaxed);
                 undecided == NONE || undecided == version
@@ -197,7 +219,7 @@ impl PreparedSelect {
 }
 
 /// The longest text of such a SELECT, in bytes.
-pub(crate) const SELECT_BYTES_MAX: usize = 16 << 10;
+pub(crate) const SELECT_BYTES_MAX: usize = LONG_BYTES_MIN - 1;
 
 /// What is known of one execution.
 #[derive(Debug, Default)]
@@ -213,19 +235,23 @@ pub(crate) struct Executed<'a> {
 /// ER_WRONG_ARGUMENTS, ER_UNKNOWN_STMT_HANDLER, ER_MALFORMED_PACKET.
 const NOT_READ: [u16; 3] = [1210, 1243, 1835];
 
+/// No number at the server, which counts from 1.
+const NOT_MADE: u32 = 0;
+
 /// No version of the catalog.
 const NEVER: u64 = u64::MAX;
 
 impl Prepared {
     pub(crate) fn new(
         (id, parameters): (u32, usize),
-        effects: Effects,
+        effects: impl Into<Arc<Effects>>,
         (write, text): (Option<RowWrite>, Option<Again>),
         kill: Option<PreparedKill>,
     ) -> Self {
         Self {
             id,
-            effects,
+            server_id: AtomicU32::new(id),
+            effects: effects.into(),
             write,
             text,
             kill,
@@ -241,6 +267,25 @@ impl Prepared {
             was_elsewhere: AtomicBool::new(false),
             plain_at: AtomicU64::new(NEVER),
         }
+    }
+
+    /// A SELECT that was prepared from memory, under this number. The server has not prepared it.
+    pub(crate) fn here(id: u32, preparation: &Preparation, environment: (u32, u64)) -> Self {
+        let select = PreparedSelect::here(preparation, environment);
+        let number = (id, preparation.parameters);
+        let prepared = Self::new(number, Arc::clone(&preparation.effects), (None, None), None);
+        let prepared = prepared.with_select(Some(select)).keeping_found_rows(preparation.keeps_found_rows);
+        Self { server_id: AtomicU32::new(NOT_MADE), ..prepared }
+    }
+
+    /// Its number at the server, if that has prepared it.
+    pub(crate) fn server_id(&self) -> Option<u32> {
+        Some(self.server_id.load(Ordering::Relaxed)).filter(|id| *id != NOT_MADE)
+    }
+
+    /// Notes that the server has prepared it, under this number.
+    pub(super) fn is_made(&self, id: u32) {
+        self.server_id.store(id, Ordering::Relaxed);
     }
 
     /// The same as a SELECT whose answers may come from memory.
@@ -285,9 +330,9 @@ impl Prepared {
         self.plain_at.store(version, Ordering::Relaxed);
     }
 
-    /// Notes that parts of values have been sent, or are gone.
-    pub(crate) fn set_long_data(&self, has: bool) {
-        self.long_data.store(has, Ordering::Relaxed);
+    /// Notes that parts of values have been sent, or are gone, and says whether there were any.
+    pub(crate) fn set_long_data(&self, has: bool) -> bool {
+        self.long_data.swap(has, Ordering::Relaxed)
     }
 
     /// Whether parts of values have been sent that no execution has taken.
@@ -369,7 +414,9 @@ impl Prepared {
 
     /// What goes before an execution with values unlike those of before, or with unknown ones.
     pub(crate) fn owed(&self) -> Vec<Shown> {
-        let shown = self.first().and_then(|first| first.execution(self.id));
+        // One that the server has not prepared is prepared before this is asked.
+        let id = self.server_id().unwrap_or(self.id);
+        let shown = self.first().and_then(|first| first.execution(id));
         if shown.is_some() {
             // The types that it brings hold for the server then.
             self.types().forget_told();
@@ -445,7 +492,7 @@ impl Prepared {
         };
         // Attributes have types too, behind those of the markers.
         types.say(execution.types.map(|types| types.into_iter().take(self.parameters)));
-        if has_long_data { Executed::default() } else { self.with(&execution.parameters, zone) }
+        if has_long_data { Executed::default() } else { self.with(&execution.parameters, zone, at.are_utf8) }
     }
 
     /// Which types the server has taken from an execution that it refused to read, if it has any, is not known. Of a SELECT it is told
@@ -477,7 +524,7 @@ impl Prepared {
         if self.was_elsewhere.load(Ordering::Relaxed) { Zone::Other } else { now.zone }
     }
 
-    fn with(&self, parameters: &[Parameter<'_>], zone: Zone) -> Executed<'_> {
+    fn with(&self, parameters: &[Parameter<'_>], zone: Zone, are_utf8: bool) -> Executed<'_> {
         let text = self.text.as_ref().map(|Again { text, modes, schema, .. }| WriteText {
             text,
             modes: *modes,
@@ -486,11 +533,11 @@ impl Prepared {
         let is_write = self.write.is_some() || text.is_some();
         Executed {
             write: is_write.then(|| {
-                let (what, parameters) = (self.write.clone(), bind(parameters));
+                let (what, parameters) = (self.write.clone(), bind(parameters, false));
                 Write { what, text, parameters, ..Write::default() }.in_zone(zone)
             }),
             killed: self.kill.as_ref().and_then(|kill| Some((kill, kill.id.or_else(|| id(parameters))?))),
-            values: self.select.as_ref().map(|_| bind(parameters)),
+            values: self.select.as_ref().map(|_| bind(parameters, are_utf8)),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the server reports of a session: what the client asked to be told, and what must be known here.
 
+use std::collections::BTreeSet;
+
 use freshet_sql::Flavor;
 
 use crate::environment::VectorQuery;
@@ -101,7 +103,9 @@ impl Reports {
         let mut ours: Vec<&str> = VARIABLES_BY_DEFAULT.split(',').collect();
         ours.extend(query.variables().iter().filter(|name| !is_quiet(name)));
         if flavor == Flavor::MariaDb {
-            ours.push("last_gtid");
+            // First, so that it is the one that is kept of those that share its report.
+            names.retain(|name| !name.eq_ignore_ascii_case("last_gtid"));
+            names.insert(0, "last_gtid");
         }
         ours.sort_unstable();
         for name in ours {
@@ -124,12 +128,11 @@ impl Reports {
         }
     }
 
-    /// Whether the server reports the same by both.
+    /// Whether the server reports the same by both. Of variables that share one report, `MariaDB` lists one from 11 on.
     pub(crate) fn are_like(&self, other: &Self) -> bool {
         let names = |them: &Self| {
-            let mut names: Vec<String> = them.names().map(str::to_ascii_lowercase).collect();
-            names.sort_unstable();
-            names
+            let names = them.names().map(str::to_ascii_lowercase);
+            names.map(|name| reported_as(&name).map_or(name, str::to_owned)).collect::<BTreeSet<String>>()
         };
         self.form() == other.form() && names(self) == names(other)
     }
@@ -168,6 +171,21 @@ impl Reports {
 /// Whether the reading of an environment covers a variable whose reports would tell nothing.
 fn is_quiet(name: &str) -> bool {
     name == "wait_timeout" || name.starts_with("session_track_")
+}
+
+/// Which variable a change of this one may be reported as: `MariaDB` 11 keeps one name for all variables that lie in one place of a
+/// session's memory, or in none. Measured on 11.8.
+fn reported_as(name: &str) -> Option<&'static str> {
+    const REPORTED_AS: [(&str, &str); 7] = [
+        ("sql_auto_is_null", "autocommit"),
+        ("sql_big_selects", "autocommit"),
+        ("sql_buffer_result", "autocommit"),
+        ("collation_connection", "character_set_connection"),
+        ("innodb_snapshot_isolation", "last_gtid"),
+        ("transaction_isolation", "tx_isolation"),
+        ("transaction_read_only", "tx_read_only"),
+    ];
+    REPORTED_AS.iter().find(|(one, _)| *one == name).map(|(_, other)| *other)
 }
 
 fn is_on(value: &str) -> bool {

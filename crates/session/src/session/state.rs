@@ -8,6 +8,7 @@ use freshet_protocol::StatusFlags;
 use freshet_sql::Effects;
 
 use super::found_rows::Found;
+use super::making::PreparedSince;
 use super::prepared::Prepared;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
@@ -81,7 +82,7 @@ pub(crate) struct State {
     /// What was answered from memory.
     pub(crate) served: Served,
     /// What was prepared since.
-    pub(crate) prepared_since: Option<Box<[u8]>>,
+    pub(crate) prepared_since: Option<PreparedSince>,
     /// What the keys of executions are put together in.
     pub(crate) execution_key: Vec<u8>,
     /// A statement that ends a transaction or marks a place in it was answered in the server's place since: it has no counts and no

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
-use freshet_sql::{Effects, PreparedKill};
+use freshet_sql::{Effects, PreparedKill, contains_ignoring_case};
 
 use super::prepared::Prepared;
 use crate::reading::LONG_BYTES_MIN;
@@ -87,8 +87,7 @@ impl Texts {
         let is_known = self.are_all || !self.known.is_empty();
         // A long text is not gone through here: the others of this event loop would wait.
         let is_long = text.len() >= LONG_BYTES_MIN;
-        let names = || text.windows(PREPARE.len()).any(|word| word.eq_ignore_ascii_case(PREPARE));
-        if is_known && (is_long || names()) {
+        if is_known && (is_long || contains_ignoring_case(text, PREPARE)) {
             self.forget();
         }
         if is_known && names_execute(text) {
@@ -121,7 +120,7 @@ pub(crate) fn begins_with_execute(text: &[u8]) -> bool {
 
 /// Whether it stands anywhere in a text.
 pub(crate) fn names_execute(text: &[u8]) -> bool {
-    text.windows(EXECUTE.len()).any(|word| word.eq_ignore_ascii_case(EXECUTE))
+    contains_ignoring_case(text, EXECUTE)
 }
 
 /// Whether no other name is the same to a server: `é` is `e` to both, and MySQL takes no notice of blanks at the end.

@@ -1,7 +1,7 @@
 //! What the statements on a connection have left there.
 
 use freshet_protocol::{Command, StatusFlags};
-use freshet_sql::Effects;
+use freshet_sql::{Effects, contains_ignoring_case};
 
 use super::StatementFacts;
 use crate::environment::sets_only_what_is_read;
@@ -26,7 +26,7 @@ impl Traces {
         }
         const LOCK: &[u8] = b"_lock";
         let is_known = !text.is_empty() && text.len() < LONG_BYTES_MIN;
-        let locks = is_known && text.windows(LOCK.len()).any(|word| word.eq_ignore_ascii_case(LOCK));
+        let locks = is_known && contains_ignoring_case(text, LOCK);
         let sets = is_known && names_user_variable(text);
         self.named_locks |= locks;
         self.user_variables |= sets;

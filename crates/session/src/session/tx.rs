@@ -11,7 +11,7 @@
 //! that the server must know of: `session/begun.rs` says when that is.
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, TransactionEffect, Writes};
+use freshet_sql::{Characteristics, Effects, TransactionEffect, Writes};
 
 use super::facts::StatementFacts;
 
@@ -47,16 +47,19 @@ pub(crate) struct Next {
     /// `SET TRANSACTION` may hold for it alone, so that it must reach the server. The server reports the same of a transaction
     /// that is open.
     differs: bool,
+    /// What `SET TRANSACTION` has said for it that the server has not been told.
+    said: Characteristics,
 }
 
 impl Tx {
     /// As a login or a reset leaves it, with these flags.
     pub(crate) fn new(status: StatusFlags) -> Self {
-        Self::told(status, false)
+        let next = Next { autocommits: true, differs: false, said: Characteristics::default() };
+        Self::told(status, next)
     }
 
-    fn told(status: StatusFlags, differs: bool) -> Self {
-        let next = Next { autocommits: status.contains(StatusFlags::AUTOCOMMIT), differs };
+    fn told(status: StatusFlags, before: Next) -> Self {
+        let next = Next { autocommits: status.contains(StatusFlags::AUTOCOMMIT), ..before };
         if status.contains(StatusFlags::IN_TRANS) {
             Self::Open { read_only: status.contains(StatusFlags::IN_TRANS_READONLY), next }
         } else {
@@ -67,8 +70,8 @@ impl Tx {
     /// After an answer. `may_move`: to a statement that may begin or end transactions; `status`: the last flags in it, if there
     /// were any before an error.
     pub(crate) fn answered(self, may_move: bool, status: Option<StatusFlags>, failed: bool) -> Self {
-        let Next { differs, .. } = self.next();
-        let told = status.map_or(self, |status| Self::told(status, differs));
+        let next = self.next();
+        let told = status.map_or(self, |status| Self::told(status, next));
         if failed && may_move {
             return Self::Unclear { before: told.flags(), next: told.next() };
         }
@@ -77,12 +80,34 @@ impl Tx {
 
     /// After the server has said whether anything holds for the present or the next transaction alone.
     pub(crate) fn characterized(mut self, differs: bool) -> Self {
+        self.next_mut().differs = differs;
+        self
+    }
+
+    /// After `SET TRANSACTION` was answered in the server's place.
+    pub(crate) fn says(mut self, said: Characteristics) -> Self {
+        let next = self.next_mut();
+        next.said = next.said.and(said);
+        self
+    }
+
+    /// After the server is told what was said, or the transaction has begun for which it was.
+    pub(crate) fn says_no_more(mut self) -> Self {
+        self.next_mut().said = Characteristics::default();
+        self
+    }
+
+    /// What was said of the next transaction, of which the server knows nothing.
+    pub(crate) fn said(self) -> Characteristics {
+        self.next().said
+    }
+
+    fn next_mut(&mut self) -> &mut Next {
         let (Self::None(next)
         | Self::Begun { next, .. }
         | Self::Open { next, .. }
-        | Self::Unclear { next, .. }) = &mut self;
-        next.differs = differs;
-        self
+        | Self::Unclear { next, .. }) = self;
+        next
     }
 
     fn next(self) -> Next {
@@ -96,7 +121,7 @@ impl Tx {
 
     /// After the client has begun a transaction of which the server need not know yet; or it begins with an answer from memory.
     pub(crate) fn begin(self, begun: Begun) -> Self {
-        Self::Begun { begun, next: self.next() }
+        Self::Begun { begun, next: Next { said: Characteristics::default(), ..self.next() } }
     }
 
     /// After the end of a transaction of which the server knows nothing.

@@ -14,8 +14,11 @@ use std::time::Instant;
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Untouched, Verdict};
 use freshet_follow::{Shown, Upstream};
+use freshet_sql::{Characteristics, Isolation};
 
 pub(crate) use caution::Opens;
+
+use crate::environment::Transactions;
 
 mod caution;
 
@@ -32,6 +35,19 @@ pub(crate) enum Manner {
     Each,
     /// All as of one moment: REPEATABLE READ.
     Shared,
+}
+
+impl Manner {
+    /// How one reads of which this is said, where others are like this.
+    pub(crate) fn of(others: Transactions, isolation: Option<Isolation>) -> Option<Self> {
+        match isolation {
+            Some(Isolation::RepeatableRead) => Some(Self::Shared),
+            Some(Isolation::ReadCommitted) => Some(Self::Each),
+            Some(_) => None,
+            None if others.are_snapshots => Some(Self::Shared),
+            None => others.read_committed.then_some(Self::Each),
+        }
+    }
 }
 
 /// The read view at the server.
@@ -55,18 +71,31 @@ struct Proof {
     within: Option<Position>,
 }
 
+/// Questions behind the statement that opens a read view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Asked {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// How many statements are before the one behind which they come.
+    pub(crate) statements_before: usize,
+    /// How many transactions were applied before they were asked.
+    pub(crate) applied_before: u64,
+}
+
 /// What is known of the reads of a session's transaction.
 #[derive(Debug, Default)]
 pub(crate) struct ReadView {
     /// `None`: it is not known.
     manner: Option<Manner>,
+    /// What is said of this transaction alone.
+    pub(crate) said: Characteristics,
     /// It shows when the environment is read, if that has this version.
     undecided: Option<u64>,
     at_server: AtServer,
     /// What it shows at most, and how many transactions were applied before the server was asked for that.
     shown: Option<(Shown, u64)>,
-    /// So many questions for that are on their way, and the same number.
-    asked: (usize, u64),
+    /// The questions for that which are on their way.
+    asked: Asked,
     /// What was applied at the first read from memory.
     as_of: Option<Position>,
     /// When that was.
@@ -76,6 +105,8 @@ pub(crate) struct ReadView {
     /// What the definitions of the tables hang on of which answers were served. The server does not know that they were read, and lets
     /// others define them anew.
     named: Vec<Dep>,
+    /// The server has opened a read view in it by which nothing was read.
+    pub(crate) has_unread_view: bool,
     /// No statement has begun it. MySQL does not tell of such a transaction, but of the statement with which we begin it.
     pub(crate) is_by_itself: bool,
     /// The server has carried something out in it that may have read or written.
@@ -250,14 +281,14 @@ impl ReadView {
         self.at_server = AtServer::None;
     }
 
-    /// The server is asked what the read view shows at most, by so many statements behind the one that opens it.
-    pub(crate) fn is_asked(&mut self, questions: usize, applied_before: u64) {
-        self.asked = (questions, applied_before);
+    /// The server is asked what the read view shows at most, behind the statement that opens it.
+    pub(crate) fn is_asked(&mut self, asked: Asked) {
+        self.asked = asked;
     }
 
     /// How many of these are not answered yet.
     pub(crate) fn questions(&self) -> usize {
-        self.asked.0
+        self.asked.count
     }
 
     /// Has the server be asked where its binlog ends, if that is needed for the read view to settle.
@@ -267,8 +298,12 @@ impl ReadView {
         }
     }
 
-    /// Their answers are read.
-    pub(crate) fn take_asked(&mut self) -> (usize, u64) {
+    /// A statement is answered. The questions whose answers come next.
+    pub(crate) fn take_asked(&mut self) -> Asked {
+        if let Some(left) = self.asked.statements_before.checked_sub(1) {
+            self.asked.statements_before = left;
+            return Asked::default();
+        }
         std::mem::take(&mut self.asked)
     }
 
@@ -345,14 +380,6 @@ impl ReadView {
         matches!(self.at_server, AtServer::Open { is_proven: false, .. })
     }
 
-    /// Statements that leave a transaction at the server as it is, in which nothing was written yet.
-    pub(crate) fn marks_nothing(&self) -> Vec<String> {
-        match self.savepoints.last() {
-            Some(name) => vec![super::begun::words::savepoint(name)],
-            None => vec!["SAVEPOINT freshet".to_owned(), "RELEASE SAVEPOINT freshet".to_owned()],
-        }
-    }
-
     /// Whether the server has opened a read view that was asked for here.
     pub(crate) fn is_shared_view(&self) -> bool {
         self.manner == Some(Manner::Shared) && matches!(self.at_server, AtServer::Open { .. })
@@ -402,13 +429,13 @@ impl ReadView {
         }
     }
 
-    /// The read view that was opened has shown nothing yet: what is served from now on is proven to be true in it later.
-    pub(crate) fn binds(&mut self, freshness: &Freshness) {
+    /// The read view that was opened has shown nothing yet: what is served from now on is proven to be true in it later. `as_of` is
+    /// what was applied before it was opened.
+    pub(crate) fn binds(&mut self, as_of: Position, freshness: &Freshness) {
         if let (None, AtServer::Open { is_proven, proof, .. }) = (self.as_of, &mut self.at_server) {
-            let applied = freshness.applied();
-            self.as_of = Some(applied);
+            self.as_of = Some(as_of);
             *is_proven = false;
-            proof.untouched = freshness.untouched(&[], applied);
+            proof.untouched = freshness.untouched(&[], as_of);
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use freshet_cache::Freshness;
 use freshet_catalog::{CatalogError, Name, TableInfo, Told};
 use freshet_follow::Upstream;
-use freshet_sql::{Analysis, Effects, Modes, Reads, Reason, TableName};
+use freshet_sql::{Analysis, Effects, Reads, Reason, TableName, Tokens};
 
 use crate::fences::{ReadReach, Sources, reading};
 use crate::qualify::qualify;
@@ -28,11 +28,11 @@ pub(crate) struct Template {
 
 impl Template {
     /// Of a form that is one of too many new ones.
-    pub(super) fn not_analysed(text: &[u8], modes: Modes, upstream: &Upstream) -> Self {
+    pub(super) fn not_analysed(tokens: &Tokens<'_>, upstream: &Upstream) -> Self {
         Self {
             told: Told::at(upstream.catalog_version()),
             verdict: Verdict::NotNow("too many new forms at once".to_owned()),
-            effects: freshet_sql::effects(text, modes),
+            effects: tokens.effects(),
             tables: Tables::default(),
         }
     }
@@ -61,15 +61,14 @@ impl fmt::Display for Verdict {
 
 /// Finds it out.
 pub(super) async fn analyse(
-    text: &[u8],
+    tokens: &Tokens<'_>,
     schema: Option<&str>,
-    modes: Modes,
     behind: (&Freshness, &Upstream),
 ) -> Template {
     let mut told = Told::at(behind.1.catalog_version());
-    let mut effects = freshet_sql::effects(text, modes);
+    let mut effects = tokens.effects();
     let definition_of = async |(schema, name): &Name| behind.1.table(schema, name).await;
-    let (verdict, tables) = match judge(text, modes, schema, definition_of).await {
+    let (verdict, tables) = match judge(tokens, schema, definition_of).await {
         Ok(judged) => judged,
         Err(reason) => {
             effects = look_up_reads(effects, schema, (behind, &mut told)).await;
@@ -91,12 +90,11 @@ pub(super) async fn analyse(
 /// # Errors
 /// Why its text alone rules that out.
 pub(crate) async fn judge(
-    text: &[u8],
-    modes: Modes,
+    tokens: &Tokens<'_>,
     schema: Option<&str>,
     definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
 ) -> Result<(Verdict, Tables), Reason> {
-    let (written, named) = match freshet_sql::analyse(text, modes) {
+    let (written, named) = match tokens.analyse() {
         Analysis::Not(reason) => return Err(reason),
         Analysis::Cacheable { tables, named, .. } => (tables, named),
     };

@@ -2,25 +2,50 @@
 //! of the rows that it reads; of a write its effects and its rows. The next statement of the form only brings its values.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
-use ahash::RandomState;
-use freshet_sql::{Datum, Deprecations, Effects, Hint, Request, RowWrite, Slotted};
+use freshet_sql::{
+    Datum, Deprecations, Effects, Hint, Modes, Request, RowWrite, Slotted, TokenBuffer, Tokens,
+};
 
 use super::analysis::Template;
-use crate::kept::Kept;
+use crate::kept::Sharded;
 use crate::rows::{ReadPlan, Statement};
 
 /// How many bytes of forms are kept in each shard: 8 MiB in all.
 const SHARD_BYTES_MAX: usize = 1 << 19;
 /// What a form takes beside its text, about, in bytes; with its plan.
 const COMPILED_BYTES: usize = 1536;
-/// Forms are looked up on misses only; a few shards keep the event loops out of each other's way.
+/// Forms are looked up on misses only.
 const SHARDS: usize = 16;
 
 thread_local! {
-    /// Where a form is put together to be looked up.
-    static FORM: RefCell<Slotted> = RefCell::default();
+    /// Where a statement is cut and its form put together to be looked up.
+    static FORM: RefCell<(Slotted, TokenBuffer)> = RefCell::default();
+}
+
+/// What a statement is by its form.
+#[derive(Debug)]
+pub(crate) enum Found<'a> {
+    /// One of a known form.
+    Known(Bound),
+    /// One of a new form.
+    New(New<'a>),
+}
+
+/// A statement of a new form, cut once for all who read it.
+#[derive(Debug)]
+pub(crate) struct New<'a> {
+    pub(crate) tokens: Tokens<'a>,
+    /// Its form, if it has one.
+    pub(super) form: Option<Box<[u8]>>,
+}
+
+impl<'a> New<'a> {
+    /// One whose form nobody looks for.
+    pub(crate) fn cut(text: &'a [u8], modes: Modes) -> Self {
+        Self { tokens: Tokens::cut(text, modes), form: None }
+    }
 }
 
 /// What was compiled of a form.
@@ -33,7 +58,7 @@ enum Compiled {
 /// A statement as what was compiled of its form, and its own values.
 #[derive(Debug)]
 pub(crate) enum Bound {
-    Select(BoundSelect),
+    Select(BoundSelect<'static>),
     Write(BoundWrite),
 }
 
@@ -57,30 +82,40 @@ pub(crate) struct CompiledSelect {
 }
 
 impl CompiledSelect {
-    pub(super) fn new(template: Arc<Template>, Statement { text, modes, .. }: Statement<'_>) -> Self {
-        let request = freshet_sql::read(text, modes);
+    pub(super) fn new(template: Arc<Template>, tokens: &Tokens<'_>) -> Self {
+        let request = tokens.request();
         let is_select = matches!(request, Request::Select { .. });
         let hint = if let Request::Select { hint } = request { hint } else { None };
-        let is_hinted = freshet_sql::strip_hint(text, modes).is_some();
+        let is_hinted = tokens.has_hint();
         let (plan, plan_without_moments) = (OnceLock::new(), OnceLock::new());
-        let deprecations = Deprecations::of(text, modes).unwrap_or_default();
+        let deprecations = tokens.deprecations().unwrap_or_default();
         Self { template, hint, is_hinted, deprecations, is_select, plan, plan_without_moments }
     }
 }
 
 /// A SELECT.
 #[derive(Debug)]
-pub(crate) struct BoundSelect {
+pub(crate) struct BoundSelect<'a> {
     pub(crate) compiled: Arc<CompiledSelect>,
     values: Vec<Datum>,
-    /// It is the first of its form, or has none.
-    is_first: bool,
+    /// The statement, if it is the first of its form or has none.
+    first: Option<Tokens<'a>>,
 }
 
-impl BoundSelect {
+impl<'a> BoundSelect<'a> {
     /// The first statement of a form.
-    pub(super) const fn new(compiled: Arc<CompiledSelect>) -> Self {
-        Self { compiled, values: Vec::new(), is_first: true }
+    pub(super) const fn first(compiled: Arc<CompiledSelect>, tokens: Tokens<'a>) -> Self {
+        Self { compiled, values: Vec::new(), first: Some(tokens) }
+    }
+
+    /// One whose form is known.
+    const fn known(compiled: Arc<CompiledSelect>, values: Vec<Datum>) -> BoundSelect<'static> {
+        BoundSelect { compiled, values, first: None }
+    }
+
+    /// The statement, if it has been cut for good.
+    pub(crate) const fn tokens(&self) -> Option<&Tokens<'a>> {
+        self.first.as_ref()
     }
 
     pub(crate) fn template(&self) -> &Template {
@@ -94,11 +129,12 @@ impl BoundSelect {
             true => &self.compiled.plan,
             false => &self.compiled.plan_without_moments,
         };
-        if plan.get().is_none() && !self.is_first {
+        let is_first = self.first.is_some();
+        if plan.get().is_none() && !is_first {
             // Two threads may both make it, and one is kept: none waits for the other.
             let _ = plan.set(ReadPlan::shared(statement, tables));
         }
-        let plan = plan.get().filter(|_| !self.is_first)?.as_ref();
+        let plan = plan.get().filter(|_| !is_first)?.as_ref();
         plan.map(|plan| (plan, self.values.as_slice()))
     }
 }
@@ -144,71 +180,66 @@ fn shared_rows(Statement { text, modes, schema, .. }: Statement<'_>) -> Option<R
     (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
 }
 
-type Shard = Kept<Box<[u8]>, Compiled>;
-
 /// All forms.
 #[derive(Debug)]
-pub(super) struct Forms {
-    shards: [Mutex<Shard>; SHARDS],
-    hash: RandomState,
-}
+pub(super) struct Forms(Sharded<Compiled, SHARDS>);
 
 impl Default for Forms {
     fn default() -> Self {
-        let shards = std::array::from_fn(|_| Mutex::new(Kept::new(SHARD_BYTES_MAX)));
-        Self { shards, hash: RandomState::new() }
+        Self(Sharded::new(SHARD_BYTES_MAX))
     }
 }
 
 impl Forms {
-    /// What was compiled of a statement's form, with the statement's values.
-    pub(super) fn bind(&self, statement: Statement<'_>) -> Option<Bound> {
-        FORM.with_borrow_mut(|slotted| {
-            let compiled = self.of(slotted, statement, |shard, form| shard.get(form).cloned())??;
+    /// What was compiled of a statement's form, with the statement's values; if nothing was, its tokens. What was compiled counts
+    /// only if it `is_current`.
+    pub(super) fn bind<'a>(
+        &self,
+        (text, modes): (&'a [u8], Modes),
+        schema: Option<&str>,
+        is_current: impl FnOnce(&Template) -> bool,
+    ) -> Found<'a> {
+        FORM.with_borrow_mut(|(slotted, buffer)| {
+            let tokens = Tokens::cut_into(std::mem::take(buffer), text, modes);
+            if !slotted.read_tokens(&tokens, schema) {
+                return Found::New(New { tokens, form: None });
+            }
+            let form = slotted.form();
+            let compiled = self.0.of(form).get(form).cloned();
+            let compiled = compiled.filter(|compiled| match compiled {
+                Compiled::Select(select) => is_current(&select.template),
+                Compiled::Write(_) => true,
+            });
+            let Some(compiled) = compiled else {
+                return Found::New(New { form: Some(form.into()), tokens });
+            };
+            *buffer = tokens.into_buffer();
             let values = std::mem::take(&mut slotted.values);
-            Some(match compiled {
-                Compiled::Select(compiled) => {
-                    Bound::Select(BoundSelect { compiled, values, is_first: false })
-                }
+            Found::Known(match compiled {
+                Compiled::Select(compiled) => Bound::Select(BoundSelect::known(compiled, values)),
                 Compiled::Write(compiled) => Bound::Write(BoundWrite { compiled, values }),
             })
         })
     }
 
-    /// Keeps what was compiled of a SELECT for others of its form.
-    pub(super) fn keep_select(&self, statement: Statement<'_>, compiled: &Arc<CompiledSelect>) {
+    /// Keeps what was compiled of a new SELECT for others of its form.
+    pub(super) fn keep_select(&self, form: Option<Box<[u8]>>, compiled: &Arc<CompiledSelect>) {
         if compiled.is_select {
-            self.keep(statement, || Compiled::Select(Arc::clone(compiled)));
+            self.keep(form, || Compiled::Select(Arc::clone(compiled)));
         }
     }
 
-    /// Keeps what a write of rows of one table does, for others of its form.
-    pub(super) fn keep_write(&self, statement: Statement<'_>, effects: &Effects) {
+    /// Keeps what a new write of rows of one table does, for others of its form.
+    pub(super) fn keep_write(&self, form: Option<Box<[u8]>>, effects: &Effects) {
         let write = || CompiledWrite { effects: effects.clone(), rows: OnceLock::new() };
-        self.keep(statement, || Compiled::Write(Arc::new(write())));
+        self.keep(form, || Compiled::Write(Arc::new(write())));
     }
 
-    fn keep(&self, statement: Statement<'_>, compiled: impl FnOnce() -> Compiled) {
-        FORM.with_borrow_mut(|slotted| {
-            self.of(slotted, statement, |shard, form| {
-                shard.insert(form.into(), compiled(), form.len() + COMPILED_BYTES);
-            })
-        });
-    }
-
-    /// Reads a statement's form, if it has one, and does something in its shard.
-    fn of<T>(
-        &self,
-        slotted: &mut Slotted,
-        Statement { text, modes, schema, .. }: Statement<'_>,
-        with: impl FnOnce(&mut Shard, &[u8]) -> T,
-    ) -> Option<T> {
-        slotted.read(text, modes, schema).then(|| with(&mut self.shard(slotted.form()), slotted.form()))
-    }
-
-    fn shard(&self, form: &[u8]) -> MutexGuard<'_, Shard> {
-        let at = (self.hash.hash_one(form) % SHARDS as u64) as usize;
-        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    fn keep(&self, form: Option<Box<[u8]>>, compiled: impl FnOnce() -> Compiled) {
+        if let Some(form) = form {
+            let bytes = form.len() + COMPILED_BYTES;
+            self.0.of(&form).insert(form, compiled(), bytes);
+        }
     }
 }
 

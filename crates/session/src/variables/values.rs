@@ -35,6 +35,10 @@ pub struct Globals {
     pub max_staleness_ms: AtomicU64,
     /// `transaction_snapshot` is `eager`.
     pub eager_snapshots: AtomicBool,
+    /// `fill_wait`, in milliseconds.
+    pub fill_wait_ms: AtomicU64,
+    /// The `query_cache_type` that `DEFAULT` is.
+    pub started_with_type: AtomicU8,
     /// Grows with every change of the others, so that sessions notice.
     pub(crate) version: AtomicU64,
 }
@@ -49,6 +53,8 @@ impl Default for Globals {
             freshness: AtomicU8::new(Level::Strict.number()),
             max_staleness_ms: AtomicU64::new(MAX_STALENESS_MS_DEFAULT),
             eager_snapshots: AtomicBool::new(false),
+            fill_wait_ms: AtomicU64::new(0),
+            started_with_type: AtomicU8::new(TYPE_ON),
             version: AtomicU64::new(0),
         }
     }
@@ -64,6 +70,7 @@ pub(crate) struct GlobalValues {
     freshness: u8,
     max_staleness_ms: u64,
     eager_snapshots: bool,
+    fill_wait_ms: u64,
 }
 
 impl Globals {
@@ -81,6 +88,7 @@ impl Globals {
             freshness: self.freshness.load(Ordering::Relaxed),
             max_staleness_ms: self.max_staleness_ms.load(Ordering::Relaxed),
             eager_snapshots: self.eager_snapshots.load(Ordering::Relaxed),
+            fill_wait_ms: self.fill_wait_ms.load(Ordering::Relaxed),
         }
     }
 
@@ -92,6 +100,7 @@ impl Globals {
         self.freshness.store(values.freshness, Ordering::Relaxed);
         self.max_staleness_ms.store(values.max_staleness_ms, Ordering::Relaxed);
         self.eager_snapshots.store(values.eager_snapshots, Ordering::Relaxed);
+        self.fill_wait_ms.store(values.fill_wait_ms, Ordering::Relaxed);
         self.changed();
     }
 }
@@ -105,6 +114,7 @@ pub(crate) struct Locals {
     pub(crate) freshness: Option<Level>,
     pub(crate) max_staleness_ms: Option<u64>,
     pub(crate) eager_snapshots: Option<bool>,
+    pub(crate) fill_wait_ms: Option<u64>,
 }
 
 impl Locals {

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::pace::Pace;
 use super::{READ_BYTES, Wire, WireError, below};
-use crate::counters::Counters;
+use crate::counters;
 
 /// How long a client waits for memory for its packet before it is refused.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -108,7 +108,7 @@ impl Wire {
     }
 
     fn too_slow(&self) -> WireError {
-        Counters::add(&self.bounds.read_timeouts);
+        counters::count(&self.bounds.read_timeouts);
         WireError::ReadTimeout
     }
 

@@ -14,7 +14,7 @@ use tokio::io::{AsyncWrite as _, AsyncWriteExt as _};
 use super::compressed::Compressed;
 use super::{IDLE_BUFFER_BYTES_MAX, Wire, WireError};
 use crate::bounds::Bounds;
-use crate::counters::Counters;
+use crate::counters;
 use crate::registry::{Ending, Handle};
 
 /// How long a client may read nothing while all sessions are being ended.
@@ -132,7 +132,7 @@ impl Patience<'_> {
             done = step => Ok(done?),
             () = self.ends() => Err(WireError::Ended),
             () = tokio::time::sleep(self.bounds.net_write_timeout) => {
-                Counters::add(&self.bounds.write_timeouts);
+                counters::count(&self.bounds.write_timeouts);
                 Err(WireError::WriteTimeout)
             }
         }

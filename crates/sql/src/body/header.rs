@@ -1,5 +1,7 @@
 //! What stands in front of a body, in the statement that the server shows for a trigger, a procedure or a function.
 
+use std::ops::RangeInclusive;
+
 use crate::cursor::Cursor;
 
 /// `CREATE DEFINER=… TRIGGER … FOR EACH ROW [FOLLOWS other]`.
@@ -12,8 +14,22 @@ pub(super) fn trigger(cursor: &mut Cursor<'_>) -> Option<()> {
     Some(())
 }
 
-/// `CREATE DEFINER=… FUNCTION f(a INT) RETURNS INT DETERMINISTIC`: the names of the parameters.
-pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Vec<String>> {
+/// A parameter of a routine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parameter {
+    pub(super) name: String,
+    /// The integers that it takes over as they are, where the caller's value is all that it is given.
+    pub(super) takes: Option<RangeInclusive<i128>>,
+}
+
+/// A procedure or function.
+pub(super) struct Routine {
+    pub(super) is_function: bool,
+    pub(super) parameters: Vec<Parameter>,
+}
+
+/// `CREATE DEFINER=… FUNCTION f(a INT) RETURNS INT DETERMINISTIC`.
+pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Routine> {
     cursor.word("CREATE").then_some(())?;
     // An account can have any name, but none of these without quotes.
     while !cursor.at_any(&["FUNCTION", "PROCEDURE"]) {
@@ -29,7 +45,7 @@ pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Vec<String>> {
         attributes_of_type(cursor);
     }
     characteristics(cursor)?;
-    Some(parameters)
+    Some(Routine { is_function, parameters })
 }
 
 /// A type's name, with its length or values.
@@ -45,18 +61,33 @@ pub(super) fn type_of(cursor: &mut Cursor<'_>) -> Option<()> {
 }
 
 /// Each is a name and a type; what has a default is not understood.
-fn parameters(cursor: &mut Cursor<'_>) -> Option<Vec<String>> {
-    let mut names = Vec::new();
+fn parameters(cursor: &mut Cursor<'_>) -> Option<Vec<Parameter>> {
+    let mut parameters = Vec::new();
     cursor.punct(b'(').then_some(())?;
     while !cursor.punct(b')') {
-        cursor.any(&["IN", "INOUT", "OUT"]);
-        names.push(cursor.identifier()?);
+        let is_given_back = cursor.any(&["INOUT", "OUT"]);
+        cursor.word("IN");
+        let name = cursor.identifier()?;
+        let bits = integer_bits(cursor);
         type_of(cursor)?;
+        let is_unsigned = cursor.at_any(&["UNSIGNED", "ZEROFILL"]);
         attributes_of_type(cursor);
         let ends = cursor.punct(b',') || cursor.peek().is_some_and(|token| token.is(b')'));
         ends.then_some(())?;
+        let range = |bits: u32| match is_unsigned {
+            true => 0..=(1 << bits) - 1,
+            false => -(1 << (bits - 1))..=(1 << (bits - 1)) - 1,
+        };
+        parameters.push(Parameter { name, takes: bits.filter(|_| !is_given_back).map(range) });
     }
-    Some(names)
+    Some(parameters)
+}
+
+/// The bits of the integer type whose name comes next.
+fn integer_bits(cursor: &Cursor<'_>) -> Option<u32> {
+    const TYPES: [(&str, u32); 6] =
+        [("TINYINT", 8), ("SMALLINT", 16), ("MEDIUMINT", 24), ("INT", 32), ("INTEGER", 32), ("BIGINT", 64)];
+    TYPES.iter().find(|(name, _)| cursor.at_word(name)).map(|(_, bits)| *bits)
 }
 
 /// UNSIGNED, a character set and the like.

@@ -20,7 +20,9 @@ fn told(body: Option<Body>) -> String {
     let commits = if body.commits { " commits" } else { "" };
     let asks = if body.reads_last_statement { " asks" } else { "" };
     let calls: String = body.calls.iter().map(called).collect();
-    format!("{}<{}{session}{commits}{asks}{calls}", list(&body.writes), list(&body.reads))
+    let rows = body.rows.iter().map(|write| write.what.table().clone());
+    let written: Vec<TableName> = body.writes.iter().cloned().chain(rows).collect();
+    format!("{}<{}{session}{commits}{asks}{calls}", list(&written), list(&body.reads))
 }
 
 fn called(call: &Call) -> String {
@@ -198,4 +200,81 @@ fn what_routines_do() {
     let ordered = "create trigger g before insert on t for each row follows `h` set new.a = 1";
     assert_eq!(told(trigger_body(ordered.as_bytes(), Modes::new(Flavor::MariaDb))), "<");
     assert_eq!(told(trigger_body(b"CREATE PROCEDURE p() SELECT 1", Modes::new(Flavor::MySql))), "?");
+}
+
+/// The rows that `CREATE PROCEDURE` writes where it is called with these values, and the tables of which it writes any.
+fn rows_of(procedure: &str, given: &[Datum]) -> (Vec<(RowWrite, Vec<Datum>)>, Vec<String>) {
+    let text = format!("CREATE DEFINER=`a`@`%` {procedure}");
+    let body = routine_body(text.as_bytes(), Modes::new(Flavor::MySql)).unwrap();
+    let rows = body.rows.iter().map(|write| (write.what.clone(), write.values(given))).collect();
+    (rows, body.writes.into_iter().map(|table| table.name).collect())
+}
+
+use crate::rows::{Datum, RowWrite};
+
+#[test]
+fn the_rows_of_a_procedure_are_told_by_its_parameters() {
+    let five = [Datum::Int(5), Datum::Int(300)];
+    let one = |procedure: &str| {
+        let (rows, whole) = rows_of(procedure, &five);
+        assert!(whole.is_empty(), "{procedure}: {whole:?}");
+        let [(RowWrite::Update { pins, .. }, values)] = &rows[..] else { panic!("{procedure}: {rows:?}") };
+        (pins.len(), values.clone())
+    };
+    fn told<const N: usize>(values: [Datum; N]) -> (usize, Vec<Datum>) {
+        (1, values.to_vec())
+    }
+    let (known, other) = (Datum::Int(5), Datum::Other);
+    assert_eq!(one("PROCEDURE p(a INT) UPDATE t SET v = 1 WHERE id = a"), told([known.clone()]));
+    assert_eq!(one("PROCEDURE p(a INT) UPDATE t SET v = 1 WHERE id = `A`"), told([known.clone()]));
+    assert_eq!(
+        one("PROCEDURE p(a INT, b TINYINT) UPDATE t SET v = b WHERE id = a"),
+        told([other.clone(), known.clone()])
+    );
+    assert_eq!(
+        one(
+            "PROCEDURE p(a INT, b TINYINT UNSIGNED) BEGIN IF a > 1 THEN UPDATE t SET v = 1 WHERE id = a; END IF; END"
+        ),
+        told([known.clone()])
+    );
+    // Another type, a value that is given back, and other values.
+    for text in [
+        "PROCEDURE p(a VARCHAR(9)) UPDATE t SET v = 1 WHERE id = a",
+        "PROCEDURE p(INOUT a INT) UPDATE t SET v = 1 WHERE id = a",
+        "PROCEDURE p(b INT, a TINYINT) UPDATE t SET v = 1 WHERE id = a",
+        "PROCEDURE p(a INT) BEGIN UPDATE t SET v = 1 WHERE id = a; SET a = 6; END",
+        "PROCEDURE p(a INT) BEGIN SELECT 6 INTO a; UPDATE t SET v = 1 WHERE id = a; END",
+        "PROCEDURE p(a INT) BEGIN CALL q(a); UPDATE t SET v = 1 WHERE id = a; END",
+        "PROCEDURE p(a INT) BEGIN DECLARE c CURSOR FOR SELECT 1; FETCH c INTO a; UPDATE t SET v = 1 WHERE id = a; END",
+        "PROCEDURE p(a INT) BEGIN DECLARE a INT; UPDATE t SET v = 1 WHERE id = a; END",
+        "PROCEDURE p(a INT) BEGIN GET DIAGNOSTICS a = NUMBER; UPDATE t SET v = 1 WHERE id = a; END",
+    ] {
+        assert_eq!(one(text), told([other.clone()]), "{text}");
+    }
+    // It is the parameter and not the column that is equal to one.
+    assert_eq!(one("PROCEDURE p(id INT) UPDATE t SET v = 1 WHERE id = 1"), (0, vec![known.clone()]));
+    assert_eq!(one("PROCEDURE p(id INT) UPDATE t SET v = 1 WHERE t.id = id"), told([known]));
+}
+
+#[test]
+fn what_is_not_told_of_a_body_is_its_table() {
+    for text in [
+        "PROCEDURE p(v INT) UPDATE t SET v = 1 WHERE id = 1",
+        "PROCEDURE p(a INT) UPDATE t, u SET t.v = 1 WHERE t.id = a",
+        "PROCEDURE p(a INT) INSERT INTO t SELECT * FROM u WHERE id = a",
+        "PROCEDURE t(t INT) DELETE FROM t WHERE id = 1",
+        "FUNCTION p(a INT) RETURNS INT BEGIN UPDATE t SET v = 1 WHERE id = a; RETURN 1; END",
+    ] {
+        let (rows, whole) = rows_of(text, &[Datum::Int(5)]);
+        assert!(rows.is_empty() && whole.contains(&"t".to_owned()), "{text}: {rows:?} {whole:?}");
+    }
+}
+
+#[test]
+fn calls_give_literals() {
+    let given = |text: &str| crate::rows::call_arguments(text.as_bytes(), Modes::new(Flavor::MariaDb));
+    assert_eq!(given("CALL s.p(1, 'a', ?, 1 + 1, f(2, 3));").map(|given| given.len()), Some(5));
+    assert_eq!(given("CALL p(7, -3, x)"), Some(vec![Datum::Int(7), Datum::Int(-3), Datum::Other]));
+    assert_eq!(given("CALL p"), Some(Vec::new()));
+    assert_eq!((given("CALL p(1) + 1"), given("SELECT p(1)")), (None, None));
 }

@@ -144,25 +144,39 @@ fn start(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     commits(cursor, statement)
 }
 
-/// COMMIT and COMMIT WORK; with CHAIN or RELEASE, what follows is not plain.
+/// COMMIT in all its forms. Whether another transaction begins with it, the answer's flags say.
 fn commit(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
-    cursor.word("WORK");
-    let plain = cursor.at_end() || cursor.words(&["AND", "NO", "CHAIN"]) && cursor.at_end();
-    let transaction = if plain { TransactionEffect::Ends } else { TransactionEffect::MayCommit };
+    let transaction =
+        if completes(&mut cursor) { TransactionEffect::Ends } else { TransactionEffect::MayCommit };
     Effects { transaction, ..Effects::none() }
 }
 
 fn rollback(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
-    cursor.word("WORK");
-    let plain = cursor.at_end() || cursor.words(&["AND", "NO", "CHAIN"]) && cursor.at_end();
+    let is_whole = completes(&mut cursor);
     let transaction = if cursor.at_word("TO") {
         TransactionEffect::None
-    } else if plain {
+    } else if is_whole {
         TransactionEffect::RollsBack
     } else {
         TransactionEffect::MayCommit
     };
     Effects { transaction, ..Effects::none() }
+}
+
+/// Whether what follows COMMIT or ROLLBACK is understood to its end.
+fn completes(cursor: &mut Cursor<'_>) -> bool {
+    cursor.word("WORK");
+    if cursor.word("AND") {
+        cursor.word("NO");
+        if !cursor.word("CHAIN") {
+            return false;
+        }
+    }
+    if cursor.word("NO") {
+        return cursor.word("RELEASE") && cursor.at_end();
+    }
+    cursor.word("RELEASE");
+    cursor.at_end()
 }
 
 /// An XA COMMIT may be of a branch that another session prepared.

@@ -107,12 +107,12 @@ pub enum TransactionEffect {
     None,
     /// A transaction begins; one that was open is committed.
     Begins,
-    /// The open transaction is committed: COMMIT.
+    /// The open transaction is committed: COMMIT. Another may begin at once, as the answer says.
     Ends,
-    /// The open transaction is rolled back: ROLLBACK, but not to a savepoint.
+    /// The open transaction is rolled back: ROLLBACK, but not to a savepoint. Another may begin at once.
     RollsBack,
-    /// The open transaction may be committed, and another may begin: an implicit commit, COMMIT AND CHAIN,
-    /// SET autocommit, or a statement that is not understood.
+    /// The open transaction may be committed, and another may begin: an implicit commit, SET autocommit,
+    /// or a statement that is not understood.
     MayCommit,
 }
 

@@ -117,7 +117,8 @@ pub(crate) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 /// Whether `needle` stands anywhere in `text`, in any case.
-pub(crate) fn contains_ignoring_case(text: &[u8], needle: &[u8]) -> bool {
+#[must_use]
+pub fn contains_ignoring_case(text: &[u8], needle: &[u8]) -> bool {
     places(text, needle).next().is_some()
 }
 
@@ -131,11 +132,25 @@ const fn is_in_name(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
-/// Where it is found, without regard to case.
+/// Bytes that are rare in statements.
+const RARE: [bool; 256] = {
+    let mut rare = [false; 256];
+    let (bytes, mut at) = (b"_jkqvxzJKQVXZ", 0);
+    while at < bytes.len() {
+        rare[bytes[at] as usize] = true;
+        at += 1;
+    }
+    rare
+};
+
+/// Where it is found, without regard to case. What is looked for is its first byte that is rare in statements.
 fn places(text: &[u8], needle: &[u8]) -> impl Iterator<Item = usize> {
-    let first = needle.first().copied().unwrap_or_default();
-    let starts = memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text);
-    starts.filter(move |at| {
-        text.get(*at..*at + needle.len()).is_some_and(|window| window.eq_ignore_ascii_case(needle))
+    let before = needle.iter().position(|byte| RARE[usize::from(*byte)]).unwrap_or_default();
+    let rare = needle.get(before).copied().unwrap_or_default();
+    let found = memchr::memchr2_iter(rare.to_ascii_lowercase(), rare.to_ascii_uppercase(), text);
+    found.filter_map(move |at| {
+        let start = at.checked_sub(before)?;
+        let window = text.get(start..start + needle.len())?;
+        window.eq_ignore_ascii_case(needle).then_some(start)
     })
 }

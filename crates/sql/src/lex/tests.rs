@@ -63,3 +63,27 @@ fn quotes_follow_the_modes() {
     let plain = Modes { no_backslash_escapes: true, ..MYSQL };
     assert_eq!(cut("'a\\' b", plain), "'a\\'|b");
 }
+
+#[test]
+fn words_are_found_wherever_they_stand_and_however_they_are_written() {
+    use super::comment::contains_ignoring_case;
+    for needle in ["found_rows", "_lock", "status", "execute", "x", "time_zone"] {
+        let upper = needle.to_uppercase();
+        for (text, is_there) in [
+            (needle.to_owned(), true),
+            (format!("a {upper} b"), true),
+            (format!("{needle}{upper}"), true),
+            (format!("{}_{needle}", &needle[1..]), true),
+            (needle[..needle.len() - 1].to_owned(), false),
+            (format!("-{}", &needle[..needle.len() - 1]), false),
+            (needle[1..].to_owned(), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(
+                contains_ignoring_case(text.as_bytes(), needle.as_bytes()),
+                is_there,
+                "{needle} in {text}"
+            );
+        }
+    }
+}

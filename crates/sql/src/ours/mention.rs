@@ -88,7 +88,8 @@ fn may_mention(text: &[u8]) -> bool {
         memchr::memchr_iter(b'_', text)
             .any(|at| text.get(at..at + SCHEMA.len()).is_some_and(|here| here.eq_ignore_ascii_case(SCHEMA)))
     };
-    memchr::memmem::find(text, b"@@").is_some() || has_schema()
+    let has_variable = memchr::memchr_iter(b'@', text).any(|at| text.get(at + 1) == Some(&b'@'));
+    has_variable || has_schema()
 }
 
 /// The names of variables and status values that a statement has as strings.

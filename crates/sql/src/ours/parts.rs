@@ -42,6 +42,8 @@ pub enum Ours {
     SelectVariables(Vec<SelectedVariable>),
     /// FLUSH QUERY CACHE.
     FlushQueryCache,
+    /// FLUSH STATUS, which is the server's and concerns ours too.
+    FlushStatus,
     /// RESET QUERY CACHE.
     ResetQueryCache,
 }
@@ -127,7 +129,10 @@ pub enum LikeFilter {
 pub(super) fn is_ours(name: &[u8]) -> bool {
     const HEAD: &[u8] = b"query_cache_";
     name.get(..HEAD.len()).is_some_and(|head| head.eq_ignore_ascii_case(HEAD))
-        || is_in(name, &["FRESHNESS", "HAVE_QUERY_CACHE", "MAX_STALENESS", "TRANSACTION_SNAPSHOT"])
+        || is_in(
+            name,
+            &["FILL_WAIT", "FRESHNESS", "HAVE_QUERY_CACHE", "MAX_STALENESS", "TRANSACTION_SNAPSHOT"],
+        )
 }
 
 /// GLOBAL, SESSION or LOCAL, as a word of its own.

@@ -8,7 +8,7 @@ use crate::token::Kind;
 /// What a pattern has to start with so that it can match no variable of the server's. `_` is taken literally: no server
 /// has a variable that differs from ours only there.
 pub(super) const VARIABLES: &[&str] =
-    &["query_cache", "have_query_cache", "freshness", "max_staleness", "transaction_snapshot"];
+    &["query_cache", "have_query_cache", "fill_wait", "freshness", "max_staleness", "transaction_snapshot"];
 /// The same for status variables.
 pub(super) const STATUS: &[&str] = &["qcache", "freshet"];
 

@@ -168,6 +168,8 @@ fn selects_of_our_variables() {
 fn commands_about_the_cache() {
     assert_eq!(ours("FLUSH QUERY CACHE"), Some(Ours::FlushQueryCache));
     assert_eq!(ours("flush local query cache;"), Some(Ours::FlushQueryCache));
+    assert_eq!(ours("FLUSH NO_WRITE_TO_BINLOG STATUS"), Some(Ours::FlushStatus));
+    assert_eq!(ours("FLUSH STATUS, HOSTS"), None);
     assert_eq!(ours("RESET QUERY CACHE"), Some(Ours::ResetQueryCache));
     assert_eq!(ours("RESET QUERY CACHE, MASTER"), None);
     assert_eq!(ours("FLUSH QUERY CACHE; SELECT 1"), None);

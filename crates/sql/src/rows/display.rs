@@ -9,7 +9,7 @@ impl fmt::Display for Datum {
         match self {
             Self::Null => f.write_str("NULL"),
             Self::Int(value) => value.fmt(f),
-            Self::InRow(value) => value.fmt(f),
+            Self::InRow(value) | Self::Double(value) => value.fmt(f),
             Self::Decimal(digits) => f.write_str(digits),
             Self::Text(text) | Self::Moment(text) => write!(f, "'{}'", String::from_utf8_lossy(text)),
             Self::Param(number) => write!(f, "?{number}"),

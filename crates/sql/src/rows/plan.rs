@@ -4,12 +4,17 @@
 //! names are resolved there ([`super::resolve`]). Here the clauses become relations and the expressions become scalars. Nothing is
 //! left out: what has no place in the form is refused, and the refusal names it.
 
+mod input;
+mod star;
 mod clause;
 mod scalar;
 mod show;
 
+use std::cell::RefCell;
 use std::fmt;
 
+use self::input::Columns;
+pub use self::input::{DataType, Input, InputColumn};
 use super::Datum;
 use super::parsed::{Block, Built, Filter, Group, Leaf, Parsed, Query};
 use super::query;
@@ -29,17 +34,6 @@ pub struct QueryPlan {
     pub named: Vec<Input>,
     /// What the statement shows.
     pub root: Relation,
-}
-
-/// What is named in a FROM.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// The name that columns are qualified with.
-    pub name: String,
-    /// None for a derived table, and for a table expression.
-    pub table: Option<TableName>,
-    /// Its columns in their order, in lower case. Of what has a query they are the query's own if none are here.
-    pub columns: Vec<String>,
 }
 
 /// Rows, and how they are made.
@@ -83,8 +77,8 @@ pub struct ResultColumn {
 pub enum Scalar {
     /// A column of an input, in lower case.
     Column(usize, String),
-    /// All columns, or those of one input: only in a projection, and in COUNT.
-    All(Option<usize>),
+    /// All rows, as COUNT counts them.
+    All,
     /// The value of a column of the projection around which this stands, by its place.
     Item(usize),
     /// A literal, or a parameter.
@@ -103,7 +97,18 @@ impl Scalar {
         match self {
             Self::Aggregate(..) => true,
             Self::Call(_, args) => args.iter().any(Self::is_of_groups),
-            Self::Column(..) | Self::All(_) | Self::Item(_) | Self::Value(_) | Self::Query(_) => false,
+            Self::Column(..) | Self::All | Self::Item(_) | Self::Value(_) | Self::Query(_) => false,
+        }
+    }
+
+    fn columns_of<'p>(&'p self, input: usize, named: &mut Vec<&'p str>) {
+        match self {
+            Self::Column(of, name) if *of == input => named.push(name),
+            Self::Call(_, args) | Self::Aggregate(_, _, args) => {
+                args.iter().for_each(|arg| arg.columns_of(input, named));
+            }
+            Self::Query(of) => of.columns_of(input, named),
+            Self::Column(..) | Self::All | Self::Item(_) | Self::Value(_) => {}
         }
     }
 
@@ -112,7 +117,53 @@ impl Scalar {
         match self {
             Self::Column(input, _) => vec![*input],
             Self::Call(_, args) | Self::Aggregate(_, _, args) => args.iter().flat_map(Self::inputs).collect(),
-            Self::All(_) | Self::Item(_) | Self::Value(_) | Self::Query(_) => Vec::new(),
+            Self::All | Self::Item(_) | Self::Value(_) | Self::Query(_) => Vec::new(),
+        }
+    }
+}
+
+impl QueryPlan {
+    /// The columns of an input that the plan needs, by their names: what has to be kept of its rows.
+    #[must_use]
+    pub fn columns_needed(&self, input: usize) -> Vec<&str> {
+        let mut named = Vec::new();
+        self.root.columns_of(input, &mut named);
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+}
+
+impl Relation {
+    /// Adds the columns of an input that are named in here.
+    fn columns_of<'p>(&'p self, input: usize, named: &mut Vec<&'p str>) {
+        let mut of =
+            |scalars: &'p [Scalar]| scalars.iter().for_each(|scalar| scalar.columns_of(input, named));
+        match self {
+            Self::Scan(_) => {}
+            Self::Derived(_, of) | Self::Distinct(of) | Self::Limit(of, ..) => of.columns_of(input, named),
+            Self::Product(all) => all.iter().for_each(|one| one.columns_of(input, named)),
+            Self::LeftJoin(both, on) => {
+                of(on);
+                both.0.columns_of(input, named);
+                both.1.columns_of(input, named);
+            }
+            Self::UnionAll(both) => {
+                both.0.columns_of(input, named);
+                both.1.columns_of(input, named);
+            }
+            Self::Filter(rows, scalars) | Self::Aggregate(rows, scalars) => {
+                of(scalars);
+                rows.columns_of(input, named);
+            }
+            Self::Project(rows, columns) => {
+                columns.iter().for_each(|column| column.value.columns_of(input, named));
+                rows.columns_of(input, named);
+            }
+            Self::Order(rows, by) => {
+                by.iter().for_each(|(value, _)| value.columns_of(input, named));
+                rows.columns_of(input, named);
+            }
         }
     }
 }
@@ -135,7 +186,8 @@ impl fmt::Display for Unplanned {
 
 impl std::error::Error for Unplanned {}
 
-/// The plan form of a SELECT; `definition_of` is that of [`super::row_reads`].
+/// The plan form of a SELECT; `definition_of` is that of [`super::row_reads`], and `columns_of` tells the columns of a table, or none
+/// if they are not known.
 ///
 /// # Errors
 /// What has no place in the form.
@@ -143,6 +195,7 @@ pub fn query_plan<'v>(
     text: &[u8],
     modes: Modes,
     definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+    columns_of: &dyn Fn(&TableName) -> Vec<InputColumn>,
 ) -> Result<QueryPlan, Unplanned> {
     let source =
         Source::cut(text, modes).ok_or_else(|| Unplanned::by("the text cannot be cut into tokens"))?;
@@ -155,20 +208,28 @@ pub fn query_plan<'v>(
     }
     let names = Names::new(&parsed).filter(Names::are_ascii);
     let names = names.ok_or_else(|| Unplanned::by("names that may be the same"))?;
-    let planner = Planner { parsed: &parsed, names: &names };
-    let root = planner.query(&parsed.whole, DEPTH_MAX)?;
-    let input = |leaf: &Leaf| {
-        let of_query = leaf.query.and_then(|query| parsed.queries.get(query)).map(|query| &query.columns[..]);
-        let columns = of_query.or(leaf.columns.as_deref()).unwrap_or_default().to_vec();
-        Input { name: leaf.name.clone(), table: leaf.table.clone(), columns }
+    let columns = |leaf: &Leaf| match &leaf.table {
+        Some(table) if leaf.query.is_none() => Columns { all: columns_of(table), is_whole: true },
+        _ => Columns::default(),
     };
-    Ok(QueryPlan { named: parsed.leaves.iter().map(input).collect(), root })
+    let columns = RefCell::new(parsed.leaves.iter().map(columns).collect());
+    let planner = Planner { parsed: &parsed, names: &names, columns };
+    let root = planner.query(&parsed.whole, DEPTH_MAX)?;
+    let input = |(leaf, Columns { all: columns, .. }): (&Leaf, Columns)| Input {
+        name: leaf.name.clone(),
+        table: leaf.table.clone(),
+        columns,
+    };
+    let columns = planner.columns.into_inner();
+    Ok(QueryPlan { named: parsed.leaves.iter().zip(columns).map(input).collect(), root })
 }
 
 /// Makes relations of what was read.
 struct Planner<'p, 'v> {
     parsed: &'p Parsed<'v>,
     names: &'p Names<'p, 'v>,
+    /// The columns of each leaf: a table's from the beginning, a derived table's once its query is planned.
+    columns: RefCell<Vec<Columns>>,
 }
 
 type Planned<T> = Result<T, Unplanned>;
@@ -248,7 +309,11 @@ impl Planner<'_, '_> {
     fn leaf(&self, leaf: usize, depth: usize) -> Planned<Relation> {
         let known = self.parsed.leaves.get(leaf).ok_or_else(|| Unplanned::by("a table that was not read"))?;
         match self.parsed.query_of(leaf) {
-            Some(query) => Ok(Relation::Derived(leaf, Box::new(self.query(query, depth)?))),
+            Some(query) => {
+                let relation = self.query(query, depth)?;
+                self.note_columns(leaf, &query.columns, &relation);
+                Ok(Relation::Derived(leaf, Box::new(relation)))
+            }
             None if known.columns.is_some() => Ok(Relation::Scan(leaf)),
             None => Err(Unplanned::by(format!("{} is not known", known.name))),
         }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::conjunct;
 use super::known;
 use super::output::{self, Grouping, Item, Selected};
-use super::parsed::{Block, Filter, Group, Leaf, Outer, Parsed, Query};
+use super::parsed::{Block, Filter, Group, Leaf, Outer, Parsed};
 use super::pins::{by_tables, occurrences, pins};
 use super::query::{Definitions, Ends, Reader};
 use super::resolve::{Column, Names};
@@ -376,7 +376,8 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     let facts = known::facts(&told.parsed, &names);
     // Of alternatives, which one a row satisfies is not known.
     let facts = if let [facts] = &facts[..] { facts.as_slice() } else { &[] };
-    let given = given(&told, &names, facts, (&source, &query))?;
+    let branches = query.branches.iter().map(|branch| given(&told, &names, facts, (&source, *branch)));
+    let branches: Vec<Vec<Given>> = branches.collect::<Option<_>>()?;
     let columns = target.columns(&told, &names, named)?;
     let on_duplicate = match (replaces, assigned) {
         (true, None) => OnDuplicate::Replaced,
@@ -387,20 +388,23 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
             OnDuplicate::Updated(assigned)
         }
     };
-    let even = columns.as_ref().is_none_or(|columns| columns.len() == given.len());
-    let write = RowWrite::Fill { table: target.table(&told)?, columns, given, on_duplicate };
-    even.then_some(RowWrites { tables: told.tables(), writes: vec![(target.occurrence(&told)?, write)] })
+    let width = columns.as_ref().map(Vec::len).or(branches.first().map(Vec::len))?;
+    let even = branches.iter().all(|given| given.len() == width);
+    let (table, at) = (target.table(&told)?, target.occurrence(&told)?);
+    let fill = |given| {
+        let (table, columns, on_duplicate) = (table.clone(), columns.clone(), on_duplicate.clone());
+        (at, RowWrite::Fill { table, columns, given, on_duplicate })
+    };
+    even.then(|| RowWrites { tables: told.tables(), writes: branches.into_iter().map(fill).collect() })
 }
 
-/// What each column of a query's rows holds; None if it is not known how many there are.
+/// What each column holds in the rows of one branch of a query; None if it is not known how many there are.
 fn given(
     told: &Told<'_>,
     names: &Names<'_, '_>,
     facts: &[Fact],
-    (source, query): (&Source<'_>, &Query),
+    (source, branch): (&Source<'_>, usize),
 ) -> Option<Vec<Given>> {
-    // A UNION chooses one type for all of its branches.
-    let [branch] = query.branches[..] else { return None };
     let block = told.parsed.blocks.get(branch)?;
     let facts: Vec<Fact> = facts.iter().filter_map(|fact| by_tables(names, fact)).collect();
     let tables = |id: &usize| told.leaf(*id).is_some_and(|leaf| leaf.table.is_some());

@@ -12,6 +12,7 @@ use super::{Condition, Datum, Given, OnDuplicate, Pin, RowReads, RowWrite};
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::token::{Kind, Token};
+use crate::tokens::Tokens;
 use crate::words::is_in;
 
 /// The longest statement, in bytes.
@@ -70,11 +71,22 @@ impl Slotted {
     /// Reads `text` in one pass, where names without a schema are found in `schema`. False if it has no form: it is too long, has
     /// parameters or variables of its own, sets variables in a hint, or cannot be cut into tokens.
     pub fn read(&mut self, text: &[u8], modes: Modes, schema: Option<&str>) -> bool {
+        self.read_from(Lexer::new(text, modes), schema)
+    }
+
+    /// The same of a text that has been cut.
+    pub fn read_tokens(&mut self, tokens: &Tokens<'_>, schema: Option<&str>) -> bool {
+        self.read_from(tokens.walk(), schema)
+    }
+
+    fn read_from(&mut self, lexer: Lexer<'_>, schema: Option<&str>) -> bool {
         self.form.clear();
         self.marks.clear();
         self.values.clear();
         self.is_shared = true;
-        if text.len() > TEXT_MAX || (FormWriter { text, modes, end: 0, slotted: self }).write().is_none() {
+        let (text, modes) = (lexer.text(), lexer.modes());
+        let mut writer = FormWriter { text, modes, end: 0, slotted: self };
+        if text.len() > TEXT_MAX || writer.write(lexer).is_none() {
             return false;
         }
         self.text_bytes = self.form.len();
@@ -111,9 +123,8 @@ struct FormWriter<'a> {
 
 impl FormWriter<'_> {
     /// None if the text has no form.
-    fn write(&mut self) -> Option<()> {
+    fn write(&mut self, mut lexer: Lexer<'_>) -> Option<()> {
         let (mut sign, mut before): (Option<Token>, Option<Token>) = (None, None);
-        let mut lexer = Lexer::new(self.text, self.modes);
         for token in lexer.by_ref() {
             if token.is_literal() {
                 self.literal(sign.take(), token, before);
@@ -171,7 +182,12 @@ impl FormWriter<'_> {
             Datum::Int(_) => b'i',
             Datum::Decimal(_) => b'd',
             Datum::Text(_) => b't',
-            Datum::Null | Datum::InRow(_) | Datum::Moment(_) | Datum::Param(_) | Datum::Other => return None,
+            Datum::Null
+            | Datum::InRow(_)
+            | Datum::Double(_)
+            | Datum::Moment(_)
+            | Datum::Param(_)
+            | Datum::Other => return None,
         };
         self.slotted.values.push(value);
         Some(kind)

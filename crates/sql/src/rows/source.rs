@@ -7,6 +7,7 @@ use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reserved::{is_reserved, structures};
 use crate::token::{Kind, Token};
+use crate::tokens::Tokens;
 
 /// The most tokens of a statement that is looked at.
 const TOKENS_MAX: usize = 16_384;
@@ -27,10 +28,20 @@ impl<'a> Source<'a> {
     /// None if the text is more than one statement, cannot be read to its end, or has a name beyond ASCII: which
     /// characters those bytes are, and what the server takes for equal to them, is not known here.
     pub fn cut(text: &'a [u8], modes: Modes) -> Option<Self> {
+        Self::of(Lexer::new(text, modes))
+    }
+
+    /// The same of a text that has been cut.
+    pub fn of_tokens(tokens: &'a Tokens<'_>) -> Option<Self> {
+        Self::of(tokens.walk())
+    }
+
+    fn of(lexer: Lexer<'a>) -> Option<Self> {
+        let (text, modes) = (lexer.text(), lexer.modes());
         if modes.other_syntax {
             return None;
         }
-        let mut tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
+        let mut tokens: Vec<Token> = lexer.take(TOKENS_MAX + 1).collect();
         while tokens.last().is_some_and(|token| token.is(b';')) {
             tokens.pop();
         }

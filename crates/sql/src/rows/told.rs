@@ -13,6 +13,9 @@ pub enum Datum {
     InRow(i64),
     /// A number with a point and without an exponent, with its sign: digits as they were written.
     Decimal(String),
+    /// An integer of less than 2^53 either way that a parameter gives as DOUBLE. The servers compare it as such: only with integers is it
+    /// certain what is equal to it.
+    Double(i64),
     /// The content of a string: printable ASCII without a backslash, and UTF-8 of up to three bytes a character beyond it.
     Text(Vec<u8>),
     /// A moment or a date that a parameter gives as such, in the canonical form of its text. The servers compare it as what it

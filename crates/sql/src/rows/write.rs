@@ -46,6 +46,19 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     (reader.at == source.tokens.len()).then_some(write)
 }
 
+/// What stands between the parentheses of a CALL.
+pub(super) fn call_arguments(source: &Source<'_>) -> Option<Vec<Datum>> {
+    let mut reader = Reader { source, at: 0 };
+    reader.take("CALL").then_some(())?;
+    reader.table()?;
+    if reader.at == source.tokens.len() {
+        return Some(Vec::new());
+    }
+    let end = source.closing(reader.at).filter(|end| end + 1 == source.tokens.len())?;
+    let pieces = source.pieces(reader.at + 1..end).into_iter();
+    Some(pieces.map(|piece| conjunct::datum(source, piece)).collect())
+}
+
 /// Whether nothing is called that could write elsewhere.
 pub(super) fn runs_nothing_else(source: &Source<'_>) -> bool {
     let mut scan = Scan::new(source.text, source.modes);

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use freshet_sql::DataType;
 use freshet_upstream::control::{query_definitions, quote};
 use freshet_upstream::{Connection, Error};
 
@@ -83,6 +84,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
     ColumnInfo {
         name: name.to_lowercase(),
         key,
+        data_type: declared(data_type, &shape),
         generated,
         on_update: extra.contains("on update"),
         hidden: extra.contains("invisible"),
@@ -91,6 +93,29 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         unique: is_primary,
         only_unique: is_primary && unique_keys == "PRIMARY",
     }
+}
+
+/// The type as it is declared. What the server shows beside it, such as the width of an INT, says nothing of the values.
+fn declared(data_type: &str, shape: &ColumnShape<'_>) -> DataType {
+    let name = data_type.to_ascii_lowercase();
+    let (length, scale) = match name.as_str() {
+        "decimal" => (shape.precision.parse().ok(), shape.scale.parse().ok()),
+        "char" | "varchar" | "binary" | "varbinary" => (shape.len.parse().ok(), None),
+        "bit" => (shape.precision.parse().ok(), None),
+        "datetime" | "timestamp" | "time" => (None, shape.decimals.parse().ok().filter(|scale| *scale > 0)),
+        _ => (None, None),
+    };
+    DataType {
+        is_unsigned: !matches!(name.as_str(), "enum" | "set") && is_unsigned(shape),
+        collation: (!shape.collation.is_empty()).then(|| shape.collation.into()),
+        name: name.into(),
+        length,
+        scale,
+    }
+}
+
+fn is_unsigned(shape: &ColumnShape<'_>) -> bool {
+    shape.column_type.to_ascii_lowercase().contains("unsigned")
 }
 
 /// What a type's name leaves open.
@@ -106,7 +131,7 @@ struct ColumnShape<'a> {
 /// What is not here has no keys: FLOAT and DOUBLE, because what is
 /// shown of them is not what they are; JSON and geometries, because literals of many forms are equal to them.
 fn key_type(data_type: &str, shape: &ColumnShape<'_>) -> KeyType {
-    let unsigned = shape.column_type.to_ascii_lowercase().contains("unsigned");
+    let unsigned = is_unsigned(shape);
     let integer = |bytes| KeyType::Integer { unsigned, bytes };
     match data_type.to_ascii_lowercase().as_str() {
         "tinyint" => integer(1),

@@ -27,9 +27,18 @@ const FOLLOWED_MAX: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Lead {
     /// A table or view is read, or written.
-    Table { name: Name, written: bool },
+    Table { name: Name, written: Written },
     /// A routine is run.
     Routine(RoutineKind, Name),
+}
+
+/// What is written of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Written {
+    Nothing,
+    /// Rows that are told.
+    Rows,
+    Anything,
 }
 
 /// Code that is being followed.
@@ -37,6 +46,8 @@ enum Lead {
 pub(super) struct Trail {
     code: Code,
     open: Vec<Lead>,
+    /// The next routine is the one that is called, with values that are known.
+    is_called: bool,
 }
 
 impl Trail {
@@ -49,10 +60,17 @@ impl Trail {
         self.code.session |= body.session;
         self.code.commits |= body.commits;
         self.code.reads_last_statement |= body.reads_last_statement;
-        let written = body.writes.iter().map(|table| Lead::Table { name: whole(table), written: true });
-        let read = body.reads.iter().map(|table| Lead::Table { name: whole(table), written: false });
+        let table = |table: &TableName, written| Lead::Table { name: whole(table), written };
+        let written = body.writes.iter().map(|written| table(written, Written::Anything));
+        let read = body.reads.iter().map(|read| table(read, Written::Nothing));
+        let by_rows = if std::mem::take(&mut self.is_called) { Written::Rows } else { Written::Anything };
+        let rows = body.rows.iter().map(|write| table(write.what.table(), by_rows));
+        if by_rows == Written::Rows {
+            let told = body.rows.iter().map(|write| (whole(write.what.table()), write.clone()));
+            self.code.rows.extend(told);
+        }
         let run = body.calls.iter().map(|call| Lead::Routine(call.kind, whole(&call.name)));
-        self.open.extend(written.chain(read).chain(run));
+        self.open.extend(written.chain(rows).chain(read).chain(run));
     }
 
     /// Adds what is run when this table or view is read.
@@ -80,7 +98,8 @@ impl Catalog {
         name: &Name,
     ) -> Result<Arc<Routine>, CatalogError> {
         let begun = ReadingBegun { version: self.version(), valid_from: self.freshness.valid_from() };
-        let start = Trail { open: vec![Lead::Routine(kind, name.clone())], ..Trail::default() };
+        let start =
+            Trail { open: vec![Lead::Routine(kind, name.clone())], is_called: true, ..Trail::default() };
         let code = self.follow(connection, server, start).await?;
         let mut state = self.state();
         let own = routine_name(&state.name(&name.0, &name.1));
@@ -140,18 +159,20 @@ impl Catalog {
 }
 
 /// Adds what follows from reading or writing a table or view; `false` if that is not known.
-fn add_table(followed: &mut Trail, asked: Name, object: CatalogObject, written: bool) -> bool {
+fn add_table(followed: &mut Trail, asked: Name, object: CatalogObject, written: Written) -> bool {
     let is_open_ended = object.has_triggers || object.writes_elsewhere();
-    if object.runs_unknown_code || written && is_open_ended {
+    if object.runs_unknown_code || written != Written::Nothing && is_open_ended {
         return false;
     }
     followed.add_reading(&object);
     if let TableKind::View { names, .. } = &object.kind {
         followed.open.extend(names.iter().map(|name| Lead::Table { name: name.clone(), written }));
     }
-    if written {
+    if written != Written::Nothing {
         followed.add_writing(&object);
         followed.code.engines.push(object.engine);
+    }
+    if written == Written::Anything {
         followed.code.writes.push(object.name.clone());
     }
     followed.code.names.extend([asked, object.name]);

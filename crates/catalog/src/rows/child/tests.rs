@@ -23,7 +23,7 @@ fn key(on_delete: OnDelete, columns: &[(&str, &str)]) -> ForeignKey {
     ForeignKey {
         parent: ("s".into(), "p".into()),
         child: ("s".into(), "c".into()),
-        acts: Acts { on_delete, on_update: OnUpdate::Never },
+        acts: Acts { on_delete, on_update: OnUpdate::Nothing },
         columns: columns.iter().map(|(own, to)| ((*own).to_owned(), (*to).to_owned())).collect(),
     }
 }
@@ -114,7 +114,7 @@ fn a_row_that_is_replaced_is_found_by_its_primary_key() {
     assert_eq!(of(&cascade, &fill(Given::Other)), deleted(Vec::new()));
     // It may be updated in its place, in what another key refers to.
     let by_name = ForeignKey {
-        acts: Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::OfColumns(vec!["name".to_owned()]) },
+        acts: Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::Cascades },
         ..key(OnDelete::Deletes, &[("name", "name")])
     };
     assert_eq!(of(&by_name, &written), Acted::Anything);
@@ -123,15 +123,73 @@ fn a_row_that_is_replaced_is_found_by_its_primary_key() {
 #[test]
 fn updates_act_by_the_columns_that_they_change() {
     let by_id = ForeignKey {
-        acts: Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::OfColumns(vec!["id".to_owned()]) },
+        acts: Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::Cascades },
         ..key(OnDelete::Deletes, &[("pid", "id")])
     };
-    let update = |column: &str| RowWrite::Update {
+    let update = |column: &str, value: Datum, pins: Vec<Pin>| RowWrite::Update {
         table: TableName::bare("p"),
-        assigned: vec![(column.to_owned(), Datum::Int(1))],
-        pins: Vec::new(),
+        assigned: vec![(column.to_owned(), value)],
+        pins,
     };
-    assert_eq!(of(&by_id, &update("v")), Acted::Nothing);
-    assert_eq!(of(&by_id, &update("id")), Acted::Anything);
-    assert_eq!(of(&key(OnDelete::Deletes, &[("pid", "id")]), &update("id")), Acted::Nothing);
+    let child = |value: Datum, pins: Vec<Pin>| {
+        Acted::Like(RowWrite::Update { table: c(), assigned: vec![("pid".to_owned(), value)], pins })
+    };
+    let five = || vec![pin("pid", one(5))];
+    assert_eq!(of(&by_id, &update("v", Datum::Int(1), Vec::new())), Acted::Nothing);
+    assert_eq!(
+        of(&by_id, &update("id", Datum::Int(1), vec![pin("id", one(5))])),
+        child(Datum::Int(1), five())
+    );
+    assert_eq!(of(&by_id, &update("id", Datum::Param(0), Vec::new())), child(Datum::Param(0), Vec::new()));
+    // What the column does not take as it is.
+    assert_eq!(of(&by_id, &update("id", Datum::Other, Vec::new())), child(Datum::Other, Vec::new()));
+    assert_eq!(of(&by_id, &update("id", Datum::Null, Vec::new())), child(Datum::Other, Vec::new()));
+    let only_deletes = key(OnDelete::Deletes, &[("pid", "id")]);
+    assert_eq!(of(&only_deletes, &update("id", Datum::Int(1), Vec::new())), Acted::Nothing);
+    let on_update =
+        |on_update| ForeignKey { acts: Acts { on_update, ..by_id.acts.clone() }, ..by_id.clone() };
+    let write = update("id", Datum::Int(1), vec![pin("id", one(5))]);
+    assert_eq!(of(&on_update(OnUpdate::SetsNull), &write), child(Datum::Null, five()));
+    assert_eq!(of(&on_update(OnUpdate::Anything), &write), Acted::Anything);
+    assert_eq!(of(&ForeignKey { columns: Vec::new(), ..by_id.clone() }, &write), Acted::Anything);
+}
+
+#[test]
+fn a_column_beside_the_updated_one_keeps_what_it_is_known_to_have() {
+    let acts = Acts { on_delete: OnDelete::Deletes, on_update: OnUpdate::Cascades };
+    let both = ForeignKey { acts, ..key(OnDelete::Deletes, &[("pid", "id"), ("name", "name")]) };
+    let name = |values: &[&str]| {
+        let text = |value: &&str| Datum::Text(value.as_bytes().to_vec());
+        pin("name", Condition::OneOf(values.iter().map(text).collect()))
+    };
+    let update = |pins| RowWrite::Update {
+        table: TableName::bare("p"),
+        assigned: vec![("id".to_owned(), Datum::Int(1))],
+        pins,
+    };
+    let assigned = |write: &RowWrite| match of(&both, write) {
+        Acted::Like(RowWrite::Update { assigned, .. }) => {
+            assigned.into_iter().map(|(_, datum)| datum).collect()
+        }
+        _ => Vec::new(),
+    };
+    assert_eq!(assigned(&update(vec![name(&["a"])])), [Datum::Int(1), Datum::Text(b"a".to_vec())]);
+    assert_eq!(assigned(&update(vec![name(&["a", "b"])])), [Datum::Int(1), Datum::Other]);
+    assert_eq!(assigned(&update(Vec::new())), [Datum::Int(1), Datum::Other]);
+}
+
+#[test]
+fn a_row_that_is_updated_in_the_way_of_another_is_found_by_its_primary_key() {
+    let acts = Acts { on_delete: OnDelete::Nothing, on_update: OnUpdate::SetsNull };
+    let by_name = ForeignKey { acts, ..key(OnDelete::Nothing, &[("pid", "id"), ("name", "name")]) };
+    let upsert = |column: &str| RowWrite::Upsert {
+        table: TableName::bare("p"),
+        columns: Some(vec!["id".to_owned()]),
+        rows: vec![vec![Datum::Int(5)]],
+        assigned: Some(vec![(column.to_owned(), Datum::Other)]),
+    };
+    let assigned = vec![("pid".to_owned(), Datum::Null), ("name".to_owned(), Datum::Null)];
+    let like = RowWrite::Update { table: c(), assigned, pins: vec![pin("pid", one(5))] };
+    assert_eq!(of(&by_name, &upsert("name")), Acted::Like(like));
+    assert_eq!(of(&by_name, &upsert("v")), Acted::Nothing);
 }

@@ -78,7 +78,7 @@ fn with_number<T>(
             let text = std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?;
             Number::parse(text).filter(in_text).as_ref().map(with)
         }
-        Datum::Moment(_) | Datum::Null | Datum::Param(_) | Datum::Other => None,
+        Datum::Double(_) | Datum::Moment(_) | Datum::Null | Datum::Param(_) | Datum::Other => None,
     }
 }
 
@@ -115,6 +115,8 @@ pub(super) fn integer_extent(unsigned: bool, bytes: u8) -> (u64, u64) {
 pub(super) fn integer_bounds(unsigned: bool, bytes: u8, datum: &Datum) -> Option<(u64, u64)> {
     let (floor, ceiling) = match datum {
         Datum::Int(value) => (*value, *value),
+        // No other integer is the same as a DOUBLE.
+        Datum::Double(value) => (i128::from(*value), i128::from(*value)),
         _ => with_number(datum, is_small_integer, |number| number.scaled(0))?,
     };
     let (least, greatest) = integer_range(unsigned, bytes);
@@ -124,7 +126,10 @@ pub(super) fn integer_bounds(unsigned: bool, bytes: u8, datum: &Datum) -> Option
 
 /// Only what is stored as it is: no fraction, in range.
 pub(super) fn integer_assigned(unsigned: bool, bytes: u8, datum: &Datum) -> Option<u64> {
-    let (floor, ceiling) = with_number(datum, is_small_integer, |number| number.scaled(0))?;
+    let (floor, ceiling) = match datum {
+        Datum::Double(value) => (i128::from(*value), i128::from(*value)),
+        _ => with_number(datum, is_small_integer, |number| number.scaled(0))?,
+    };
     let (least, greatest) = integer_range(unsigned, bytes);
     (floor == ceiling && least <= floor && floor <= greatest).then(|| integer_key(unsigned, floor))
 }

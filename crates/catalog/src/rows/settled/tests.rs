@@ -125,3 +125,32 @@ fn what_is_no_table_that_is_known_is_not_settled() {
     let outside = RowWrites { tables: Vec::new(), writes: vec![(0, update("a", vec![]))] };
     assert_eq!(settled(outside, &[]), None);
 }
+
+#[test]
+fn a_union_keeps_what_all_branches_give_alike() {
+    let tables = [t(), u()];
+    let kept = |branches: &[Given]| {
+        let fill = |given: &Given| {
+            let (table, given) = (TableName::bare("t"), vec![given.clone()]);
+            let columns = Some(vec!["a".to_owned()]);
+            (0, RowWrite::Fill { table, columns, given, on_duplicate: OnDuplicate::Refused })
+        };
+        let names = tables.iter().map(|table| TableName::bare(table.name.1.clone())).collect();
+        let writes = branches.iter().map(fill).collect();
+        let settled = settled(RowWrites { tables: names, writes }, &tables).unwrap();
+        let is_kept = |(_, write): &(_, RowWrite)| match write {
+            RowWrite::Fill { given, .. } => given[0] != Given::Other,
+            _ => false,
+        };
+        settled.iter().all(is_kept)
+    };
+    let taken = |from, column: &str| Given::Taken { from, column: column.to_owned(), pins: Vec::new() };
+    let [one, null, text] = [Datum::Int(1), Datum::Null, Datum::Text(b"x".to_vec())].map(Given::Value);
+    let decimal = Given::Value(Datum::Decimal("1.5".to_owned()));
+    assert!(kept(&[one.clone(), null.clone(), taken(1, "x"), taken(0, "c")]));
+    assert!(kept(&[text.clone(), null.clone(), text.clone()]));
+    assert!(kept(std::slice::from_ref(&decimal)));
+    for mixed in [text, decimal, taken(1, "y"), Given::Other] {
+        assert!(!kept(&[one.clone(), mixed.clone()]) && !kept(&[null.clone(), mixed, one.clone()]));
+    }
+}

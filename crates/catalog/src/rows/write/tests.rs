@@ -419,3 +419,42 @@ fn a_bound_that_is_a_value_is_left_out_where_it_is_not_included() {
         "beyond all values"
     );
 }
+
+#[test]
+fn a_write_that_is_known_by_one_column_touches_those_who_ask_for_its_value() {
+    let (_, watch) = watch(&table(), &spec(&[0, 2], None, None));
+    let reading = |a: i128, c: i128| watch.deps_of_reading(&[one(a), one(c)], Values::default()).unwrap();
+    let concerns =
+        |write: &RowWrite, (a, c): (i128, i128)| match watch.deps_of_write(&table(), write, with(&[])) {
+            TouchedSlots::Slots(touched) => touched.iter().any(|dep| reading(a, c).contains(dep)),
+            TouchedSlots::Any => true,
+            other => panic!("{other:?}"),
+        };
+    let concerned = |write: &RowWrite| [(1, 1), (1, 2), (2, 1), (2, 2)].map(|keys| concerns(write, keys));
+    let other = |name: &str| update(&[(name, Datum::Other)], vec![pin("a", one(1))]);
+    assert_eq!(concerned(&delete(vec![pin("a", one(1))])), [true, true, false, false]);
+    assert_eq!(concerned(&delete(vec![pin("c", one(2))])), [false, true, false, true]);
+    assert_eq!(concerned(&delete(vec![pin("c", one(2)), pin("a", one(1))])), [false, true, false, false]);
+    assert_eq!(concerned(&other("c")), [true, true, false, false]);
+    assert_eq!(
+        concerned(&update(&[("a", Datum::Int(2))], vec![pin("a", one(3))])),
+        [false, false, true, true]
+    );
+    assert_eq!(
+        concerned(&insert(Some(&["a", "c"]), &[&[Datum::Int(1), Datum::Other]])),
+        [true, true, false, false]
+    );
+    assert_eq!(
+        concerned(&fill(&["a", "c"], vec![Given::Value(Datum::Int(1)), Given::Other], OnDuplicate::Refused)),
+        [true, true, false, false]
+    );
+    // Where rows stand after it, nobody knows.
+    assert_eq!(concerned(&other("a")), [true; 4]);
+    assert_eq!(concerned(&delete(vec![pin("b", Condition::IsNull)])), [true; 4]);
+    // A range beside it takes nothing away.
+    let (_, ranged) = crate::rows::samples::watch(&table(), &spec(&[0], Some(2), None));
+    let touched = ranged.deps_of_write(&table(), &delete(vec![pin("a", one(1))]), with(&[]));
+    let of = |a: i128| ranged.deps_of_reading(&[one(a), between(1, 9)], Values::default()).unwrap();
+    let TouchedSlots::Slots(touched) = touched else { panic!("{touched:?}") };
+    assert!(touched.iter().any(|dep| of(1).contains(dep)) && !touched.iter().any(|dep| of(2).contains(dep)));
+}

@@ -14,7 +14,8 @@ fn write(sent: Nanos, known: Nanos, change: Change) -> Transaction {
 }
 
 fn part(asked: Nanos, answered: Nanos, observed: Observed) -> Part {
-    Part { query: 0, observed, own: Arc::default(), asked, answered, is_new: false }
+    let (own, is_new) = (Arc::default(), false);
+    Part { query: 0, observed, own, asked, answered, is_new, is_prepared: false, is_hit: None }
 }
 
 fn read(asked: Nanos, ended: Nanos, is_hit: bool) -> Read {
@@ -91,7 +92,7 @@ fn a_write_of_the_row_counts_while_it_is_under_way_and_after() {
 fn what_is_not_watched_is_counted_apart() {
     let (mut ideal, log) = ideal();
     ideal.read(&Read { is_prepared: true, ..read(1, 2, false) }, &log);
-    ideal.read(&Read { in_transaction: true, ..read(3, 4, false) }, &log);
+    ideal.read(&Read { in_transaction: true, is_locking: true, ..read(3, 4, false) }, &log);
     ideal.read(&Read { path: Path::Around, ..read(5, 6, false) }, &log);
     ideal.read(&Read { parts: vec![part(7, 8, Err(1146))], ..read(7, 8, false) }, &log);
     ideal.read(&read(9, 10, false), &log);
@@ -104,7 +105,7 @@ fn what_is_not_watched_is_counted_apart() {
 fn reads_in_transactions_are_compared_apart() {
     let (mut ideal, log) = ideal();
     ideal.read(&read(1, 2, false), &log);
-    let again = part(5, 6, Ok(Vec::new()));
+    let again = Part { is_hit: Some(true), ..part(5, 6, Ok(Vec::new())) };
     let new = Part { is_new: true, ..again.clone() };
     let own = Part { own: [put(2, 5)].into(), ..again.clone() };
     let parts = vec![again, new, own];
@@ -116,11 +117,58 @@ fn reads_in_transactions_are_compared_apart() {
     ideal.hits_in_transaction(false, (1, 3));
     ideal.hits_in_transaction(false, (3, 3));
     let comparison = ideal.into_comparison();
-    let repeatable = InTransactions { reads: 3, ideal: 1, hits: 4, transactions: [2, 1] };
+    let [repeatable, committed] = comparison.in_transactions;
+    let Tally { reads, ideal, real, reachable, beyond, .. } = repeatable.tally;
+    assert_eq!(([reads, ideal, real, reachable, beyond], repeatable.transactions), ([3, 1, 1, 1, 2], [2, 1]));
+    let Tally { reads, ideal, beyond, .. } = committed.tally;
+    assert_eq!([reads, ideal, beyond], [3, 0, 3]);
+}
+
+/// What is said of a transaction that reads at these moments, after these writes and reads.
+fn within(writes: &[Transaction], reads: &[Read], moments: &[(Nanos, Nanos)]) -> [u64; 2] {
+    let (mut ideal, mut log) = ideal();
+    for transaction in writes {
+        ideal.write(transaction);
+        log.add(transaction.clone());
+    }
+    reads.iter().for_each(|read| ideal.read(&Read { is_hit: None, ..read.clone() }, &log));
+    let parts = moments.iter().map(|(asked, answered)| part(*asked, *answered, Ok(Vec::new()))).collect();
+    let (first, last) = (moments[0], moments[moments.len() - 1]);
+    let transaction = read(first.0, last.1, false);
+    ideal.read(&Read { parts, in_transaction: true, is_counted: true, ..transaction }, &log);
+    let [repeatable, _] = ideal.into_comparison().in_transactions;
+    [repeatable.tally.ideal, repeatable.tally.reachable]
+}
+
+#[test]
+fn reads_of_one_snapshot_are_ideal_hits_if_an_answer_is_the_snapshots() {
+    let before = [read(1, 2, false)];
+    let moments = [(10, 12), (20, 22)];
+    assert_eq!(within(&[], &[], &moments), [1, 1], "the first fills for the second");
+    assert_eq!(within(&[], &before, &moments), [2, 2]);
+    assert_eq!(within(&[write(4, 5, put(1, 2))], &before, &moments), [1, 1], "the first is filled anew");
     assert_eq!(
-        comparison.in_transactions,
-        [repeatable, InTransactions { reads: 3, ..InTransactions::default() }]
+        within(&[write(14, 15, put(1, 2))], &before, &moments),
+        [2, 1],
+        "the snapshot does not show it"
     );
+    assert_eq!(within(&[write(11, 15, put(1, 2))], &before, &moments), [0, 0], "it may show it");
+    let since = [read(16, 17, false)];
+    assert_eq!(
+        within(&[write(14, 15, put(1, 2))], &since, &moments),
+        [1, 0],
+        "what was filled since is newer"
+    );
+}
+
+#[test]
+fn what_is_read_in_a_transaction_fills_for_all() {
+    let (mut ideal, log) = ideal();
+    let parts = vec![part(10, 12, Ok(Vec::new()))];
+    let transaction = Read { parts, in_transaction: true, ..read(10, 12, false) };
+    ideal.read(&transaction, &log);
+    ideal.read(&read(20, 22, true), &log);
+    assert_eq!(ideal.into_comparison().total().ideal, 1);
 }
 
 #[test]

@@ -403,7 +403,7 @@ fn referring(on_delete: OnDelete) -> ForeignKey {
     ForeignKey {
         parent: name("s", "t"),
         child: name("s", "below"),
-        acts: Acts { on_delete, on_update: OnUpdate::Never },
+        acts: Acts { on_delete, on_update: OnUpdate::Nothing },
         columns: vec![("c".to_owned(), "a".to_owned())],
     }
 }
@@ -443,6 +443,37 @@ fn children_of_rows_that_are_deleted_go_by_what_they_refer_to() {
     assert_eq!(stamped(Some(vec![referring(OnDelete::Deletes)]), deleted(absent)), [0, 0, 0, 1, 1, 1]);
     known.layout.replace(None);
     assert_eq!(stamped(Some(vec![referring(OnDelete::Deletes)]), deleted(row)), [0, 0, 0, 1, 1, 1]);
+}
+
+/// Of rows that are updated, the columns that the key refers to tell the children's keys before and after.
+#[test]
+fn children_of_rows_that_are_updated_go_by_both_values() {
+    let known = known();
+    known.descendants.replace(Some(HashMap::from([(name("s", "t"), vec![name("s", "below")])])));
+    known.layout.replace(Some(Arc::clone(&table().columns)));
+    for flavor in [Flavor::MySql, Flavor::MariaDb] {
+        let mut stream = Stream::new(&known, flavor);
+        let below = table_of("below", table().columns.to_vec());
+        let watch = |spec| stream.watches.watch(&below, &spec).unwrap();
+        let [by_c, other] = [spec(&[2], None, Some(&[1])), spec(&[0], None, Some(&[1]))].map(watch);
+        let slot = |condition| by_c.deps_of_reading(&[condition], Values::default()).unwrap()[0];
+        let of = |value| slot(Condition::OneOf(vec![Datum::Int(value)]));
+        let all = [of(5), of(6), of(7), slot(Condition::IsNull), by_c.any(), other.any()];
+        let mut stamped = |on_update, after: Row<'_>| {
+            let acts = Acts { on_delete: OnDelete::Nothing, on_update };
+            known.keys.replace(Some(vec![ForeignKey { acts, ..referring(OnDelete::Nothing) }]));
+            let before = stream.change(updated(&[Int(5), Null, Int(1)], after));
+            all.map(|dep| u8::from(stream.is_stamped(dep, before)))
+        };
+        let to_six: Row<'_> = &[Int(6), Null, Int(1)];
+        assert_eq!(stamped(OnUpdate::Cascades, to_six), [1, 1, 0, 0, 0, 0]);
+        assert_eq!(stamped(OnUpdate::SetsNull, to_six), [1, 0, 0, 1, 0, 0]);
+        assert_eq!(stamped(OnUpdate::Anything, to_six), [0, 0, 0, 0, 1, 1]);
+        assert_eq!(stamped(OnUpdate::Nothing, to_six), [0; 6]);
+        assert_eq!(stamped(OnUpdate::Cascades, &[Int(5), Null, Int(2)]), [0; 6]);
+        // What an image leaves out has not changed.
+        assert_eq!(stamped(OnUpdate::Cascades, &[Absent, Null, Int(2)]), [0; 6]);
+    }
 }
 
 /// Right after a definition has changed, its table may hang on any other. It may as well be a part of a MERGE table, which is

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{GNO_MAX, GtidSet, TAG_LEN_MAX};
+use super::{GNO_MAX, GtidSet};
+use crate::binlog::gtid::TAG_LEN_MAX;
 
 /// The text is not a GTID set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

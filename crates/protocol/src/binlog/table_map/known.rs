@@ -2,7 +2,7 @@
 
 use super::TableMap;
 use crate::Malformed;
-use crate::binlog::decoder::Flavor;
+use crate::binlog::flavor::Flavor;
 
 /// Tables kept; each has one place, by its number.
 const PLACES: usize = 64;

@@ -31,7 +31,9 @@ pub(super) fn rows(
             VARIABLES.iter().filter(|variable| is_wanted(variable.name)).map(shown).collect()
         }
         Lists::Status => {
-            let shown = |value: &status::Status| (value.name.to_owned(), (value.read)(&session.shared));
+            let served = &session.state.served;
+            let shown =
+                |value: &status::Status| (value.name.to_owned(), (value.read)(&session.shared, served));
             status::STATUS.iter().filter(|value| is_wanted(value.name)).map(shown).collect()
         }
     }
@@ -71,9 +73,9 @@ async fn chosen(
     let row = |(name, value): &(String, String)| {
         let selected = [
             b"SELECT ",
-            &*quoted(session, name),
+            &*quoted(session, name.as_bytes()),
             b" AS Variable_name, ",
-            &*quoted(session, value),
+            &*quoted(session, value.as_bytes()),
             b" AS Value",
         ];
         String::from_utf8_lossy(&selected.concat()).into_owned()

@@ -2,6 +2,7 @@
 
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Lists, Mention, Mentioned, Scope};
+use freshet_upstream::Error;
 
 use super::list;
 use super::values::{doubled, quoted, selected};
@@ -38,18 +39,38 @@ pub(in crate::commands) fn filled(
     Ok(filled)
 }
 
+/// The error that the server finds before it comes to the variables, if there is one: a column that there is not. It is asked to explain
+/// the statement with NULLs in their places.
+pub(in crate::commands) async fn error_before(session: &mut Session, text: &[u8]) -> Option<ErrPacket> {
+    let mentions = freshet_sql::mentions(text, session.modes());
+    let variables = mentions.iter().filter(|mention| matches!(mention.what, Mentioned::Variable { .. }));
+    let mut asked = b"EXPLAIN ".to_vec();
+    let mut behind = 0;
+    for Mention { at, .. } in variables {
+        asked.extend_from_slice(text.get(behind..at.start)?);
+        asked.extend_from_slice(b"NULL");
+        behind = at.end;
+    }
+    asked.extend_from_slice(text.get(behind..)?);
+    let is_plain = freshet_sql::effects(&asked, session.modes()).is_plain();
+    match session.lease.ask(std::str::from_utf8(&asked).ok().filter(|_| is_plain)?).await {
+        Err(Error::Server(error)) => Some(error),
+        _ => None,
+    }
+}
+
 /// A variable's value as the server would write it.
 fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, ErrPacket> {
     Ok(match selected(session, scope, name)? {
         Cell::Number(digits) => digits.into_bytes(),
-        Cell::Text(text) => quoted(session, &text),
+        Cell::Text(text) => quoted(session, text.as_bytes()),
     })
 }
 
 /// `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`
 fn rows_and_ours(session: &mut Session, (lists, scope): (Lists, Scope), table: &[u8]) -> Vec<u8> {
     let rows = list::rows(session, (lists, scope), |_| true);
-    let names: Vec<Vec<u8>> = rows.iter().map(|(name, _)| quoted(session, name)).collect();
+    let names: Vec<Vec<u8>> = rows.iter().map(|(name, _)| quoted(session, name.as_bytes())).collect();
     let mut query = [
         b"(SELECT VARIABLE_NAME, VARIABLE_VALUE FROM ",
         table,
@@ -63,7 +84,13 @@ fn rows_and_ours(session: &mut Session, (lists, scope): (Lists, Scope), table: &
     for (name, value) in rows {
         let name = if upper { name.to_ascii_uppercase() } else { name };
         query.extend(
-            [b" UNION ALL SELECT ", &*quoted(session, &name), b", ", &*quoted(session, &value)].concat(),
+            [
+                b" UNION ALL SELECT ",
+                &*quoted(session, name.as_bytes()),
+                b", ",
+                &*quoted(session, value.as_bytes()),
+            ]
+            .concat(),
         );
     }
     query.push(b')');

@@ -45,8 +45,8 @@ pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Resul
 }
 
 /// A string of the session's.
-pub(super) fn quoted(session: &Session, text: &str) -> Vec<u8> {
-    let mut inner = doubled(text.as_bytes(), b'\'');
+pub(in crate::commands) fn quoted(session: &Session, text: &[u8]) -> Vec<u8> {
+    let mut inner = doubled(text, b'\'');
     if !session.modes().no_backslash_escapes {
         inner = doubled(&inner, b'\\');
     }
@@ -54,6 +54,6 @@ pub(super) fn quoted(session: &Session, text: &str) -> Vec<u8> {
 }
 
 /// `text` with each `quote` twice.
-pub(super) fn doubled(text: &[u8], quote: u8) -> Vec<u8> {
+pub(in crate::commands) fn doubled(text: &[u8], quote: u8) -> Vec<u8> {
     text.iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == quote { 2 } else { 1 })).collect()
 }

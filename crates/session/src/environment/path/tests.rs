@@ -28,6 +28,25 @@ impl Session {
         self.connection.query(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
 
+    /// Goes on from wherever it is, or from a reset where no statement leads on.
+    async fn goes_to(&mut self, goal: &Environment) {
+        let here = self.environment().await;
+        let way = match path(&self.query, &here, goal) {
+            Some(way) => way,
+            None => {
+                self.connection.reset().await.unwrap();
+                let start = self.environment().await;
+                // A schema that is the default stays so.
+                let Some(way) = path(&self.query, &start, goal) else { return };
+                way
+            }
+        };
+        for statement in &way {
+            self.run(statement).await;
+        }
+        assert_eq!(self.environment().await.whole, goal.whole, "by {way:?}, from another environment");
+    }
+
     async fn environment(&mut self) -> Environment {
         let server = Server::of(&self.connection.greeting().server_version);
         let rows = self.connection.query(self.query.sql()).await.unwrap();
@@ -58,13 +77,14 @@ const SETTINGS: &[&[&str]] = &[
     &["SET ROLE freshet_path_role"],
 ];
 
-async fn is_reached(config: &Config, settings: &[&str]) {
+async fn is_reached(config: &Config, settings: &[&str], walker: &mut Session) {
     let mut there = Session::new(config).await;
     for setting in settings {
         // One that this server does not have is left out.
         let _ = there.connection.query(setting).await;
     }
     let goal = there.environment().await;
+    walker.goes_to(&goal).await;
     let mut session = Session::new(config).await;
     let start = session.environment().await;
     let statements = path(&session.query, &start, &goal).unwrap_or_else(|| panic!("no way to {settings:?}"));
@@ -104,8 +124,9 @@ fn on(variable: &str) {
         admin.run("CREATE ROLE freshet_path_role").await;
         // MySQL does not make its creator a member.
         let _ = admin.connection.query(&format!("GRANT freshet_path_role TO '{}'@'%'", config.user)).await;
-        for settings in SETTINGS {
-            is_reached(&config, settings).await;
+        let mut walker = Session::new(&config).await;
+        for settings in SETTINGS.iter().chain(SETTINGS.iter().rev()) {
+            is_reached(&config, settings, &mut walker).await;
         }
         admin.run(&format!("DROP DATABASE {SCHEMA}")).await;
         admin.run("DROP ROLE freshet_path_role").await;

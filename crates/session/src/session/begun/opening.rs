@@ -8,9 +8,10 @@ use freshet_protocol::{Command, StatusFlags};
 use tokio::time::{Instant, timeout_at};
 
 use super::shown;
-use super::words::{savepoint, start_snapshot};
+use super::words::{savepoint, starts};
 use crate::registry::Handle;
 use crate::relay::Lost;
+use crate::session::tx::Begun;
 use crate::session::view::ReadView;
 use crate::session::{Lease, State, query_prefix};
 use crate::shared::Shared;
@@ -25,7 +26,7 @@ const SETTLED_MAX: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy)]
 pub(in crate::session) struct Opening {
     pub(in crate::session) due: Instant,
-    pub(super) is_read_only: bool,
+    pub(super) begun: Begun,
 }
 
 impl Opening {
@@ -41,11 +42,11 @@ impl Opening {
         let freshness = shared.freshness();
         view.opened(freshness.valid_from(), u64::MAX);
         let savepoints = view.savepoints.iter().map(|name| savepoint(name)).collect();
-        let questions = shown::questions(view, shared);
+        let starts = starts(self.begun, view.said, true);
+        let questions = shown::questions(view, shared, starts.len());
         let asked = questions.len();
         // Each in a packet of its own, in one write.
-        let statements: Vec<String> =
-            [vec![start_snapshot(self.is_read_only)], questions, savepoints].concat();
+        let statements: Vec<String> = [starts, questions, savepoints].concat();
         let Some((last, before)) = statements.split_last() else { return Ok(Opened::Refused(None)) };
         let prefix = query_prefix(lease.has_attributes());
         lease.own.asked(last);

@@ -8,23 +8,27 @@ use std::sync::atomic::Ordering;
 use freshet_follow::Shown;
 use freshet_upstream::{Connection, Error};
 
-use crate::session::view::ReadView;
+use crate::session::view::{Asked, ReadView};
 use crate::shared::Shared;
 
 /// A longer answer, in bytes, is not worth its way.
 const ANSWER_BYTES_MAX: usize = 1024;
 
-/// What is asked behind the statement that opens the read view, which is noted.
-pub(super) fn questions(view: &mut ReadView, shared: &Shared) -> Vec<String> {
+/// What is asked behind the last of so many statements, which opens the read view. That is noted.
+pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize) -> Vec<String> {
     if shared.settling.is_asked_in_vain.load(Ordering::Relaxed) {
         return Vec::new();
     }
     let questions = Shown::questions(is_mariadb(shared));
-    view.is_asked(questions.len(), shared.upstream.applied_count());
+    view.is_asked(Asked {
+        count: questions.len(),
+        statements_before: statements.saturating_sub(1),
+        applied_before: shared.upstream.applied_count(),
+    });
     questions.iter().map(|question| (*question).to_owned()).collect()
 }
 
-/// Reads the answers, which come next.
+/// Reads the answers, if they come next.
 ///
 /// # Errors
 /// The server is lost.
@@ -33,7 +37,7 @@ pub(super) async fn read(
     view: &mut ReadView,
     shared: &Shared,
 ) -> std::io::Result<()> {
-    let (count, applied_before) = view.take_asked();
+    let Asked { count, applied_before, .. } = view.take_asked();
     let mut answers = Vec::with_capacity(count);
     for _ in 0..count {
         match connection.read_next_answer().await {

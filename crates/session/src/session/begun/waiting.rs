@@ -10,8 +10,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Opening;
 use crate::relay::Lost;
-use crate::session::view::{Opens, Reads};
-use crate::session::{Session, Tracking};
+use crate::session::Session;
+use crate::session::view::{Manner, Opens, Reads};
 
 /// How long one look-up waits at most. The timer adds up to a millisecond.
 const SETTLING_MAX: Duration = Duration::from_millis(2);
@@ -34,19 +34,54 @@ impl Session {
         }
     }
 
+    /// Begins a transaction that reads as of now. The server opens its read view at once, and says what that shows. False if the client's own
+    /// statement has to do it.
+    ///
+    /// # Errors
+    /// The server is lost.
+    pub(crate) async fn begins_as_of_now(&mut self, read_only: Option<bool>) -> Result<bool, Lost> {
+        let before = self.state.tx;
+        // At READ COMMITTED MySQL warns that there is no read view.
+        let is_shared = self.manner_of_transactions() == Some(Manner::Shared);
+        if !self.lease.is_ready()
+            || !is_shared
+            || before.begun().is_some()
+            || !self.begins_unanswered(read_only)
+        {
+            return Ok(false);
+        }
+        let Some(begun) = self.state.tx.begun() else { return Ok(false) };
+        let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
+        let opened = Opening { due: Instant::now(), begun }.open(at_server, &self.shared).await?;
+        if !opened.note(&mut self.state) {
+            self.state.tx = before;
+            self.state.view.end();
+            self.refresh_key();
+            return Ok(false);
+        }
+        // It is not begun anew: its moment is now.
+        self.state.view.has_read = true;
+        // What it was asked behind that has left its own counts there.
+        self.state.ended_since = true;
+        self.refresh_key();
+        self.told_in_its_place(true);
+        Ok(true)
+    }
+
     /// The read view, if it is to be opened before the first answer.
     fn opening_comes_before(&self) -> Option<Opening> {
         let begun = self.state.tx.begun()?;
-        let is_ready = self.lease.is_open() && self.lease.tracking == Tracking::On;
         let is_due = self.state.view.opens == Opens::Before && self.state.view.is_unopened();
-        (is_due && is_ready).then(|| Opening { due: Instant::now(), is_read_only: begun.is_read_only })
+        (is_due && self.lease.is_ready()).then(|| Opening { due: Instant::now(), begun })
     }
 
     async fn open_before(&mut self, opening: Opening) -> Result<(), Lost> {
+        // Before it is opened: a later moment may show commits that the read view lacks.
+        let as_of = self.shared.freshness().applied();
         let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
         let opened = opening.open(at_server, &self.shared).await?;
         if opened.note(&mut self.state) {
-            self.state.view.binds(self.shared.freshness());
+            self.state.view.binds(as_of, self.shared.freshness());
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! What the first words of a statement say of what the server does with tables for it.
 
-use freshet_sql::{Effects, TransactionEffect, Writes};
+use freshet_sql::{Characteristics, Effects, TransactionEffect, Writes, contains_ignoring_case};
 
 use crate::reading::LONG_BYTES_MIN;
+use crate::session::tx::Begun;
 
 /// Whether a statement ends a transaction or marks a place in it, and reads nothing. SET, where it does anything to a transaction, turns
 /// autocommit on or off.
@@ -26,8 +27,7 @@ fn second_word_is(text: &[u8], word: &str) -> bool {
 /// Whether a text may set a savepoint, by itself or as what was prepared by its text. A long one is not gone through.
 pub(in crate::session) fn may_mark(text: &[u8]) -> bool {
     const WORD: &[u8] = b"SAVEPOINT";
-    let names = || text.windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD));
-    text.len() >= LONG_BYTES_MIN || names() || first_word_is(text, "EXECUTE")
+    text.len() >= LONG_BYTES_MIN || contains_ignoring_case(text, WORD) || first_word_is(text, "EXECUTE")
 }
 
 /// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table. What is said of transactions holds
@@ -49,7 +49,7 @@ pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
     let starts_so = is(first, "SET")
         || is(first, "USE")
         || is(first, "SHOW") && SHOWN.iter().any(|known| is(second, known));
-    let names = |word: &&[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    let names = |word: &&[u8]| contains_ignoring_case(text, word);
     is_plain && starts_so && text.len() < LONG_BYTES_MIN && !OF_TRANSACTIONS.iter().any(names)
 }
 
@@ -58,8 +58,39 @@ pub(in crate::session) fn savepoint(name: &str) -> String {
     format!("SAVEPOINT `{}`", name.replace('`', "``"))
 }
 
-/// The statement that opens a read view.
-pub(super) fn start_snapshot(is_read_only: bool) -> String {
-    let read_only = if is_read_only { ", READ ONLY" } else { "" };
-    format!("START TRANSACTION WITH CONSISTENT SNAPSHOT{read_only}")
+/// What has the server begin a transaction by a statement. `said`: of this one alone. The last of these opens a read view, if
+/// `snapshot`.
+pub(super) fn starts(begun: Begun, said: Characteristics, snapshot: bool) -> Vec<String> {
+    let mut statements = Vec::new();
+    if said.isolation.is_some() {
+        if begun.is_at_server {
+            // What is said of one transaction is not said within another.
+            statements.push(END.to_owned());
+        }
+        statements.extend(characterizes(Characteristics { read_only: None, ..said }));
+    }
+    let snapshot = if snapshot { " WITH CONSISTENT SNAPSHOT" } else { "" };
+    let access = match (begun.is_read_only, said.read_only) {
+        (true, _) => "READ ONLY",
+        (false, Some(false)) => "READ WRITE",
+        (false, _) => "",
+    };
+    let separator = match (snapshot, access) {
+        (_, "") => "",
+        ("", _) => " ",
+        _ => ", ",
+    };
+    statements.push(format!("START TRANSACTION{snapshot}{separator}{access}"));
+    statements
+}
+
+/// What ends a transaction, and nothing else, whatever `completion_type` says.
+pub(in crate::session) const END: &str = "COMMIT AND NO CHAIN NO RELEASE";
+
+/// The statement by which this is said of the next transaction, if anything is.
+pub(super) fn characterizes(said: Characteristics) -> Option<String> {
+    let isolation = said.isolation.map(|level| format!("ISOLATION LEVEL {}", level.words()));
+    let access = said.read_only.map(|only| if only { "READ ONLY" } else { "READ WRITE" }.to_owned());
+    let parts: Vec<String> = isolation.into_iter().chain(access).collect();
+    (!parts.is_empty()).then(|| format!("SET TRANSACTION {}", parts.join(", ")))
 }

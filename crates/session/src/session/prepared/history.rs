@@ -15,6 +15,9 @@ static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 /// Digits of an integer in a string that is certainly taken for a BIGINT.
 const DIGITS_MAX: usize = 18;
 
+/// The type DOUBLE, with a sign.
+const DOUBLE: [u8; 2] = [5, 0];
+
 /// What all executions so far had in common.
 #[derive(Debug, Default)]
 pub(super) struct History {
@@ -67,6 +70,8 @@ impl Alike {
                 Parameter::Int(_) | Parameter::UInt(_) => 2u8.hash(&mut hasher),
                 Parameter::Text(text) if is_integer(text) => 3u8.hash(&mut hasher),
                 Parameter::Text(text) if is_word(text) => 4u8.hash(&mut hasher),
+                // No value of this type makes the server resolve anything in another way.
+                Parameter::Float(_) if kind.bytes() == DOUBLE => 6u8.hash(&mut hasher),
                 // Any other value is like itself alone.
                 _ => (5u8, parts.values).hash(&mut hasher),
             }
@@ -121,6 +126,7 @@ mod tests {
         assert!(is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[1, 0, 0, 0])], false));
         assert!(are_alike(&[(VAR_STRING, b"\x01a"), (VAR_STRING, b"\x03b.1")]));
         assert!(are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x031.5")]));
+        assert!(are_alike(&[(DOUBLE[0], &1.0_f64.to_le_bytes()), (DOUBLE[0], &2.5_f64.to_le_bytes())]));
     }
 
     #[test]

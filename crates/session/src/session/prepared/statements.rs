@@ -1,4 +1,5 @@
-//! The prepared statements of one server connection, by the numbers that the server gave them.
+//! The prepared statements of one server connection, by the numbers by which the client knows them: those that the server gave them, or
+//! our own.
 
 use std::sync::Arc;
 
@@ -16,7 +17,14 @@ const PREPARED_MAX: usize = 16_382;
 const SELECTS_BYTES_MAX: usize = 4 << 20;
 
 /// The number with which MariaDB's clients name the statement prepared last.
-const LAST_PREPARED: u32 = u32::MAX;
+pub(crate) const LAST_PREPARED: u32 = u32::MAX;
+
+/// Numbers from here on, up to twice as many, are given to statements that are prepared from memory: a client that reads a number with a
+/// sign reads them right. A server counts from 1 for each connection. MariaDB's numbers do not come so far; MySQL's may.
+const HERE_MIN: u32 = 1 << 30;
+
+/// How many of one session's statements the server may not have prepared.
+const UNMADE_MAX: usize = 256;
 
 /// All of one connection.
 #[derive(Debug, Default)]
@@ -27,24 +35,106 @@ pub(crate) struct PreparedStatements {
     pub(crate) closed: Vec<u32>,
     /// The bytes of all SELECTs among them.
     select_bytes: usize,
+    /// How many of them the server has not prepared.
+    unmade: usize,
+    /// How many were prepared from memory so far.
+    prepared_here: u32,
+    /// The server has prepared some of those, under numbers that no client knows.
+    any_made: bool,
+    /// The largest number that the server has given.
+    server_id_max: u32,
 }
 
 impl PreparedStatements {
-    /// The server has prepared this one.
-    pub(crate) fn add(&mut self, prepared: Prepared) {
+    /// This one is prepared.
+    pub(crate) fn add(&mut self, prepared: Prepared) -> Arc<Prepared> {
         let bytes = self.select_bytes + prepared.select_bytes();
         let prepared =
             Arc::new(if bytes > SELECTS_BYTES_MAX { prepared.with_select(None) } else { prepared });
+        self.server_id_max = self.server_id_max.max(prepared.server_id().unwrap_or(0));
+        self.unmade += usize::from(prepared.server_id().is_none());
         self.last = Some(Arc::clone(&prepared));
         if self.by_id.len() < PREPARED_MAX {
             self.select_bytes += prepared.select_bytes();
-            self.by_id.insert(prepared.id, prepared);
+            self.by_id.insert(prepared.id, Arc::clone(&prepared));
         }
+        prepared
+    }
+
+    /// The statements of a session that begins anew: none. A number that was given before is given to no other statement.
+    pub(crate) fn begun_anew(&self) -> Self {
+        Self { prepared_here: self.prepared_here, ..Self::default() }
+    }
+
+    /// A number for a statement that is prepared from memory, if there is room for one with so long a text.
+    pub(crate) fn next_here(&mut self, text_bytes: usize) -> Option<u32> {
+        let has_room = self.by_id.len() < PREPARED_MAX
+            && self.unmade < UNMADE_MAX
+            && self.select_bytes + text_bytes <= SELECTS_BYTES_MAX
+            && self.server_id_max < HERE_MIN;
+        if !has_room {
+            return None;
+        }
+        loop {
+            self.prepared_here = self.prepared_here.wrapping_add(1) % HERE_MIN;
+            let id = HERE_MIN + self.prepared_here;
+            if !self.by_id.contains_key(&id) {
+                return Some(id);
+            }
+        }
+    }
+
+    /// Whether the next number that the server gives may be one that a statement has which was prepared from memory.
+    pub(crate) fn may_collide(&self) -> bool {
+        self.server_id_max >= HERE_MIN - 1 && self.by_id.keys().any(|id| *id >= HERE_MIN)
+    }
+
+    /// Those that the server has not prepared, in the order in which they came.
+    pub(crate) fn unmade(&self) -> Vec<Arc<Prepared>> {
+        let is_unmade = |prepared: &&Arc<Prepared>| prepared.server_id().is_none();
+        let mut unmade: Vec<_> = self.by_id.values().filter(is_unmade).cloned().collect();
+        unmade.sort_unstable_by_key(|prepared| prepared.id);
+        unmade
+    }
+
+    pub(crate) fn has_unmade(&self) -> bool {
+        self.unmade > 0
+    }
+
+    /// The server has prepared this one, under this number. One that the client has closed meanwhile is closed there, too.
+    pub(crate) fn make(&mut self, prepared: &Prepared, id: u32) {
+        prepared.is_made(id);
+        self.any_made = true;
+        self.server_id_max = self.server_id_max.max(id);
+        if self.by_id.contains_key(&prepared.id) {
+            self.unmade -= 1;
+        } else {
+            self.closed.push(id);
+        }
+    }
+
+    /// Whether the server would take this number, which no statement of the client's has, for one that it was given here.
+    pub(crate) fn is_given_here(&self, id: u32) -> bool {
+        let is_it = |prepared: &Arc<Prepared>| prepared.server_id() == Some(id);
+        self.any_made && (id == LAST_PREPARED || self.by_id.values().any(is_it))
+    }
+
+    /// The session's environment is the same as before, and has this version now.
+    pub(crate) fn begin_at(&self, version: u64) {
+        self.by_id
+            .values()
+            .filter_map(|prepared| prepared.select.as_ref())
+            .for_each(|it| it.begins_at(version));
     }
 
     /// The client tried to prepare one, and failed.
     pub(crate) fn failed(&mut self) {
         self.last = None;
+    }
+
+    /// Whether the client has this one.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        self.by_id.contains_key(&id)
     }
 
     /// The one that a client names so, if it is remembered.
@@ -77,6 +167,7 @@ impl PreparedStatements {
         let id = self.get(id).map_or(id, |prepared| prepared.id);
         if let Some(prepared) = self.by_id.remove(&id) {
             self.select_bytes -= prepared.select_bytes();
+            self.unmade -= usize::from(prepared.server_id().is_none());
         }
         self.last = self.last.take().filter(|last| last.id != id);
     }

@@ -4,7 +4,7 @@ use super::*;
 
 const TEXT: &[u8] = b"DELETE FROM t WHERE id = ?";
 
-const NOW: ZoneAt = ZoneAt { zone: Zone::Other, version: 0 };
+const NOW: ZoneAt = ZoneAt { zone: Zone::Other, version: 0, are_utf8: false };
 
 fn prepared() -> Prepared {
     let modes = Modes::new(Flavor::MariaDb);

@@ -15,8 +15,8 @@ fn what_is_needed_is_added_to_what_the_client_wants() {
     assert_eq!(both.transactions, Transactions::Characteristics);
     assert_eq!(
         both.variables,
-        "Time_Zone,auto_increment_increment,autocommit,character_set_client,character_set_connection,\
-         character_set_results,last_gtid,sql_mode"
+        "last_gtid,Time_Zone,auto_increment_increment,autocommit,character_set_client,character_set_connection,\
+         character_set_results,sql_mode"
     );
     assert_eq!(both.gtids, Gtids::Off, "MariaDB has none");
     assert_eq!(listing("*").with_ours(Flavor::MySql, &query()).variables, "*");
@@ -50,6 +50,12 @@ fn what_is_set_is_read_as_the_same() {
          SESSION session_track_schema=1, SESSION session_track_state_change=1, \
          SESSION session_track_system_variables='b,A'"
     );
+    let shares = |list: &str| Reports { variables: list.to_owned(), ..reports.clone() };
+    let shown = "last_gtid,autocommit,tx_isolation,character_set_connection";
+    let set = "last_gtid,sql_buffer_result,autocommit,transaction_isolation,collation_connection,innodb_snapshot_isolation,\
+               character_set_connection";
+    assert!(shares(set).are_like(&shares(shown)), "those that share a report are listed once");
+    assert!(!shares(set).are_like(&shares("last_gtid,autocommit,tx_isolation")));
     let quoted = |name: &str| if name == "system_variables" { "a'b".to_owned() } else { String::new() };
     assert_eq!(Reports::read(quoted), None);
 }

@@ -48,14 +48,19 @@ impl World {
     }
 
     fn keep(&self, text: &str) {
-        let statement = statement(text);
-        let compiled = Arc::new(CompiledSelect::new(template(text.as_bytes()), statement));
-        self.forms.keep_select(statement, &compiled);
+        let Found::New(New { tokens, form }) = self.find(text) else { panic!("{text} is new") };
+        let compiled = Arc::new(CompiledSelect::new(template(text.as_bytes()), &tokens));
+        self.forms.keep_select(form, &compiled);
+    }
+
+    fn find<'a>(&self, text: &'a str) -> Found<'a> {
+        self.forms.bind((text.as_bytes(), MODES), Some("s"), |_| true)
     }
 
     fn depends(&self, text: &str) -> Option<Depends> {
         let statement = statement(text);
-        let Bound::Select(bound) = self.forms.bind(statement)? else { panic!("{text} is a SELECT") };
+        let Found::Known(found) = self.find(text) else { return None };
+        let Bound::Select(bound) = found else { panic!("{text} is a SELECT") };
         let behind = Behind {
             valid_from: self.freshness.valid_from(),
             freshness: &self.freshness,
@@ -66,7 +71,7 @@ impl World {
 }
 
 fn statement(text: &str) -> Statement<'_> {
-    Statement { text: text.as_bytes(), modes: MODES, schema: Some("s"), zone: Zone::Other }
+    Statement { text: text.as_bytes(), modes: MODES, schema: Some("s"), zone: Zone::Other, tokens: None }
 }
 
 #[test]
@@ -109,24 +114,26 @@ fn a_form_is_of_its_schema_and_modes() {
     let world = World::new();
     world.keep("SELECT a FROM t WHERE id = 0");
     let text = "SELECT a FROM t WHERE id = 5";
-    assert!(world.forms.bind(statement(text)).is_some());
+    assert!(matches!(world.find(text), Found::Known(_)));
     for (schema, modes) in [
         (Some("u"), MODES),
         (None, MODES),
         (Some("s"), Modes { ansi_quotes: true, ..MODES }),
         (Some("s"), Modes::new(Flavor::MariaDb)),
     ] {
-        assert!(world.forms.bind(Statement { schema, modes, ..statement(text) }).is_none());
+        let found = world.forms.bind((text.as_bytes(), modes), schema, |_| true);
+        assert!(matches!(found, Found::New(_)));
     }
 }
 
 #[test]
 fn what_is_no_select_is_not_kept() {
     let world = World::new();
-    let statement = statement("UPDATE t SET a = 1");
+    let text = "UPDATE t SET a = 1";
+    let Found::New(New { tokens, form }) = world.find(text) else { panic!("it is new") };
     let template = template(b"SELECT a FROM t");
-    world.forms.keep_select(statement, &Arc::new(CompiledSelect::new(template, statement)));
-    assert!(world.forms.bind(statement).is_none());
+    world.forms.keep_select(form, &Arc::new(CompiledSelect::new(template, &tokens)));
+    assert!(matches!(world.find(text), Found::New(_)));
 }
 
 #[test]
@@ -140,10 +147,11 @@ fn writes_of_a_form_touch_the_rows_that_each_would_touch_by_itself() {
         let world = World::new();
         let filled = |values: &[&str; 2]| form.replacen('%', values[0], 1).replacen('%', values[1], 1);
         let first = filled(&["8", "9"]);
-        world.forms.keep_write(statement(&first), &freshet_sql::effects(first.as_bytes(), MODES));
+        let Found::New(new) = world.find(&first) else { panic!("it is new") };
+        world.forms.keep_write(new.form, &freshet_sql::effects(first.as_bytes(), MODES));
         for values in values {
             let text = filled(values);
-            let Some(Bound::Write(bound)) = world.forms.bind(statement(&text)) else { panic!("{text}") };
+            let Found::Known(Bound::Write(bound)) = world.find(&text) else { panic!("{text}") };
             assert_eq!(bound.effects(), &freshet_sql::effects(text.as_bytes(), MODES), "{text}");
             let own = freshet_sql::row_write(text.as_bytes(), MODES);
             assert!(own.is_some(), "{text}");

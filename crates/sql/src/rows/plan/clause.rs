@@ -10,6 +10,9 @@ use crate::rows::parsed::{Block, Built, Filter};
 use crate::rows::resolve;
 use crate::rows::{Datum, conjunct};
 
+/// The most columns of one projection, as the servers have it.
+const COLUMNS_MAX: usize = 4096;
+
 impl Planner<'_, '_> {
     pub(super) fn filters(&self, block: &Block, filters: &[Filter], depth: usize) -> Planned<Vec<Scalar>> {
         let mut all = Vec::new();
@@ -73,26 +76,19 @@ impl Planner<'_, '_> {
 
     pub(super) fn items(&self, block: &Block, depth: usize) -> Planned<Vec<ResultColumn>> {
         let source = self.source_of(block.source)?;
-        let leaf_named = |table: &String| {
-            let is_it = |leaf: &usize| {
-                self.parsed.leaves.get(*leaf).is_some_and(|leaf| leaf.name.eq_ignore_ascii_case(table))
-            };
-            let named: Vec<usize> = block.group.all_leaves().into_iter().filter(is_it).collect();
-            let [only] = named[..] else { return Err(Unplanned::by(format!("{table}.*"))) };
-            Ok(only)
-        };
-        let one = |item: &output::Item| {
-            let value = match &item.what {
-                Selected::All(None) => Scalar::All(None),
-                Selected::All(Some(table)) => Scalar::All(Some(leaf_named(table)?)),
-                Selected::Column(_) | Selected::Other => {
-                    let value = without_alias(source, item);
-                    self.scalar(block, value, (Sees::Rows, depth))?
-                }
-            };
-            Ok(ResultColumn { name: item.name.clone(), value })
-        };
-        block.items.iter().map(one).collect()
+        let mut columns = Vec::with_capacity(block.items.len());
+        for item in &block.items {
+            if let Some(all) = self.expanded(block, item)? {
+                columns.extend(all);
+                continue;
+            }
+            let value = self.scalar(block, without_alias(source, item), (Sees::Rows, depth))?;
+            columns.push(ResultColumn { name: item.name.clone(), value });
+            if columns.len() > COLUMNS_MAX {
+                return Err(Unplanned::by("so many columns"));
+            }
+        }
+        Ok(columns)
     }
 
     /// What a query is ordered by: of one block, whatever that can see; of a union, its columns.
@@ -106,6 +102,7 @@ impl Planner<'_, '_> {
         let Built::Block(block) = of else { return Err(Unplanned::by("ORDER BY of a union")) };
         let block = self.block_of(*block)?;
         let source = self.source_of(source)?;
+        let items = self.items(block, depth)?;
         let one = |piece: Range<usize>| {
             let last = piece.end.saturating_sub(1);
             let descends = source.word(last, "DESC");
@@ -113,16 +110,13 @@ impl Planner<'_, '_> {
             let piece = piece.start..piece.end - usize::from(ends);
             // A number counts the columns.
             if let Datum::Int(number) = conjunct::datum(source, piece.clone()) {
-                let at = usize::try_from(number - 1).ok().filter(|at| *at < block.items.len());
-                let has_all = block.items.iter().any(|item| matches!(item.what, Selected::All(_)));
-                let at = at.filter(|_| !has_all);
+                let at = usize::try_from(number.saturating_sub(1)).ok().filter(|at| *at < items.len());
                 return Ok((Scalar::Item(at.ok_or_else(|| Unplanned::by("ORDER BY a number"))?), descends));
             }
             Ok((self.scalar(block, piece, (Sees::Items, depth))?, descends))
         };
         let by: Vec<(Scalar, bool)> =
             source.pieces(range.clone()).into_iter().map(one).collect::<Planned<_>>()?;
-        let items = self.items(block, depth)?;
         let is_grouped = block.clauses.group_by.is_some() || is_of_groups(&items);
         if !is_grouped && by.iter().any(|(value, _)| value.is_of_groups()) {
             return Err(Unplanned::by("an aggregate in ORDER BY alone"));

@@ -291,7 +291,7 @@ impl Expression<'_, '_, '_> {
         let mut items = self.block.items.iter().enumerate().filter(is_it);
         match (items.next(), items.next(), column) {
             (None, _, column) => column.ok_or_else(|| self.unknown(named)),
-            (Some((at, _)), None, None) => Ok(Scalar::Item(at)),
+            (Some((at, _)), None, None) => Ok(Scalar::Item(self.planner.place(self.block, at)?)),
             // The item is the column, under its own name.
             (Some((_, item)), None, Some(column)) if self.is_column(item, &column) => Ok(column),
             _ => Err(Unplanned::by(format!("{name}, which may be a column or an item"))),
@@ -321,7 +321,7 @@ impl Expression<'_, '_, '_> {
         let is_distinct = is_aggregate && self.word("DISTINCT");
         let mut args = Vec::new();
         if is_aggregate && self.source.is(self.at, b'*') && self.source.is(self.at + 1, b')') {
-            args.push(Scalar::All(None));
+            args.push(Scalar::All);
             self.at += 2;
         } else {
             self.arguments(&mut args, depth)?;

@@ -14,12 +14,11 @@ impl QueryPlan {
     fn lines(&self, relation: &Relation, depth: usize) -> String {
         let under = |of: &Relation| self.lines(of, depth + 1);
         let (line, below) = match relation {
-            Relation::Scan(input) => (format!("scan {}", self.input(*input)), String::new()),
+            Relation::Scan(input) => {
+                (format!("scan {}{}", self.input(*input), self.columns(*input)), String::new())
+            }
             Relation::Derived(input, of) => {
-                let columns = self.named.get(*input).map(|known| known.columns.join(", "));
-                let columns = columns.filter(|columns| !columns.is_empty());
-                let columns = columns.map(|columns| format!(" ({columns})")).unwrap_or_default();
-                (format!("derived {}{columns}", self.input(*input)), under(of))
+                (format!("derived {}{}", self.input(*input), self.columns(*input)), under(of))
             }
             Relation::Product(all) if all.is_empty() => ("one row".to_owned(), String::new()),
             Relation::Product(all) => ("product".to_owned(), all.iter().map(under).collect()),
@@ -56,6 +55,19 @@ impl QueryPlan {
         format!("{table}{}#{input}", known.name)
     }
 
+    /// Those of its columns that the plan names, with their types.
+    fn columns(&self, input: usize) -> String {
+        let Some(known) = self.named.get(input) else { return String::new() };
+        let needed = self.columns_needed(input);
+        let named: Vec<String> = known
+            .columns
+            .iter()
+            .filter(|column| needed.contains(&column.name.as_str()))
+            .map(ToString::to_string)
+            .collect();
+        if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
+    }
+
     fn column(&self, column: &ResultColumn) -> String {
         let value = self.value(&column.value);
         match &column.name {
@@ -74,8 +86,7 @@ impl QueryPlan {
                 let table = self.named.get(*input).map(|known| known.name.as_str()).unwrap_or_default();
                 format!("{table}#{input}.{name}")
             }
-            Scalar::All(None) => "*".to_owned(),
-            Scalar::All(Some(input)) => format!("#{input}.*"),
+            Scalar::All => "*".to_owned(),
             Scalar::Item(at) => format!("item {at}"),
             Scalar::Value(value) => value.to_string(),
             Scalar::Call(name, args) => format!("{name}({})", self.list(args)),

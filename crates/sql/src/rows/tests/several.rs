@@ -94,7 +94,7 @@ const FILLS: &[(&str, &str)] = &[
     ("INSERT INTO w (id) SELECT t.id FROM u LEFT JOIN t ON t.id = u.tid AND t.id = 3", "0:w+ id (_)"),
     ("INSERT INTO w (id, z) SELECT id, COUNT(*) FROM u WHERE id = 5", "0:w+ id,z (_,_)"),
     ("INSERT INTO w (id, z) SELECT id, COUNT(*) FROM u WHERE id = 5 GROUP BY id", "0:w+ id,z (1.id[id=5],_)"),
-    ("INSERT INTO w (id) SELECT id FROM u WHERE id = 5 UNION SELECT 3", "-"),
+    ("INSERT INTO w (id) SELECT id FROM u WHERE id = 5 UNION SELECT 3", "0:w+ id (1.id[id=5]) 0:w+ id (3)"),
     ("INSERT INTO w (id) SELECT * FROM u WHERE id = 5", "-"),
     ("INSERT INTO w (id, z) SELECT id FROM u", "-"),
     ("INSERT INTO w (id) SELECT id FROM gone", "-"),

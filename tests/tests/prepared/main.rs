@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use freshet_tests::cached::{Counted, caught_up, connect, eventually, fresh_schema, run, status};
+mod preparing;
+mod proxied;
+mod refused;
+
+use freshet_tests::cached::{Counted, caught_up, connect, eventually, fresh_schema, run, status, user_of};
 use freshet_tests::raw::{Raw, capability, command, error_code};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 
@@ -147,13 +151,7 @@ fn execution(id: u32, values: &[Value], types: Types, flags: u8) -> Vec<u8> {
 fn stage((server, freshet): (&Server, &Freshet), schema: &str) -> mysql::Conn {
     let mut direct = fresh_schema(server, schema);
     run(&mut direct, TABLES);
-    run(
-        &mut direct,
-        &[
-            &format!("CREATE USER IF NOT EXISTS {schema} IDENTIFIED BY ''"),
-            &format!("GRANT ALL PRIVILEGES ON *.* TO {schema}"),
-        ],
-    );
+    user_of(&mut direct, schema);
     caught_up(freshet);
     direct
 }
@@ -260,6 +258,49 @@ fn a_write_drops_what_it_concerns_and_nothing_else() {
             let got = reader.execute(id, &one);
             let row = &got[got.len() - 2];
             assert_eq!(row[row.len() - 4..], i32::to_le_bytes(v), "{v}: {got:?}");
+        }
+    });
+}
+
+/// Clients in JavaScript send every number as a DOUBLE.
+#[test]
+fn numbers_as_doubles_and_texts_beyond_ascii_tell_rows() {
+    with_each(|server, freshet| {
+        let mut writer = stage((server, freshet), "prep_told");
+        run(
+            &mut writer,
+            &[
+                "CREATE TABLE told (id BIGINT PRIMARY KEY, \
+                 s VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, v INT, KEY (s))",
+                "INSERT INTO told VALUES (1, 'café', 0), (2, 'naïve', 0), (3, 'e', 0)",
+            ],
+        );
+        caught_up(freshet);
+        if !freshet.is_there() {
+            return;
+        }
+        let mut counted = Counted::of(freshet);
+        for (text, [one, two]) in [
+            ("SELECT v FROM told WHERE id = ?", [[double(1.0)], [double(2.0)]]),
+            ("SELECT v FROM told WHERE s = ?", [[text("café")], [text("naïve")]]),
+        ] {
+            let mut reader = Client::of(freshet.target(), "prep_told", 0);
+            let mut direct = Client::of(&server.target, "prep_told", 0);
+            let (id, there) = (reader.prepare(text), direct.prepare(text));
+            eventually("what was stored of one row outlives a write of another", || {
+                let before = reader.prime(&mut counted, id, &one);
+                reader.prime(&mut counted, id, &two);
+                run(&mut writer, &["UPDATE told SET v = v + 1 WHERE id = 1"]);
+                eventually("the answer is new", || (reader.execute(id, &one) != before).then_some(()));
+                assert_eq!(reader.execute(id, &one), direct.execute(there, &one), "{text}");
+                let hits = counted.hits();
+                reader.execute(id, &two);
+                (counted.hits() > hits).then_some(())
+            });
+            // And a write of that one drops it.
+            let before = reader.prime(&mut counted, id, &two);
+            run(&mut writer, &["UPDATE told SET v = v + 1 WHERE id = 2"]);
+            eventually("the answer is new", || (reader.execute(id, &two) != before).then_some(()));
         }
     });
 }

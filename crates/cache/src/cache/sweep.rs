@@ -1,0 +1,66 @@
+//! Looking for entries that can be served no more.
+
+use std::sync::atomic::Ordering;
+
+use super::{Cache, Locked, SHARDS, SWEPT_PER_LOCK};
+use crate::shard::Left;
+use crate::statistics::Count;
+use crate::stored::Stored;
+use crate::{Fences, Verdict};
+
+impl Cache {
+    /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
+    /// be served again. Returns how many.
+    pub fn sweep(&self, budget: usize) -> usize {
+        let (mut reclaimed, mut looked_at, mut shards_ended) = (0, 0, 0);
+        while looked_at < budget && shards_ended < SHARDS {
+            let from = self.swept.load(Ordering::Relaxed);
+            let (shard, slot) = ((from >> 32) as usize % SHARDS, from as u32);
+            let count = SWEPT_PER_LOCK.min(budget - looked_at);
+            let (dead, was_last) = self.sweep_shard(&self.shards[shard], slot, count);
+            let next = if was_last { (shard as u64 + 1) << 32 } else { from + (count - dead) as u64 };
+            self.swept.store(next, Ordering::Relaxed);
+            shards_ended += usize::from(was_last);
+            looked_at += count;
+            reclaimed += dead;
+        }
+        reclaimed
+    }
+
+    /// How many entries are stored and may be served now. Looks at up to `budget` of them, and counts the others as servable.
+    #[must_use]
+    pub fn servable(&self, budget: usize) -> usize {
+        let is_barred = |stored: &Stored<'_>| {
+            let valid_from = stored.header().valid_from;
+            self.freshness.check_each(stored.deps(), valid_from, Fences::Refuse) != Verdict::Servable
+        };
+        let (mut left, mut barred) = (budget, 0);
+        for shard in &self.shards {
+            let shard = shard.read();
+            let count = shard.len().min(left);
+            left -= count;
+            barred += (0..count as u32).filter(|at| shard.is_dead_at(*at, &is_barred)).count();
+        }
+        self.entries().saturating_sub(barred)
+    }
+
+    /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
+    /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
+    fn sweep_shard(&self, locked: &Locked, from: u32, count: usize) -> (usize, bool) {
+        let is_dead = self.is_dead();
+        let to = from.saturating_add(count as u32);
+        let shard = locked.read();
+        let was_last = !shard.has(to);
+        let any = (from..to).any(|at| shard.is_dead_at(at, &is_dead));
+        drop(shard);
+        if !any {
+            return (0, was_last);
+        }
+        let mut shard = locked.write();
+        let removed: Vec<Left> =
+            (from..to).rev().filter_map(|at| shard.remove_dead(at, &self.budget, &is_dead)).collect();
+        drop(shard);
+        removed.iter().for_each(|_| self.counters.add(Count::Invalidated));
+        (removed.len(), was_last)
+    }
+}

@@ -1,0 +1,215 @@
+//! COM_STMT_PREPARE: from memory if it can be, and into memory if it may be. What the server then hears of a statement is in
+//! `session/making.rs`, what makes a stored preparation wrong in `preparations.rs`.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use freshet_cache::{Dep, Position};
+use freshet_protocol::{Command, ErrPacket, PrepareOk};
+use freshet_sql::{Effects, Hint, Writes};
+use freshet_upstream::now_ms;
+
+use super::{compiled, zone_at};
+use crate::commands::refusals::unavailable;
+use crate::commands::select::{key_for, rights};
+use crate::commands::transaction;
+use crate::preparations::{ANSWER_BYTES_MAX, CompiledExecution, Preparation, Preparations};
+use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
+use crate::relay::{Capture, Captured, Lost};
+use crate::rows::deps_of_definitions;
+use crate::session::{
+    AGAIN_BYTES_MAX, Again, Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session,
+};
+use crate::template::{Template, Verdict};
+
+/// Answers a preparation from memory, if it can be.
+///
+/// # Errors
+/// It is for the server, or somebody has to be waited for.
+pub(crate) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
+    let text = packet.get(1..).filter(|text| may_select(text)).ok_or_else(Missed::default)?;
+    let environment = session.current_key().ok_or_else(Missed::default)?;
+    if session.prepare_from_memory(text, environment) { Ok(()) } else { Err(Missed::default()) }
+}
+
+/// COM_STMT_PREPARE, where it was not answered at once.
+pub(crate) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
+    if let Err(error) = session.connect().await {
+        return unavailable(session, &error);
+    }
+    if session.lease.prepared.may_collide() {
+        return session.refuse(&too_many());
+    }
+    let packet = packet.freeze();
+    if may_select(&packet[1..])
+        && let Err(error) = Box::pin(session.learn_quietly()).await
+    {
+        return unavailable(session, &error);
+    }
+    let ReadPrepared { effects, write, kill, select, stripped } = read(session, &packet).await;
+    let effects = Arc::new(session.certain(&packet[1..], effects));
+    let write = write.filter(|_| reading::writes_one_table(&effects));
+    let select = select.and_then(|hint| selected(session, &packet[1..], hint));
+    let planned = match &select {
+        Some(select) => Box::pin(planned(session, select)).await,
+        None => None,
+    };
+    // The first look was before the environment was known, or with a temporary table in the way.
+    if planned.as_ref().is_some_and(|it| session.prepare_from_memory(&packet[1..], it.environment)) {
+        return Ok(Flow::Continue);
+    }
+    // What asks about the statement before it warns of that already here.
+    let asks_back =
+        effects.reads_last_statement || !effects.calls.is_nothing() || packet.len() > SELECT_BYTES_MAX;
+    let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
+    let command = Command::StmtPrepare;
+    let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
+    let payload = stripped.as_deref().unwrap_or(&packet);
+    let capture = planned.as_ref().and_then(|it| capture(session, it));
+    let forward = Forward { capture, ..Forward::new(payload, command, &nothing) };
+    let mut relayed = session.forward(forward).await?;
+    session.lease.prepared.failed();
+    if let Some(ok) = relayed.prepared {
+        let again = again(session, &packet[1..], &effects);
+        let number = (ok.statement_id, ok.parameters.into());
+        let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
+        let is_short = packet.len() < LONG_BYTES_MIN;
+        let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
+        if let (Some(planned), Some(select), Some(captured)) = (planned, &select, relayed.captured.take()) {
+            keep(session, planned, (select, &effects, keeps), (ok, captured));
+        }
+        let prepared = Prepared::new(number, effects, (write, again), kill);
+        let prepared = prepared.with_select(select).with_control(control).keeping_found_rows(keeps);
+        session.lease.prepared.add(prepared);
+    }
+    Ok(Flow::Continue)
+}
+
+/// Of a connection on which the server has given nearly all numbers below ours, while statements with ours are there.
+fn too_many() -> ErrPacket {
+    ErrPacket::new(
+        1461,
+        "42000",
+        "Can't create more statements on this connection; close those that are there",
+    )
+}
+
+/// Whether a text may be a SELECT, by its first word.
+fn may_select(text: &[u8]) -> bool {
+    let start = text.trim_ascii_start();
+    let is = |word: &[u8]| start.get(..word.len()).is_some_and(|first| first.eq_ignore_ascii_case(word));
+    text.len() <= SELECT_BYTES_MAX
+        && (is(b"select") || is(b"with") || is(b"(") || is(b"/*") || is(b"-- ") || is(b"#"))
+}
+
+/// A SELECT whose answers may come from memory.
+fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<PreparedSelect> {
+    let environment = session.environment().map(|environment| environment.id);
+    let environment = (environment, session.state.environment_version);
+    (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new((text, session.flavor()), hint, environment))
+}
+
+/// The text of a write or of a CALL, if it is short enough to be kept.
+fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
+    let modes = session.manner().modes_of_write;
+    let calls = || !effects.calls.is_nothing() && freshet_sql::call_arguments(text, modes).is_some();
+    let is_kept = text.len() <= AGAIN_BYTES_MAX && (matches!(effects.writes, Writes::Tables(_)) || calls());
+    is_kept.then(|| Again {
+        text: text.into(),
+        modes,
+        prepared_in: zone_at(session),
+        schema: session.state.schema.clone(),
+    })
+}
+
+/// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.
+async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
+    let (text, manner) = (packet.slice(1..), session.manner());
+    if text.len() < LONG_BYTES_MIN {
+        return reading::prepared(&text, manner);
+    }
+    let read = session.shared.readers.read(text, move |text| reading::prepared(text, manner)).await;
+    read.unwrap_or_else(|| ReadPrepared {
+        effects: Effects::worst(),
+        write: None,
+        kill: None,
+        select: None,
+        stripped: None,
+    })
+}
+
+/// What is needed to keep a preparation that the server is asked for.
+struct Planned {
+    compiled: Arc<CompiledExecution>,
+    /// The first part of the keys of answers.
+    environment: u32,
+    /// None if it cannot be kept now.
+    kept: Option<(Vec<Dep>, Position)>,
+}
+
+/// What is known of a SELECT before the server prepares it; `None` if its answers are not cached, or not in this session as it is. Nothing
+/// is asked on the session's own connection, where the counts of the statement before can still be asked for.
+async fn planned(session: &mut Session, select: &PreparedSelect) -> Option<Planned> {
+    session.environment()?;
+    session.resolve_doubts().await;
+    let compiled = compiled(session, select).await;
+    let template = &compiled.template;
+    if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
+        return None;
+    }
+    let environment = key_for(session, template, select.hint)?;
+    let kept = depends(session, template);
+    Some(Planned { environment, kept, compiled })
+}
+
+/// What a preparation depends on that the server is now asked for, and from where on it is valid; `None` if it cannot be kept. The server
+/// prepares by the definitions of now, whatever the session's transaction reads.
+fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position)> {
+    let (shared, freshness) = (&session.shared, session.shared.freshness());
+    // Before anything else, as of a result.
+    let valid_from = freshness.valid_from();
+    if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
+        return None;
+    }
+    let mut deps = deps_of_definitions(&template.tables, freshness);
+    deps.push(rights(session, template));
+    let is_stale = freshness.is_dead(&deps, valid_from);
+    if is_stale {
+        // What changed last is not yet known to be visible.
+        shared.upstream.ask_probe();
+    }
+    (!is_stale).then_some((deps, valid_from))
+}
+
+/// A copy of the server's answer, if that may be kept. What MySQL warns of each time belongs to it.
+fn capture(session: &Session, planned: &Planned) -> Option<Capture> {
+    planned.kept.as_ref()?;
+    let capture = Capture::new(ANSWER_BYTES_MAX, &session.shared.bounds().fill);
+    let warnings = session.warnings_of(planned.compiled.deprecations);
+    Some(capture.warned(warnings).of_preparation())
+}
+
+fn keep(
+    session: &Session,
+    planned: Planned,
+    (select, effects, keeps_found_rows): (&PreparedSelect, &Arc<Effects>, bool),
+    (ok, captured): (PrepareOk, Captured),
+) {
+    let Some((deps, valid_from)) = planned.kept else { return };
+    let mut key = Vec::new();
+    Preparations::put_key(planned.environment, &select.text, &mut key);
+    let preparation = Preparation {
+        text: Arc::clone(&select.text),
+        hint: select.hint,
+        effects: Arc::clone(effects),
+        keeps_found_rows,
+        remembers: select.remembers(),
+        compiled: planned.compiled,
+        parameters: ok.parameters.into(),
+        status_at: captured.status_at,
+        answer: captured.body.clone(),
+        valid_from,
+        deps,
+    };
+    session.shared.preparations.keep(&key, preparation);
+}

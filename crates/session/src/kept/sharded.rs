@@ -1,0 +1,28 @@
+//! The same for many at once, by keys of bytes: a few shards keep the event loops out of each other's way.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ahash::RandomState;
+
+use super::Kept;
+
+/// What is kept under keys of bytes, in so many shards.
+#[derive(Debug)]
+pub(crate) struct Sharded<V, const SHARDS: usize> {
+    shards: [Mutex<Kept<Box<[u8]>, V>>; SHARDS],
+    hash: RandomState,
+}
+
+impl<V, const SHARDS: usize> Sharded<V, SHARDS> {
+    /// Empty shards of values of up to `bytes_max` each.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        let shards = std::array::from_fn(|_| Mutex::new(Kept::new(bytes_max)));
+        Self { shards, hash: RandomState::new() }
+    }
+
+    /// The shard of this key.
+    pub(crate) fn of(&self, key: &[u8]) -> MutexGuard<'_, Kept<Box<[u8]>, V>> {
+        let at = (self.hash.hash_one(key) % SHARDS as u64) as usize;
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

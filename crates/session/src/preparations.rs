@@ -1,0 +1,112 @@
+//! What the server has said of preparing a SELECT, kept for all who prepare it in the same environment.
+//!
+//! A preparation says of what types the columns and the parameters are. What makes it another one:
+//!
+//! | | is told by |
+//! |---|---|
+//! | the session's settings, its default schema, its character sets, its account, and the form in which the client reads packets | the environment, which is a part of the key |
+//! | the definition of a table or view that the text names, or that a view of those reads | a dependency, stamped and fenced as for results |
+//! | what the account may read: the server refuses to prepare what may not be executed | the same |
+//! | a temporary table in the place of another | the session: it does not look here while one may hide what the text names |
+//! | rows | nothing: no preparation depends on any |
+//!
+//! So a preparation is given under the same rule as a result: nothing that it depends on is fenced, and nothing was stamped after
+//! its `valid_from`. No level of freshness lets it be older. A transaction does not count: both servers prepare by the definitions of
+//! now, in whatever transaction, and neither holds a table or begins a transaction for a preparation.
+
+use std::sync::Arc;
+
+use freshet_cache::{Dep, Fences, Freshness, Position, Verdict};
+use freshet_protocol::{HEADER_LEN, PrepareOk};
+use freshet_sql::{Deprecations, Effects, Hint};
+
+use crate::kept::Sharded;
+use crate::rows::ReadPlan;
+use crate::template::Template;
+
+/// How many bytes of preparations are kept in each shard: 8 MiB in all. Those that are used least make room.
+const SHARD_BYTES_MAX: usize = 1 << 20;
+/// How many of them there are.
+const SHARDS: usize = 8;
+/// What a preparation takes beside its text and the server's answer, about, in bytes; with what is compiled of it.
+const PREPARATION_BYTES: usize = 1536;
+/// The longest answer that is kept, in bytes: about a thousand columns.
+pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// What was compiled of a SELECT for all its executions.
+#[derive(Debug)]
+pub(crate) struct CompiledExecution {
+    pub(crate) template: Arc<Template>,
+    /// The syntax in it of which a server may warn.
+    pub(crate) deprecations: Deprecations,
+    /// The rows that it reads, with its parameters.
+    pub(crate) plan: ReadPlan,
+    /// Of the values of its parameters, the kinds alone count for their types.
+    pub(crate) tells_kinds_alone: bool,
+}
+
+/// What there is to know of a SELECT that the server has prepared.
+#[derive(Debug)]
+pub(crate) struct Preparation {
+    pub(crate) text: Arc<[u8]>,
+    pub(crate) hint: Option<Hint>,
+    /// What executing it may do.
+    pub(crate) effects: Arc<Effects>,
+    pub(crate) keeps_found_rows: bool,
+    /// What it was executed with before may count for its answers.
+    pub(crate) remembers: bool,
+    pub(crate) compiled: Arc<CompiledExecution>,
+    pub(crate) parameters: usize,
+    /// The server's packets, with the number that it gave to this statement.
+    pub(crate) answer: Vec<u8>,
+    /// Where the session's status flags stand in them.
+    pub(crate) status_at: [u32; 2],
+    /// As of a stored result.
+    pub(crate) valid_from: Position,
+    pub(crate) deps: Vec<Dep>,
+}
+
+impl Preparation {
+    /// Where the statement's number stands in the answer.
+    pub(crate) const ID_AT: usize = HEADER_LEN + PrepareOk::STATEMENT_ID_AT;
+
+    /// Whether it may be given: the one rule.
+    pub(crate) fn is_servable(&self, freshness: &Freshness) -> bool {
+        freshness.check(&self.deps, self.valid_from, Fences::Refuse) == Verdict::Servable
+    }
+
+    fn bytes(&self) -> usize {
+        // The text is in the key, too.
+        2 * self.text.len() + self.answer.len() + size_of_val(self.deps.as_slice()) + PREPARATION_BYTES
+    }
+}
+
+/// All that are known.
+#[derive(Debug)]
+pub(crate) struct Preparations(Sharded<Arc<Preparation>, SHARDS>);
+
+impl Default for Preparations {
+    fn default() -> Self {
+        Self(Sharded::new(SHARD_BYTES_MAX))
+    }
+}
+
+impl Preparations {
+    /// Puts the key together under which a text's preparation in an environment is kept.
+    pub(crate) fn put_key(environment: u32, text: &[u8], key: &mut Vec<u8>) {
+        key.clear();
+        key.extend_from_slice(&environment.to_le_bytes());
+        key.extend_from_slice(text);
+    }
+
+    /// What is kept under this key, whether or not it may still be given.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Arc<Preparation>> {
+        self.0.of(key).get(key).map(Arc::clone)
+    }
+
+    /// Keeps one in the place of what was there.
+    pub(crate) fn keep(&self, key: &[u8], preparation: Preparation) {
+        let bytes = preparation.bytes();
+        self.0.of(key).insert(key.into(), Arc::new(preparation), bytes);
+    }
+}

@@ -1,0 +1,100 @@
+//! What is said of one transaction alone: SET TRANSACTION, and what a chain of transactions has in common.
+//!
+//! SET TRANSACTION is noted and answered. It holds for the transaction that begins next: if that is begun here, the server is told of both
+//! when it has to know of one. Any statement that is sent before a transaction has begun is preceded by it, since it may be the one for
+//! which it holds.
+
+use freshet_protocol::{Command, StatusFlags};
+use freshet_sql::{Characteristics, Completion, Isolation};
+
+use super::words::characterizes;
+use crate::relay::Lost;
+use crate::session::tx::Begun;
+use crate::session::view::Manner;
+use crate::session::{Forward, Reports, Session};
+
+impl Session {
+    /// Whether the server may refuse transactions that are to write.
+    pub(super) fn is_server_read_only(&self) -> bool {
+        let is_off = |value: &str| matches!(value, "OFF" | "0");
+        self.shared.upstream.server().is_none_or(|server| !is_off(server.variables.text("read_only")))
+    }
+
+    /// Notes what SET TRANSACTION says of the next transaction. False if the server has to be told: it refuses that within a transaction.
+    pub(crate) fn characterizes(&mut self, said: Characteristics) -> bool {
+        let tx = self.state.tx;
+        let is_outside = tx.surely_autocommits() || tx.begins_by_itself();
+        let told = self.state.told.as_deref();
+        const VARIABLES: [&[u8]; 4] =
+            [b"transaction_isolation", b"tx_isolation", b"transaction_read_only", b"tx_read_only"];
+        let is_told = |told: &Reports| told.state || VARIABLES.iter().any(|name| told.tell_of(name));
+        let is_known = self.manner_of_transactions().is_some();
+        let is_served = !matches!(said.isolation, Some(Isolation::ReadUncommitted | Isolation::Serializable));
+        if !is_outside || !is_known || !is_served || told.is_some_and(is_told) {
+            return false;
+        }
+        self.state.tx = tx.says(said);
+        self.leaves_nothing();
+        self.state.ended_since = true;
+        self.refresh_key();
+        self.put_ok(0);
+        true
+    }
+
+    /// Whether the session ends with the transaction.
+    pub(crate) fn releases(&self, completion: Completion) -> bool {
+        let by_default = || self.state.environment.current().is_some_and(|it| it.transactions.release);
+        completion.release.unwrap_or_else(by_default)
+    }
+
+    /// How the transaction reads that the server begins with COMMIT or ROLLBACK, if it does and that is known, and what is said of it: the
+    /// same as of the one that ends, if there is one.
+    pub(crate) fn chains_on(&self, completion: Completion) -> Option<(Manner, Characteristics)> {
+        let known = self.state.environment.current()?.transactions;
+        let chains = completion.chain.unwrap_or(known.chain);
+        if !chains || !known.leave_no_trace || self.state.locked || self.is_told_of_reads() {
+            return None;
+        }
+        if !self.state.tx.is_open() && self.state.tx.begun().is_none() {
+            let is_unsaid = self.state.tx.said().is_empty();
+            return self
+                .manner_of_transactions()
+                .filter(|_| is_unsaid)
+                .map(|manner| (manner, Characteristics::default()));
+        }
+        let (manner, said) = (self.state.view.manner()?, self.state.view.said);
+        // What the session's transactions are like may have changed meanwhile, and begins to hold after this one only.
+        (Manner::of(known, said.isolation) == Some(manner)).then_some((manner, said))
+    }
+
+    /// It has done so.
+    pub(crate) fn has_chained(&mut self, (manner, said): (Manner, Characteristics)) {
+        if !self.state.tx.is_open() {
+            return;
+        }
+        let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
+        self.state.tx = self.state.tx.begin(Begun { is_explicit: true, is_read_only, is_at_server: true });
+        let defaults = self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
+        self.state.view.begin(Some(manner));
+        self.state.view.said = said;
+        self.state.view.said.read_only = said.read_only.or((defaults && !is_read_only).then_some(false));
+        self.refresh_key();
+    }
+
+    /// What was said of the next transaction, of which the server is told now: the statement may be one. What was answered here is brought
+    /// about there before that, since what is done again later would use it up.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn tells_what_was_said(&mut self, forward: &Forward<'_>) -> Result<Vec<String>, Lost> {
+        let said = self.state.tx.said();
+        if said.is_empty() || forward.command == Command::ResetConnection {
+            return Ok(Vec::new());
+        }
+        Box::pin(self.replay_last_hit()).await?;
+        self.forget_last_hit();
+        // The server says later when it holds no longer.
+        self.state.tx = self.state.tx.says_no_more().characterized(true);
+        Ok(characterizes(said).into_iter().collect())
+    }
+}

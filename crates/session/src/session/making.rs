@@ -1,0 +1,233 @@
+//! Statements that are prepared from memory, and what the server has to hear of them, and when.
+//!
+//! COM_STMT_PREPARE of a text that is known is answered with what the server has said of it ([`crate::preparations`]). The server hears
+//! of the statement before the first command that it has to carry out with it, and before anything that may make it prepare the
+//! statement in another way: what changes the session's settings or schema, defines tables, or runs unknown code. Until then the session's
+//! environment is the one in which the client had it prepared.
+//!
+//! The server may refuse to prepare it then: a table has been dropped meanwhile, a right has been revoked, or there are
+//! `max_prepared_stmt_count` statements. The client gets that error for the command that it has sent. A server that has the statement gives the
+//! same error there, as it prepares it anew after a definition has changed; the last of the three it gives for the preparation itself. The
+//! limit is one of statements at the server, and one that is prepared from memory is none.
+
+use std::sync::Arc;
+
+use freshet_protocol::{Command, ErrPacket};
+use freshet_sql::{Defines, Effects, Flavor, Temporary};
+use freshet_upstream::now_ms;
+
+use super::prepared::{Prepared, PreparedSelect};
+use super::{Session, StatementFacts};
+use crate::counters::Count;
+use crate::preparations::{Preparation, Preparations};
+use crate::reading::without_hint;
+use crate::relay::Lost;
+
+/// Whether the server has a statement now.
+pub(crate) enum Made {
+    /// Under this number.
+    At(u32),
+    /// It refuses to prepare it.
+    Refused(ErrPacket),
+}
+
+/// What a client has had prepared since the last answer from memory, or since the last command that the server has carried out.
+#[derive(Debug)]
+pub(crate) enum PreparedSince {
+    /// By the server, with this packet.
+    ThereBy(Box<[u8]>),
+    /// From memory.
+    Here(Arc<Prepared>),
+}
+
+/// What the servers say of a number that they have given to no statement.
+pub(crate) fn unknown_statement(id: u32, command: Command, flavor: Flavor) -> ErrPacket {
+    let given_to = match (flavor, command) {
+        (Flavor::MySql, _) => "mysql_stmt_precheck",
+        (Flavor::MariaDb, Command::StmtReset) => "mysqld_stmt_reset",
+        (Flavor::MariaDb, Command::StmtFetch) => "mysqld_stmt_fetch",
+        (Flavor::MariaDb, Command::StmtBulkExecute) => "mysqld_stmt_bulk_execute",
+        (Flavor::MariaDb, _) => "mysqld_stmt_execute",
+    };
+    let message = format!("Unknown prepared statement handler ({id}) given to {given_to}");
+    ErrPacket::new(1243, "HY000", &message)
+}
+
+impl Session {
+    /// Answers a preparation from memory, if it can be. `environment`: the first part of the keys of answers.
+    pub(crate) fn prepare_from_memory(&mut self, text: &[u8], environment: u32) -> bool {
+        let Some(preparation) = self.preparation_of(text, environment) else { return false };
+        let level = self.state.locals.level(&self.shared.globals);
+        let is_room = self.wire.has_room(preparation.answer.len());
+        let Some(id) = self.lease.prepared.next_here(text.len()).filter(|_| is_room) else { return false };
+        // Proofs that run out with time are looked at after the stamps were read.
+        if self.runs_out(level) {
+            return false;
+        }
+        self.put_preparation(&preparation, id);
+        let environment = (crate::environment::environment_of(environment), self.state.environment_version);
+        let prepared = self.lease.prepared.add(Prepared::here(id, &preparation, environment));
+        self.shared.counters.add(Count::Prepared);
+        self.state.served.prepared += 1;
+        self.state.warnings.clear();
+        self.state.prepared_since = Some(PreparedSince::Here(prepared));
+        self.active(now_ms());
+        true
+    }
+
+    /// What is known of a text's preparation and may be given now.
+    fn preparation_of(&mut self, text: &[u8], environment: u32) -> Option<Arc<Preparation>> {
+        let now = now_ms();
+        let mut key = std::mem::take(&mut self.state.execution_key);
+        Preparations::put_key(environment, text, &mut key);
+        let found = self.shared.preparations.get(&key);
+        self.state.execution_key = key;
+        let freshness = self.shared.freshness();
+        let found = found.filter(|_| freshness.is_live(now) && self.shared.cache.size() > 0)?;
+        self.admits(self.state.locals.level(&self.shared.globals), now)?;
+        found.is_servable(self.shared.freshness()).then_some(found)
+    }
+
+    fn put_preparation(&mut self, preparation: &Preparation, id: u32) {
+        let flags = self.state.status_for_answers().bits().to_le_bytes();
+        let out = self.wire.out().0;
+        let start = out.len();
+        out.extend_from_slice(&preparation.answer);
+        let answer = &mut out[start..];
+        let mut put = |at: usize, bytes: &[u8]| {
+            if let Some(place) = answer.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len())) {
+                place.copy_from_slice(bytes);
+            }
+        };
+        put(Preparation::ID_AT, &id.to_le_bytes());
+        preparation.status_at.iter().for_each(|at| put(*at as usize, &flags));
+        // The client's next command starts the numbering anew.
+        *self.wire.out().1 = 0;
+    }
+
+    /// Closes a statement of which the server knows nothing. False if that has to hear of it.
+    pub(crate) fn close_here(&mut self, id: u32) -> bool {
+        if self.lease.prepared.get(id).is_none_or(|prepared| prepared.server_id().is_some()) {
+            return false;
+        }
+        self.lease.prepared.remove(id);
+        self.state.served.closed += 1;
+        self.active(now_ms());
+        true
+    }
+
+    /// Has the server prepare a statement, if it has not yet. Its connection is open.
+    ///
+    /// # Errors
+    /// One of the two connections is lost.
+    pub(crate) async fn make(&mut self, prepared: &Arc<Prepared>) -> Result<Made, Lost> {
+        if let Some(id) = prepared.server_id() {
+            return Ok(Made::At(id));
+        }
+        let Some(select) = &prepared.select else { return Ok(Made::Refused(self.not_made(prepared))) };
+        if !self.is_as_prepared(select).await? {
+            return Ok(Made::Refused(self.not_made(prepared)));
+        }
+        let payload = self.packet_of_preparing(select);
+        if self.lease.prepared.has(prepared.id) {
+            self.lease.own.made();
+        } else {
+            self.lease.own.prepared();
+        }
+        self.send(&payload).await?;
+        self.finish_tracking().await?;
+        let answer = self.unseen_answer(Command::StmtPrepare).await?;
+        match (answer.prepared, answer.refusal) {
+            (Some(ok), _) => {
+                self.lease.prepared.make(prepared, ok.statement_id);
+                Ok(Made::At(ok.statement_id))
+            }
+            (None, Some(refusal)) => Ok(Made::Refused(*refusal)),
+            (None, None) => Ok(Made::Refused(self.not_made(prepared))),
+        }
+    }
+
+    /// Answers a command with what the server says of its statement, which it does not prepare.
+    pub(crate) fn put_not_made(&mut self, refusal: &ErrPacket) {
+        self.forget_last_hit();
+        self.state.warnings.clear();
+        self.lease.has_diagnostics = true;
+        self.put_error(refusal);
+    }
+
+    /// Whether the session's environment is the one in which a client had this prepared. If anything has changed that, it is read anew.
+    async fn is_as_prepared(&mut self, select: &PreparedSelect) -> Result<bool, Lost> {
+        if select.is_at(self.state.environment_version) {
+            return Ok(true);
+        }
+        self.learn().await.map_err(|error| Lost::Upstream(std::io::Error::other(error)))?;
+        let version = self.state.environment_version;
+        Ok(self.environment().is_some_and(|environment| select.is_of(environment.id, version)))
+    }
+
+    /// A statement that can not be prepared any more as it was: unknown code has changed the session, of which nothing told before.
+    fn not_made(&self, prepared: &Prepared) -> ErrPacket {
+        unknown_statement(prepared.id, Command::StmtExecute, self.flavor())
+    }
+
+    fn packet_of_preparing(&self, select: &PreparedSelect) -> Vec<u8> {
+        let stripped = without_hint(&select.text, self.modes());
+        [&[Command::StmtPrepare.byte()], stripped.as_deref().unwrap_or(&select.text)].concat()
+    }
+
+    /// Has the server prepare all that it has not, before a statement after which it may do so in another way. One that it refuses is tried again
+    /// when it is executed.
+    pub(super) async fn make_all(&mut self) -> Result<(), Lost> {
+        for prepared in self.lease.prepared.unmade() {
+            self.make(&prepared).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server may prepare a text in another way after such a statement, or before it.
+    pub(super) fn may_prepare_otherwise(
+        &self,
+        (command, text): (Command, &[u8]),
+        effects: &Effects,
+        facts: &StatementFacts,
+    ) -> bool {
+        // A reset drops all statements.
+        if !self.lease.prepared.has_unmade() || command == Command::ResetConnection {
+            return false;
+        }
+        let sets = effects.session && !self.leaves_environment(text);
+        sets || effects.several
+            || effects.defines != Defines::Nothing
+            || effects.is_definition
+            || effects.temporary != Temporary::None
+            || effects.locks_tables == Some(true)
+            || facts.sets_variables
+            || facts.runs_unknown_code
+    }
+
+    /// Notes that the server was sent a preparation. Its warnings or its error can still be asked for, those of the last answer from memory
+    /// cannot any more, and its counts can.
+    pub(super) fn has_prepared(&mut self, payload: &[u8]) {
+        if !self.state.last_hit.is_empty() && !self.state.found.is_past() {
+            self.state.prepared_since = Some(PreparedSince::ThereBy(payload.into()));
+        }
+    }
+
+    /// Has the server do what a preparation does that was answered from memory, or by it before the answer that was repeated.
+    pub(super) async fn repeat_preparation(&mut self) -> Result<(), Lost> {
+        let payload = match self.state.prepared_since.take() {
+            None => return Ok(()),
+            Some(PreparedSince::ThereBy(payload)) => payload.into_vec(),
+            Some(PreparedSince::Here(prepared)) => match &prepared.select {
+                Some(select) => self.packet_of_preparing(select),
+                None => return Ok(()),
+            },
+        };
+        self.lease.own.prepared();
+        self.send(&payload).await?;
+        self.finish_tracking().await?;
+        let prepared = self.unseen_answer(Command::StmtPrepare).await?.prepared;
+        self.lease.prepared.closed.extend(prepared.map(|prepared| prepared.statement_id));
+        Ok(())
+    }
+}
