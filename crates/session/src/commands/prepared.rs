@@ -14,7 +14,9 @@ use freshet_upstream::Error;
 
 use super::plain::plain;
 use super::refusals::unavailable;
-use super::select::{FillPlan, bound, count_not_cached, fill, key_for, plan_in_time, statement, touches};
+use super::select::{
+    FillPlan, Fillable, Patience, bound, count_not_cached, fill, key_for, plan, statement, touches,
+};
 use super::{kill, transaction};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{ReadReach, Sources, reading};
@@ -325,27 +327,39 @@ async fn planned(
     if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
         return Ok(Planned::Forwarded(Touches::Anything));
     }
-    let compiled = compiled(session, select).await;
-    let template = &compiled.template;
-    if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
-        return Ok(Planned::Forwarded(touches(session, template, &select.text)));
-    }
-    session.find_hidden(&template.tables.known).await?;
-    let Some(environment) = key_for(session, template, select.hint) else {
-        return Ok(Planned::Forwarded(Touches::ReadView));
-    };
-    // The first look was before the environment was known, or with a temporary table in the way.
-    match take_stored(session, execution, environment) {
-        Ok(()) => return Ok(Planned::Answered),
-        Err(later) => *missed = missed.and(later),
-    }
-    let depends = |behind: Behind<'_>| {
-        let statement = statement(session, &select.text);
-        deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+    let patience = Patience::of(session);
+    // Once, but for an execution that waits until its answer can be stored.
+    let plan = loop {
+        let compiled = compiled(session, select).await;
+        let template = &compiled.template;
+        if matches!(template.verdict, Verdict::NotNow(_)) && patience.waits(session).await {
+            continue;
+        }
+        if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
+            return Ok(Planned::Forwarded(touches(session, template, &select.text)));
+        }
+        session.find_hidden(&template.tables.known).await?;
+        let Some(environment) = key_for(session, template, select.hint) else {
+            return Ok(Planned::Forwarded(Touches::ReadView));
+        };
+        // The first look was before the environment was known, or with a temporary table in the way.
+        match take_stored(session, execution, environment) {
+            Ok(()) => return Ok(Planned::Answered),
+            Err(later) => *missed = missed.and(later),
+        }
+        let depends = |behind: Behind<'_>| {
+            let statement = statement(session, &select.text);
+            deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+        };
+        match plan(session, template, (key_of_executions(environment), *missed), depends) {
+            Fillable::Surely(plan) => break Some(plan),
+            Fillable::Perhaps(plan) if !patience.waits(session).await => break plan,
+            Fillable::Perhaps(_) => {}
+            Fillable::Never => break None,
+        }
     };
     // What is stored and not given for want of room is streamed from the server, and not stored again.
-    let key = (key_of_executions(environment), *missed);
-    let plan = plan_in_time(session, template, key, depends).await.filter(|_| missed.may_be_stored());
+    let plan = plan.filter(|_| missed.may_be_stored());
     Ok(plan.map_or(Planned::Forwarded(Touches::ReadView), Planned::Stored))
 }
 

@@ -61,39 +61,14 @@ pub(super) async fn handle(
         return unavailable(session, &error);
     }
     session.refresh_key();
-    let bound = bound_in_time(session, text, known).await;
-    let is_hinted = bound.compiled.is_hinted;
-    if is_hinted && let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, session.modes()) {
-        return session.refuse(&ErrPacket::new(code, sqlstate, &message));
-    }
+    let (bound, plan) = match fate(session, (text, looked_under), known, &mut query.missed).await? {
+        Fate::Answered(flow) => return Ok(flow),
+        Fate::ToServer(bound, plan) => (bound, plan),
+    };
     let template = bound.template();
-    give_way(text).await;
-    if let template::Verdict::Cache = template.verdict
-        && let Err(error) = session.find_hidden(&template.tables.known).await
-    {
-        return unavailable(session, &error);
-    }
-    let key = key_for(session, template, bound.compiled.hint);
-    // The first look was before the environment was known, or with a temporary table in the way.
-    if let Some(key) = key.filter(|key| looked_under != Some(*key)) {
-        match from_memory(session, text, key) {
-            Ok(()) => return Ok(Flow::Continue),
-            Err(later) => query.missed = query.missed.and(later),
-        }
-    }
-    let stripped = if is_hinted { without_hint(session, query) } else { None };
+    let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
-    // What is stored and not given for want of room is streamed from the server, and not stored again.
-    let key = key.filter(|_| query.missed.may_be_stored());
-    let depends = |behind: Behind<'_>| {
-        let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
-        deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
-    };
-    let planned = match key {
-        Some(key) => plan_in_time(session, template, (key, query.missed), depends).await,
-        None => None,
-    };
-    match planned {
+    match plan {
         Some(plan) => {
             let plan = FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
             let strips = session.state.locals.strips_comments(&session.shared.globals);
@@ -105,6 +80,69 @@ pub(super) async fn handle(
             Ok(Flow::Continue)
         }
         None => pin!(forward_uncached(session, template, (payload, text))).await,
+    }
+}
+
+/// What becomes of a SELECT.
+enum Fate<'a> {
+    /// It is answered: from memory, or refused.
+    Answered(Flow),
+    /// The server answers it, and the answer is stored by this plan.
+    ToServer(BoundSelect<'a>, Option<FillPlan>),
+}
+
+/// What becomes of it; `looked_under` is the first part of the key under which it was looked for.
+async fn fate<'a>(
+    session: &mut Session,
+    (text, looked_under): (&'a [u8], Option<u32>),
+    mut known: Option<BoundSelect<'a>>,
+    missed: &mut Missed,
+) -> Result<Fate<'a>, Lost> {
+    let patience = Patience::of(session);
+    // Once, but for a statement that waits until its answer can be stored.
+    loop {
+        let bound = match known.take() {
+            Some(known) => known,
+            None => bound(session, text).await,
+        };
+        if let Some((code, sqlstate, message)) = hint_error(session, &bound, text) {
+            return session.refuse(&ErrPacket::new(code, sqlstate, &message)).map(Fate::Answered);
+        }
+        let template = bound.template();
+        give_way(text).await;
+        match template.verdict {
+            template::Verdict::Cache => {
+                if let Err(error) = session.find_hidden(&template.tables.known).await {
+                    return unavailable(session, &error).map(Fate::Answered);
+                }
+            }
+            template::Verdict::NotNow(_) if patience.waits(session).await => continue,
+            _ => {}
+        }
+        let key = key_for(session, template, bound.compiled.hint);
+        // The first look was before the environment was known, or with a temporary table in the way.
+        if let Some(key) = key.filter(|key| looked_under != Some(*key)) {
+            match from_memory(session, text, key) {
+                Ok(()) => return Ok(Fate::Answered(Flow::Continue)),
+                Err(later) => *missed = missed.and(later),
+            }
+        }
+        // What is stored and not given for want of room is streamed from the server, and not stored again.
+        let Some(key) = key.filter(|_| missed.may_be_stored()) else {
+            return Ok(Fate::ToServer(bound, None));
+        };
+        let depends = |behind: Behind<'_>| {
+            let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
+            deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
+        };
+        match plan(session, template, (key, *missed), depends) {
+            Fillable::Surely(plan) => return Ok(Fate::ToServer(bound, Some(plan))),
+            Fillable::Perhaps(plan) if !patience.waits(session).await => {
+                return Ok(Fate::ToServer(bound, plan));
+            }
+            Fillable::Perhaps(_) => {}
+            Fillable::Never => return Ok(Fate::ToServer(bound, None)),
+        }
     }
 }
 
@@ -207,6 +245,15 @@ async fn give_way(text: &[u8]) {
     }
 }
 
+/// The error of contradictory hints.
+fn hint_error(
+    session: &Session,
+    bound: &BoundSelect<'_>,
+    text: &[u8],
+) -> Option<(u16, &'static str, String)> {
+    if bound.compiled.is_hinted { freshet_sql::hint_error(text, session.modes()) } else { None }
+}
+
 /// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
 fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
     reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
@@ -242,54 +289,27 @@ pub(super) struct FillPlan {
     pub(super) warnings: u16,
 }
 
-/// What is compiled of its form. Where a definition is just changing, that is waited for, for up to `fill_wait`.
-async fn bound_in_time<'a>(
-    session: &Session,
-    text: &'a [u8],
-    known: Option<BoundSelect<'a>>,
-) -> BoundSelect<'a> {
-    let mut found = match known {
-        Some(known) => known,
-        None => bound(session, text).await,
-    };
-    let (wait, started) = (fill_wait(session), Instant::now());
-    while !wait.is_zero() && started.elapsed() < wait && is_changing(session, found.template()) {
-        tokio::time::sleep(FILL_LOOKED_AT_EVERY).await;
-        found = Box::pin(bound(session, text)).await;
+/// How long a statement waits until its answer can be stored: for up to `fill_wait`, and not at all in a transaction, which
+/// reads what was committed before.
+pub(super) struct Patience {
+    until: Option<Instant>,
+}
+
+impl Patience {
+    pub(super) fn of(session: &Session) -> Self {
+        let wait = session.state.locals.fill_wait(&session.shared.globals);
+        let waits = !wait.is_zero() && session.state.tx.surely_autocommits();
+        Self { until: waits.then(|| Instant::now() + wait) }
     }
-    found
-}
 
-/// Whether a definition that a template rests on is just changing, or has changed.
-fn is_changing(session: &Session, template: &Template) -> bool {
-    matches!(template.verdict, template::Verdict::NotNow(_))
-        || !session.shared.upstream.is_current(&template.told)
-}
-
-/// How long this statement may wait until its answer can be stored: in a transaction it reads what was committed before.
-fn fill_wait(session: &Session) -> Duration {
-    let is_alone = session.state.tx.surely_autocommits();
-    if is_alone { session.state.locals.fill_wait(&session.shared.globals) } else { Duration::ZERO }
-}
-
-/// As [`plan`]; where the answer could not be stored because of a write before it, that is waited for, for up to `fill_wait`.
-pub(super) async fn plan_in_time(
-    session: &Session,
-    template: &Template,
-    of: (u32, Missed),
-    depends: impl Fn(Behind<'_>) -> Depends,
-) -> Option<FillPlan> {
-    let wait = fill_wait(session);
-    let started = Instant::now();
-    loop {
-        match plan(session, template, of, &depends) {
-            Planned::Surely(plan) => return Some(plan),
-            Planned::Perhaps(plan) if wait.is_zero() || started.elapsed() >= wait => return plan,
-            Planned::Perhaps(_) => {}
-            Planned::Never => return None,
+    /// Waits a moment; false if it has waited long enough.
+    pub(super) async fn waits(&self, session: &Session) -> bool {
+        let goes_on = self.until.is_some_and(|until| Instant::now() < until);
+        if goes_on {
+            session.shared.upstream.ask_probe();
+            tokio::time::sleep(FILL_LOOKED_AT_EVERY).await;
         }
-        session.shared.upstream.ask_probe();
-        tokio::time::sleep(FILL_LOOKED_AT_EVERY).await;
+        goes_on
     }
 }
 
@@ -297,10 +317,10 @@ pub(super) async fn plan_in_time(
 const FILL_LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
 
 /// Whether an answer may be stored.
-pub(super) enum Planned {
+pub(super) enum Fillable {
     /// It may.
     Surely(FillPlan),
-    /// Not before a write is known to be visible, or with no use if that write concerns it.
+    /// Not before a write is known to be visible or a definition is known, or with no use if that write concerns it.
     Perhaps(Option<FillPlan>),
     /// It may not.
     Never,
@@ -313,29 +333,32 @@ pub(super) fn plan(
     template: &Template,
     (environment, missed): (u32, Missed),
     depends: impl FnOnce(Behind<'_>) -> Depends,
-) -> Planned {
+) -> Fillable {
     let shared = &session.shared;
     let freshness = shared.freshness();
-    let Some(valid_from) = session.valid_from(freshness.valid_from()) else { return Planned::Never };
-    if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
-        return Planned::Never;
+    let Some(valid_from) = session.valid_from(freshness.valid_from()) else { return Fillable::Never };
+    if !shared.upstream.is_current(&template.told) {
+        return Fillable::Perhaps(None);
+    }
+    if !freshness.is_live(now_ms()) {
+        return Fillable::Never;
     }
     let mut depends = depends(Behind { valid_from, freshness, watches: shared.upstream.watches() });
     depends.deps.push(rights(session, template));
     if session.has_written(&depends.deps) {
-        return Planned::Never;
+        return Fillable::Never;
     }
     let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0 };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
-        Verdict::Servable => Planned::Surely(plan(depends)),
+        Verdict::Servable => Fillable::Surely(plan(depends)),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
         // it or not. What is stored already fares the same.
-        Verdict::Fenced => Planned::Perhaps((!missed.fenced).then(|| plan(depends))),
+        Verdict::Fenced => Fillable::Perhaps((!missed.fenced).then(|| plan(depends))),
         Verdict::Stale => {
             // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();
             shared.counters.add(Count::Unsettled);
-            Planned::Perhaps(None)
+            Fillable::Perhaps(None)
         }
     }
 }
