@@ -70,8 +70,7 @@ fn parameters(cursor: &mut Cursor<'_>) -> Option<Vec<Parameter>> {
         let name = cursor.identifier()?;
         let bits = integer_bits(cursor);
         type_of(cursor)?;
-        let is_unsigned = cursor.at_any(&["UNSIGNED", "ZEROFILL"]);
-        attributes_of_type(cursor);
+        let is_unsigned = attributes_of_type(cursor);
         let ends = cursor.punct(b',') || cursor.peek().is_some_and(|token| token.is(b')'));
         ends.then_some(())?;
         let range = |bits: u32| match is_unsigned {
@@ -90,15 +89,18 @@ fn integer_bits(cursor: &Cursor<'_>) -> Option<u32> {
     TYPES.iter().find(|(name, _)| cursor.at_word(name)).map(|(_, bits)| *bits)
 }
 
-/// UNSIGNED, a character set and the like.
-fn attributes_of_type(cursor: &mut Cursor<'_>) {
-    const WORDS: &[&str] =
-        &["ASCII", "BINARY", "BYTE", "PRECISION", "SIGNED", "UNICODE", "UNSIGNED", "ZEROFILL"];
+/// UNSIGNED, a character set and the like. Whether a number is unsigned: MySQL takes these words in any order, and each of UNSIGNED and
+/// ZEROFILL makes it so, also beside SIGNED.
+fn attributes_of_type(cursor: &mut Cursor<'_>) -> bool {
+    const WORDS: &[&str] = &["ASCII", "BINARY", "BYTE", "PRECISION", "SIGNED", "UNICODE"];
+    let mut is_unsigned = false;
     loop {
         if cursor.words(&["CHARACTER", "SET"]) || cursor.any(&["CHARSET", "COLLATE", "SRID"]) {
             cursor.next();
+        } else if cursor.any(&["UNSIGNED", "ZEROFILL"]) {
+            is_unsigned = true;
         } else if !cursor.any(WORDS) {
-            return;
+            return is_unsigned;
         }
     }
 }

@@ -251,6 +251,14 @@ fn the_rows_of_a_procedure_are_told_by_its_parameters() {
     ] {
         assert_eq!(one(text), told([other.clone()]), "{text}");
     }
+    // MySQL takes SIGNED beside UNSIGNED and ZEROFILL: outside of strict mode, -1 is stored as 0.
+    for signs in ["", "SIGNED", "(6) SIGNED"] {
+        for (unsigned, stored) in [("", &Datum::Int(-1)), (" UNSIGNED", &other), (" ZEROFILL", &other)] {
+            let text = format!("PROCEDURE p(a INT {signs}{unsigned}) UPDATE t SET v = 1 WHERE id = a");
+            let (rows, _) = rows_of(&text, &[Datum::Int(-1)]);
+            assert_eq!(rows.first().map(|(_, values)| values), Some(&vec![stored.clone()]), "{text}");
+        }
+    }
     // It is the parameter and not the column that is equal to one.
     assert_eq!(one("PROCEDURE p(id INT) UPDATE t SET v = 1 WHERE id = 1"), (0, vec![known.clone()]));
     assert_eq!(one("PROCEDURE p(id INT) UPDATE t SET v = 1 WHERE t.id = id"), told([known]));
