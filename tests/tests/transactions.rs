@@ -506,6 +506,7 @@ const ASKS_BACK: &str = "SELECT left_behind()";
 /// Statements and what each leaves, with everything from memory that can be.
 const LEFT: &[&[&str]] = &[
     &["BEGIN", "SELECT ROW_COUNT()"],
+    &["BEGIN", "SELECT ROW_COUNT(), v FROM t WHERE id = 1", "COMMIT"],
     &["BEGIN", T1, "COMMIT", "SELECT ROW_COUNT()"],
     &["BEGIN", T1, "COMMIT", "SELECT FOUND_ROWS()"],
     &["BEGIN", "SELECT v FROM t LIMIT 2", "SELECT FOUND_ROWS()", "COMMIT"],

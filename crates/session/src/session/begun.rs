@@ -335,8 +335,9 @@ impl Session {
             // An XA command is none within a transaction, and begins none itself.
             let is_explicit = begun.is_explicit || first_word_is(forward.text, "XA");
             let begun = Begun { is_explicit, ..begun };
+            let asks_back = forward.effects.reads_last_statement;
             return self
-                .enter_begun(begun, if self.replays(forward) { Touch::Anything } else { touch })
+                .enter_begun(begun, if self.replays(forward) { Touch::Anything } else { touch }, asks_back)
                 .await;
         }
         if tx.begins_by_itself() {
@@ -372,7 +373,7 @@ impl Session {
         match (manner, touch) {
             (Some(Manner::Shared), Touch::ReadView) => {
                 let is_read_only = said.read_only == Some(true);
-                self.snapshot(Begun { is_explicit: false, is_read_only, is_at_server: false })
+                self.snapshot(Begun { is_explicit: false, is_read_only, is_at_server: false }, true)
             }
             (Some(Manner::Shared), _) => {
                 self.state.view.is_read_at_server();
@@ -382,7 +383,8 @@ impl Session {
         }
     }
 
-    async fn enter_begun(&mut self, begun: Begun, touch: Touch) -> Result<Entered, Lost> {
+    /// `asks_back`: of the counts that BEGIN leaves, which a question of ours behind it would replace.
+    async fn enter_begun(&mut self, begun: Begun, touch: Touch, asks_back: bool) -> Result<Entered, Lost> {
         let is_bound = self.state.view.is_bound();
         let is_shared = self.state.view.manner() == Some(Manner::Shared);
         if touch == Touch::Nothing {
@@ -393,8 +395,8 @@ impl Session {
             return Ok(Entered::Stays(begins, stays));
         }
         let mut statements = match touch {
-            Touch::ReadView if is_shared => self.snapshot(begun),
-            _ if is_bound => self.snapshot(begun),
+            Touch::ReadView if is_shared => self.snapshot(begun, !asks_back),
+            _ if is_bound => self.snapshot(begun, !asks_back),
             _ => {
                 self.state.view.is_read_at_server();
                 if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said) }
@@ -411,14 +413,15 @@ impl Session {
         self.prove_for(touch).await
     }
 
-    /// The statements that open a read view, which is noted.
-    fn snapshot(&mut self, begun: Begun) -> Vec<String> {
+    /// The statements that open a read view, which is noted. `questions`: what it shows is asked right behind them.
+    fn snapshot(&mut self, begun: Begun, questions: bool) -> Vec<String> {
         let contains = self.shared.freshness().valid_from();
         // Until it is open, nothing is settled that it may show.
         self.state.view.opened(contains, u64::MAX);
         let mut statements = starts(begun, self.state.view.said, true);
-        let questions = shown::questions(&mut self.state.view, &self.shared, statements.len());
-        statements.extend(questions);
+        if questions {
+            statements.extend(shown::questions(&mut self.state.view, &self.shared, statements.len()));
+        }
         statements
     }
 
