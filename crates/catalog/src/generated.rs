@@ -1,19 +1,23 @@
 //! Generated columns whose values are computed when they are read.
 
-use freshet_sql::pure_expression;
+use std::collections::BTreeSet;
+
+use freshet_sql::{Tokens, pure_expression};
 use freshet_upstream::ServerInfo;
 
 /// The first virtual column whose expression is not known to be the same at every reading.
 ///
 /// Stored columns do not matter: their values are rows like any other. `columns` are pairs of a
-/// name and the expression as information_schema shows it.
+/// name and the expression as information_schema shows it; `times` are the names of the table's columns of type TIME.
 pub(crate) fn volatile<'a>(
     server: &ServerInfo,
     columns: impl IntoIterator<Item = (&'a str, &'a str)>,
+    times: &BTreeSet<String>,
 ) -> Option<&'a str> {
     let is_pure = |expression: &str| {
         let text = if server.is_mariadb() { expression.as_bytes().to_vec() } else { unescape(expression) };
         pure_expression(&text, server.modes())
+            && !Tokens::cut(&text, server.modes()).is_dated(&mut times.clone())
     };
     columns.into_iter().find(|(_, expression)| !is_pure(expression)).map(|(name, _)| name)
 }

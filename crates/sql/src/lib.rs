@@ -51,6 +51,7 @@ mod shape;
 
 // Whether a result depends on rows alone, and on which.
 mod analysis;
+mod dated;
 mod rows;
 
 pub use analysis::{Analysis, analyse, pure_expression};

@@ -2,6 +2,7 @@
 
 mod beside;
 mod cases;
+mod dated;
 mod definitions;
 mod directed;
 mod doubts;

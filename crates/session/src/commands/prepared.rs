@@ -335,7 +335,11 @@ async fn planned(
         if matches!(template.verdict, Verdict::NotNow(_)) && patience.waits(session).await {
             continue;
         }
-        if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
+        // A TIME that is compared with a moment is completed by the current date.
+        let is_moment = |value: &Datum| matches!(value, Datum::Moment(_));
+        let is_dated = template.tables.have_times && values.iter().any(is_moment);
+        let is_cached = matches!(template.verdict, Verdict::Cache) && !is_dated;
+        if template.effects.reads_last_statement || !is_cached {
             return Ok(Planned::Forwarded(touches(session, template, &select.text)));
         }
         session.find_hidden(&template.tables.known).await?;

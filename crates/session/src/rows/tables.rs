@@ -47,8 +47,12 @@ impl Named {
     /// What a view is made of, itself not included; nothing for a table, and for a view of so much that its text is not
     /// read for it.
     pub(crate) fn below(&self) -> &[Name] {
-        let below = self.info.base_tables.get(1..).unwrap_or_default();
-        if below.len() <= BELOW_MAX { below } else { &[] }
+        if self.has_more_below() { &[] } else { self.info.base_tables.get(1..).unwrap_or_default() }
+    }
+
+    /// It is a view of so much that its text is not read for what it is made of.
+    pub(crate) fn has_more_below(&self) -> bool {
+        self.info.base_tables.len() > BELOW_MAX + 1
     }
 }
 
@@ -63,6 +67,8 @@ pub(crate) struct Tables {
     pub(crate) below: Vec<Named>,
     /// How often tables are named by the statement altogether.
     pub(crate) named: usize,
+    /// A column of theirs is a TIME.
+    pub(crate) have_times: bool,
 }
 
 impl Tables {

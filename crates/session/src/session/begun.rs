@@ -335,10 +335,8 @@ impl Session {
             // An XA command is none within a transaction, and begins none itself.
             let is_explicit = begun.is_explicit || first_word_is(forward.text, "XA");
             let begun = Begun { is_explicit, ..begun };
-            let asks_back = forward.effects.reads_last_statement;
-            return self
-                .enter_begun(begun, if self.replays(forward) { Touch::Anything } else { touch }, asks_back)
-                .await;
+            let touch = if self.replays(forward) { Touch::Anything } else { touch };
+            return self.enter_begun(begun, touch, forward.effects.reads_last_statement).await;
         }
         if tx.begins_by_itself() {
             let manner = self.manner_of_transactions();

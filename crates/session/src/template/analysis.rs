@@ -1,11 +1,12 @@
 //! What is found out about a statement's form when it is new: whether its answers may be cached, what it may do, and what is known of
 //! its tables.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use freshet_cache::Freshness;
-use freshet_catalog::{CatalogError, Name, TableInfo, Told};
+use freshet_catalog::{CatalogError, Name, TableInfo, TableKind, Told};
 use freshet_follow::Upstream;
 use freshet_sql::{Analysis, Effects, Reads, Reason, TableName, Tokens};
 
@@ -102,7 +103,16 @@ pub(crate) async fn judge(
         return Ok((Verdict::Never("no default schema".to_owned()), Tables::default()));
     };
     Ok(match look_up(full, definition_of).await {
-        Ok((known, below)) => (verdict_over(&known), Tables { written, known, below, named }),
+        Ok((known, below)) => {
+            let mut times = times_of(known.iter().chain(&below));
+            let verdict = match verdict_over(&known) {
+                Verdict::Cache if is_dated(tokens, known.iter().chain(&below), &mut times) => {
+                    Verdict::Never(DATED.to_owned())
+                }
+                verdict => verdict,
+            };
+            (verdict, Tables { written, known, below, named, have_times: !times.is_empty() })
+        }
         Err(why) => (Verdict::NotNow(why), Tables::default()),
     })
 }
@@ -121,6 +131,36 @@ async fn look_up_reads(
         ReadReach::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),
         // Without a schema, most likely the server refuses it.
         ReadReach::Runs(_) | ReadReach::RunsUnknownCode | ReadReach::NotKnownNow(_) => effects,
+    }
+}
+
+/// Why an answer is not cached that may be another one after midnight.
+const DATED: &str = "a TIME in it may be taken as a date and time, which depends on the current date";
+
+/// The names of the columns of type TIME in these tables.
+fn times_of<'a>(tables: impl Iterator<Item = &'a Named>) -> BTreeSet<String> {
+    let columns = tables.flat_map(|table| table.info.columns.iter());
+    columns.filter(|column| &*column.data_type.name == "time").map(|column| column.name.clone()).collect()
+}
+
+/// Whether answers may depend on the current date: those to the statement itself, or of a view among its tables.
+fn is_dated<'a>(
+    tokens: &Tokens<'_>,
+    tables: impl Iterator<Item = &'a Named> + Clone,
+    times: &mut BTreeSet<String>,
+) -> bool {
+    loop {
+        let known = times.len();
+        for table in tables.clone() {
+            let TableKind::View { text, .. } = &table.info.kind else { continue };
+            let Some(text) = text else { return true };
+            if table.has_more_below() || text.is_dated(times) {
+                return true;
+            }
+        }
+        if times.len() == known {
+            return tokens.is_dated(times);
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! elsewhere, and go by their place. A view that is not understood is left as it is: whoever asks then takes it for the whole
 //! of its tables.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::output::{Item, Selected};
@@ -15,6 +16,7 @@ use super::source::Source;
 use crate::analysis::view_named;
 use crate::modes::{Modes, TableName};
 use crate::reason::Reason;
+use crate::tokens::Tokens;
 
 /// How deep views may nest.
 const VIEWS_DEPTH_MAX: usize = 8;
@@ -31,6 +33,21 @@ pub struct View {
 }
 
 impl View {
+    /// Whether what it shows may depend on the current date: [`Tokens::is_dated`].
+    #[must_use]
+    pub fn is_dated(&self, times: &mut BTreeSet<String>) -> bool {
+        let tokens = Tokens::cut(self.text.as_bytes(), self.modes);
+        if tokens.is_dated(times) {
+            return true;
+        }
+        // Which columns are TIMEs goes by their place where they are named otherwise.
+        let columns = || self.columns.iter().map(|column| column.to_lowercase());
+        if tokens.names_any(times) && !tokens.shown_as().into_iter().eq(columns()) {
+            times.extend(columns());
+        }
+        false
+    }
+
     /// Reads the text of a view in `schema`, whose columns are called `columns` in this order.
     ///
     /// # Errors

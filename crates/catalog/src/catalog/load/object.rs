@@ -204,14 +204,16 @@ async fn columns_refusal(
         return Ok(Some("our account cannot see all its columns (grant it SELECT on the table)".into()));
     }
     let question = format!(
-        "SELECT COLUMN_NAME, GENERATION_EXPRESSION FROM information_schema.COLUMNS \
-         WHERE EXTRA LIKE '%VIRTUAL%' AND {}",
+        "SELECT COLUMN_NAME, IF(EXTRA LIKE '%VIRTUAL%', GENERATION_EXPRESSION, ''), DATA_TYPE \
+         FROM information_schema.COLUMNS WHERE (EXTRA LIKE '%VIRTUAL%' OR DATA_TYPE = 'time') AND {}",
         of_table(name)
     );
     let rows = query_definitions(connection, &question).await?;
-    let columns =
-        rows.texts().filter_map(|row| <[&str; 2]>::try_from(row).ok()).map(|[name, text]| (name, text));
-    let volatile = generated::volatile(server, columns);
+    let rows: Vec<[&str; 3]> = rows.texts().filter_map(|row| row.try_into().ok()).collect();
+    let times = rows.iter().filter(|[_, _, data_type]| data_type.eq_ignore_ascii_case("time"));
+    let times = times.map(|[name, _, _]| name.to_lowercase()).collect();
+    let columns = rows.iter().filter(|[_, text, _]| !text.is_empty()).map(|[name, text, _]| (*name, *text));
+    let volatile = generated::volatile(server, columns, &times);
     Ok(volatile.map(|column| format!("the virtual column {column} may differ from one reading to the next")))
 }
 

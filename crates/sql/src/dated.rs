@@ -1,0 +1,363 @@
+//! Whether an answer may depend on the current date without naming it: where a TIME is taken as a date and time, the servers
+//! complete it by the day on which they are asked (MySQL, "Conversion Between Date and Time Types"; MariaDB takes over the same).
+//! `t.at = t.day`, `CAST(t.at AS DATETIME)` and `t.at UNION t.day` are such conversions. The answer is another one after midnight,
+//! and no binlog tells of that.
+//!
+//! What is a TIME is told by names and by the functions that make one. A place where one stands is known to be harmless, or the
+//! statement is *dated*. Harmless is a TIME by itself (in a list of columns, ORDER BY, GROUP BY), one that is compared with
+//! literals, and one that is the argument of a function that reads it as it is.
+
+use std::collections::BTreeSet;
+
+use crate::reserved::is_reserved;
+use crate::token::{Kind, Token};
+use crate::tokens::Tokens;
+
+/// Functions that make a TIME.
+const MAKE_TIME: [&str; 7] =
+    ["TIME", "MAKETIME", "SEC_TO_TIME", "TIMEDIFF", "ADDTIME", "SUBTIME", "STR_TO_DATE"];
+/// Those that make one if the word TIME is among their arguments.
+const MAKE_IF_SAID: [&str; 2] = ["CAST", "CONVERT"];
+/// Those that make one of one.
+const HAND_ON: [&str; 3] = ["MIN", "MAX", "ANY_VALUE"];
+/// Functions that read a TIME as it is, and make something else of it.
+const READ_TIME: [&str; 17] = [
+    "COUNT",
+    "SUM",
+    "AVG",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "MICROSECOND",
+    "TIME_TO_SEC",
+    "TIME_FORMAT",
+    "CONCAT",
+    "CONCAT_WS",
+    "GROUP_CONCAT",
+    "CHAR_LENGTH",
+    "LENGTH",
+    "JSON_ARRAY",
+    "JSON_OBJECT",
+    "ISNULL",
+];
+/// Words that bring the columns of two tables together by their names or places.
+const UNITE: [&str; 5] = ["UNION", "EXCEPT", "INTERSECT", "MINUS", "NATURAL"];
+/// What may stand before a TIME by itself.
+const BEFORE: [&str; 14] = [
+    "SELECT",
+    "DISTINCT",
+    "ALL",
+    "BY",
+    "WHERE",
+    "AND",
+    "OR",
+    "XOR",
+    "NOT",
+    "ON",
+    "HAVING",
+    "SQL_CACHE",
+    "SQL_NO_CACHE",
+    "SQL_CALC_FOUND_ROWS",
+];
+/// Reserved words that may stand behind it.
+const BEHIND: [&str; 12] =
+    ["FROM", "AS", "ASC", "DESC", "LIMIT", "ORDER", "GROUP", "HAVING", "AND", "OR", "XOR", "WITH"];
+/// Words behind a value with which it goes on, and that are not reserved everywhere.
+const GOES_ON: [&str; 5] = ["SOUNDS", "MEMBER", "COLLATE", "DIV", "MOD"];
+/// Words before a value, and that are not reserved everywhere.
+const TAKE_UP: [&str; 11] =
+    ["OF", "DIV", "MOD", "BINARY", "ESCAPE", "THEN", "ELSE", "WHEN", "DISTINCTROW", "AGAINST", "ROW"];
+/// So many TIMEs are looked at in a text; one with more is dated.
+const ATOMS_MAX: usize = 256;
+/// So many functions around each other hand a TIME on.
+const AROUND_MAX: usize = 16;
+
+impl Tokens<'_> {
+    /// Whether an answer may depend on the current date. `times` are the names, in lower case, of the columns of type TIME that the
+    /// text may name. The names that it gives to such columns are added.
+    #[must_use]
+    pub fn is_dated(&self, times: &mut BTreeSet<String>) -> bool {
+        let tokens: Vec<Token> = self.walk().collect();
+        let reader = Reader::new(self.text, &tokens);
+        if !times.is_empty() && reader.is_unreadable() {
+            return true;
+        }
+        let has_star = !times.is_empty() && reader.shows_all();
+        loop {
+            let known = times.len();
+            let atoms: Vec<Atom> =
+                (0..tokens.len()).filter_map(|at| reader.atom(at, times)).take(ATOMS_MAX + 1).collect();
+            if atoms.len() > ATOMS_MAX || (!atoms.is_empty() || has_star) && !reader.is_one_block() {
+                return true;
+            }
+            for atom in atoms {
+                match reader.place(atom) {
+                    Place::Dated => return true,
+                    Place::Named(alias) => drop(times.insert(alias)),
+                    Place::Harmless => {}
+                }
+            }
+            if times.len() == known {
+                return false;
+            }
+        }
+    }
+
+    /// Whether a TIME stands in it: one of these, or one that a function makes.
+    pub(crate) fn names_any(&self, times: &BTreeSet<String>) -> bool {
+        let tokens: Vec<Token> = self.walk().collect();
+        let reader = Reader::new(self.text, &tokens);
+        (0..tokens.len()).any(|at| reader.atom(at, times).is_some())
+    }
+
+    /// The names behind AS in the list of a SELECT, in lower case.
+    pub(crate) fn shown_as(&self) -> Vec<String> {
+        let tokens: Vec<Token> = self.walk().collect();
+        let reader = Reader::new(self.text, &tokens);
+        let outside = |at: &usize| reader.open.get(*at) == Some(&None);
+        let list = (0..tokens.len()).filter(outside).take_while(|at| !reader.is_word(*at, &["FROM"]));
+        list.filter(|at| reader.is_word(*at, &["AS"])).filter_map(|at| reader.name(at + 1)).collect()
+    }
+}
+
+/// A TIME that is written out: tokens from here to there.
+#[derive(Clone, Copy)]
+struct Atom {
+    from: usize,
+    to: usize,
+}
+
+/// Where it stands.
+enum Place {
+    /// Where it may be taken as a date and time.
+    Dated,
+    Harmless,
+    /// Where it is given this name.
+    Named(String),
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    tokens: &'a [Token],
+    /// Of each parenthesis, the other one.
+    other: Vec<usize>,
+    /// Of each token, the parenthesis that is open there.
+    open: Vec<Option<usize>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a [u8], tokens: &'a [Token]) -> Self {
+        let mut other = vec![usize::MAX; tokens.len()];
+        let (mut open, mut stack) = (Vec::with_capacity(tokens.len()), Vec::new());
+        for (at, token) in tokens.iter().enumerate() {
+            if token.is(b')')
+                && let Some(begun) = stack.pop()
+            {
+                other[begun] = at;
+            }
+            open.push(stack.last().copied());
+            if token.is(b'(') {
+                stack.push(at);
+            }
+        }
+        Self { text, tokens, other, open }
+    }
+
+    fn is(&self, at: usize, punct: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is(punct))
+    }
+
+    fn is_word(&self, at: usize, words: &[&str]) -> bool {
+        self.tokens.get(at).is_some_and(|token| words.iter().any(|word| token.is_word(self.text, word)))
+    }
+
+    fn is_literal(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_literal() || token.kind == Kind::Param)
+    }
+
+    /// An identifier in lower case, without its quotes.
+    fn name(&self, at: usize) -> Option<String> {
+        let token = self.tokens.get(at).filter(|token| token.is_name())?;
+        let name = String::from_utf8_lossy(token.of(self.text)).to_ascii_lowercase();
+        if token.kind == Kind::Word {
+            return Some(name);
+        }
+        let quote = name.get(..1)?.to_owned();
+        Some(name.get(1..name.len() - 1)?.replace(&quote.repeat(2), &quote))
+    }
+
+    /// Names that may be equal to others without being the same bytes, or a text that cannot be cut.
+    fn is_unreadable(&self) -> bool {
+        let is_odd = |token: &Token| token.is_name() && !token.of(self.text).is_ascii();
+        self.tokens.iter().any(|token| token.kind == Kind::Unknown || is_odd(token))
+            || (0..self.tokens.len()).any(|at| self.is_word(at, &UNITE))
+    }
+
+    /// Whether all columns of a table are shown.
+    fn shows_all(&self) -> bool {
+        (1..self.tokens.len()).any(|at| {
+            let behind = self.is(at - 1, b'.') || self.is(at - 1, b',') || self.is_word(at - 1, &BEFORE);
+            behind && self.is(at, b'*')
+        })
+    }
+
+    /// Whether no value of one SELECT is one of another: those of EXISTS have none.
+    fn is_one_block(&self) -> bool {
+        let of_exists = |at: usize| at >= 2 && self.is(at - 1, b'(') && self.is_word(at - 2, &["EXISTS"]);
+        let all = || 0..self.tokens.len();
+        let selects = all().filter(|at| self.is_word(*at, &["SELECT"]) && !of_exists(*at)).count();
+        selects <= 1 && !all().any(|at| self.is_word(at, &["WITH"]) && !self.is_word(at + 1, &["ROLLUP"]))
+    }
+
+    /// The TIME whose last name, or whose function, is this token.
+    fn atom(&self, at: usize, times: &BTreeSet<String>) -> Option<Atom> {
+        let token = self.tokens.get(at).filter(|token| token.is_name())?;
+        if self.is(at + 1, b'(') {
+            return self.makes_time(at).then(|| Atom { from: at, to: self.end_of_call(at) });
+        }
+        // TIME '10:00' and {t '10:00'}.
+        let is_literal = self.tokens.get(at + 1).is_some_and(|next| next.kind == Kind::Str)
+            && (token.is_word(self.text, "TIME")
+                || at > 0 && self.is(at - 1, b'{') && token.is_word(self.text, "T"));
+        if is_literal {
+            return Some(Atom { from: at, to: at + 1 });
+        }
+        if self.is(at + 1, b'.') || times.is_empty() || !times.contains(&self.name(at)?) || self.is_naming(at)
+        {
+            return None;
+        }
+        let mut from = at;
+        while from >= 2 && self.is(from - 1, b'.') && self.name(from - 2).is_some() {
+            from -= 2;
+        }
+        Some(Atom { from, to: at })
+    }
+
+    /// Whether a value or a table ends before this name, so that it is what that is called.
+    fn is_naming(&self, at: usize) -> bool {
+        let Some(before) = at.checked_sub(1).and_then(|before| self.tokens.get(before)) else { return false };
+        match before.kind {
+            Kind::Punct(punct) => punct == b')',
+            Kind::Word if self.is_word(at - 1, &["AS"]) => true,
+            Kind::Word => !self.is_word(at - 1, &TAKE_UP) && !is_reserved(before.of(self.text)),
+            Kind::Name => true,
+            _ => before.is_literal(),
+        }
+    }
+
+    /// Whether this is a call that makes a TIME, whatever it is given.
+    fn makes_time(&self, called: usize) -> bool {
+        let says_time = || {
+            (called + 2..self.end_of_call(called))
+                .any(|at| self.open.get(at) == Some(&Some(called + 1)) && self.is_word(at, &["TIME"]))
+        };
+        self.is_word(called, &MAKE_TIME) || self.is_word(called, &MAKE_IF_SAID) && says_time()
+    }
+
+    /// The last token of a call; one that is not closed goes on to the end.
+    fn end_of_call(&self, called: usize) -> usize {
+        let end = self.other.get(called + 1).copied().unwrap_or(usize::MAX);
+        end.min(self.tokens.len().saturating_sub(1))
+    }
+
+    fn place(&self, mut atom: Atom) -> Place {
+        for _ in 0..AROUND_MAX {
+            if self.is_compared(atom) {
+                return Place::Harmless;
+            }
+            if !self.is_by_itself(atom) {
+                return Place::Dated;
+            }
+            let Some(open) = self.open.get(atom.from).copied().flatten() else {
+                return self.named(atom.to + 1);
+            };
+            let Some(called) = open.checked_sub(1) else { return Place::Dated };
+            let adds = self.is_word(called, &["TIMESTAMP"]) && self.is(atom.from.wrapping_sub(1), b',');
+            if adds || self.is_word(called, &READ_TIME) || self.is_word(called, &["EXISTS"]) {
+                return Place::Harmless;
+            }
+            if !self.is_word(called, &HAND_ON) && !self.makes_time(called) {
+                return Place::Dated;
+            }
+            atom = Atom { from: called, to: self.end_of_call(called) };
+        }
+        Place::Dated
+    }
+
+    /// Whether it begins a value: no operator, and no BETWEEN … AND, takes it up from before.
+    fn begins(&self, from: usize) -> bool {
+        let Some(before) = from.checked_sub(1) else { return true };
+        if self.is_word(before, &["AND"]) {
+            let open = self.open.get(before);
+            let end = |at: &usize| {
+                self.open.get(*at) == open
+                    && self.is_word(*at, &["BETWEEN", "AND", "OR", "XOR", "WHERE", "ON", "HAVING", "WHEN"])
+            };
+            return !(0..before).rev().find(end).is_some_and(|at| self.is_word(at, &["BETWEEN"]));
+        }
+        self.is(before, b'(') || self.is(before, b',') || self.is_word(before, &BEFORE)
+    }
+
+    /// It is compared with literals, and with nothing else.
+    fn is_compared(&self, atom: Atom) -> bool {
+        let begins = self.begins(atom.from)
+            || atom.from.checked_sub(1).is_some_and(|before| self.is_word(before, &["WHEN"]));
+        begins && self.end_of_test(atom.to + 1).is_some_and(|end| self.is_end(end, false))
+    }
+
+    /// Where a comparison with literals ends that begins here.
+    fn end_of_test(&self, at: usize) -> Option<usize> {
+        let compares = self.tokens.get(at).is_some_and(|token| {
+            matches!(token.of(self.text), b"=" | b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"<=>")
+        });
+        if compares {
+            return self.is_literal(at + 1).then_some(at + 2);
+        }
+        if self.is_word(at, &["IS"]) {
+            let null = at + 1 + usize::from(self.is_word(at + 1, &["NOT"]));
+            return self.is_word(null, &["NULL"]).then_some(null + 1);
+        }
+        let at = at + usize::from(self.is_word(at, &["NOT"]));
+        if self.is_word(at, &["LIKE"]) {
+            return self.is_literal(at + 1).then_some(at + 2);
+        }
+        if self.is_word(at, &["BETWEEN"]) {
+            let is_so = self.is_literal(at + 1) && self.is_word(at + 2, &["AND"]) && self.is_literal(at + 3);
+            return is_so.then_some(at + 4);
+        }
+        let to = (self.is_word(at, &["IN"]) && self.is(at + 1, b'(')).then(|| self.end_of_call(at))?;
+        let is_so = (at + 2..to).all(|inner| self.is_literal(inner) || self.is(inner, b','));
+        is_so.then_some(to + 1)
+    }
+
+    /// Whether no value that ends before this goes on. `or_named`: it may be given a name here.
+    fn is_end(&self, at: usize, or_named: bool) -> bool {
+        let Some(token) = self.tokens.get(at) else { return true };
+        match token.kind {
+            Kind::Punct(punct) => matches!(punct, b')' | b',' | b';'),
+            Kind::Word if self.is_word(at, &GOES_ON) => false,
+            Kind::Word if or_named => self.is_word(at, &BEHIND) || !is_reserved(token.of(self.text)),
+            Kind::Word | Kind::Name => true,
+            _ => false,
+        }
+    }
+
+    fn is_by_itself(&self, atom: Atom) -> bool {
+        self.begins(atom.from) && self.is_end(atom.to + 1, true)
+    }
+
+    /// What stands behind it is the name that it is given, if one is.
+    fn named(&self, at: usize) -> Place {
+        let is_said = self.is_word(at, &["AS"]);
+        match self.name(at + usize::from(is_said)) {
+            Some(_) if !is_said && self.is_word(at, &BEHIND) => Place::Harmless,
+            Some(alias) => Place::Named(alias),
+            // A name that is written as a string.
+            None if is_said => Place::Dated,
+            None => Place::Harmless,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
