@@ -12,6 +12,21 @@ pub struct Key<'a> {
     pub text: &'a [u8],
 }
 
+/// What is listed of a stored result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// See [`Key::environment`].
+    pub environment: u32,
+    /// See [`Key::text`].
+    pub text: Vec<u8>,
+    /// How many bytes the packets have.
+    pub body_bytes: usize,
+    /// How many blocks of memory it takes; a large body is one.
+    pub blocks: usize,
+    /// How many bytes these have.
+    pub bytes: usize,
+}
+
 /// A result to be stored.
 #[derive(Clone, Debug)]
 pub struct Fill {

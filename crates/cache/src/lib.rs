@@ -43,7 +43,7 @@ pub mod cache;
 
 pub use cache::{Cache, Lookup, Reader};
 pub use dep::{Dep, TableDeps};
-pub use entry::{Body, Entry, Fill, Key};
+pub use entry::{Body, Entry, Fill, Key, Summary};
 pub use fence::Fence;
 pub use freshness::{Fences, Freshness, Verdict};
 pub use insert::Insert;

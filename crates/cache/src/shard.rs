@@ -124,7 +124,7 @@ impl Shard {
         Stored::at(&self.arena, slot.head())
     }
 
-    fn stored_at(&self, at: u32) -> Option<Stored<'_>> {
+    pub(crate) fn stored_at(&self, at: u32) -> Option<Stored<'_>> {
         self.slab.get(at).and_then(|slot| self.stored(&slot))
     }
 

@@ -40,7 +40,7 @@ impl Header {
 
     /// How many bytes stand before the body.
     #[inline]
-    const fn before_body(&self) -> usize {
+    pub(crate) const fn before_body(&self) -> usize {
         self.before_text() + self.text_len as usize
     }
 
@@ -179,6 +179,11 @@ impl<'a> Stored<'a> {
         let dep = |bytes: &[u8; DEP_BYTES]| Dep(u32::from_le_bytes(*bytes));
         // None straddles two blocks.
         iter::once(first).chain(others).map(move |piece| piece.as_chunks().0.iter().map(dep))
+    }
+
+    /// The second part of its key.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        self.read(self.header.before_text(), self.header.text_len as usize).collect::<Vec<_>>().concat()
     }
 
     /// The body, if it is not kept apart.

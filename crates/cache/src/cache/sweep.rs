@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use super::{Cache, Locked, SHARDS, SWEPT_PER_LOCK};
+use crate::arena::{BLOCK_CHARGE, blocks_for};
 use crate::shard::Left;
 use crate::statistics::Count;
 use crate::stored::Stored;
-use crate::{Fences, Verdict};
+use crate::{Fences, Summary, Verdict};
 
 impl Cache {
     /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
@@ -44,6 +45,30 @@ impl Cache {
         self.entries().saturating_sub(barred)
     }
 
+    /// What is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.
+    #[must_use]
+    pub fn summaries(&self, count_max: usize, bytes_max: usize) -> Vec<Summary> {
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        for shard in &self.shards {
+            let shard = shard.read();
+            for stored in (0..shard.len() as u32).filter_map(|at| shard.stored_at(at)) {
+                let header = stored.header();
+                bytes += header.text_len as usize;
+                if found.len() >= count_max || bytes > bytes_max {
+                    return found;
+                }
+                let verdict = self.freshness.check_each(stored.deps(), header.valid_from, Fences::Refuse);
+                if verdict == Verdict::Servable {
+                    found.push(summary(
+                        &stored,
+                        shard.large(header).map(|large| (large.bytes().len(), large.charge())),
+                    ));
+                }
+            }
+        }
+        found
+    }
+
     /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
     /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
     fn sweep_shard(&self, locked: &Locked, from: u32, count: usize) -> (usize, bool) {
@@ -62,5 +87,20 @@ impl Cache {
         drop(shard);
         removed.iter().for_each(|_| self.counters.add(Count::Invalidated));
         (removed.len(), was_last)
+    }
+}
+
+/// `large`: length and charge of a body that is kept apart.
+fn summary(stored: &Stored<'_>, large: Option<(usize, usize)>) -> Summary {
+    let header = stored.header();
+    let text = stored.text();
+    let blocks = blocks_for(header.before_body() + header.body_len as usize);
+    let (large_bytes, large_charge) = large.unwrap_or((0, 0));
+    Summary {
+        environment: header.environment,
+        text,
+        body_bytes: header.body_len as usize + large_bytes,
+        blocks: blocks + usize::from(large.is_some()),
+        bytes: blocks * BLOCK_CHARGE + large_charge,
     }
 }
