@@ -46,6 +46,8 @@ pub struct Config {
     pub freshness: Level,
     /// For the level eventual.
     pub max_staleness: Duration,
+    /// Where SET PERSIST keeps values, if it does.
+    pub state_dir: Option<PathBuf>,
     /// How long a SELECT waits until its answer can be stored.
     pub fill_wait: Duration,
     /// Whether commits wait for us.
@@ -112,6 +114,7 @@ impl Config {
             query_cache_limit: typed.read(&s::QUERY_CACHE_LIMIT, |t| bytes(t, 0, u64::from(u32::MAX)))?,
             query_cache_strip_comments: typed.read(&s::QUERY_CACHE_STRIP_COMMENTS, switch)?,
             query_cache_wlock_invalidate: typed.read(&s::QUERY_CACHE_WLOCK_INVALIDATE, switch)?,
+            state_dir: state_dir(typed)?,
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,
@@ -124,6 +127,18 @@ impl Config {
             log_json: typed.read(&s::LOG_FORMAT, log_format)?,
         })
     }
+}
+
+fn state_dir(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
+    let path = typed.read(&settings::STATE_DIR, |text| Some(PathBuf::from(text)))?;
+    if !typed.read(&settings::PERSIST, switch)? {
+        return Ok(None);
+    }
+    if path.as_os_str().is_empty() {
+        let why = "must be set, because persist is on".to_owned();
+        return Err(Refusal::Beside { setting: &settings::STATE_DIR, why });
+    }
+    Ok(Some(path))
 }
 
 // Each reader below is given a setting's text and says what it means, or `None` when it means nothing allowed.

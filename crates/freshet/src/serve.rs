@@ -32,6 +32,9 @@ pub enum ServeError {
     /// The certificate for clients.
     #[error(transparent)]
     Tls(#[from] tls::TlsError),
+    /// What SET PERSIST has kept.
+    #[error("state_dir: {0}")]
+    Persisted(#[from] freshet_session::persisted::PersistError),
     /// The server's follower.
     #[error(transparent)]
     Upstream(#[from] freshet_upstream::Error),
@@ -57,6 +60,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     let mut signals = Signals::take().map_err(system("cannot take signals"))?;
     let tls = tls::server_config(&config)?;
     let sessions = Sessions::new(&config, tls)?;
+    sessions.load_persisted()?;
     sessions.prepare().await;
     let listeners = bind(&config).await?;
     let (phase, watch) = watch::channel(Phase::Running);

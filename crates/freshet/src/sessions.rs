@@ -8,6 +8,7 @@ use std::time::Duration;
 use freshet_cache::{Cache, Freshness};
 use freshet_follow::Upstream;
 use freshet_session::auth::{Gate, Options as Logins};
+use freshet_session::persisted::PersistError;
 use freshet_session::{Options, Shared, serve};
 use freshet_upstream::net::Stream;
 use rustls::ServerConfig;
@@ -51,6 +52,7 @@ impl Sessions {
             clients_max: config.max_clients,
             idle_max: config.idle_timeout,
             semisync: config.semisync,
+            state_dir: config.state_dir.clone(),
         };
         let shared = Shared::new(gate, upstream, cache, options);
         let globals = &shared.globals;
@@ -64,6 +66,14 @@ impl Sessions {
         let fill_wait_ms = u64::try_from(config.fill_wait.as_millis()).unwrap_or(u64::MAX);
         globals.fill_wait_ms.store(fill_wait_ms, Ordering::Relaxed);
         Ok(Sessions { shared: Arc::new(shared) })
+    }
+
+    /// Takes the values that SET PERSIST has kept.
+    ///
+    /// # Errors
+    /// When there is a file that cannot be used.
+    pub fn load_persisted(&self) -> Result<(), PersistError> {
+        freshet_session::load_persisted(&self.shared)
     }
 
     /// Serves one client until it is gone.

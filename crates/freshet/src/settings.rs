@@ -137,6 +137,23 @@ pub static QUERY_CACHE_WLOCK_INVALIDATE: Setting = setting(
     "on or off",
     "Whether a table that one client has locked for writing is read from the server by the others",
 );
+/// Whether SET PERSIST keeps values.
+pub static PERSIST: Setting = setting(
+    "persist",
+    "FRESHET_PERSIST",
+    "off",
+    "on or off",
+    "Whether SET PERSIST keeps the variables of Freshet over restarts, in state_dir. What it keeps counts before flags, environment \
+     and file",
+);
+/// Where it keeps them.
+pub static STATE_DIR: Setting = setting(
+    "state_dir",
+    "FRESHET_STATE_DIR",
+    "",
+    "the path of a directory, or empty",
+    "Where SET PERSIST keeps values, in the file persisted.conf; must be set where persist is on, and of one process alone",
+);
 /// The promise made to readers.
 pub static FRESHNESS: Setting = setting(
     "freshness",
@@ -298,7 +315,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 32] = [
+pub static ALL: [&Setting; 34] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -310,6 +327,8 @@ pub static ALL: [&Setting; 32] = [
     &QUERY_CACHE_LIMIT,
     &QUERY_CACHE_STRIP_COMMENTS,
     &QUERY_CACHE_WLOCK_INVALIDATE,
+    &PERSIST,
+    &STATE_DIR,
     &UPSTREAM_TLS,
     &UPSTREAM_TLS_CA,
     &TLS_CERT,

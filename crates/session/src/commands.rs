@@ -4,6 +4,7 @@ mod attributes;
 mod identity;
 mod kill;
 mod ours;
+mod ours_prepared;
 mod plain;
 mod prepared;
 mod query;

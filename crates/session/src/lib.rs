@@ -18,6 +18,7 @@ pub mod wire;
 
 // What may be set.
 pub mod level;
+pub mod persisted;
 pub mod variables;
 
 // What is known of a statement, and kept for the next of its form.
@@ -50,7 +51,9 @@ mod settling;
 pub mod shared;
 pub mod status;
 mod reference;
+mod restoring;
 
 pub use reference::reference;
+pub use restoring::load_persisted;
 pub use session::serve;
 pub use shared::{Options, Shared};

@@ -11,6 +11,8 @@ use crate::session::Session;
 pub(crate) enum Privilege {
     /// To set a global variable.
     SetGlobal,
+    /// To see what others are at.
+    Process,
     /// To empty the cache.
     Reload,
     /// To kill other users' connections.
@@ -22,6 +24,7 @@ impl Privilege {
     const fn names(self) -> &'static [&'static str] {
         match self {
             Self::SetGlobal => &["ALL PRIVILEGES", "SUPER", "SYSTEM_VARIABLES_ADMIN"],
+            Self::Process => &["ALL PRIVILEGES", "PROCESS"],
             Self::Reload => &["ALL PRIVILEGES", "RELOAD"],
             Self::Kill => &["ALL PRIVILEGES", "SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN"],
         }
@@ -30,6 +33,7 @@ impl Privilege {
     const fn shown(self) -> &'static str {
         match self {
             Self::SetGlobal => "SUPER or SYSTEM_VARIABLES_ADMIN",
+            Self::Process => "PROCESS",
             Self::Reload => "RELOAD",
             Self::Kill => "SUPER or CONNECTION_ADMIN",
         }

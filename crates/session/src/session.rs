@@ -64,7 +64,7 @@ pub(crate) use prepared::{
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
-pub(crate) use texts::{Text, begins_with_execute};
+pub(crate) use texts::{Text, begins_with_execute, is_plain};
 pub(crate) use traces::Traces;
 pub(crate) use tracking::{Naming, Tracking};
 pub(crate) use user_variables::UserValue;

@@ -1,5 +1,6 @@
 //! What all sessions share.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::bounds::Bounds;
 use crate::counters::Counters;
 use crate::environment::{Environments, VectorQuery};
 use crate::level::{Level, SemisyncMode};
+use crate::persisted::Persisted;
 use crate::powerless::Powerless;
 use crate::preparations::Preparations;
 use crate::reading::Readers;
@@ -32,11 +34,18 @@ pub struct Options {
     pub idle_max: Duration,
     /// Whether the server's commits are to wait for us.
     pub semisync: SemisyncMode,
+    /// Where SET PERSIST keeps values; none: nowhere.
+    pub state_dir: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clients_max: 10_000, idle_max: Duration::from_secs(28_800), semisync: SemisyncMode::default() }
+        Self {
+            clients_max: 10_000,
+            idle_max: Duration::from_secs(28_800),
+            semisync: SemisyncMode::default(),
+            state_dir: None,
+        }
     }
 }
 
@@ -52,6 +61,7 @@ pub struct Shared {
     pub globals: Globals,
     /// Limits.
     pub options: Options,
+    pub(crate) persisted: Persisted,
     pub(crate) templates: Templates,
     pub(crate) preparations: Preparations,
     pub(crate) readers: Readers,
@@ -77,6 +87,7 @@ impl Shared {
             upstream,
             cache,
             globals: Globals::default(),
+            persisted: Persisted::new(options.state_dir.clone()),
             options,
             templates: Templates::default(),
             preparations: Preparations::default(),

@@ -178,6 +178,11 @@ fn set_type(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Opti
     Ok(None)
 }
 
+/// A value that is written as SHOW VARIABLES prints it.
+pub(crate) fn value_of(text: &str) -> Value {
+    text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
+}
+
 /// The variable called `name` (lower case).
 pub(crate) fn find(name: &str) -> Option<&'static Variable> {
     VARIABLES.iter().find(|variable| variable.name == name)

@@ -69,10 +69,10 @@ pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{
-    Assignment, LikeFilter, Lists, Mention, Mentioned, Ours, Scope, SelectedVariable, ShowFilter, Value,
-    mentions,
+    Assignment, Keeps, LikeFilter, Lists, Made, Mention, Mentioned, Ours, Scope, SelectedVariable,
+    ShowFilter, Value, mentions,
 };
-pub use prepared::{TextPrepared, Using, markers, text_prepared};
+pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};
 pub use reads::Reads;
 pub use reason::Reason;

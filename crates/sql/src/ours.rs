@@ -9,10 +9,11 @@ mod show;
 mod tests;
 
 use crate::cursor::Cursor;
+use crate::modes::TableName;
 use crate::statement::Statement;
 
-pub use mention::{Mention, Mentioned, mentions};
-pub use parts::{Assignment, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter, Value};
+pub use mention::{Made, Mention, Mentioned, mentions};
+pub use parts::{Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter, Value};
 
 impl LikeFilter {
     /// Whether a variable's name passes.
@@ -41,12 +42,44 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
         if whole(cursor, &["STATUS"]) || whole(cursor, &["GLOBAL", "STATUS"]) {
             return Some(Ours::FlushStatus);
         }
+        if cursor.any(&["TABLE", "TABLES"]) {
+            return flushed_tables(cursor).map(Ours::FlushTables);
+        }
         whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::FlushQueryCache)
     } else if cursor.word("RESET") {
+        if cursor.word("PERSIST") {
+            return reset_persist(cursor);
+        }
         whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::ResetQueryCache)
     } else {
         None
     }
+}
+
+/// Behind FLUSH TABLES: names, or nothing. With a lock it is of backups, and the native query cache keeps what it has.
+fn flushed_tables(mut cursor: Cursor<'_>) -> Option<Vec<TableName>> {
+    let mut names = Vec::new();
+    if cursor.at_end() {
+        return Some(names);
+    }
+    loop {
+        names.push(cursor.table_name()?);
+        if cursor.at_end() {
+            return Some(names);
+        }
+        cursor.punct(b',').then_some(())?;
+    }
+}
+
+/// Behind RESET PERSIST.
+fn reset_persist(mut cursor: Cursor<'_>) -> Option<Ours> {
+    if cursor.at_end() {
+        return Some(Ours::ResetPersist { name: None, if_exists: false });
+    }
+    let if_exists = cursor.words(&["IF", "EXISTS"]);
+    let name = cursor.identifier()?.to_ascii_lowercase();
+    let is_it = cursor.at_end() && parts::is_ours(name.as_bytes());
+    is_it.then_some(Ours::ResetPersist { name: Some(name), if_exists })
 }
 
 /// Whether these words are all that is left.

@@ -159,6 +159,25 @@ pub fn markers(text: &[u8], modes: Modes) -> Option<usize> {
     Some(count)
 }
 
+/// `text` with these values in the places of its markers; `None` if there are not as many, or it cannot be cut into tokens.
+#[must_use]
+pub fn with_values(text: &[u8], values: &[Vec<u8>], modes: Modes) -> Option<Vec<u8>> {
+    let (mut filled, mut behind, mut values) = (Vec::new(), 0, values.iter());
+    for token in Lexer::new(text, modes) {
+        match token.kind {
+            Kind::Unknown => return None,
+            Kind::Param => {
+                filled.extend_from_slice(text.get(behind..token.start)?);
+                filled.extend_from_slice(values.next()?);
+                behind = token.end;
+            }
+            _ => {}
+        }
+    }
+    filled.extend_from_slice(text.get(behind..)?);
+    values.next().is_none().then_some(filled)
+}
+
 /// A string by itself.
 fn literal(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let token = cursor.next().filter(|token| token.kind == Kind::Str)?;

@@ -1,21 +1,29 @@
 //! Statements that we answer ourselves, or have a part in: our variables, our status, our cache.
 
+mod made;
+mod mixed;
 mod values;
+pub(crate) mod persist;
 pub(super) mod list;
 pub(super) mod mention;
 
 use std::sync::Arc;
 
+use freshet_cache::Dep;
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Assignment, Effects, LikeFilter, Lists, Ours, Scope, SelectedVariable, Value};
+use freshet_sql::{
+    Assignment, Effects, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, TableName, Value,
+};
 
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::local::{self, Cell};
+use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 use crate::variables::{self, GlobalValues, Locals, Warning};
+pub(super) use mixed::mixed;
 pub(super) use values::{doubled, quoted};
 use values::{selected, target, unknown};
 
@@ -32,8 +40,12 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
     match statement {
         Ours::SetVariables(assignments) | Ours::SetMixed { ours: assignments, .. } => {
             let before = Snapshot::of(session);
-            match assign(session, &assignments).await? {
-                Ok(()) => session.put_ok(u16::try_from(session.state.warnings.len()).unwrap_or(u16::MAX)),
+            let kept = match assign(session, &assignments).await? {
+                Ok(kept) => persist::write(session, kept).await,
+                Err(error) => Err(error),
+            };
+            match kept {
+                Ok(_) => session.put_ok(u16::try_from(session.state.warnings.len()).unwrap_or(u16::MAX)),
                 Err(error) => {
                     before.restore(session);
                     session.put_error(&error);
@@ -46,6 +58,12 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
             return Box::pin(list::all(session, query, (lists, scope, &filter))).await;
         }
         Ours::SelectVariables(selected) => select_variables(session, &selected),
+        // It is carried out where the statement in it is.
+        Ours::SetStatement { .. } => return refused(session),
+        Ours::ResetPersist { name, if_exists } => {
+            return reset_persist(session, query, (name, if_exists)).await;
+        }
+        Ours::FlushTables(names) => return Box::pin(flush_tables(session, query, &names)).await,
         Ours::FlushStatus => return Box::pin(flush_status(session, query)).await,
         Ours::FlushQueryCache => return flush(session, false).await,
         Ours::ResetQueryCache => return flush(session, true).await,
@@ -89,7 +107,8 @@ impl Snapshot {
 pub(super) async fn assign(
     session: &mut Session,
     assignments: &[Assignment],
-) -> Result<Result<(), ErrPacket>, Lost> {
+) -> Result<Result<Changes, ErrPacket>, Lost> {
+    let mut changes = Changes::new();
     session.state.warnings.clear();
     if assignments.iter().any(|it| it.scope == Scope::Global)
         && let Err(error) = privileges::require(session, Privilege::SetGlobal).await?
@@ -101,18 +120,15 @@ pub(super) async fn assign(
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };
-        match set(session, &Assignment { value, ..assignment.clone() }) {
-            Ok(None) => {}
-            Ok(Some(warning)) if session.state.warnings.len() < WARNINGS_MAX => {
-                session.state.warnings.push(warning);
-            }
-            Ok(Some(_)) => {}
+        match set(session, &Assignment { value, ..assignment.clone() }, &mut changes) {
+            Ok(warnings) => session.state.warnings.extend(warnings.into_iter().flatten()),
             Err(error) => return Ok(Err(error)),
         }
+        session.state.warnings.truncate(WARNINGS_MAX);
     }
     session.shared.ask_for_semisync();
     session.refresh_key();
-    Ok(Ok(()))
+    Ok(Ok(changes))
 }
 
 /// What a value comes to, which the server computes if it is an expression. One that reads tables or runs code is left as it is.
@@ -141,11 +157,28 @@ async fn computed(session: &mut Session, value: &Value) -> Result<Value, ErrPack
     })
 }
 
-fn set(session: &mut Session, assignment: &Assignment) -> Result<Option<Warning>, ErrPacket> {
+/// Sets one, and adds what is to be kept of it to `changes`.
+fn set(
+    session: &mut Session,
+    assignment: &Assignment,
+    changes: &mut Changes,
+) -> Result<[Option<Warning>; 2], ErrPacket> {
+    if assignment.keeps == Keeps::Only {
+        let (value, warning) = persist::only(session, assignment)?;
+        changes.insert(assignment.name.clone(), Some(value));
+        return Ok([warning, None]);
+    }
     let Some(variable) = variables::find(&assignment.name) else {
         return Err(unknown(&assignment.name));
     };
-    variable.set(&mut target(session), assignment.scope, &assignment.value)
+    let warning = variable.set(&mut target(session), assignment.scope, &assignment.value)?;
+    match persist::kept(session, assignment) {
+        Ok(kept) => {
+            changes.extend(kept.map(|value| (assignment.name.clone(), Some(value))));
+            Ok([warning, None])
+        }
+        Err(other) => Ok([warning, Some(other)]),
+    }
 }
 
 fn show(session: &mut Session, lists: Lists, scope: Scope, like: &LikeFilter) {
@@ -177,6 +210,66 @@ async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, L
     Ok(Flow::Continue)
 }
 
+/// The server's. As from a native cache, what rests on the tables that it names is dropped; without names, everything is.
+async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableName]) -> Result<Flow, Lost> {
+    let text = query.text();
+    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+    let tables = named_in_full(session, names);
+    let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
+    if session.forward(forward).await?.error.is_some() {
+        return Ok(Flow::Continue);
+    }
+    match tables {
+        // A stamp and no search: what others have of other tables stays, however much it is.
+        Some(tables) => session.shared.upstream.changed_unlogged(&tables),
+        None => empty(session).await,
+    }
+    Ok(Flow::Continue)
+}
+
+/// What rests on these tables depends on these; `None` where there are no names, or it is not certain which tables they mean.
+fn named_in_full(session: &Session, names: &[TableName]) -> Option<Vec<Dep>> {
+    let folds = session.shared.upstream.server()?.folds_names();
+    let in_form = |name: &str| if folds { name.to_lowercase() } else { name.to_owned() };
+    let freshness = session.shared.freshness();
+    let dep = |name: &TableName| {
+        let schema = name.schema.as_deref().or(session.state.schema.as_deref())?;
+        Some(freshness.table(&in_form(schema), &in_form(&name.name)).definition)
+    };
+    if names.is_empty() { None } else { names.iter().map(dep).collect() }
+}
+
+/// RESET PERSIST. That of all is MySQL's as well.
+async fn reset_persist(
+    session: &mut Session,
+    query: Query<'_>,
+    (name, if_exists): (Option<String>, bool),
+) -> Result<Flow, Lost> {
+    let is_of_all = name.is_none();
+    if let Err(error) = persist::reset(session, (name, if_exists)).await? {
+        return session.refuse(&error);
+    }
+    if is_of_all && session.flavor() == Flavor::MySql {
+        let text = query.text();
+        let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+        session.forward(Forward { text, ..Forward::new(query.packet, Command::Query, &effects) }).await?;
+        return Ok(Flow::Continue);
+    }
+    session.put_ok(u16::try_from(session.state.warnings.len()).unwrap_or(u16::MAX));
+    Ok(Flow::Continue)
+}
+
+pub(super) fn refused(session: &mut Session) -> Result<Flow, Lost> {
+    let message = "This command is not supported in the prepared statement protocol yet";
+    session.refuse(&ErrPacket::new(1295, "HY000", message))
+}
+
+async fn empty(session: &Session) {
+    let cache = Arc::clone(&session.shared.cache);
+    // Giving gigabytes back takes the system a while. It fails only where the program ends.
+    let _ = tokio::task::spawn_blocking(move || cache.clear()).await;
+}
+
 /// FLUSH QUERY CACHE has nothing to defragment here; RESET QUERY CACHE empties the cache.
 async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
@@ -186,9 +279,7 @@ async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
         return session.refuse(&error);
     }
     if empties {
-        let cache = Arc::clone(&session.shared.cache);
-        // Giving gigabytes back takes the system a while. It fails only where the program ends.
-        let _ = tokio::task::spawn_blocking(move || cache.clear()).await;
+        empty(session).await;
     }
     session.put_ok(0);
     Ok(Flow::Continue)

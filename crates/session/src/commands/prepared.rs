@@ -17,7 +17,7 @@ use super::refusals::unavailable;
 use super::select::{
     FillPlan, Fillable, Patience, bound, count_not_cached, fill, key_for, plan, statement, touches,
 };
-use super::{kill, transaction};
+use super::{kill, ours_prepared, transaction};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::preparations::CompiledExecution;
@@ -172,6 +172,10 @@ pub(super) async fn execute(
         return unavailable(session, &error);
     }
     let prepared = known(session, &packet);
+    if let Some(ours) = prepared.as_ref().filter(|it| it.text_of_ours().is_some()) {
+        let ours = Arc::clone(ours);
+        return Box::pin(ours_prepared::execute(session, (packet, command), ours)).await;
+    }
     let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.has_long_data());
     let effects = effects_of(session, prepared.as_deref()).await;
     let Executed { write, killed, values } = match (&prepared, command) {

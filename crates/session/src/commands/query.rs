@@ -13,7 +13,7 @@ use super::{attributes, kill, ours, select, text_prepared, transaction, write};
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Flow, Forward, Missed, Session};
+use crate::session::{Flow, Missed, Session};
 use crate::template::{Bound, Found, New};
 
 /// Answers a query from memory, if it can be.
@@ -63,7 +63,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
             return Ok(flow);
         }
     }
-    let filled = match put_in(session, &query).await {
+    let filled = match Box::pin(put_in(session, &query)).await? {
         Ok(filled) => filled,
         Err(error) => return session.refuse(&error),
     };
@@ -104,7 +104,10 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             Box::pin(select::handle(session, query, found)).await
         }
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
-            Box::pin(mixed(session, query, &assignments, rest.as_bytes())).await
+            Box::pin(ours::mixed(session, query, (&assignments, rest.as_bytes()))).await
+        }
+        Request::Ours(Ours::SetStatement { ours: assignments, rest }) => {
+            Box::pin(for_statement(session, query, (&assignments, &rest))).await
         }
         Request::Ours(statement) => Box::pin(ours::handle(session, query, statement)).await,
         Request::Kill(kill) => Box::pin(kill::statement(session, query, kill)).await,
@@ -127,20 +130,28 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
 }
 
 /// The packet with values of ours in it, if its statement mentions any and is the server's all the same.
-async fn put_in(session: &mut Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
+async fn put_in(
+    session: &mut Session,
+    query: &Query<'_>,
+) -> Result<Result<Option<Vec<u8>>, ErrPacket>, Lost> {
     if query.long.is_some() {
-        return Ok(None);
+        return Ok(Ok(None));
     }
     let (text, modes) = (query.text(), session.modes());
     let mentions = freshet_sql::mentions(text, modes);
-    let is_ours = || matches!(freshet_sql::read(text, modes), Request::Ours(Ours::SelectVariables(_)));
+    // In a SET STATEMENT, the values are those that it sets.
+    let is_ours = || {
+        let read = freshet_sql::read(text, modes);
+        matches!(read, Request::Ours(Ours::SelectVariables(_) | Ours::SetStatement { .. }))
+    };
     if mentions.is_empty() || is_ours() {
-        return Ok(None);
+        return Ok(Ok(None));
     }
-    match ours::mention::filled(session, text, &mentions) {
+    let may_process = ours::mention::may_process(session, &mentions).await?;
+    Ok(match ours::mention::filled(session, text, &mentions, may_process) {
         Ok(filled) => Ok(Some(query.with_text(&filled))),
         Err(error) => Err(Box::pin(ours::mention::error_before(session, text)).await.unwrap_or(error)),
-    }
+    })
 }
 
 /// The packet without SQL_CACHE and SQL_NO_CACHE, where they stand in a statement other than a SELECT that a MySQL is to read, or in a
@@ -196,23 +207,28 @@ async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> Rea
     read.unwrap_or_else(|| ReadText { request: Request::Other(Effects::worst()), write: None, select: None })
 }
 
-/// A SET of our variables and of the server's: all of it is done, or nothing.
-async fn mixed(
+/// SET STATEMENT … FOR: our variables hold for the one statement, whose text is `rest`.
+async fn for_statement(
     session: &mut Session,
     query: Query<'_>,
-    assignments: &[Assignment],
-    rest: &[u8],
+    (assignments, rest): (&[Assignment], &[u8]),
 ) -> Result<Flow, Lost> {
-    let before = ours::Snapshot::of(session);
-    if let Err(error) = ours::assign(session, assignments).await? {
-        before.restore(session);
-        return session.refuse(&error);
+    let before = session.state.locals.clone();
+    let assigned = ours::assign(session, assignments).await?;
+    let packet = query.with_text(rest);
+    let done = match assigned {
+        Err(error) => {
+            session.put_error(&error);
+            Ok(Flow::Continue)
+        }
+        Ok(_) => match from_memory(session, &packet) {
+            Ok(()) => Ok(Flow::Continue),
+            Err(missed) => Box::pin(handle(session, BytesMut::from(&packet[..]), missed)).await,
+        },
+    };
+    for Assignment { name, .. } in assignments {
+        session.state.locals.take_back(name, &before);
     }
-    let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
-    let payload = query.with_text(rest);
-    let forward = Forward { text: rest, ..Forward::new(&payload, Command::Query, &effects) };
-    if session.forward(forward).await?.error.is_some() {
-        before.restore(session);
-    }
-    Ok(Flow::Continue)
+    session.refresh_key();
+    done
 }

@@ -10,6 +10,7 @@ use freshet_sql::{Datum, Effects, TextPrepared, Using, prepared_kill, text_prepa
 use freshet_upstream::Error;
 
 use super::kill;
+use super::ours_prepared;
 use super::prepared::{self, By, Execution};
 use super::refusals::unavailable;
 use super::text::Query;
@@ -59,6 +60,11 @@ pub(super) async fn forward(
     let found = text_prepared(text, session.modes());
     if found.is_none() {
         session.state.texts.forget_those_in(text);
+    }
+    if let Some(found) = &found
+        && let Some(done) = ours_prepared::by_text(session, query, found).await
+    {
+        return done;
     }
     if let Some(done) = kill_by(session, found.as_ref()).await {
         return done;
@@ -128,7 +134,7 @@ fn prepare(session: &Session, text: &[u8], inner: &[u8]) -> Text {
     // The schema of now is the one that its names are found in, whenever it is executed.
     let effects = effects_of(session, text, inner);
     let select = selected(session, inner, &effects).map(Arc::new);
-    Text { effects: Some(effects), kill, select }
+    Text::new(Some(effects), kill, select)
 }
 
 /// A SELECT whose answers may come from memory, prepared from this text in the environment of now.

@@ -116,6 +116,13 @@ impl Environments {
         environment
     }
 
+    /// Those that are kept, by their identities.
+    pub(crate) fn all(&self) -> HashMap<u32, Arc<Environment>> {
+        let accounts = self.lock();
+        let known = accounts.shares.values().flat_map(|share| share.known.values());
+        known.map(|environment| (environment.id, Arc::clone(environment))).collect()
+    }
+
     /// What `transition` led this account to before.
     pub(crate) fn after(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
         self.lock().shares.get(account)?.after.get(transition).cloned()

@@ -20,6 +20,11 @@ pub(crate) const fn key_of_executions(key_of_texts: u32) -> u32 {
     key_of_texts | BINARY
 }
 
+/// Whether a key is that of executions.
+pub(crate) const fn is_of_executions(key: u32) -> bool {
+    key & BINARY != 0
+}
+
 /// The identity of the environment that a key is of.
 pub(crate) const fn environment_of(key: u32) -> u32 {
     key >> ID_AT

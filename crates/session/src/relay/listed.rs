@@ -9,6 +9,8 @@ pub(crate) struct Listed {
     names: Vec<String>,
     /// Names in lower case and rows, the last first.
     rows: Vec<(String, Vec<u8>)>,
+    /// The rows are in the binary form.
+    is_binary: bool,
     /// By how much the numbers of the frames behind are larger than the server's; it wraps as these do.
     pub(super) shift: u8,
 }
@@ -24,12 +26,29 @@ impl Listed {
         };
         let mut rows: Vec<_> = rows.iter().map(encoded).collect();
         rows.sort_by(|one, other| other.0.cmp(&one.0));
-        Self { names: names.iter().map(|name| name.to_ascii_lowercase()).collect(), rows, shift: 0 }
+        Self {
+            names: names.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            rows,
+            is_binary: false,
+            shift: 0,
+        }
+    }
+
+    /// The same for the answer to an execution of a prepared statement.
+    pub(crate) fn in_binary(self) -> Self {
+        let rows =
+            self.rows.into_iter().map(|(name, row)| (name, [&BINARY_HEAD[..], &row].concat())).collect();
+        Self { rows, is_binary: true, ..self }
+    }
+
+    /// The first column, in lower case.
+    fn name_of(&self, row: &[u8]) -> Option<String> {
+        name_of(if self.is_binary { row.get(BINARY_HEAD.len()..)? } else { row })
     }
 
     /// The next row that has its place before `row` of the server's.
     pub(super) fn next_before(&mut self, row: &[u8]) -> Option<Vec<u8>> {
-        let name = name_of(row)?;
+        let name = self.name_of(row)?;
         self.rows.pop_if(|(next, _)| *next <= name).map(|(_, row)| row)
     }
 
@@ -40,9 +59,12 @@ impl Listed {
 
     /// Whether the server's row has a name of ours.
     pub(super) fn is_ours(&self, row: &[u8]) -> bool {
-        name_of(row).is_some_and(|name| self.names.contains(&name))
+        self.name_of(row).is_some_and(|name| self.names.contains(&name))
     }
 }
+
+/// What is before the values of a row in the binary form: its mark, and which of the two are NULL.
+const BINARY_HEAD: [u8; 2] = [0, 0];
 
 /// The first column, in lower case.
 fn name_of(row: &[u8]) -> Option<String> {

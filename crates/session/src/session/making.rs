@@ -147,6 +147,32 @@ impl Session {
         }
     }
 
+    /// Has the server prepare this text in the place of a statement of ours, if it has not.
+    ///
+    /// # Errors
+    /// One of the two connections is lost.
+    pub(crate) async fn make_otherwise(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        text: &[u8],
+    ) -> Result<Made, Lost> {
+        let before = prepared.server_id();
+        if let Some(id) = before.filter(|_| prepared.is_made_as(text)) {
+            return Ok(Made::At(id));
+        }
+        self.lease.own.made();
+        self.send(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
+        self.finish_tracking().await?;
+        let answer = self.unseen_answer(Command::StmtPrepare).await?;
+        let Some(ok) = answer.prepared else {
+            return Ok(Made::Refused(answer.refusal.map_or_else(|| self.not_made(prepared), |it| *it)));
+        };
+        self.lease.prepared.make_again(prepared, ok.statement_id);
+        prepared.set_made_as(text);
+        self.lease.prepared.closed.extend(before);
+        Ok(Made::At(ok.statement_id))
+    }
+
     /// Answers a command with what the server says of its statement, which it does not prepare.
     pub(crate) fn put_not_made(&mut self, refusal: &ErrPacket) {
         self.forget_last_hit();

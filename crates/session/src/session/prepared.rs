@@ -2,7 +2,9 @@
 
 mod first;
 mod history;
+mod ours;
 mod statements;
+mod substitute;
 mod types;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -42,6 +44,8 @@ pub(crate) struct Prepared {
     pub(crate) keeps_found_rows: bool,
     /// What there is to know of it if its answers may come from memory.
     pub(crate) select: Option<PreparedSelect>,
+    /// Its text, if it is one of ours.
+    ours: Option<substitute::Substitute>,
     /// How many parameters it has.
     parameters: usize,
     /// Their types.
@@ -258,6 +262,7 @@ impl Prepared {
             control: None,
             keeps_found_rows: false,
             select: None,
+            ours: None,
             parameters,
             types: Mutex::default(),
             history: None,

@@ -20,6 +20,33 @@ pub(crate) struct Text {
     pub(crate) kill: Option<Arc<PreparedKill>>,
     /// What is known of it if it is a SELECT whose answers may come from memory.
     pub(crate) select: Option<Arc<Prepared>>,
+    /// What there is to know of it if it is a statement of ours.
+    ours: Option<OfOurs>,
+}
+
+/// A statement of ours that is prepared by its text.
+#[derive(Clone, Debug)]
+pub(crate) struct OfOurs {
+    pub(crate) text: Arc<[u8]>,
+    /// Whether the server has it too.
+    pub(crate) is_there: bool,
+}
+
+impl Text {
+    /// What is known of the text of a statement that is not of ours.
+    pub(crate) fn new(
+        effects: Option<Effects>,
+        kill: Option<Arc<PreparedKill>>,
+        select: Option<Arc<Prepared>>,
+    ) -> Self {
+        Self { effects, kill, select, ours: None }
+    }
+
+    /// That of a statement of ours.
+    pub(crate) fn of_ours(text: &[u8], is_there: bool) -> Self {
+        let ours = Some(OfOurs { text: text.into(), is_there });
+        Self { effects: Some(Effects::none()), ours, ..Self::default() }
+    }
 }
 
 /// By their names, in lower case.
@@ -54,6 +81,11 @@ impl Texts {
         self.known.get(name)?.select.clone()
     }
 
+    /// The statement of this name, if it is of ours.
+    pub(crate) fn of_ours(&self, name: &str) -> Option<OfOurs> {
+        self.known.get(name)?.ours.clone()
+    }
+
     /// What a statement of this name kills, if it is certainly a KILL.
     pub(crate) fn kill(&self, name: &str) -> Option<Arc<PreparedKill>> {
         self.known.get(name)?.kill.clone()
@@ -61,7 +93,14 @@ impl Texts {
 
     /// A statement of this name is prepared.
     pub(crate) fn set(&mut self, name: String, text: Text) {
-        if self.known.len() >= TEXTS_MAX || !is_plain(&name) {
+        if !is_plain(&name) {
+            self.forget();
+        } else if self.known.len() >= TEXTS_MAX {
+            // Nobody else has given these names away, and the server may not have what is ours.
+            self.known.retain(|_, text| text.ours.is_some());
+            self.are_all = false;
+        }
+        if self.known.len() >= TEXTS_MAX {
             self.forget();
         }
         self.known.insert(name, text);
@@ -75,7 +114,8 @@ impl Texts {
         self.known.remove(name);
     }
 
-    /// Unknown code has run, which may have prepared anything.
+    /// Unknown code has run, which may have prepared anything, under any name: also under that of a statement of ours. If it has not, the
+    /// server refuses to execute what only we have, and nothing is silently left undone.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
         self.are_all = false;
@@ -124,7 +164,7 @@ pub(crate) fn names_execute(text: &[u8]) -> bool {
 }
 
 /// Whether no other name is the same to a server: `é` is `e` to both, and MySQL takes no notice of blanks at the end.
-fn is_plain(name: &str) -> bool {
+pub(crate) fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$')
 }
 
@@ -157,5 +197,21 @@ mod tests {
             texts.set(format!("s{number}"), nothing());
         }
         assert_eq!((texts.get("s0"), texts.get("other")), (None, None));
+    }
+
+    #[test]
+    fn what_is_ours_outlives_a_crowd_and_no_unknown_code() {
+        let mut texts = Texts::default();
+        texts.set("ours".into(), Text::of_ours(b"SET query_cache_type = 1", false));
+        for number in 0..=TEXTS_MAX {
+            texts.set(format!("s{number}"), nothing());
+        }
+        assert!(texts.of_ours("ours").is_some(), "the server does not have it");
+        texts.forget();
+        assert!(texts.of_ours("ours").is_none(), "the name may be another's now");
+        for number in 0..=TEXTS_MAX {
+            texts.set(format!("s{number}"), Text::of_ours(b"SHOW STATUS", true));
+        }
+        assert!(texts.known.len() <= TEXTS_MAX);
     }
 }

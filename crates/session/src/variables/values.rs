@@ -126,6 +126,20 @@ impl Locals {
         }
     }
 
+    /// Has the variable of this name be as it was.
+    pub(crate) fn take_back(&mut self, name: &str, before: &Self) {
+        match name {
+            "query_cache_type" => self.query_cache_type = before.query_cache_type,
+            "query_cache_strip_comments" => self.strip_comments = before.strip_comments,
+            "query_cache_wlock_invalidate" => self.wlock_invalidate = before.wlock_invalidate,
+            "freshness" => self.freshness = before.freshness,
+            "max_staleness" => self.max_staleness_ms = before.max_staleness_ms,
+            "transaction_snapshot" => self.eager_snapshots = before.eager_snapshots,
+            "fill_wait" => self.fill_wait_ms = before.fill_wait_ms,
+            _ => {}
+        }
+    }
+
     pub(crate) fn strips_comments(&self, globals: &Globals) -> bool {
         self.strip_comments.unwrap_or_else(|| globals.strip_comments.load(Ordering::Relaxed))
     }

@@ -39,6 +39,13 @@ pub enum Mentioned {
     },
     /// The end of a column that has a variable of ours and no name: it is called by this text, as it was written.
     Title(Vec<u8>),
+    /// A table that is ours to make.
+    Made {
+        /// Which.
+        table: Made,
+        /// What it is called in the statement, if that says no name of its own.
+        alias: Option<String>,
+    },
     /// A table that lists variables or status values: ours have to be among its rows.
     Table {
         /// What it lists.
@@ -48,6 +55,15 @@ pub enum Mentioned {
         /// What it is called in the statement, if that says no name of its own.
         alias: Option<String>,
     },
+}
+
+/// A table that is ours to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// `information_schema.query_cache_info`: the entries.
+    QueryCacheInfo,
+    /// `performance_schema.persisted_variables`.
+    PersistedVariables,
 }
 
 /// What `text`, one statement or several, mentions of ours, in order. Texts that cannot be read mention nothing.
@@ -120,6 +136,9 @@ impl Names {
     fn may_be_listed(&self, what: &Mentioned) -> bool {
         let is_of_session =
             matches!(what, Mentioned::Table { lists: Lists::Status, scope: Scope::Session, .. });
+        if matches!(what, Mentioned::Made { .. }) {
+            return true;
+        }
         match self {
             Names::Ours => true,
             Names::Others => false,
@@ -176,13 +195,6 @@ fn table(mut cursor: Cursor<'_>) -> Option<Mention> {
     }
     let last = cursor.peek()?;
     let name = cursor.identifier()?;
-    let (scope, lists) = match name.to_ascii_lowercase().as_str() {
-        "global_variables" => (Scope::Global, Lists::Variables),
-        "session_variables" => (Scope::Session, Lists::Variables),
-        "global_status" => (Scope::Global, Lists::Status),
-        "session_status" => (Scope::Session, Lists::Status),
-        _ => return None,
-    };
     let is_named = cursor.peek().is_some_and(|next| {
         next.kind == Kind::Name
             || next.kind == Kind::Word && (cursor.at_word("AS") || !is_reserved(cursor.bytes(next)))
@@ -191,8 +203,23 @@ fn table(mut cursor: Cursor<'_>) -> Option<Mention> {
     if cursor.peek().is_some_and(|next| next.is(b'.')) {
         return None;
     }
-    let alias = (!is_named).then_some(name);
-    Some(Mention { at: first.start..last.end, what: Mentioned::Table { lists, scope, alias } })
+    let at = first.start..last.end;
+    let alias = (!is_named).then(|| name.clone());
+    let of_information = schema.eq_ignore_ascii_case("information_schema");
+    let (scope, lists) = match name.to_ascii_lowercase().as_str() {
+        "query_cache_info" if of_information => {
+            return Some(Mention { at, what: Mentioned::Made { table: Made::QueryCacheInfo, alias } });
+        }
+        "persisted_variables" if !of_information => {
+            return Some(Mention { at, what: Mentioned::Made { table: Made::PersistedVariables, alias } });
+        }
+        "global_variables" => (Scope::Global, Lists::Variables),
+        "session_variables" => (Scope::Session, Lists::Variables),
+        "global_status" => (Scope::Global, Lists::Status),
+        "session_status" => (Scope::Session, Lists::Status),
+        _ => return None,
+    };
+    Some(Mention { at, what: Mentioned::Table { lists, scope, alias } })
 }
 
 /// The columns of the first SELECT that have a variable of ours and no name.

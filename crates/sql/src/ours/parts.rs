@@ -1,6 +1,7 @@
 //! The statements of ours, and the parts that they share.
 
 use crate::cursor::Cursor;
+use crate::modes::TableName;
 use crate::words::is_in;
 
 /// A statement of ours.
@@ -14,6 +15,20 @@ pub enum Ours {
         ours: Vec<Assignment>,
         /// The SET without ours, for the server.
         rest: String,
+    },
+    /// MariaDB's SET STATEMENT … FOR with ours among the server's.
+    SetStatement {
+        /// Ours, in order, which hold for the one statement.
+        ours: Vec<Assignment>,
+        /// What is left without ours: with the server's, or the statement alone.
+        rest: Vec<u8>,
+    },
+    /// RESET PERSIST, of one of ours or of all.
+    ResetPersist {
+        /// The variable in lower case; None for all.
+        name: Option<String>,
+        /// Whether one that is not there is only warned of.
+        if_exists: bool,
     },
     /// SHOW VARIABLES that can match only ours.
     ShowVariables {
@@ -44,6 +59,8 @@ pub enum Ours {
     FlushQueryCache,
     /// FLUSH STATUS, which is the server's and concerns ours too.
     FlushStatus,
+    /// FLUSH TABLES without a lock: the server's. What rests on these tables is dropped from our cache; without names, all of it.
+    FlushTables(Vec<TableName>),
     /// RESET QUERY CACHE.
     ResetQueryCache,
 }
@@ -57,6 +74,33 @@ pub struct Assignment {
     pub name: String,
     /// What it is set to.
     pub value: Value,
+    /// Whether the value is kept over restarts.
+    pub keeps: Keeps,
+}
+
+/// Whether a SET keeps a value over restarts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeps {
+    /// It sets the value and keeps nothing.
+    #[default]
+    Not,
+    /// PERSIST: it does both.
+    Too,
+    /// PERSIST_ONLY: it sets nothing now.
+    Only,
+}
+
+impl Keeps {
+    /// PERSIST or PERSIST_ONLY, if it stands here.
+    pub(super) fn at(cursor: &Cursor<'_>) -> Self {
+        if cursor.at_word("PERSIST") {
+            Self::Too
+        } else if cursor.at_word("PERSIST_ONLY") {
+            Self::Only
+        } else {
+            Self::Not
+        }
+    }
 }
 
 /// The scope a variable is named with.

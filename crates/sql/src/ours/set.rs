@@ -1,7 +1,8 @@
 //! SET of our variables, alone or among the server's.
 
-use super::parts::{Assignment, Ours, Value, is_ours, scope, system_variable};
+use super::parts::{Assignment, Keeps, Ours, Scope, Value, is_ours, scope, system_variable};
 use crate::cursor::Cursor;
+use crate::modes::Flavor;
 use crate::string::unquote_string;
 use crate::token::{Kind, Token};
 use crate::words::is_in;
@@ -10,6 +11,9 @@ use crate::words::is_in;
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     if !names_ours(&cursor) {
         return None;
+    }
+    if cursor.word("STATEMENT") {
+        return for_statement(cursor);
     }
     let mut ours = Vec::new();
     let mut rest: Vec<String> = Vec::new();
@@ -55,10 +59,50 @@ fn written(cursor: Cursor<'_>, inherited: Option<Token>) -> Option<String> {
     }
 }
 
-/// Most SETs have nothing of ours, which is quickly seen; and `SET STATEMENT … FOR` is a statement of its own.
+/// Most SETs have nothing of ours, which is quickly seen.
 fn names_ours(cursor: &Cursor<'_>) -> bool {
-    let any = cursor.rest().iter().any(|&token| token.is_name() && is_ours(cursor.bytes(token)));
-    any && !cursor.at_word("STATEMENT")
+    cursor.rest().iter().any(|&token| token.is_name() && is_ours(cursor.bytes(token)))
+}
+
+/// Behind SET STATEMENT. A scope is an error there, which is the server's to tell.
+fn for_statement(cursor: Cursor<'_>) -> Option<Ours> {
+    let mut behind = cursor;
+    if cursor.modes.flavor != Flavor::MariaDb || !behind.seek_word("FOR") || behind.at_end() {
+        return None;
+    }
+    // One within another is the server's, or a text of many would be as deep a recursion.
+    if behind.at_word("SET")
+        && behind.peek_at(1).is_some_and(|token| token.is_word(cursor.text, "STATEMENT"))
+        && names_ours(&behind)
+    {
+        return None;
+    }
+    let count = cursor.rest().len() - behind.rest().len() - 1;
+    let mut parts = Cursor::new(cursor.text, cursor.modes, cursor.rest().get(..count)?);
+    let (mut ours, mut rest): (_, Vec<&[u8]>) = (Vec::new(), Vec::new());
+    loop {
+        let part = Cursor::new(cursor.text, cursor.modes, until_comma(&mut parts));
+        if !is_plain_assignment(&part) {
+            return None;
+        }
+        match assignment(part, None) {
+            Some(assignment) => ours.push(assignment),
+            None => rest.push(part.rest_text()),
+        }
+        if !parts.punct(b',') {
+            break;
+        }
+    }
+    if ours.is_empty() {
+        return None;
+    }
+    let statement = behind.rest_text();
+    let rest = if rest.is_empty() {
+        statement.to_vec()
+    } else {
+        [b"SET STATEMENT ", &*rest.join(&b", "[..]), b" FOR ", statement].concat()
+    };
+    Some(Ours::SetStatement { ours, rest })
 }
 
 /// The tokens up to the next comma outside of parentheses.
@@ -81,22 +125,30 @@ fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
 
 /// One assignment, if it is of ours.
 fn assignment(mut cursor: Cursor<'_>, inherited: Option<Token>) -> Option<Assignment> {
-    let (scope, name) = if cursor.peek()?.kind == Kind::AtAt {
+    let (scope, name, keeps) = if cursor.peek()?.kind == Kind::AtAt {
         cursor.next();
-        system_variable(&mut cursor)?
+        let is_scoped = cursor.peek_at(1).is_some_and(|token| token.is(b'.'));
+        let keeps = if is_scoped { Keeps::at(&cursor) } else { Keeps::Not };
+        let (scope, name) = system_variable(&mut cursor)?;
+        (scope, name, keeps)
     } else {
         let own = match inherited {
-            Some(token) => scope(&mut Cursor::new(cursor.text, cursor.modes, &[token])),
-            None => scope(&mut cursor),
+            Some(token) => with_keeps(&mut Cursor::new(cursor.text, cursor.modes, &[token])),
+            None => with_keeps(&mut cursor),
         };
-        (own, cursor.identifier()?.to_ascii_lowercase())
+        (own.0, cursor.identifier()?.to_ascii_lowercase(), own.1)
     };
     let sign = cursor.next()?;
     let assigns = sign.is(b'=') || cursor.bytes(sign) == b":=";
     if !is_ours(name.as_bytes()) || !assigns || cursor.at_end() {
         return None;
     }
-    Some(Assignment { scope, name, value: value(cursor) })
+    Some(Assignment { scope, name, value: value(cursor), keeps })
+}
+
+fn with_keeps(cursor: &mut Cursor<'_>) -> (Scope, Keeps) {
+    let keeps = Keeps::at(cursor);
+    (scope(cursor), keeps)
 }
 
 fn value(mut cursor: Cursor<'_>) -> Value {

@@ -10,7 +10,7 @@ fn ours(text: &str) -> Option<Ours> {
 }
 
 fn set(scope: Scope, name: &str, value: Value) -> Assignment {
-    Assignment { scope, name: name.to_owned(), value }
+    Assignment { scope, name: name.to_owned(), value, keeps: Keeps::Not }
 }
 
 #[test]

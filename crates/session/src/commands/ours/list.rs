@@ -1,7 +1,7 @@
 //! What SHOW VARIABLES and SHOW STATUS list of ours, alone and among the server's.
 
 use freshet_protocol::Command;
-use freshet_sql::{Lists, Scope, ShowFilter};
+use freshet_sql::{Lists, Ours, Scope, ShowFilter};
 
 use super::values::{quoted, target};
 use crate::commands::text::Query;
@@ -39,6 +39,37 @@ pub(super) fn rows(
     }
 }
 
+/// The rows of ours for a SHOW whose answer is the server's.
+pub(in crate::commands) async fn listed(session: &mut Session, shown: Ours) -> Option<Listed> {
+    let (of, ours) = match shown {
+        Ours::ShowVariables { scope, like } => {
+            let of = (Lists::Variables, scope);
+            (of, rows(session, of, |name| like.matches(name)))
+        }
+        Ours::ShowStatus { scope, like } => {
+            let of = (Lists::Status, scope);
+            (of, rows(session, of, |name| like.matches(name)))
+        }
+        Ours::ShowAll { lists, scope, filter } => {
+            ((lists, scope), filtered(session, (lists, scope), &filter).await)
+        }
+        _ => return None,
+    };
+    Some(Listed::new(&names(of.0), &ours))
+}
+
+/// Names and values of those that a SHOW asks for.
+async fn filtered(session: &mut Session, of: (Lists, Scope), filter: &ShowFilter) -> Vec<(String, String)> {
+    match filter {
+        ShowFilter::All => rows(session, of, |_| true),
+        ShowFilter::Names(like) => rows(session, of, |name| like.matches(name)),
+        ShowFilter::Where(condition) => {
+            let all = rows(session, of, |_| true);
+            chosen(session, condition, all).await
+        }
+    }
+}
+
 /// A SHOW that lists the server's, with ours among them.
 pub(in crate::commands) async fn all(
     session: &mut Session,
@@ -47,15 +78,7 @@ pub(in crate::commands) async fn all(
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let of = (lists, scope);
-    let ours = match filter {
-        ShowFilter::All => rows(session, of, |_| true),
-        ShowFilter::Names(like) => rows(session, of, |name| like.matches(name)),
-        ShowFilter::Where(condition) => {
-            let all = rows(session, of, |_| true);
-            chosen(session, condition, all).await
-        }
-    };
+    let ours = filtered(session, (lists, scope), filter).await;
     let listed = (!ours.is_empty()).then(|| Listed::new(&names(lists), &ours));
     let forward = Forward { text, listed, ..Forward::new(query.packet, Command::Query, &effects) };
     session.forward(forward).await?;

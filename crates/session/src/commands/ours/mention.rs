@@ -1,12 +1,14 @@
 //! Statements of the server's that mention what is ours: our values are put in before they are sent.
 
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Flavor, Lists, Mention, Mentioned, Scope};
+use freshet_sql::{Flavor, Lists, Made, Mention, Mentioned, Scope};
 use freshet_upstream::Error;
 
-use super::list;
 use super::values::{doubled, quoted, selected};
+use super::{list, made};
 use crate::local::Cell;
+use crate::privileges::{self, Privilege};
+use crate::relay::Lost;
 use crate::session::Session;
 
 /// The statement with our values in it.
@@ -17,6 +19,7 @@ pub(in crate::commands) fn filled(
     session: &mut Session,
     text: &[u8],
     mentions: &[Mention],
+    may_process: bool,
 ) -> Result<Vec<u8>, ErrPacket> {
     let mut filled = Vec::with_capacity(text.len());
     let mut behind = 0;
@@ -25,6 +28,13 @@ pub(in crate::commands) fn filled(
         match what {
             Mentioned::Variable { scope, name } => filled.extend(literal(session, *scope, name)?),
             Mentioned::Title(title) => filled.extend([b" AS `", &*doubled(title, b'`'), b"`"].concat()),
+            Mentioned::Made { table, alias } => {
+                let name = text.get(at.clone()).unwrap_or_default();
+                filled.extend(made::derived(session, (*table, name), may_process));
+                if let Some(alias) = alias {
+                    filled.extend([b" AS `", &*doubled(alias.as_bytes(), b'`'), b"`"].concat());
+                }
+            }
             Mentioned::Table { lists, scope, alias } => {
                 let table = text.get(at.clone()).unwrap_or_default();
                 filled.extend(rows_and_ours(session, (*lists, *scope), table));
@@ -37,6 +47,16 @@ pub(in crate::commands) fn filled(
     }
     filled.extend_from_slice(text.get(behind..).unwrap_or_default());
     Ok(filled)
+}
+
+/// Whether the client may be shown what others are at, where the statement asks for it.
+pub(in crate::commands) async fn may_process(
+    session: &mut Session,
+    mentions: &[Mention],
+) -> Result<bool, Lost> {
+    let is_asked =
+        |mention: &Mention| matches!(mention.what, Mentioned::Made { table: Made::QueryCacheInfo, .. });
+    Ok(mentions.iter().any(is_asked) && privileges::require(session, Privilege::Process).await?.is_ok())
 }
 
 /// The error that the server finds before it comes to the variables, if there is one: a column that there is not. It is asked to explain

@@ -10,6 +10,7 @@ use freshet_sql::{Effects, Hint, Writes};
 use freshet_upstream::now_ms;
 
 use super::{compiled, zone_at};
+use crate::commands::ours_prepared;
 use crate::commands::refusals::unavailable;
 use crate::commands::select::{key_for, rights};
 use crate::commands::transaction;
@@ -39,6 +40,9 @@ pub(crate) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     }
     if session.lease.prepared.may_collide() {
         return session.refuse(&too_many());
+    }
+    if let Some(kind) = ours_prepared::kind(session, &packet[1..]) {
+        return Box::pin(ours_prepared::prepare(session, &packet, kind)).await;
     }
     let packet = packet.freeze();
     if may_select(&packet[1..])

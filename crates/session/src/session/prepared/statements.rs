@@ -113,6 +113,13 @@ impl PreparedStatements {
         }
     }
 
+    /// The server has prepared another text in the place of this one, under this number.
+    pub(crate) fn make_again(&mut self, prepared: &Prepared, id: u32) {
+        prepared.is_made(id);
+        self.any_made = true;
+        self.server_id_max = self.server_id_max.max(id);
+    }
+
     /// Whether the server would take this number, which no statement of the client's has, for one that it was given here.
     pub(crate) fn is_given_here(&self, id: u32) -> bool {
         let is_it = |prepared: &Arc<Prepared>| prepared.server_id() == Some(id);

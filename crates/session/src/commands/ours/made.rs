@@ -1,0 +1,144 @@
+//! Tables that are ours to make: `information_schema.query_cache_info` and `performance_schema.persisted_variables`. The server computes
+//! over their rows, which stand in the statement that it is sent.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use ahash::HashMap;
+use freshet_cache::Summary;
+use freshet_sql::{Flavor, Made};
+
+use crate::environment::{Environment, environment_of, is_of_executions};
+use crate::session::Session;
+
+/// How many results are listed, and how many bytes their texts have together: it is all sent to the server.
+const LISTED_MAX: usize = 4096;
+const LISTED_BYTES_MAX: usize = 512 << 10;
+
+/// The columns of MariaDB's plugin, each with a value of its type. Those of which no value is known here are NULL.
+const COLUMNS: [(&str, &str); 25] = [
+    ("STATEMENT_SCHEMA", "CONVERT('' USING utf8mb4)"),
+    ("STATEMENT_TEXT", "CONVERT('' USING utf8mb4)"),
+    ("RESULT_BLOCKS_COUNT", "0"),
+    ("RESULT_BLOCKS_SIZE", "0"),
+    ("RESULT_BLOCKS_SIZE_USED", "0"),
+    ("LIMIT", "0"),
+    ("MAX_SORT_LENGTH", "0"),
+    ("GROUP_CONCAT_MAX_LENGTH", "0"),
+    ("CHARACTER_SET_CLIENT", "''"),
+    ("CHARACTER_SET_RESULT", "''"),
+    ("COLLATION", "''"),
+    ("TIMEZONE", "''"),
+    ("DEFAULT_WEEK_FORMAT", "0"),
+    ("DIV_PRECISION_INCREMENT", "0"),
+    ("SQL_MODE", "''"),
+    ("LC_TIME_NAMES", "''"),
+    ("CLIENT_LONG_FLAG", "0"),
+    ("CLIENT_PROTOCOL_41", "0"),
+    ("CLIENT_EXTENDED_METADATA", "0"),
+    ("PROTOCOL_TYPE", "0"),
+    ("MORE_RESULTS_EXISTS", "0"),
+    ("IN_TRANS", "0"),
+    ("AUTOCOMMIT", "0"),
+    ("PACKET_NUMBER", "0"),
+    ("HITS", "0"),
+];
+
+/// The table's rows as a derived table. Without the privilege, there are none.
+pub(super) fn derived(session: &Session, (table, name): (Made, &[u8]), may_process: bool) -> Vec<u8> {
+    match table {
+        Made::QueryCacheInfo => {
+            let rows = if may_process { entries(session) } else { Vec::new() };
+            with_head(session, &COLUMNS, &rows).into_bytes()
+        }
+        Made::PersistedVariables => persisted(session, name),
+    }
+}
+
+/// `(SELECT … AS name, … FROM DUAL WHERE FALSE UNION ALL VALUES …)`
+fn with_head(session: &Session, columns: &[(&str, &str)], rows: &[String]) -> String {
+    let head: Vec<String> = columns.iter().map(|(name, value)| format!("{value} AS `{name}`")).collect();
+    let mut query = format!("(SELECT {} FROM DUAL WHERE 1 = 0", head.join(", "));
+    let row = if session.flavor() == Flavor::MySql { "ROW" } else { "" };
+    for (at, values) in rows.iter().enumerate() {
+        let before = if at == 0 { " UNION ALL VALUES " } else { ", " };
+        let _ = write!(query, "{before}{row}({values})");
+    }
+    query.push(')');
+    query
+}
+
+/// The results that may be served now, each as the values of a row.
+fn entries(session: &Session) -> Vec<String> {
+    let shared = &session.shared;
+    let found = shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX);
+    let known = shared.environments.all();
+    found.iter().map(|summary| entry(summary, &known)).collect()
+}
+
+fn entry(summary: &Summary, known: &HashMap<u32, Arc<Environment>>) -> String {
+    let environment = known.get(&environment_of(summary.environment));
+    let schema = environment.and_then(|it| it.schema.as_deref()).unwrap_or_default();
+    let is_execution = is_of_executions(summary.environment);
+    let text = if is_execution { prepared_text(&summary.text) } else { &summary.text };
+    let Summary { body_bytes, blocks, bytes, .. } = summary;
+    let unknown = ["NULL"; 11].join(", ");
+    format!(
+        "{}, {}, {blocks}, {bytes}, {body_bytes}, {unknown}, 1, 1, NULL, {}, 0, NULL, NULL, NULL, NULL",
+        hex(schema.as_bytes()),
+        hex(String::from_utf8_lossy(text).as_bytes()),
+        u8::from(is_execution),
+    )
+}
+
+/// A string in any session's character set and modes.
+fn hex(text: &[u8]) -> String {
+    let mut hex = String::with_capacity(text.len() * 2 + 32);
+    hex.push_str("CONVERT(X'");
+    text.iter().for_each(|byte| {
+        let _ = write!(hex, "{byte:02X}");
+    });
+    hex.push_str("' USING utf8mb4)");
+    hex
+}
+
+/// The statement in the key of an execution, which ends with the text's length, or with that and a mark.
+fn prepared_text(key: &[u8]) -> &[u8] {
+    let ending = |key: &[u8]| key.last_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+    let key = match ending(key) {
+        Some(mark) if mark as usize > key.len() => key.get(..key.len() - 4).unwrap_or_default(),
+        _ => key,
+    };
+    ending(key).and_then(|len| key.get(..len as usize)).unwrap_or_default()
+}
+
+/// What is kept of ours, beside the server's own where it has such a table.
+fn persisted(session: &Session, name: &[u8]) -> Vec<u8> {
+    let values = session.shared.persisted.values();
+    let rows: Vec<String> = values
+        .iter()
+        .map(|(name, value)| format!("{}, {}", hex(name.as_bytes()), hex(value.as_bytes())))
+        .collect();
+    let columns =
+        [("VARIABLE_NAME", "CONVERT('' USING utf8mb4)"), ("VARIABLE_VALUE", "CONVERT('' USING utf8mb4)")];
+    let mut query = with_head(session, &columns, &rows).into_bytes();
+    if session.flavor() == Flavor::MySql {
+        query.pop();
+        query.extend([b" UNION ALL SELECT VARIABLE_NAME, VARIABLE_VALUE FROM ", name, b")"].concat());
+    }
+    query
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_an_execution_is_told_from_its_key() {
+        let key = [&b"SELECT ?"[..], &[1, 0, 0, 0, 8, 0, 0, 1, 0], &8u32.to_le_bytes()].concat();
+        assert_eq!(prepared_text(&key), b"SELECT ?");
+        let by_name = [&key[..], &[0xfe, 0xff, 0xff, 0xff]].concat();
+        assert_eq!(prepared_text(&by_name), b"SELECT ?");
+        assert_eq!(prepared_text(b""), b"");
+    }
+}

@@ -1,0 +1,38 @@
+//! A SET of our variables and of the server's in one statement.
+
+use freshet_protocol::Command;
+use freshet_sql::Assignment;
+
+use super::{Snapshot, assign, persist};
+use crate::commands::text::Query;
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Session};
+
+/// A SET of our variables and of the server's: all of it is done, or nothing.
+pub(in crate::commands) async fn mixed(
+    session: &mut Session,
+    query: Query<'_>,
+    (assignments, rest): (&[Assignment], &[u8]),
+) -> Result<Flow, Lost> {
+    let before = Snapshot::of(session);
+    let kept = match assign(session, assignments).await? {
+        Ok(kept) => persist::write(session, kept).await,
+        Err(error) => Err(error),
+    };
+    let undo = match kept {
+        Ok(undo) => undo,
+        Err(error) => {
+            before.restore(session);
+            return session.refuse(&error);
+        }
+    };
+    let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
+    let payload = query.with_text(rest);
+    let forward = Forward { text: rest, ..Forward::new(&payload, Command::Query, &effects) };
+    if session.forward(forward).await?.error.is_some() {
+        before.restore(session);
+        // The answer is given; what could not be taken back here is in the file, as what was set is in the log.
+        let _ = persist::write(session, undo).await;
+    }
+    Ok(Flow::Continue)
+}

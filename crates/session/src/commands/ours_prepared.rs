@@ -1,0 +1,268 @@
+//! Statements of ours that are prepared, by COM_STMT_PREPARE or by PREPARE.
+//!
+//! What they answer changes, and so nothing of it can stand in what the server has prepared. The server prepares a substitute that has the
+//! same parameters and columns. At each execution:
+//!
+//! * a SELECT with our values is prepared anew if the values have changed since, so that the server writes the rows in the binary form and
+//!   types them;
+//! * a SHOW is executed at the server, and our rows are put among its own on their way;
+//! * what only answers OK (SET, FLUSH, RESET) is carried out as the text with its values.
+//!
+//! A statement that is prepared by its text is executed as that text. The server keeps nothing of it, but for a SHOW, which is the
+//! server's as well: should unknown code run, the name may be that code's, and the server either has that or says that there is none.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use freshet_protocol::{Capabilities, Command, ErrPacket, Parameter};
+use freshet_sql::{Effects, Ours, Request, TextPrepared, Using};
+
+use super::ours;
+use super::text::Query;
+use crate::relay::Lost;
+use crate::session::{
+    Flow, Forward, Made, Missed, Prepared, SELECT_BYTES_MAX, Session, Text, is_plain, query_prefix,
+};
+
+/// How a statement of ours is executed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A SELECT with our values in it.
+    Filled,
+    /// A SHOW with our rows among the server's.
+    Shown,
+    /// It answers OK.
+    Done,
+}
+
+/// What a text is, if it is of ours and may be prepared.
+pub(super) fn kind(session: &Session, text: &[u8]) -> Option<Kind> {
+    let modes = session.modes();
+    if text.len() > SELECT_BYTES_MAX {
+        return None;
+    }
+    let has_none = || freshet_sql::markers(text, modes) == Some(0);
+    match freshet_sql::read(text, modes) {
+        Request::Ours(Ours::SelectVariables(_)) => Some(Kind::Filled),
+        Request::Ours(Ours::ShowVariables { .. } | Ours::ShowStatus { .. } | Ours::ShowAll { .. }) => {
+            has_none().then_some(Kind::Shown)
+        }
+        Request::Ours(Ours::SetStatement { .. } | Ours::FlushStatus | Ours::FlushTables(_)) => None,
+        Request::Ours(_) => Some(Kind::Done),
+        Request::Select { .. } => {
+            (has_none() && !freshet_sql::mentions(text, modes).is_empty()).then_some(Kind::Filled)
+        }
+        _ => None,
+    }
+}
+
+/// What the server prepares in its place.
+async fn substitute(
+    session: &mut Session,
+    text: &[u8],
+    kind: Kind,
+) -> Result<Result<Vec<u8>, ErrPacket>, Lost> {
+    match kind {
+        Kind::Shown => Ok(Ok(text.to_vec())),
+        Kind::Done => {
+            let count = freshet_sql::markers(text, session.modes()).unwrap_or(0);
+            let values = if count == 0 { "0".to_owned() } else { vec!["?"; count].join(", ") };
+            Ok(Ok(format!("DO {values}").into_bytes()))
+        }
+        Kind::Filled => {
+            let mentions = freshet_sql::mentions(text, session.modes());
+            let may_process = ours::mention::may_process(session, &mentions).await?;
+            Ok(ours::mention::filled(session, text, &mentions, may_process))
+        }
+    }
+}
+
+/// COM_STMT_PREPARE.
+pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: Kind) -> Result<Flow, Lost> {
+    let text = packet.get(1..).unwrap_or_default();
+    let made = match substitute(session, text, kind).await? {
+        Ok(made) => made,
+        Err(error) => return session.refuse(&error),
+    };
+    let (payload, nothing) = ([&[Command::StmtPrepare.byte()], &*made].concat(), Effects::none());
+    let relayed = session.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
+    session.lease.prepared.failed();
+    if let Some(ok) = relayed.prepared {
+        let number = (ok.statement_id, ok.parameters.into());
+        let prepared = Prepared::new(number, nothing, (None, None), None);
+        session.lease.prepared.add(prepared.of_ours(text, made));
+    }
+    Ok(Flow::Continue)
+}
+
+/// COM_STMT_EXECUTE of one of them.
+pub(super) async fn execute(
+    session: &mut Session,
+    (mut packet, command): (BytesMut, Command),
+    prepared: Arc<Prepared>,
+) -> Result<Flow, Lost> {
+    if command != Command::StmtExecute {
+        return ours::refused(session); // In bulk: the server would carry out the substitute.
+    }
+    let Some(text) = prepared.text_of_ours() else { return session.refuse(&wrong_arguments()) };
+    let text = text.to_vec();
+    match kind(session, &text) {
+        Some(Kind::Filled) => {
+            let filled = match substitute(session, &text, Kind::Filled).await? {
+                Ok(filled) => filled,
+                Err(error) => return session.refuse(&error),
+            };
+            if let Made::Refused(error) = session.make_otherwise(&prepared, &filled).await? {
+                return session.refuse(&error);
+            }
+            name(&mut packet, &prepared);
+            let effects = session.certain(&filled, freshet_sql::effects(&filled, session.modes()));
+            session.forward(Forward::new(&packet, Command::StmtExecute, &effects)).await?;
+        }
+        Some(Kind::Shown) => {
+            name(&mut packet, &prepared);
+            let effects = session.certain(&text, freshet_sql::effects(&text, session.modes()));
+            let listed = match freshet_sql::read(&text, session.modes()) {
+                Request::Ours(shown) => ours::list::listed(session, shown).await,
+                _ => None,
+            };
+            let listed = listed.map(crate::relay::Listed::in_binary);
+            let forward = Forward { listed, ..Forward::new(&packet, Command::StmtExecute, &effects) };
+            session.forward(forward).await?;
+        }
+        Some(Kind::Done) => {
+            let values = prepared.values(&packet, session.capabilities());
+            let values: Option<Vec<Vec<u8>>> =
+                values.and_then(|values| values.iter().map(|value| literal(session, value)).collect());
+            return Box::pin(with_values(session, &text, values)).await;
+        }
+        None => return session.refuse(&wrong_arguments()),
+    }
+    Ok(Flow::Continue)
+}
+
+/// Puts the number into a packet by which the server knows the statement, and asks for all rows at once: ours are put among them.
+fn name(packet: &mut BytesMut, prepared: &Prepared) {
+    const HAS_PARAMETER_COUNT: u8 = 8;
+    if let Some(flags) = packet.get_mut(5) {
+        *flags &= HAS_PARAMETER_COUNT;
+    }
+    if let (Some(place), Some(id)) = (packet.get_mut(1..5), prepared.server_id()) {
+        place.copy_from_slice(&id.to_le_bytes());
+    }
+}
+
+/// ER_WRONG_ARGUMENTS.
+fn wrong_arguments() -> ErrPacket {
+    ErrPacket::new(1210, "HY000", "Incorrect arguments to EXECUTE")
+}
+
+fn literal(session: &Session, value: &Parameter<'_>) -> Option<Vec<u8>> {
+    match value {
+        Parameter::Null => Some(b"NULL".to_vec()),
+        Parameter::Int(number) => Some(number.to_string().into_bytes()),
+        Parameter::UInt(number) => Some(number.to_string().into_bytes()),
+        Parameter::Float(number) => Some(format!("{number:e}").into_bytes()),
+        Parameter::Text(text) => Some(ours::quoted(session, text)),
+        Parameter::Decimal(digits) => Some(digits.to_vec()),
+        Parameter::DateTime { .. } | Parameter::Other => None,
+    }
+}
+
+/// Carries out a statement as its text, with these values.
+async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<u8>>>) -> Result<Flow, Lost> {
+    let modes = session.modes();
+    let filled = values.and_then(|values| freshet_sql::with_values(text, &values, modes));
+    let Some(mut text) = filled else { return session.refuse(&wrong_arguments()) };
+    let is_selected =
+        |text: &[u8]| matches!(freshet_sql::read(text, modes), Request::Ours(Ours::SelectVariables(_)));
+    let mentions = freshet_sql::mentions(&text, modes);
+    if !mentions.is_empty() && !is_selected(&text) {
+        let may_process = ours::mention::may_process(session, &mentions).await?;
+        text = match ours::mention::filled(session, &text, &mentions, may_process) {
+            Ok(filled) => filled,
+            Err(error) => return session.refuse(&error),
+        };
+    }
+    let prefix = query_prefix(session.capabilities().contains(Capabilities::QUERY_ATTRIBUTES));
+    let packet = [&*prefix, &*text].concat();
+    let query = Query { packet: &packet, long: None, text_at: prefix.len(), missed: Missed::default() };
+    match freshet_sql::read(&text, modes) {
+        Request::Ours(Ours::SetMixed { ours, rest }) => {
+            ours::mixed(session, query, (&ours, rest.as_bytes())).await
+        }
+        Request::Ours(statement) => ours::handle(session, query, statement).await,
+        _ => {
+            let effects = session.certain(&text, freshet_sql::effects(&text, modes));
+            let forward = Forward { text: &text, ..Forward::new(&packet, Command::Query, &effects) };
+            session.forward(forward).await?;
+            Ok(Flow::Continue)
+        }
+    }
+}
+
+/// PREPARE, EXECUTE and EXECUTE IMMEDIATE of statements of ours; `None` if it is none.
+pub(super) async fn by_text(
+    session: &mut Session,
+    query: Query<'_>,
+    found: &TextPrepared,
+) -> Option<Result<Flow, Lost>> {
+    match found {
+        TextPrepared::Prepare { name, text: Some(text) } => {
+            let kind = kind(session, text).filter(|_| is_plain(name))?;
+            Some(Box::pin(prepare_text(session, query, (name, text, kind))).await)
+        }
+        TextPrepared::Execute { name, using } => {
+            let text = session.state.texts.of_ours(name)?.text;
+            Some(Box::pin(with_values(session, &text, given(using))).await)
+        }
+        TextPrepared::Immediate { text, using } => {
+            kind(session, text)?;
+            Some(Box::pin(with_values(session, text, given(using))).await)
+        }
+        TextPrepared::Deallocate { name } => {
+            session.state.texts.of_ours(name).filter(|ours| !ours.is_there)?;
+            session.state.texts.remove(name);
+            session.put_ok(0);
+            Some(Ok(Flow::Continue))
+        }
+        TextPrepared::Prepare { text: None, .. } => None,
+    }
+}
+
+/// The values of an EXECUTE, as they stand in a text.
+fn given(using: &Using) -> Option<Vec<Vec<u8>>> {
+    match using {
+        Using::Number(number) => Some(vec![number.to_string().into_bytes()]),
+        using => {
+            let named = |name: &String| [b"@`", &*ours::doubled(name.as_bytes(), b'`'), b"`"].concat();
+            Some(using.variables()?.iter().map(named).collect())
+        }
+    }
+}
+
+async fn prepare_text(
+    session: &mut Session,
+    query: Query<'_>,
+    (name, text, kind): (&str, &[u8], Kind),
+) -> Result<Flow, Lost> {
+    let made = match substitute(session, text, kind).await? {
+        Ok(made) => made,
+        Err(error) => return session.refuse(&error),
+    };
+    let made = ours::quoted(session, &made);
+    let statement = [b"PREPARE `", &*ours::doubled(name.as_bytes(), b'`'), b"` FROM ", &*made].concat();
+    let (payload, effects) = (query.with_text(&statement), Effects::none());
+    let relayed = session.forward(Forward::new(&payload, Command::Query, &effects)).await?;
+    if relayed.error.is_some() {
+        session.state.texts.remove(name);
+        return Ok(Flow::Continue);
+    }
+    let is_there = kind == Kind::Shown;
+    if !is_there {
+        let away = format!("DEALLOCATE PREPARE `{name}`");
+        session.execute_unseen(Command::Query, away.as_bytes()).await?;
+    }
+    session.state.texts.set(name.to_owned(), Text::of_ours(text, is_there));
+    Ok(Flow::Continue)
+}
