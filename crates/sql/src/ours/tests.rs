@@ -68,7 +68,8 @@ fn sets_of_our_variables() {
     for text in [
         "SET @query_cache_type = 1",
         "SET x = 1",
-        "SET STATEMENT query_cache_type=1 FOR SELECT 1",
+        "SET STATEMENT SESSION query_cache_type=1 FOR SELECT 1",
+        "SET STATEMENT query_cache_type=1 FOR SET STATEMENT query_cache_type=0 FOR SELECT 1",
         "SET x = @@query_cache_size",
     ] {
         assert_eq!(ours(text), None, "{text}");
@@ -247,5 +248,27 @@ fn mentions_of_ours() {
         ),
     ] {
         assert_eq!(marked(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn ours_for_one_statement_leave_the_servers() {
+    let set = || vec![set(Scope::Unspecified, "query_cache_type", Value::Int(1))];
+    for (text, rest) in [
+        ("SET STATEMENT query_cache_type=1 FOR SELECT 1", "SELECT 1"),
+        ("SET STATEMENT a=2, query_cache_type=1 FOR SELECT 1", "SET STATEMENT a=2 FOR SELECT 1"),
+    ] {
+        assert_eq!(ours(text), Some(Ours::SetStatement { ours: set(), rest: rest.into() }), "{text}");
+    }
+}
+
+#[test]
+fn tables_are_flushed_by_name_and_not_with_a_lock() {
+    let names = vec![TableName::bare("a"), TableName::of("s", "b")];
+    assert_eq!(ours("FLUSH LOCAL TABLES a, `s`.b"), Some(Ours::FlushTables(names)));
+    assert_eq!(ours("FLUSH TABLES"), Some(Ours::FlushTables(Vec::new())));
+    for text in ["FLUSH TABLES WITH READ LOCK", "FLUSH TABLES a WITH READ LOCK", "FLUSH TABLES a FOR EXPORT"]
+    {
+        assert_eq!(ours(text), None, "{text}");
     }
 }
