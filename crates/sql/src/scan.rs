@@ -192,7 +192,7 @@ impl<'a> Scan<'a> {
         }
         let word = name.of(self.text);
         match functions::class(word, name.end != token.start, self.modes) {
-            Class::Unknown if functions::is_grammar(word) => {}
+            Class::Unknown if functions::is_grammar(word) || self.is_in_its_place(word) => {}
             Class::Unknown if is_in(word, &[JSON_TABLE]) && self.json_tables.len() < CALLS_MAX => {
                 self.json_tables.push(self.depth);
             }
@@ -203,6 +203,16 @@ impl<'a> Scan<'a> {
             Class::Session => self.facts.changes_session = true,
             _ => {}
         }
+    }
+
+    /// Whether a word that may be a stored function's name is grammar, by what stands before it: `) AGAINST (`, `MEMBER OF (`,
+    /// `JOIN LATERAL (`.
+    fn is_in_its_place(&self, word: &[u8]) -> bool {
+        self.chain.before.is_some_and(|before| {
+            is_in(word, &["AGAINST"]) && before.is(b')')
+                || is_in(word, &["OF"]) && before.is_word(self.text, "MEMBER")
+                || is_in(word, &["LATERAL"]) && before.is_word(self.text, "JOIN")
+        })
     }
 
     /// The chain as a function's name, of which this is the last part: what it means beyond ASCII depends on the client's

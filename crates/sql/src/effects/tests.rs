@@ -461,3 +461,23 @@ fn a_definition_names_what_it_defines() {
         assert_eq!(effects(text.as_bytes(), MYSQL).defines, defines, "{text}");
     }
 }
+
+/// Words that are grammar in a place of their own, and stored functions anywhere else: one that writes has to be fenced.
+#[test]
+fn words_that_may_be_stored_functions_are_called() {
+    for word in
+        ["AGAINST", "CUBE", "DUMPFILE", "DUPLICATE", "LATERAL", "MEMBER", "OF", "ROLLUP", "VIEW", "WITHIN"]
+    {
+        let text = format!("SELECT {word}(1)");
+        for modes in [MARIADB, MYSQL] {
+            assert!(!effects(text.as_bytes(), modes).calls.is_nothing(), "{text}");
+        }
+    }
+    for text in [
+        "SELECT id FROM t WHERE MATCH (w) AGAINST ('x')",
+        "SELECT id FROM t WHERE 1 MEMBER OF ('[1]')",
+        "SELECT id FROM t JOIN LATERAL (SELECT 1) u ON 1",
+    ] {
+        assert!(effects(text.as_bytes(), MYSQL).calls.is_nothing(), "{text}");
+    }
+}

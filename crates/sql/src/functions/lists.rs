@@ -503,9 +503,9 @@ pub(super) const NEED_ADJACENT_PARENTHESIS: &[&str] = &[
     "VAR_SAMP",
 ];
 
-/// Keywords that may stand before a parenthesis and that no stored function can be called by without quotes.
+/// Keywords that may stand before a parenthesis and that no stored function can be called by without quotes, on either server. MariaDB
+/// 10.11 calls one of the name AGAINST, CUBE, DUMPFILE, DUPLICATE, LATERAL, MEMBER, OF, ROLLUP or VIEW, and MySQL 9.7 one named WITHIN.
 pub(super) const GRAMMAR: &[&str] = &[
-    "AGAINST",
     "ALL",
     "AND",
     "ANY",
@@ -518,7 +518,6 @@ pub(super) const GRAMMAR: &[&str] = &[
     "CHARACTER",
     "COLLATE",
     "CONSTRAINT",
-    "CUBE",
     "DATETIME",
     "DEC",
     "DECIMAL",
@@ -527,8 +526,6 @@ pub(super) const GRAMMAR: &[&str] = &[
     "DIV",
     "DO",
     "DOUBLE",
-    "DUMPFILE",
-    "DUPLICATE",
     "ELSE",
     "EXCEPT",
     "EXISTS",
@@ -547,15 +544,12 @@ pub(super) const GRAMMAR: &[&str] = &[
     "JOIN",
     "KEY",
     "KEYS",
-    "LATERAL",
     "LIKE",
     "LIMIT",
-    "MEMBER",
     "NATIONAL",
     "NCHAR",
     "NOT",
     "NUMERIC",
-    "OF",
     "OFFSET",
     "ON",
     "OR",
@@ -568,7 +562,6 @@ pub(super) const GRAMMAR: &[&str] = &[
     "REGEXP",
     "RETURNING",
     "RLIKE",
-    "ROLLUP",
     "SELECT",
     "SEPARATOR",
     "SET",
@@ -585,11 +578,9 @@ pub(super) const GRAMMAR: &[&str] = &[
     "VALUES",
     "VARBINARY",
     "VARCHAR",
-    "VIEW",
     "WHEN",
     "WHERE",
     "WINDOW",
     "WITH",
-    "WITHIN",
     "XOR",
 ];
