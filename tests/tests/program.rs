@@ -161,6 +161,15 @@ fn noise_instead_of_a_login_harms_nobody() {
     });
 }
 
+/// As ProxySQL prints it, without any setting.
+#[test]
+fn a_digest_is_printed() {
+    let output = run(&["digest", "SELECT c FROM sbtest1  WHERE id=4711"], &[]);
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said, "0xBF001A0C13781C1D SELECT c FROM sbtest1 WHERE id=?\n");
+}
+
 /// What `explain-plan` says of a view is the same on both servers but for their collations.
 const EXPLAINED: &str = "\
 verdict

@@ -8,7 +8,7 @@ use crate::settings::{self, Setting};
 const EXIT_CODES: &str = "Exit codes: 0 ended as asked; 1 failed while running; 2 wrong usage or configuration; \
                           3 `check` found something missing, or `explain-plan` no plan form.";
 
-/// The argument of `explain-plan`.
+/// The argument of `explain-plan` and `digest`.
 pub const STATEMENT: &str = "statement";
 
 /// The whole command line.
@@ -26,6 +26,11 @@ pub fn command() -> Command {
                 .arg(Arg::new(STATEMENT).required(true).value_name("SELECT").help(
                     "One statement; names without a schema are of the schema in the server's URL",
                 )),
+        )
+        .subcommand(
+            Command::new("digest")
+                .about("Prints a statement's digest and digest text, as ProxySQL's rules and statistics have them")
+                .arg(Arg::new(STATEMENT).required(true).value_name("STATEMENT").help("One statement of any kind")),
         )
         .subcommand(Command::new("settings").about("Prints the reference of all settings, in Markdown"))
         .args(settings::ALL.iter().copied().map(argument))

@@ -25,9 +25,10 @@ mod sessions;
 mod shutdown;
 mod serve;
 
-// The other subcommands that reach the server.
+// The other subcommands: those that reach the server, and one that does not.
 mod check;
 mod explain;
+mod digest;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -58,12 +59,13 @@ fn run(matches: &ArgMatches) -> Exit {
     if subcommand == "settings" {
         return print(&cli::reference());
     }
+    let statement = || matches.get_one::<String>(cli::STATEMENT).map_or("", String::as_str);
+    if subcommand == "digest" {
+        return print(&digest::of(statement()));
+    }
     match configure(matches) {
         Ok(config) if subcommand == "check" => print_of(check::run(&config)),
-        Ok(config) if subcommand == "explain-plan" => {
-            let statement = matches.get_one::<String>(cli::STATEMENT).map_or("", String::as_str);
-            print_of(explain::run(&config, statement))
-        }
+        Ok(config) if subcommand == "explain-plan" => print_of(explain::run(&config, statement())),
         Ok(config) => serve(config),
         Err(refusal) => {
             let _ = writeln!(std::io::stderr(), "freshet: {refusal}");
