@@ -130,7 +130,9 @@ impl Config {
 }
 
 fn state_dir(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
-    let path = typed.read(&settings::STATE_DIR, |text| Some(PathBuf::from(text)))?;
+    let path = typed.read(&settings::STATE_DIR, |text| {
+        (!text.chars().any(char::is_control)).then(|| PathBuf::from(text))
+    })?;
     if !typed.read(&settings::PERSIST, switch)? {
         return Ok(None);
     }
