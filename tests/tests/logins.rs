@@ -393,6 +393,8 @@ fn too_many_connections_are_refused_in_the_servers_form() {
         let mut admin = server.target.connect();
         let before = answer_of(server, "SELECT @@GLOBAL.max_connections");
         let (freshet, through) = freshet_before(server, &server.url, &[]);
+        // Freshet greets a client of a full server once it has met the server itself.
+        Raw::dial("127.0.0.1", through.port).expect("it greets");
         run(&mut admin, &["SET GLOBAL max_connections = 10"]);
         let outcome = std::panic::catch_unwind(|| {
             // Who said who he is, and who sits on the last place, which is for administrators, and has not said so yet.

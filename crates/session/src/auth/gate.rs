@@ -130,6 +130,11 @@ impl Gate {
         *face = Some(Arc::new(greeting.clone()));
     }
 
+    /// Whether a client can be greeted without a connection to the server.
+    pub(crate) fn knows_greeting(&self) -> bool {
+        self.face.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// What all clients share, before and after their login.
     pub(crate) fn bounds(&self) -> &Arc<Bounds> {
         &self.bounds

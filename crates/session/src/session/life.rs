@@ -35,6 +35,10 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     let Some(_place) = shared.enter() else {
         return crate::auth::refuse_too_many(stream, shared.bounds()).await;
     };
+    // Before the first housekeeping only the follower may have met the server; a client needs no connection of its own then.
+    if !shared.gate.knows_greeting() {
+        shared.greet_as_server();
+    }
     match crate::auth::admit(stream, &shared.gate).await {
         Ok((wire, admitted)) => {
             shared.counters.add(Count::Connections);
