@@ -1,0 +1,285 @@
+//! Statements of clients, carried out.
+
+use std::path::Path;
+
+use crate::command::{self, Command, Copy, Module};
+use crate::error::Refusal;
+use crate::runtime::{Runtime, Statistic, Value};
+use crate::shows;
+use crate::store::{ATTACHED, Answer, Role, Store};
+use crate::tables::{CONFIGURATION, NOT_CARRIED_OUT, STATISTICS, Table};
+use crate::variables::{self, VARIABLES};
+
+/// Why the admin port cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The directory.
+    #[error("{0}: {1}")]
+    Directory(String, std::io::Error),
+    /// The databases.
+    #[error("the admin port's databases: {0}")]
+    Store(#[from] rusqlite::Error),
+    /// What is on disk cannot be had running.
+    #[error("the admin port's configuration: {0}")]
+    Configuration(String),
+}
+
+/// The tables and what they are about.
+pub struct Admin {
+    store: Store,
+    runtime: Box<dyn Runtime>,
+}
+
+impl Admin {
+    /// Opens what is in `directory`, which is made if it is missing, and has what was saved there running.
+    ///
+    /// # Errors
+    /// Whatever stands in the way.
+    pub fn start(directory: &Path, runtime: Box<dyn Runtime>) -> Result<Self, StartError> {
+        let named = |error| StartError::Directory(directory.display().to_string(), error);
+        std::fs::create_dir_all(directory).map_err(named)?;
+        let mut admin = Self { store: Store::open(directory)?, runtime };
+        admin.begin().map_err(|refusal| StartError::Configuration(refusal.to_string()))?;
+        Ok(admin)
+    }
+
+    /// Memory begins with what runs, and then with what is on disk, which is made to run.
+    fn begin(&mut self) -> Result<(), Refusal> {
+        self.put_variables("main.global_variables")?;
+        for module in
+            [Module::Servers, Module::Users, Module::Rules, Module::Variables, Module::AdminVariables]
+        {
+            self.copy(module, Copy::DiskToMemory)?;
+            if module == Module::Servers {
+                self.name_server()?;
+            }
+            if let Err(refusal) = self.copy(module, Copy::MemoryToRuntime) {
+                // What was saved is there to be mended.
+                tracing::warn!(%refusal, "what was saved could not be loaded");
+            }
+        }
+        Ok(())
+    }
+
+    /// The server is hostgroup 0's where nothing is saved of servers.
+    fn name_server(&mut self) -> Result<(), Refusal> {
+        if !self.store.rows("SELECT 1 FROM main.mysql_servers LIMIT 1")?.is_empty() {
+            return Ok(());
+        }
+        let (host, port) = self.runtime.server();
+        let host = host.replace('\'', "''");
+        let insert = "INSERT INTO main.mysql_servers (hostgroup_id, hostname, port) VALUES";
+        self.store.all_or_none(&[format!("{insert} (0, '{host}', {port})")])
+    }
+
+    /// Carries out one statement. `schema` is the session's.
+    pub(crate) fn run(
+        &mut self,
+        statement: &str,
+        role: Role,
+        schema: &mut String,
+    ) -> Result<Answer, Refusal> {
+        match command::read(statement) {
+            Some(command) => self.carry_out(command, role, schema),
+            None => {
+                self.refresh(statement)?;
+                self.store.run(statement, role)
+            }
+        }
+    }
+
+    fn carry_out(&mut self, command: Command, role: Role, schema: &mut String) -> Result<Answer, Refusal> {
+        let changes = matches!(
+            command,
+            Command::Move(..)
+                | Command::Set { .. }
+                | Command::FlushCache
+                | Command::FlushDigests
+                | Command::ShutDown
+                | Command::Truncate(_)
+        );
+        if changes && role != Role::Admin {
+            return Err(Refusal::Denied);
+        }
+        match command {
+            Command::Move(module, copy) => self.copy(module, copy).map(|()| Answer::ok()),
+            Command::FromConfig => {
+                Err(Refusal::NotSupported("Freshet has no configuration file of ProxySQL's"))
+            }
+            Command::Set { name, value } => self.set(&name, &value),
+            Command::SetSession | Command::End => Ok(Answer::ok()),
+            Command::Begin => {
+                Err(Refusal::NotSupported("there are no transactions here: each statement is one"))
+            }
+            Command::Use(name) => self.choose(&name, schema),
+            Command::FlushCache => {
+                Ok(Answer::Done { affected: self.runtime.flush_cache(), last_insert_id: 0 })
+            }
+            Command::FlushDigests => self.flush_digests(),
+            Command::ShutDown => {
+                self.runtime.shut_down();
+                Ok(Answer::ok())
+            }
+            Command::Truncate(name) if is_digests(&name) => self.flush_digests(),
+            Command::Truncate(name) => {
+                let is_known = CONFIGURATION.iter().any(|table| table.name.eq_ignore_ascii_case(&name));
+                let statement = format!("DELETE FROM {}", if is_known { &name } else { "no_such_table" });
+                self.store.run(&statement, role)
+            }
+            Command::Ask(column, asked) => Ok(shows::asked(column, asked, schema, &*self.runtime)),
+            Command::ShowWarnings => Ok(shows::no_warnings()),
+            shown => {
+                let query = shows::query(&shown, schema, role)?;
+                self.refresh(&query)?;
+                self.store.run(&query, if matches!(shown, Command::ShowDatabases) { Role::Own } else { role })
+            }
+        }
+    }
+
+    /// The databases are those that there are; names without one are looked for in all of them, whichever is chosen.
+    pub(crate) fn choose(&self, name: &str, schema: &mut String) -> Result<Answer, Refusal> {
+        let known = ATTACHED.iter().chain(&["main"]).find(|known| known.eq_ignore_ascii_case(name));
+        let known = known.ok_or_else(|| Refusal::NoSuchDatabase(name.to_owned()))?;
+        (*known).clone_into(schema);
+        Ok(Answer::ok())
+    }
+
+    fn flush_digests(&self) -> Result<Answer, Refusal> {
+        let rows = self.runtime.rows(Statistic::DigestsReset);
+        Ok(Answer::Done { affected: rows.len() as u64, last_insert_id: 0 })
+    }
+
+    fn set(&self, name: &str, value: &str) -> Result<Answer, Refusal> {
+        let variable = variables::find(name).ok_or_else(|| Refusal::NoSuchVariable(name.to_owned()))?;
+        if !variable.is_set_here {
+            return Err(Refusal::ReadOnlyVariable(variable.name.to_owned()));
+        }
+        let value = value.replace('\'', "''");
+        let update = format!(
+            "UPDATE main.global_variables SET variable_value = '{value}' WHERE variable_name = '{}'",
+            variable.name
+        );
+        self.store.run(&update, Role::Own)
+    }
+
+    /// Fills the tables of statistics that a statement names, as of now. To name the table that counts from 0 again is to begin.
+    fn refresh(&mut self, statement: &str) -> Result<(), Refusal> {
+        let statement = statement.to_ascii_lowercase();
+        for table in &STATISTICS {
+            if names(&statement, table.name) {
+                let rows = self.runtime.rows(table.of);
+                self.store.replace(&format!("stats.{}", table.name), &rows)?;
+            }
+        }
+        if names(&statement, "runtime_global_variables") {
+            self.put_variables("main.runtime_global_variables")?;
+        }
+        Ok(())
+    }
+
+    /// Puts the variables as they are into a table of variables.
+    fn put_variables(&mut self, table: &str) -> Result<(), Refusal> {
+        let row = |name: &str| Some(vec![Value::from(name), Value::Text(self.runtime.variable(name)?)]);
+        let rows: Vec<_> = VARIABLES.iter().filter_map(|variable| row(variable.name)).collect();
+        self.store.replace(table, &rows)
+    }
+
+    /// Copies what belongs to a module from one layer to the next.
+    fn copy(&mut self, module: Module, copy: Copy) -> Result<(), Refusal> {
+        match (module, copy) {
+            (Module::Variables | Module::AdminVariables, _) => self.copy_variables(module, copy),
+            _ => {
+                if (module, copy) == (Module::Rules, Copy::MemoryToRuntime) {
+                    self.accept_rules()?;
+                }
+                let statements: Vec<String> =
+                    tables_of(module).iter().flat_map(|table| copied(table, copy)).collect();
+                self.store.all_or_none(&statements)
+            }
+        }
+    }
+
+    /// A rule that would not do what it says is not loaded, and no other with it.
+    fn accept_rules(&self) -> Result<(), Refusal> {
+        match self.store.rows(NOT_CARRIED_OUT)?.first().map(Vec::as_slice) {
+            Some([Some(rule), Some(what)]) => Err(Refusal::NotLoaded(format!(
+                "rule {rule}: Freshet does not carry out {what}. No rule was loaded"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Variables that are not set here are not saved and not loaded: they are what the program was started with.
+    fn copy_variables(&mut self, module: Module, copy: Copy) -> Result<(), Refusal> {
+        let begins = if module == Module::Variables { "mysql-" } else { "admin-" };
+        let ours = || VARIABLES.iter().filter(|it| it.is_set_here && it.name.starts_with(begins));
+        match copy {
+            Copy::MemoryToRuntime => {
+                for variable in ours() {
+                    let query = format!(
+                        "SELECT variable_value FROM main.global_variables WHERE variable_name = '{}'",
+                        variable.name
+                    );
+                    let Some(Some(value)) = self.store.rows(&query)?.into_iter().flatten().next() else {
+                        continue;
+                    };
+                    let set = self.runtime.set_variable(variable.name, &value);
+                    set.map_err(|why| Refusal::NotLoaded(format!("{}: {why}", variable.name)))?;
+                }
+                Ok(())
+            }
+            Copy::RuntimeToMemory => self.put_variables("main.global_variables"),
+            Copy::MemoryToDisk | Copy::DiskToMemory => {
+                let (from, to) = if copy == Copy::MemoryToDisk { ("main", "disk") } else { ("disk", "main") };
+                let names: Vec<String> = ours().map(|it| format!("'{}'", it.name)).collect();
+                self.store.all_or_none(&[format!(
+                    "INSERT OR REPLACE INTO {to}.global_variables SELECT * FROM {from}.global_variables \
+                     WHERE variable_name IN ({})",
+                    names.join(",")
+                )])
+            }
+        }
+    }
+}
+
+/// Whether a name stands in a text, and not as a part of a longer one.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+        let behind = text.as_bytes().get(at + name.len());
+        !before.is_some_and(is_part) && !behind.is_some_and(is_part)
+    })
+}
+
+fn is_digests(name: &str) -> bool {
+    let name = name.strip_prefix("stats.").unwrap_or(name);
+    name.eq_ignore_ascii_case("stats_mysql_query_digest")
+        || name.eq_ignore_ascii_case("stats_mysql_query_digest_reset")
+}
+
+fn tables_of(module: Module) -> Vec<&'static Table> {
+    let named: &[&str] = match module {
+        Module::Users => &["mysql_users"],
+        Module::Servers => &["mysql_servers", "mysql_replication_hostgroups"],
+        Module::Rules => &["mysql_query_rules"],
+        Module::Variables | Module::AdminVariables => &[],
+    };
+    CONFIGURATION.iter().filter(|table| named.contains(&table.name)).collect()
+}
+
+/// The statements that copy a table from one layer to the next. What does not count does not run, and comes back from the runtime as little.
+fn copied(table: &Table, copy: Copy) -> Vec<String> {
+    let name = table.name;
+    let (from, to, only) = match copy {
+        Copy::MemoryToRuntime => (format!("main.{name}"), format!("main.runtime_{name}"), table.counts),
+        Copy::RuntimeToMemory => (format!("main.runtime_{name}"), format!("main.{name}"), "1"),
+        Copy::MemoryToDisk => (format!("main.{name}"), format!("disk.{name}"), "1"),
+        // What nobody has saved is not there to be loaded.
+        Copy::DiskToMemory => (format!("disk.{name}"), format!("main.{name}"), "1"),
+    };
+    vec![format!("DELETE FROM {to}"), format!("INSERT INTO {to} SELECT * FROM {from} WHERE {only}")]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+use std::sync::{Arc, Mutex};
+
+use super::*;
+
+/// A running part that notes what is set.
+#[derive(Clone, Default)]
+struct Fake {
+    set: Arc<Mutex<Vec<(String, String)>>>,
+    resets: Arc<Mutex<u32>>,
+}
+
+impl Runtime for Fake {
+    fn rows(&self, of: Statistic) -> Vec<Vec<Value>> {
+        let digest = || {
+            let texts = ["", "sbtest", "u", "", "0xBF001A0C13781C1D", "SELECT c FROM sbtest1 WHERE id=?"];
+            let mut row: Vec<Value> = texts.into_iter().map(Value::from).collect();
+            row[0] = Value::Integer(-1);
+            row.extend([7, 1, 2, 0, 0, 0, 0, 0].map(Value::Integer));
+            row
+        };
+        match of {
+            Statistic::Digests => vec![digest()],
+            Statistic::DigestsReset => {
+                *self.resets.lock().unwrap() += 1;
+                vec![digest()]
+            }
+            _ => vec![vec![Value::from("Client_Connections_connected"), Value::from("1")]],
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        Some(format!("value of {name}"))
+    }
+
+    fn set_variable(&self, name: &str, value: &str) -> Result<(), String> {
+        if value == "wrong" {
+            return Err("it is wrong".to_owned());
+        }
+        self.set.lock().unwrap().push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    fn server(&self) -> (String, u16) {
+        ("db's".to_owned(), 3307)
+    }
+
+    fn flush_cache(&self) -> u64 {
+        3
+    }
+
+    fn shut_down(&self) {}
+}
+
+/// A directory of a test's own, which goes with it.
+struct Directory(std::path::PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("freshet-admin-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn start(directory: &Directory) -> (Admin, Fake) {
+    let fake = Fake::default();
+    (Admin::start(&directory.0, Box::new(fake.clone())).unwrap(), fake)
+}
+
+fn run_as(admin: &mut Admin, statement: &str, role: Role) -> Result<Vec<String>, String> {
+    let answer = admin.run(statement, role, &mut "main".to_owned()).map_err(|refusal| refusal.to_string())?;
+    let Answer::Rows { rows, .. } = answer else { return Ok(vec![format!("{answer:?}")]) };
+    let cell = |value: &Option<Vec<u8>>| {
+        value.as_ref().map_or_else(|| "NULL".to_owned(), |bytes| String::from_utf8_lossy(bytes).into_owned())
+    };
+    Ok(rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join("|")).collect())
+}
+
+fn run(admin: &mut Admin, statement: &str) -> Vec<String> {
+    run_as(admin, statement, Role::Admin).unwrap()
+}
+
+const DONE: &str = "Done { affected: 0, last_insert_id: 0 }";
+
+#[test]
+fn what_is_saved_is_there_after_a_restart_and_what_is_not_is_gone() {
+    let directory = Directory::new("restart");
+    let (mut admin, _) = start(&directory);
+    let insert = "INSERT INTO mysql_query_rules (rule_id,active,digest,cache_ttl,apply) VALUES";
+    assert_eq!(
+        run(&mut admin, &format!("{insert} (1,1,'0xBF001A0C13781C1D',5000,1)")),
+        ["Done { affected: 1, last_insert_id: 1 }"]
+    );
+    assert_eq!(run(&mut admin, "SAVE MYSQL QUERY RULES TO DISK"), [DONE]);
+    run(&mut admin, &format!("{insert} (2,1,'0x290B92FD743826DA',5000,1)"));
+    drop(admin);
+    let (mut admin, _) = start(&directory);
+    let found = "SELECT rule_id, re_modifiers, negate_match_pattern, attributes FROM mysql_query_rules";
+    assert_eq!(run(&mut admin, found), ["1|CASELESS|0|"]);
+    // What is loaded anew takes the place of what was edited.
+    run(&mut admin, "DELETE FROM mysql_query_rules");
+    run(&mut admin, "LOAD MYSQL QUERY RULES FROM DISK");
+    assert_eq!(run(&mut admin, found), ["1|CASELESS|0|"]);
+}
+
+#[test]
+fn the_server_is_hostgroup_0_unless_the_table_says_otherwise() {
+    let directory = Directory::new("servers");
+    let (mut admin, _) = start(&directory);
+    let found = "SELECT hostgroup_id, hostname, port, status FROM runtime_mysql_servers";
+    assert_eq!(run(&mut admin, found), ["0|db's|3307|ONLINE"]);
+    run(&mut admin, "UPDATE mysql_servers SET hostgroup_id = 2");
+    assert_eq!(run(&mut admin, found), ["0|db's|3307|ONLINE"]);
+    run(&mut admin, "LOAD MYSQL SERVERS TO RUNTIME");
+    assert_eq!(run(&mut admin, found), ["2|db's|3307|ONLINE"]);
+}
+
+#[test]
+fn constraints_are_sqlites_and_leave_the_tables_as_they_are() {
+    let directory = Directory::new("constraints");
+    let (mut admin, _) = start(&directory);
+    for wrong in [
+        "INSERT INTO mysql_query_rules (active, cache_ttl) VALUES (1, 0)",
+        "INSERT INTO mysql_query_rules (active, replace_pattern) VALUES (1, 'x')",
+        "INSERT INTO mysql_query_rules (active, attributes) VALUES (1, '{')",
+        "INSERT INTO mysql_query_rules (active, retries) VALUES (1, 1001)",
+        "INSERT INTO mysql_servers (hostname, status) VALUES ('h', 'UP')",
+        "INSERT INTO mysql_servers (port) VALUES (1)",
+    ] {
+        let error = run_as(&mut admin, wrong, Role::Admin).unwrap_err();
+        assert!(error.contains("constraint failed"), "{wrong}: {error}");
+    }
+    assert!(run(&mut admin, "SELECT 1 FROM mysql_query_rules").is_empty());
+}
+
+#[test]
+fn nobody_leaves_the_tables() {
+    let directory = Directory::new("rights");
+    let (mut admin, _) = start(&directory);
+    for statement in [
+        "ATTACH DATABASE '/tmp/x.db' AS x",
+        "DETACH DATABASE disk",
+        "VACUUM INTO '/tmp/x.db'",
+        "PRAGMA writable_schema = 1",
+        "CREATE TABLE x (y)",
+        "DROP TABLE mysql_users",
+        "DELETE FROM runtime_mysql_users",
+        "DELETE FROM stats_mysql_global",
+        "DELETE FROM sqlite_master",
+        "BEGIN",
+        "SELECT load_extension('x')",
+    ] {
+        assert!(run_as(&mut admin, statement, Role::Admin).is_err(), "{statement}");
+    }
+    for statement in [
+        "SELECT * FROM mysql_users",
+        "SELECT * FROM disk.mysql_users",
+        "SELECT digest, (SELECT password FROM mysql_users) FROM stats_mysql_query_digest",
+        "DELETE FROM mysql_users",
+        "INSERT INTO mysql_users (username) VALUES ('x')",
+        "LOAD MYSQL USERS TO RUNTIME",
+        "SET mysql-query_cache_size_MB = 1",
+        "PROXYSQL FLUSH QUERY CACHE",
+        "PROXYSQL SHUTDOWN",
+        "TRUNCATE TABLE mysql_users",
+        "SHOW VARIABLES",
+    ] {
+        assert!(run_as(&mut admin, statement, Role::Stats).is_err(), "{statement}");
+    }
+    assert_eq!(
+        run_as(&mut admin, "SELECT count_star FROM stats_mysql_query_digest", Role::Stats).unwrap(),
+        ["7"]
+    );
+    assert!(
+        run_as(&mut admin, "SHOW TABLES", Role::Stats).unwrap().contains(&"stats_mysql_global".to_owned())
+    );
+}
+
+#[test]
+fn statistics_are_read_when_they_are_named_and_begin_anew_where_that_is_asked_for() {
+    let directory = Directory::new("statistics");
+    let (mut admin, fake) = start(&directory);
+    let select = "SELECT count_star, sum_time, hostgroup, digest, digest_text FROM";
+    let row = "7|0|-1|0xBF001A0C13781C1D|SELECT c FROM sbtest1 WHERE id=?";
+    assert_eq!(
+        run(&mut admin, &format!("{select} stats_mysql_query_digest ORDER BY sum_time DESC LIMIT 10")),
+        [row]
+    );
+    assert_eq!(*fake.resets.lock().unwrap(), 0);
+    assert_eq!(
+        run(&mut admin, &format!("{select} stats_mysql_query_digest_reset ORDER BY sum_time DESC")),
+        [row]
+    );
+    assert_eq!(*fake.resets.lock().unwrap(), 1);
+    run(&mut admin, "TRUNCATE TABLE stats.stats_mysql_query_digest");
+    assert_eq!(*fake.resets.lock().unwrap(), 2);
+    assert_eq!(run(&mut admin, "SHOW MYSQL STATUS"), ["Client_Connections_connected|1"]);
+}
+
+#[test]
+fn variables_count_once_they_are_loaded() {
+    let directory = Directory::new("variables");
+    let (mut admin, fake) = start(&directory);
+    fake.set.lock().unwrap().clear();
+    run(&mut admin, "SET mysql-query_cache_size_MB = 64");
+    assert!(fake.set.lock().unwrap().is_empty());
+    run(&mut admin, "LOAD MYSQL VARIABLES TO RUNTIME");
+    assert!(fake.set.lock().unwrap().contains(&("mysql-query_cache_size_MB".to_owned(), "64".to_owned())));
+    assert_eq!(run(&mut admin, "SHOW VARIABLES LIKE '%cache_size%'"), ["mysql-query_cache_size_MB|64"]);
+    run(&mut admin, "SET mysql-query_cache_size_MB = wrong");
+    assert!(run_as(&mut admin, "LOAD MYSQL VARIABLES TO RUNTIME", Role::Admin).is_err());
+    assert!(run_as(&mut admin, "SET mysql-threads = 4", Role::Admin).is_err());
+    assert!(run_as(&mut admin, "SET mysql-no_such = 4", Role::Admin).is_err());
+}
+
+#[test]
+fn what_is_shown() {
+    let directory = Directory::new("shown");
+    let (mut admin, _) = start(&directory);
+    let databases: Vec<String> = run(&mut admin, "SHOW DATABASES")
+        .iter()
+        .map(|row| row.split('|').nth(1).unwrap().to_owned())
+        .collect();
+    assert_eq!(databases, ["main", "disk", "stats", "monitor", "stats_history"]);
+    assert_eq!(run(&mut admin, "SELECT @@version_comment LIMIT 1"), ["(ProxySQL Admin Module)"]);
+    assert!(run(&mut admin, "SHOW TABLES").contains(&"runtime_mysql_query_rules".to_owned()));
+    assert!(run(&mut admin, "SHOW TABLES FROM stats").contains(&"stats_mysql_query_digest_reset".to_owned()));
+    assert!(
+        run(&mut admin, "SHOW CREATE TABLE mysql_query_rules")[0]
+            .contains("cache_ttl INT CHECK (cache_ttl > 0)")
+    );
+    assert!(run_as(&mut admin, "SHOW TABLES FROM nowhere", Role::Admin).is_err());
+}
+
+#[test]
+fn a_rule_that_would_not_do_what_it_says_is_not_loaded() {
+    let directory = Directory::new("rules");
+    let (mut admin, _) = start(&directory);
+    let loaded = "SELECT rule_id FROM runtime_mysql_query_rules";
+    run(
+        &mut admin,
+        "INSERT INTO mysql_query_rules (rule_id, active, digest, cache_ttl) VALUES (1, 1, '0x1', 5000), (2, 0, '0x2', 1)",
+    );
+    run(&mut admin, "LOAD MYSQL QUERY RULES TO RUNTIME");
+    assert_eq!(run(&mut admin, loaded), ["1"]);
+    run(
+        &mut admin,
+        "INSERT INTO mysql_query_rules (rule_id, active, match_digest, error_msg) VALUES (3, 1, '^DROP', 'no')",
+    );
+    let error = run_as(&mut admin, "LOAD MYSQL QUERY RULES TO RUNTIME", Role::Admin).unwrap_err();
+    assert!(error.contains("rule 3") && error.contains("error_msg"), "{error}");
+    assert_eq!(run(&mut admin, loaded), ["1"]);
+    // It can be saved, and does not keep the next start from starting.
+    run(&mut admin, "SAVE MYSQL QUERY RULES TO DISK");
+    drop(admin);
+    let (mut admin, _) = start(&directory);
+    assert_eq!(run(&mut admin, "SELECT COUNT(*) FROM mysql_query_rules"), ["3"]);
+    assert!(run(&mut admin, loaded).is_empty());
+}

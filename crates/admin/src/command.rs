@@ -1,0 +1,225 @@
+//! A statement that is not SQLite's to carry out.
+
+/// What is loaded and saved together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Module {
+    Users,
+    Servers,
+    Rules,
+    Variables,
+    AdminVariables,
+}
+
+/// From one layer to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copy {
+    MemoryToRuntime,
+    RuntimeToMemory,
+    MemoryToDisk,
+    DiskToMemory,
+}
+
+/// A statement of ProxySQL's own, or one that clients ask every server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    Move(Module, Copy),
+    /// `LOAD … FROM CONFIG`.
+    FromConfig,
+    Set {
+        name: String,
+        value: String,
+    },
+    /// A `SET` of the session, which has no state here.
+    SetSession,
+    ShowDatabases,
+    /// From a database, where one is named.
+    ShowTables(Option<String>),
+    ShowCreate(String),
+    /// Those whose name begins so, and those that are like this.
+    ShowVariables(&'static str, Option<String>),
+    ShowStatus,
+    ShowProcesses,
+    ShowWarnings,
+    /// `SELECT @@name` and its like: the column's name, and what is asked for.
+    Ask(String, Asked),
+    Use(String),
+    FlushCache,
+    FlushDigests,
+    ShutDown,
+    /// COMMIT and ROLLBACK where nothing is begun.
+    End,
+    Begin,
+    Truncate(String),
+}
+
+/// What clients ask every server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    Variable(String),
+    Database,
+    User,
+    Version,
+}
+
+/// Words in their order; the text of a name or a value stays as it is.
+struct Words<'a>(std::iter::Peekable<std::str::SplitAsciiWhitespace<'a>>);
+
+impl<'a> Words<'a> {
+    fn is(&mut self, words: &[&str]) -> bool {
+        let mut ahead = self.0.clone();
+        let all = words.iter().all(|word| ahead.next().is_some_and(|it| it.eq_ignore_ascii_case(word)));
+        if all {
+            self.0 = ahead;
+        }
+        all
+    }
+
+    fn ends(&mut self) -> bool {
+        self.0.peek().is_none()
+    }
+
+    fn name(&mut self) -> Option<&'a str> {
+        self.0.next()
+    }
+}
+
+/// The command that a statement is; `None` if it is SQLite's.
+pub fn read(statement: &str) -> Option<Command> {
+    let words = &mut Words(statement.split_ascii_whitespace().peekable());
+    match words.name()?.to_ascii_lowercase().as_str() {
+        "load" => moved(words, true),
+        "save" => moved(words, false),
+        "set" => Some(set(statement)),
+        "show" => show(words, statement),
+        "select" => ask(statement),
+        "use" => words.name().map(|name| Command::Use(unquoted(name))),
+        "proxysql" => proxysql(words),
+        "commit" | "rollback" if words.ends() => Some(Command::End),
+        "begin" | "start" | "savepoint" => Some(Command::Begin),
+        "truncate" => {
+            words.is(&["table"]);
+            words.name().map(|name| Command::Truncate(unquoted(name)))
+        }
+        _ => None,
+    }
+}
+
+fn moved(words: &mut Words<'_>, loads: bool) -> Option<Command> {
+    const MODULES: [(&[&str], Module); 5] = [
+        (&["mysql", "users"], Module::Users),
+        (&["mysql", "servers"], Module::Servers),
+        (&["mysql", "query", "rules"], Module::Rules),
+        (&["mysql", "variables"], Module::Variables),
+        (&["admin", "variables"], Module::AdminVariables),
+    ];
+    let (_, module) = MODULES.into_iter().find(|(name, _)| words.is(name))?;
+    let is_to = words.is(&["to"]);
+    if !is_to && !words.is(&["from"]) {
+        return None;
+    }
+    let layer = words.name()?.to_ascii_lowercase();
+    let copy = match (loads, is_to, layer.as_str()) {
+        (true, true, "runtime" | "run") | (true, false, "memory" | "mem") => Copy::MemoryToRuntime,
+        (true, true, "memory" | "mem") | (true, false, "disk") => Copy::DiskToMemory,
+        (false, true, "memory" | "mem") | (false, false, "runtime" | "run") => Copy::RuntimeToMemory,
+        (false, true, "disk") | (false, false, "memory" | "mem") => Copy::MemoryToDisk,
+        (true, false, "config") if words.ends() => return Some(Command::FromConfig),
+        _ => return None,
+    };
+    words.ends().then_some(Command::Move(module, copy))
+}
+
+/// `SET mysql-x = 1`; any other SET is the session's.
+fn set(statement: &str) -> Command {
+    let assignment = statement.get(3..).unwrap_or_default().trim();
+    let Some((name, value)) = assignment.split_once('=') else { return Command::SetSession };
+    let name = unquoted(name.trim().trim_end_matches(':')).to_ascii_lowercase();
+    if !name.starts_with("mysql-") && !name.starts_with("admin-") {
+        return Command::SetSession;
+    }
+    // `MySQL-Threads` is `mysql-threads`, but sizes are written in capitals.
+    let name = unquoted(assignment.split_once('=').map_or(assignment, |(name, _)| name).trim());
+    Command::Set { name, value: unquoted(value.trim()) }
+}
+
+fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
+    let like = || {
+        let at = statement.to_ascii_lowercase().find(" like ")?;
+        statement.get(at + 6..).map(|pattern| unquoted(pattern.trim()))
+    };
+    if words.is(&["databases"]) || words.is(&["schemas"]) {
+        return Some(Command::ShowDatabases);
+    }
+    if words.is(&["tables"]) || words.is(&["full", "tables"]) {
+        let from = (words.is(&["from"]) || words.is(&["in"])).then(|| words.name().map(unquoted)).flatten();
+        return Some(Command::ShowTables(from));
+    }
+    if words.is(&["create", "table"]) {
+        return words.name().map(|name| Command::ShowCreate(unquoted(name)));
+    }
+    const VARIABLES: [(&[&str], &str); 6] = [
+        (&["mysql", "variables"], "mysql-"),
+        (&["admin", "variables"], "admin-"),
+        (&["all", "variables"], ""),
+        (&["global", "variables"], ""),
+        (&["session", "variables"], ""),
+        (&["variables"], ""),
+    ];
+    if let Some((_, begins)) = VARIABLES.into_iter().find(|(name, _)| words.is(name)) {
+        return Some(Command::ShowVariables(begins, like()));
+    }
+    if words.is(&["mysql", "status"]) || words.is(&["global", "status"]) || words.is(&["status"]) {
+        return Some(Command::ShowStatus);
+    }
+    if words.is(&["full", "processlist"]) || words.is(&["processlist"]) {
+        return Some(Command::ShowProcesses);
+    }
+    words.is(&["warnings"]).then_some(Command::ShowWarnings)
+}
+
+/// `SELECT @@version_comment LIMIT 1`, `SELECT DATABASE(), USER() LIMIT 1` and their like, with one thing asked for.
+fn ask(statement: &str) -> Option<Command> {
+    let asked = statement.get(6..)?.trim();
+    let lower = asked.to_ascii_lowercase();
+    let name = lower.strip_suffix("limit 1").map_or(lower.as_str(), str::trim_end);
+    let (what, column) =
+        name.split_once(" as ").map_or((name, name), |(what, column)| (what.trim(), column.trim()));
+    let of = match what {
+        "database()" | "schema()" => Asked::Database,
+        "user()" | "current_user()" | "current_user" => Asked::User,
+        "version()" => Asked::Version,
+        _ => {
+            let variable = what.strip_prefix("@@")?;
+            let variable = ["global.", "session."]
+                .iter()
+                .find_map(|scope| variable.strip_prefix(scope))
+                .unwrap_or(variable);
+            let is_name = !variable.is_empty()
+                && variable.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            is_name.then(|| Asked::Variable(variable.to_owned()))?
+        }
+    };
+    // The name that the client wrote, in its own letters.
+    let at = lower.find(column).unwrap_or(0);
+    let column = asked.get(at..at + column.len()).unwrap_or(column);
+    Some(Command::Ask(unquoted(column), of))
+}
+
+fn proxysql(words: &mut Words<'_>) -> Option<Command> {
+    const COMMANDS: [(&[&str], Command); 4] = [
+        (&["flush", "query", "cache"], Command::FlushCache),
+        (&["flush", "mysql", "query", "cache"], Command::FlushCache),
+        (&["flush", "query", "digest"], Command::FlushDigests),
+        (&["shutdown"], Command::ShutDown),
+    ];
+    COMMANDS.into_iter().find(|(name, _)| words.is(name) && words.ends()).map(|(_, command)| command)
+}
+
+/// Without the quotes around it.
+fn unquoted(text: &str) -> String {
+    let quote = |quote: char| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
+    ['\'', '"', '`'].into_iter().find_map(quote).unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests;

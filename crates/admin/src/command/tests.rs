@@ -1,0 +1,72 @@
+use super::*;
+
+#[test]
+fn every_spelling_of_load_and_save() {
+    let spellings = [
+        ("LOAD", "TO RUNTIME", Copy::MemoryToRuntime),
+        ("LOAD", "TO RUN", Copy::MemoryToRuntime),
+        ("LOAD", "FROM MEMORY", Copy::MemoryToRuntime),
+        ("LOAD", "FROM MEM", Copy::MemoryToRuntime),
+        ("LOAD", "FROM DISK", Copy::DiskToMemory),
+        ("LOAD", "TO MEMORY", Copy::DiskToMemory),
+        ("LOAD", "to mem", Copy::DiskToMemory),
+        ("SAVE", "TO MEMORY", Copy::RuntimeToMemory),
+        ("SAVE", "TO MEM", Copy::RuntimeToMemory),
+        ("SAVE", "FROM RUNTIME", Copy::RuntimeToMemory),
+        ("save", "FROM RUN", Copy::RuntimeToMemory),
+        ("SAVE", "TO DISK", Copy::MemoryToDisk),
+        ("SAVE", "FROM MEMORY", Copy::MemoryToDisk),
+        ("SAVE", "FROM MEM", Copy::MemoryToDisk),
+    ];
+    let modules = [
+        ("MYSQL USERS", Module::Users),
+        ("MYSQL SERVERS", Module::Servers),
+        ("mysql  query\nRULES", Module::Rules),
+        ("MYSQL VARIABLES", Module::Variables),
+        ("ADMIN VARIABLES", Module::AdminVariables),
+    ];
+    for (verb, layers, copy) in spellings {
+        for (name, module) in modules {
+            let statement = format!("{verb} {name} {layers}");
+            assert_eq!(read(&statement), Some(Command::Move(module, copy)), "{statement}");
+        }
+    }
+    assert_eq!(read("LOAD MYSQL USERS FROM CONFIG"), Some(Command::FromConfig));
+    for none in [
+        "LOAD MYSQL USERS",
+        "SAVE MYSQL USERS TO RUNTIME",
+        "LOAD MYSQL USERS TO DISK",
+        "LOAD DATA INFILE 'x'",
+    ] {
+        assert_eq!(read(none), None, "{none}");
+    }
+}
+
+#[test]
+fn what_clients_ask_at_once() {
+    let variable = |name: &str| Asked::Variable(name.to_owned());
+    let cases = [
+        ("select @@version_comment limit 1", "@@version_comment", variable("version_comment")),
+        ("SELECT @@SESSION.max_allowed_packet AS m", "m", variable("max_allowed_packet")),
+        ("SELECT DATABASE()", "DATABASE()", Asked::Database),
+        ("select USER()", "USER()", Asked::User),
+        ("SELECT VERSION()", "VERSION()", Asked::Version),
+    ];
+    for (statement, column, asked) in cases {
+        assert_eq!(read(statement), Some(Command::Ask(column.to_owned(), asked)), "{statement}");
+    }
+    for none in ["SELECT 1", "SELECT @@a, @@b", "SELECT * FROM mysql_servers", "SELECT"] {
+        assert_eq!(read(none), None, "{none}");
+    }
+}
+
+#[test]
+fn variables_are_set_by_their_names() {
+    let set = |name: &str, value: &str| Some(Command::Set { name: name.to_owned(), value: value.to_owned() });
+    assert_eq!(read("SET mysql-query_cache_size_MB=64"), set("mysql-query_cache_size_MB", "64"));
+    assert_eq!(read("set `mysql-query_digests` = 'true'"), set("mysql-query_digests", "true"));
+    for session in ["SET NAMES utf8mb4", "SET AUTOCOMMIT = 0", "SET sql_mode='ANSI'", "SET @@wait_timeout=1"]
+    {
+        assert_eq!(read(session), Some(Command::SetSession), "{session}");
+    }
+}

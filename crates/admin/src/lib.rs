@@ -1,0 +1,33 @@
+//! The admin port: ProxySQL's tables and commands, in the MySQL protocol, over SQLite.
+//!
+//! Configuration has three layers: *memory* (tables that are edited with SQL), *runtime* (their `runtime_` twins: what counts now)
+//! and *disk* (a file, which the next start begins with). `LOAD` and `SAVE` copy from one to the next. Statistics are tables too,
+//! which are filled when a statement names them.
+//!
+//! This room knows the protocol, and nothing of sessions, caches or servers: what it shows and what it sets going is behind one
+//! trait, [`Runtime`]. It has a thread of its own, since SQLite waits for disks and a statement may take long; clients of the
+//! cache never wait for it.
+//!
+//! In reading order: what is asked (`statements`, `command`), what there is (`tables`, `variables`, `runtime`), where it is
+//! kept (`store`), how a command is carried out (`admin`, `shows`), and how a client gets at it (`login`, `server`).
+
+mod command;
+mod error;
+mod runtime;
+mod statements;
+mod tables;
+mod variables;
+
+mod store;
+
+mod admin;
+mod shows;
+
+mod login;
+mod server;
+mod wire;
+
+pub use admin::{Admin, StartError};
+pub use login::Accounts;
+pub use runtime::{Runtime, Statistic, Value};
+pub use server::serve;

@@ -1,0 +1,128 @@
+//! Who is there: two accounts, whose passwords are known here.
+
+use freshet_protocol::{
+    CACHING_SHA2_PASSWORD, Capabilities, ClientHello, ErrPacket, Greeting, Login, MYSQL_NATIVE_PASSWORD,
+    OkPacket, SCRAMBLE_LEN, StatusFlags, auth_more, auth_switch, caching_sha2, native, random_scramble,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::store::Role;
+use crate::wire::{Lost, Wire};
+
+/// `utf8mb4_general_ci`.
+const COLLATION: u8 = 45;
+/// What `caching_sha2_password` says when it needs nothing more.
+const FAST_AUTH_SUCCESS: u8 = 3;
+
+/// Names and passwords.
+#[derive(Clone)]
+pub struct Accounts {
+    /// For who administrates.
+    pub admin: (String, String),
+    /// For who only looks at statistics.
+    pub stats: (String, String),
+}
+
+impl std::fmt::Debug for Accounts {
+    // The passwords stay out of logs.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts").field("admin", &self.admin.0).field("stats", &self.stats.0).finish()
+    }
+}
+
+impl Accounts {
+    fn find(&self, user: &[u8]) -> Option<(Role, &str)> {
+        let accounts = [(Role::Admin, &self.admin), (Role::Stats, &self.stats)];
+        accounts
+            .into_iter()
+            .find(|(_, (name, _))| name.as_bytes() == user)
+            .map(|(role, (_, password))| (role, &**password))
+    }
+}
+
+/// Who has logged in.
+pub struct Admitted {
+    pub role: Role,
+    pub capabilities: Capabilities,
+    pub schema: Option<Vec<u8>>,
+}
+
+/// What is offered.
+const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
+    .union(Capabilities::LONG_FLAG)
+    .union(Capabilities::CONNECT_WITH_DB)
+    .union(Capabilities::PROTOCOL_41)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::MULTI_STATEMENTS)
+    .union(Capabilities::MULTI_RESULTS)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::CONNECT_ATTRS)
+    .union(Capabilities::PLUGIN_AUTH_LENENC_DATA)
+    .union(Capabilities::DEPRECATE_EOF);
+
+/// Greets, and has the client prove who it is.
+pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
+    wire: &mut Wire<S>,
+    accounts: &Accounts,
+    (version, connection_id): (&str, u32),
+) -> Result<Option<Admitted>, Lost> {
+    let greeting = Greeting {
+        server_version: version.as_bytes().to_vec(),
+        connection_id,
+        scramble: random_scramble(),
+        capabilities: OFFERED,
+        collation: COLLATION,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: MYSQL_NATIVE_PASSWORD.to_owned(),
+    };
+    wire.put(&greeting.encode());
+    wire.flush().await?;
+    let Ok(ClientHello::Login(login)) = ClientHello::parse(&wire.packet().await?) else {
+        wire.put(&ErrPacket::new(1043, "08S01", "Bad handshake").encode());
+        wire.flush().await?;
+        return Ok(None);
+    };
+    let account = accounts.find(&login.user);
+    // An unknown name is asked as a known one is, and fails as a wrong password does.
+    let password = account.map_or("", |(_, password)| password);
+    let proven = proves(wire, &login, greeting.scramble, password.as_bytes()).await?;
+    let capabilities = login.capabilities.intersection(OFFERED);
+    let Some((role, _)) = account.filter(|_| proven) else {
+        let user = String::from_utf8_lossy(&login.user).into_owned();
+        let denied = format!("ProxySQL Error: Access denied for user '{user}'@'' (using password: YES)");
+        wire.put(&ErrPacket::new(1045, "28000", denied).encode());
+        wire.flush().await?;
+        return Ok(None);
+    };
+    let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
+    wire.put(&ok.encode(capabilities, OkPacket::HEADER));
+    wire.flush().await?;
+    Ok(Some(Admitted { role, capabilities, schema: login.database }))
+}
+
+/// Whether the client proves the password, by its own plugin where that is one of two.
+async fn proves<S: AsyncRead + AsyncWrite + Unpin>(
+    wire: &mut Wire<S>,
+    login: &Login,
+    scramble: [u8; SCRAMBLE_LEN],
+    password: &[u8],
+) -> Result<bool, Lost> {
+    let plugin = login.auth_plugin.as_deref().unwrap_or(MYSQL_NATIVE_PASSWORD.as_bytes());
+    if plugin == MYSQL_NATIVE_PASSWORD.as_bytes() {
+        return Ok(native::verify(&login.auth_response, &scramble, password));
+    }
+    let is_sha2 = plugin == CACHING_SHA2_PASSWORD.as_bytes();
+    let plugin = if is_sha2 { CACHING_SHA2_PASSWORD } else { MYSQL_NATIVE_PASSWORD };
+    wire.put(&auth_switch(plugin, &scramble));
+    wire.flush().await?;
+    let token = wire.packet().await?;
+    if !is_sha2 {
+        return Ok(native::verify(&token, &scramble, password));
+    }
+    let proven = caching_sha2::verify(&token, &scramble, password);
+    if proven && !password.is_empty() {
+        wire.put(&auth_more(&[FAST_AUTH_SUCCESS]));
+    }
+    Ok(proven)
+}

@@ -1,0 +1,70 @@
+//! What the admin port shows, and what it sets going.
+
+/// A value of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// NULL.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// A text.
+    Text(String),
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+/// A table of statistics; its columns are those of `tables.rs`, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statistic {
+    /// `stats_mysql_global`.
+    Global,
+    /// `stats_memory_metrics`.
+    Memory,
+    /// `stats_mysql_processlist`.
+    Processes,
+    /// `stats_mysql_query_digest`.
+    Digests,
+    /// `stats_mysql_query_digest_reset`: the same, counted from 0 again.
+    DigestsReset,
+}
+
+/// The running part, as far as the admin port has to do with it.
+pub trait Runtime: Send + 'static {
+    /// The rows of a table of statistics, now.
+    fn rows(&self, of: Statistic) -> Vec<Vec<Value>>;
+    /// The value of a variable of `variables.rs`, now.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// Has a variable of `variables.rs` count.
+    ///
+    /// # Errors
+    /// Why not, for the client.
+    fn set_variable(&self, name: &str, value: &str) -> Result<(), String>;
+    /// Where the server is that is hostgroup 0.
+    fn server(&self) -> (String, u16);
+    /// Drops all results. Returns how many there were.
+    fn flush_cache(&self) -> u64;
+    /// Ends the program, as a signal does.
+    fn shut_down(&self);
+}

@@ -1,0 +1,153 @@
+//! A client of the admin port, from its login to its end.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use freshet_protocol::{Capabilities, Column, Command, ErrPacket, OkPacket, StatusFlags, text_result_set};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::admin::Admin;
+use crate::login::{Accounts, Admitted, admit};
+use crate::statements;
+use crate::store::Answer;
+use crate::wire::{Lost, Wire};
+
+/// How long a client may take to log in.
+const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
+/// A column's type and collation: everything is a text, as ProxySQL has it.
+const VAR_STRING: u8 = 0xFD;
+const UTF8MB4: u16 = 45;
+
+/// Numbers of connections.
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+/// Serves one client until it is gone.
+pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    admin: Arc<Mutex<Admin>>,
+    accounts: Arc<Accounts>,
+    version: Arc<str>,
+) {
+    let mut wire = Wire::new(stream);
+    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+    let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, (&version, id)));
+    if let Ok(Ok(Some(admitted))) = login.await {
+        let mut session = Session { admin, admitted, schema: "main".to_owned() };
+        if let Some(schema) = session.admitted.schema.take() {
+            // Clients of ProxySQL name any schema here, and are let in.
+            let schema = String::from_utf8_lossy(&schema).into_owned();
+            let _ = session.locked(|admin, chosen| admin.choose(&schema, chosen).map(|_| ()));
+        }
+        // A client that is gone has nobody to be told.
+        let _ = session.run(&mut wire).await;
+    }
+}
+
+struct Session {
+    admin: Arc<Mutex<Admin>>,
+    admitted: Admitted,
+    schema: String,
+}
+
+impl Session {
+    async fn run<S: AsyncRead + AsyncWrite + Unpin>(&mut self, wire: &mut Wire<S>) -> Result<(), Lost> {
+        loop {
+            let packet = wire.packet().await?;
+            let Some((command, body)) = packet.split_first() else { return Err(Lost) };
+            match Command::from_byte(*command) {
+                Command::Quit => return Ok(()),
+                Command::Query => self.query(body, wire),
+                Command::Ping | Command::ResetConnection | Command::SetOption => {
+                    self.put_ok(wire, 0, 0, false)
+                }
+                Command::InitDb => self.init_db(body, wire),
+                Command::StmtClose => continue,
+                _ => wire.put(&ErrPacket::new(1047, "08S01", "Command not supported").encode()),
+            }
+            wire.flush().await?;
+        }
+    }
+
+    fn locked<R>(&mut self, run: impl FnOnce(&mut Admin, &mut String) -> R) -> R {
+        let mut admin = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
+        run(&mut admin, &mut self.schema)
+    }
+
+    fn init_db<S: AsyncRead + AsyncWrite + Unpin>(&mut self, name: &[u8], wire: &mut Wire<S>) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        match self.locked(|admin, schema| admin.choose(&name, schema)) {
+            Ok(_) => self.put_ok(wire, 0, 0, false),
+            Err(refusal) => wire.put(&refusal.packet().encode()),
+        }
+    }
+
+    /// Carries out the statements of a text, up to the first that fails.
+    fn query<S: AsyncRead + AsyncWrite + Unpin>(&mut self, text: &[u8], wire: &mut Wire<S>) {
+        let text = String::from_utf8_lossy(text).into_owned();
+        let statements = statements::split(&text);
+        let takes_several = self.admitted.capabilities.contains(Capabilities::MULTI_STATEMENTS);
+        match statements.len() {
+            0 => return wire.put(&ErrPacket::new(1065, "42000", "Query was empty").encode()),
+            1 => {}
+            _ if takes_several => {}
+            _ => return wire.put(&ErrPacket::new(1064, "42000", "several statements in one text").encode()),
+        }
+        let role = self.admitted.role;
+        for (at, statement) in statements.iter().enumerate() {
+            let has_more = at + 1 < statements.len();
+            match self.locked(|admin, schema| admin.run(statement, role, schema)) {
+                Ok(answer) => self.put_answer(wire, answer, has_more),
+                Err(refusal) => return wire.put(&refusal.packet().encode()),
+            }
+        }
+    }
+
+    fn put_answer<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        wire: &mut Wire<S>,
+        answer: Answer,
+        has_more: bool,
+    ) {
+        match answer {
+            Answer::Done { affected, last_insert_id } => {
+                self.put_ok(wire, affected, last_insert_id, has_more)
+            }
+            Answer::Rows { columns, rows } => {
+                let column = |name: String| Column {
+                    name: name.into_bytes(),
+                    collation: UTF8MB4,
+                    length: u32::from(u16::MAX),
+                    kind: VAR_STRING,
+                    ..Column::default()
+                };
+                let columns: Vec<Column> = columns.into_iter().map(column).collect();
+                let caps = self.admitted.capabilities;
+                let (out, seq) = wire.out();
+                text_result_set(out, seq, caps, status(has_more), &columns, rows.into_iter());
+            }
+        }
+    }
+
+    fn put_ok<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        wire: &mut Wire<S>,
+        affected: u64,
+        last_id: u64,
+        has_more: bool,
+    ) {
+        let ok = OkPacket {
+            affected_rows: affected,
+            last_insert_id: last_id,
+            status: status(has_more),
+            ..OkPacket::default()
+        };
+        wire.put(&ok.encode(self.admitted.capabilities, OkPacket::HEADER));
+    }
+}
+
+fn status(has_more: bool) -> StatusFlags {
+    let mut status = StatusFlags::AUTOCOMMIT;
+    status.set(StatusFlags::MORE_RESULTS, has_more);
+    status
+}

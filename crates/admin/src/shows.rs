@@ -1,0 +1,95 @@
+//! SHOW, and what clients ask every server.
+
+use crate::command::{Asked, Command};
+use crate::error::Refusal;
+use crate::runtime::Runtime;
+use crate::store::{ATTACHED, Answer, Role};
+
+/// Who answers, as clients of ProxySQL expect.
+const VERSION_COMMENT: &str = "(ProxySQL Admin Module)";
+
+/// The query that shows it.
+pub fn query(command: &Command, schema: &str, role: Role) -> Result<String, Refusal> {
+    Ok(match command {
+        Command::ShowDatabases => "SELECT seq, name, file FROM pragma_database_list".to_owned(),
+        Command::ShowTables(from) => {
+            let from = from.as_deref().unwrap_or(if role == Role::Stats { "stats" } else { schema });
+            let from = database(from)?;
+            format!(
+                "SELECT name AS tables FROM {from}.sqlite_master \
+                 WHERE type = 'table' AND name <> 'sqlite_sequence' ORDER BY name"
+            )
+        }
+        Command::ShowCreate(name) => {
+            let (from, name) = name.split_once('.').unwrap_or((schema, name));
+            let from = database(from)?;
+            let name = literal(name);
+            // A table of statistics is found whichever database is chosen.
+            format!(
+                "SELECT name AS \"table\", REPLACE(sql, '{from}.', '') AS \"Create Table\" FROM \
+                 (SELECT * FROM {from}.sqlite_master UNION ALL SELECT * FROM stats.sqlite_master) \
+                 WHERE type = 'table' AND name = {name} LIMIT 1"
+            )
+        }
+        Command::ShowVariables(begins, like) => {
+            let like = like
+                .as_deref()
+                .map_or_else(String::new, |it| format!(" AND variable_name LIKE {}", literal(it)));
+            format!(
+                "SELECT variable_name AS Variable_name, variable_value AS Value FROM main.global_variables \
+                 WHERE variable_name LIKE '{begins}%'{like} ORDER BY variable_name"
+            )
+        }
+        Command::ShowStatus => {
+            "SELECT Variable_Name AS Variable_name, Variable_Value AS Value FROM stats_mysql_global \
+                                ORDER BY Variable_Name"
+                .to_owned()
+        }
+        Command::ShowProcesses => {
+            "SELECT SessionID, user, db, hostgroup, command, time_ms, SUBSTR(info, 0, 100) AS info \
+                                   FROM stats_mysql_processlist"
+                .to_owned()
+        }
+        _ => return Err(Refusal::NotSupported("this statement")),
+    })
+}
+
+fn database(name: &str) -> Result<&'static str, Refusal> {
+    let known = ATTACHED.iter().chain(&["main"]).find(|known| known.eq_ignore_ascii_case(name));
+    known.copied().ok_or_else(|| Refusal::NoSuchDatabase(name.to_owned()))
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// One value that clients ask every server for.
+pub fn asked(column: String, asked: Asked, schema: &str, runtime: &dyn Runtime) -> Answer {
+    let value = match asked {
+        Asked::Database => Some(schema.to_owned()),
+        Asked::User => Some("admin".to_owned()),
+        Asked::Version => runtime.variable("admin-version"),
+        Asked::Variable(name) => variable(&name, runtime),
+    };
+    Answer::Rows { columns: vec![column], rows: vec![vec![value.map(String::into_bytes)]] }
+}
+
+fn variable(name: &str, runtime: &dyn Runtime) -> Option<String> {
+    let fixed = match name {
+        "version_comment" => VERSION_COMMENT,
+        "version" => return runtime.variable("admin-version"),
+        "max_allowed_packet" => "67108864",
+        "autocommit" => "1",
+        "character_set_client" | "character_set_connection" | "character_set_results" => "utf8mb4",
+        "collation_connection" => "utf8mb4_general_ci",
+        "sql_mode" => "",
+        "wait_timeout" | "interactive_timeout" => "28800",
+        _ => return None,
+    };
+    Some(fixed.to_owned())
+}
+
+/// There are none.
+pub fn no_warnings() -> Answer {
+    Answer::Rows { columns: ["Level", "Code", "Message"].map(str::to_owned).to_vec(), rows: Vec::new() }
+}

@@ -1,0 +1,206 @@
+//! The databases, in one SQLite connection: `main` (memory and runtime), `disk` (a file), `stats`, `monitor`, `stats_history`.
+//!
+//! Who may do what is decided as SQLite compiles a statement, by the [`Role`] that it is compiled for. So no spelling of a
+//! statement gets around it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::error::Refusal;
+use crate::runtime::Value;
+use crate::tables::{CONFIGURATION, STATISTICS, create};
+
+/// The databases beside `main`.
+pub const ATTACHED: [&str; 4] = ["disk", "stats", "monitor", "stats_history"];
+
+/// How long a statement of a client may take. It is the admin port's own thread that it takes it from.
+const STATEMENT_TIME_MAX: Duration = Duration::from_secs(10);
+/// How much an answer may hold, in bytes.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// How often a statement under way looks at the clock, in SQLite's steps.
+const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+/// How long a text or a row may be, in bytes.
+const TEXT_BYTES_MAX: i32 = 16 << 20;
+
+/// For whom a statement is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Role {
+    /// For Freshet itself.
+    Own,
+    /// For who administrates.
+    Admin,
+    /// For who only looks at statistics.
+    Stats,
+}
+
+/// What became of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Rows, as texts.
+    Rows { columns: Vec<String>, rows: Vec<Vec<Option<Vec<u8>>>> },
+    /// So many rows were changed.
+    Done { affected: u64, last_insert_id: u64 },
+}
+
+impl Answer {
+    pub const fn ok() -> Self {
+        Self::Done { affected: 0, last_insert_id: 0 }
+    }
+}
+
+/// The databases.
+pub struct Store {
+    connection: Connection,
+    role: Arc<AtomicU8>,
+    /// When the statement of a client that is under way has to end.
+    deadline: Arc<std::sync::Mutex<Option<Instant>>>,
+}
+
+impl Store {
+    /// Opens what is in `directory`, and makes what is missing.
+    pub fn open(directory: &Path) -> rusqlite::Result<Self> {
+        let mut connection = Connection::open_in_memory()?;
+        let file = |name: &str| directory.join(name).to_string_lossy().into_owned();
+        let files =
+            [file("freshet.db"), ":memory:".to_owned(), ":memory:".to_owned(), file("freshet_stats.db")];
+        for (name, file) in ATTACHED.iter().zip(files) {
+            connection.execute(&format!("ATTACH DATABASE ?1 AS {name}"), [file])?;
+        }
+        for table in &CONFIGURATION {
+            connection.execute(&create("main", table.name, table.columns), [])?;
+            connection.execute(&create("disk", table.name, table.columns), [])?;
+            connection.execute(&create("main", &format!("runtime_{}", table.name), table.columns), [])?;
+        }
+        for table in &STATISTICS {
+            connection.execute(&create("stats", table.name, table.columns), [])?;
+        }
+        connection.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX)?;
+        let role = Arc::new(AtomicU8::new(Role::Own as u8));
+        let deadline = Arc::new(std::sync::Mutex::new(None::<Instant>));
+        let of = Arc::clone(&role);
+        connection
+            .authorizer(Some(move |context: AuthContext<'_>| may(of.load(Ordering::Relaxed), &context)))?;
+        let until = Arc::clone(&deadline);
+        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || is_over(&until)))?;
+        Ok(Self { connection, role, deadline })
+    }
+
+    /// Carries out one statement for a client.
+    pub fn run(&self, statement: &str, role: Role) -> Result<Answer, Refusal> {
+        self.set_deadline(Some(Instant::now() + STATEMENT_TIME_MAX));
+        self.role.store(role as u8, Ordering::Relaxed);
+        let answer = self.run_now(statement);
+        self.role.store(Role::Own as u8, Ordering::Relaxed);
+        self.set_deadline(None);
+        answer
+    }
+
+    fn set_deadline(&self, deadline: Option<Instant>) {
+        *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = deadline;
+    }
+
+    fn run_now(&self, statement: &str) -> Result<Answer, Refusal> {
+        let mut prepared = self.connection.prepare(statement)?;
+        let columns: Vec<String> = prepared.column_names().into_iter().map(str::to_owned).collect();
+        if columns.is_empty() {
+            let affected = prepared.execute([])? as u64;
+            let last_insert_id = u64::try_from(self.connection.last_insert_rowid()).unwrap_or(0);
+            return Ok(Answer::Done { affected, last_insert_id });
+        }
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut found = prepared.query([])?;
+        while let Some(row) = found.next()? {
+            let values: Vec<_> =
+                (0..columns.len()).map(|at| row.get_ref(at).map(text)).collect::<Result<_, _>>()?;
+            bytes += values.iter().flatten().map(Vec::len).sum::<usize>() + values.len();
+            if bytes > ANSWER_BYTES_MAX {
+                return Err(Refusal::NotSupported("an answer of more than 256 MiB"));
+            }
+            rows.push(values);
+        }
+        Ok(Answer::Rows { columns, rows })
+    }
+
+    /// Carries out statements of ours, all of them or none.
+    pub fn all_or_none(&mut self, statements: &[String]) -> Result<(), Refusal> {
+        let transaction = self.connection.transaction()?;
+        for statement in statements {
+            transaction.execute(statement, [])?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Puts these rows in the place of a table's.
+    pub fn replace(&mut self, table: &str, rows: &[Vec<Value>]) -> Result<(), Refusal> {
+        let transaction = self.connection.transaction()?;
+        transaction.execute(&format!("DELETE FROM {table}"), [])?;
+        if let Some(first) = rows.first() {
+            let places = vec!["?"; first.len()].join(",");
+            let mut insert =
+                transaction.prepare(&format!("INSERT OR REPLACE INTO {table} VALUES ({places})"))?;
+            for row in rows {
+                insert.execute(params_from_iter(row))?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// The rows of a query of ours.
+    pub fn rows(&self, query: &str) -> Result<Vec<Vec<Option<String>>>, Refusal> {
+        let Answer::Rows { rows, .. } = self.run_now(query)? else { return Ok(Vec::new()) };
+        let text = |value: Option<Vec<u8>>| value.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
+    }
+}
+
+impl rusqlite::ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        let value = match self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(number) => ValueRef::Integer(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+        };
+        Ok(rusqlite::types::ToSqlOutput::Borrowed(value))
+    }
+}
+
+fn text(value: ValueRef<'_>) -> Option<Vec<u8>> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(number) => Some(number.to_string().into_bytes()),
+        ValueRef::Real(number) => Some(number.to_string().into_bytes()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_vec()),
+    }
+}
+
+fn is_over(deadline: &std::sync::Mutex<Option<Instant>>) -> bool {
+    let deadline = deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    deadline.is_some_and(|deadline| Instant::now() > deadline)
+}
+
+/// Whether a role may do this part of a statement. What is there to be edited are the rows of the tables of configuration in `main` and on `disk`.
+fn may(role: u8, context: &AuthContext<'_>) -> Authorization {
+    let database = context.database_name.unwrap_or_default();
+    let edits = |table: &str| role == Role::Admin as u8 && is_edited(database, table);
+    let allowed = match context.action {
+        _ if role == Role::Own as u8 => true,
+        AuthAction::Select | AuthAction::Function { .. } | AuthAction::Recursive => true,
+        AuthAction::Read { .. } => role == Role::Admin as u8 || !matches!(database, "main" | "disk"),
+        AuthAction::Insert { table_name } | AuthAction::Delete { table_name } => edits(table_name),
+        AuthAction::Update { table_name, .. } => edits(table_name),
+        _ => false,
+    };
+    if allowed { Authorization::Allow } else { Authorization::Deny }
+}
+
+fn is_edited(database: &str, table: &str) -> bool {
+    let is_configuration = CONFIGURATION.iter().any(|it| it.name.eq_ignore_ascii_case(table));
+    matches!(database, "main" | "disk") && (is_configuration || table == "sqlite_sequence")
+}

@@ -1,0 +1,66 @@
+//! Packets over a connection.
+
+use bytes::BytesMut;
+use freshet_protocol::{put_packet, take_packet};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// The longest packet that is taken from a client, in bytes.
+const PACKET_BYTES_MAX: usize = 16 << 20;
+/// How much is read at once, in bytes.
+const READ_BYTES: usize = 16 * 1024;
+
+/// The connection is over.
+#[derive(Debug)]
+pub struct Lost;
+
+impl From<std::io::Error> for Lost {
+    fn from(_: std::io::Error) -> Self {
+        Self
+    }
+}
+
+/// Packets over a connection.
+pub struct Wire<S> {
+    stream: S,
+    input: BytesMut,
+    output: BytesMut,
+    seq: u8,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
+    pub fn new(stream: S) -> Self {
+        Self { stream, input: BytesMut::new(), output: BytesMut::new(), seq: 0 }
+    }
+
+    /// Where packets are written, and the number of the next one.
+    pub fn out(&mut self) -> (&mut BytesMut, &mut u8) {
+        (&mut self.output, &mut self.seq)
+    }
+
+    pub fn put(&mut self, payload: &[u8]) {
+        put_packet(&mut self.output, &mut self.seq, payload);
+    }
+
+    pub async fn flush(&mut self) -> Result<(), Lost> {
+        self.stream.write_all_buf(&mut self.output).await?;
+        Ok(self.stream.flush().await?)
+    }
+
+    /// The next packet; the answer is numbered behind it.
+    pub async fn packet(&mut self) -> Result<BytesMut, Lost> {
+        loop {
+            match take_packet(&mut self.input, PACKET_BYTES_MAX) {
+                Ok(Some(packet)) => {
+                    self.seq = packet.last_seq.wrapping_add(1);
+                    return Ok(packet.payload);
+                }
+                Ok(None) => {}
+                Err(_) => return Err(Lost),
+            }
+            self.input.reserve(READ_BYTES);
+            if self.stream.read_buf(&mut self.input).await? == 0 {
+                return Err(Lost);
+            }
+        }
+    }
+}
