@@ -104,6 +104,7 @@ fn filled(
             body: vec![n as u8; body_len],
             status_at: [u32::MAX; 2],
             status: 0,
+            tag: 0,
             rows: 1,
             cost_us: 100,
         };

@@ -44,6 +44,8 @@ pub struct Fill {
     pub rows: u64,
     /// The upstream time that a hit saves, in microseconds.
     pub cost_us: u32,
+    /// A number of the caller's, for whoever hits it.
+    pub tag: u16,
 }
 
 /// A stored result, as a hit sees it.
@@ -61,6 +63,8 @@ pub struct Entry<'a> {
     pub rows: u64,
     /// See [`Fill::cost_us`].
     pub cost_us: u32,
+    /// See [`Fill::tag`].
+    pub tag: u16,
     /// [`crate::Freshness::fences_raised`] when it was stored: a bound on the fences of all writes that it contains.
     pub fences_raised: u64,
     /// [`crate::Freshness::ends_asked`] when it was stored: a later question settles it.

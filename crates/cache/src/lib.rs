@@ -50,4 +50,4 @@ pub use insert::Insert;
 pub use position::Position;
 pub use snapshot::{Holds, Moment, Ruling, Untouched};
 pub use statistics::Statistics;
-pub use striped::Striped;
+pub use striped::{STRIPES, Striped, stripe};

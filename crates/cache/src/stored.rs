@@ -24,6 +24,8 @@ pub(crate) struct Header {
     pub(crate) status_at: [u32; 2],
     pub(crate) cost_us: u32,
     pub(crate) status: u16,
+    /// In the same word as `status`.
+    pub(crate) tag: u16,
     pub(crate) fences_raised: u64,
     pub(crate) ends_asked: u64,
     /// [`NOT_FOUND`] if it is not known.
@@ -52,9 +54,20 @@ impl Header {
     /// What a hit sees.
     #[inline]
     pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
-        let Self { valid_from, status_at, status, rows, cost_us, fences_raised, ends_asked, .. } = *self;
+        let Self { valid_from, status_at, status, rows, cost_us, tag, fences_raised, ends_asked, .. } = *self;
         let found_rows = if self.found_rows == NOT_FOUND { None } else { Some(self.found_rows) };
-        Entry { valid_from, body, status_at, status, rows, cost_us, fences_raised, ends_asked, found_rows }
+        Entry {
+            valid_from,
+            body,
+            status_at,
+            status,
+            rows,
+            cost_us,
+            tag,
+            fences_raised,
+            ends_asked,
+            found_rows,
+        }
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -62,7 +75,12 @@ impl Header {
             out.extend_from_slice(&long.to_le_bytes());
         }
         let words = [self.environment, self.deps, self.text_len, self.body_len, self.large];
-        let more = [self.status_at[0], self.status_at[1], self.cost_us, u32::from(self.status)];
+        let more = [
+            self.status_at[0],
+            self.status_at[1],
+            self.cost_us,
+            u32::from(self.status) | u32::from(self.tag) << 16,
+        ];
         for word in words.into_iter().chain(more).chain([self.found_rows]) {
             out.extend_from_slice(&word.to_le_bytes());
         }
@@ -85,6 +103,7 @@ impl Header {
             status_at: [word(52), word(56)],
             cost_us: word(60),
             status: word(64) as u16,
+            tag: (word(64) >> 16) as u16,
             found_rows: word(Self::FOUND_ROWS_AT),
         }
     }
@@ -122,6 +141,7 @@ pub(crate) fn front(
         status_at: fill.status_at,
         cost_us: fill.cost_us,
         status: fill.status,
+        tag: fill.tag,
         fences_raised,
         ends_asked,
         found_rows: NOT_FOUND,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Over how many pairs of cache lines counters are spread. With more threads than these, two threads share one.
-const STRIPES: usize = 32;
+pub const STRIPES: usize = 32;
 
 /// Two cache lines, because processors fetch them in pairs.
 #[repr(align(128))]
@@ -23,7 +23,7 @@ impl<const COUNTS: usize> Striped<COUNTS> {
     /// Counts one. A place that there is not is not counted.
     #[inline]
     pub fn add(&self, at: usize) {
-        let stripe = STRIPE.with(|stripe| *stripe);
+        let stripe = stripe();
         if let Some(counter) = self.0[stripe].0.get(at) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -52,6 +52,13 @@ impl<const COUNTS: usize> fmt::Debug for Striped<COUNTS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries((0..COUNTS).map(|at| self.sum(at))).finish()
     }
+}
+
+/// This thread's part of what is spread so, below [`STRIPES`].
+#[inline]
+#[must_use]
+pub fn stripe() -> usize {
+    STRIPE.with(|stripe| *stripe)
 }
 
 /// Each thread takes the next stripe when it first counts.

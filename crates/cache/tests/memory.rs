@@ -66,6 +66,7 @@ fn fill(cache: &Cache, len: usize) -> Fill {
         body,
         status_at: [u32::MAX; 2],
         status: 0,
+        tag: 0,
         rows: 0,
         cost_us: 100,
     }

@@ -215,6 +215,7 @@ fn stored(freshness: &Arc<Freshness>, entries: u64) -> Cache {
             body: vec![0; 100],
             status_at: [u32::MAX; 2],
             status: 0,
+            tag: 0,
             rows: 1,
             cost_us: 100,
         };

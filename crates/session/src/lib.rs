@@ -48,6 +48,7 @@ mod privileges;
 
 // What all sessions share, and what is told of it.
 mod settling;
+pub mod statistics;
 pub mod shared;
 pub mod status;
 mod reference;
@@ -55,5 +56,6 @@ mod restoring;
 
 pub use reference::reference;
 pub use restoring::load_persisted;
+pub use registry::Process;
 pub use session::serve;
 pub use shared::{Options, Shared};

@@ -25,6 +25,19 @@ pub(crate) struct Handle {
     waits: Mutex<Option<Waker>>,
 }
 
+/// A client, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// The number that it was told.
+    pub id: u32,
+    /// The name it logged in with.
+    pub user: String,
+    /// A command of its is with the server.
+    pub is_busy: bool,
+    /// How long ago it sent its last command, in milliseconds.
+    pub silent_ms: u64,
+}
+
 /// How soon a session is to end. It only ever moves down this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ending {
@@ -165,6 +178,17 @@ impl Registry {
             (handle.thread_id(), if busy { now() } else { handle.active_ms() })
         };
         self.lock().values().map(of).filter(|(id, _)| *id != 0).collect()
+    }
+
+    /// Everybody, at this moment.
+    pub(crate) fn processes(&self, now_ms: u64) -> Vec<Process> {
+        let process = |(id, handle): (&u32, &Arc<Handle>)| Process {
+            id: *id,
+            user: String::from_utf8_lossy(&handle.user).into_owned(),
+            is_busy: handle.busy.load(Ordering::Relaxed),
+            silent_ms: now_ms.saturating_sub(handle.active_ms()),
+        };
+        self.lock().iter().map(process).collect()
     }
 
     /// Ends the sessions that were last active before `since_ms`.

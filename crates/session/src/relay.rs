@@ -65,6 +65,12 @@ pub(crate) struct Relayed {
     pub(crate) refusal: Option<Box<ErrPacket>>,
     /// OK packets and result sets in it.
     pub(crate) results: u32,
+    /// Rows in it.
+    pub(crate) rows: u64,
+    /// Rows that it says it has changed.
+    pub(crate) affected: u64,
+    /// The digest that it is counted under.
+    pub(crate) tag: u16,
     /// One of them told of warnings.
     pub(crate) warned: bool,
     /// The GTIDs it was committed under, as the server wrote them.
@@ -125,6 +131,9 @@ impl Relayed {
             self.has_no_room = true;
             return Ok(());
         };
+        if seen.part == Part::Ok {
+            self.affected = self.affected.saturating_add(ok.affected_rows);
+        }
         for change in &ok.changes {
             match change {
                 StateChange::Gtids(gtids) => self.gtids.push(gtids.clone()),
@@ -256,8 +265,9 @@ impl<'a> Relay<'a> {
             let seen = self.answer.see(header.len, &body[..here])?;
             self.unseen = header.len - here;
             self.checked += HEADER_LEN + here;
-            if let (Some(capture), Part::Row) = (&mut self.capture, seen.part) {
-                capture.row();
+            if seen.part == Part::Row {
+                self.relayed.rows += 1;
+                self.capture.iter_mut().for_each(Capture::row);
             }
             return Ok((self.unseen > 0).then_some(Step::NeedMore));
         }
@@ -285,6 +295,7 @@ impl<'a> Relay<'a> {
             None => self.filter.rewritten(&seen, payload, capabilities)?,
         };
         if seen.part == Part::Row {
+            self.relayed.rows += 1;
             self.capture.iter_mut().for_each(Capture::row);
         } else if let Some(capture) = &mut self.capture {
             let passed = rewritten.as_deref().unwrap_or(payload);

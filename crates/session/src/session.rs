@@ -32,6 +32,7 @@ mod making;
 mod found;
 mod forward;
 mod conclude;
+mod counted;
 
 // The client's life, and what it leaves.
 mod leaving;

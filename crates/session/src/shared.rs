@@ -20,8 +20,9 @@ use crate::persisted::Persisted;
 use crate::powerless::Powerless;
 use crate::preparations::Preparations;
 use crate::reading::Readers;
-use crate::registry::{Ending, Handle, Registry};
+use crate::registry::{Ending, Handle, Process, Registry};
 use crate::settling::Settling;
+use crate::statistics::{DigestRow, Statistics};
 use crate::template::Templates;
 use crate::variables::Globals;
 
@@ -36,6 +37,8 @@ pub struct Options {
     pub semisync: SemisyncMode,
     /// Where SET PERSIST keeps values; none: nowhere.
     pub state_dir: Option<PathBuf>,
+    /// Whether statements are counted by their digests.
+    pub counts_digests: bool,
 }
 
 impl Default for Options {
@@ -45,6 +48,7 @@ impl Default for Options {
             idle_max: Duration::from_secs(28_800),
             semisync: SemisyncMode::default(),
             state_dir: None,
+            counts_digests: false,
         }
     }
 }
@@ -70,6 +74,8 @@ pub struct Shared {
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
     pub(crate) settling: Settling,
+    /// What is counted by digest, if anybody wants it.
+    pub(crate) statistics: Option<Statistics>,
     /// Told when the cache's size has changed.
     pub(crate) resized: Notify,
     clients: AtomicUsize,
@@ -88,6 +94,7 @@ impl Shared {
             cache,
             globals: Globals::default(),
             persisted: Persisted::new(options.state_dir.clone()),
+            statistics: options.counts_digests.then(Statistics::default),
             options,
             templates: Templates::default(),
             preparations: Preparations::default(),
@@ -104,6 +111,16 @@ impl Shared {
             writes_unlogged: AtomicBool::new(false),
             vectors: RwLock::default(),
         }
+    }
+
+    /// What was counted by digest, if that is counted. `resets`: it is counted from 0 again.
+    pub fn digests(&self, resets: bool) -> Vec<DigestRow> {
+        self.statistics.as_ref().map(|statistics| statistics.rows(resets)).unwrap_or_default()
+    }
+
+    /// Who is connected.
+    pub fn processes(&self) -> Vec<Process> {
+        self.registry.processes(freshet_upstream::now_ms())
     }
 
     /// How many clients are connected.
@@ -136,7 +153,7 @@ impl Shared {
 
     /// Changes the size of the cache: at once for what is to be stored, and for the little that one step evicts; soon for the
     /// rest of what is stored.
-    pub(crate) fn resize_cache(&self, bytes: usize) {
+    pub fn resize_cache(&self, bytes: usize) {
         resize(&self.cache, &self.resized, bytes);
     }
 

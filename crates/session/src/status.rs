@@ -233,6 +233,12 @@ pub(crate) static STATUS: &[Status] = &[
     },
 ];
 
+/// All of them, as of now.
+pub fn all(shared: &Shared) -> Vec<(&'static str, String)> {
+    let none = Served::default();
+    STATUS.iter().map(|status| (status.name, (status.read)(shared, &none))).collect()
+}
+
 fn semisync(status: Semisync) -> String {
     match status {
         Semisync::Off => "off".to_owned(),

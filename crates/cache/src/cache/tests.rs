@@ -18,7 +18,16 @@ fn key(environment: u32, text: &[u8]) -> Key<'_> {
 
 fn fill(valid_from: u64, deps: &[Dep], body: Vec<u8>) -> Fill {
     let valid_from = Position::new(valid_from);
-    Fill { valid_from, deps: deps.to_vec(), body, status_at: [7, u32::MAX], status: 2, rows: 3, cost_us: 4 }
+    Fill {
+        valid_from,
+        deps: deps.to_vec(),
+        body,
+        status_at: [7, u32::MAX],
+        status: 2,
+        rows: 3,
+        cost_us: 4,
+        tag: 5,
+    }
 }
 
 fn body_of(cache: &Cache, key: Key<'_>) -> Lookup<Vec<u8>> {

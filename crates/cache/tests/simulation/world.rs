@@ -954,6 +954,7 @@ impl World {
             body: encode(content),
             status_at: [u32::MAX; 2],
             status: 0,
+            tag: 0,
             rows: 1,
             cost_us: self.random.below(1000) as u32,
         };

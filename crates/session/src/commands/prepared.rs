@@ -213,6 +213,8 @@ pub(super) async fn execute(
     let keeps_found_rows = prepared.as_ref().is_some_and(|prepared| prepared.keeps_found_rows);
     let forward =
         Forward { text, write, first: &owed, keeps_found_rows, ..Forward::new(payload, command, &effects) };
+    let counted = prepared.as_ref().map(|prepared| prepared.text()).unwrap_or_default();
+    let forward = Forward { prepared: counted, ..forward };
     let relayed = session.forward(forward).await?;
     if let Some(prepared) = prepared {
         if !relayed.is_unsent {
@@ -293,7 +295,7 @@ pub(super) async fn select(
     };
     // Its number is known by now.
     let owed = if has_key { Vec::new() } else { execution.owed() };
-    let forward = Forward { touches, first: &owed, ..forward };
+    let forward = Forward { touches, first: &owed, prepared: prepared.text(), ..forward };
     let relayed = match plan.filter(|_| has_key) {
         Some(plan) => fill(session, forward, (&key, missed), plan).await?,
         None => {

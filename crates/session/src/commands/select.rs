@@ -393,7 +393,10 @@ pub(super) async fn fill(
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
     let stored = match relayed.captured.take() {
-        Some(captured) => pin!(store(session, (key_text, missed), plan, (captured, cost_us))).await,
+        Some(captured) => {
+            let told = (captured, cost_us, relayed.tag);
+            pin!(store(session, (key_text, missed), plan, told)).await
+        }
         None => Insert::TooLarge,
     };
     if stored == Insert::Stored {
@@ -422,7 +425,7 @@ async fn store(
     session: &mut Session,
     (text, missed): (&[u8], Missed),
     plan: FillPlan,
-    (captured, cost_us): (Captured, u32),
+    (captured, cost_us, tag): (Captured, u32, u16),
 ) -> Insert {
     let FillPlan { environment, depends, valid_from, .. } = plan;
     let cache = Arc::clone(&session.shared.cache);
@@ -447,6 +450,7 @@ async fn store(
         status: status.bits(),
         rows: captured.rows,
         cost_us,
+        tag,
     };
     let key = Key { environment, text };
     // Others have their turn between two steps.

@@ -16,6 +16,8 @@ pub(crate) struct Forward<'a> {
     pub(crate) effects: &'a Effects,
     /// The statement's text, where there is one.
     pub(crate) text: &'a [u8],
+    /// The text that was prepared, of an execution.
+    pub(crate) prepared: &'a [u8],
     /// Whether a copy of the answer is wanted.
     pub(crate) capture: Option<Capture>,
     /// Which rows it writes, where that is not to be read from `text`.
@@ -40,6 +42,7 @@ impl<'a> Forward<'a> {
             command,
             effects,
             text: &[],
+            prepared: &[],
             capture: None,
             write: None,
             touches: Touches::Anything,
@@ -48,6 +51,11 @@ impl<'a> Forward<'a> {
             first: &[],
             keeps_found_rows: false,
         }
+    }
+
+    /// The text by whose digest it is counted.
+    pub(super) const fn digested(&self) -> &'a [u8] {
+        if self.prepared.is_empty() { self.text } else { self.prepared }
     }
 
     /// Whether MariaDB may keep the warnings of an earlier statement beside this one: it drops them with a statement that uses a table.

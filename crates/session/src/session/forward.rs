@@ -49,8 +49,14 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        let counted =
+            self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
-        Box::pin(self.forward_now(forward)).await
+        let mut relayed = Box::pin(self.forward_now(forward)).await?;
+        if let Some((begun, command, text)) = counted {
+            relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
+        }
+        Ok(relayed)
     }
 
     async fn forward_now(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {

@@ -70,7 +70,7 @@ impl Session {
             return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
-        let found_rows = if self.state.tx.surely_autocommits() {
+        let (_, found_rows, tag) = if self.state.tx.surely_autocommits() {
             self.take_stored(key, now, admits)?
         } else {
             self.take_in_transaction(key, now, admits)?
@@ -83,6 +83,9 @@ impl Session {
         // The client's next command starts the numbering anew.
         *self.wire.out().1 = 0;
         self.active(now);
+        if let Some(statistics) = &self.shared.statistics {
+            statistics.count_hit(tag, now);
+        }
         self.is_answered_from_memory(statement, found_rows);
         Ok(())
     }
@@ -104,7 +107,7 @@ impl Session {
     }
 
     /// Takes what is stored as the session's transaction reads, which begins with it if there is none.
-    fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Option<u32>, Missed> {
+    fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
         let before = self.state.tx;
         let begins = before.begins_by_itself();
         if begins {
@@ -159,12 +162,12 @@ impl Session {
     }
 
     /// Gives nothing, and says whether there would be something. What is not to be found is asked for and stored.
-    fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<Option<u32>, Missed> {
+    fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<Taken, Missed> {
         let never = Position::new(u64::MAX);
         self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
     }
 
-    fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<Option<u32>, Missed> {
+    fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<Taken, Missed> {
         let mut moment = moment;
         let mut found = self.look_as_of(key, now, moment);
         if matches!((&found, moment), (Lookup::Moved, Moment::AsOf(_)))
@@ -175,11 +178,11 @@ impl Session {
             found = self.look_as_of(key, now, moment);
         }
         match found {
-            Lookup::Hit((_, found_rows)) => {
+            Lookup::Hit(taken) => {
                 self.state.view.serves(moment);
                 // The sooner, the less has changed.
                 is_proven_now(&mut self.state.view, &self.shared);
-                Ok(found_rows)
+                Ok(taken)
             }
             Lookup::Unsettled => {
                 if !self.opens_before() {
@@ -243,8 +246,7 @@ impl Session {
         age < max
     }
 
-    /// The rows that its statement found are returned, where they are known.
-    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Option<u32>, Missed> {
+    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
         let cache = &shared.cache;
@@ -256,12 +258,12 @@ impl Session {
             && self.seen.is_applied(shared)
         {
             found = copy_stored(cache, (key, now, Fences::Ignore), flags, wire);
-            if matches!(found, Lookup::Hit((stored, _)) if !stored.contains(READ_UNFENCED)) {
+            if matches!(found, Lookup::Hit((stored, ..)) if !stored.contains(READ_UNFENCED)) {
                 self.has_seen();
             }
         }
         match found {
-            Lookup::Hit((_, found_rows)) => Ok(found_rows),
+            Lookup::Hit(taken) => Ok(taken),
             other => Err(missed(&other)),
         }
     }
@@ -279,8 +281,8 @@ impl Session {
     }
 }
 
-/// The flags that an answer was stored with, and the rows that its statement found, where they are known.
-type Taken = (StatusFlags, Option<u32>);
+/// The flags that an answer was stored with, the rows that its statement found, where they are known, and the digest that it is counted under.
+type Taken = (StatusFlags, Option<u32>, u16);
 
 /// What a look-up says that found no answer.
 fn missed(found: &Lookup<Taken>) -> Missed {
@@ -318,5 +320,5 @@ fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<Ta
             place.copy_from_slice(&flags);
         }
     }
-    Some((stored, entry.found_rows))
+    Some((stored, entry.found_rows, entry.tag))
 }

@@ -246,6 +246,12 @@ const NOT_MADE: u32 = 0;
 const NEVER: u64 = u64::MAX;
 
 impl Prepared {
+    /// Its text, if that is known.
+    pub(crate) fn text(&self) -> &[u8] {
+        let select = self.select.as_ref().map(|select| &*select.text);
+        select.or(self.text.as_ref().map(|again| &*again.text)).unwrap_or_default()
+    }
+
     pub(crate) fn new(
         (id, parameters): (u32, usize),
         effects: impl Into<Arc<Effects>>,

@@ -1,0 +1,344 @@
+//! What statements cost and what the cache saved, by digest: for each schema, user and digest what went to the server, and what was
+//! answered from memory.
+//!
+//! A hit finds its entry by key, and neither a template nor a text is looked at. So an entry carries the *tag* of its digest: 16 bits
+//! that were free in its header. A hit counts on a line of its own thread, at the place that the tag names, and takes no lock.
+//!
+//! Up to [`DIGESTS_MAX`] digests are known. When there is one more, the eighth of them that was seen longest ago leaves, with its
+//! counts; ProxySQL keeps all, for as long as there is memory. A place that is taken again has another generation, which is part
+//! of the tag: hits of entries that were stored for the digest before count for nobody's row.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ahash::{HashMap, RandomState};
+use freshet_cache::{STRIPES, stripe};
+use freshet_digest::{Digest, Options, put_text};
+use freshet_upstream::now_ms;
+
+/// How many places there are. The first is nobody's: what is counted there is not shown.
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 13;
+/// How many digests are known at once, at most.
+pub const DIGESTS_MAX: usize = PLACES - 1;
+/// How many leave when there is one too many.
+const LEAVING: usize = PLACES / 8;
+
+/// What is counted of statements that went to the server.
+#[derive(Debug)]
+struct Sent {
+    count: AtomicU64,
+    first_ms: AtomicU64,
+    last_ms: AtomicU64,
+    sum_us: AtomicU64,
+    min_us: AtomicU64,
+    max_us: AtomicU64,
+    affected: AtomicU64,
+    rows: AtomicU64,
+}
+
+impl Sent {
+    const fn new() -> Self {
+        Self {
+            count: AtomicU64::new(0),
+            first_ms: AtomicU64::new(0),
+            last_ms: AtomicU64::new(0),
+            sum_us: AtomicU64::new(0),
+            min_us: AtomicU64::new(u64::MAX),
+            max_us: AtomicU64::new(0),
+            affected: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
+        }
+    }
+}
+
+/// What one thread counts of the answers from memory of one digest.
+#[derive(Debug, Default)]
+struct Hits {
+    count: AtomicU64,
+    first_ms: AtomicU64,
+    last_ms: AtomicU64,
+}
+
+/// Whose a place is.
+#[derive(Debug)]
+struct Named {
+    schema: Box<str>,
+    user: Box<str>,
+    digest: Digest,
+    text: Box<str>,
+}
+
+/// What a digest is found by: its number, and a hash of the schema and the user.
+type Id = (Digest, u64);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The tags of digests.
+    places: HashMap<Id, u16>,
+    named: HashMap<usize, Named>,
+    free: Vec<usize>,
+    /// Places up to here have been taken at some time.
+    taken: usize,
+}
+
+/// What is counted by digest.
+#[derive(Debug)]
+pub(crate) struct Statistics {
+    known: RwLock<Known>,
+    sent: Box<[Sent]>,
+    generations: Box<[AtomicU8]>,
+    /// For each stripe of threads, made when the first of them counts.
+    hits: Box<[OnceLock<Box<[Hits]>>]>,
+    hash: RandomState,
+    options: Options,
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Self {
+            known: RwLock::default(),
+            sent: (0..PLACES).map(|_| Sent::new()).collect(),
+            generations: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
+            hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
+            hash: RandomState::new(),
+            options: Options::default(),
+        }
+    }
+}
+
+/// One row: what went to the server, or what was answered from memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DigestRow {
+    /// Whether these are the answers from memory.
+    pub from_memory: bool,
+    /// The default schema.
+    pub schema: String,
+    /// The user.
+    pub user: String,
+    /// The digest.
+    pub digest: String,
+    /// Its text.
+    pub text: String,
+    /// How often.
+    pub count: u64,
+    /// The first and the last time, in seconds since 1970.
+    pub seen: (u64, u64),
+    /// The sum, the least and the most of its times, in microseconds.
+    pub times_us: (u64, u64, u64),
+    /// Rows changed.
+    pub affected: u64,
+    /// Rows sent.
+    pub sent: u64,
+}
+
+/// What a statement did that went to the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    pub(crate) time: Duration,
+    pub(crate) affected: u64,
+    pub(crate) rows: u64,
+}
+
+const fn tag(place: usize, generation: u8) -> u16 {
+    (place | (generation as usize) << PLACE_BITS) as u16
+}
+
+const fn place_of(tag: u16) -> usize {
+    tag as usize % PLACES
+}
+
+impl Statistics {
+    /// Counts an answer from memory.
+    #[inline]
+    pub(crate) fn count_hit(&self, tag: u16, now_ms: u64) {
+        let place = place_of(tag);
+        let is_current = self.generations[place].load(Ordering::Relaxed) == (tag >> PLACE_BITS) as u8;
+        if place == 0 || !is_current {
+            return;
+        }
+        let hits = &self.hits[stripe()].get_or_init(|| (0..PLACES).map(|_| Hits::default()).collect())[place];
+        if hits.count.fetch_add(1, Ordering::Relaxed) == 0 {
+            hits.first_ms.store(now_ms, Ordering::Relaxed);
+        }
+        hits.last_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Counts a statement that went to the server. Returns the tag of its digest.
+    pub(crate) fn count_sent(&self, (schema, user): (&str, &[u8]), text: &[u8], cost: Cost) -> u16 {
+        let mut digest_text = Vec::with_capacity(text.len().min(self.options.digest_length_max));
+        put_text(text, &self.options, &mut digest_text);
+        let digest = Digest::of(&digest_text);
+        let id = (digest, self.hash.hash_one((schema, user)));
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).places.get(&id).copied();
+        let tag = known.unwrap_or_else(|| self.take_place(id, (schema, user), &digest_text));
+        self.sent[place_of(tag)].add(cost, now_ms());
+        tag
+    }
+
+    fn take_place(&self, id: Id, (schema, user): (&str, &[u8]), digest_text: &[u8]) -> u16 {
+        let mut known = self.write();
+        if let Some(tag) = known.places.get(&id) {
+            return *tag;
+        }
+        if known.places.len() == DIGESTS_MAX {
+            self.make_room(&mut known);
+        }
+        let place = known.free.pop().unwrap_or(known.taken + 1);
+        known.taken = known.taken.max(place);
+        let tag = tag(place, self.generations[place].load(Ordering::Relaxed));
+        known.places.insert(id, tag);
+        let name = Named {
+            schema: schema.into(),
+            user: String::from_utf8_lossy(user).into(),
+            digest: id.0,
+            text: String::from_utf8_lossy(digest_text).into(),
+        };
+        known.named.insert(place, name);
+        tag
+    }
+
+    /// Has those leave that were seen longest ago.
+    fn make_room(&self, known: &mut Known) {
+        let mut by_age: Vec<(u64, Id, usize)> = known
+            .places
+            .iter()
+            .map(|(id, tag)| (self.last_ms(place_of(*tag)), *id, place_of(*tag)))
+            .collect();
+        by_age.select_nth_unstable(LEAVING);
+        for (_, id, place) in by_age.into_iter().take(LEAVING) {
+            known.places.remove(&id);
+            known.named.remove(&place);
+            // Who hits an entry of its from now on counts for nobody.
+            let next =
+                (self.generations[place].load(Ordering::Relaxed) + 1) % (1 << (u16::BITS - PLACE_BITS));
+            self.generations[place].store(next, Ordering::Relaxed);
+            self.begin_anew(place);
+            known.free.push(place);
+        }
+    }
+
+    fn last_ms(&self, place: usize) -> u64 {
+        let hits = self.stripes(place).map(|hits| hits.last_ms.load(Ordering::Relaxed)).max().unwrap_or(0);
+        hits.max(self.sent[place].last_ms.load(Ordering::Relaxed))
+    }
+
+    fn stripes(&self, place: usize) -> impl Iterator<Item = &Hits> {
+        self.hits.iter().filter_map(OnceLock::get).map(move |hits| &hits[place])
+    }
+
+    /// Counts from 0 again. What is counted at the same moment may be lost.
+    fn begin_anew(&self, place: usize) {
+        for hits in self.stripes(place) {
+            hits.count.store(0, Ordering::Relaxed);
+        }
+        let sent = &self.sent[place];
+        for counter in [&sent.count, &sent.sum_us, &sent.max_us, &sent.affected, &sent.rows, &sent.first_ms] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        sent.min_us.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows as they are, of which each has at least one statement. `resets`: they are counted from 0 again.
+    pub(crate) fn rows(&self, resets: bool) -> Vec<DigestRow> {
+        let clock = Clock::now();
+        // Nobody takes a place meanwhile.
+        let known = self.write();
+        let mut rows = Vec::new();
+        for (place, named) in &known.named {
+            rows.extend(self.sent[*place].row(named, clock));
+            rows.extend(self.hits_row(*place, named, clock));
+            if resets {
+                self.begin_anew(*place);
+            }
+        }
+        rows
+    }
+
+    fn hits_row(&self, place: usize, named: &Named, clock: Clock) -> Option<DigestRow> {
+        let (mut count, mut first, mut last) = (0, u64::MAX, 0);
+        for hits in self.stripes(place) {
+            let more = hits.count.load(Ordering::Relaxed);
+            if more > 0 {
+                count += more;
+                first = first.min(hits.first_ms.load(Ordering::Relaxed));
+                last = last.max(hits.last_ms.load(Ordering::Relaxed));
+            }
+        }
+        let row =
+            DigestRow { from_memory: true, count, seen: (clock.at(first), clock.at(last)), ..named.row() };
+        (count > 0).then_some(row)
+    }
+}
+
+impl Sent {
+    fn add(&self, cost: Cost, now_ms: u64) {
+        let time_us = u64::try_from(cost.time.as_micros()).unwrap_or(u64::MAX);
+        if self.count.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.first_ms.store(now_ms, Ordering::Relaxed);
+        }
+        self.last_ms.store(now_ms, Ordering::Relaxed);
+        self.sum_us.fetch_add(time_us, Ordering::Relaxed);
+        self.min_us.fetch_min(time_us, Ordering::Relaxed);
+        self.max_us.fetch_max(time_us, Ordering::Relaxed);
+        self.affected.fetch_add(cost.affected, Ordering::Relaxed);
+        self.rows.fetch_add(cost.rows, Ordering::Relaxed);
+    }
+
+    fn row(&self, named: &Named, clock: Clock) -> Option<DigestRow> {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let count = read(&self.count);
+        (count > 0).then(|| DigestRow {
+            count,
+            seen: (clock.at(read(&self.first_ms)), clock.at(read(&self.last_ms))),
+            // A statement may be half counted.
+            times_us: (read(&self.sum_us), read(&self.min_us).min(read(&self.max_us)), read(&self.max_us)),
+            affected: read(&self.affected),
+            sent: read(&self.rows),
+            ..named.row()
+        })
+    }
+}
+
+impl Named {
+    fn row(&self) -> DigestRow {
+        DigestRow {
+            from_memory: false,
+            schema: self.schema.to_string(),
+            user: self.user.to_string(),
+            digest: self.digest.to_string(),
+            text: self.text.to_string(),
+            count: 0,
+            seen: (0, 0),
+            times_us: (0, 0, 0),
+            affected: 0,
+            sent: 0,
+        }
+    }
+}
+
+/// What the clock of counters is in seconds since 1970.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    now_ms: u64,
+    now_s: u64,
+}
+
+impl Clock {
+    fn now() -> Self {
+        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Self { now_ms: now_ms(), now_s }
+    }
+
+    fn at(self, ms: u64) -> u64 {
+        self.now_s.saturating_sub(self.now_ms.saturating_sub(ms) / 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests;

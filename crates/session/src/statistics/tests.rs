@@ -1,0 +1,72 @@
+use super::*;
+
+const COST: Cost = Cost { time: Duration::from_micros(50), affected: 1, rows: 2 };
+
+fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
+    let mut rows: Vec<_> =
+        statistics.rows(resets).into_iter().map(|row| (row.from_memory, row.text, row.count)).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn what_was_sent_and_what_was_answered_from_memory_are_two_rows_of_one_digest() {
+    let statistics = Statistics::default();
+    let of =
+        |user: &str, text: &str| statistics.count_sent(("sbtest", user.as_bytes()), text.as_bytes(), COST);
+    let tag = of("u", "SELECT c FROM sbtest1 WHERE id=1");
+    assert_eq!(of("u", "SELECT c FROM sbtest1 WHERE id=2"), tag);
+    assert_ne!(of("v", "SELECT c FROM sbtest1 WHERE id=2"), tag);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..100).for_each(|_| statistics.count_hit(tag, now_ms())));
+        }
+    });
+    let text = "SELECT c FROM sbtest1 WHERE id=?".to_owned();
+    let expected = [(false, text.clone(), 1), (false, text.clone(), 2), (true, text.clone(), 400)];
+    assert_eq!(counts(&statistics, false), expected);
+    let row = statistics.rows(false).into_iter().find(|row| row.count == 2).unwrap();
+    assert_eq!((row.times_us, row.affected, row.sent), ((100, 50, 50), 2, 4));
+    assert_eq!(row.digest, "0xBF001A0C13781C1D");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    assert!(row.seen.0 <= row.seen.1 && now - row.seen.0 < 60);
+    // Counted from 0, and the tag of what is stored counts on.
+    assert_eq!(counts(&statistics, true), expected);
+    assert_eq!(counts(&statistics, false), []);
+    statistics.count_hit(tag, now_ms());
+    assert_eq!(counts(&statistics, false), [(true, text, 1)]);
+}
+
+#[test]
+fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
+    let statistics = Statistics::default();
+    let of = |number: usize| {
+        let text = format!("SELECT a{number}");
+        statistics.count_sent(("", b"u"), text.as_bytes(), COST)
+    };
+    let old = of(0);
+    std::thread::sleep(Duration::from_millis(3));
+    (1..DIGESTS_MAX).for_each(|number| {
+        of(number);
+    });
+    assert_eq!(statistics.rows(false).len(), DIGESTS_MAX);
+    let new = of(DIGESTS_MAX);
+    let rows = statistics.rows(false);
+    assert_eq!(rows.len(), DIGESTS_MAX - LEAVING + 1);
+    assert!(!rows.iter().any(|row| row.text == "SELECT a0"));
+    // The places that are free are taken again, and nothing is counted there for who was there before.
+    (DIGESTS_MAX + 1..DIGESTS_MAX + LEAVING).for_each(|number| {
+        of(number);
+    });
+    statistics.count_hit(old, now_ms());
+    assert!(!statistics.rows(false).iter().any(|row| row.from_memory));
+    statistics.count_hit(new, now_ms());
+    assert_eq!(statistics.rows(false).iter().filter(|row| row.from_memory).count(), 1);
+}
+
+#[test]
+fn what_carries_no_tag_is_not_counted() {
+    let statistics = Statistics::default();
+    statistics.count_hit(0, now_ms());
+    assert_eq!(statistics.rows(false), []);
+}
