@@ -80,6 +80,19 @@ pub struct Config {
     pub log_level: String,
     /// Whether log lines are JSON.
     pub log_json: bool,
+    /// The admin port, if it is wanted.
+    pub admin: Option<Admin>,
+}
+
+/// The admin port.
+#[derive(Debug, Clone)]
+pub struct Admin {
+    /// Where it listens.
+    pub listen: Vec<Listen>,
+    /// Who may log in.
+    pub accounts: freshet_admin::Accounts,
+    /// Where its tables are kept.
+    pub directory: PathBuf,
 }
 
 /// Where clients connect.
@@ -89,6 +102,25 @@ pub enum Listen {
     Tcp(String),
     /// The path of a unix socket.
     Unix(PathBuf),
+}
+
+impl Listen {
+    /// Whether nobody on another machine can connect.
+    fn is_local(&self) -> bool {
+        let Self::Tcp(address) = self else { return true };
+        let host = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host);
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+impl std::fmt::Display for Listen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => f.write_str(address),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
 }
 
 impl Config {
@@ -125,6 +157,7 @@ impl Config {
             threads: typed.read(&s::THREADS, threads)?,
             log_level: typed.read(&s::LOG_LEVEL, log_level)?,
             log_json: typed.read(&s::LOG_FORMAT, log_format)?,
+            admin: admin(typed)?,
         })
     }
 }
@@ -161,6 +194,33 @@ fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, R
     config.semisync = semisync;
     config.validate().map_err(wrong)?;
     Ok(config)
+}
+
+/// Passwords that everybody knows are for this machine alone.
+fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
+    use settings as s;
+    let listen =
+        typed.read(&s::ADMIN_LISTEN, |text| if text.is_empty() { Some(Vec::new()) } else { listen(text) })?;
+    let accounts = freshet_admin::Accounts {
+        admin: typed.read(&s::ADMIN_CREDENTIALS, credentials)?,
+        stats: typed.read(&s::STATS_CREDENTIALS, credentials)?,
+    };
+    let directory =
+        typed.read(&s::STATE_DIRECTORY, |text| text.starts_with('/').then(|| PathBuf::from(text)))?;
+    let is_far = listen.iter().any(|listen| !listen.is_local());
+    for setting in [&s::ADMIN_CREDENTIALS, &s::STATS_CREDENTIALS] {
+        let text = typed.read(setting, |text| Some(text.to_owned()))?;
+        if is_far && setting.default == Some(text.as_str()) {
+            let why = "must be given, because admin_listen can be reached from other machines".to_owned();
+            return Err(Refusal::Beside { setting, why });
+        }
+    }
+    Ok((!listen.is_empty()).then_some(Admin { listen, accounts, directory }))
+}
+
+fn credentials(text: &str) -> Option<(String, String)> {
+    let (user, password) = text.split_once(':')?;
+    (!user.is_empty()).then(|| (user.to_owned(), password.to_owned()))
 }
 
 fn listen(text: &str) -> Option<Vec<Listen>> {

@@ -3,14 +3,20 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::mpsc;
 
 use crate::config::Listen;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
+
+/// How long accepting pauses when the system has no descriptors left: a failed accept leaves the client queued, and
+/// would otherwise be tried again at once, for ever.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A client that has connected and not been spoken to, in a form that any event loop can take over.
 #[derive(Debug)]
@@ -107,4 +113,21 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
     // As with the servers' own sockets, it is the login that guards it.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
     Ok(Listener::Unix(listener, file))
+}
+
+/// Hands on who connects, for as long as somebody takes them.
+pub async fn accept_into(listener: Listener, sender: mpsc::Sender<Incoming>) {
+    loop {
+        match listener.accept().await {
+            Ok(incoming) => {
+                if sender.send(incoming).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a client could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
 }

@@ -22,6 +22,7 @@ mod tls;
 mod listen;
 mod worker;
 mod sessions;
+mod admin;
 mod shutdown;
 mod serve;
 

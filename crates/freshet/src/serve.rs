@@ -2,21 +2,17 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::admin::{Port, PortError};
 use crate::config::Config;
-use crate::listen::{Incoming, Listener};
+use crate::listen::{Incoming, Listener, accept_into};
 use crate::sessions::Sessions;
 use crate::shutdown::{Phase, Signals};
 use crate::worker::Worker;
 use crate::{limits, tls};
-
-/// How long accepting pauses when the system has no descriptors left: a failed accept leaves the client queued, and
-/// would otherwise be tried again at once, for ever.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why serving ended early.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +31,9 @@ pub enum ServeError {
     /// What SET PERSIST has kept.
     #[error("state_dir: {0}")]
     Persisted(#[from] freshet_session::persisted::PersistError),
+    /// The admin port.
+    #[error(transparent)]
+    Admin(#[from] PortError),
     /// The server's follower.
     #[error(transparent)]
     Upstream(#[from] freshet_upstream::Error),
@@ -63,6 +62,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     sessions.load_persisted()?;
     sessions.prepare().await;
     let listeners = bind(&config).await?;
+    let admin = Port::start(&config, sessions.shared()).await?;
     let (phase, watch) = watch::channel(Phase::Running);
     let workers = (0..config.threads)
         .map(|number| Worker::start(number, sessions.clone(), watch.clone()))
@@ -76,10 +76,19 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
         () = sessions.keep_house() => {}
         () = sessions.keep_to_size() => {}
         signal = signals.next() => tracing::info!(signal, "shutting down"),
+        () = administrate(admin) => tracing::info!("shutting down, as the admin port was told"),
     }
     sessions.drain();
     drain(&config, workers, phase, signals).await;
     Ok(())
+}
+
+/// Lets clients of the admin port in, until one of them ends the program; for ever if there is no such port.
+async fn administrate(port: Option<Port>) {
+    match port {
+        Some(port) => port.accept().await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn bind(config: &Config) -> Result<Vec<Listener>, ServeError> {
@@ -95,7 +104,7 @@ async fn accept_all(listeners: Vec<Listener>, workers: &[Worker], clients_max: u
     let (sender, mut accepted) = tokio::sync::mpsc::channel::<Incoming>(1);
     let mut tasks = JoinSet::new();
     for listener in listeners {
-        tasks.spawn(accept_one(listener, sender.clone()));
+        tasks.spawn(accept_into(listener, sender.clone()));
     }
     while let Some(incoming) = accepted.recv().await {
         let clients: usize = workers.iter().map(Worker::clients).sum();
@@ -105,22 +114,6 @@ async fn accept_all(listeners: Vec<Listener>, workers: &[Worker], clients_max: u
         }
         if let Some(worker) = workers.iter().min_by_key(|worker| worker.clients()) {
             worker.deal(incoming).await;
-        }
-    }
-}
-
-async fn accept_one(listener: Listener, sender: tokio::sync::mpsc::Sender<Incoming>) {
-    loop {
-        match listener.accept().await {
-            Ok(incoming) => {
-                if sender.send(incoming).await.is_err() {
-                    return;
-                }
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a client could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
         }
     }
 }

@@ -53,6 +53,8 @@ impl Sessions {
             idle_max: config.idle_timeout,
             semisync: config.semisync,
             state_dir: config.state_dir.clone(),
+            // Nobody else shows them.
+            counts_digests: config.admin.is_some(),
         };
         let shared = Shared::new(gate, upstream, cache, options);
         let globals = &shared.globals;
@@ -74,6 +76,11 @@ impl Sessions {
     /// When there is a file that cannot be used.
     pub fn load_persisted(&self) -> Result<(), PersistError> {
         freshet_session::load_persisted(&self.shared)
+    }
+
+    /// What they share.
+    pub fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
     }
 
     /// Serves one client until it is gone.

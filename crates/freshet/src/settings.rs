@@ -302,6 +302,40 @@ pub static HEARTBEAT: Setting = setting(
     "How often the server shows on a silent binlog stream that it is there; after five missed ones nothing is \
      answered from memory",
 );
+/// Where administrators connect.
+pub static ADMIN_LISTEN: Setting = setting(
+    "admin_listen",
+    "FRESHET_ADMIN_LISTEN",
+    "",
+    "one or more of host:port or /path/of/a/unix.socket, separated by commas, or empty",
+    "Where ProxySQL's admin interface is to be had, which has port 6032 there; empty: nowhere. See docs/proxysql.md",
+);
+/// Who may administrate.
+pub static ADMIN_CREDENTIALS: Setting = Setting {
+    name: "admin_credentials",
+    env: "FRESHET_ADMIN_CREDENTIALS",
+    default: Some("admin:admin"),
+    allowed: "user:password",
+    doc: "Who may read and change everything at the admin port. It must be given where that can be reached from other machines",
+    secret: true,
+};
+/// Who may look at statistics.
+pub static STATS_CREDENTIALS: Setting = Setting {
+    name: "stats_credentials",
+    env: "FRESHET_STATS_CREDENTIALS",
+    default: Some("stats:stats"),
+    allowed: "user:password",
+    doc: "Who may read statistics at the admin port. It must be given where that can be reached from other machines",
+    secret: true,
+};
+/// What is kept from one run to the next.
+pub static STATE_DIRECTORY: Setting = setting(
+    "state_directory",
+    "FRESHET_STATE_DIRECTORY",
+    "/var/lib/freshet",
+    "an absolute path",
+    "Where the admin port's tables are kept from one run to the next; it is made if it is missing. Without admin_listen nothing is kept",
+);
 /// What is logged.
 pub static LOG_LEVEL: Setting = setting(
     "log_level",
@@ -315,7 +349,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 34] = [
+pub static ALL: [&Setting; 38] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -347,6 +381,10 @@ pub static ALL: [&Setting; 34] = [
     &THREADS,
     &SERVER_ID,
     &HEARTBEAT,
+    &ADMIN_LISTEN,
+    &ADMIN_CREDENTIALS,
+    &STATS_CREDENTIALS,
+    &STATE_DIRECTORY,
     &LOG_LEVEL,
     &LOG_FORMAT,
     &CONFIG,

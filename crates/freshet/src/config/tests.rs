@@ -137,3 +137,19 @@ fn names_are_unique() {
         assert!(ALL[i + 1..].iter().all(|other| other.name != one.name && other.env != one.env));
     }
 }
+
+#[test]
+fn passwords_that_everybody_knows_are_for_this_machine() {
+    use settings as s;
+    for near in ["127.0.0.1:6032", "localhost:6032", "[::1]:6032", "/run/freshet/admin.sock"] {
+        assert!(Config::new(&typed(&[(&s::ADMIN_LISTEN, near)])).unwrap().admin.is_some(), "{near}");
+    }
+    for far in ["0.0.0.0:6032", "10.0.0.1:6032", "db.example:6032", "127.0.0.1:6032,[::]:6032"] {
+        assert!(refused(&[(&s::ADMIN_LISTEN, far)]).starts_with("admin_credentials"), "{far}");
+        let admin = (&s::ADMIN_CREDENTIALS, "root:sesame");
+        assert!(refused(&[(&s::ADMIN_LISTEN, far), admin]).starts_with("stats_credentials"), "{far}");
+        let both = [(&s::ADMIN_LISTEN, far), admin, (&s::STATS_CREDENTIALS, "look:see")];
+        assert!(Config::new(&typed(&both)).is_ok(), "{far}");
+    }
+    assert!(Config::new(&typed(&[])).unwrap().admin.is_none());
+}

@@ -1,0 +1,254 @@
+//! The admin port: where it listens, and what it shows of the rest.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use freshet_admin::{Accounts, Admin, Runtime, StartError, Statistic, Value};
+use freshet_session::Shared;
+use freshet_upstream::Address;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::{Notify, Semaphore, mpsc};
+
+use crate::config::Config;
+use crate::listen::{Incoming, Listener};
+
+/// Clients of the admin port at once; one more is hung up on.
+const CLIENTS_MAX: usize = 100;
+/// The version of ProxySQL whose tables these are, and ours.
+const VERSION: &str = concat!("2.7.0-freshet-", env!("CARGO_PKG_VERSION"));
+
+/// The admin port, as the rest of the program sees it.
+pub struct Port {
+    listeners: Vec<Listener>,
+    sender: mpsc::Sender<Incoming>,
+    ended: Arc<Notify>,
+}
+
+impl Port {
+    /// Opens the tables, listens, and starts the thread. `None`: it is not wanted.
+    ///
+    /// # Errors
+    /// Whatever stands in the way.
+    pub async fn start(config: &Arc<Config>, shared: Arc<Shared>) -> Result<Option<Port>, PortError> {
+        let Some(settings) = &config.admin else { return Ok(None) };
+        let ended = Arc::new(Notify::new());
+        let behind =
+            Behind { shared, config: Arc::clone(config), started: Instant::now(), ended: Arc::clone(&ended) };
+        let admin = Admin::start(Path::new(&settings.directory), Box::new(behind))?;
+        let mut listeners = Vec::new();
+        for listen in &settings.listen {
+            listeners.extend(Listener::bind(listen).await?);
+        }
+        let (sender, receiver) = mpsc::channel(1);
+        let accounts = Arc::new(settings.accounts.clone());
+        std::thread::Builder::new()
+            .name("freshet-admin".to_owned())
+            .spawn(move || run(receiver, Arc::new(Mutex::new(admin)), accounts))?;
+        for listener in &listeners {
+            tracing::info!(address = %listener.address(), "ready for administration");
+        }
+        Ok(Some(Port { listeners, sender, ended }))
+    }
+
+    /// Lets clients in until one of them ends the program.
+    pub async fn accept(self) {
+        let mut tasks = tokio::task::JoinSet::new();
+        for listener in self.listeners {
+            tasks.spawn(crate::listen::accept_into(listener, self.sender.clone()));
+        }
+        self.ended.notified().await;
+    }
+}
+
+/// Why the admin port cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// Its tables.
+    #[error(transparent)]
+    Tables(#[from] StartError),
+    /// Its socket or its thread.
+    #[error("the admin port: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Serves the admin port's clients, on a thread that waits for disks.
+fn run(mut receiver: mpsc::Receiver<Incoming>, admin: Arc<Mutex<Admin>>, accounts: Arc<Accounts>) {
+    let runtime = match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
+        Ok(runtime) => runtime,
+        Err(error) => return tracing::error!(%error, "the admin port has no event loop"),
+    };
+    runtime.block_on(async move {
+        let places = Arc::new(Semaphore::new(CLIENTS_MAX));
+        let version: Arc<str> = VERSION.into();
+        while let Some(incoming) = receiver.recv().await {
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+            let (admin, accounts, version) =
+                (Arc::clone(&admin), Arc::clone(&accounts), Arc::clone(&version));
+            tokio::task::spawn_local(async move {
+                serve(incoming, admin, accounts, version).await;
+                drop(place);
+            });
+        }
+    });
+}
+
+/// Serves one client; one that is gone already is not served.
+async fn serve(incoming: Incoming, admin: Arc<Mutex<Admin>>, accounts: Arc<Accounts>, version: Arc<str>) {
+    match incoming {
+        Incoming::Tcp(stream) => {
+            let _ = stream.set_nodelay(true);
+            if let Ok(stream) = TcpStream::from_std(stream) {
+                freshet_admin::serve(stream, admin, accounts, version).await;
+            }
+        }
+        Incoming::Unix(stream) => {
+            if let Ok(stream) = UnixStream::from_std(stream) {
+                freshet_admin::serve(stream, admin, accounts, version).await;
+            }
+        }
+    }
+}
+
+/// What is behind the admin port.
+struct Behind {
+    shared: Arc<Shared>,
+    config: Arc<Config>,
+    started: Instant,
+    ended: Arc<Notify>,
+}
+
+impl Runtime for Behind {
+    fn rows(&self, of: Statistic) -> Vec<Vec<Value>> {
+        match of {
+            Statistic::Global => self.global(),
+            Statistic::Memory => {
+                let used = self.shared.cache.statistics().used;
+                vec![vec!["Query_Cache_Memory_bytes".into(), used.to_string().into()]]
+            }
+            Statistic::Processes => self.processes(),
+            Statistic::Digests => self.digests(false),
+            Statistic::DigestsReset => self.digests(true),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        let cache = &self.shared.cache;
+        Some(match name {
+            "admin-version" => VERSION.to_owned(),
+            "mysql-interfaces" => {
+                let all: Vec<String> = self.config.listen.iter().map(ToString::to_string).collect();
+                all.join(";")
+            }
+            "mysql-max_connections" => self.config.max_clients.to_string(),
+            "mysql-query_cache_size_MB" => (cache.size() >> 20).to_string(),
+            "mysql-server_version" => {
+                let server = self.shared.upstream.server();
+                server.map(|it| String::from_utf8_lossy(&it.version_text).into_owned()).unwrap_or_default()
+            }
+            "mysql-threads" => self.config.threads.to_string(),
+            "mysql-threshold_resultset_size" => cache.limit().to_string(),
+            "mysql-wait_timeout" => self.config.idle_timeout.as_millis().to_string(),
+            _ => return None,
+        })
+    }
+
+    fn set_variable(&self, name: &str, value: &str) -> Result<(), String> {
+        let number = |max: u64| match value.parse::<u64>() {
+            Ok(number) if number <= max => usize::try_from(number).map_err(|error| error.to_string()),
+            _ => Err(format!("'{value}' is no whole number from 0 to {max}")),
+        };
+        match name {
+            // A size that was set in bytes stays as it is where it is so many MB.
+            "mysql-query_cache_size_MB" => {
+                let megabytes = number(10_000)?;
+                if megabytes != self.shared.cache.size() >> 20 {
+                    self.shared.resize_cache(megabytes << 20);
+                }
+            }
+            "mysql-threshold_resultset_size" => self.shared.cache.set_limit(number(u64::from(u32::MAX))?),
+            _ => return Err("it cannot be set".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn server(&self) -> (String, u16) {
+        match &self.config.upstream.address {
+            Address::Tcp { host, port } => (host.clone(), *port),
+            Address::Unix(path) => (path.display().to_string(), 0),
+        }
+    }
+
+    fn flush_cache(&self) -> u64 {
+        let entries = self.shared.cache.entries();
+        self.shared.cache.clear();
+        entries as u64
+    }
+
+    fn shut_down(&self) {
+        self.ended.notify_one();
+    }
+}
+
+impl Behind {
+    fn global(&self) -> Vec<Vec<Value>> {
+        let cache = self.shared.cache.statistics();
+        let looked_up =
+            cache.hits + cache.misses + cache.stale + cache.fenced + cache.unsettled + cache.moved;
+        let named = [
+            ("ProxySQL_Uptime", self.started.elapsed().as_secs()),
+            ("Client_Connections_connected", self.shared.clients() as u64),
+            ("Query_Cache_Memory_bytes", cache.used),
+            ("Query_Cache_count_GET", looked_up),
+            ("Query_Cache_count_GET_OK", cache.hits),
+            ("Query_Cache_count_SET", cache.inserts),
+            ("Query_Cache_Purged", cache.lowmem_prunes + cache.invalidated),
+            ("Query_Cache_Entries", cache.queries_in_cache),
+        ];
+        let theirs = named.map(|(name, value)| vec![name.into(), value.to_string().into()]);
+        let ours = freshet_session::status::all(&self.shared)
+            .into_iter()
+            .map(|(name, value)| vec![name.into(), value.into()]);
+        theirs.into_iter().chain(ours).collect()
+    }
+
+    fn processes(&self) -> Vec<Vec<Value>> {
+        let row = |process: freshet_session::Process| {
+            let command = if process.is_busy { "Query" } else { "Sleep" };
+            let mut row = vec![Value::Null; 16];
+            row[0] = Value::Integer(0);
+            row[1] = Value::from(u64::from(process.id));
+            row[2] = process.user.into();
+            row[6] = Value::Integer(0);
+            row[11] = command.into();
+            row[12] = process.silent_ms.into();
+            row
+        };
+        self.shared.processes().into_iter().map(row).collect()
+    }
+
+    fn digests(&self, resets: bool) -> Vec<Vec<Value>> {
+        let row = |row: freshet_session::statistics::DigestRow| {
+            let (sum, min, max) = row.times_us;
+            vec![
+                Value::Integer(if row.from_memory { -1 } else { 0 }),
+                row.schema.into(),
+                row.user.into(),
+                "".into(),
+                row.digest.into(),
+                row.text.into(),
+                row.count.into(),
+                row.seen.0.into(),
+                row.seen.1.into(),
+                sum.into(),
+                min.into(),
+                max.into(),
+                row.affected.into(),
+                row.sent.into(),
+            ]
+        };
+        self.shared.digests(resets).into_iter().map(row).collect()
+    }
+}
