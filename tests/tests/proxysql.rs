@@ -24,7 +24,7 @@ impl Directory {
 
     fn freshet(&self, server: &Server) -> Freshet {
         let (socket, state) = (self.path("admin.sock"), self.path("state"));
-        Freshet::with(server, &["--admin-listen", &socket, "--state-directory", &state])
+        Freshet::with(server, &["--admin-listen", &socket, "--state-dir", &state])
     }
 
     /// What the command-line client prints for these statements, a line for each row.

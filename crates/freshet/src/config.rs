@@ -146,7 +146,7 @@ impl Config {
             query_cache_limit: typed.read(&s::QUERY_CACHE_LIMIT, |t| bytes(t, 0, u64::from(u32::MAX)))?,
             query_cache_strip_comments: typed.read(&s::QUERY_CACHE_STRIP_COMMENTS, switch)?,
             query_cache_wlock_invalidate: typed.read(&s::QUERY_CACHE_WLOCK_INVALIDATE, switch)?,
-            state_dir: state_dir(typed)?,
+            state_dir: persists_in(typed)?,
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,
@@ -162,18 +162,16 @@ impl Config {
     }
 }
 
-fn state_dir(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
-    let path = typed.read(&settings::STATE_DIR, |text| {
-        (!text.chars().any(char::is_control)).then(|| PathBuf::from(text))
-    })?;
-    if !typed.read(&settings::PERSIST, switch)? {
-        return Ok(None);
-    }
-    if path.as_os_str().is_empty() {
-        let why = "must be set, because persist is on".to_owned();
-        return Err(Refusal::Beside { setting: &settings::STATE_DIR, why });
-    }
-    Ok(Some(path))
+/// Where variables are kept over restarts, if they are.
+fn persists_in(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
+    let directory = typed.read(&settings::STATE_DIR, directory)?;
+    let persists = typed.read(&settings::PERSIST, switch)?;
+    persists.then(|| needed(directory, "persist is on")).transpose()
+}
+
+fn needed(directory: Option<PathBuf>, because: &str) -> Result<PathBuf, Refusal> {
+    let why = || format!("must be set, because {because}");
+    directory.ok_or_else(|| Refusal::Beside { setting: &settings::STATE_DIR, why: why() })
 }
 
 // Each reader below is given a setting's text and says what it means, or `None` when it means nothing allowed.
@@ -205,8 +203,6 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
         admin: typed.read(&s::ADMIN_CREDENTIALS, credentials)?,
         stats: typed.read(&s::STATS_CREDENTIALS, credentials)?,
     };
-    let directory =
-        typed.read(&s::STATE_DIRECTORY, |text| text.starts_with('/').then(|| PathBuf::from(text)))?;
     let is_far = listen.iter().any(|listen| !listen.is_local());
     for setting in [&s::ADMIN_CREDENTIALS, &s::STATS_CREDENTIALS] {
         let text = typed.read(setting, |text| Some(text.to_owned()))?;
@@ -215,7 +211,17 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
             return Err(Refusal::Beside { setting, why });
         }
     }
-    Ok((!listen.is_empty()).then_some(Admin { listen, accounts, directory }))
+    if listen.is_empty() {
+        return Ok(None);
+    }
+    let directory = needed(typed.read(&s::STATE_DIR, directory)?, "admin_listen is")?;
+    Ok(Some(Admin { listen, accounts, directory }))
+}
+
+/// A directory's path, which may be empty.
+fn directory(text: &str) -> Option<Option<PathBuf>> {
+    let is_name = !text.chars().any(char::is_control);
+    is_name.then(|| (!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
 fn credentials(text: &str) -> Option<(String, String)> {

@@ -146,13 +146,14 @@ pub static PERSIST: Setting = setting(
     "Whether SET PERSIST keeps the variables of Freshet over restarts, in state_dir. What it keeps counts before flags, environment \
      and file",
 );
-/// Where it keeps them.
+/// Where something is kept from one run to the next.
 pub static STATE_DIR: Setting = setting(
     "state_dir",
     "FRESHET_STATE_DIR",
     "",
     "the path of a directory, or empty",
-    "Where SET PERSIST keeps values, in the file persisted.conf; must be set where persist is on, and of one process alone",
+    "Where SET PERSIST keeps values (the file persisted.conf) and the admin port its tables (freshet.db, freshet_stats.db); must be set \
+     where persist is on or admin_listen is given, and of one process alone",
 );
 /// The promise made to readers.
 pub static FRESHNESS: Setting = setting(
@@ -328,14 +329,6 @@ pub static STATS_CREDENTIALS: Setting = Setting {
     doc: "Who may read statistics at the admin port. It must be given where that can be reached from other machines",
     secret: true,
 };
-/// What is kept from one run to the next.
-pub static STATE_DIRECTORY: Setting = setting(
-    "state_directory",
-    "FRESHET_STATE_DIRECTORY",
-    "/var/lib/freshet",
-    "an absolute path",
-    "Where the admin port's tables are kept from one run to the next; it is made if it is missing. Without admin_listen nothing is kept",
-);
 /// What is logged.
 pub static LOG_LEVEL: Setting = setting(
     "log_level",
@@ -349,7 +342,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 38] = [
+pub static ALL: [&Setting; 37] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -384,7 +377,6 @@ pub static ALL: [&Setting; 38] = [
     &ADMIN_LISTEN,
     &ADMIN_CREDENTIALS,
     &STATS_CREDENTIALS,
-    &STATE_DIRECTORY,
     &LOG_LEVEL,
     &LOG_FORMAT,
     &CONFIG,

@@ -141,6 +141,8 @@ fn names_are_unique() {
 #[test]
 fn passwords_that_everybody_knows_are_for_this_machine() {
     use settings as s;
+    let typed = |set: &[(&'static Setting, &str)]| typed(&[set, &[(&s::STATE_DIR, "/var/lib/freshet")]].concat());
+    let refused = |set: &[(&'static Setting, &str)]| Config::new(&typed(set)).unwrap_err().to_string();
     for near in ["127.0.0.1:6032", "localhost:6032", "[::1]:6032", "/run/freshet/admin.sock"] {
         assert!(Config::new(&typed(&[(&s::ADMIN_LISTEN, near)])).unwrap().admin.is_some(), "{near}");
     }
@@ -152,4 +154,10 @@ fn passwords_that_everybody_knows_are_for_this_machine() {
         assert!(Config::new(&typed(&both)).is_ok(), "{far}");
     }
     assert!(Config::new(&typed(&[])).unwrap().admin.is_none());
+}
+
+#[test]
+fn the_admin_port_needs_a_place_for_its_tables() {
+    let said = refused(&[(&settings::ADMIN_LISTEN, "127.0.0.1:6032")]);
+    assert_eq!(said, "state_dir must be set, because admin_listen is");
 }
