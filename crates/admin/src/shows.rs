@@ -82,7 +82,7 @@ fn variable(name: &str, runtime: &dyn Runtime) -> Option<String> {
         "autocommit" => "1",
         "character_set_client" | "character_set_connection" | "character_set_results" => "utf8mb4",
         "collation_connection" => "utf8mb4_general_ci",
-        "sql_mode" => "",
+        "sql_mode" | "socket" | "init_connect" => "",
         "wait_timeout" | "interactive_timeout" => "28800",
         _ => return None,
     };

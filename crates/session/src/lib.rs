@@ -55,7 +55,7 @@ mod reference;
 mod restoring;
 
 pub use reference::reference;
-pub use restoring::load_persisted;
 pub use registry::Process;
+pub use restoring::load_persisted;
 pub use session::serve;
 pub use shared::{Options, Shared};

@@ -141,7 +141,8 @@ fn names_are_unique() {
 #[test]
 fn passwords_that_everybody_knows_are_for_this_machine() {
     use settings as s;
-    let typed = |set: &[(&'static Setting, &str)]| typed(&[set, &[(&s::STATE_DIR, "/var/lib/freshet")]].concat());
+    let typed =
+        |set: &[(&'static Setting, &str)]| typed(&[set, &[(&s::STATE_DIR, "/var/lib/freshet")]].concat());
     let refused = |set: &[(&'static Setting, &str)]| Config::new(&typed(set)).unwrap_err().to_string();
     for near in ["127.0.0.1:6032", "localhost:6032", "[::1]:6032", "/run/freshet/admin.sock"] {
         assert!(Config::new(&typed(&[(&s::ADMIN_LISTEN, near)])).unwrap().admin.is_some(), "{near}");

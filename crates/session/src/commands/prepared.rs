@@ -211,10 +211,9 @@ pub(super) async fn execute(
     let payload = completed.as_deref().unwrap_or(&packet);
     let text = control_text(prepared.as_deref());
     let keeps_found_rows = prepared.as_ref().is_some_and(|prepared| prepared.keeps_found_rows);
-    let forward =
-        Forward { text, write, first: &owed, keeps_found_rows, ..Forward::new(payload, command, &effects) };
+    let forward = Forward { text, write, first: &owed, ..Forward::new(payload, command, &effects) };
     let counted = prepared.as_ref().map(|prepared| prepared.text()).unwrap_or_default();
-    let forward = Forward { prepared: counted, ..forward };
+    let forward = Forward { prepared: counted, keeps_found_rows, ..forward };
     let relayed = session.forward(forward).await?;
     if let Some(prepared) = prepared {
         if !relayed.is_unsent {
