@@ -108,7 +108,7 @@ impl Store {
 
     fn run_now(&self, statement: &str) -> Result<Answer, Refusal> {
         let mut prepared = self.connection.prepare(statement)?;
-        let columns: Vec<String> = prepared.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         if columns.is_empty() {
             let affected = prepared.execute([])? as u64;
             let last_insert_id = u64::try_from(self.connection.last_insert_rowid()).unwrap_or(0);

@@ -12,7 +12,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
-use crate::config::Config;
+use crate::config::{Config, Credentials};
 use crate::listen::{Incoming, Listener};
 
 /// Clients of the admin port at once; one more is hung up on.
@@ -43,7 +43,8 @@ impl Port {
             listeners.extend(Listener::bind(listen).await?);
         }
         let (sender, receiver) = mpsc::channel(1);
-        let accounts = Arc::new(settings.accounts.clone());
+        let pair = |of: &Credentials| (of.user.clone(), of.password.clone());
+        let accounts = Arc::new(Accounts { admin: pair(&settings.admin), stats: pair(&settings.stats) });
         std::thread::Builder::new()
             .name("freshet-admin".to_owned())
             .spawn(move || run(receiver, Arc::new(Mutex::new(admin)), accounts))?;

@@ -89,10 +89,28 @@ pub struct Config {
 pub struct Admin {
     /// Where it listens.
     pub listen: Vec<Listen>,
-    /// Who may log in.
-    pub accounts: freshet_admin::Accounts,
+    /// Who may do everything.
+    pub admin: Credentials,
+    /// Who may read statistics.
+    pub stats: Credentials,
     /// Where its tables are kept.
     pub directory: PathBuf,
+}
+
+/// A name and a password.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The name.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+impl std::fmt::Debug for Credentials {
+    // The password stays out of logs.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Credentials").field(&self.user).finish()
+    }
 }
 
 /// Where clients connect.
@@ -199,10 +217,8 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     use settings as s;
     let listen =
         typed.read(&s::ADMIN_LISTEN, |text| if text.is_empty() { Some(Vec::new()) } else { listen(text) })?;
-    let accounts = freshet_admin::Accounts {
-        admin: typed.read(&s::ADMIN_CREDENTIALS, credentials)?,
-        stats: typed.read(&s::STATS_CREDENTIALS, credentials)?,
-    };
+    let admin = typed.read(&s::ADMIN_CREDENTIALS, credentials)?;
+    let stats = typed.read(&s::STATS_CREDENTIALS, credentials)?;
     let is_far = listen.iter().any(|listen| !listen.is_local());
     for setting in [&s::ADMIN_CREDENTIALS, &s::STATS_CREDENTIALS] {
         let text = typed.read(setting, |text| Some(text.to_owned()))?;
@@ -215,7 +231,7 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
         return Ok(None);
     }
     let directory = needed(typed.read(&s::STATE_DIR, directory)?, "admin_listen is")?;
-    Ok(Some(Admin { listen, accounts, directory }))
+    Ok(Some(Admin { listen, admin, stats, directory }))
 }
 
 /// A directory's path, which may be empty.
@@ -224,9 +240,9 @@ fn directory(text: &str) -> Option<Option<PathBuf>> {
     is_name.then(|| (!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
-fn credentials(text: &str) -> Option<(String, String)> {
+fn credentials(text: &str) -> Option<Credentials> {
     let (user, password) = text.split_once(':')?;
-    (!user.is_empty()).then(|| (user.to_owned(), password.to_owned()))
+    (!user.is_empty()).then(|| Credentials { user: user.to_owned(), password: password.to_owned() })
 }
 
 fn listen(text: &str) -> Option<Vec<Listen>> {
