@@ -37,13 +37,13 @@ pub(crate) fn class(name: &[u8], spaced: bool, modes: Modes) -> Class {
     if spaced && !modes.ignore_space && has(lists::NEED_ADJACENT_PARENTHESIS, name) {
         return Class::Unknown;
     }
-    let own = match modes.flavor {
-        Flavor::MySql => lists::PURE_MYSQL,
-        Flavor::MariaDb => lists::PURE_MARIADB,
+    let (own, own_volatile) = match modes.flavor {
+        Flavor::MySql => (lists::PURE_MYSQL, lists::VOLATILE_MYSQL),
+        Flavor::MariaDb => (lists::PURE_MARIADB, lists::VOLATILE_MARIADB),
     };
     if has(lists::PURE, name) || has(own, name) {
         Class::Pure
-    } else if has(lists::VOLATILE, name) {
+    } else if has(lists::VOLATILE, name) || has(own_volatile, name) {
         Class::Volatile
     } else if has(lists::LAST_STATEMENT, name) {
         Class::LastStatement
@@ -69,14 +69,30 @@ pub(crate) fn is_of_sequences(name: &[u8]) -> bool {
     crate::words::is_in(name, &["LASTVAL", "NEXTVAL", "SETVAL"])
 }
 
-/// Whether a pure function is pure, and itself, with so many arguments: UNIX_TIMESTAMP() is the time, and MariaDB looks
-/// for a stored function POINT unless there are two.
+/// Whether a pure function is pure, and itself, with so many arguments: UNIX_TIMESTAMP() is the time, and see [`is_itself_with`].
 pub(crate) fn is_pure_with(name: &[u8], arguments: usize) -> bool {
+    (name != b"UNIX_TIMESTAMP" || arguments > 0) && is_itself_with(name, arguments)
+}
+
+/// Whether a function of this name, in upper case, with so many arguments is the built-in one: MariaDB looks for a stored function
+/// where a POINT has not two, or another geometry none.
+pub(crate) fn is_itself_with(name: &[u8], arguments: usize) -> bool {
     match name {
-        b"UNIX_TIMESTAMP" => arguments > 0,
         b"POINT" => arguments == 2,
+        b"GEOMETRYCOLLECTION"
+        | b"LINESTRING"
+        | b"MULTILINESTRING"
+        | b"MULTIPOINT"
+        | b"MULTIPOLYGON"
+        | b"POLYGON" => arguments > 0,
         _ => true,
     }
+}
+
+/// Whether there is a number of arguments with which this is not the built-in function. `word` is in any letters.
+pub(crate) fn depends_on_arguments(word: &[u8], modes: Modes) -> bool {
+    modes.flavor == Flavor::MariaDb
+        && Upper::of(word).is_some_and(|upper| !is_itself_with(upper.as_str().as_bytes(), 0))
 }
 
 fn has(list: &[&str], name: &str) -> bool {

@@ -68,6 +68,16 @@ pub(crate) struct Scan<'a> {
     depth: usize,
     /// Those of what is either JSON_TABLE or, where MariaDB finds no COLUMNS in it, a stored function of that name.
     json_tables: Vec<usize>,
+    /// Calls that are the built-in function's or a stored one's by their arguments.
+    counted: Vec<Counted>,
+}
+
+/// A call whose arguments are being counted.
+struct Counted {
+    name: Token,
+    /// Parentheses that are open within it.
+    depth: usize,
+    arguments: usize,
 }
 
 /// The last name, or chain of names joined by dots.
@@ -92,24 +102,31 @@ impl<'a> Scan<'a> {
             chain,
             depth: 0,
             json_tables: Vec::new(),
+            counted: Vec::new(),
         }
     }
 
     pub fn facts(&self) -> Facts {
-        let unknown_call = self.facts.unknown_call || !self.json_tables.is_empty();
+        let unknown_call = self.facts.unknown_call || self.is_within_a_call();
         Facts { unknown_call, ..self.facts }
     }
 
     /// The functions that may be stored ones.
     pub fn calls(mut self) -> Calls {
-        if !self.json_tables.is_empty() {
+        if self.is_within_a_call() {
             self.unknown_call(None);
         }
         self.calls
     }
 
+    /// Whether a call was not seen to its end.
+    fn is_within_a_call(&self) -> bool {
+        !self.json_tables.is_empty() || !self.counted.is_empty()
+    }
+
     /// Takes the next token.
     pub fn see(&mut self, token: Token) {
+        self.count_argument(token);
         match token.kind {
             Kind::Word => self.word(token),
             Kind::Name => self.extend_chain(token),
@@ -124,12 +141,35 @@ impl<'a> Scan<'a> {
                     self.json_tables.pop();
                     self.unknown_call(Some(TableName::bare(JSON_TABLE)));
                 }
+                self.end_counting();
                 self.depth = self.depth.saturating_sub(1);
             }
             Kind::Unknown => self.facts.lost = true,
             _ => {}
         }
         self.before = Some(token);
+    }
+
+    fn count_argument(&mut self, token: Token) {
+        let Some(call) = self.counted.last_mut().filter(|call| call.depth == self.depth) else { return };
+        let begins_query = token.kind == Kind::Word && is_in(token.of(self.text), &["SELECT", "WITH"]);
+        if call.arguments == 0 && begins_query && call.name.is_word(self.text, "LATERAL") {
+            // A derived table: a query that is an argument stands in parentheses of its own.
+            self.counted.pop();
+        } else if token.is(b',') {
+            call.arguments += 1;
+        } else if !token.is(b')') {
+            call.arguments = call.arguments.max(1);
+        }
+    }
+
+    fn end_counting(&mut self) {
+        let Some(call) = self.counted.pop_if(|call| call.depth == self.depth) else { return };
+        let word = call.name.of(self.text).to_ascii_uppercase();
+        if word == b"LATERAL" || !functions::is_itself_with(&word, call.arguments) {
+            let name = std::str::from_utf8(call.name.of(self.text)).ok();
+            self.unknown_call(name.map(TableName::bare));
+        }
     }
 
     /// Whether the token before this one is one of these words.
@@ -191,6 +231,12 @@ impl<'a> Scan<'a> {
             return self.unknown_call(self.called(name));
         }
         let word = name.of(self.text);
+        if functions::depends_on_arguments(word, self.modes) || is_in(word, &["LATERAL"]) {
+            if self.counted.len() == CALLS_MAX {
+                return self.unknown_call(None);
+            }
+            return self.counted.push(Counted { name, depth: self.depth, arguments: 0 });
+        }
         match functions::class(word, name.end != token.start, self.modes) {
             Class::Unknown if functions::is_grammar(word) || self.is_in_its_place(word) => {}
             Class::Unknown if is_in(word, &[JSON_TABLE]) && self.json_tables.len() < CALLS_MAX => {
@@ -205,13 +251,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether a word that may be a stored function's name is grammar, by what stands before it: `) AGAINST (`, `MEMBER OF (`,
-    /// `JOIN LATERAL (`.
+    /// Whether a word that may be a stored function's name is grammar, by what stands before it: `) AGAINST (`, `MEMBER OF (`.
     fn is_in_its_place(&self, word: &[u8]) -> bool {
         self.chain.before.is_some_and(|before| {
             is_in(word, &["AGAINST"]) && before.is(b')')
                 || is_in(word, &["OF"]) && before.is_word(self.text, "MEMBER")
-                || is_in(word, &["LATERAL"]) && before.is_word(self.text, "JOIN")
         })
     }
 

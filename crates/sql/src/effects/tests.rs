@@ -404,6 +404,49 @@ fn a_document_is_read_as_a_table_and_nothing_is_called() {
 }
 
 #[test]
+fn geometries_without_arguments_and_points_of_other_than_two_are_called() {
+    let calls = |text: &str, modes| match effects(text.as_bytes(), modes).calls {
+        Calls::Named(calls) => calls.into_iter().map(|call| call.name.name).collect::<Vec<_>>(),
+        Calls::Unknown => vec!["?".to_owned()],
+    };
+    for (text, called) in [
+        ("SELECT POINT(1, 2), LineString(POINT(1, f(2)), POINT(3, 4)), Polygon(a)", "f"),
+        ("SELECT point(1) FROM t", "point"),
+        ("SELECT point(1, (2), f(3, 4))", "f point"),
+        ("SELECT linestring ( ) + POINT(1, (SELECT MAX(a) FROM t))", "linestring"),
+        ("SELECT geometrycollection(), multipoint(), multilinestring(1)", "geometrycollection multipoint"),
+        ("SELECT point(1, 2", "?"),
+    ] {
+        assert_eq!(calls(text, MARIADB).join(" "), called, "{text}");
+    }
+    assert_eq!(calls("SELECT point(1), linestring()", MYSQL), [""; 0]);
+    for modes in [MYSQL, MARIADB] {
+        assert_eq!(
+            calls(
+                "SELECT * FROM t, LATERAL (SELECT t.a) x JOIN LATERAL (WITH c AS (SELECT 1) TABLE c) y",
+                modes
+            ),
+            [""; 0]
+        );
+        for text in ["SELECT lateral(1)", "SELECT a, lateral((SELECT 2)) FROM t"] {
+            assert_eq!(calls(text, modes), ["lateral"]);
+        }
+    }
+}
+
+#[test]
+fn functions_of_the_other_server_may_be_stored_ones() {
+    let calls =
+        |name: &str, modes| effects(format!("SELECT {name}(1)").as_bytes(), modes).calls != Calls::NOTHING;
+    for name in ["BINLOG_GTID_POS", "DES_ENCRYPT", "ENCRYPT", "LASTVAL", "MASTER_GTID_WAIT", "ROWNUM"] {
+        assert!(calls(name, MYSQL) && (name == "ROWNUM" || !calls(name, MARIADB)), "{name}");
+    }
+    for name in ["GTID_SUBSET", "GTID_SUBTRACT", "WAIT_FOR_EXECUTED_GTID_SET"] {
+        assert!(calls(name, MARIADB) && !calls(name, MYSQL), "{name}");
+    }
+}
+
+#[test]
 fn to_advance_a_sequence_changes_nothing_that_is_cached() {
     assert_eq!(effects(b"SELECT NEXTVAL(s), NEXT VALUE FOR s, LASTVAL(s)", MARIADB), Effects::none());
     let Effects { writes, calls, .. } = effects(b"INSERT INTO t VALUES (NEXTVAL(s), 1)", MARIADB);

@@ -387,10 +387,9 @@ pub(super) const PURE_MARIADB: &[&str] = &[
     "Y",
 ];
 
-/// They depend on the time, the session, chance or the outside world, but change nothing.
+/// They depend on the time, the session, chance or the outside world, but change nothing: those of both servers.
 pub(super) const VOLATILE: &[&str] = &[
     "BENCHMARK",
-    "BINLOG_GTID_POS",
     "CONNECTION_ID",
     "CURDATE",
     "CURRENT_DATE",
@@ -400,23 +399,15 @@ pub(super) const VOLATILE: &[&str] = &[
     "CURRENT_USER",
     "CURTIME",
     "DATABASE",
-    "DES_DECRYPT",
-    "DES_ENCRYPT",
-    "ENCRYPT",
-    "GTID_SUBSET",
-    "GTID_SUBTRACT",
     "IS_FREE_LOCK",
     "IS_USED_LOCK",
-    "LASTVAL",
     "LOAD_FILE",
     "LOCALTIME",
     "LOCALTIMESTAMP",
-    "MASTER_GTID_WAIT",
     "MASTER_POS_WAIT",
     "NAME_CONST",
     "NOW",
     "RAND",
-    "ROWNUM",
     "SCHEMA",
     "SESSION_USER",
     "SLEEP",
@@ -428,8 +419,14 @@ pub(super) const VOLATILE: &[&str] = &[
     "UTC_TIMESTAMP",
     "UUID",
     "UUID_SHORT",
-    "WAIT_FOR_EXECUTED_GTID_SET",
 ];
+
+/// Those that only MySQL has.
+pub(super) const VOLATILE_MYSQL: &[&str] = &["GTID_SUBSET", "GTID_SUBTRACT", "WAIT_FOR_EXECUTED_GTID_SET"];
+
+/// Those that only MariaDB has, from 10.5 on. ROWNUM came with 10.6.
+pub(super) const VOLATILE_MARIADB: &[&str] =
+    &["BINLOG_GTID_POS", "DES_DECRYPT", "DES_ENCRYPT", "ENCRYPT", "LASTVAL", "MASTER_GTID_WAIT"];
 
 /// Those of them that need no parentheses.
 pub(super) const VOLATILE_WORDS: &[&str] = &[

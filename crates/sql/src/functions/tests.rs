@@ -7,6 +7,8 @@ fn lists_are_in_order_and_apart() {
         lists::PURE_MYSQL,
         lists::PURE_MARIADB,
         lists::VOLATILE,
+        lists::VOLATILE_MYSQL,
+        lists::VOLATILE_MARIADB,
         lists::VOLATILE_WORDS,
         lists::LAST_STATEMENT,
         lists::SESSION,
