@@ -62,7 +62,7 @@ impl Explained {
     fn new(statement: Statement<'_>, judged: Result<(Verdict, Tables), Reason>) -> Self {
         let Statement { text, modes, schema, .. } = statement;
         let (verdict, tables) =
-            judged.unwrap_or_else(|reason| (Verdict::Never(reason.text()), Tables::default()));
+            judged.unwrap_or_else(|reason| (Verdict::Never(reason.into()), Tables::default()));
         let is_cached = matches!(verdict, Verdict::Cache);
         let definition_of = |table: &TableName| tables.definition(table, schema);
         let columns_of = |table: &TableName| tables.columns_of(table, schema);

@@ -31,6 +31,7 @@ mod kept;
 mod newcomers;
 mod template;
 mod preparations;
+mod why;
 pub mod explain;
 
 // What is known of sessions: how they log in, and what can change their results.

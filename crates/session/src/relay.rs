@@ -19,6 +19,7 @@ use freshet_protocol::{
     Seen, StateChange, StatusFlags, put_packet,
 };
 
+use crate::why::Why;
 use crate::wire::WireError;
 
 pub(crate) use capture::{Capture, Captured};
@@ -95,6 +96,8 @@ pub(crate) struct Relayed {
     pub(crate) is_unsent: bool,
     /// The answer's bytes, if they were asked for and may be stored.
     pub(crate) captured: Option<Captured>,
+    /// Why not, if they were asked for and may not be stored.
+    pub(crate) uncaptured: Option<Why>,
 }
 
 impl Relayed {
@@ -230,7 +233,11 @@ impl<'a> Relay<'a> {
 
     /// What the whole answer said.
     pub(crate) fn finish(mut self) -> Relayed {
-        self.relayed.captured = self.capture.and_then(Capture::finish);
+        match self.capture.map(Capture::finish) {
+            Some(Ok(captured)) => self.relayed.captured = Some(captured),
+            Some(Err(why)) => self.relayed.uncaptured = Some(why),
+            None => {}
+        }
         self.relayed
     }
 

@@ -8,6 +8,9 @@
 //! counts; ProxySQL keeps all, for as long as there is memory. A place that is taken again has another generation, which is part
 //! of the tag: hits of entries that were stored for the digest before count for nobody's row.
 
+mod queries;
+mod refused;
+
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,6 +19,9 @@ use ahash::{HashMap, RandomState};
 use freshet_cache::{STRIPES, stripe};
 use freshet_digest::{Digest, Options, put_text};
 use freshet_upstream::now_ms;
+
+pub(crate) use queries::QueryRow;
+use refused::Refused;
 
 /// How many places there are. The first is nobody's: what is counted there is not shown.
 const PLACES: usize = 1 << PLACE_BITS;
@@ -36,6 +42,7 @@ struct Sent {
     max_us: AtomicU64,
     affected: AtomicU64,
     rows: AtomicU64,
+    stored: AtomicU64,
 }
 
 impl Sent {
@@ -49,6 +56,7 @@ impl Sent {
             max_us: AtomicU64::new(0),
             affected: AtomicU64::new(0),
             rows: AtomicU64::new(0),
+            stored: AtomicU64::new(0),
         }
     }
 }
@@ -68,7 +76,12 @@ struct Named {
     user: Box<str>,
     digest: Digest,
     text: Box<str>,
+    /// The tables that its statements read, noted once.
+    tables: OnceLock<TableNames>,
 }
+
+/// The schemas and names of tables.
+type TableNames = Box<[(String, String)]>;
 
 /// What a digest is found by: its number, and a hash of the schema and the user.
 type Id = (Digest, u64);
@@ -91,6 +104,8 @@ pub(crate) struct Statistics {
     generations: Box<[AtomicU8]>,
     /// For each stripe of threads, made when the first of them counts.
     hits: Box<[OnceLock<Box<[Hits]>>]>,
+    /// Made when an answer is not stored for the first time.
+    refused: Box<[OnceLock<Box<Refused>>]>,
     hash: RandomState,
     options: Options,
 }
@@ -102,6 +117,7 @@ impl Default for Statistics {
             sent: (0..PLACES).map(|_| Sent::new()).collect(),
             generations: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
+            refused: (0..PLACES).map(|_| OnceLock::new()).collect(),
             hash: RandomState::new(),
             options: Options::default(),
         }
@@ -153,16 +169,26 @@ impl Statistics {
     /// Counts an answer from memory.
     #[inline]
     pub(crate) fn count_hit(&self, tag: u16, now_ms: u64) {
-        let place = place_of(tag);
-        let is_current = self.generations[place].load(Ordering::Relaxed) == (tag >> PLACE_BITS) as u8;
-        if place == 0 || !is_current {
+        if !self.is_anybodys(tag) {
             return;
         }
+        let place = place_of(tag);
         let hits = &self.hits[stripe()].get_or_init(|| (0..PLACES).map(|_| Hits::default()).collect())[place];
         if hits.count.fetch_add(1, Ordering::Relaxed) == 0 {
             hits.first_ms.store(now_ms, Ordering::Relaxed);
         }
         hits.last_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Whether the place that a tag names is still that of its digest.
+    #[inline]
+    fn is_anybodys(&self, tag: u16) -> bool {
+        let place = place_of(tag);
+        place != 0 && self.generations[place].load(Ordering::Relaxed) == (tag >> PLACE_BITS) as u8
+    }
+
+    fn tag_of(&self, place: usize) -> u16 {
+        tag(place, self.generations[place].load(Ordering::Relaxed))
     }
 
     /// Counts a statement that went to the server. Returns the tag of its digest.
@@ -187,13 +213,14 @@ impl Statistics {
         }
         let place = known.free.pop().unwrap_or(known.taken + 1);
         known.taken = known.taken.max(place);
-        let tag = tag(place, self.generations[place].load(Ordering::Relaxed));
+        let tag = self.tag_of(place);
         known.places.insert(id, tag);
         let name = Named {
             schema: schema.into(),
             user: String::from_utf8_lossy(user).into(),
             digest: id.0,
             text: String::from_utf8_lossy(digest_text).into(),
+            tables: OnceLock::new(),
         };
         known.named.insert(place, name);
         tag
@@ -233,8 +260,19 @@ impl Statistics {
         for hits in self.stripes(place) {
             hits.count.store(0, Ordering::Relaxed);
         }
+        if let Some(refused) = self.refused[place].get() {
+            refused.begin_anew();
+        }
         let sent = &self.sent[place];
-        for counter in [&sent.count, &sent.sum_us, &sent.max_us, &sent.affected, &sent.rows, &sent.first_ms] {
+        for counter in [
+            &sent.count,
+            &sent.sum_us,
+            &sent.max_us,
+            &sent.affected,
+            &sent.rows,
+            &sent.stored,
+            &sent.first_ms,
+        ] {
             counter.store(0, Ordering::Relaxed);
         }
         sent.min_us.store(u64::MAX, Ordering::Relaxed);

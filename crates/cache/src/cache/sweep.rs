@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Cache, Locked, SHARDS, SWEPT_PER_LOCK};
+use super::{Cache, Locked, Lookup, SHARDS, SWEPT_PER_LOCK};
 use crate::arena::{BLOCK_CHARGE, blocks_for};
 use crate::shard::Left;
 use crate::statistics::Count;
 use crate::stored::Stored;
-use crate::{Fences, Summary, Verdict};
+use crate::{Fences, Key, Summary, Verdict};
 
 impl Cache {
     /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
@@ -43,6 +43,22 @@ impl Cache {
             barred += (0..count as u32).filter(|at| shard.is_dead_at(*at, &is_barred)).count();
         }
         self.entries().saturating_sub(barred)
+    }
+
+    /// What a lookup would find now. Nothing is counted, and nothing is given.
+    #[must_use]
+    pub fn look(&self, key: Key<'_>, now_ms: u64, fences: Fences) -> Lookup<()> {
+        if !self.freshness.is_live(now_ms) {
+            return Lookup::NotLive;
+        }
+        let hash = self.hash_of(key);
+        let shard = self.shard_of(hash).read();
+        let Some((_, _, stored)) = shard.find(hash, key) else { return Lookup::Miss };
+        match self.freshness.check_each(stored.deps(), stored.header().valid_from, fences) {
+            Verdict::Servable => Lookup::Hit(()),
+            Verdict::Fenced => Lookup::Fenced,
+            Verdict::Stale => Lookup::Stale { body: 0 },
+        }
     }
 
     /// What is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.

@@ -28,6 +28,7 @@ use crate::session::{
     ZoneAt, unknown_statement,
 };
 use crate::template::Verdict;
+use crate::why::{Refusal, Why};
 
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
 
@@ -266,13 +267,14 @@ pub(super) async fn select(
     let planned = if is_plain {
         planned(session, &mut missed, (execution, &values)).await
     } else {
-        Ok(Planned::Forwarded(Touches::Anything))
+        let why = if effects.reads_last_statement { Why::AsksBack } else { Why::UnknownFunction };
+        Ok(Planned::Forwarded(Touches::Anything, why.into()))
     };
     let (plan, touches) = match planned {
         Err(error) => return unavailable(session, &error),
         Ok(Planned::Answered) => return Ok(Flow::Continue),
-        Ok(Planned::Forwarded(touches)) => (None, touches),
-        Ok(Planned::Stored(plan)) => (Some(plan), Touches::ReadView),
+        Ok(Planned::Forwarded(touches, refusal)) => (Err(refusal), touches),
+        Ok(Planned::Stored(plan)) => (Ok(plan), Touches::ReadView),
     };
     let mut key = Vec::new();
     let has_key = execution.key_of(&mut key).is_some();
@@ -295,11 +297,13 @@ pub(super) async fn select(
     // Its number is known by now.
     let owed = if has_key { Vec::new() } else { execution.owed() };
     let forward = Forward { touches, first: &owed, prepared: prepared.text(), ..forward };
-    let relayed = match plan.filter(|_| has_key) {
-        Some(plan) => fill(session, forward, (&key, missed), plan).await?,
-        None => {
+    let relayed = match plan {
+        Ok(plan) if has_key => fill(session, forward, (&key, missed), plan).await?,
+        plan => {
             count_not_cached(session);
-            session.forward(forward).await?
+            let relayed = session.forward(forward).await?;
+            session.count_refused(&relayed, &plan.err().unwrap_or(Why::Parameters.into()));
+            relayed
         }
     };
     prepared.ended(relayed.error, relayed.is_unsent);
@@ -314,7 +318,7 @@ enum Planned {
     /// It was answered from memory.
     Answered,
     /// The server answers, and nothing is stored.
-    Forwarded(Touches),
+    Forwarded(Touches, Refusal),
     /// The server answers, and the answer is stored.
     Stored(FillPlan),
 }
@@ -325,12 +329,12 @@ async fn planned(
     (execution, values): (Execution<'_>, &[Datum]),
 ) -> Result<Planned, Error> {
     let Some(select) = &execution.prepared.select else {
-        return Ok(Planned::Forwarded(Touches::Anything));
+        return Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into()));
     };
     // What the text means was decided in the environment in which it was prepared.
     let version = session.state.environment_version;
     if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
-        return Ok(Planned::Forwarded(Touches::Anything));
+        return Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into()));
     }
     let patience = Patience::of(session);
     // Once, but for an execution that waits until its answer can be stored.
@@ -345,11 +349,14 @@ async fn planned(
         let is_dated = template.tables.have_times && values.iter().any(is_moment);
         let is_cached = matches!(template.verdict, Verdict::Cache) && !is_dated;
         if template.effects.reads_last_statement || !is_cached {
-            return Ok(Planned::Forwarded(touches(session, template, &select.text)));
+            let why = if is_dated { Why::Dated } else { Why::AsksBack };
+            let refusal = template.verdict.refusal().cloned().unwrap_or_else(|| why.into());
+            return Ok(Planned::Forwarded(touches(session, template, &select.text), refusal));
         }
         session.find_hidden(&template.tables.known).await?;
-        let Some(environment) = key_for(session, template, select.hint) else {
-            return Ok(Planned::Forwarded(Touches::ReadView));
+        let environment = match key_for(session, template, select.hint) {
+            Ok(environment) => environment,
+            Err(why) => return Ok(Planned::Forwarded(Touches::ReadView, why.into())),
         };
         // The first look was before the environment was known, or with a temporary table in the way.
         match take_stored(session, execution, environment) {
@@ -361,15 +368,18 @@ async fn planned(
             deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
         };
         match plan(session, template, (key_of_executions(environment), *missed), depends) {
-            Fillable::Surely(plan) => break Some(plan),
+            Fillable::Surely(plan) => break Ok(plan),
             Fillable::Perhaps(plan) if !patience.waits(session).await => break plan,
             Fillable::Perhaps(_) => {}
-            Fillable::Never => break None,
+            Fillable::Never(why) => break Err(why),
         }
     };
     // What is stored and not given for want of room is streamed from the server, and not stored again.
-    let plan = plan.filter(|_| missed.may_be_stored());
-    Ok(plan.map_or(Planned::Forwarded(Touches::ReadView), Planned::Stored))
+    let plan = if missed.may_be_stored() { plan } else { Err(Why::AnsweredBefore) };
+    Ok(match plan {
+        Ok(plan) => Planned::Stored(plan),
+        Err(why) => Planned::Forwarded(Touches::ReadView, why.into()),
+    })
 }
 
 /// What is compiled of a SELECT, by the definitions as they are now.

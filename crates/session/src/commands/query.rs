@@ -9,7 +9,7 @@ use freshet_upstream::now_ms;
 
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
-use super::{attributes, kill, ours, select, text_prepared, transaction, write};
+use super::{attributes, explain, kill, ours, select, text_prepared, transaction, write};
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
@@ -55,6 +55,9 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     }
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
+    }
+    if let Some(explained) = explained(session, &query) {
+        return Box::pin(explain::handle(session, explained)).await;
     }
     if let Some(control) = control {
         let begun =
@@ -127,6 +130,11 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             text_prepared::forward(session, query, effects, rows).await
         }
     }
+}
+
+/// The statement behind EXPLAIN FRESHET.
+fn explained<'a>(session: &Session, query: &Query<'a>) -> Option<&'a [u8]> {
+    if query.long.is_some() { None } else { freshet_sql::explained(query.text(), session.modes()) }
 }
 
 /// The packet with values of ours in it, if its statement mentions any and is the server's all the same.

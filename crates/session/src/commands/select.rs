@@ -10,7 +10,7 @@ use freshet_sql::{Effects, Hint, contains_ignoring_case};
 use freshet_upstream::now_ms;
 
 use super::refusals::unavailable;
-use super::text::{Query, forward};
+use super::text::Query;
 use crate::counters::Count;
 use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Capture, Captured, Lost, Relayed};
@@ -19,6 +19,7 @@ use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Forward, Missed, Session, Touches};
 use crate::template::{self, BoundSelect, New, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
+use crate::why::Why;
 
 /// Answers `text` from memory if something is stored for it.
 pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
@@ -69,17 +70,18 @@ pub(super) async fn handle(
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
     match plan {
-        Some(plan) => {
+        Ok(plan) => {
             let plan = FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
             let strips = session.state.locals.strips_comments(&session.shared.globals);
             let key_text = freshet_sql::key_text(text, session.modes(), strips);
             let touches = Touches::ReadView;
             let forward =
                 Forward { text, touches, ..Forward::new(payload, Command::Query, &template.effects) };
-            pin!(fill(session, forward, (&key_text, query.missed), plan)).await?;
+            let relayed = pin!(fill(session, forward, (&key_text, query.missed), plan)).await?;
+            session.note_tables(relayed.tag, &template.tables);
             Ok(Flow::Continue)
         }
-        None => pin!(forward_uncached(session, template, (payload, text))).await,
+        Err(why) => pin!(forward_uncached(session, template, (payload, text), why)).await,
     }
 }
 
@@ -87,8 +89,8 @@ pub(super) async fn handle(
 enum Fate<'a> {
     /// It is answered: from memory, or refused.
     Answered(Flow),
-    /// The server answers it, and the answer is stored by this plan.
-    ToServer(BoundSelect<'a>, Option<FillPlan>),
+    /// The server answers it, and the answer is stored by this plan, or not.
+    ToServer(BoundSelect<'a>, Result<FillPlan, Why>),
 }
 
 /// What becomes of it; `looked_under` is the first part of the key under which it was looked for.
@@ -121,27 +123,29 @@ async fn fate<'a>(
         }
         let key = key_for(session, template, bound.compiled.hint);
         // The first look was before the environment was known, or with a temporary table in the way.
-        if let Some(key) = key.filter(|key| looked_under != Some(*key)) {
+        if let Some(key) = key.ok().filter(|key| looked_under != Some(*key)) {
             match from_memory(session, text, key) {
                 Ok(()) => return Ok(Fate::Answered(Flow::Continue)),
                 Err(later) => *missed = missed.and(later),
             }
         }
         // What is stored and not given for want of room is streamed from the server, and not stored again.
-        let Some(key) = key.filter(|_| missed.may_be_stored()) else {
-            return Ok(Fate::ToServer(bound, None));
+        let key = match key {
+            Ok(key) if missed.may_be_stored() => key,
+            Ok(_) => return Ok(Fate::ToServer(bound, Err(Why::AnsweredBefore))),
+            Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
         let depends = |behind: Behind<'_>| {
             let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
             deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
         };
         match plan(session, template, (key, *missed), depends) {
-            Fillable::Surely(plan) => return Ok(Fate::ToServer(bound, Some(plan))),
+            Fillable::Surely(plan) => return Ok(Fate::ToServer(bound, Ok(plan))),
             Fillable::Perhaps(plan) if !patience.waits(session).await => {
                 return Ok(Fate::ToServer(bound, plan));
             }
             Fillable::Perhaps(_) => {}
-            Fillable::Never => return Ok(Fate::ToServer(bound, None)),
+            Fillable::Never(why) => return Ok(Fate::ToServer(bound, Err(why))),
         }
     }
 }
@@ -151,12 +155,17 @@ async fn forward_uncached(
     session: &mut Session,
     template: &Template,
     (payload, text): (&[u8], &[u8]),
+    why: Why,
 ) -> Result<Flow, Lost> {
     count_not_cached(session);
     let effects = session.certain(text, template.effects.clone());
     let touches = touches(session, template, text);
     let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
-    session.forward(forward).await?;
+    let relayed = session.forward(forward).await?;
+    match template.verdict.refusal() {
+        Some(refusal) => session.count_refused(&relayed, refusal),
+        None => session.count_refused(&relayed, &why.into()),
+    }
     Ok(Flow::Continue)
 }
 
@@ -183,12 +192,13 @@ async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
     let asked = |payload| Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
-    if freshet_sql::asks_found_rows(text, session.modes()) {
-        session.ask_found_rows(asked(query.packet)).await?;
-        return Ok(Flow::Continue);
-    }
-    let stripped = without_hint(session, query);
-    session.forward(asked(stripped.as_deref().unwrap_or(query.packet))).await?;
+    let relayed = if freshet_sql::asks_found_rows(text, session.modes()) {
+        session.ask_found_rows(asked(query.packet)).await?
+    } else {
+        let stripped = without_hint(session, query);
+        session.forward(asked(stripped.as_deref().unwrap_or(query.packet))).await?
+    };
+    session.count_refused(&relayed, &Why::AsksBack.into());
     Ok(Flow::Continue)
 }
 
@@ -235,7 +245,12 @@ pub(super) async fn handle_long(
     count_not_cached(session);
     let effects = session.certain(query.text(), effects);
     let stripped = stripped.map(|text| query.with_text(&text));
-    forward(session, stripped.as_deref().unwrap_or(query.packet), query.text(), &effects).await
+    let payload = stripped.as_deref().unwrap_or(query.packet);
+    let text = query.text();
+    let relayed =
+        session.forward(Forward { text, ..Forward::new(payload, Command::Query, &effects) }).await?;
+    session.count_refused(&relayed, &Why::TooLong.into());
+    Ok(Flow::Continue)
 }
 
 /// Between two passes over a long text, others have their turn.
@@ -265,18 +280,26 @@ pub(super) fn count_not_cached(session: &Session) {
     }
 }
 
-/// The environment part of the key, if the session's state and the statement's form allow an answer from memory.
-pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Option<u32> {
-    let template::Verdict::Cache = template.verdict else { return None };
-    let wanted = match session.state.locals.effective_type(&session.shared.globals) {
-        TYPE_OFF => false,
-        TYPE_DEMAND => hint == Some(Hint::Cache),
-        _ => hint != Some(Hint::NoCache),
-    };
+/// The environment part of the key, or why the session's state or the statement's form allows no answer from memory.
+pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Result<u32, Why> {
+    if let Some(refusal) = template.verdict.refusal() {
+        return Err(refusal.why);
+    }
+    match session.state.locals.effective_type(&session.shared.globals) {
+        TYPE_OFF => return Err(Why::CacheOff),
+        TYPE_DEMAND if hint != Some(Hint::Cache) => return Err(Why::NotDemanded),
+        TYPE_DEMAND => {}
+        _ if hint == Some(Hint::NoCache) => return Err(Why::NoCacheHint),
+        _ => {}
+    }
     let temporary = &session.state.temporary;
-    let hidden = template.tables.known.iter().any(|table| temporary.shadow(&table.schema, &table.name));
-    let proven = session.state.unproven.is_empty();
-    session.key_but_for_temporary_tables().filter(|_| wanted && !hidden && proven)
+    if template.tables.known.iter().any(|table| temporary.shadow(&table.schema, &table.name)) {
+        return Err(Why::TemporaryTable);
+    }
+    if !session.state.unproven.is_empty() {
+        return Err(Why::UnknownCode);
+    }
+    session.key_but_for_temporary_tables().ok_or_else(|| session.bars())
 }
 
 /// What is needed to store an answer.
@@ -321,9 +344,9 @@ pub(super) enum Fillable {
     /// It may.
     Surely(FillPlan),
     /// Not before a write is known to be visible or a definition is known, or with no use if that write concerns it.
-    Perhaps(Option<FillPlan>),
+    Perhaps(Result<FillPlan, Why>),
     /// It may not.
-    Never,
+    Never(Why),
 }
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
@@ -336,29 +359,32 @@ pub(super) fn plan(
 ) -> Fillable {
     let shared = &session.shared;
     let freshness = shared.freshness();
-    let Some(valid_from) = session.valid_from(freshness.valid_from()) else { return Fillable::Never };
+    let Some(valid_from) = session.valid_from(freshness.valid_from()) else {
+        return Fillable::Never(Why::Transaction);
+    };
     if !shared.upstream.is_current(&template.told) {
-        return Fillable::Perhaps(None);
+        return Fillable::Perhaps(Err(Why::Definition));
     }
     if !freshness.is_live(now_ms()) {
-        return Fillable::Never;
+        return Fillable::Never(Why::Stream);
     }
     let mut depends = depends(Behind { valid_from, freshness, watches: shared.upstream.watches() });
     depends.deps.push(rights(session, template));
     if session.has_written(&depends.deps) {
-        return Fillable::Never;
+        return Fillable::Never(Why::Wrote);
     }
     let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0 };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Fillable::Surely(plan(depends)),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
         // it or not. What is stored already fares the same.
-        Verdict::Fenced => Fillable::Perhaps((!missed.fenced).then(|| plan(depends))),
+        Verdict::Fenced if missed.fenced => Fillable::Perhaps(Err(Why::WriteUnderWay)),
+        Verdict::Fenced => Fillable::Perhaps(Ok(plan(depends))),
         Verdict::Stale => {
             // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();
             shared.counters.add(Count::Unsettled);
-            Fillable::Perhaps(None)
+            Fillable::Perhaps(Err(Why::Unsettled))
         }
     }
 }
@@ -399,6 +425,10 @@ pub(super) async fn fill(
         }
         None => Insert::TooLarge,
     };
+    match why_not(stored, relayed.uncaptured) {
+        None => session.count_stored(relayed.tag),
+        Some(why) => session.count_refused(&relayed, &why.into()),
+    }
     if stored == Insert::Stored {
         let finds_all =
             session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
@@ -413,6 +443,19 @@ pub(super) async fn fill(
         count_not_cached(session);
     }
     Ok(relayed)
+}
+
+/// Why an answer was not stored; `uncaptured`: why there was no copy of it.
+const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
+    match (stored, uncaptured) {
+        (Insert::Stored | Insert::Outdated, _) => None,
+        (_, Some(why)) => Some(why),
+        (Insert::TooLarge, None) => Some(Why::TooLarge),
+        (Insert::NoRoom, None) => Some(Why::NoRoom),
+        (Insert::Stale, None) => Some(Why::ChangedMeanwhile),
+        (Insert::NotLive, None) => Some(Why::Stream),
+        (Insert::Off, None) => Some(Why::NoSize),
+    }
 }
 
 /// Whether a SELECT surely returns all rows that it finds, since no LIMIT and its like stand in it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use freshet_protocol::{HEADER_LEN, Part, Seen, StatusFlags};
 
 use crate::bounds::{Budget, Permit};
+use crate::why::Why;
 
 /// An answer being copied. It gives itself up as soon as the answer turns out not to be storable.
 #[derive(Debug)]
@@ -21,7 +22,8 @@ pub(crate) struct Capture {
     status_at: [u32; 2],
     /// The flags of an answer that may not be stored.
     never: StatusFlags,
-    storable: bool,
+    /// Why it may not be stored.
+    refused: Option<Why>,
     finished: bool,
     /// It is the answer to a preparation.
     prepares: bool,
@@ -59,7 +61,7 @@ impl Capture {
             status: StatusFlags::empty(),
             status_at: [u32::MAX; 2],
             never: NEVER.union(StatusFlags::IN_TRANS),
-            storable: true,
+            refused: None,
             finished: false,
             prepares: false,
         }
@@ -89,12 +91,12 @@ impl Capture {
     /// A packet passes that is no row; its frame begins `ahead` bytes after those that [`Capture::bytes`] was given.
     /// `is_news`: it reports a change of this session.
     pub(crate) fn packet(&mut self, seen: &Seen, ahead: usize, is_news: bool) {
-        self.storable &= !is_news;
+        self.refuse_if(is_news);
         match seen.part {
             _ if self.prepares => self.definition(seen, ahead),
             Part::ColumnCount | Part::Column => {}
             Part::ColumnsEnd | Part::RowsEnd => self.end(seen, ahead),
-            _ => self.give_up(),
+            _ => self.give_up(Why::Error),
         }
     }
 
@@ -102,14 +104,14 @@ impl Capture {
     fn definition(&mut self, seen: &Seen, ahead: usize) {
         match seen.part {
             // All that it says of warnings.
-            Part::PrepareOk => self.storable &= seen.warnings.unwrap_or(0) == self.warnings,
+            Part::PrepareOk => self.refuse_if(seen.warnings.unwrap_or(0) != self.warnings),
             Part::Parameter | Part::Column => {}
             Part::ParametersEnd | Part::ColumnsEnd => {
                 let at = self.body.len() + ahead + HEADER_LEN + seen.status_at.unwrap_or_default();
                 let is_second = usize::from(seen.part == Part::ColumnsEnd);
                 self.status_at[is_second] = u32::try_from(at).unwrap_or(u32::MAX);
             }
-            _ => self.give_up(),
+            _ => self.give_up(Why::Error),
         }
         self.finished |= seen.last;
     }
@@ -117,12 +119,12 @@ impl Capture {
     fn end(&mut self, seen: &Seen, ahead: usize) {
         let (Some(status), Some(at)) = (seen.status, seen.status_at) else {
             // The columns of a client without EOF packets end with no packet of their own.
-            self.storable &= seen.part == Part::ColumnsEnd;
+            self.refuse_if(seen.part != Part::ColumnsEnd);
             return;
         };
         let warnings = seen.warnings.unwrap_or(0);
         // Those of the text are there before the columns are.
-        self.storable &= !status.intersects(self.never) && warnings == self.warnings;
+        self.refuse_if(status.intersects(self.never) || warnings != self.warnings);
         let at = u32::try_from(self.body.len() + ahead + HEADER_LEN + at).unwrap_or(u32::MAX);
         self.status_at[usize::from(seen.part == Part::RowsEnd)] = at;
         self.status = status;
@@ -131,45 +133,58 @@ impl Capture {
 
     /// Bytes that pass. The copy is given up if there is no room for it, in its own bound or in everybody's budget.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        if !self.storable {
+        if self.refused.is_some() {
             return;
         }
-        if self.has_room(bytes.len()) {
-            self.body.extend_from_slice(bytes);
-        } else {
-            self.give_up();
+        match self.make_room(bytes.len()) {
+            Ok(()) => self.body.extend_from_slice(bytes),
+            Err(why) => self.give_up(why),
         }
     }
 
     /// Makes room for so many bytes more. Memory is doubled, but never beyond the bound.
-    fn has_room(&mut self, more: usize) -> bool {
+    fn make_room(&mut self, more: usize) -> Result<(), Why> {
         let needed = self.body.len() + more;
         if needed <= self.body.capacity() {
-            return true;
+            return Ok(());
         }
         let capacity = needed.max(2 * self.body.capacity()).min(self.bytes_max);
-        if needed > self.bytes_max || !self.permit.cover(&self.budget, capacity) {
-            return false;
+        if needed > self.bytes_max {
+            return Err(if self.bytes_max == 0 { Why::NoSize } else { Why::TooLarge });
+        }
+        if !self.permit.cover(&self.budget, capacity) {
+            return Err(Why::CopyBudget);
         }
         self.body.reserve_exact(capacity - self.body.len());
-        true
+        Ok(())
     }
 
-    fn give_up(&mut self) {
-        self.storable = false;
+    /// It says what is this session's alone.
+    fn refuse_if(&mut self, is_own: bool) {
+        if is_own {
+            self.refused.get_or_insert(Why::NotShared);
+        }
+    }
+
+    fn give_up(&mut self, why: Why) {
+        self.refused.get_or_insert(why);
         self.body = Vec::new();
         self.permit.release();
     }
 
     /// The whole answer, if it may be stored.
-    pub(crate) fn finish(self) -> Option<Captured> {
-        (self.storable && self.finished).then_some(Captured {
-            body: self.body,
-            status_at: self.status_at,
-            status: self.status,
-            rows: self.rows,
-            _permit: self.permit,
-        })
+    pub(crate) fn finish(self) -> Result<Captured, Why> {
+        match self.refused {
+            Some(why) => Err(why),
+            None if !self.finished => Err(Why::Error),
+            None => Ok(Captured {
+                body: self.body,
+                status_at: self.status_at,
+                status: self.status,
+                rows: self.rows,
+                _permit: self.permit,
+            }),
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use freshet_protocol::Command;
 
 use super::Session;
 use crate::relay::Relayed;
+use crate::rows::Tables;
 use crate::statistics::Cost;
+use crate::why::{Refusal, Why};
 
 impl Session {
     /// Counts a statement, and returns the tag of its digest for what is stored of it; 0 if it is not counted.
@@ -23,5 +25,30 @@ impl Session {
         };
         let whose = (self.state.schema.as_deref().unwrap_or_default(), &self.admitted.user[..]);
         statistics.count_sent(whose, text, Cost { time, affected: relayed.affected, rows: relayed.rows })
+    }
+
+    /// Counts an answer that was stored, by the tag of its digest.
+    pub(crate) fn count_stored(&self, tag: u16) {
+        if let Some(statistics) = &self.shared.statistics {
+            statistics.count_stored(tag);
+        }
+    }
+
+    /// Notes which tables the statements of a digest read.
+    pub(crate) fn note_tables(&self, tag: u16, tables: &Tables) {
+        if let Some(statistics) = &self.shared.statistics {
+            statistics.note_tables(tag, tables);
+        }
+    }
+
+    /// Counts an answer that was not stored, and why. One with an error never is.
+    pub(crate) fn count_refused(&self, relayed: &Relayed, refusal: &Refusal) {
+        let Some(statistics) = &self.shared.statistics else { return };
+        match relayed.error {
+            Some(code) if !relayed.is_unsent => {
+                statistics.count_refused(relayed.tag, &Refusal::about(Why::Error, format!("error {code}")));
+            }
+            _ => statistics.count_refused(relayed.tag, refusal),
+        }
     }
 }

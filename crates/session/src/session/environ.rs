@@ -13,6 +13,7 @@ use super::{Holds, Lease, Naming, Reports, Session, Tracking};
 use crate::environment::{Environment, Known, Server, Transition, VectorQuery, key_of_texts, variable_names};
 use crate::qualify::qualify;
 use crate::shared::Shared;
+use crate::why::Why;
 
 /// The capabilities that change the bytes of an answer.
 const FORM: Capabilities = Capabilities::DEPRECATE_EOF
@@ -168,6 +169,11 @@ impl Session {
             self.refresh_key();
         }
         self.state.key
+    }
+
+    /// Why no statement of the session can be answered from memory now.
+    pub(crate) fn bars(&self) -> Why {
+        self.holds().why()
     }
 
     /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.

@@ -209,6 +209,15 @@ impl Session {
             .get_as_of((key, now), reader, self.state.view.served(), |entry| copied(entry, flags, wire))
     }
 
+    /// Whether this level gives what is fenced now; `None` if it gives nothing.
+    pub(crate) fn passes_fences(&self, level: Level, now: u64) -> Option<bool> {
+        Some(match self.admits(level, now)? {
+            Admits::Unfenced => false,
+            Admits::NotOlderThanSeen => self.seen.is_applied(&self.shared),
+            Admits::Any => true,
+        })
+    }
+
     /// What this level lets through at this moment; `None` if the proof that it needs is not there.
     pub(super) fn admits(&self, level: Level, now: u64) -> Option<Admits> {
         let is_proven = match level {

@@ -13,6 +13,7 @@ use std::fmt;
 use super::{Lease, State};
 use crate::environment::Known;
 use crate::variables::{Globals, TYPE_OFF};
+use crate::why::Why;
 
 /// One reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +126,18 @@ impl Holds<'_> {
     /// Whether the session cannot be answered from memory, whatever it asks.
     pub(crate) fn bar_all_hits(self) -> bool {
         Hold::BAR_ALL_HITS.into_iter().any(|hold| self.has(hold))
+    }
+
+    /// Why the session cannot be answered from memory, in the words for a statement.
+    pub(crate) fn why(self) -> Why {
+        let bars = Hold::BAR_ALL_HITS.into_iter().find(|hold| self.has(*hold));
+        match bars {
+            Some(Hold::UnknownReads | Hold::NextTransaction) => Why::Transaction,
+            Some(Hold::Locks) => Why::TablesLocked,
+            Some(Hold::CacheOff) => Why::CacheOff,
+            Some(Hold::EnvironmentRefused) => Why::Settings,
+            _ => Why::Session,
+        }
     }
 
     /// Whether some table may be hidden by a temporary one.

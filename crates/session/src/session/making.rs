@@ -231,6 +231,25 @@ impl Session {
             || facts.runs_unknown_code
     }
 
+    /// Has the server prepare a text and drop it: it says whether the account may execute it, and runs nothing.
+    ///
+    /// # Errors
+    /// One of the two connections is lost.
+    pub(crate) async fn tries(&mut self, text: &[u8]) -> Result<Result<usize, ErrPacket>, Lost> {
+        let stripped = without_hint(text, self.modes());
+        let text = stripped.as_deref().unwrap_or(text);
+        self.lease.own.prepared();
+        self.send(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
+        self.finish_tracking().await?;
+        let answer = self.unseen_answer(Command::StmtPrepare).await?;
+        self.lease.prepared.closed.extend(answer.prepared.map(|prepared| prepared.statement_id));
+        Ok(match (answer.prepared, answer.refusal) {
+            (Some(prepared), _) => Ok(prepared.parameters.into()),
+            (None, Some(refusal)) => Err(*refusal),
+            (None, None) => Err(ErrPacket::new(1105, "HY000", "The server did not prepare the statement")),
+        })
+    }
+
     /// Notes that the server was sent a preparation. Its warnings or its error can still be asked for, those of the last answer from memory
     /// cannot any more, and its counts can.
     pub(super) fn has_prepared(&mut self, payload: &[u8]) {

@@ -13,6 +13,7 @@ use freshet_sql::{Analysis, Effects, Reads, Reason, TableName, Tokens};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::qualify::qualify;
 use crate::rows::{Named, Tables};
+use crate::why::{Refusal, Why};
 
 /// A statement's form.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl Template {
     pub(super) fn not_analysed(tokens: &Tokens<'_>, upstream: &Upstream) -> Self {
         Self {
             told: Told::at(upstream.catalog_version()),
-            verdict: Verdict::NotNow("too many new forms at once".to_owned()),
+            verdict: Verdict::NotNow(Why::ManyForms.into()),
             effects: tokens.effects(),
             tables: Tables::default(),
         }
@@ -45,9 +46,19 @@ pub(crate) enum Verdict {
     /// They depend on nothing but rows of the template's tables.
     Cache,
     /// Never, and why.
-    Never(String),
+    Never(Refusal),
     /// Not now: a definition is just changing, the catalog cannot be read, or too many forms are new.
-    NotNow(String),
+    NotNow(Refusal),
+}
+
+impl Verdict {
+    /// Why they may not be cached.
+    pub(crate) const fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Cache => None,
+            Self::Never(refusal) | Self::NotNow(refusal) => Some(refusal),
+        }
+    }
 }
 
 impl fmt::Display for Verdict {
@@ -73,7 +84,7 @@ pub(super) async fn analyse(
         Ok(judged) => judged,
         Err(reason) => {
             effects = look_up_reads(effects, schema, (behind, &mut told)).await;
-            (Verdict::Never(reason.text()), Tables::default())
+            (Verdict::Never(reason.into()), Tables::default())
         }
     };
     if tables.known.iter().any(|table| table.info.runs_unknown_code) {
@@ -100,20 +111,20 @@ pub(crate) async fn judge(
         Analysis::Cacheable { tables, named, .. } => (tables, named),
     };
     let Some(full) = resolve(&written, schema) else {
-        return Ok((Verdict::Never("no default schema".to_owned()), Tables::default()));
+        return Ok((Verdict::Never(Why::NoSchema.into()), Tables::default()));
     };
     Ok(match look_up(full, definition_of).await {
         Ok((known, below)) => {
             let mut times = times_of(known.iter().chain(&below));
             let verdict = match verdict_over(&known) {
                 Verdict::Cache if is_dated(tokens, known.iter().chain(&below), &mut times) => {
-                    Verdict::Never(DATED.to_owned())
+                    Verdict::Never(Why::Dated.into())
                 }
                 verdict => verdict,
             };
             (verdict, Tables { written, known, below, named, have_times: !times.is_empty() })
         }
-        Err(why) => (Verdict::NotNow(why), Tables::default()),
+        Err(about) => (Verdict::NotNow(Refusal::about(Why::Definition, about)), Tables::default()),
     })
 }
 
@@ -133,9 +144,6 @@ async fn look_up_reads(
         ReadReach::Runs(_) | ReadReach::RunsUnknownCode | ReadReach::NotKnownNow(_) => effects,
     }
 }
-
-/// Why an answer is not cached that may be another one after midnight.
-const DATED: &str = "a TIME in it may be taken as a date and time, which depends on the current date";
 
 /// The names of the columns of type TIME in these tables.
 fn times_of<'a>(tables: impl Iterator<Item = &'a Named>) -> BTreeSet<String> {
@@ -204,7 +212,7 @@ async fn look_up_each(
 fn verdict_over(tables: &[Named]) -> Verdict {
     let refusal = tables.iter().find_map(|table| {
         let why = table.info.cacheable.as_ref().err()?;
-        Some(format!("`{}`.`{}`: {why}", table.schema, table.name))
+        Some(Refusal::about(Why::Table, format!("`{}`.`{}`: {why}", table.schema, table.name)))
     });
     refusal.map_or(Verdict::Cache, Verdict::Never)
 }

@@ -161,7 +161,7 @@ async fn planned(session: &mut Session, select: &PreparedSelect) -> Option<Plann
     if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
         return None;
     }
-    let environment = key_for(session, template, select.hint)?;
+    let environment = key_for(session, template, select.hint).ok()?;
     let kept = depends(session, template);
     Some(Planned { environment, kept, compiled })
 }

@@ -37,7 +37,7 @@ fn what_is_not_one_complete_quiet_result_set_is_not_kept() {
     let refused = |spoil: &dyn Fn(&mut Capture)| {
         let mut capture = Capture::new(1000, &budget(1 << 20));
         spoil(&mut capture);
-        capture.finish().is_none()
+        capture.finish().is_err()
     };
     assert!(refused(&|_| {}));
     assert!(refused(&|it| it.packet(&seen(Part::ColumnCount, None, false), 0, false)));
@@ -66,7 +66,7 @@ fn an_answer_above_the_limit_is_given_up_and_its_memory_with_it() {
     let mut capture = Capture::new(40, &budget(1 << 20));
     result_set(&mut capture, StatusFlags::AUTOCOMMIT);
     assert_eq!(capture.body.capacity(), 0);
-    assert!(capture.finish().is_none());
+    assert!(capture.finish().is_err());
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_copy_takes_its_memory_out_of_the_budget_and_is_given_up_where_there_is_none
     let budget = budget(100 << 10);
     let mut captures: Vec<Capture> = (0..4).map(|_| Capture::new(1 << 20, &budget)).collect();
     captures.iter_mut().for_each(|capture| capture.bytes(&ROW));
-    assert_eq!(captures.iter().filter(|capture| capture.storable).count(), 3);
+    assert_eq!(captures.iter().filter(|capture| capture.refused.is_none()).count(), 3);
     assert_eq!((budget.used(), budget.refused()), (96 << 10, 1));
     drop(captures);
     assert_eq!(budget.used(), 0);
@@ -88,7 +88,7 @@ fn a_copy_takes_no_more_memory_than_it_may_have() {
     for _ in 0..5 {
         capture.bytes(&[0; 9_999]);
     }
-    assert!(capture.storable && capture.body.capacity() <= 50_000);
+    assert!(capture.refused.is_none() && capture.body.capacity() <= 50_000);
     capture.bytes(&[0; 9_999]);
-    assert!(!capture.storable && budget.used() == 0);
+    assert!(capture.refused.is_some() && budget.used() == 0);
 }

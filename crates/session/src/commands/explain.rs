@@ -1,0 +1,211 @@
+//! `EXPLAIN FRESHET <select>`: what Freshet makes of one statement in this session, now: whether it would be answered from memory, and if not,
+//! why and what to change.
+//!
+//! The statement is not executed, and nothing is stored. The server prepares it and drops it, so that who may not execute it learns nothing
+//! about it.
+
+use freshet_cache::{Fences, Key, Lookup};
+use freshet_digest::{Digest, Options};
+use freshet_sql::Request;
+use freshet_upstream::now_ms;
+
+use super::refusals::unavailable;
+use super::select::{self, Fillable, bound, key_for};
+use crate::local::{self, Cell};
+use crate::relay::Lost;
+use crate::rows::{Behind, Depends, ReadPlan, Statement, deps_of_reading};
+use crate::session::{Flow, Missed, Session};
+use crate::template::{BoundSelect, Verdict};
+use crate::why::{Refusal, Why};
+
+/// ER_UNSUPPORTED_PS: not refused, only not preparable.
+const NOT_PREPARABLE: u16 = 1295;
+
+/// What is said of a statement, line by line.
+#[derive(Default)]
+struct Lines(Vec<[Cell; 2]>);
+
+impl Lines {
+    fn add(&mut self, item: &str, value: impl Into<String>) {
+        self.0.push([Cell::text(item), Cell::text(value)]);
+    }
+}
+
+/// Whether the statement would be answered from memory.
+enum Now {
+    /// It would.
+    Hit,
+    /// The server would be asked, and the answer stored.
+    Fill(&'static str),
+    /// The server would be asked, and the answer not stored.
+    Refused(Refusal),
+    /// That depends on what is not known before it is executed.
+    Perhaps(&'static str),
+}
+
+/// Says it.
+pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, Lost> {
+    session.resolve_doubts().await;
+    if let Err(error) = session.learn().await {
+        return unavailable(session, &error);
+    }
+    session.refresh_key();
+    let mut lines = Lines::default();
+    let digest_text = freshet_digest::text(text, &Options::default());
+    lines.add("digest", Digest::of(&digest_text).to_string());
+    lines.add("digest_text", String::from_utf8_lossy(&digest_text));
+    if !matches!(freshet_sql::read(text, session.modes()), Request::Select { .. }) {
+        refused(&mut lines, &Why::NotSelect.into());
+        return put(session, &lines);
+    }
+    let parameters = match session.tries(text).await? {
+        Ok(parameters) => parameters,
+        Err(error) if error.code == NOT_PREPARABLE => 0,
+        Err(error) => return session.refuse(&error),
+    };
+    let bound = bound(session, text).await;
+    let now = judged(session, (text, parameters), &bound).await;
+    tell(session, &mut lines, now);
+    depends(session, &mut lines, text, &bound);
+    counted(session, &mut lines, &Digest::of(&digest_text).to_string());
+    put(session, &lines)
+}
+
+fn put(session: &mut Session, lines: &Lines) -> Result<Flow, Lost> {
+    local::put_rows(session, &["Item", "Value"], &lines.0);
+    Ok(Flow::Continue)
+}
+
+/// What would become of it.
+async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound: &BoundSelect<'_>) -> Now {
+    let template = bound.template();
+    if let Some((_, _, message)) = freshet_sql::hint_error(text, session.modes()) {
+        return Now::Refused(Refusal::about(Why::Error, message));
+    }
+    if template.effects.reads_last_statement {
+        return Now::Refused(Why::AsksBack.into());
+    }
+    if let Some(refusal) = template.verdict.refusal() {
+        return Now::Refused(refusal.clone());
+    }
+    if let Err(error) = session.find_hidden(&template.tables.known).await {
+        return Now::Refused(Refusal::about(Why::TemporaryTable, error.to_string()));
+    }
+    let environment = match key_for(session, template, bound.compiled.hint) {
+        Ok(environment) => environment,
+        Err(Why::Settings) => return Now::Refused(settings(session)),
+        Err(why) => return Now::Refused(why.into()),
+    };
+    if session.shared.cache.size() == 0 {
+        return Now::Refused(Why::NoSize.into());
+    }
+    if parameters > 0 {
+        return Now::Perhaps("It may be, for values of its parameters with which it was executed before.");
+    }
+    let strips = session.state.locals.strips_comments(&session.shared.globals);
+    let key_text = freshet_sql::key_text(text, session.modes(), strips);
+    let found = found(session, Key { environment, text: &key_text });
+    let depends = |behind: Behind<'_>| -> Depends {
+        let statement = Statement { tokens: bound.tokens(), ..select::statement(session, text) };
+        deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
+    };
+    match found {
+        Err(why) => Now::Refused(why.into()),
+        Ok(Lookup::Hit(())) if session.state.tx.surely_autocommits() => Now::Hit,
+        Ok(Lookup::Hit(())) => Now::Perhaps("It is stored, and given if it is as of the transaction's moment."),
+        Ok(Lookup::Fenced) => Now::Refused(Why::WriteUnderWay.into()),
+        Ok(Lookup::NotLive) => Now::Refused(Why::Stream.into()),
+        Ok(found) => match select::plan(session, template, (environment, Missed::default()), depends) {
+            Fillable::Surely(_) | Fillable::Perhaps(Ok(_)) => Now::Fill(absent(&found)),
+            Fillable::Perhaps(Err(why)) | Fillable::Never(why) => Now::Refused(why.into()),
+        },
+    }
+}
+
+/// What a look-up would find, as the session's level lets it.
+fn found(session: &Session, key: Key<'_>) -> Result<Lookup<()>, Why> {
+    let (now, level) = (now_ms(), session.state.locals.level(&session.shared.globals));
+    if !session.shared.freshness().is_live(now) {
+        return Err(Why::Stream);
+    }
+    let fences = session.passes_fences(level, now).ok_or(Why::Level)?;
+    Ok(session.shared.cache.look(key, now, if fences { Fences::Ignore } else { Fences::Refuse }))
+}
+
+const fn absent(found: &Lookup<()>) -> &'static str {
+    match found {
+        Lookup::Stale { .. } => "A change has made the stored answer stale. The next execution is stored again.",
+        _ => "It is not stored: it was not executed yet in this session's settings, or was evicted. The next execution is stored.",
+    }
+}
+
+/// Which of the session's settings it is.
+fn settings(session: &Session) -> Refusal {
+    let refused = session.environment().and_then(|environment| environment.refused);
+    Refusal::about(Why::Settings, refused.unwrap_or_default())
+}
+
+fn tell(session: &Session, lines: &mut Lines, now: Now) {
+    let cacheable = |lines: &mut Lines| lines.add("verdict", "cacheable");
+    match now {
+        Now::Hit => {
+            cacheable(lines);
+            lines.add("hit_now", "YES");
+            lines.add("why", "It is stored and would be answered from memory.");
+        }
+        Now::Fill(why) => {
+            cacheable(lines);
+            lines.add("hit_now", "NO");
+            lines.add("why", why);
+        }
+        Now::Perhaps(why) => {
+            cacheable(lines);
+            lines.add("hit_now", "MAYBE");
+            lines.add("why", why);
+        }
+        Now::Refused(refusal) => refused(lines, &refusal),
+    }
+    lines.add("freshness", session.state.locals.level(&session.shared.globals).name());
+}
+
+/// A refusal, with what to change.
+fn refused(lines: &mut Lines, refusal: &Refusal) {
+    let said = refusal.why.said();
+    lines.add("verdict", said.lasts.verdict());
+    lines.add("hit_now", "NO");
+    lines.add("reason", said.name);
+    lines.add("why", said.sentence);
+    if !refusal.about.is_empty() {
+        lines.add("about", refusal.about.clone());
+    }
+    lines.add("change", said.remedy);
+}
+
+/// What its answers depend on: each table, and by which rows.
+fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelect<'_>) {
+    let template = bound.template();
+    if !matches!(template.verdict, Verdict::Cache) {
+        return;
+    }
+    let plan = ReadPlan::of(select::statement(session, text), &template.tables);
+    for (table, rows) in plan.in_words(&template.tables) {
+        lines.add("depends_on", format!("{table}: {rows}"));
+    }
+}
+
+/// What was counted of its digest, for this user and schema.
+fn counted(session: &Session, lines: &mut Lines, digest: &str) {
+    let Some(statistics) = &session.shared.statistics else { return };
+    let schema = session.state.schema.as_deref().unwrap_or_default();
+    let user = String::from_utf8_lossy(&session.admitted.user);
+    let rows = statistics.queries(|of| of == user);
+    let Some(row) = rows.iter().find(|row| row.digest == digest && row.schema == schema) else { return };
+    let count = [("executions", row.sent + row.hits), ("hits", row.hits), ("stored", row.stored)];
+    count.iter().for_each(|(name, count)| lines.add(name, count.to_string()));
+    for (why, count) in &row.refused {
+        lines.add("not_stored", format!("{count} × {}: {}", why.said().name, why.said().sentence));
+    }
+    if let Some(last) = &row.last {
+        lines.add("last_not_stored", format!("{}: {last} {}", last.why.said().name, last.why.said().remedy));
+    }
+}

@@ -1,0 +1,106 @@
+//! All that is known of each digest, one row for each: what `freshet.queries` shows.
+
+use std::sync::atomic::Ordering;
+use std::sync::PoisonError;
+
+use super::{Clock, Statistics, place_of};
+use crate::rows::{Named, Tables};
+use crate::why::{Refusal, Why};
+
+/// A digest's row.
+#[derive(Debug, Clone)]
+pub(crate) struct QueryRow {
+    pub(crate) schema: String,
+    pub(crate) user: String,
+    pub(crate) digest: String,
+    pub(crate) text: String,
+    /// Sent to the server.
+    pub(crate) sent: u64,
+    /// Answered from memory.
+    pub(crate) hits: u64,
+    /// Stored.
+    pub(crate) stored: u64,
+    /// Why not, and how often.
+    pub(crate) refused: Vec<(Why, u32)>,
+    /// Why the last answer of the server's was not stored, if it was not.
+    pub(crate) last: Option<Refusal>,
+    /// The first and the last time, in seconds since 1970.
+    pub(crate) seen: (u64, u64),
+    /// What the server took, in microseconds.
+    pub(crate) server_us: u64,
+    /// Rows that the server sent, and that it changed.
+    pub(crate) rows: (u64, u64),
+    /// The tables that it reads, where that is known.
+    pub(crate) tables: Vec<(String, String)>,
+    /// What entries are marked with that are stored of it.
+    pub(crate) tag: u16,
+}
+
+impl QueryRow {
+    /// What the server would have taken for what was answered from memory, in microseconds: as much for each as on average.
+    pub(crate) fn saved_us(&self) -> u64 {
+        self.server_us.checked_div(self.sent).unwrap_or(0).saturating_mul(self.hits)
+    }
+}
+
+impl Statistics {
+    /// Counts an answer that was stored.
+    pub(crate) fn count_stored(&self, tag: u16) {
+        let place = place_of(tag);
+        if self.is_anybodys(tag) {
+            self.sent[place].stored.fetch_add(1, Ordering::Relaxed);
+            if let Some(refused) = self.refused[place].get() {
+                refused.is_over();
+            }
+        }
+    }
+
+    /// Counts an answer that was not stored.
+    pub(crate) fn count_refused(&self, tag: u16, refusal: &Refusal) {
+        if self.is_anybodys(tag) {
+            self.refused[place_of(tag)].get_or_init(Box::default).add(refusal);
+        }
+    }
+
+    /// Notes which tables statements of a digest read.
+    pub(crate) fn note_tables(&self, tag: u16, tables: &Tables) {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(named) = known.named.get(&place_of(tag)).filter(|_| self.is_anybodys(tag)) else { return };
+        let of = |table: &Named| (table.schema.clone(), table.name.clone());
+        named.tables.get_or_init(|| tables.known.iter().chain(&tables.below).map(of).collect());
+    }
+
+    /// One row for each digest that has been seen. `is_shown` says whose.
+    pub(crate) fn queries(&self, is_shown: impl Fn(&str) -> bool) -> Vec<QueryRow> {
+        let clock = Clock::now();
+        // Nobody takes a place meanwhile.
+        let known = self.write();
+        let shown = known.named.iter().filter(|(_, named)| is_shown(&named.user));
+        shown.filter_map(|(place, named)| self.query(*place, named, clock)).collect()
+    }
+
+    fn query(&self, place: usize, named: &super::Named, clock: Clock) -> Option<QueryRow> {
+        let sent = self.sent[place].row(named, clock);
+        let hits = self.hits_row(place, named, clock);
+        let first = [&sent, &hits].into_iter().flatten().map(|row| row.seen.0).min()?;
+        let last = [&sent, &hits].into_iter().flatten().map(|row| row.seen.1).max()?;
+        let refused = self.refused[place].get();
+        let count = |row: &Option<super::DigestRow>| row.as_ref().map_or(0, |row| row.count);
+        Some(QueryRow {
+            schema: named.schema.to_string(),
+            user: named.user.to_string(),
+            digest: named.digest.to_string(),
+            text: named.text.to_string(),
+            sent: count(&sent),
+            hits: count(&hits),
+            stored: self.sent[place].stored.load(Ordering::Relaxed),
+            refused: refused.map(|refused| refused.counts()).unwrap_or_default(),
+            last: refused.and_then(|refused| refused.last()),
+            seen: (first, last),
+            server_us: sent.as_ref().map_or(0, |row| row.times_us.0),
+            rows: sent.as_ref().map_or((0, 0), |row| (row.sent, row.affected)),
+            tables: named.tables.get().map(|names| names.to_vec()).unwrap_or_default(),
+            tag: self.tag_of(place),
+        })
+    }
+}

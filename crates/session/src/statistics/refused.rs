@@ -1,0 +1,60 @@
+//! How often answers of one digest were not stored, and why.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::why::{self, Refusal, Why};
+
+/// The longest word on what a refusal is about, in bytes.
+const ABOUT_BYTES_MAX: usize = 256;
+
+/// The refusals of one digest.
+#[derive(Debug)]
+pub(super) struct Refused {
+    counts: [AtomicU32; why::COUNT],
+    last: Mutex<Option<Refusal>>,
+}
+
+impl Default for Refused {
+    fn default() -> Self {
+        Self { counts: std::array::from_fn(|_| AtomicU32::new(0)), last: Mutex::default() }
+    }
+}
+
+impl Refused {
+    pub(super) fn add(&self, refusal: &Refusal) {
+        self.counts[refusal.why as usize].fetch_add(1, Ordering::Relaxed);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref() != Some(refusal) {
+            let end = refusal.about.floor_char_boundary(ABOUT_BYTES_MAX);
+            let about = refusal.about.get(..end).unwrap_or_default();
+            *last = Some(Refusal::about(refusal.why, about));
+        }
+    }
+
+    /// The last answer was stored.
+    pub(super) fn is_over(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Counts from 0 again.
+    pub(super) fn begin_anew(&self) {
+        self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        self.is_over();
+    }
+
+    /// Why the last answer was not stored, if it was not.
+    pub(super) fn last(&self) -> Option<Refusal> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How often, by reason; the most frequent first.
+    pub(super) fn counts(&self) -> Vec<(Why, u32)> {
+        let mut counts: Vec<(Why, u32)> = (0..why::COUNT)
+            .filter_map(|at| Some((Why::numbered(at)?, self.counts[at].load(Ordering::Relaxed))))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
+    }
+}
