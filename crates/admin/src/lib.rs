@@ -18,7 +18,9 @@ mod statements;
 mod tables;
 mod variables;
 
+mod bounded;
 mod store;
+mod computed;
 
 mod admin;
 mod shows;
@@ -28,6 +30,7 @@ mod server;
 mod wire;
 
 pub use admin::{Admin, StartError};
+pub use computed::{Computed, Kind, MemoryTable, columns, query};
 pub use login::Accounts;
 pub use runtime::{Runtime, Statistic, Value};
 pub use server::serve;

@@ -1,12 +1,14 @@
 //! What the admin port shows, and what it sets going.
 
 /// A value of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// NULL.
     Null,
     /// A whole number.
     Integer(i64),
+    /// Another number.
+    Real(f64),
     /// A text.
     Text(String),
 }

@@ -6,12 +6,13 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params_from_iter};
 
+use crate::bounded::Deadline;
 use crate::error::Refusal;
 use crate::runtime::Value;
 use crate::tables::{CONFIGURATION, STATISTICS, create};
@@ -23,8 +24,6 @@ pub const ATTACHED: [&str; 4] = ["disk", "stats", "monitor", "stats_history"];
 const STATEMENT_TIME_MAX: Duration = Duration::from_secs(10);
 /// How much an answer may hold, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
-/// How often a statement under way looks at the clock, in SQLite's steps.
-const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 /// How long a text or a row may be, in bytes.
 const TEXT_BYTES_MAX: i32 = 16 << 20;
 
@@ -59,8 +58,7 @@ impl Answer {
 pub struct Store {
     connection: Connection,
     role: Arc<AtomicU8>,
-    /// When the statement of a client that is under way has to end.
-    deadline: Arc<std::sync::Mutex<Option<Instant>>>,
+    deadline: Deadline,
 }
 
 impl Store {
@@ -81,29 +79,22 @@ impl Store {
         for table in &STATISTICS {
             connection.execute(&create("stats", table.name, table.columns), [])?;
         }
-        connection.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX)?;
+        let deadline = Deadline::on(&mut connection, TEXT_BYTES_MAX)?;
         let role = Arc::new(AtomicU8::new(Role::Own as u8));
-        let deadline = Arc::new(std::sync::Mutex::new(None::<Instant>));
         let of = Arc::clone(&role);
         connection
             .authorizer(Some(move |context: AuthContext<'_>| may(of.load(Ordering::Relaxed), &context)))?;
-        let until = Arc::clone(&deadline);
-        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || is_over(&until)))?;
         Ok(Self { connection, role, deadline })
     }
 
     /// Carries out one statement for a client.
     pub fn run(&self, statement: &str, role: Role) -> Result<Answer, Refusal> {
-        self.set_deadline(Some(Instant::now() + STATEMENT_TIME_MAX));
+        self.deadline.set(Some(STATEMENT_TIME_MAX));
         self.role.store(role as u8, Ordering::Relaxed);
         let answer = self.run_now(statement);
         self.role.store(Role::Own as u8, Ordering::Relaxed);
-        self.set_deadline(None);
+        self.deadline.set(None);
         answer
-    }
-
-    fn set_deadline(&self, deadline: Option<Instant>) {
-        *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = deadline;
     }
 
     fn run_now(&self, statement: &str) -> Result<Answer, Refusal> {
@@ -165,6 +156,7 @@ impl rusqlite::ToSql for Value {
         let value = match self {
             Self::Null => ValueRef::Null,
             Self::Integer(number) => ValueRef::Integer(*number),
+            Self::Real(number) => ValueRef::Real(*number),
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
         };
         Ok(rusqlite::types::ToSqlOutput::Borrowed(value))
@@ -178,11 +170,6 @@ fn text(value: ValueRef<'_>) -> Option<Vec<u8>> {
         ValueRef::Real(number) => Some(number.to_string().into_bytes()),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_vec()),
     }
-}
-
-fn is_over(deadline: &std::sync::Mutex<Option<Instant>>) -> bool {
-    let deadline = deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    deadline.is_some_and(|deadline| Instant::now() > deadline)
 }
 
 /// Whether a role may do this part of a statement. What is there to be edited are the rows of the tables of configuration in `main` and on `disk`.

@@ -25,6 +25,8 @@ pub struct Summary {
     pub blocks: usize,
     /// How many bytes these have.
     pub bytes: usize,
+    /// See [`Fill::tag`].
+    pub tag: u16,
 }
 
 /// A result to be stored.

@@ -80,6 +80,8 @@ pub struct Config {
     pub log_level: String,
     /// Whether log lines are JSON.
     pub log_json: bool,
+    /// Whether statements are counted by their digests.
+    pub query_statistics: bool,
     /// The admin port, if it is wanted.
     pub admin: Option<Admin>,
 }
@@ -175,6 +177,7 @@ impl Config {
             threads: typed.read(&s::THREADS, threads)?,
             log_level: typed.read(&s::LOG_LEVEL, log_level)?,
             log_json: typed.read(&s::LOG_FORMAT, log_format)?,
+            query_statistics: typed.read(&s::QUERY_STATISTICS, switch)?,
             admin: admin(typed)?,
         })
     }

@@ -23,6 +23,7 @@ mod listen;
 mod worker;
 mod sessions;
 mod admin;
+mod introspection;
 mod shutdown;
 mod serve;
 

@@ -53,8 +53,8 @@ impl Sessions {
             idle_max: config.idle_timeout,
             semisync: config.semisync,
             state_dir: config.state_dir.clone(),
-            // Nobody else shows them.
-            counts_digests: config.admin.is_some(),
+            counts_digests: config.query_statistics || config.admin.is_some(),
+            engine: Some(crate::introspection::engine()),
         };
         let shared = Shared::new(gate, upstream, cache, options);
         let globals = &shared.globals;

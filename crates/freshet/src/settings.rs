@@ -303,6 +303,15 @@ pub static HEARTBEAT: Setting = setting(
     "How often the server shows on a silent binlog stream that it is there; after five missed ones nothing is \
      answered from memory",
 );
+/// Whether statements are counted by their digests.
+pub static QUERY_STATISTICS: Setting = setting(
+    "query_statistics",
+    "FRESHET_QUERY_STATISTICS",
+    "on",
+    "on or off",
+    "Whether statements are counted by their digests, with the reasons for which answers are not stored: freshet.queries and EXPLAIN FRESHET show \
+     them. They are also counted where there is an admin port",
+);
 /// Where administrators connect.
 pub static ADMIN_LISTEN: Setting = setting(
     "admin_listen",
@@ -342,7 +351,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 37] = [
+pub static ALL: [&Setting; 38] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -374,6 +383,7 @@ pub static ALL: [&Setting; 37] = [
     &THREADS,
     &SERVER_ID,
     &HEARTBEAT,
+    &QUERY_STATISTICS,
     &ADMIN_LISTEN,
     &ADMIN_CREDENTIALS,
     &STATS_CREDENTIALS,

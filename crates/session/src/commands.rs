@@ -3,6 +3,7 @@
 mod attributes;
 mod explain;
 mod identity;
+mod introspect;
 mod kill;
 mod ours;
 mod ours_prepared;
@@ -16,6 +17,8 @@ mod text;
 mod text_prepared;
 mod transaction;
 mod write;
+
+pub(crate) use ours::prepared_text;
 
 use std::pin::pin;
 

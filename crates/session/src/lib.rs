@@ -52,6 +52,7 @@ mod settling;
 pub mod statistics;
 pub mod shared;
 pub mod status;
+pub mod introspection;
 mod reference;
 mod restoring;
 

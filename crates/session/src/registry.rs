@@ -7,6 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use ahash::HashMap;
 
+use crate::session::Hold;
+
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
 pub(crate) struct Handle {
@@ -18,6 +20,8 @@ pub(crate) struct Handle {
     active_ms: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
+    /// What holds it, as [`crate::session::Hold::words`] has it.
+    holds: AtomicU32,
     /// An [`Ending`].
     ending: AtomicU8,
     /// The task of the session, which waits for `ending` in one place at a time. Kept from one wait to the next, so that a
@@ -36,6 +40,10 @@ pub struct Process {
     pub is_busy: bool,
     /// How long ago it sent its last command, in milliseconds.
     pub silent_ms: u64,
+    /// The server's number of its connection; 0 while it has none.
+    pub server_id: u32,
+    /// What held it after its last command that the server saw.
+    pub holds: String,
 }
 
 /// How soon a session is to end. It only ever moves down this list.
@@ -58,6 +66,7 @@ impl Handle {
             thread_id: AtomicU32::new(0),
             active_ms: AtomicU64::new(now_ms),
             busy: AtomicBool::new(false),
+            holds: AtomicU32::new(0),
             ending: AtomicU8::new(Ending::No as u8),
             waits: Mutex::new(None),
         }
@@ -69,6 +78,11 @@ impl Handle {
 
     pub(crate) fn set_thread_id(&self, id: u32) {
         self.thread_id.store(id, Ordering::Relaxed);
+    }
+
+    /// Notes what holds it.
+    pub(crate) fn set_holds(&self, holds: u32) {
+        self.holds.store(holds, Ordering::Relaxed);
     }
 
     pub(crate) fn active(&self, now_ms: u64) {
@@ -187,6 +201,8 @@ impl Registry {
             user: String::from_utf8_lossy(&handle.user).into_owned(),
             is_busy: handle.busy.load(Ordering::Relaxed),
             silent_ms: now_ms.saturating_sub(handle.active_ms()),
+            server_id: handle.thread_id(),
+            holds: Hold::words(handle.holds.load(Ordering::Relaxed)),
         };
         self.lock().iter().map(process).collect()
     }

@@ -15,6 +15,7 @@ use crate::auth::Gate;
 use crate::bounds::Bounds;
 use crate::counters::Counters;
 use crate::environment::{Environments, VectorQuery};
+use crate::introspection::Engine;
 use crate::level::{Level, SemisyncMode};
 use crate::persisted::Persisted;
 use crate::powerless::Powerless;
@@ -39,6 +40,8 @@ pub struct Options {
     pub state_dir: Option<PathBuf>,
     /// Whether statements are counted by their digests.
     pub counts_digests: bool,
+    /// Who computes over the tables of the schema `freshet`; none: there is no such schema.
+    pub engine: Option<Engine>,
 }
 
 impl Default for Options {
@@ -49,6 +52,7 @@ impl Default for Options {
             semisync: SemisyncMode::default(),
             state_dir: None,
             counts_digests: false,
+            engine: None,
         }
     }
 }

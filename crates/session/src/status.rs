@@ -247,7 +247,7 @@ fn semisync(status: Semisync) -> String {
     }
 }
 
-fn stream(status: &FollowStatus) -> String {
+pub(crate) fn stream(status: &FollowStatus) -> String {
     match &status.state {
         FollowState::Connecting { why } if why.is_empty() => "connecting".to_owned(),
         FollowState::Connecting { why } => format!("connecting: {why}"),

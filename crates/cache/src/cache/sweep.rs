@@ -85,6 +85,22 @@ impl Cache {
         found
     }
 
+    /// Goes over what is stored and may be served now: the tag of each, and the bytes that it takes.
+    pub fn each_servable(&self, mut with: impl FnMut(u16, usize)) {
+        for shard in &self.shards {
+            let shard = shard.read();
+            for stored in (0..shard.len() as u32).filter_map(|at| shard.stored_at(at)) {
+                let header = stored.header();
+                let verdict = self.freshness.check_each(stored.deps(), header.valid_from, Fences::Refuse);
+                if verdict == Verdict::Servable {
+                    let blocks = blocks_for(header.before_body() + header.body_len as usize);
+                    let large = shard.large(header).map_or(0, |large| large.charge());
+                    with(header.tag, blocks * BLOCK_CHARGE + large);
+                }
+            }
+        }
+    }
+
     /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
     /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
     fn sweep_shard(&self, locked: &Locked, from: u32, count: usize) -> (usize, bool) {
@@ -118,5 +134,6 @@ fn summary(stored: &Stored<'_>, large: Option<(usize, usize)>) -> Summary {
         body_bytes: header.body_len as usize + large_bytes,
         blocks: blocks + usize::from(large.is_some()),
         bytes: blocks * BLOCK_CHARGE + large_charge,
+        tag: header.tag,
     }
 }

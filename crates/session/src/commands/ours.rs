@@ -23,6 +23,7 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 use crate::variables::{self, GlobalValues, Locals, Warning};
+pub(crate) use made::prepared_text;
 pub(super) use mixed::mixed;
 pub(super) use values::{doubled, quoted};
 use values::{selected, target, unknown};

@@ -9,7 +9,7 @@ use freshet_upstream::now_ms;
 
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
-use super::{attributes, explain, kill, ours, select, text_prepared, transaction, write};
+use super::{attributes, explain, introspect, kill, ours, select, text_prepared, transaction, write};
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
@@ -102,6 +102,9 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
         return Box::pin(select::handle_long(session, query, long)).await;
     }
     match request {
+        Request::Select { .. } if Box::pin(introspect::is_ours(session, query.text())).await => {
+            Box::pin(introspect::handle(session, query)).await
+        }
         Request::Select { .. } => {
             let found = new.map_or(select::Found::Unread, select::Found::New);
             Box::pin(select::handle(session, query, found)).await

@@ -65,6 +65,13 @@ impl Hold {
         Self::UnloggedWrites,
     ];
 
+    /// A set of them, in words.
+    pub(crate) fn words(set: u32) -> String {
+        let has = |at: &usize| set & (1 << at) != 0;
+        let words: Vec<String> = (0..Self::ALL.len()).filter(has).map(|at| Self::ALL[at].to_string()).collect();
+        words.join("; ")
+    }
+
     /// Those that bar every answer from memory, whatever tables it reads.
     const BAR_ALL_HITS: [Self; 7] = [
         Self::UnknownReads,
@@ -121,6 +128,11 @@ impl Holds<'_> {
     /// All of them.
     pub(crate) fn list(self) -> impl Iterator<Item = Hold> {
         Hold::ALL.into_iter().filter(move |hold| self.has(*hold))
+    }
+
+    /// The same as a set, for [`Hold::words`].
+    pub(crate) fn set(self) -> u32 {
+        self.list().fold(0, |set, hold| set | 1 << hold as u32)
     }
 
     /// Whether the session cannot be answered from memory, whatever it asks.

@@ -103,7 +103,7 @@ fn hex(text: &[u8]) -> String {
 }
 
 /// The statement in the key of an execution, which ends with the text's length, or with that and a mark.
-fn prepared_text(key: &[u8]) -> &[u8] {
+pub(crate) fn prepared_text(key: &[u8]) -> &[u8] {
     let ending = |key: &[u8]| key.last_chunk().map(|bytes| u32::from_le_bytes(*bytes));
     let key = match ending(key) {
         Some(mark) if mark as usize > key.len() => key.get(..key.len() - 4).unwrap_or_default(),

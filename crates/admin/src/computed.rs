@@ -1,0 +1,165 @@
+//! Queries over tables that are made for one statement and that nothing can change.
+
+use std::time::Duration;
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::bounded::Deadline;
+use crate::runtime::Value;
+use crate::tables::create;
+
+/// How long a query may take.
+const QUERY_TIME_MAX: Duration = Duration::from_secs(5);
+/// How much an answer may hold, in bytes.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
+/// How long a text or a row may be, in bytes.
+const TEXT_BYTES_MAX: i32 = 4 << 20;
+
+/// What a column's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Other numbers.
+    Real,
+    /// Texts, which are compared without regard to ASCII case.
+    Text,
+}
+
+/// A table that is made for one statement.
+pub struct MemoryTable<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its columns.
+    pub columns: Vec<(&'a str, Kind)>,
+    /// Its rows.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// What a query gives.
+#[derive(Debug)]
+pub struct Computed {
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// The rows of a query over tables in the schema `schema`.
+///
+/// # Errors
+/// SQLite's own words.
+pub fn query(
+    (schema, tables): (&str, Vec<MemoryTable<'_>>),
+    query: &str,
+    parameters: &[Value],
+) -> Result<Computed, String> {
+    run((schema, tables), query, parameters).map_err(|error| in_words(&error))
+}
+
+/// The names of the columns that a query over such tables would give.
+///
+/// # Errors
+/// SQLite's own words.
+pub fn columns(
+    (schema, tables): (&str, Vec<MemoryTable<'_>>),
+    query: &str,
+) -> Result<Vec<String>, String> {
+    let connection = open(schema, tables).map_err(|error| in_words(&error))?;
+    let prepared = connection.0.prepare(query).map_err(|error| in_words(&error))?;
+    Ok(prepared.column_names().map(str::to_owned).collect())
+}
+
+fn run(
+    (schema, tables): (&str, Vec<MemoryTable<'_>>),
+    query: &str,
+    parameters: &[Value],
+) -> rusqlite::Result<Computed> {
+    let (connection, deadline) = open(schema, tables)?;
+    deadline.set(Some(QUERY_TIME_MAX));
+    let mut prepared = connection.prepare(query)?;
+    let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    let mut found = prepared.query(params_from_iter(parameters))?;
+    while let Some(row) = found.next()? {
+        let values: Vec<Value> =
+            (0..columns.len()).map(|at| row.get_ref(at).map(value)).collect::<Result<_, _>>()?;
+        bytes += values.iter().map(size).sum::<usize>();
+        if bytes > ANSWER_BYTES_MAX {
+            let why = format!("the answer has more than {} MiB", ANSWER_BYTES_MAX >> 20);
+            return Err(rusqlite::Error::ToSqlConversionFailure(why.into()));
+        }
+        rows.push(values);
+    }
+    Ok(Computed { columns, rows })
+}
+
+/// A connection with these tables, which can be read and nothing else.
+fn open(schema: &str, tables: Vec<MemoryTable<'_>>) -> rusqlite::Result<(Connection, Deadline)> {
+    let mut connection = Connection::open_in_memory()?;
+    let deadline = Deadline::on(&mut connection, TEXT_BYTES_MAX)?;
+    connection.execute(&format!("ATTACH DATABASE ':memory:' AS {schema}"), [])?;
+    connection.execute_batch("BEGIN")?;
+    for MemoryTable { name, columns, rows } in tables {
+        connection.execute(&create(schema, name, &declared(&columns)), [])?;
+        let places = vec!["?"; columns.len()].join(",");
+        let mut insert = connection.prepare(&format!("INSERT INTO {schema}.{name} VALUES ({places})"))?;
+        for row in rows {
+            insert.execute(params_from_iter(&row))?;
+        }
+    }
+    connection.execute_batch("COMMIT")?;
+    connection.authorizer(Some(|context: AuthContext<'_>| reads(&context)))?;
+    Ok((connection, deadline))
+}
+
+fn declared(columns: &[(&str, Kind)]) -> String {
+    let declared = |(name, kind): &(&str, Kind)| match kind {
+        Kind::Integer => format!("\"{name}\" INTEGER"),
+        Kind::Real => format!("\"{name}\" REAL"),
+        Kind::Text => format!("\"{name}\" TEXT COLLATE NOCASE"),
+    };
+    columns.iter().map(declared).collect::<Vec<_>>().join(", ")
+}
+
+/// Decided as SQLite compiles a statement, so no spelling gets around it.
+fn reads(context: &AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
+        AuthAction::Function { function_name } if function_name != "load_extension" => Authorization::Allow,
+        _ => Authorization::Deny,
+    }
+}
+
+fn value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Value::Text(String::from_utf8_lossy(bytes).into_owned())
+        }
+    }
+}
+
+fn size(value: &Value) -> usize {
+    std::mem::size_of::<Value>() + if let Value::Text(text) = value { text.len() } else { 0 }
+}
+
+fn in_words(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(failure, _)
+            if failure.code == rusqlite::ErrorCode::OperationInterrupted =>
+        {
+            format!("the query took longer than {} seconds", QUERY_TIME_MAX.as_secs())
+        }
+        rusqlite::Error::SqliteFailure(_, Some(why)) => why.clone(),
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The schema `freshet`: what is known of queries, tables, results, sessions and the stream, as tables that any client reads with SQL.
+//!
+//! The tables are made for one statement, from what its client may see, and only those that it names. Who computes over them is not known
+//! here ([`Engine`]): this room needs no database.
+
+mod tables;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+pub(crate) use tables::{Definition, TABLES, View, Viewer};
+
+/// How many statements over these tables are computed at once. Others wait.
+const AT_ONCE_MAX: usize = 2;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// NULL.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// A text.
+    Text(String),
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<usize> for Value {
+    fn from(value: usize) -> Self {
+        Self::from(value as u64)
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// What a column's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Other numbers.
+    Real,
+    /// Texts, which are compared without regard to ASCII case.
+    Text,
+}
+
+/// A table with its rows.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: Vec<(&'static str, Kind)>,
+    /// Its rows.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// What a query gives.
+#[derive(Debug)]
+pub struct Found {
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// Who computes over the tables.
+pub trait Computes: Send + Sync {
+    /// The rows that a query over these tables gives, which are in the schema `freshet`. What takes too long or gives too much is an error.
+    ///
+    /// # Errors
+    /// What is wrong with the query, for its client.
+    fn query(&self, tables: Vec<Table>, query: &str, parameters: &[Value]) -> Result<Found, String>;
+
+    /// The names of the columns that a query would give.
+    ///
+    /// # Errors
+    /// As for [`Computes::query`].
+    fn columns(&self, tables: Vec<Table>, query: &str) -> Result<Vec<String>, String>;
+}
+
+/// Who computes, and for how many at once.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) computes: Arc<dyn Computes>,
+    pub(crate) places: Arc<Semaphore>,
+}
+
+impl Engine {
+    /// With this one.
+    pub fn new(computes: Arc<dyn Computes>) -> Self {
+        Self { computes, places: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Engine")
+    }
+}

@@ -1,0 +1,366 @@
+//! The tables, each with its columns, what they mean, and where its rows come from.
+
+use std::sync::Arc;
+
+use ahash::HashMap;
+use freshet_upstream::now_ms;
+
+use super::Kind::{Integer, Real, Text};
+use super::{Kind, Table, Value};
+use crate::environment::{environment_of, is_of_executions};
+use crate::level::Level;
+use crate::shared::Shared;
+use crate::statistics::QueryRow;
+use crate::status;
+use crate::why;
+
+/// How many results are listed, and how many bytes their texts have together.
+const LISTED_MAX: usize = 65_536;
+const LISTED_BYTES_MAX: usize = 16 << 20;
+
+/// What is shown, and to whom.
+pub(crate) struct View {
+    pub(crate) shared: Arc<Shared>,
+    /// Whose rows alone; `None`: everybody's.
+    pub(crate) only: Option<Viewer>,
+}
+
+/// A client that sees its own rows alone.
+pub(crate) struct Viewer {
+    /// The name it logged in with.
+    pub(crate) user: String,
+    /// The account that the server has let in.
+    pub(crate) account: Vec<u8>,
+}
+
+/// One table.
+pub(crate) struct Definition {
+    pub(crate) name: &'static str,
+    /// Names, kinds, and what they mean.
+    pub(crate) columns: &'static [(&'static str, Kind, &'static str)],
+    rows: fn(&View) -> Vec<Vec<Value>>,
+}
+
+impl Definition {
+    /// The table as it is now.
+    pub(crate) fn made(&self, view: &View) -> Table {
+        self.with((self.rows)(view))
+    }
+
+    /// The table without its rows.
+    pub(crate) fn empty(&self) -> Table {
+        self.with(Vec::new())
+    }
+
+    fn with(&self, rows: Vec<Vec<Value>>) -> Table {
+        let columns = self.columns.iter().map(|(name, kind, _)| (*name, *kind)).collect();
+        Table { name: self.name, columns, rows }
+    }
+}
+
+/// All of them.
+#[rustfmt::skip]
+pub(crate) static TABLES: [Definition; 8] = [
+    Definition { name: "queries", rows: queries, columns: &[
+        ("schema_name", Text, "The session's default schema."),
+        ("user", Text, "Who sent it."),
+        ("digest", Text, "The number of its digest text, as ProxySQL has it."),
+        ("digest_text", Text, "The statement without its values."),
+        ("verdict", Text, "cacheable, never cached, not cached in this session, or not cached now: what became of the last one that the server answered."),
+        ("reason", Text, "Why that was not stored: one of freshet.reasons."),
+        ("why", Text, "The same as a sentence."),
+        ("about", Text, "What of the statement it is about."),
+        ("what_to_change", Text, "What to change so that it is stored."),
+        ("executions", Integer, "How often it was executed, from memory or by the server."),
+        ("hits", Integer, "How often it was answered from memory."),
+        ("hit_ratio", Real, "Hits by executions."),
+        ("stored", Integer, "How often an answer was stored."),
+        ("refused", Integer, "How often an answer was not stored."),
+        ("refusals", Text, "How often for which reason; freshet.refusals has them as rows."),
+        ("rows_sent", Integer, "Rows that the server sent."),
+        ("rows_affected", Integer, "Rows that the server changed."),
+        ("entries", Integer, "Results that are stored and may be served now."),
+        ("bytes", Integer, "The memory that these take."),
+        ("server_us", Integer, "Microseconds that the server took."),
+        ("saved_us", Integer, "Microseconds that it would have taken for the hits, at its average."),
+        ("first_seen", Integer, "Seconds since 1970."),
+        ("last_seen", Integer, "Seconds since 1970."),
+    ] },
+    Definition { name: "refusals", rows: refusals, columns: &[
+        ("schema_name", Text, "The session's default schema."),
+        ("user", Text, "Who sent it."),
+        ("digest", Text, "The statement's digest."),
+        ("reason", Text, "Why answers were not stored: one of freshet.reasons."),
+        ("count", Integer, "How often."),
+    ] },
+    Definition { name: "reasons", rows: reasons, columns: &[
+        ("reason", Text, "Its name."),
+        ("verdict", Text, "never cached, not cached in this session, or not cached now."),
+        ("why", Text, "A sentence."),
+        ("what_to_change", Text, "What to change."),
+    ] },
+    Definition { name: "query_tables", rows: query_tables, columns: &[
+        ("schema_name", Text, "The session's default schema."),
+        ("user", Text, "Who sent it."),
+        ("digest", Text, "The statement's digest."),
+        ("table_schema", Text, "A table or view that it reads: its schema."),
+        ("table_name", Text, "And its name."),
+    ] },
+    Definition { name: "tables", rows: tables, columns: &[
+        ("table_schema", Text, "Its schema."),
+        ("table_name", Text, "Its name. Those are listed that a query in freshet.query_tables reads."),
+        ("queries", Integer, "How many digests read it."),
+        ("reads", Integer, "How often these were executed, from memory or by the server."),
+        ("hits", Integer, "How often they were answered from memory."),
+        ("stored", Integer, "How often their answers were stored."),
+        ("entries", Integer, "Results that read it, are stored and may be served now."),
+        ("bytes", Integer, "The memory that these take."),
+        ("changed_at", Integer, "The position (see Freshet_applied) of its last change; 0 if it has not changed since the stream began."),
+        ("write_under_way", Integer, "1 while a write may change any of its rows."),
+    ] },
+    Definition { name: "entries", rows: entries, columns: &[
+        ("schema_name", Text, "The default schema that it was asked for in."),
+        ("account", Text, "The account that asked."),
+        ("digest", Text, "The statement's digest."),
+        ("text", Text, "The statement."),
+        ("prepared", Integer, "1 for the answer to an execution of a prepared statement."),
+        ("body_bytes", Integer, "The packets' bytes."),
+        ("bytes", Integer, "The memory that it takes."),
+    ] },
+    Definition { name: "sessions", rows: sessions, columns: &[
+        ("id", Integer, "The number that the client was told."),
+        ("user", Text, "The name it logged in with."),
+        ("server_id", Integer, "The server's number of its connection; NULL while it has none."),
+        ("is_busy", Integer, "1 while the server works for it."),
+        ("silent_ms", Integer, "Milliseconds since its last command."),
+        ("holds", Text, "Why it cannot be answered from memory, or must keep its connection, as of its last command that the server has seen."),
+    ] },
+    Definition { name: "freshness", rows: freshness, columns: &[
+        ("stream", Text, "The state of the binlog stream, and why it is off where it is."),
+        ("is_live", Integer, "1 while the stream is proven live: without it nothing is answered from memory."),
+        ("level", Text, "The global level of freshness."),
+        ("applied", Integer, "Every change up to here has invalidated what it concerns."),
+        ("visible", Integer, "Every transaction up to here is seen by a query sent now."),
+        ("lag_ms", Integer, "How old the last change was when it was applied."),
+        ("file", Text, "The binlog's file."),
+        ("offset", Integer, "The place in it."),
+        ("events", Integer, "Events read."),
+        ("transactions", Integer, "Transactions read."),
+        ("generations", Integer, "How often the stream has begun."),
+    ] },
+];
+
+/// What is stored and may be served of a digest.
+#[derive(Default, Clone, Copy)]
+struct Stored {
+    entries: u64,
+    bytes: u64,
+}
+
+impl View {
+    fn shows(&self, user: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.user == user)
+    }
+
+    fn queries(&self) -> Vec<QueryRow> {
+        let statistics = self.shared.statistics.as_ref();
+        statistics.map(|statistics| statistics.queries(|user| self.shows(user))).unwrap_or_default()
+    }
+
+    fn stored(&self) -> HashMap<u16, Stored> {
+        let mut stored: HashMap<u16, Stored> = HashMap::default();
+        self.shared.cache.each_servable(|tag, bytes| {
+            let of = stored.entry(tag).or_default();
+            of.entries += 1;
+            of.bytes += bytes as u64;
+        });
+        stored
+    }
+}
+
+fn queries(view: &View) -> Vec<Vec<Value>> {
+    let stored = view.stored();
+    let row = |row: QueryRow| {
+        let of = stored.get(&row.tag).copied().unwrap_or_default();
+        let executions = row.sent + row.hits;
+        let said = row.last.as_ref().map(|last| last.why.said());
+        let is_select = row.hits > 0 || row.stored > 0 || !row.refused.is_empty();
+        let said = if is_select { said } else { Some(why::Why::NotSelect.said()) };
+        let refusals: Vec<String> =
+            row.refused.iter().map(|(why, count)| format!("{}: {count}", why.said().name)).collect();
+        let saved_us = row.saved_us();
+        vec![
+            row.schema.into(),
+            row.user.into(),
+            row.digest.into(),
+            row.text.into(),
+            said.map_or("cacheable", |said| said.lasts.verdict()).into(),
+            said.map(|said| said.name).into(),
+            said.map(|said| said.sentence).into(),
+            row.last.filter(|last| !last.about.is_empty()).map(|last| last.about).into(),
+            said.map(|said| said.remedy).into(),
+            executions.into(),
+            row.hits.into(),
+            Value::Real(row.hits as f64 / executions.max(1) as f64),
+            row.stored.into(),
+            row.refused.iter().map(|(_, count)| u64::from(*count)).sum::<u64>().into(),
+            refusals.join(", ").into(),
+            row.rows.0.into(),
+            row.rows.1.into(),
+            of.entries.into(),
+            of.bytes.into(),
+            row.server_us.into(),
+            saved_us.into(),
+            row.seen.0.into(),
+            row.seen.1.into(),
+        ]
+    };
+    view.queries().into_iter().map(row).collect()
+}
+
+fn refusals(view: &View) -> Vec<Vec<Value>> {
+    let rows = |row: QueryRow| {
+        let QueryRow { schema, user, digest, refused, .. } = row;
+        refused.into_iter().map(move |(why, count)| {
+            let name = why.said().name;
+            let whose = [&schema, &user, &digest].map(|text| Value::from(text.as_str()));
+            whose.into_iter().chain([name.into(), u64::from(count).into()]).collect()
+        })
+    };
+    view.queries().into_iter().flat_map(rows).collect()
+}
+
+fn reasons(_: &View) -> Vec<Vec<Value>> {
+    let row = |said: &why::Said| {
+        vec![said.name.into(), said.lasts.verdict().into(), said.sentence.into(), said.remedy.into()]
+    };
+    why::SAID.iter().map(row).collect()
+}
+
+fn query_tables(view: &View) -> Vec<Vec<Value>> {
+    let rows = |row: QueryRow| {
+        let QueryRow { schema, user, digest, tables, .. } = row;
+        tables.into_iter().map(move |(of, name)| {
+            let whose = [&schema, &user, &digest].map(|text| Value::from(text.as_str()));
+            whose.into_iter().chain([of.into(), name.into()]).collect()
+        })
+    };
+    view.queries().into_iter().flat_map(rows).collect()
+}
+
+/// What is known of the queries that read a table.
+#[derive(Default)]
+struct Readers {
+    queries: u64,
+    sent: u64,
+    hits: u64,
+    filled: u64,
+    stored: Stored,
+}
+
+fn tables(view: &View) -> Vec<Vec<Value>> {
+    let stored = view.stored();
+    let mut tables: HashMap<(String, String), Readers> = HashMap::default();
+    for row in view.queries() {
+        let of = stored.get(&row.tag).copied().unwrap_or_default();
+        for name in row.tables {
+            let readers = tables.entry(name).or_default();
+            readers.queries += 1;
+            readers.sent += row.sent;
+            readers.hits += row.hits;
+            readers.filled += row.stored;
+            readers.stored.entries += of.entries;
+            readers.stored.bytes += of.bytes;
+        }
+    }
+    let freshness = view.shared.freshness();
+    let row = |((schema, name), readers): ((String, String), Readers)| {
+        let deps = freshness.table(&schema, &name);
+        let changed_at = freshness.stamp_of(deps.definition).max(freshness.stamp_of(deps.rows)).get();
+        let is_fenced = freshness.is_fenced(deps.definition) || freshness.is_fenced(deps.rows);
+        vec![
+            schema.into(),
+            name.into(),
+            readers.queries.into(),
+            (readers.sent + readers.hits).into(),
+            readers.hits.into(),
+            readers.filled.into(),
+            readers.stored.entries.into(),
+            readers.stored.bytes.into(),
+            changed_at.into(),
+            u64::from(is_fenced).into(),
+        ]
+    };
+    tables.into_iter().map(row).collect()
+}
+
+fn entries(view: &View) -> Vec<Vec<Value>> {
+    let known = view.shared.environments.all();
+    let digests: HashMap<u16, String> = view.queries().into_iter().map(|row| (row.tag, row.digest)).collect();
+    let found = view.shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX);
+    let row = |summary: freshet_cache::Summary| {
+        let environment = known.get(&environment_of(summary.environment))?;
+        if view.only.as_ref().is_some_and(|only| only.account != environment.account) {
+            return None;
+        }
+        let is_execution = is_of_executions(summary.environment);
+        let text =
+            if is_execution { crate::commands::prepared_text(&summary.text) } else { &summary.text };
+        Some(vec![
+            environment.schema.clone().into(),
+            String::from_utf8_lossy(&environment.account).into_owned().into(),
+            digests.get(&summary.tag).cloned().into(),
+            String::from_utf8_lossy(text).into_owned().into(),
+            u64::from(is_execution).into(),
+            summary.body_bytes.into(),
+            summary.bytes.into(),
+        ])
+    };
+    found.into_iter().filter_map(row).collect()
+}
+
+fn sessions(view: &View) -> Vec<Vec<Value>> {
+    let row = |process: crate::registry::Process| {
+        vec![
+            u64::from(process.id).into(),
+            process.user.into(),
+            Some(u64::from(process.server_id)).filter(|id| *id != 0).into(),
+            u64::from(process.is_busy).into(),
+            process.silent_ms.into(),
+            process.holds.into(),
+        ]
+    };
+    let all = view.shared.registry.processes(now_ms()).into_iter();
+    all.filter(|process| view.shows(&process.user)).map(row).collect()
+}
+
+fn freshness(view: &View) -> Vec<Vec<Value>> {
+    let shared = &view.shared;
+    let status = shared.upstream.follow_status();
+    let level = shared.globals.freshness.load(std::sync::atomic::Ordering::Relaxed);
+    vec![vec![
+        status::stream(&status).into(),
+        u64::from(shared.freshness().is_live(now_ms())).into(),
+        Level::numbered(usize::from(level)).name().into(),
+        shared.freshness().applied().get().into(),
+        shared.freshness().visible().get().into(),
+        status.lag_ms.into(),
+        status.file.into(),
+        status.offset.into(),
+        status.events.into(),
+        status.transactions.into(),
+        status.generations.into(),
+    ]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TABLES;
+
+    #[test]
+    fn every_column_is_documented() {
+        for table in &TABLES {
+            assert!(table.columns.iter().all(|(_, _, doc)| doc.ends_with('.')), "{}", table.name);
+        }
+    }
+}
