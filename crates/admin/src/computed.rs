@@ -63,10 +63,7 @@ pub fn query(
 ///
 /// # Errors
 /// SQLite's own words.
-pub fn columns(
-    (schema, tables): (&str, Vec<MemoryTable<'_>>),
-    query: &str,
-) -> Result<Vec<String>, String> {
+pub fn columns((schema, tables): (&str, Vec<MemoryTable<'_>>), query: &str) -> Result<Vec<String>, String> {
     let connection = open(schema, tables).map_err(|error| in_words(&error))?;
     let prepared = connection.0.prepare(query).map_err(|error| in_words(&error))?;
     Ok(prepared.column_names().map(str::to_owned).collect())

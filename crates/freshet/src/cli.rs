@@ -6,9 +6,10 @@ use crate::settings::{self, Setting};
 
 /// What follows the list of options in the help.
 const EXIT_CODES: &str = "Exit codes: 0 ended as asked; 1 failed while running; 2 wrong usage or configuration; \
-                          3 `check` found something missing, or `explain-plan` no plan form.";
+                          3 `check` found something missing, `explain-plan` no plan form, or `why` a statement \
+                          that the server refuses.";
 
-/// The argument of `explain-plan` and `digest`.
+/// The argument of `explain-plan`, `why` and `digest`.
 pub const STATEMENT: &str = "statement";
 
 /// The whole command line.
@@ -25,6 +26,13 @@ pub fn command() -> Command {
                 .about("Tells whether a statement's answers may be cached, what they depend on, and its plan form")
                 .arg(Arg::new(STATEMENT).required(true).value_name("SELECT").help(
                     "One statement; names without a schema are of the schema in the server's URL",
+                )),
+        )
+        .subcommand(
+            Command::new("why")
+                .about("Asks the Freshet that runs here why a SELECT is, or is not, answered from memory (EXPLAIN FRESHET)")
+                .arg(Arg::new(STATEMENT).required(true).value_name("SELECT").help(
+                    "One statement; names without a schema are of the schema in the server's URL, with whose account it is asked",
                 )),
         )
         .subcommand(

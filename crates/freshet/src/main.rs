@@ -30,6 +30,7 @@ mod serve;
 // The other subcommands: those that reach the server, and one that does not.
 mod check;
 mod explain;
+mod why;
 mod digest;
 
 use std::io::Write;
@@ -68,6 +69,7 @@ fn run(matches: &ArgMatches) -> Exit {
     match configure(matches) {
         Ok(config) if subcommand == "check" => print_of(check::run(&config)),
         Ok(config) if subcommand == "explain-plan" => print_of(explain::run(&config, statement())),
+        Ok(config) if subcommand == "why" => print_of(why::run(&config, statement())),
         Ok(config) => serve(config),
         Err(refusal) => {
             let _ = writeln!(std::io::stderr(), "freshet: {refusal}");

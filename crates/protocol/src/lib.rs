@@ -52,5 +52,5 @@ pub use handshake::{
     auth_more, auth_switch, scramble_in,
 };
 pub use reply::{Column, EofPacket, ErrPacket, OkPacket, PrepareOk, StateChange};
-pub use resultset::text_result_set;
+pub use resultset::{BinaryValue, binary_result_set, text_result_set};
 pub use status::StatusFlags;

@@ -26,6 +26,48 @@ pub fn text_result_set(
     columns: &[Column],
     rows: impl Iterator<Item = impl AsRef<[Option<Vec<u8>>]>>,
 ) {
+    let put_row = |payload: &mut Vec<u8>, row: &_| {
+        <_ as AsRef<[Option<Vec<u8>>]>>::as_ref(row)
+            .iter()
+            .for_each(|value| put_value(payload, value.as_deref()));
+    };
+    result_set((out, seq), caps, status, columns, (rows, put_row));
+}
+
+/// A value of a row in the binary protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BinaryValue {
+    /// NULL.
+    Null,
+    /// Of a LONGLONG.
+    Int(i64),
+    /// Of a DOUBLE.
+    Double(f64),
+    /// Of any type that is written with its length.
+    Text(Vec<u8>),
+}
+
+/// The same in the binary protocol, for an execution of a prepared statement. Each value is of its column's type.
+#[allow(clippy::too_many_arguments, reason = "a packet's place, its form and its content are two each")]
+pub fn binary_result_set(
+    out: &mut BytesMut,
+    seq: &mut u8,
+    caps: Capabilities,
+    status: StatusFlags,
+    columns: &[Column],
+    rows: impl Iterator<Item = impl AsRef<[BinaryValue]>>,
+) {
+    let put_row = |payload: &mut Vec<u8>, row: &_| put_binary_row(payload, <_ as AsRef<[_]>>::as_ref(row));
+    result_set((out, seq), caps, status, columns, (rows, put_row));
+}
+
+fn result_set<R>(
+    (out, seq): (&mut BytesMut, &mut u8),
+    caps: Capabilities,
+    status: StatusFlags,
+    columns: &[Column],
+    (rows, put_row): (impl Iterator<Item = R>, impl Fn(&mut Vec<u8>, &R)),
+) {
     put_packet(out, seq, &column_count(caps, columns.len()));
     for column in columns {
         put_packet(out, seq, &column.encode(caps));
@@ -37,7 +79,7 @@ pub fn text_result_set(
     let mut payload = Vec::new();
     for row in rows {
         payload.clear();
-        row.as_ref().iter().for_each(|value| put_value(&mut payload, value.as_deref()));
+        put_row(&mut payload, &row);
         put_packet(out, seq, &payload);
     }
     if caps.deprecate_eof() {
@@ -59,6 +101,23 @@ fn column_count(caps: Capabilities, columns: usize) -> Vec<u8> {
         out.put_u8(METADATA_FOLLOWS);
     }
     out
+}
+
+/// The header, a bit for each NULL, of which the first is the third, and the values that are not NULL.
+fn put_binary_row(payload: &mut Vec<u8>, row: &[BinaryValue]) {
+    const HEADER: u8 = 0;
+    const FIRST_BIT: usize = 2;
+    payload.put_u8(HEADER);
+    let nulls = payload.len();
+    payload.resize(nulls + (row.len() + FIRST_BIT).div_ceil(8), 0);
+    for (at, value) in row.iter().enumerate() {
+        match value {
+            BinaryValue::Null => payload[nulls + (at + FIRST_BIT) / 8] |= 1 << ((at + FIRST_BIT) % 8),
+            BinaryValue::Int(number) => payload.extend_from_slice(&number.to_le_bytes()),
+            BinaryValue::Double(number) => payload.extend_from_slice(&number.to_le_bytes()),
+            BinaryValue::Text(bytes) => payload.put_lenenc_bytes(bytes),
+        }
+    }
 }
 
 fn put_value(payload: &mut Vec<u8>, value: Option<&[u8]>) {

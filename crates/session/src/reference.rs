@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
+use crate::introspection::TABLES;
 use crate::status::STATUS;
 use crate::variables::{Lives, VARIABLES};
+use crate::why;
 
-/// Variables and status values as Markdown: `docs/reference.md` is this, and a test keeps it so.
+/// Variables, status values, and the tables of the schema `freshet`, as Markdown: `docs/reference.md` is this, and a test keeps it so.
 pub fn reference() -> String {
     let mut page = String::from(
-        "# Variables and status\n\nFreshet answers for these itself. Each may stand wherever a text of SQL has a system variable: `SET GLOBAL \
+        "# Variables, status, and the schema freshet\n\nFreshet answers for these itself. Each may stand wherever a text of SQL has a system variable: `SET GLOBAL \
          query_cache_size = @mb * 1024 * 1024`, `SELECT @@query_cache_size / 1024 AS kb`. SHOW VARIABLES and SHOW STATUS list them among the \
          server's own, and so do `(global|session)_(variables|status)` of information_schema and performance_schema.\n\n\
          ## Variables\n\n| variable | set with | meaning |\n|---|---|---|\n",
@@ -26,7 +28,37 @@ pub fn reference() -> String {
     for value in STATUS {
         let _ = writeln!(page, "| `{}` | {} |", value.name, value.doc);
     }
+    put_tables(&mut page);
+    put_reasons(&mut page);
     page
+}
+
+fn put_tables(page: &mut String) {
+    page.push_str(
+        "\n## The schema `freshet`\n\n[why.md](why.md) says how these tables are read, and who sees what.\n",
+    );
+    for table in &TABLES {
+        let _ = writeln!(page, "\n| `freshet.{}` | meaning |\n|---|---|", table.name);
+        for (name, _, meaning) in table.columns {
+            let _ = writeln!(page, "| `{name}` | {meaning} |");
+        }
+    }
+}
+
+fn put_reasons(page: &mut String) {
+    page.push_str(
+        "\n## Why an answer is not stored\n\n| reason | | why | what to change |\n|---|---|---|---|\n",
+    );
+    for said in &why::SAID {
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {} |",
+            said.name,
+            said.lasts.verdict(),
+            said.sentence,
+            said.remedy
+        );
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@ use crate::lex::Lexer;
 use crate::modes::Modes;
 
 /// The words that a statement begins with which can be explained; all of them are reserved.
-const BEGIN: &[&str] = &[
-    "CALL", "DELETE", "INSERT", "REPLACE", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES", "WITH",
-];
+const BEGIN: &[&str] =
+    &["CALL", "DELETE", "INSERT", "REPLACE", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES", "WITH"];
 
 /// The statement in `EXPLAIN FRESHET <statement>`, without a `;` at its end; `None` if the text is anything else.
 #[must_use]

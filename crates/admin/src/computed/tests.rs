@@ -1,12 +1,16 @@
 use super::*;
 
 fn tables() -> (&'static str, Vec<MemoryTable<'static>>) {
-    let rows = |count: i64| (1..=count).map(|n| vec![Value::Integer(n), Value::from(format!("N{n}"))]).collect();
+    let rows =
+        |count: i64| (1..=count).map(|n| vec![Value::Integer(n), Value::from(format!("N{n}"))]).collect();
     let columns = || vec![("id", Kind::Integer), ("name", Kind::Text)];
-    ("freshet", vec![
-        MemoryTable { name: "a", columns: columns(), rows: rows(100) },
-        MemoryTable { name: "b", columns: columns(), rows: rows(3) },
-    ])
+    (
+        "freshet",
+        vec![
+            MemoryTable { name: "a", columns: columns(), rows: rows(100) },
+            MemoryTable { name: "b", columns: columns(), rows: rows(3) },
+        ],
+    )
 }
 
 fn of(text: &str) -> Result<Vec<Vec<Value>>, String> {
@@ -20,10 +24,11 @@ fn tables_are_read_with_all_of_sql() {
     assert_eq!(of("SELECT `name` FROM `freshet`.`a` WHERE name = 'n7'"), one("N7".into()));
     assert_eq!(of("SELECT id FROM freshet.b ORDER BY id DESC LIMIT 1, 1"), one(Value::Integer(2)));
     assert_eq!(of("SELECT AVG(id) FROM freshet.b"), one(Value::Real(2.0)));
-    let found = query(tables(), "SELECT id FROM freshet.a WHERE id = ? OR name = ? ORDER BY 1", &[
-        Value::Integer(3),
-        Value::from("n9"),
-    ]);
+    let found = query(
+        tables(),
+        "SELECT id FROM freshet.a WHERE id = ? OR name = ? ORDER BY 1",
+        &[Value::Integer(3), Value::from("n9")],
+    );
     assert_eq!(found.unwrap().rows, [[Value::Integer(3)], [Value::Integer(9)]]);
     let names = columns(tables(), "SELECT id AS x, COUNT(*) FROM freshet.a WHERE id > ?");
     assert_eq!(names.unwrap(), ["x", "COUNT(*)"]);

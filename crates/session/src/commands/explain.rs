@@ -6,28 +6,36 @@
 
 use freshet_cache::{Fences, Key, Lookup};
 use freshet_digest::{Digest, Options};
+use freshet_protocol::ErrPacket;
 use freshet_sql::Request;
 use freshet_upstream::now_ms;
 
-use super::refusals::unavailable;
+use super::introspect::{Form, put};
 use super::select::{self, Fillable, bound, key_for};
-use crate::local::{self, Cell};
+use crate::introspection::{Found, Value};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, Statement, deps_of_reading};
 use crate::session::{Flow, Missed, Session};
 use crate::template::{BoundSelect, Verdict};
 use crate::why::{Refusal, Why};
 
+/// The columns' names.
+pub(super) const TITLES: [&str; 2] = ["Item", "Value"];
+
 /// ER_UNSUPPORTED_PS: not refused, only not preparable.
 const NOT_PREPARABLE: u16 = 1295;
 
 /// What is said of a statement, line by line.
 #[derive(Default)]
-struct Lines(Vec<[Cell; 2]>);
+struct Lines(Vec<Vec<Value>>);
 
 impl Lines {
     fn add(&mut self, item: &str, value: impl Into<String>) {
-        self.0.push([Cell::text(item), Cell::text(value)]);
+        self.0.push(vec![item.into(), value.into().into()]);
+    }
+
+    fn found(self) -> Found {
+        Found { columns: TITLES.map(str::to_owned).to_vec(), rows: self.0 }
     }
 }
 
@@ -45,9 +53,17 @@ enum Now {
 
 /// Says it.
 pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, Lost> {
+    match found(session, text).await? {
+        Ok(found) => put(session, &found, Form::Text),
+        Err(error) => session.refuse(&error),
+    }
+}
+
+/// What is to be said.
+pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<Found, ErrPacket>, Lost> {
     session.resolve_doubts().await;
     if let Err(error) = session.learn().await {
-        return unavailable(session, &error);
+        return Ok(Err(error.to_err_packet()));
     }
     session.refresh_key();
     let mut lines = Lines::default();
@@ -56,24 +72,19 @@ pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, L
     lines.add("digest_text", String::from_utf8_lossy(&digest_text));
     if !matches!(freshet_sql::read(text, session.modes()), Request::Select { .. }) {
         refused(&mut lines, &Why::NotSelect.into());
-        return put(session, &lines);
+        return Ok(Ok(lines.found()));
     }
     let parameters = match session.tries(text).await? {
         Ok(parameters) => parameters,
         Err(error) if error.code == NOT_PREPARABLE => 0,
-        Err(error) => return session.refuse(&error),
+        Err(error) => return Ok(Err(error)),
     };
     let bound = bound(session, text).await;
     let now = judged(session, (text, parameters), &bound).await;
     tell(session, &mut lines, now);
     depends(session, &mut lines, text, &bound);
     counted(session, &mut lines, &Digest::of(&digest_text).to_string());
-    put(session, &lines)
-}
-
-fn put(session: &mut Session, lines: &Lines) -> Result<Flow, Lost> {
-    local::put_rows(session, &["Item", "Value"], &lines.0);
-    Ok(Flow::Continue)
+    Ok(Ok(lines.found()))
 }
 
 /// What would become of it.
@@ -104,7 +115,7 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
     }
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let key_text = freshet_sql::key_text(text, session.modes(), strips);
-    let found = found(session, Key { environment, text: &key_text });
+    let found = look(session, Key { environment, text: &key_text });
     let depends = |behind: Behind<'_>| -> Depends {
         let statement = Statement { tokens: bound.tokens(), ..select::statement(session, text) };
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
@@ -112,7 +123,9 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
     match found {
         Err(why) => Now::Refused(why.into()),
         Ok(Lookup::Hit(())) if session.state.tx.surely_autocommits() => Now::Hit,
-        Ok(Lookup::Hit(())) => Now::Perhaps("It is stored, and given if it is as of the transaction's moment."),
+        Ok(Lookup::Hit(())) => {
+            Now::Perhaps("It is stored, and given if it is as of the transaction's moment.")
+        }
         Ok(Lookup::Fenced) => Now::Refused(Why::WriteUnderWay.into()),
         Ok(Lookup::NotLive) => Now::Refused(Why::Stream.into()),
         Ok(found) => match select::plan(session, template, (environment, Missed::default()), depends) {
@@ -123,7 +136,7 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
 }
 
 /// What a look-up would find, as the session's level lets it.
-fn found(session: &Session, key: Key<'_>) -> Result<Lookup<()>, Why> {
+fn look(session: &Session, key: Key<'_>) -> Result<Lookup<()>, Why> {
     let (now, level) = (now_ms(), session.state.locals.level(&session.shared.globals));
     if !session.shared.freshness().is_live(now) {
         return Err(Why::Stream);
@@ -134,8 +147,12 @@ fn found(session: &Session, key: Key<'_>) -> Result<Lookup<()>, Why> {
 
 const fn absent(found: &Lookup<()>) -> &'static str {
     match found {
-        Lookup::Stale { .. } => "A change has made the stored answer stale. The next execution is stored again.",
-        _ => "It is not stored: it was not executed yet in this session's settings, or was evicted. The next execution is stored.",
+        Lookup::Stale { .. } => {
+            "A change has made the stored answer stale. The next execution is stored again."
+        }
+        _ => {
+            "It is not stored: it was not executed yet in this session's settings, or was evicted. The next execution is stored."
+        }
     }
 }
 

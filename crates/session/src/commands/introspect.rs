@@ -2,10 +2,12 @@
 //!
 //! A schema of that name which the client may see on the server is the server's: its statements are sent there.
 
+mod answer;
+mod prepared;
+
 use std::sync::Arc;
 
-use bytes::BytesMut;
-use freshet_protocol::{Column, ErrPacket, text_result_set};
+use freshet_protocol::ErrPacket;
 use freshet_sql::{Reads, TableName, contains_ignoring_case};
 
 use super::text::Query;
@@ -14,6 +16,9 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
+pub(super) use answer::{Form, put};
+pub(super) use prepared::{execute, prepare};
+
 /// The schema's name.
 const SCHEMA: &str = "freshet";
 /// ER_NOT_SUPPORTED_YET.
@@ -21,37 +26,26 @@ const NOT_SUPPORTED: u16 = 1235;
 /// ER_UNKNOWN_ERROR.
 const UNKNOWN_ERROR: u16 = 1105;
 
-/// utf8mb4_general_ci and binary, as both servers number them.
-const COLLATION_TEXT: u16 = 45;
-const COLLATION_NUMBER: u16 = 63;
-/// MYSQL_TYPE_LONGLONG, MYSQL_TYPE_DOUBLE and MYSQL_TYPE_VAR_STRING.
-const LONGLONG: u8 = 0x08;
-const DOUBLE: u8 = 0x05;
-const VAR_STRING: u8 = 0xfd;
-/// BINARY, of numbers.
-const FLAGS_NUMBER: u16 = 128;
-/// Digits behind the point of a DOUBLE, where they are not fixed.
-const DECIMALS_ANY: u8 = 31;
-
 /// Whether a SELECT names tables of the schema, and no schema of the server's is meant.
 pub(super) async fn is_ours(session: &mut Session, text: &[u8]) -> bool {
-    if session.shared.options.engine.is_none() || !contains_ignoring_case(text, SCHEMA.as_bytes()) {
+    if session.shared.options.engine.is_none() || !names_schema(session, text) {
         return false;
     }
+    let found = session.lease.ask("SHOW DATABASES LIKE 'freshet'").await;
+    found.is_ok_and(|found| found.rows.is_empty())
+}
+
+/// Whether a statement names tables of a schema of that name.
+fn names_schema(session: &Session, text: &[u8]) -> bool {
     let is_in = |table: &TableName| table.schema.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(SCHEMA));
-    match freshet_sql::effects(text, session.modes()).reads {
-        Reads::Tables(tables) if tables.iter().any(is_in) => {
-            let found = session.lease.ask("SHOW DATABASES LIKE 'freshet'").await;
-            found.is_ok_and(|found| found.rows.is_empty())
-        }
-        _ => false,
-    }
+    contains_ignoring_case(text, SCHEMA.as_bytes())
+        && matches!(freshet_sql::effects(text, session.modes()).reads, Reads::Tables(tables) if tables.iter().any(is_in))
 }
 
 /// Answers it.
 pub(super) async fn handle(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     match Box::pin(found(session, query.text(), Vec::new())).await? {
-        Ok(found) => put(session, &found),
+        Ok(found) => answer::put(session, &found, Form::Text),
         Err(error) => session.refuse(&error),
     }
 }
@@ -120,72 +114,11 @@ fn error(why: &str) -> ErrPacket {
             ),
         ),
         Some(table) => ErrPacket::new(1146, "42S02", format!("Table '{table}' doesn't exist")),
-        None if why.contains("syntax error") => ErrPacket::new(
+        None if why.contains("syntax error") || why == "incomplete input" => ErrPacket::new(
             1064,
             "42000",
             format!("Freshet computes over the schema freshet in SQLite's SQL, which says: {why}"),
         ),
         None => ErrPacket::new(UNKNOWN_ERROR, "HY000", format!("Freshet, over the schema freshet: {why}")),
     }
-}
-
-/// A column's type is that of its values.
-fn kind(found: &Found, at: usize) -> u8 {
-    let values = || found.rows.iter().filter_map(|row| row.get(at));
-    let all = |is: fn(&Value) -> bool| values().all(|value| *value == Value::Null || is(value));
-    if values().all(|value| *value == Value::Null) {
-        VAR_STRING
-    } else if all(|value| matches!(value, Value::Integer(_))) {
-        LONGLONG
-    } else if all(|value| matches!(value, Value::Integer(_) | Value::Real(_))) {
-        DOUBLE
-    } else {
-        VAR_STRING
-    }
-}
-
-fn columns(found: &Found) -> Vec<Column> {
-    let column = |(at, name): (usize, &String)| {
-        let kind = kind(found, at);
-        let is_number = kind != VAR_STRING;
-        Column {
-            name: name.clone().into_bytes(),
-            collation: if is_number { COLLATION_NUMBER } else { COLLATION_TEXT },
-            length: if is_number { 21 } else { u32::from(u16::MAX) },
-            kind,
-            flags: if is_number { FLAGS_NUMBER } else { 0 },
-            decimals: if kind == DOUBLE { DECIMALS_ANY } else { 0 },
-            ..Column::default()
-        }
-    };
-    found.columns.iter().enumerate().map(column).collect()
-}
-
-fn text_of(value: &Value) -> Option<Vec<u8>> {
-    match value {
-        Value::Null => None,
-        Value::Integer(number) => Some(number.to_string().into_bytes()),
-        Value::Real(number) => Some(number.to_string().into_bytes()),
-        Value::Text(text) => Some(text.clone().into_bytes()),
-    }
-}
-
-/// Puts an answer in the text protocol.
-fn put(session: &mut Session, found: &Found) -> Result<Flow, Lost> {
-    let columns = columns(found);
-    let rows = found.rows.iter().map(|row| row.iter().map(text_of).collect::<Vec<_>>());
-    let (mut out, mut seq) = (BytesMut::new(), *session.wire.out().1);
-    let status = session.state.status_for_answers();
-    text_result_set(&mut out, &mut seq, session.capabilities(), status, &columns, rows);
-    if !session.wire.has_room(out.len()) {
-        return session.refuse(&ErrPacket::new(
-            1041,
-            "HY000",
-            "Out of memory: send_buffers_size is in use by answers that clients do not read",
-        ));
-    }
-    let (buffer, place) = session.wire.out();
-    buffer.extend_from_slice(&out);
-    *place = seq;
-    Ok(Flow::Continue)
 }

@@ -17,7 +17,7 @@ use super::refusals::unavailable;
 use super::select::{
     FillPlan, Fillable, Patience, bound, count_not_cached, fill, key_for, plan, statement, touches,
 };
-use super::{kill, ours_prepared, transaction};
+use super::{introspect, kill, ours_prepared, transaction};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::preparations::CompiledExecution;
@@ -175,6 +175,9 @@ pub(super) async fn execute(
     let prepared = known(session, &packet);
     if let Some(ours) = prepared.as_ref().filter(|it| it.text_of_ours().is_some()) {
         let ours = Arc::clone(ours);
+        if let Some(done) = Box::pin(introspect::execute(session, (&packet, command), &ours)).await {
+            return done;
+        }
         return Box::pin(ours_prepared::execute(session, (packet, command), ours)).await;
     }
     let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.has_long_data());
@@ -306,6 +309,9 @@ pub(super) async fn select(
             relayed
         }
     };
+    if let Some(compiled) = prepared.select.as_ref().and_then(PreparedSelect::compiled) {
+        session.note_tables(relayed.tag, &compiled.template.tables);
+    }
     prepared.ended(relayed.error, relayed.is_unsent);
     if !relayed.is_unsent {
         prepared.is_met();

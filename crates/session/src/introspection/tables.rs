@@ -304,8 +304,7 @@ fn entries(view: &View) -> Vec<Vec<Value>> {
             return None;
         }
         let is_execution = is_of_executions(summary.environment);
-        let text =
-            if is_execution { crate::commands::prepared_text(&summary.text) } else { &summary.text };
+        let text = if is_execution { crate::commands::prepared_text(&summary.text) } else { &summary.text };
         Some(vec![
             environment.schema.clone().into(),
             String::from_utf8_lossy(&environment.account).into_owned().into(),

@@ -68,7 +68,8 @@ impl Hold {
     /// A set of them, in words.
     pub(crate) fn words(set: u32) -> String {
         let has = |at: &usize| set & (1 << at) != 0;
-        let words: Vec<String> = (0..Self::ALL.len()).filter(has).map(|at| Self::ALL[at].to_string()).collect();
+        let words: Vec<String> =
+            (0..Self::ALL.len()).filter(has).map(|at| Self::ALL[at].to_string()).collect();
         words.join("; ")
     }
 

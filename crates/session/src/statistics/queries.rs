@@ -1,7 +1,7 @@
 //! All that is known of each digest, one row for each: what `freshet.queries` shows.
 
-use std::sync::atomic::Ordering;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use super::{Clock, Statistics, place_of};
 use crate::rows::{Named, Tables};

@@ -10,10 +10,10 @@ use freshet_sql::{Effects, Hint, Writes};
 use freshet_upstream::now_ms;
 
 use super::{compiled, zone_at};
-use crate::commands::ours_prepared;
 use crate::commands::refusals::unavailable;
 use crate::commands::select::{key_for, rights};
 use crate::commands::transaction;
+use crate::commands::{introspect, ours_prepared};
 use crate::preparations::{ANSWER_BYTES_MAX, CompiledExecution, Preparation, Preparations};
 use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::{Capture, Captured, Lost};
@@ -40,6 +40,11 @@ pub(crate) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     }
     if session.lease.prepared.may_collide() {
         return session.refuse(&too_many());
+    }
+    if packet.len() <= SELECT_BYTES_MAX
+        && let Some(done) = Box::pin(introspect::prepare(session, &packet)).await
+    {
+        return done;
     }
     if let Some(kind) = ours_prepared::kind(session, &packet[1..]) {
         return Box::pin(ours_prepared::prepare(session, &packet, kind)).await;

@@ -1,0 +1,70 @@
+//! `freshet why`: what a running Freshet makes of one statement, by `EXPLAIN FRESHET`.
+
+use freshet_upstream::{Address, Config as Upstream, Error, TlsMode, control};
+
+use crate::config::{Config, Listen};
+use crate::exit::Exit;
+
+/// Where MySQL's protocol is spoken if no port is said.
+const PORT: u16 = 3306;
+
+/// Asks; gives what is to be printed, and how the program ends.
+pub fn run(config: &Config, statement: &str) -> (String, Exit) {
+    let Some(address) = config.listen.first().and_then(address) else {
+        return ("There is nowhere to ask: see the setting listen\n".to_owned(), Exit::Failed);
+    };
+    // Freshet's certificate is not the server's.
+    let (user, password) = (config.upstream.user.clone(), config.upstream.password.clone());
+    let mut own = Upstream::new(address, user, password);
+    own.tls = TlsMode::Preferred;
+    own.database.clone_from(&config.upstream.database);
+    let asked = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Into::into)
+        .and_then(|runtime| runtime.block_on(ask(&own, statement)));
+    match asked {
+        Ok(lines) => (lines, Exit::Done),
+        Err(Error::Server(error)) => {
+            (format!("{}\n", String::from_utf8_lossy(&error.message)), Exit::Missing)
+        }
+        Err(error) => (format!("Freshet on {} could not be asked: {error}\n", own.address), Exit::Failed),
+    }
+}
+
+async fn ask(own: &Upstream, statement: &str) -> Result<String, Error> {
+    let mut connection = control::connect(own).await?;
+    let rows = connection.query(&format!("EXPLAIN FRESHET {statement}")).await?;
+    connection.quit().await;
+    let line = |row: Vec<&str>| format!("{:<16} {}\n", row.first().unwrap_or(&""), row.get(1).unwrap_or(&""));
+    Ok(rows.texts().map(line).collect())
+}
+
+/// Where a client on this machine finds a listener.
+fn address(listen: &Listen) -> Option<Address> {
+    let address = match listen {
+        Listen::Unix(path) => return Some(Address::Unix(path.clone())),
+        Listen::Tcp(address) => address,
+    };
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
+    let host = match host.trim_start_matches('[').trim_end_matches(']') {
+        "" | "0.0.0.0" => "127.0.0.1",
+        "::" => "::1",
+        host => host,
+    };
+    let port = if port.is_empty() { PORT } else { port.parse().ok()? };
+    Some(Address::Tcp { host: host.to_owned(), port })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_on_all_addresses_is_asked_on_this_machine() {
+        let of = |text: &str| address(&Listen::Tcp(text.to_owned())).map(|address| address.to_string());
+        assert_eq!(of("0.0.0.0:3307").as_deref(), Some("127.0.0.1:3307"));
+        assert_eq!(of("[::]:3307").as_deref(), Some("[::1]:3307"));
+        assert_eq!(of("db.example:3307").as_deref(), Some("db.example:3307"));
+    }
+}

@@ -1,0 +1,114 @@
+//! Answers of our own in either form of the protocol.
+
+use bytes::BytesMut;
+use freshet_protocol::{BinaryValue, Column, ErrPacket, binary_result_set, text_result_set};
+
+use crate::introspection::{Found, Value};
+use crate::relay::Lost;
+use crate::session::{Flow, Session};
+
+/// utf8mb4_general_ci and binary, as both servers number them.
+const COLLATION_TEXT: u16 = 45;
+const COLLATION_NUMBER: u16 = 63;
+/// MYSQL_TYPE_LONGLONG, MYSQL_TYPE_DOUBLE and MYSQL_TYPE_VAR_STRING.
+const LONGLONG: u8 = 0x08;
+const DOUBLE: u8 = 0x05;
+const VAR_STRING: u8 = 0xfd;
+/// BINARY, of numbers.
+const FLAGS_NUMBER: u16 = 128;
+/// Digits behind the point of a DOUBLE, where they are not fixed.
+const DECIMALS_ANY: u8 = 31;
+
+/// How a row is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Form {
+    /// As texts, for a text.
+    Text,
+    /// For an execution of a prepared statement.
+    Binary,
+}
+
+/// A column's type is that of its values.
+fn kind(found: &Found, at: usize) -> u8 {
+    let values = || found.rows.iter().filter_map(|row| row.get(at));
+    let all = |is: fn(&Value) -> bool| values().all(|value| *value == Value::Null || is(value));
+    if values().all(|value| *value == Value::Null) {
+        VAR_STRING
+    } else if all(|value| matches!(value, Value::Integer(_))) {
+        LONGLONG
+    } else if all(|value| matches!(value, Value::Integer(_) | Value::Real(_))) {
+        DOUBLE
+    } else {
+        VAR_STRING
+    }
+}
+
+fn columns(found: &Found) -> Vec<Column> {
+    let column = |(at, name): (usize, &String)| {
+        let kind = kind(found, at);
+        let is_number = kind != VAR_STRING;
+        Column {
+            name: name.clone().into_bytes(),
+            collation: if is_number { COLLATION_NUMBER } else { COLLATION_TEXT },
+            length: if is_number { 21 } else { u32::from(u16::MAX) },
+            kind,
+            flags: if is_number { FLAGS_NUMBER } else { 0 },
+            decimals: if kind == DOUBLE { DECIMALS_ANY } else { 0 },
+            ..Column::default()
+        }
+    };
+    found.columns.iter().enumerate().map(column).collect()
+}
+
+fn text_of(value: &Value) -> Option<Vec<u8>> {
+    match value {
+        Value::Null => None,
+        Value::Integer(number) => Some(number.to_string().into_bytes()),
+        Value::Real(number) => Some(number.to_string().into_bytes()),
+        Value::Text(text) => Some(text.clone().into_bytes()),
+    }
+}
+
+/// A value as its column's type has it.
+fn binary_of(value: &Value, kind: u8) -> BinaryValue {
+    match (value, kind) {
+        (Value::Null, _) => BinaryValue::Null,
+        (Value::Integer(number), LONGLONG) => BinaryValue::Int(*number),
+        (Value::Integer(number), DOUBLE) => BinaryValue::Double(*number as f64),
+        (Value::Real(number), DOUBLE) => BinaryValue::Double(*number),
+        (value, _) => text_of(value).map_or(BinaryValue::Null, BinaryValue::Text),
+    }
+}
+
+/// Puts an answer.
+pub(in crate::commands) fn put(session: &mut Session, found: &Found, form: Form) -> Result<Flow, Lost> {
+    let columns = columns(found);
+    let (capabilities, status) = (session.capabilities(), session.state.status_for_answers());
+    let (mut out, mut seq) = (BytesMut::new(), *session.wire.out().1);
+    match form {
+        Form::Text => {
+            let rows = found.rows.iter().map(|row| row.iter().map(text_of).collect::<Vec<_>>());
+            text_result_set(&mut out, &mut seq, capabilities, status, &columns, rows);
+        }
+        Form::Binary => {
+            let row = |row: &Vec<Value>| {
+                row.iter()
+                    .zip(&columns)
+                    .map(|(value, column)| binary_of(value, column.kind))
+                    .collect::<Vec<_>>()
+            };
+            binary_result_set(&mut out, &mut seq, capabilities, status, &columns, found.rows.iter().map(row));
+        }
+    }
+    if !session.wire.has_room(out.len()) {
+        return session.refuse(&ErrPacket::new(
+            1041,
+            "HY000",
+            "Out of memory: send_buffers_size is in use by answers that clients do not read",
+        ));
+    }
+    let (buffer, place) = session.wire.out();
+    buffer.extend_from_slice(&out);
+    *place = seq;
+    Ok(Flow::Continue)
+}

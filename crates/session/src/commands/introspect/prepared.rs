@@ -1,0 +1,108 @@
+//! The same by COM_STMT_PREPARE, and EXPLAIN FRESHET.
+//!
+//! The server prepares a substitute that has the same parameters and columns, so that the statement has a number that nobody else has. What is
+//! executed is answered here.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use freshet_protocol::{Command, ErrPacket, Parameter};
+use freshet_sql::Effects;
+
+use super::{Form, Value, error, found, is_ours, named, put};
+use crate::commands::{explain, ours};
+use crate::introspection::Definition;
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Prepared, Session};
+
+/// COM_STMT_PREPARE of one of them; `None` if it is none.
+pub(in crate::commands) async fn prepare(session: &mut Session, packet: &[u8]) -> Option<Result<Flow, Lost>> {
+    let text = packet.get(1..)?;
+    let (statement, titles) = match freshet_sql::explained(text, session.modes()) {
+        Some(statement) => (statement, explain::TITLES.map(str::to_owned).to_vec()),
+        None if is_ours(session, text).await => match columns(session, text).await {
+            Ok(titles) => (text, titles),
+            Err(error) => return Some(session.refuse(&error)),
+        },
+        None => return None,
+    };
+    let Some(parameters) = freshet_sql::markers(statement, session.modes()) else {
+        return Some(session.refuse(&error("its parameters cannot be told")));
+    };
+    Some(prepare_substitute(session, text, &titles, parameters).await)
+}
+
+/// The names of its columns.
+async fn columns(session: &Session, text: &[u8]) -> Result<Vec<String>, ErrPacket> {
+    let Some(engine) = session.shared.options.engine.clone() else { return Err(error("it is off")) };
+    let text = String::from_utf8_lossy(text).into_owned();
+    let computes = Arc::clone(&engine.computes);
+    let columns =
+        tokio::task::spawn_blocking(move || computes.columns(named(&text, Definition::empty), &text)).await;
+    columns.unwrap_or_else(|_| Err("it was broken off".to_owned())).map_err(|why| error(&why))
+}
+
+async fn prepare_substitute(
+    session: &mut Session,
+    text: &[u8],
+    titles: &[String],
+    parameters: usize,
+) -> Result<Flow, Lost> {
+    let title = |title: &String| format!("'' AS `{}`", title.replace('`', "``"));
+    let titles: Vec<String> = titles.iter().map(title).collect();
+    let conditions = vec!["? IS NULL"; parameters].join(" OR ");
+    let condition = if parameters == 0 { "1 = 0" } else { &conditions };
+    let made = format!("SELECT {} FROM DUAL WHERE {condition}", titles.join(", ")).into_bytes();
+    let (payload, nothing) = ([&[Command::StmtPrepare.byte()], &*made].concat(), Effects::none());
+    let relayed = session.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
+    session.lease.prepared.failed();
+    if let Some(ok) = relayed.prepared {
+        let number = (ok.statement_id, ok.parameters.into());
+        let prepared = Prepared::new(number, nothing, (None, None), None);
+        session.lease.prepared.add(prepared.of_ours(text, made));
+    }
+    Ok(Flow::Continue)
+}
+
+/// COM_STMT_EXECUTE of one of them; `None` if it is none.
+pub(in crate::commands) async fn execute(
+    session: &mut Session,
+    (packet, command): (&BytesMut, Command),
+    prepared: &Prepared,
+) -> Option<Result<Flow, Lost>> {
+    let text = prepared.text_of_ours()?.to_vec();
+    let explained = freshet_sql::explained(&text, session.modes());
+    if explained.is_none() && !super::names_schema(session, &text) {
+        return None;
+    }
+    if command != Command::StmtExecute {
+        return Some(ours::refused(session));
+    }
+    let Some(values) = prepared.values(packet, session.capabilities()) else {
+        return Some(session.refuse(&error("its parameters cannot be told")));
+    };
+    let values: Option<Vec<Value>> = values.iter().map(value).collect();
+    let found = match (explained, values) {
+        (Some(statement), _) => explain::found(session, statement).await,
+        (None, Some(values)) => found(session, &text, values).await,
+        (None, None) => Ok(Err(error("parameters are NULL, numbers or texts"))),
+    };
+    Some(match found {
+        Ok(Ok(found)) => put(session, &found, Form::Binary),
+        Ok(Err(error)) => session.refuse(&error),
+        Err(lost) => Err(lost),
+    })
+}
+
+fn value(parameter: &Parameter<'_>) -> Option<Value> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(match parameter {
+        Parameter::Null => Value::Null,
+        Parameter::Int(number) => Value::Integer(*number),
+        Parameter::UInt(number) => Value::Integer(i64::try_from(*number).unwrap_or(i64::MAX)),
+        Parameter::Float(number) => Value::Real(*number),
+        Parameter::Text(bytes) => Value::Text(text(bytes)),
+        Parameter::Decimal(digits) => Value::Real(text(digits).parse().ok()?),
+        Parameter::DateTime { .. } | Parameter::Other => return None,
+    })
+}
