@@ -11,7 +11,7 @@ use crate::runtime::Value;
 use crate::tables::create;
 
 /// How long a query may take.
-const QUERY_TIME_MAX: Duration = Duration::from_secs(5);
+const QUERY_TIME_MAX: Duration = Duration::from_secs(2);
 /// How much an answer may hold, in bytes.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// How long a text or a row may be, in bytes.

@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 
 pub(crate) use tables::{Definition, TABLES, View, Viewer};
 
-/// How many statements over these tables are computed at once. Others wait.
-const AT_ONCE_MAX: usize = 2;
+/// How many statements over these tables are computed at once. Others wait: they may take no more of the processors from answers.
+const AT_ONCE_MAX: usize = 1;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]

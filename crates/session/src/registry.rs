@@ -7,8 +7,6 @@ use std::task::{Context, Poll, Waker};
 
 use ahash::HashMap;
 
-use crate::session::Hold;
-
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
 pub(crate) struct Handle {
@@ -20,7 +18,7 @@ pub(crate) struct Handle {
     active_ms: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
-    /// What holds it, as [`crate::session::Hold::words`] has it.
+    /// What holds it, as `Hold::words` has it.
     holds: AtomicU32,
     /// An [`Ending`].
     ending: AtomicU8,
@@ -43,7 +41,7 @@ pub struct Process {
     /// The server's number of its connection; 0 while it has none.
     pub server_id: u32,
     /// What held it after its last command that the server saw.
-    pub holds: String,
+    pub(crate) holds: u32,
 }
 
 /// How soon a session is to end. It only ever moves down this list.
@@ -202,7 +200,7 @@ impl Registry {
             is_busy: handle.busy.load(Ordering::Relaxed),
             silent_ms: now_ms.saturating_sub(handle.active_ms()),
             server_id: handle.thread_id(),
-            holds: Hold::words(handle.holds.load(Ordering::Relaxed)),
+            holds: handle.holds.load(Ordering::Relaxed),
         };
         self.lock().iter().map(process).collect()
     }

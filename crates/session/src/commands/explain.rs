@@ -68,7 +68,8 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<F
     session.refresh_key();
     let mut lines = Lines::default();
     let digest_text = freshet_digest::text(text, &Options::default());
-    lines.add("digest", Digest::of(&digest_text).to_string());
+    let digest = Digest::of(&digest_text);
+    lines.add("digest", digest.to_string());
     lines.add("digest_text", String::from_utf8_lossy(&digest_text));
     if !matches!(freshet_sql::read(text, session.modes()), Request::Select { .. }) {
         refused(&mut lines, &Why::NotSelect.into());
@@ -83,7 +84,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<F
     let now = judged(session, (text, parameters), &bound).await;
     tell(session, &mut lines, now);
     depends(session, &mut lines, text, &bound);
-    counted(session, &mut lines, &Digest::of(&digest_text).to_string());
+    counted(session, &mut lines, digest);
     Ok(Ok(lines.found()))
 }
 
@@ -211,12 +212,10 @@ fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelec
 }
 
 /// What was counted of its digest, for this user and schema.
-fn counted(session: &Session, lines: &mut Lines, digest: &str) {
+fn counted(session: &Session, lines: &mut Lines, digest: Digest) {
     let Some(statistics) = &session.shared.statistics else { return };
     let schema = session.state.schema.as_deref().unwrap_or_default();
-    let user = String::from_utf8_lossy(&session.admitted.user);
-    let rows = statistics.queries(|of| of == user);
-    let Some(row) = rows.iter().find(|row| row.digest == digest && row.schema == schema) else { return };
+    let Some(row) = statistics.query_of((schema, &session.admitted.user), digest) else { return };
     let count = [("executions", row.sent + row.hits), ("hits", row.hits), ("stored", row.stored)];
     count.iter().for_each(|(name, count)| lines.add(name, count.to_string()));
     for (why, count) in &row.refused {

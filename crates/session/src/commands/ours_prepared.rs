@@ -17,8 +17,8 @@ use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command, ErrPacket, Parameter};
 use freshet_sql::{Effects, Ours, Request, TextPrepared, Using};
 
-use super::ours;
 use super::text::Query;
+use super::{introspect, ours};
 use crate::relay::Lost;
 use crate::session::{
     Flow, Forward, Made, Missed, Prepared, SELECT_BYTES_MAX, Session, Text, is_plain, query_prefix,
@@ -101,6 +101,9 @@ pub(super) async fn execute(
     (mut packet, command): (BytesMut, Command),
     prepared: Arc<Prepared>,
 ) -> Result<Flow, Lost> {
+    if let Some(done) = introspect::execute(session, (&packet, command), &prepared).await {
+        return done;
+    }
     if command != Command::StmtExecute {
         return ours::refused(session); // In bulk: the server would carry out the substitute.
     }

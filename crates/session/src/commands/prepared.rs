@@ -17,7 +17,7 @@ use super::refusals::unavailable;
 use super::select::{
     FillPlan, Fillable, Patience, bound, count_not_cached, fill, key_for, plan, statement, touches,
 };
-use super::{introspect, kill, ours_prepared, transaction};
+use super::{kill, ours_prepared, transaction};
 use crate::environment::{environment_of, key_of_executions};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::preparations::CompiledExecution;
@@ -175,9 +175,6 @@ pub(super) async fn execute(
     let prepared = known(session, &packet);
     if let Some(ours) = prepared.as_ref().filter(|it| it.text_of_ours().is_some()) {
         let ours = Arc::clone(ours);
-        if let Some(done) = Box::pin(introspect::execute(session, (&packet, command), &ours)).await {
-            return done;
-        }
         return Box::pin(ours_prepared::execute(session, (packet, command), ours)).await;
     }
     let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.has_long_data());

@@ -9,6 +9,7 @@ use super::Kind::{Integer, Real, Text};
 use super::{Kind, Table, Value};
 use crate::environment::{environment_of, is_of_executions};
 use crate::level::Level;
+use crate::session::Hold;
 use crate::shared::Shared;
 use crate::statistics::QueryRow;
 use crate::status;
@@ -326,7 +327,7 @@ fn sessions(view: &View) -> Vec<Vec<Value>> {
             Some(u64::from(process.server_id)).filter(|id| *id != 0).into(),
             u64::from(process.is_busy).into(),
             process.silent_ms.into(),
-            process.holds.into(),
+            Hold::words(process.holds).into(),
         ]
     };
     let all = view.shared.registry.processes(now_ms()).into_iter();

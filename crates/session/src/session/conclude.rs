@@ -72,6 +72,9 @@ impl Session {
         fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, flavor);
         self.has_seen();
         self.refresh_key();
+        if self.shared.statistics.is_some() {
+            self.handle.set_holds(self.holds().set());
+        }
     }
 
     /// What became of the transaction.

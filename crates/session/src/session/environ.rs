@@ -159,9 +159,6 @@ impl Session {
     /// Decides whether the next statements may be answered from memory without another look, and under which key.
     pub(crate) fn refresh_key(&mut self) {
         self.decide_reads();
-        if self.shared.statistics.is_some() {
-            self.handle.set_holds(self.holds().set());
-        }
         self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
         self.state.key = self.key_but_for_temporary_tables().filter(|_| !self.holds().hide_tables());
     }

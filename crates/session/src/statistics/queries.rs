@@ -3,6 +3,8 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
+use freshet_digest::Digest;
+
 use super::{Clock, Statistics, place_of};
 use crate::rows::{Named, Tables};
 use crate::why::{Refusal, Why};
@@ -73,10 +75,17 @@ impl Statistics {
     /// One row for each digest that has been seen. `is_shown` says whose.
     pub(crate) fn queries(&self, is_shown: impl Fn(&str) -> bool) -> Vec<QueryRow> {
         let clock = Clock::now();
-        // Nobody takes a place meanwhile.
-        let known = self.write();
+        // Nobody takes a place meanwhile, and everybody counts.
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let shown = known.named.iter().filter(|(_, named)| is_shown(&named.user));
         shown.filter_map(|(place, named)| self.query(*place, named, clock)).collect()
+    }
+
+    /// The row of one digest.
+    pub(crate) fn query_of(&self, whose: (&str, &[u8]), digest: Digest) -> Option<QueryRow> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let place = place_of(*known.places.get(&(digest, self.hash.hash_one(whose)))?);
+        self.query(place, known.named.get(&place)?, Clock::now())
     }
 
     fn query(&self, place: usize, named: &super::Named, clock: Clock) -> Option<QueryRow> {

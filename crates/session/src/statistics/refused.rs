@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::why::{self, Refusal, Why};
 
-/// The longest word on what a refusal is about, in bytes.
-const ABOUT_BYTES_MAX: usize = 256;
+/// The longest word on what a refusal is about, in characters.
+const ABOUT_CHARS_MAX: usize = 256;
 
 /// The refusals of one digest.
 #[derive(Debug)]
@@ -26,8 +26,7 @@ impl Refused {
         self.counts[refusal.why as usize].fetch_add(1, Ordering::Relaxed);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref() != Some(refusal) {
-            let end = refusal.about.floor_char_boundary(ABOUT_BYTES_MAX);
-            let about = refusal.about.get(..end).unwrap_or_default();
+            let about: String = refusal.about.chars().take(ABOUT_CHARS_MAX).collect();
             *last = Some(Refusal::about(refusal.why, about));
         }
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::why::{Refusal, Why};
 
 const COST: Cost = Cost { time: Duration::from_micros(50), affected: 1, rows: 2 };
 
@@ -69,4 +70,38 @@ fn what_carries_no_tag_is_not_counted() {
     let statistics = Statistics::default();
     statistics.count_hit(0, now_ms());
     assert_eq!(statistics.rows(false), []);
+}
+
+#[test]
+fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
+    let statistics = Statistics::default();
+    let sent = |text: &str| statistics.count_sent(("shop", b"u"), text.as_bytes(), COST);
+    let tag = sent("SELECT NOW()");
+    let now = Refusal::about(Why::Volatile, "NOW");
+    statistics.count_refused(tag, &now);
+    statistics.count_refused(tag, &now);
+    statistics.count_refused(tag, &Why::Error.into());
+    let row = |statistics: &Statistics| statistics.queries(|user| user == "u").remove(0);
+    assert_eq!(row(&statistics).refused, [(Why::Volatile, 2), (Why::Error, 1)]);
+    assert_eq!(row(&statistics).last, Some(Why::Error.into()));
+    assert!(statistics.queries(|user| user == "v").is_empty());
+    let found = statistics.query_of(("shop", b"u"), Digest::of(b"SELECT NOW()")).unwrap();
+    assert_eq!((found.sent, found.refused.len()), (1, 2));
+    // What is stored afterwards is not refused any more.
+    statistics.count_stored(tag);
+    assert_eq!((row(&statistics).stored, row(&statistics).last), (1, None));
+    // One of nobody's is not counted.
+    statistics.count_refused(0, &now);
+    statistics.rows(true);
+    sent("SELECT NOW()");
+    assert_eq!((row(&statistics).stored, row(&statistics).refused), (0, Vec::new()));
+    statistics.count_refused(tag, &Refusal::about(Why::NotParsed, "x".repeat(10_000)));
+    assert_eq!(row(&statistics).last.map(|last| last.about.len()), Some(256));
+    std::thread::sleep(Duration::from_millis(3));
+    (0..DIGESTS_MAX).for_each(|number| {
+        sent(&format!("SELECT a{number}"));
+    });
+    // Its place is another's now.
+    statistics.count_refused(tag, &now);
+    assert!(statistics.queries(|_| true).iter().all(|row| row.refused.is_empty()));
 }
