@@ -29,5 +29,5 @@ mod wire;
 
 pub use admin::{Admin, StartError};
 pub use login::Accounts;
-pub use runtime::{Runtime, Statistic, Value};
+pub use runtime::{Purge, Runtime, Statistic, Value};
 pub use server::serve;

@@ -59,8 +59,6 @@ pub struct RuleSet {
     remembered: RwLock<HashMap<Box<[u8]>, Option<Arc<Outcome>>>>,
     outcomes: Mutex<HashMap<Box<[u32]>, Arc<Outcome>>>,
     nothing: Arc<Outcome>,
-    /// How often each rule was met, as far as that is counted here.
-    met: Box<[AtomicU64]>,
     digests: Options,
 }
 
@@ -91,7 +89,6 @@ impl RuleSet {
         }
         Ok(Self {
             generation: next(),
-            met: rules.iter().map(|_| AtomicU64::new(0)).collect(),
             source: rules,
             rules: compiled,
             defaults,
@@ -99,7 +96,12 @@ impl RuleSet {
             classes: RwLock::default(),
             remembered: RwLock::default(),
             outcomes: Mutex::default(),
-            nothing: Arc::new(Outcome { id: 0, rules: Box::default(), settings: Settings::default() }),
+            nothing: Arc::new(Outcome {
+                id: 0,
+                rules: Box::default(),
+                settings: Settings::default(),
+                times: AtomicU64::new(0),
+            }),
             digests: Options::default(),
         })
     }
@@ -229,26 +231,22 @@ impl RuleSet {
         let settings = all.fold(Settings::default(), Settings::overridden_by);
         let is_full = outcomes.len() >= OUTCOMES_MAX;
         let id = if is_full { 0 } else { next() };
-        let outcome = Arc::new(Outcome { id, rules: rules.clone().into(), settings });
+        let outcome =
+            Arc::new(Outcome { id, rules: rules.clone().into(), settings, times: AtomicU64::new(0) });
         if !is_full {
             outcomes.insert(rules.into(), Arc::clone(&outcome));
         }
         outcome
     }
 
-    /// Counts statements that have met the rules of an outcome of this set.
-    pub fn count(&self, outcome: &Outcome, times: u64) {
-        for at in &outcome.rules {
-            self.met[*at as usize].fetch_add(times, Ordering::Relaxed);
-        }
-    }
-
-    /// The rules by their `rule_id`, with how often each was met. `more` are outcomes that are counted elsewhere, with how often each
-    /// came about since.
+    /// The rules by their `rule_id`, with how often each was met. `more`: how often outcomes, by their `id`, came about that is counted
+    /// elsewhere.
     #[must_use]
-    pub fn hits(&self, more: &[(Arc<Outcome>, u64)]) -> Vec<(i64, u64)> {
-        let mut counts: Vec<u64> = self.met.iter().map(|count| count.load(Ordering::Relaxed)).collect();
-        for (outcome, times) in more.iter().filter(|(outcome, _)| self.has(outcome)) {
+    pub fn hits(&self, more: &HashMap<u64, u64>) -> Vec<(i64, u64)> {
+        let mut counts = vec![0; self.rules.len()];
+        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        for outcome in outcomes.values() {
+            let times = outcome.times.load(Ordering::Relaxed) + more.get(&outcome.id).copied().unwrap_or(0);
             outcome.rules.iter().for_each(|at| counts[*at as usize] += times);
         }
         self.rules.iter().map(|rule| rule.rule_id).zip(counts).collect()
@@ -262,12 +260,6 @@ impl RuleSet {
             outcome.rules.iter().any(|at| self.rules[*at as usize].rule_id == rule_id)
         };
         outcomes.values().filter(has).map(|outcome| outcome.id).collect()
-    }
-
-    /// Whether an outcome is one of this set's.
-    fn has(&self, outcome: &Arc<Outcome>) -> bool {
-        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        outcomes.get(&outcome.rules).is_some_and(|known| Arc::ptr_eq(known, outcome))
     }
 }
 

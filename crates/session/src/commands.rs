@@ -10,6 +10,7 @@ mod prepared;
 mod query;
 mod refusals;
 mod replication;
+mod rules;
 mod select;
 mod text;
 mod text_prepared;
@@ -52,6 +53,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
 /// [`Lost`]: one of the two connections is gone, and so is the session.
 pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
+    session.begin_undecided();
     match command {
         // Pinned where it is made, as along the whole way of a miss: what is awaited by itself is moved first.
         Command::Query => pin!(query::handle(session, packet, missed)).await,

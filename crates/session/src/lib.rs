@@ -48,7 +48,9 @@ mod privileges;
 
 // What all sessions share, and what is told of it.
 mod settling;
+mod rules;
 pub mod statistics;
+pub mod purge;
 pub mod shared;
 pub mod status;
 mod reference;

@@ -188,9 +188,10 @@ fn hits_are_counted_by_rule() {
     let set = set(vec![rule(1), Rule { match_digest: text("t1"), ..rule(2) }]);
     let (both, first) =
         (set.decide(facts("SELECT a FROM t1")).outcome, set.decide(facts("SELECT 1")).outcome);
-    set.count(&both, 1);
-    set.count(&first, 2);
-    assert_eq!(set.hits(&[(Arc::clone(&both), 10)]), [(1, 13), (2, 11)]);
+    both.count(1);
+    first.count(2);
+    let elsewhere = [(both.id, 10), (u64::MAX, 5)].into_iter().collect();
+    assert_eq!(set.hits(&elsewhere), [(1, 13), (2, 11)]);
     assert_eq!(set.outcomes_of(2), [both.id]);
     assert_ne!(both.id, first.id);
 }
