@@ -336,6 +336,26 @@ fn rules_are_for_users_schemas_and_addresses() {
 }
 
 #[test]
+fn a_schema_that_is_changed_brings_its_rules() {
+    with_each("moved", TABLE, |bench| {
+        let schema = bench.schema.clone();
+        bench.load(&[&format!(
+            "(rule_id,active,match_digest,schemaname,error_msg) VALUES (1,1,'^SELECT v','{schema}','not here')"
+        )]);
+        let mut conn = bench.client();
+        let point = format!("SELECT v FROM {schema}.t WHERE id = 1");
+        let prepared = conn.prep("SELECT id FROM t WHERE id = 1").expect("it is prepared");
+        for _ in 0..3 {
+            assert_eq!(message(conn.query_drop(&point)).1, "not here");
+            run(&mut conn, &["USE mysql"]);
+            assert_eq!(bench.hits.prime(&mut conn, &point), one("10"));
+            assert_eq!(conn.exec_first(&prepared, ()).expect("it is executed"), Some(1));
+            run(&mut conn, &[&format!("USE {schema}")]);
+        }
+    });
+}
+
+#[test]
 fn rules_change_while_clients_are_there_and_wrong_ones_leave_those_that_run() {
     with_each("change", TABLE, |bench| {
         let mut conn = bench.client();
@@ -395,6 +415,14 @@ fn what_is_stored_may_be_what_rules_name_alone() {
         for _ in 0..5 {
             assert!(!bench.is_hit(&mut conn, &not_cached));
         }
+        // Also where comments are no part of the key, but for those that say nothing to the rules.
+        run(&mut conn, &["SET query_cache_strip_comments = 'ON'"]);
+        bench.hits.prime(&mut conn, named).expect("it is answered");
+        for _ in 0..5 {
+            assert!(!bench.is_hit(&mut conn, &not_cached));
+            assert!(bench.is_hit(&mut conn, &format!("/* trace */ {named}")));
+        }
+        run(&mut conn, &["SET query_cache_strip_comments = 'OFF'"]);
         set(bench, "query_cache_stores_empty_result", "false");
         for _ in 0..5 {
             assert!(!bench.is_hit(&mut conn, "SELECT id FROM t WHERE id = 78"));
@@ -419,6 +447,35 @@ fn statements_wait_as_long_as_a_rule_says() {
         // An answer from memory has nothing to wait for.
         bench.hits.prime(&mut conn, "SELECT v FROM t WHERE id = 1").expect("it is answered");
         assert!(takes(&mut conn, "SELECT v FROM t WHERE id = 1") < long);
+    });
+}
+
+#[test]
+fn statements_that_take_too_long_are_killed() {
+    with_each("timeout", TABLE, |bench| {
+        bench.load(&["(rule_id,active,match_digest,timeout) VALUES (1,1,'SLEEP|^UPDATE',300)"]);
+        let mut conn = bench.client();
+        let before = Instant::now();
+        // Each of the three rows waits.
+        let slept = answer(&mut conn, "SELECT id, SLEEP(5) FROM t");
+        assert!(before.elapsed() < Duration::from_secs(4), "{slept:?}");
+        assert_eq!(
+            answer(&mut conn, "SELECT v, SLEEP(0) FROM t WHERE id = 1"),
+            Ok(vec![vec!["10".to_owned(), "0".to_owned()]])
+        );
+        let prepared = conn.prep("SELECT id, SLEEP(?) FROM t").expect("it is prepared");
+        let before = Instant::now();
+        let _ = conn.exec_drop(&prepared, (5,));
+        assert!(before.elapsed() < Duration::from_secs(4));
+        // A write that waits for a lock.
+        run(&mut bench.direct, &["BEGIN", "UPDATE t SET v = 5 WHERE id = 1"]);
+        assert_eq!(message(conn.query_drop("UPDATE t SET v = 6 WHERE id = 1")).0, 1317);
+        run(&mut bench.direct, &["COMMIT"]);
+        assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 1"), one("5"));
+        for _ in 0..20 {
+            run(&mut conn, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+        }
+        assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 1"), one("25"));
     });
 }
 

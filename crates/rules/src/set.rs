@@ -43,6 +43,9 @@ pub struct Facts<'a> {
     pub text: &'a [u8],
 }
 
+/// Outcomes by what they hang on.
+type Remembered = HashMap<Box<[u8]>, Option<Arc<Outcome>>>;
+
 /// Rules that are carried out together.
 #[derive(Debug)]
 pub struct RuleSet {
@@ -56,7 +59,7 @@ pub struct RuleSet {
     /// Which of them a class is in.
     classes: RwLock<Vec<Box<[bool]>>>,
     /// By all but the text; nothing where the text counts too.
-    remembered: RwLock<HashMap<Box<[u8]>, Option<Arc<Outcome>>>>,
+    remembered: RwLock<Remembered>,
     outcomes: Mutex<HashMap<Box<[u32]>, Arc<Outcome>>>,
     nothing: Arc<Outcome>,
     digests: Options,

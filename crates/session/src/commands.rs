@@ -1,6 +1,7 @@
 //! The commands of the protocol, each in a file of its own, and which one a packet is.
 
 mod attributes;
+mod decided;
 mod identity;
 mod kill;
 mod ours;

@@ -11,6 +11,7 @@ mod prepared;
 mod texts;
 mod state;
 mod seen;
+mod ruled;
 
 // What is known of one statement or command.
 mod facts;
@@ -35,7 +36,8 @@ mod conclude;
 mod counted;
 
 // What query rules make of it.
-mod ruled;
+mod decide;
+mod paced;
 
 // The client's life, and what it leaves.
 mod leaving;

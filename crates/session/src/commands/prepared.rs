@@ -2,6 +2,7 @@
 
 mod preparing;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -157,15 +158,26 @@ pub(super) fn take_stored(
 /// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
 pub(super) async fn execute(
     session: &mut Session,
-    mut packet: BytesMut,
+    packet: BytesMut,
     (command, missed): (Command, Missed),
 ) -> Result<Flow, Lost> {
     let named = known(session, &packet);
-    if let Some(prepared) = &named
-        && Box::pin(rules::execution(session, prepared, (&packet, command))).await?
+    let at = zone_at(session);
+    if let Some(prepared) = named.as_ref().filter(|_| session.heeds_rules())
+        && Box::pin(rules::execution(session, prepared, (&packet, command), at)).await?
     {
         return Ok(Flow::Continue);
     }
+    pin!(carry_out(session, packet, (command, missed), named)).await
+}
+
+/// Carries out one that is decided, of the statement that it names.
+async fn carry_out(
+    session: &mut Session,
+    mut packet: BytesMut,
+    (command, missed): (Command, Missed),
+    named: Option<Arc<Prepared>>,
+) -> Result<Flow, Lost> {
     let control = named.filter(|_| command == Command::StmtExecute);
     if let Some((control, text)) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
         if let Some(flow) = transaction::answered(session, control, command) {

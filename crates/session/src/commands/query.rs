@@ -7,9 +7,10 @@ use freshet_protocol::{Capabilities, Command, ErrPacket};
 use freshet_sql::{Assignment, Effects, Flavor, Ours, Request, TextPrepared};
 use freshet_upstream::now_ms;
 
+use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
-use super::{attributes, kill, ours, rules, select, text_prepared, transaction, write};
+use super::{attributes, decided, kill, ours, select, text_prepared, transaction, write};
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
@@ -52,10 +53,10 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
-    match rules::text(session, &query) {
-        rules::Decided::Answered => Ok(Flow::Continue),
-        rules::Decided::AsItCame => pin!(carry_out(session, query)).await,
-        rules::Decided::Rewritten(packet) => Box::pin(rewritten(session, packet, text_at)).await,
+    match decided::text(session, &query) {
+        Decided::Answered => Ok(Flow::Continue),
+        Decided::AsItCame => pin!(carry_out(session, query)).await,
+        Decided::Rewritten(packet) => Box::pin(rewritten(session, packet, text_at)).await,
     }
 }
 
