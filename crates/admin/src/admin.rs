@@ -7,7 +7,7 @@ use crate::error::Refusal;
 use crate::runtime::{Runtime, Statistic, Value};
 use crate::shows;
 use crate::store::{ATTACHED, Answer, Role, Store};
-use crate::tables::{CONFIGURATION, NOT_CARRIED_OUT, STATISTICS, Table};
+use crate::tables::{CONFIGURATION, STATISTICS, Table};
 use crate::variables::{self, VARIABLES};
 
 /// Why the admin port cannot be had.
@@ -94,6 +94,7 @@ impl Admin {
             Command::Move(..)
                 | Command::Set { .. }
                 | Command::FlushCache
+                | Command::Purge(_)
                 | Command::FlushDigests
                 | Command::ShutDown
                 | Command::Truncate(_)
@@ -114,6 +115,10 @@ impl Admin {
             Command::Use(name) => self.choose(&name, schema),
             Command::FlushCache => {
                 Ok(Answer::Done { affected: self.runtime.flush_cache(), last_insert_id: 0 })
+            }
+            Command::Purge(what) => {
+                let affected = self.runtime.purge(&what).map_err(Refusal::NotPurged)?;
+                Ok(Answer::Done { affected, last_insert_id: 0 })
             }
             Command::FlushDigests => self.flush_digests(),
             Command::ShutDown => {
@@ -190,7 +195,7 @@ impl Admin {
             (Module::Variables | Module::AdminVariables, _) => self.copy_variables(module, copy),
             _ => {
                 if (module, copy) == (Module::Rules, Copy::MemoryToRuntime) {
-                    self.accept_rules()?;
+                    self.load_rules()?;
                 }
                 let statements: Vec<String> =
                     tables_of(module).iter().flat_map(|table| copied(table, copy)).collect();
@@ -199,14 +204,12 @@ impl Admin {
         }
     }
 
-    /// A rule that would not do what it says is not loaded, and no other with it.
-    fn accept_rules(&self) -> Result<(), Refusal> {
-        match self.store.rows(NOT_CARRIED_OUT)?.first().map(Vec::as_slice) {
-            Some([Some(rule), Some(what)]) => Err(Refusal::NotLoaded(format!(
-                "rule {rule}: Freshet does not carry out {what}. No rule was loaded"
-            ))),
-            _ => Ok(()),
-        }
+    /// Has the rules of memory that count be carried out: all of them, or none.
+    fn load_rules(&self) -> Result<(), Refusal> {
+        let columns = self.runtime.rule_columns().join(", ");
+        let query = format!("SELECT {columns} FROM main.mysql_query_rules WHERE active = 1 ORDER BY rule_id");
+        let loaded = self.runtime.load_rules(self.store.rows(&query)?);
+        loaded.map_err(|why| Refusal::NotLoaded(format!("{why}. No rule was loaded")))
     }
 
     /// Variables that are not set here are not saved and not loaded: they are what the program was started with.

@@ -1,5 +1,7 @@
 //! A statement that is not SQLite's to carry out.
 
+use crate::runtime::Purge;
+
 /// What is loaded and saved together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Module {
@@ -44,6 +46,8 @@ pub enum Command {
     Ask(String, Asked),
     Use(String),
     FlushCache,
+    /// Some of it.
+    Purge(Purge),
     FlushDigests,
     ShutDown,
     /// COMMIT and ROLLBACK where nothing is begun.
@@ -212,7 +216,29 @@ fn proxysql(words: &mut Words<'_>) -> Option<Command> {
         (&["flush", "query", "digest"], Command::FlushDigests),
         (&["shutdown"], Command::ShutDown),
     ];
+    let mut ahead = Words(words.0.clone());
+    if ahead.is(&["flush", "query", "cache"]) && !ahead.ends() {
+        return purge(&mut ahead).map(Command::Purge);
+    }
     COMMANDS.into_iter().find(|(name, _)| words.is(name) && words.ends()).map(|(_, command)| command)
+}
+
+/// `PROXYSQL FLUSH QUERY CACHE DIGEST '0x…'` and its like.
+fn purge(words: &mut Words<'_>) -> Option<Purge> {
+    let what = words.name()?.to_ascii_lowercase();
+    let typed = words.name().filter(|_| words.ends())?;
+    let name = unquoted(typed);
+    Some(match what.as_str() {
+        "digest" => Purge::Digest(name),
+        "rule" => Purge::Rule(name.parse().ok()?),
+        "schema" => Purge::Schema(name),
+        "user" => Purge::User(name),
+        "table" => {
+            let (schema, table) = typed.split_once('.')?;
+            Purge::Table(unquoted(schema), unquoted(table))
+        }
+        _ => return None,
+    })
 }
 
 /// Without the quotes around it.

@@ -11,6 +11,9 @@ pub enum Refusal {
     /// The running part does not take over what is loaded; what ran before still runs.
     #[error("{0}")]
     NotLoaded(String),
+    /// What is to be dropped from the cache is not known.
+    #[error("{0}")]
+    NotPurged(String),
     /// A variable that there is not.
     #[error("Unknown system variable '{0}'")]
     NoSuchVariable(String),
@@ -32,7 +35,7 @@ impl Refusal {
     /// As a packet.
     pub fn packet(&self) -> ErrPacket {
         let (code, state) = match self {
-            Self::Sqlite(_) | Self::NotLoaded(_) => (1045, "28000"),
+            Self::Sqlite(_) | Self::NotLoaded(_) | Self::NotPurged(_) => (1045, "28000"),
             Self::NoSuchVariable(_) => (1193, "HY000"),
             Self::ReadOnlyVariable(_) => (1238, "HY000"),
             Self::NoSuchDatabase(_) => (1049, "42000"),

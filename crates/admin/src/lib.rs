@@ -32,5 +32,5 @@ mod wire;
 pub use admin::{Admin, StartError};
 pub use computed::{Computed, Kind, MemoryTable, columns, query};
 pub use login::Accounts;
-pub use runtime::{Runtime, Statistic, Value};
+pub use runtime::{Purge, Runtime, Statistic, Value};
 pub use server::serve;

@@ -48,8 +48,25 @@ pub enum Statistic {
     Processes,
     /// `stats_mysql_query_digest`.
     Digests,
+    /// `stats_mysql_query_rules`.
+    Rules,
     /// `stats_mysql_query_digest_reset`: the same, counted from 0 again.
     DigestsReset,
+}
+
+/// Which results are to be dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Purge {
+    /// Those of statements with this digest.
+    Digest(String),
+    /// Those of statements that have met the query rule with this number.
+    Rule(i64),
+    /// Those of statements with this default schema.
+    Schema(String),
+    /// Those of this user.
+    User(String),
+    /// Those that rest on this table: of a schema, and its name.
+    Table(String, String),
 }
 
 /// The running part, as far as the admin port has to do with it.
@@ -63,6 +80,18 @@ pub trait Runtime: Send + 'static {
     /// # Errors
     /// Why not, for the client.
     fn set_variable(&self, name: &str, value: &str) -> Result<(), String>;
+    /// The columns of `mysql_query_rules` that [`Runtime::load_rules`] takes, in its order.
+    fn rule_columns(&self) -> &'static [&'static str];
+    /// Has these query rules count in the place of those before.
+    ///
+    /// # Errors
+    /// Which of them cannot be carried out, and why. Those before go on counting.
+    fn load_rules(&self, rows: Vec<Vec<Option<String>>>) -> Result<(), String>;
+    /// Drops some results. Returns how many there were, as far as they are counted.
+    ///
+    /// # Errors
+    /// What is meant is not known.
+    fn purge(&self, what: &Purge) -> Result<u64, String>;
     /// Where the server is that is hostgroup 0.
     fn server(&self) -> (String, u16);
     /// Drops all results. Returns how many there were.

@@ -120,6 +120,10 @@ const NAMED_VALUES: &str = "
     Variable_Name VARCHAR NOT NULL PRIMARY KEY,
     Variable_Value VARCHAR NOT NULL";
 
+const RULE_HITS: &str = "
+    rule_id INTEGER PRIMARY KEY,
+    hits INT NOT NULL";
+
 const PROCESSES: &str = "
     ThreadID INT NOT NULL,
     SessionID INTEGER PRIMARY KEY,
@@ -147,26 +151,12 @@ pub static CONFIGURATION: [Table; 5] = [
     Table { name: "global_variables", columns: VARIABLES, counts: "1" },
 ];
 
-/// Rules that ask for what is not carried out, and what that is.
-pub const NOT_CARRIED_OUT: &str = "
-    SELECT rule_id, CASE
-        WHEN replace_pattern IS NOT NULL THEN 'replace_pattern'
-        WHEN error_msg IS NOT NULL THEN 'error_msg'
-        WHEN OK_msg IS NOT NULL THEN 'OK_msg'
-        WHEN timeout IS NOT NULL THEN 'timeout'
-        WHEN delay IS NOT NULL THEN 'delay'
-        WHEN cache_empty_result = 0 THEN 'cache_empty_result = 0'
-        WHEN mirror_flagOUT IS NOT NULL OR mirror_hostgroup IS NOT NULL THEN 'mirror'
-        WHEN gtid_from_hostgroup IS NOT NULL THEN 'gtid_from_hostgroup'
-        WHEN log = 1 THEN 'log'
-        WHEN attributes <> '' THEN 'attributes'
-    END AS what FROM main.mysql_query_rules WHERE active = 1 AND what IS NOT NULL ORDER BY rule_id LIMIT 1";
-
 /// Tables of statistics.
-pub static STATISTICS: [StatisticTable; 5] = [
+pub static STATISTICS: [StatisticTable; 6] = [
     StatisticTable { name: "stats_mysql_global", columns: NAMED_VALUES, of: Statistic::Global },
     StatisticTable { name: "stats_memory_metrics", columns: NAMED_VALUES, of: Statistic::Memory },
     StatisticTable { name: "stats_mysql_processlist", columns: PROCESSES, of: Statistic::Processes },
+    StatisticTable { name: "stats_mysql_query_rules", columns: RULE_HITS, of: Statistic::Rules },
     StatisticTable { name: "stats_mysql_query_digest", columns: DIGESTS, of: Statistic::Digests },
     StatisticTable { name: "stats_mysql_query_digest_reset", columns: DIGESTS, of: Statistic::DigestsReset },
 ];

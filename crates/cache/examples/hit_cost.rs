@@ -105,6 +105,7 @@ fn filled(
             status_at: [u32::MAX; 2],
             status: 0,
             tag: 0,
+            expires_ms: 0,
             rows: 1,
             cost_us: 100,
         };

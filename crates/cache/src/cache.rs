@@ -239,6 +239,11 @@ impl Cache {
         let Some((at, slot, stored)) = shard.find(hash, key) else {
             return Lookup::Miss;
         };
+        if stored.header().expiry.is_over(now_ms) {
+            drop(shard);
+            self.reclaim((hash, key), now_ms);
+            return Lookup::Miss;
+        }
         match check(&stored) {
             Ruling::Servable => {}
             Ruling::Fenced => return Lookup::Fenced,
@@ -251,7 +256,7 @@ impl Cache {
                     Some(large) => self.fingerprint(large.bytes()),
                 };
                 drop(shard);
-                self.reclaim(hash, key);
+                self.reclaim((hash, key), now_ms);
                 return Lookup::Stale { body };
             }
         }
@@ -429,14 +434,22 @@ impl Cache {
     }
 
     fn is_dead(&self) -> impl Fn(&Stored<'_>) -> bool {
-        |stored| self.freshness.is_any_dead(stored.deps(), stored.header().valid_from)
+        self.is_dead_at(0)
+    }
+
+    /// The same, and what has expired by now.
+    fn is_dead_at(&self, now_ms: u64) -> impl Fn(&Stored<'_>) -> bool {
+        move |stored| {
+            let header = stored.header();
+            header.expiry.is_over(now_ms) || self.freshness.is_any_dead(stored.deps(), header.valid_from)
+        }
     }
 
     /// Removes the dead entry that a lookup has found. A lookup does not wait for this: if the shard is busy, the
     /// sweep or the eviction will do it.
-    fn reclaim(&self, hash: u64, key: Key<'_>) {
+    fn reclaim(&self, (hash, key): (u64, Key<'_>), now_ms: u64) {
         let Some(mut shard) = self.shard_of(hash).try_write() else { return };
-        let removed = shard.remove_dead_key((hash, key), &self.budget, &self.is_dead());
+        let removed = shard.remove_dead_key((hash, key), &self.budget, &self.is_dead_at(now_ms));
         drop(shard);
         if removed.is_some() {
             self.counters.add(Count::Invalidated);

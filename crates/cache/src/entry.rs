@@ -48,6 +48,8 @@ pub struct Fill {
     pub cost_us: u32,
     /// A number of the caller's, for whoever hits it.
     pub tag: u16,
+    /// From when on it is not served any more, by the clock of [`crate::Freshness::is_live`], however true it is; 0: never.
+    pub expires_ms: u64,
 }
 
 /// A stored result, as a hit sees it.

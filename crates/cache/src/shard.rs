@@ -15,7 +15,7 @@ use crate::chunk::Chunk;
 use crate::large::Large;
 use crate::memory::Words;
 use crate::slab::{Indexed, Queue, Slab, SlabEntry};
-use crate::stored::{self, Header, Stored};
+use crate::stored::{self, Expiry, Header, Stored};
 use crate::{Fill, Key, Position};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -174,10 +174,10 @@ impl Shard {
         }
     }
 
-    /// Of two entries of the same key the one with the later `valid_from` is servable for longer.
+    /// Of two entries of the same key the one with the later `valid_from` is servable for longer, unless the other expires before.
     fn renew(&mut self, at: u32, new: &New<'_>, budget: &Budget) -> Option<Inserted> {
         let old = *self.stored_at(at)?.header();
-        if old.valid_from >= new.fill.valid_from {
+        if old.valid_from >= new.fill.valid_from && !old.expiry.is_before(Expiry::at(new.fill.expires_ms)) {
             return Some(Inserted::Outdated);
         }
         let entry = self.write(at, new)?;

@@ -30,13 +30,41 @@ pub(crate) struct Header {
     pub(crate) ends_asked: u64,
     /// [`NOT_FOUND`] if it is not known.
     pub(crate) found_rows: u32,
+    pub(crate) expiry: Expiry,
+}
+
+/// When an entry ends, in steps of [`Expiry::STEP_MS`] of a clock that begins with the process; 0: never. Rounded down, so that
+/// nothing is served for longer than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expiry(u32);
+
+impl Expiry {
+    /// A clock of 32 bits then ends after two years. What would expire later expires then, and is not stored any more.
+    const STEP_MS: u64 = 16;
+
+    pub(crate) fn at(expires_ms: u64) -> Self {
+        if expires_ms == 0 {
+            return Self(0);
+        }
+        Self(u32::try_from((expires_ms / Self::STEP_MS).max(1)).unwrap_or(u32::MAX))
+    }
+
+    #[inline]
+    pub(crate) const fn is_over(self, now_ms: u64) -> bool {
+        self.0 != 0 && now_ms >= self.0 as u64 * Self::STEP_MS
+    }
+
+    /// Whether an entry ends before one that ends then.
+    pub(crate) const fn is_before(self, later: Self) -> bool {
+        self.0 != 0 && (later.0 == 0 || self.0 < later.0)
+    }
 }
 
 /// No number of rows.
 pub(crate) const NOT_FOUND: u32 = u32::MAX;
 
 impl Header {
-    const BYTES: usize = 72;
+    const BYTES: usize = 76;
     /// Where the rows found stand.
     pub(crate) const FOUND_ROWS_AT: usize = 68;
 
@@ -81,7 +109,7 @@ impl Header {
             self.cost_us,
             u32::from(self.status) | u32::from(self.tag) << 16,
         ];
-        for word in words.into_iter().chain(more).chain([self.found_rows]) {
+        for word in words.into_iter().chain(more).chain([self.found_rows, self.expiry.0]) {
             out.extend_from_slice(&word.to_le_bytes());
         }
     }
@@ -105,6 +133,7 @@ impl Header {
             status: word(64) as u16,
             tag: (word(64) >> 16) as u16,
             found_rows: word(Self::FOUND_ROWS_AT),
+            expiry: Expiry(word(72)),
         }
     }
 }
@@ -145,6 +174,7 @@ pub(crate) fn front(
         fences_raised,
         ends_asked,
         found_rows: NOT_FOUND,
+        expiry: Expiry::at(fill.expires_ms),
     };
     let mut front = Vec::with_capacity(Header::BYTES + fill.deps.len() * DEP_BYTES);
     header.encode(&mut front);

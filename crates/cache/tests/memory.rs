@@ -67,6 +67,7 @@ fn fill(cache: &Cache, len: usize) -> Fill {
         status_at: [u32::MAX; 2],
         status: 0,
         tag: 0,
+        expires_ms: 0,
         rows: 0,
         cost_us: 100,
     }

@@ -216,6 +216,7 @@ fn stored(freshness: &Arc<Freshness>, entries: u64) -> Cache {
             status_at: [u32::MAX; 2],
             status: 0,
             tag: 0,
+            expires_ms: 0,
             rows: 1,
             cost_us: 100,
         };

@@ -2,11 +2,13 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use freshet_admin::{Accounts, Admin, Runtime, StartError, Statistic, Value};
+use freshet_admin::{Accounts, Admin, Purge, Runtime, StartError, Statistic, Value};
+use freshet_rules::{Defaults as RuleDefaults, Rule};
 use freshet_session::Shared;
+use freshet_session::purge::Purged;
 use freshet_upstream::Address;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
@@ -35,8 +37,13 @@ impl Port {
     pub async fn start(config: &Arc<Config>, shared: Arc<Shared>) -> Result<Option<Port>, PortError> {
         let Some(settings) = &config.admin else { return Ok(None) };
         let ended = Arc::new(Notify::new());
-        let behind =
-            Behind { shared, config: Arc::clone(config), started: Instant::now(), ended: Arc::clone(&ended) };
+        let behind = Behind {
+            shared,
+            config: Arc::clone(config),
+            started: Instant::now(),
+            ended: Arc::clone(&ended),
+            rules: Mutex::new((Vec::new(), RuleDefaults { rules_only: false, stores_empty: true })),
+        };
         let admin = Admin::start(Path::new(&settings.directory), Box::new(behind))?;
         let mut listeners = Vec::new();
         for listen in &settings.listen {
@@ -119,6 +126,7 @@ struct Behind {
     config: Arc<Config>,
     started: Instant,
     ended: Arc<Notify>,
+    rules: Mutex<(Vec<Rule>, RuleDefaults)>,
 }
 
 impl Runtime for Behind {
@@ -130,6 +138,9 @@ impl Runtime for Behind {
                 vec![vec!["Query_Cache_Memory_bytes".into(), used.to_string().into()]]
             }
             Statistic::Processes => self.processes(),
+            Statistic::Rules => {
+                self.shared.rule_hits().into_iter().map(|(id, hits)| vec![id.into(), hits.into()]).collect()
+            }
             Statistic::Digests => self.digests(false),
             Statistic::DigestsReset => self.digests(true),
         }
@@ -144,7 +155,9 @@ impl Runtime for Behind {
                 all.join(";")
             }
             "mysql-max_connections" => self.config.max_clients.to_string(),
+            "mysql-query_cache_rules_only" => self.rules().1.rules_only.to_string(),
             "mysql-query_cache_size_MB" => (cache.size() >> 20).to_string(),
+            "mysql-query_cache_stores_empty_result" => self.rules().1.stores_empty.to_string(),
             "mysql-server_version" => {
                 let server = self.shared.upstream.server();
                 server.map(|it| String::from_utf8_lossy(&it.version_text).into_owned()).unwrap_or_default()
@@ -169,10 +182,41 @@ impl Runtime for Behind {
                     self.shared.resize_cache(megabytes << 20);
                 }
             }
+            "mysql-query_cache_rules_only" => {
+                let rules_only = truth(value)?;
+                self.load(|rules| rules.1.rules_only = rules_only)?;
+            }
+            "mysql-query_cache_stores_empty_result" => {
+                let stores_empty = truth(value)?;
+                self.load(|rules| rules.1.stores_empty = stores_empty)?;
+            }
             "mysql-threshold_resultset_size" => self.shared.cache.set_limit(number(u64::from(u32::MAX))?),
             _ => return Err("it cannot be set".to_owned()),
         }
         Ok(())
+    }
+
+    fn rule_columns(&self) -> &'static [&'static str] {
+        &Rule::COLUMNS
+    }
+
+    fn load_rules(&self, rows: Vec<Vec<Option<String>>>) -> Result<(), String> {
+        let read: Result<Vec<Rule>, _> = rows.iter().map(|row| Rule::read(row)).collect();
+        let read = read.map_err(|error| error.to_string())?;
+        self.load(|rules| rules.0 = read)
+    }
+
+    fn purge(&self, what: &Purge) -> Result<u64, String> {
+        self.shared.purge(&match what {
+            Purge::Digest(digest) => {
+                let digest = digest.parse().map_err(|_| format!("'{digest}' is no digest"))?;
+                Purged::Digest(digest)
+            }
+            Purge::Rule(rule) => Purged::Rule(*rule),
+            Purge::Schema(schema) => Purged::Schema(schema.clone()),
+            Purge::User(user) => Purged::User(user.clone()),
+            Purge::Table(schema, table) => Purged::Table(schema.clone(), table.clone()),
+        })
     }
 
     fn server(&self) -> (String, u16) {
@@ -193,7 +237,31 @@ impl Runtime for Behind {
     }
 }
 
+/// `true` or `false`, as variables of ProxySQL's are set.
+fn truth(value: &str) -> Result<bool, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("'{value}' is neither true nor false")),
+    }
+}
+
 impl Behind {
+    /// The query rules that count, and what counts where they say nothing.
+    fn rules(&self) -> MutexGuard<'_, (Vec<Rule>, RuleDefaults)> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has others count, if they can be carried out.
+    fn load(&self, change: impl FnOnce(&mut (Vec<Rule>, RuleDefaults))) -> Result<(), String> {
+        let mut rules = self.rules();
+        let mut changed = rules.clone();
+        change(&mut changed);
+        self.shared.load_rules(changed.0.clone(), changed.1).map_err(|error| error.to_string())?;
+        *rules = changed;
+        Ok(())
+    }
+
     fn global(&self) -> Vec<Vec<Value>> {
         let cache = self.shared.cache.statistics();
         let looked_up =
@@ -234,7 +302,7 @@ impl Behind {
         let row = |row: freshet_session::statistics::DigestRow| {
             let (sum, min, max) = row.times_us;
             vec![
-                Value::Integer(if row.from_memory { -1 } else { 0 }),
+                Value::Integer(if row.from_memory { -1 } else { row.hostgroup }),
                 row.schema.into(),
                 row.user.into(),
                 "".into(),

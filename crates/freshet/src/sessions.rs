@@ -116,7 +116,7 @@ impl Sessions {
             self.shared.greet_as_server();
             self.shared.end_idle();
             self.shared.gate.look_after_spares().await;
-            self.shared.cache.sweep(SWEEP_ENTRIES_MAX);
+            self.shared.cache.sweep(SWEEP_ENTRIES_MAX, freshet_upstream::now_ms());
             freshet_session::bounds::return_idle_memory();
         }
     }

@@ -1,6 +1,7 @@
 //! The commands of the protocol, each in a file of its own, and which one a packet is.
 
 mod attributes;
+mod decided;
 mod explain;
 mod identity;
 mod introspect;
@@ -12,6 +13,7 @@ mod prepared;
 mod query;
 mod refusals;
 mod replication;
+mod rules;
 mod select;
 mod text;
 mod text_prepared;
@@ -56,6 +58,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
 /// [`Lost`]: one of the two connections is gone, and so is the session.
 pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
+    session.begin_undecided();
     match command {
         // Pinned where it is made, as along the whole way of a miss: what is awaited by itself is moved first.
         Command::Query => pin!(query::handle(session, packet, missed)).await,

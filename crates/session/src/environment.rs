@@ -19,7 +19,7 @@ use freshet_upstream::server::Version;
 
 use crate::session::Reports;
 
-pub(crate) use interner::{Environments, Transition};
+pub(crate) use interner::{Environments, Ruled, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
 pub(crate) use table::{VectorQuery, variable_names};
 

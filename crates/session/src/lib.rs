@@ -49,7 +49,9 @@ mod privileges;
 
 // What all sessions share, and what is told of it.
 mod settling;
+mod rules;
 pub mod statistics;
+pub mod purge;
 pub mod shared;
 pub mod status;
 pub mod introspection;

@@ -11,6 +11,7 @@ mod prepared;
 mod texts;
 mod state;
 mod seen;
+mod ruled;
 
 // What is known of one statement or command.
 mod facts;
@@ -33,6 +34,10 @@ mod found;
 mod forward;
 mod conclude;
 mod counted;
+
+// What query rules make of it.
+mod decide;
+mod paced;
 
 // The client's life, and what it leaves.
 mod leaving;
@@ -63,6 +68,7 @@ pub(crate) use prepared::{
     ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, Transactions};
+pub(crate) use ruled::Came;
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::{Text, begins_with_execute, is_plain};
@@ -87,6 +93,8 @@ pub(crate) struct Session {
     /// What serves it at the server.
     pub(crate) lease: Lease,
     pub(crate) handle: Arc<Handle>,
+    /// What the query rules are to it.
+    pub(crate) ruled: ruled::Ruled,
     /// What this client has been shown, also before it was reset.
     seen: seen::Seen,
 }
@@ -100,7 +108,9 @@ impl Session {
         wire.obey(&handle);
         let mut state = State::new(admitted.ok.status);
         state.schema = schema_of(admitted.database.as_deref());
-        Self { shared, wire, admitted: Box::new(admitted), state, lease, handle, seen: seen::Seen::default() }
+        let ruled = ruled::Ruled::new(&wire);
+        let admitted = Box::new(admitted);
+        Self { shared, wire, admitted, state, lease, handle, ruled, seen: seen::Seen::default() }
     }
 
     /// What the client and we agreed on.

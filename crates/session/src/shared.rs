@@ -9,6 +9,7 @@ use ahash::HashMap;
 use freshet_cache::{Cache, Dep, Fence, Freshness};
 use freshet_follow::Upstream;
 use freshet_protocol::{Greeting, StatusFlags};
+use freshet_rules::{Defaults, Rule, RuleError};
 use tokio::sync::Notify;
 
 use crate::auth::Gate;
@@ -22,6 +23,7 @@ use crate::powerless::Powerless;
 use crate::preparations::Preparations;
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
+use crate::rules::Rules;
 use crate::settling::Settling;
 use crate::statistics::{DigestRow, Statistics};
 use crate::template::Templates;
@@ -78,6 +80,7 @@ pub struct Shared {
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
     pub(crate) settling: Settling,
+    pub(crate) rules: Rules,
     /// What is counted by digest, if anybody wants it.
     pub(crate) statistics: Option<Statistics>,
     /// Told when the cache's size has changed.
@@ -108,6 +111,7 @@ impl Shared {
             powerless: Powerless::default(),
             counters: Counters::default(),
             settling: Settling::default(),
+            rules: Rules::default(),
             resized: Notify::new(),
             clients: AtomicUsize::new(0),
             wlocks: AtomicUsize::new(0),
@@ -120,6 +124,24 @@ impl Shared {
     /// What was counted by digest, if that is counted. `resets`: it is counted from 0 again.
     pub fn digests(&self, resets: bool) -> Vec<DigestRow> {
         self.statistics.as_ref().map(|statistics| statistics.rows(resets)).unwrap_or_default()
+    }
+
+    /// Has these query rules count in the place of those before, for what begins from now on.
+    ///
+    /// # Errors
+    /// The first rule that cannot be carried out; those before go on counting.
+    pub fn load_rules(&self, rules: Vec<Rule>, defaults: Defaults) -> Result<(), RuleError> {
+        if self.rules.load(rules, defaults)? {
+            // Sessions look at their keys again.
+            self.globals.changed();
+        }
+        Ok(())
+    }
+
+    /// The query rules that count, by their numbers, with how often each was met.
+    pub fn rule_hits(&self) -> Vec<(i64, u64)> {
+        let counted = self.statistics.as_ref().map(Statistics::outcomes).unwrap_or_default();
+        self.rules.set().map(|set| set.hits(&counted)).unwrap_or_default()
     }
 
     /// Who is connected.

@@ -11,13 +11,15 @@
 mod queries;
 mod refused;
 
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ahash::{HashMap, RandomState};
 use freshet_cache::{STRIPES, stripe};
 use freshet_digest::{Digest, Options, put_text};
+use freshet_rules::Outcome;
 use freshet_upstream::now_ms;
 
 pub(crate) use queries::QueryRow;
@@ -71,19 +73,21 @@ struct Hits {
 
 /// Whose a place is.
 #[derive(Debug)]
-struct Named {
-    schema: Box<str>,
-    user: Box<str>,
-    digest: Digest,
+pub(crate) struct Named {
+    pub(crate) schema: Box<str>,
+    pub(crate) user: Box<str>,
+    pub(crate) digest: Digest,
     text: Box<str>,
     /// The tables that its statements read, noted once.
     tables: OnceLock<TableNames>,
+    /// The query rules that its statements have met.
+    pub(crate) outcome: Option<Arc<Outcome>>,
 }
 
 /// The schemas and names of tables.
 type TableNames = Box<[(String, String)]>;
 
-/// What a digest is found by: its number, and a hash of the schema and the user.
+/// What a digest is found by: its number, and a hash of the schema, the user, and the query rules that were met.
 type Id = (Digest, u64);
 
 #[derive(Debug, Default)]
@@ -129,6 +133,8 @@ impl Default for Statistics {
 pub struct DigestRow {
     /// Whether these are the answers from memory.
     pub from_memory: bool,
+    /// The hostgroup that query rules have named; 0 without.
+    pub hostgroup: i64,
     /// The default schema.
     pub schema: String,
     /// The user.
@@ -192,18 +198,30 @@ impl Statistics {
     }
 
     /// Counts a statement that went to the server. Returns the tag of its digest.
-    pub(crate) fn count_sent(&self, (schema, user): (&str, &[u8]), text: &[u8], cost: Cost) -> u16 {
+    pub(crate) fn count_sent(
+        &self,
+        (schema, user): (&str, &[u8]),
+        text: &[u8],
+        (cost, outcome): (Cost, Option<&Arc<Outcome>>),
+    ) -> u16 {
+        let outcome = outcome.filter(|outcome| !outcome.is_nothing());
+
         let mut digest_text = Vec::with_capacity(text.len().min(self.options.digest_length_max));
         put_text(text, &self.options, &mut digest_text);
         let digest = Digest::of(&digest_text);
-        let id = (digest, self.hash.hash_one((schema, user)));
+        let id = (digest, self.hash.hash_one((schema, user, outcome.map(|it| it.id))));
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).places.get(&id).copied();
-        let tag = known.unwrap_or_else(|| self.take_place(id, (schema, user), &digest_text));
+        let tag = known.unwrap_or_else(|| self.take_place(id, (schema, user), (&digest_text, outcome)));
         self.sent[place_of(tag)].add(cost, now_ms());
         tag
     }
 
-    fn take_place(&self, id: Id, (schema, user): (&str, &[u8]), digest_text: &[u8]) -> u16 {
+    fn take_place(
+        &self,
+        id: Id,
+        (schema, user): (&str, &[u8]),
+        (digest_text, outcome): (&[u8], Option<&Arc<Outcome>>),
+    ) -> u16 {
         let mut known = self.write();
         if let Some(tag) = known.places.get(&id) {
             return *tag;
@@ -221,6 +239,7 @@ impl Statistics {
             digest: id.0,
             text: String::from_utf8_lossy(digest_text).into(),
             tables: OnceLock::new(),
+            outcome: outcome.cloned(),
         };
         known.named.insert(place, name);
         tag
@@ -236,12 +255,12 @@ impl Statistics {
         by_age.select_nth_unstable(LEAVING);
         for (_, id, place) in by_age.into_iter().take(LEAVING) {
             known.places.remove(&id);
-            known.named.remove(&place);
+            let named = known.named.remove(&place);
             // Who hits an entry of its from now on counts for nobody.
             let next =
                 (self.generations[place].load(Ordering::Relaxed) + 1) % (1 << (u16::BITS - PLACE_BITS));
             self.generations[place].store(next, Ordering::Relaxed);
-            self.begin_anew(place);
+            self.begin_anew(place, named.as_ref());
             known.free.push(place);
         }
     }
@@ -255,8 +274,11 @@ impl Statistics {
         self.hits.iter().filter_map(OnceLock::get).map(move |hits| &hits[place])
     }
 
-    /// Counts from 0 again. What is counted at the same moment may be lost.
-    fn begin_anew(&self, place: usize) {
+    /// Counts from 0 again. What is counted at the same moment may be lost. Rules keep what they have counted.
+    fn begin_anew(&self, place: usize, named: Option<&Named>) {
+        if let Some(outcome) = named.and_then(|named| named.outcome.as_ref()) {
+            outcome.count(self.times(place));
+        }
         for hits in self.stripes(place) {
             hits.count.store(0, Ordering::Relaxed);
         }
@@ -278,6 +300,38 @@ impl Statistics {
         sent.min_us.store(u64::MAX, Ordering::Relaxed);
     }
 
+    /// How often statements of a place were counted.
+    fn times(&self, place: usize) -> u64 {
+        let hits = self.stripes(place).map(|hits| hits.count.load(Ordering::Relaxed)).sum::<u64>();
+        hits + self.sent[place].count.load(Ordering::Relaxed)
+    }
+
+    /// How often what query rules come to came about, by their outcomes' ids.
+    pub(crate) fn outcomes(&self) -> HashMap<u64, u64> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut times = HashMap::default();
+        for (place, named) in &known.named {
+            if let Some(outcome) = &named.outcome {
+                *times.entry(outcome.id).or_default() += self.times(*place);
+            }
+        }
+        times
+    }
+
+    /// Tells of a tag whether it is one of those that are meant. One that is nobody's any more may have been.
+    pub(crate) fn tags(&self, is_meant: impl Fn(&Named) -> bool) -> Box<dyn Fn(u16) -> bool + '_> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut spared = vec![false; PLACES];
+        for (place, named) in &known.named {
+            spared[*place] = !is_meant(named);
+        }
+        Box::new(move |tag| {
+            let place = place_of(tag);
+            let is_current = self.generations[place].load(Ordering::Relaxed) == (tag >> PLACE_BITS) as u8;
+            !(is_current && spared[place])
+        })
+    }
+
     fn write(&self) -> RwLockWriteGuard<'_, Known> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -292,10 +346,10 @@ impl Statistics {
             rows.extend(self.sent[*place].row(named, clock));
             rows.extend(self.hits_row(*place, named, clock));
             if resets {
-                self.begin_anew(*place);
+                self.begin_anew(*place, Some(named));
             }
         }
-        rows
+        merged(rows)
     }
 
     fn hits_row(&self, place: usize, named: &Named, clock: Clock) -> Option<DigestRow> {
@@ -347,6 +401,7 @@ impl Named {
     fn row(&self) -> DigestRow {
         DigestRow {
             from_memory: false,
+            hostgroup: self.outcome.as_ref().and_then(|outcome| outcome.hostgroup()).unwrap_or(0),
             schema: self.schema.to_string(),
             user: self.user.to_string(),
             digest: self.digest.to_string(),
@@ -357,6 +412,31 @@ impl Named {
             affected: 0,
             sent: 0,
         }
+    }
+}
+
+/// Rows that differ in nothing but the query rules that were met are one.
+fn merged(rows: Vec<DigestRow>) -> Vec<DigestRow> {
+    let mut merged: HashMap<(bool, i64, String, String, String), DigestRow> = HashMap::default();
+    for row in rows {
+        let hostgroup = if row.from_memory { -1 } else { row.hostgroup };
+        let id = (row.from_memory, hostgroup, row.schema.clone(), row.user.clone(), row.digest.clone());
+        match merged.entry(id) {
+            Entry::Vacant(place) => drop(place.insert(row)),
+            Entry::Occupied(mut place) => place.get_mut().add(&row),
+        }
+    }
+    merged.into_values().collect()
+}
+
+impl DigestRow {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.seen = (self.seen.0.min(other.seen.0), self.seen.1.max(other.seen.1));
+        let ((sum, min, max), more) = (self.times_us, other.times_us);
+        self.times_us = (sum + more.0, min.min(more.1), max.max(more.2));
+        self.affected += other.affected;
+        self.sent += other.sent;
     }
 }
 

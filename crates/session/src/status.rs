@@ -222,8 +222,8 @@ pub(crate) static STATUS: &[Status] = &[
         doc: "Results stored now. 10000 of them are looked at, and those left out that changes have made stale or that a write under way \
               may change.",
         read: |shared, _| {
-            shared.cache.sweep(STALE_LOOKED_FOR);
-            shared.cache.servable(STALE_LOOKED_FOR).to_string()
+            shared.cache.sweep(STALE_LOOKED_FOR, freshet_upstream::now_ms());
+            shared.cache.servable(STALE_LOOKED_FOR, freshet_upstream::now_ms()).to_string()
         },
     },
     Status {

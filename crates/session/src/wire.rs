@@ -16,6 +16,7 @@ mod outgoing;
 #[cfg(test)]
 mod tests;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -311,6 +312,11 @@ impl Wire {
     /// The TLS that the client has, if it has.
     pub fn tls(&self) -> Option<Tls> {
         self.stream.as_ref().and_then(Stream::tls)
+    }
+
+    /// The client's address, and the one that it has connected to, if it came over TCP.
+    pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        self.stream.as_ref().and_then(Stream::ends)
     }
 
     /// The user id of the client's process, if it came through a unix socket.

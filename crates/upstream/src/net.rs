@@ -3,7 +3,7 @@
 mod socket;
 
 use std::io;
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -68,6 +68,16 @@ impl Stream {
         let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY);
         SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
         Ok(Self::Tcp(stream))
+    }
+
+    /// Over TCP: the other end's address, and our own.
+    pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let ends = |stream: &TcpStream| Some((stream.peer_addr().ok()?, stream.local_addr().ok()?));
+        match self {
+            Self::Tcp(stream) => ends(stream),
+            Self::Unix(_) => None,
+            Self::Tls(stream) => stream.get_ref().0.over_tcp().and_then(ends),
+        }
     }
 
     /// What it passes over.

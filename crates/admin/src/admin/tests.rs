@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::runtime::Purge;
 
 /// A running part that notes what is set.
 #[derive(Clone, Default)]
@@ -38,6 +39,21 @@ impl Runtime for Fake {
         }
         self.set.lock().unwrap().push((name.to_owned(), value.to_owned()));
         Ok(())
+    }
+
+    fn rule_columns(&self) -> &'static [&'static str] {
+        &["rule_id", "error_msg"]
+    }
+
+    fn load_rules(&self, rows: Vec<Vec<Option<String>>>) -> Result<(), String> {
+        match rows.iter().find(|row| row[1].is_some()) {
+            Some(row) => Err(format!("rule {}: error_msg is wrong", row[0].as_deref().unwrap_or_default())),
+            None => Ok(()),
+        }
+    }
+
+    fn purge(&self, what: &Purge) -> Result<u64, String> {
+        if *what == Purge::Rule(7) { Err("there is no rule 7".to_owned()) } else { Ok(2) }
     }
 
     fn server(&self) -> (String, u16) {

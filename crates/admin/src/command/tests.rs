@@ -61,6 +61,21 @@ fn what_clients_ask_at_once() {
 }
 
 #[test]
+fn parts_of_the_cache_are_flushed() {
+    let purge = |what: &str| read(&format!("PROXYSQL FLUSH QUERY CACHE {what}"));
+    let is = |what: Purge| Some(Command::Purge(what));
+    assert_eq!(purge(""), Some(Command::FlushCache));
+    assert_eq!(purge("DIGEST '0xBF'"), is(Purge::Digest("0xBF".to_owned())));
+    assert_eq!(purge("rule 7"), is(Purge::Rule(7)));
+    assert_eq!(purge("SCHEMA shop"), is(Purge::Schema("shop".to_owned())));
+    assert_eq!(purge("USER 'app'"), is(Purge::User("app".to_owned())));
+    assert_eq!(purge("TABLE `shop`.`t`"), is(Purge::Table("shop".to_owned(), "t".to_owned())));
+    for none in ["RULE x", "TABLE t", "DIGEST", "DIGEST a b", "EVERYTHING 1"] {
+        assert_eq!(purge(none), None, "{none}");
+    }
+}
+
+#[test]
 fn variables_are_set_by_their_names() {
     let set = |name: &str, value: &str| Some(Command::Set { name: name.to_owned(), value: value.to_owned() });
     assert_eq!(read("SET mysql-query_cache_size_MB=64"), set("mysql-query_cache_size_MB", "64"));

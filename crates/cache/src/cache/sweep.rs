@@ -12,13 +12,14 @@ use crate::{Fences, Key, Summary, Verdict};
 impl Cache {
     /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
     /// be served again. Returns how many.
-    pub fn sweep(&self, budget: usize) -> usize {
+    pub fn sweep(&self, budget: usize, now_ms: u64) -> usize {
+        let is_dead = self.is_dead_at(now_ms);
         let (mut reclaimed, mut looked_at, mut shards_ended) = (0, 0, 0);
         while looked_at < budget && shards_ended < SHARDS {
             let from = self.swept.load(Ordering::Relaxed);
             let (shard, slot) = ((from >> 32) as usize % SHARDS, from as u32);
             let count = SWEPT_PER_LOCK.min(budget - looked_at);
-            let (dead, was_last) = self.sweep_shard(&self.shards[shard], slot, count);
+            let (dead, was_last) = self.sweep_shard(&self.shards[shard], (slot, count), &is_dead);
             let next = if was_last { (shard as u64 + 1) << 32 } else { from + (count - dead) as u64 };
             self.swept.store(next, Ordering::Relaxed);
             shards_ended += usize::from(was_last);
@@ -30,11 +31,8 @@ impl Cache {
 
     /// How many entries are stored and may be served now. Looks at up to `budget` of them, and counts the others as servable.
     #[must_use]
-    pub fn servable(&self, budget: usize) -> usize {
-        let is_barred = |stored: &Stored<'_>| {
-            let valid_from = stored.header().valid_from;
-            self.freshness.check_each(stored.deps(), valid_from, Fences::Refuse) != Verdict::Servable
-        };
+    pub fn servable(&self, budget: usize, now_ms: u64) -> usize {
+        let is_barred = |stored: &Stored<'_>| !self.is_servable(stored, now_ms);
         let (mut left, mut barred) = (budget, 0);
         for shard in &self.shards {
             let shard = shard.read();
@@ -54,6 +52,9 @@ impl Cache {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
         let Some((_, _, stored)) = shard.find(hash, key) else { return Lookup::Miss };
+        if stored.header().expiry.is_over(now_ms) {
+            return Lookup::Miss;
+        }
         match self.freshness.check_each(stored.deps(), stored.header().valid_from, fences) {
             Verdict::Servable => Lookup::Hit(()),
             Verdict::Fenced => Lookup::Fenced,
@@ -61,9 +62,34 @@ impl Cache {
         }
     }
 
+    fn is_servable(&self, stored: &Stored<'_>, now_ms: u64) -> bool {
+        let header = stored.header();
+        let verdict = || self.freshness.check_each(stored.deps(), header.valid_from, Fences::Refuse);
+        !header.expiry.is_over(now_ms) && verdict() == Verdict::Servable
+    }
+
+    /// Removes what was stored with a tag of which `is_meant` says so. Returns how many. Others have their turn between two steps, and what
+    /// they store meanwhile may stay.
+    pub fn purge(&self, is_meant: impl Fn(u16) -> bool) -> usize {
+        let is_meant = |stored: &Stored<'_>| is_meant(stored.header().tag);
+        let mut purged = 0;
+        for shard in &self.shards {
+            let mut slot = 0;
+            loop {
+                let (removed, was_last) = self.sweep_shard(shard, (slot, SWEPT_PER_LOCK), &is_meant);
+                purged += removed;
+                slot += (SWEPT_PER_LOCK - removed) as u32;
+                if was_last {
+                    break;
+                }
+            }
+        }
+        purged
+    }
+
     /// What is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.
     #[must_use]
-    pub fn summaries(&self, count_max: usize, bytes_max: usize) -> Vec<Summary> {
+    pub fn summaries(&self, count_max: usize, bytes_max: usize, now_ms: u64) -> Vec<Summary> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         for shard in &self.shards {
             let shard = shard.read();
@@ -73,8 +99,7 @@ impl Cache {
                 if found.len() >= count_max || bytes > bytes_max {
                     return found;
                 }
-                let verdict = self.freshness.check_each(stored.deps(), header.valid_from, Fences::Refuse);
-                if verdict == Verdict::Servable {
+                if self.is_servable(&stored, now_ms) {
                     found.push(summary(
                         &stored,
                         shard.large(header).map(|large| (large.bytes().len(), large.charge())),
@@ -86,13 +111,12 @@ impl Cache {
     }
 
     /// Goes over what is stored and may be served now: the tag of each, and the bytes that it takes.
-    pub fn each_servable(&self, mut with: impl FnMut(u16, usize)) {
+    pub fn each_servable(&self, now_ms: u64, mut with: impl FnMut(u16, usize)) {
         for shard in &self.shards {
             let shard = shard.read();
             for stored in (0..shard.len() as u32).filter_map(|at| shard.stored_at(at)) {
                 let header = stored.header();
-                let verdict = self.freshness.check_each(stored.deps(), header.valid_from, Fences::Refuse);
-                if verdict == Verdict::Servable {
+                if self.is_servable(&stored, now_ms) {
                     let blocks = blocks_for(header.before_body() + header.body_len as usize);
                     let large = shard.large(header).map_or(0, |large| large.charge());
                     with(header.tag, blocks * BLOCK_CHARGE + large);
@@ -103,19 +127,23 @@ impl Cache {
 
     /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
     /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
-    fn sweep_shard(&self, locked: &Locked, from: u32, count: usize) -> (usize, bool) {
-        let is_dead = self.is_dead();
+    fn sweep_shard(
+        &self,
+        locked: &Locked,
+        (from, count): (u32, usize),
+        is_dead: &impl Fn(&Stored<'_>) -> bool,
+    ) -> (usize, bool) {
         let to = from.saturating_add(count as u32);
         let shard = locked.read();
         let was_last = !shard.has(to);
-        let any = (from..to).any(|at| shard.is_dead_at(at, &is_dead));
+        let any = (from..to).any(|at| shard.is_dead_at(at, is_dead));
         drop(shard);
         if !any {
             return (0, was_last);
         }
         let mut shard = locked.write();
         let removed: Vec<Left> =
-            (from..to).rev().filter_map(|at| shard.remove_dead(at, &self.budget, &is_dead)).collect();
+            (from..to).rev().filter_map(|at| shard.remove_dead(at, &self.budget, is_dead)).collect();
         drop(shard);
         removed.iter().for_each(|_| self.counters.add(Count::Invalidated));
         (removed.len(), was_last)

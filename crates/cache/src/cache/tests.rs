@@ -27,6 +27,7 @@ fn fill(valid_from: u64, deps: &[Dep], body: Vec<u8>) -> Fill {
         rows: 3,
         cost_us: 4,
         tag: 5,
+        expires_ms: 0,
     }
 }
 
@@ -49,6 +50,39 @@ fn a_fingerprint_does_not_depend_on_where_the_body_lies() {
         cache.freshness().stamp(dep, Position::new(position + 1));
         assert_eq!(body_of(&cache, key(1, b"q")), stale(&cache, &body), "{len}");
     }
+}
+
+#[test]
+fn what_has_expired_is_not_served_and_makes_room_for_its_like() {
+    let cache = live(MIB);
+    let at = |now: u64| cache.get(key(1, b"q"), now, Fences::Refuse, |entry| entry.body.to_vec());
+    let fill = |expires_ms, body: &[u8]| Fill { expires_ms, ..fill(7, &[], body.to_vec()) };
+    cache.insert(key(1, b"q"), fill(1000, b"one"));
+    assert_eq!(at(975), Lookup::Hit(b"one".to_vec()));
+    assert_eq!(at(1000), Lookup::Miss, "it may be a little early, and is never late");
+    assert_eq!(cache.entries(), 0);
+    // Nothing was written since: its like is valid from the same position.
+    cache.insert(key(1, b"q"), fill(1000, b"one"));
+    assert_eq!(cache.insert(key(1, b"q"), fill(2000, b"two")), Insert::Stored);
+    assert_eq!(at(1500), Lookup::Hit(b"two".to_vec()));
+    assert_eq!(cache.insert(key(1, b"q"), fill(1500, b"old")), Insert::Outdated);
+    assert_eq!((cache.sweep(100_000, 1900), cache.servable(100, 1900)), (0, 1));
+    assert_eq!(cache.servable(100, 2000), 0);
+    assert!(cache.summaries(9, 99, 2000).is_empty());
+    assert_eq!(cache.sweep(100_000, 2000), 1);
+    cache.insert(key(1, b"q"), fill(0, b"ever"));
+    assert_eq!(at(u64::MAX / 2), Lookup::Hit(b"ever".to_vec()));
+}
+
+#[test]
+fn what_has_a_tag_can_be_purged() {
+    let cache = live(MIB);
+    for number in 0..1000_u16 {
+        let fill = Fill { tag: number % 5, ..fill(7, &[], b"body".to_vec()) };
+        cache.insert(key(1, &number.to_le_bytes()), fill);
+    }
+    assert_eq!(cache.purge(|tag| tag == 3), 200);
+    assert_eq!((cache.entries(), cache.purge(|tag| tag == 3)), (800, 0));
 }
 
 #[test]
@@ -154,13 +188,13 @@ fn one_stamp_on_everything_drops_all_and_the_sweep_gives_the_memory_back() {
     for n in 0..5000u32 {
         cache.insert(key(n, b"q"), fill(1, &[], vec![1; 100]));
     }
-    assert_eq!(cache.sweep(10_000), 0);
+    assert_eq!(cache.sweep(10_000, 0), 0);
     for n in 5000..6000u32 {
         cache.insert(key(n, b"q"), fill(8, &[], vec![1; 100]));
     }
     cache.freshness().stamp(Dep::EVERYTHING, Position::new(7));
     while cache.entries() > 1000 {
-        cache.sweep(1000);
+        cache.sweep(1000, 0);
         assert_eq!(cache.audit(), cache.used());
     }
     assert_eq!(cache.statistics().invalidated, 5000);
@@ -291,7 +325,7 @@ fn run(steps: Vec<Step>) {
             }
             Step::Resize { kib } => cache.resize(kib << 10),
             Step::Trim => while cache.trim() {},
-            Step::Sweep { budget } => drop(cache.sweep(budget)),
+            Step::Sweep { budget } => drop(cache.sweep(budget, 0)),
             Step::Clear => cache.clear(),
         }
         assert!(cache.used() <= cache.size().max(used_before), "the bound holds");
@@ -339,7 +373,7 @@ fn act(cache: &Cache, thread: u64, n: u64) {
         1..5 => cache.resize(MIB),
         5..9 => cache.resize(MIB - 4096 * (id as usize % 200)),
         9..12 => drop(cache.trim()),
-        12..20 => drop(cache.sweep(100)),
+        12..20 => drop(cache.sweep(100, 0)),
         20..30 => cache.freshness().stamp(Dep::EVERYTHING, Position::new(n)),
         30..4000 => drop(cache.insert(k, fill(n, &[], expected()))),
         _ => {

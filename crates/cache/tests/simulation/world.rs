@@ -473,7 +473,7 @@ impl World {
             96 if self.random.one_in(2) => self.keyed.watch(self.birth()),
             96 => self.pass_time(),
             97 => self.hear(),
-            98 => drop(self.cache.sweep(10)),
+            98 => drop(self.cache.sweep(10, 0)),
             _ if self.random.one_in(self.rates.restarts_one_in) => self.break_or_mend(),
             _ => self.begin_check(),
         }
@@ -955,6 +955,7 @@ impl World {
             status_at: [u32::MAX; 2],
             status: 0,
             tag: 0,
+            expires_ms: 0,
             rows: 1,
             cost_us: self.random.below(1000) as u32,
         };

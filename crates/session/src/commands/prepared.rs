@@ -2,6 +2,7 @@
 
 mod preparing;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -17,8 +18,8 @@ use super::refusals::unavailable;
 use super::select::{
     FillPlan, Fillable, Patience, bound, count_not_cached, fill, key_for, plan, statement, touches,
 };
-use super::{kill, ours_prepared, transaction};
-use crate::environment::{environment_of, key_of_executions};
+use super::{kill, ours_prepared, rules, transaction};
+use crate::environment::key_of_executions;
 use crate::fences::{ReadReach, Sources, reading};
 use crate::preparations::CompiledExecution;
 use crate::relay::{Lost, Repeated};
@@ -115,6 +116,9 @@ impl<'a> Execution<'a> {
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     let environment = session.current_key().ok_or_else(Missed::default)?;
     let prepared = known(session, packet).ok_or_else(Missed::default)?;
+    if session.ruled.are_there() && prepared.is_rewritten() {
+        return Err(Missed::default());
+    }
     let execution = Execution::by_command(session, &prepared, packet);
     take_stored(session, execution, environment)
 }
@@ -126,9 +130,10 @@ pub(super) fn take_stored(
     environment: u32,
 ) -> Result<(), Missed> {
     let version = session.state.environment_version;
+    let current = session.state.environment.current().map(|it| it.id).ok_or_else(Missed::default)?;
     let mut key = std::mem::take(&mut session.state.execution_key);
     let select = execution.key_of(&mut key);
-    let found = if select.is_some_and(|select| select.is_of(environment_of(environment), version)) {
+    let found = if select.is_some_and(|select| select.is_of(current, version)) {
         let key = Key { environment: key_of_executions(environment), text: &key };
         session.answer_from_memory(key, execution.statement)
     } else {
@@ -154,10 +159,27 @@ pub(super) fn take_stored(
 /// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
 pub(super) async fn execute(
     session: &mut Session,
-    mut packet: BytesMut,
+    packet: BytesMut,
     (command, missed): (Command, Missed),
 ) -> Result<Flow, Lost> {
-    let control = known(session, &packet).filter(|_| command == Command::StmtExecute);
+    let named = known(session, &packet);
+    let at = zone_at(session);
+    if let Some(prepared) = named.as_ref().filter(|_| session.heeds_rules())
+        && Box::pin(rules::execution(session, prepared, (&packet, command), at)).await?
+    {
+        return Ok(Flow::Continue);
+    }
+    pin!(carry_out(session, packet, (command, missed), named)).await
+}
+
+/// Carries out one that is decided, of the statement that it names.
+async fn carry_out(
+    session: &mut Session,
+    mut packet: BytesMut,
+    (command, missed): (Command, Missed),
+    named: Option<Arc<Prepared>>,
+) -> Result<Flow, Lost> {
+    let control = named.filter(|_| command == Command::StmtExecute);
     if let Some((control, text)) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
         if let Some(flow) = transaction::answered(session, control, command) {
             return Ok(flow);
@@ -213,7 +235,7 @@ pub(super) async fn execute(
     let text = control_text(prepared.as_deref());
     let keeps_found_rows = prepared.as_ref().is_some_and(|prepared| prepared.keeps_found_rows);
     let forward = Forward { text, write, first: &owed, ..Forward::new(payload, command, &effects) };
-    let counted = prepared.as_ref().map(|prepared| prepared.text()).unwrap_or_default();
+    let counted = prepared.as_ref().map(|prepared| prepared.asked()).unwrap_or_default();
     let forward = Forward { prepared: counted, keeps_found_rows, ..forward };
     let relayed = session.forward(forward).await?;
     if let Some(prepared) = prepared {
@@ -296,7 +318,7 @@ pub(super) async fn select(
     };
     // Its number is known by now.
     let owed = if has_key { Vec::new() } else { execution.owed() };
-    let forward = Forward { touches, first: &owed, prepared: prepared.text(), ..forward };
+    let forward = Forward { touches, first: &owed, prepared: prepared.asked(), ..forward };
     let relayed = match plan {
         Ok(plan) if has_key => fill(session, forward, (&key, missed), plan).await?,
         plan => {

@@ -2,14 +2,15 @@
 
 use std::pin::pin;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command, ErrPacket};
 use freshet_sql::{Assignment, Effects, Flavor, Ours, Request, TextPrepared};
 use freshet_upstream::now_ms;
 
+use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
-use super::{attributes, explain, introspect, kill, ours, select, text_prepared, transaction, write};
+use super::{attributes, decided, explain, introspect, kill, ours, select, text_prepared, transaction, write};
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
@@ -20,13 +21,17 @@ use crate::template::{Bound, Found, New};
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     session.recall();
     let text = text_offset(session, packet).and_then(|text_at| packet.get(text_at..));
-    if text.is_some_and(|text| session.answer_found_rows(text)) {
-        return Ok(());
+    let key = session.current_key();
+    // With query rules, what has no key of its own is decided first.
+    if !session.ruled.are_there() {
+        if text.is_some_and(|text| session.answer_found_rows(text)) {
+            return Ok(());
+        }
+        if let Some(done) = text.and_then(|text| text_prepared::from_memory(session, text)) {
+            return done;
+        }
     }
-    if let Some(done) = text.and_then(|text| text_prepared::from_memory(session, text)) {
-        return done;
-    }
-    let Some(key) = session.current_key() else { return Err(Missed::default()) };
+    let Some(key) = key else { return Err(Missed::default()) };
     text.map_or(Err(Missed::default()), |text| select::from_memory(session, text, key))
 }
 
@@ -48,6 +53,23 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
+    match decided::text(session, &query) {
+        Decided::Answered => Ok(Flow::Continue),
+        Decided::AsItCame => pin!(carry_out(session, query)).await,
+        Decided::Rewritten(packet) => Box::pin(rewritten(session, packet, text_at)).await,
+    }
+}
+
+/// Carries out what query rules have made of a statement.
+async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Result<Flow, Lost> {
+    let packet = Bytes::from(packet);
+    let long = (packet.len() >= LONG_BYTES_MIN).then_some(&packet);
+    carry_out(session, Query { packet: &packet, long, text_at, missed: Missed::default() }).await
+}
+
+/// Carries a statement out that is decided.
+async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+    let Query { packet, text_at, missed, .. } = query;
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
@@ -71,6 +93,11 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         Err(error) => return session.refuse(&error),
     };
     let query = match &filled {
+        // It is decided as it came; what is stored of the other is decided as that.
+        Some(packet) if session.ruled.are_there() => {
+            session.ruled.bar();
+            Query { packet, long: None, text_at, missed }
+        }
         Some(packet) => {
             let Err(missed) = from_memory(session, packet) else { return Ok(Flow::Continue) };
             Query { packet, long: None, text_at, missed }

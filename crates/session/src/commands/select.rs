@@ -26,9 +26,14 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
     if text.len() > CACHED_BYTES_MAX {
         return Err(Missed::default());
     }
-    let strips = session.state.locals.strips_comments(&session.shared.globals);
-    let text = freshet_sql::key_text(text, session.modes(), strips);
+    let text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     session.answer_from_memory(Key { environment: key, text: &text }, &text)
+}
+
+/// Whether comments are left out of the key. Not one that asks query rules for something.
+fn strips(session: &Session, text: &[u8]) -> bool {
+    let asks = || session.ruled.are_there() && freshet_rules::has_hint(text);
+    session.state.locals.strips_comments(&session.shared.globals) && !asks()
 }
 
 pub(super) async fn handle(
@@ -72,8 +77,7 @@ pub(super) async fn handle(
     match plan {
         Ok(plan) => {
             let plan = FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
-            let strips = session.state.locals.strips_comments(&session.shared.globals);
-            let key_text = freshet_sql::key_text(text, session.modes(), strips);
+            let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
             let touches = Touches::ReadView;
             let forward =
                 Forward { text, touches, ..Forward::new(payload, Command::Query, &template.effects) };
@@ -415,12 +419,14 @@ pub(super) async fn fill(
     let transacts = !session.state.tx.surely_autocommits();
     let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
     let capture = Some(capture.warned(plan.warnings));
+    let storing = session.storing();
     let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
     let stored = match relayed.captured.take() {
+        Some(captured) if captured.rows == 0 && !storing.empty => Insert::TooLarge,
         Some(captured) => {
-            let told = (captured, cost_us, relayed.tag);
+            let told = (captured, (cost_us, relayed.tag, storing.expires_ms));
             pin!(store(session, (key_text, missed), plan, told)).await
         }
         None => Insert::TooLarge,
@@ -468,7 +474,7 @@ async fn store(
     session: &mut Session,
     (text, missed): (&[u8], Missed),
     plan: FillPlan,
-    (captured, cost_us, tag): (Captured, u32, u16),
+    (captured, (cost_us, tag, expires_ms)): (Captured, (u32, u16, u64)),
 ) -> Insert {
     let FillPlan { environment, depends, valid_from, .. } = plan;
     let cache = Arc::clone(&session.shared.cache);
@@ -494,6 +500,7 @@ async fn store(
         rows: captured.rows,
         cost_us,
         tag,
+        expires_ms,
     };
     let key = Key { environment, text };
     // Others have their turn between two steps.

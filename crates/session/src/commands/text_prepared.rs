@@ -201,6 +201,10 @@ fn packet(values: &[&UserValue]) -> Option<Vec<u8>> {
 
 /// An EXECUTE of a SELECT: from memory if it can be, and into memory if it may be.
 async fn select(session: &mut Session, query: Query<'_>, executing: Executing) -> Result<Flow, Lost> {
+    if !session.ruled.is_plain() {
+        // Its key is that of what was prepared, which rules have decided nothing of.
+        session.ruled.bar();
+    }
     let execution = executing.with(query.text());
     let effects = prepared::effects_of(session, Some(&executing.prepared)).await;
     let at = prepared::zone_at(session);

@@ -35,6 +35,22 @@ pub(crate) struct Transition {
     pub(crate) statement: Vec<u8>,
 }
 
+/// An environment under query rules: answers to the same text are kept apart where rules may have decided otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Ruled {
+    /// The environment's identity.
+    pub(crate) environment: u32,
+    /// The generation of the rules.
+    pub(crate) generation: u64,
+    /// The client's class.
+    pub(crate) class: u32,
+    /// What rules have made of statements that are not looked up as they come; 0 of those that are.
+    pub(crate) variant: u64,
+}
+
+/// How many of these are kept for one account.
+const RULED_MAX: usize = 4 * ENVIRONMENTS_MAX;
+
 /// All environments that have been seen. A lock is taken when a session's environment changes, never for a hit.
 #[derive(Debug, Default)]
 pub(crate) struct Environments {
@@ -58,6 +74,8 @@ struct Share {
     /// The identities, by what can change a result.
     ids: HashMap<Vec<u8>, u32>,
     after: HashMap<Transition, Arc<Environment>>,
+    /// The identities that stand for one of these and for what query rules make of it.
+    ruled: HashMap<Ruled, u32>,
     /// How many identities it was given.
     given: u32,
     used: u64,
@@ -120,7 +138,37 @@ impl Environments {
     pub(crate) fn all(&self) -> HashMap<u32, Arc<Environment>> {
         let accounts = self.lock();
         let known = accounts.shares.values().flat_map(|share| share.known.values());
-        known.map(|environment| (environment.id, Arc::clone(environment))).collect()
+        let mut all: HashMap<u32, Arc<Environment>> =
+            known.map(|environment| (environment.id, Arc::clone(environment))).collect();
+        let ruled = accounts.shares.values().flat_map(|share| &share.ruled);
+        let named = |(ruled, id): (&Ruled, &u32)| Some((*id, Arc::clone(all.get(&ruled.environment)?)));
+        let more: Vec<_> = ruled.filter_map(named).collect();
+        all.extend(more);
+        all
+    }
+
+    /// The identity that stands for an environment of this account under query rules; `None` if there are no more.
+    pub(crate) fn under_rules(&self, account: &[u8], ruled: Ruled) -> Option<u32> {
+        let mut accounts = self.lock();
+        let share = accounts.share(account);
+        if let Some(id) = share.ruled.get(&ruled) {
+            return Some(*id);
+        }
+        if share.given >= IDENTITIES_PER_ACCOUNT_MAX {
+            return None;
+        }
+        let id = self.next_id();
+        if id >= IDENTITIES_MAX {
+            return None;
+        }
+        if share.ruled.len() >= RULED_MAX {
+            share.ruled.clear();
+        }
+        // Those of rules that were loaded before are of no more use.
+        share.ruled.retain(|known, _| known.generation >= ruled.generation);
+        share.given += 1;
+        share.ruled.insert(ruled, id);
+        Some(id)
     }
 
     /// What `transition` led this account to before.

@@ -2,7 +2,7 @@
 //!
 //! | bits | what |
 //! |---|---|
-//! | from 4 on | the environment's identity |
+//! | from 4 on | the environment's identity; under query rules, one that stands for it and for them |
 //! | 3 | the answers are in the binary form, to executions of prepared statements |
 //! | 1 and 2 | the session's `query_cache_type` |
 //! | 0 | the session's `query_cache_strip_comments` |
@@ -25,7 +25,7 @@ pub(crate) const fn is_of_executions(key: u32) -> bool {
     key & BINARY != 0
 }
 
-/// The identity of the environment that a key is of.
+/// The identity that a key was made with.
 pub(crate) const fn environment_of(key: u32) -> u32 {
     key >> ID_AT
 }

@@ -170,7 +170,7 @@ impl View {
 
     fn stored(&self) -> HashMap<u16, Stored> {
         let mut stored: HashMap<u16, Stored> = HashMap::default();
-        self.shared.cache.each_servable(|tag, bytes| {
+        self.shared.cache.each_servable(freshet_upstream::now_ms(), |tag, bytes| {
             let of = stored.entry(tag).or_default();
             of.entries += 1;
             of.bytes += bytes as u64;
@@ -298,7 +298,7 @@ fn tables(view: &View) -> Vec<Vec<Value>> {
 fn entries(view: &View) -> Vec<Vec<Value>> {
     let known = view.shared.environments.all();
     let digests: HashMap<u16, String> = view.queries().into_iter().map(|row| (row.tag, row.digest)).collect();
-    let found = view.shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX);
+    let found = view.shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX, freshet_upstream::now_ms());
     let row = |summary: freshet_cache::Summary| {
         let environment = known.get(&environment_of(summary.environment))?;
         if view.only.as_ref().is_some_and(|only| only.account != environment.account) {

@@ -24,7 +24,8 @@ impl Session {
             return 0;
         };
         let whose = (self.state.schema.as_deref().unwrap_or_default(), &self.admitted.user[..]);
-        statistics.count_sent(whose, text, Cost { time, affected: relayed.affected, rows: relayed.rows })
+        let cost = Cost { time, affected: relayed.affected, rows: relayed.rows };
+        statistics.count_sent(whose, text, (cost, self.ruled.outcome()))
     }
 
     /// Counts an answer that was stored, by the tag of its digest.

@@ -160,7 +160,10 @@ impl Session {
     pub(crate) fn refresh_key(&mut self) {
         self.decide_reads();
         self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
-        self.state.key = self.key_but_for_temporary_tables().filter(|_| !self.holds().hide_tables());
+        self.heed_rules();
+        self.remember_identity();
+        let key = self.key_under(|environment| self.identity(environment));
+        self.state.key = key.filter(|_| !self.holds().hide_tables() && !self.decides_before());
     }
 
     /// The key of lookups without another look, unless a global variable has changed what it was decided with.
@@ -178,10 +181,14 @@ impl Session {
 
     /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.
     pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
+        self.key_under(|environment| self.identity_under_way(environment))
+    }
+
+    fn key_under(&self, identity: impl FnOnce(&Environment) -> Option<u32>) -> Option<u32> {
         let environment = self.state.environment.current().filter(|_| !self.holds().bar_all_hits())?;
         let kind = self.state.locals.effective_type(&self.shared.globals);
         let strips = self.state.locals.strips_comments(&self.shared.globals);
-        Some(key_of_texts(environment.id, kind, strips))
+        Some(key_of_texts(identity(environment)?, kind, strips))
     }
 
     /// Why the session cannot be answered from memory, or must keep its server connection.

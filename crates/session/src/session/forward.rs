@@ -49,11 +49,22 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        if let Some(delay) = self.ruled.take_delay() {
+            Box::pin(self.delays(delay)).await?;
+        }
         let counted =
             self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
+        // Rules name a statement as it came.
+        let asked = counted.is_some().then(|| self.ruled.asked()).flatten();
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
-        let mut relayed = Box::pin(self.forward_now(forward)).await?;
+        let killer = self.ruled.timeout().map(|limit| self.kills_after(limit));
+        let relayed = Box::pin(self.forward_now(forward)).await;
+        if let Some(killer) = killer {
+            killer.stand_down().await;
+        }
+        let mut relayed = relayed?;
         if let Some((begun, command, text)) = counted {
+            let text = asked.as_deref().unwrap_or(text);
             relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
         }
         Ok(relayed)

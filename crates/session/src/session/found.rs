@@ -202,6 +202,7 @@ fn keep_form(cache: &Cache, (environment, text): (u32, &[u8]), valid_from: Posit
         rows: captured.rows,
         cost_us: 0,
         tag: 0,
+        expires_ms: 0,
     };
     let _: Insert = cache.insert(Key { environment: space_of(environment), text: &text }, fill);
 }

@@ -65,7 +65,8 @@ impl Session {
             return false;
         }
         self.put_preparation(&preparation, id);
-        let environment = (crate::environment::environment_of(environment), self.state.environment_version);
+        let Some(current) = self.state.environment.current().map(|it| it.id) else { return false };
+        let environment = (current, self.state.environment_version);
         let prepared = self.lease.prepared.add(Prepared::here(id, &preparation, environment));
         self.shared.counters.add(Count::Prepared);
         self.state.served.prepared += 1;

@@ -44,6 +44,9 @@ pub(crate) struct Prepared {
     pub(crate) keeps_found_rows: bool,
     /// What there is to know of it if its answers may come from memory.
     pub(crate) select: Option<PreparedSelect>,
+    /// The text as it came to be prepared, if query rules have made another of it, or if it is kept nowhere else.
+    asked: Option<Box<[u8]>>,
+    is_rewritten: bool,
     /// Its text, if it is one of ours.
     ours: Option<substitute::Substitute>,
     /// How many parameters it has.
@@ -268,6 +271,8 @@ impl Prepared {
             control: None,
             keeps_found_rows: false,
             select: None,
+            asked: None,
+            is_rewritten: false,
             ours: None,
             parameters,
             types: Mutex::default(),
@@ -310,6 +315,27 @@ impl Prepared {
     pub(crate) fn by_name(self) -> Self {
         let has_values = self.parameters > 0;
         Self { history: has_values.then(Mutex::default), first: has_values.then(Mutex::default), ..self }
+    }
+
+    /// The same statement, which came to be prepared as this text. `is_rewritten`: query rules have made another of it.
+    pub(crate) fn asked_as(self, text: &[u8], is_rewritten: bool) -> Self {
+        let is_kept = is_rewritten && text.len() <= SELECT_BYTES_MAX
+            || self.text().is_empty() && text.len() <= AGAIN_BYTES_MAX;
+        Self { asked: is_kept.then(|| text.into()), is_rewritten, ..self }
+    }
+
+    /// Whether query rules have made another text of it when it was prepared.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        self.is_rewritten
+    }
+
+    /// The text as it came to be prepared, as far as that is known.
+    pub(crate) fn asked(&self) -> &[u8] {
+        match &self.asked {
+            Some(asked) => asked,
+            None if self.is_rewritten => &[],
+            None => self.text(),
+        }
     }
 
     /// The same statement, which does this to the transaction.

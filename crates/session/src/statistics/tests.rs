@@ -13,8 +13,9 @@ fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
 #[test]
 fn what_was_sent_and_what_was_answered_from_memory_are_two_rows_of_one_digest() {
     let statistics = Statistics::default();
-    let of =
-        |user: &str, text: &str| statistics.count_sent(("sbtest", user.as_bytes()), text.as_bytes(), COST);
+    let of = |user: &str, text: &str| {
+        statistics.count_sent(("sbtest", user.as_bytes()), text.as_bytes(), (COST, None))
+    };
     let tag = of("u", "SELECT c FROM sbtest1 WHERE id=1");
     assert_eq!(of("u", "SELECT c FROM sbtest1 WHERE id=2"), tag);
     assert_ne!(of("v", "SELECT c FROM sbtest1 WHERE id=2"), tag);
@@ -43,7 +44,7 @@ fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
     let statistics = Statistics::default();
     let of = |number: usize| {
         let text = format!("SELECT a{number}");
-        statistics.count_sent(("", b"u"), text.as_bytes(), COST)
+        statistics.count_sent(("", b"u"), text.as_bytes(), (COST, None))
     };
     let old = of(0);
     std::thread::sleep(Duration::from_millis(3));

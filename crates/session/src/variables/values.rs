@@ -75,7 +75,7 @@ pub(crate) struct GlobalValues {
 
 impl Globals {
     /// To be called after a change: a session that sees the new version sees the change.
-    pub(super) fn changed(&self) {
+    pub(crate) fn changed(&self) {
         self.version.fetch_add(1, Ordering::Release);
     }
 

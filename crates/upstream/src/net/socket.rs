@@ -32,6 +32,13 @@ impl Socket {
         Self { early, inner: SocketKind::Unix(stream) }
     }
 
+    pub(super) fn over_tcp(&self) -> Option<&TcpStream> {
+        match &self.inner {
+            SocketKind::Tcp(stream) => Some(stream),
+            SocketKind::Unix(_) => None,
+        }
+    }
+
     pub(super) fn hang_up(&self) -> io::Result<()> {
         match &self.inner {
             SocketKind::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),

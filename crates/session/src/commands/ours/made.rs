@@ -71,7 +71,7 @@ fn with_head(session: &Session, columns: &[(&str, &str)], rows: &[String]) -> St
 /// The results that may be served now, each as the values of a row.
 fn entries(session: &Session) -> Vec<String> {
     let shared = &session.shared;
-    let found = shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX);
+    let found = shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX, freshet_upstream::now_ms());
     let known = shared.environments.all();
     found.iter().map(|summary| entry(summary, &known)).collect()
 }

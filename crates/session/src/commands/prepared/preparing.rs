@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Command, ErrPacket, PrepareOk};
+use freshet_rules::Decision;
 use freshet_sql::{Effects, Hint, Writes};
 use freshet_upstream::now_ms;
 
@@ -19,7 +20,7 @@ use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::deps_of_definitions;
 use crate::session::{
-    AGAIN_BYTES_MAX, Again, Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session,
+    AGAIN_BYTES_MAX, Again, Came, Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session,
 };
 use crate::template::{Template, Verdict};
 
@@ -30,11 +31,24 @@ use crate::template::{Template, Verdict};
 pub(crate) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     let text = packet.get(1..).filter(|text| may_select(text)).ok_or_else(Missed::default)?;
     let environment = session.current_key().ok_or_else(Missed::default)?;
+    let is_other =
+        |decision: &Decision| decision.settings.error_msg.is_some() || decision.rewritten.is_some();
+    if session.ruled.are_there() && session.decide(text, Came::ToBePrepared).is_some_and(is_other) {
+        return Err(Missed::default());
+    }
     if session.prepare_from_memory(text, environment) { Ok(()) } else { Err(Missed::default()) }
 }
 
 /// COM_STMT_PREPARE, where it was not answered at once.
-pub(crate) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
+pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Result<Flow, Lost> {
+    session.decide(&packet[1..], Came::ToBePrepared);
+    if session.answer_by_rules() {
+        return Ok(Flow::Continue);
+    }
+    let asked = session.ruled.take_rewritten().map(|text| {
+        let packet_of = [&[Command::StmtPrepare.byte()], text.as_slice()].concat();
+        std::mem::replace(&mut packet, BytesMut::from(&packet_of[..]))
+    });
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
@@ -60,8 +74,9 @@ pub(crate) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let select = select.and_then(|hint| selected(session, &packet[1..], hint));
     let planned = match &select {
-        Some(select) => Box::pin(planned(session, select)).await,
-        None => None,
+        // What is rewritten may be so no longer when it is prepared again.
+        Some(select) if asked.is_none() => Box::pin(planned(session, select)).await,
+        _ => None,
     };
     // The first look was before the environment was known, or with a temporary table in the way.
     if planned.as_ref().is_some_and(|it| session.prepare_from_memory(&packet[1..], it.environment)) {
@@ -89,6 +104,8 @@ pub(crate) async fn prepare(session: &mut Session, packet: BytesMut) -> Result<F
         }
         let prepared = Prepared::new(number, effects, (write, again), kill);
         let prepared = prepared.with_select(select).with_control(control).keeping_found_rows(keeps);
+        let prepared = prepared
+            .asked_as(asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default(), asked.is_some());
         session.lease.prepared.add(prepared);
     }
     Ok(Flow::Continue)

@@ -1,0 +1,47 @@
+//! What a statement asks for itself, in a comment that it begins with: `/* cache_ttl=5000;hostgroup=2 */ SELECT …`.
+
+use crate::Settings;
+
+/// How much of a comment is read, in bytes.
+const COMMENT_BYTES_MAX: usize = 1024;
+
+/// The names that count.
+const NAMES: [&str; 4] = ["cache_ttl", "hostgroup", "timeout", "delay"];
+
+/// Whether a text begins with such a comment.
+#[must_use]
+pub fn has_hint(text: &[u8]) -> bool {
+    named(text).is_some_and(|mut named| named.next().is_some())
+}
+
+/// What a text asks for, if it asks for anything.
+pub(crate) fn settings(text: &[u8]) -> Option<Settings> {
+    let mut found = None;
+    for (name, value) in named(text)? {
+        let settings = found.get_or_insert_with(Settings::default);
+        match name {
+            "cache_ttl" => settings.cache_ttl_ms = Some(value),
+            "hostgroup" => settings.hostgroup = i64::try_from(value).ok(),
+            "timeout" => settings.timeout_ms = Some(value),
+            _ => settings.delay_ms = Some(value),
+        }
+    }
+    found
+}
+
+/// The names and values in the comment that a text begins with.
+fn named(text: &[u8]) -> Option<impl Iterator<Item = (&str, u64)>> {
+    let comment = text.trim_ascii_start().strip_prefix(b"/*")?;
+    // What the server reads as a part of the statement is no comment.
+    if matches!(comment.first(), Some(b'!' | b'+' | b'M')) {
+        return None;
+    }
+    let comment = &comment[..comment.len().min(COMMENT_BYTES_MAX)];
+    let end = comment.windows(2).position(|two| two == b"*/")?;
+    let comment = std::str::from_utf8(&comment[..end]).ok()?;
+    Some(comment.split(';').filter_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let name = name.trim();
+        Some((name, value.trim().parse().ok()?)).filter(|_| NAMES.contains(&name))
+    }))
+}

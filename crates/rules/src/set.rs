@@ -1,0 +1,280 @@
+//! A set of rules, and the chain that a statement goes through.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use ahash::HashMap;
+use freshet_digest::{Digest, Options};
+
+use crate::address::{Client, Place};
+use crate::compiled::{Compiled, Met, place};
+use crate::hint;
+use crate::{Decision, Outcome, Rule, RuleError, Settings};
+
+/// How many digests' outcomes are remembered. With one more, all are forgotten.
+const REMEMBERED_MAX: usize = 8192;
+/// How many different outcomes are told apart. Statements of others are not cached.
+const OUTCOMES_MAX: usize = 4096;
+
+/// What counts where no rule says anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Defaults {
+    /// Nothing is cached but what a rule gives a `cache_ttl`.
+    pub rules_only: bool,
+    /// Answers without rows are stored.
+    pub stores_empty: bool,
+}
+
+/// What is known of a statement.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// Its session's user.
+    pub user: &'a [u8],
+    /// Its session's default schema; empty if there is none.
+    pub schema: &'a str,
+    /// Its client's class, by [`RuleSet::class_of`].
+    pub class: u32,
+    /// The flag with which the chain begins.
+    pub flag_in: u32,
+    /// The statement.
+    pub text: &'a [u8],
+}
+
+/// Outcomes by what they hang on.
+type Remembered = HashMap<Box<[u8]>, Option<Arc<Outcome>>>;
+
+/// Rules that are carried out together.
+#[derive(Debug)]
+pub struct RuleSet {
+    /// No two sets of the process have the same; none has 0.
+    pub generation: u64,
+    source: Vec<Rule>,
+    rules: Vec<Compiled>,
+    defaults: Defaults,
+    /// The places that the rules tell apart.
+    places: Vec<Place>,
+    /// Which of them a class is in.
+    classes: RwLock<Vec<Box<[bool]>>>,
+    /// By all but the text; nothing where the text counts too.
+    remembered: RwLock<Remembered>,
+    outcomes: Mutex<HashMap<Box<[u32]>, Arc<Outcome>>>,
+    nothing: Arc<Outcome>,
+    digests: Options,
+}
+
+/// Counts generations and outcomes.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn next() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl RuleSet {
+    /// Makes rules usable, which are those that count, in any order.
+    ///
+    /// # Errors
+    /// The first rule that cannot be carried out.
+    pub fn compile(mut rules: Vec<Rule>, defaults: Defaults) -> Result<Self, RuleError> {
+        rules.sort_by_key(|rule| rule.rule_id);
+        let mut places: Vec<Place> = Vec::new();
+        let mut compiled = Vec::with_capacity(rules.len());
+        for rule in &rules {
+            let at = place(rule).map(|place| {
+                places.iter().position(|known| *known == place).unwrap_or_else(|| {
+                    places.push(place);
+                    places.len() - 1
+                })
+            });
+            compiled.push(Compiled::of(rule, at)?);
+        }
+        Ok(Self {
+            generation: next(),
+            source: rules,
+            rules: compiled,
+            defaults,
+            places,
+            classes: RwLock::default(),
+            remembered: RwLock::default(),
+            outcomes: Mutex::default(),
+            nothing: Arc::new(Outcome {
+                id: 0,
+                rules: Box::default(),
+                settings: Settings::default(),
+                times: AtomicU64::new(0),
+            }),
+            digests: Options::default(),
+        })
+    }
+
+    /// Whether it was made of these.
+    #[must_use]
+    pub fn is_of(&self, rules: &[Rule], defaults: Defaults) -> bool {
+        self.source == rules && self.defaults == defaults
+    }
+
+    /// The rules that it was made of.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.source
+    }
+
+    /// Whether it decides nothing: no rule, and all that can be cached is.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.rules.is_empty() && self.defaults == Defaults { rules_only: false, stores_empty: true }
+    }
+
+    /// The class of a client: those of one meet all conditions on places alike.
+    #[must_use]
+    pub fn class_of(&self, client: &Client) -> u32 {
+        if self.places.is_empty() {
+            return 0;
+        }
+        let class: Box<[bool]> = self.places.iter().map(|place| place.has(client)).collect();
+        let mut classes = self.classes.write().unwrap_or_else(PoisonError::into_inner);
+        let at = classes.iter().position(|known| *known == class).unwrap_or_else(|| {
+            classes.push(class);
+            classes.len() - 1
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// What becomes of a statement.
+    #[must_use]
+    pub fn decide(&self, facts: Facts<'_>) -> Decision {
+        let (outcome, rewritten) = self.outcome(facts);
+        let settings = match hint::settings(facts.text) {
+            Some(asked) => outcome.settings.clone().overridden_by(&asked),
+            None => outcome.settings.clone(),
+        };
+        let is_known = outcome.id != 0 || outcome.rules.is_empty();
+        let is_wanted = match settings.cache_ttl_ms {
+            Some(ttl) => ttl > 0,
+            None => !self.defaults.rules_only,
+        };
+        // What changes how the next statement is looked at has to come by here each time.
+        let is_cached = is_known && is_wanted && settings.next_query_flag_in.is_none();
+        let stores_empty = settings.cache_empty_result.unwrap_or(self.defaults.stores_empty);
+        Decision { outcome, settings, rewritten, is_cached, stores_empty }
+    }
+
+    fn outcome(&self, facts: Facts<'_>) -> (Arc<Outcome>, Option<Vec<u8>>) {
+        if self.rules.is_empty() {
+            return (Arc::clone(&self.nothing), None);
+        }
+        let mut digest_text = Vec::with_capacity(facts.text.len().min(self.digests.digest_length_max));
+        freshet_digest::put_text(facts.text, &self.digests, &mut digest_text);
+        let key = key_of(facts, &digest_text);
+        let remembered =
+            self.remembered.read().unwrap_or_else(PoisonError::into_inner).get(&key[..]).cloned();
+        if let Some(Some(outcome)) = remembered {
+            return (outcome, None);
+        }
+        let digest = (Digest::of(&digest_text), &digest_text[..]);
+        if remembered.is_none() {
+            let decided = self.walk(facts, digest, None).map(|(rules, _)| self.interned(rules));
+            let mut remembered = self.remembered.write().unwrap_or_else(PoisonError::into_inner);
+            if remembered.len() >= REMEMBERED_MAX {
+                remembered.clear();
+            }
+            remembered.insert(key.into(), decided.clone());
+            if let Some(outcome) = decided {
+                return (outcome, None);
+            }
+        }
+        let (rules, rewritten) = self.walk(facts, digest, Some(facts.text)).unwrap_or_default();
+        (self.interned(rules), rewritten)
+    }
+
+    /// The rules that are met, and the text that they make of it. `None` where `text` would have to be looked at and is not there.
+    fn walk(
+        &self,
+        facts: Facts<'_>,
+        digest: (Digest, &[u8]),
+        text: Option<&[u8]>,
+    ) -> Option<(Vec<u32>, Option<Vec<u8>>)> {
+        let class =
+            self.classes.read().unwrap_or_else(PoisonError::into_inner).get(facts.class as usize).cloned();
+        let is_there = |at: usize| class.as_ref().is_some_and(|class| class[at]);
+        let (mut met, mut flag, mut rewritten) = (Vec::new(), facts.flag_in, None::<Vec<u8>>);
+        for (at, rule) in self.rules.iter().enumerate() {
+            if !rule.is_of((facts.user, facts.schema), flag) || !rule.place.is_none_or(is_there) {
+                continue;
+            }
+            match rule.is_met(digest, rewritten.as_deref().or(text)) {
+                Met::No => continue,
+                Met::ButForText => return None,
+                Met::Yes => {}
+            }
+            met.push(u32::try_from(at).unwrap_or(u32::MAX));
+            if let Some(later) = rewritten.as_deref().or(text).and_then(|text| rule.rewritten(text)) {
+                rewritten = Some(later);
+            }
+            flag = rule.flag_out.unwrap_or(flag);
+            if rule.applies {
+                break;
+            }
+        }
+        // What is the same again is not rewritten.
+        Some((met, rewritten.filter(|later| later != facts.text)))
+    }
+
+    fn interned(&self, rules: Vec<u32>) -> Arc<Outcome> {
+        if rules.is_empty() {
+            return Arc::clone(&self.nothing);
+        }
+        let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(outcome) = outcomes.get(&rules[..]) {
+            return Arc::clone(outcome);
+        }
+        let all = rules.iter().map(|at| &self.rules[*at as usize].settings);
+        let settings = all.fold(Settings::default(), Settings::overridden_by);
+        let is_full = outcomes.len() >= OUTCOMES_MAX;
+        let id = if is_full { 0 } else { next() };
+        let outcome =
+            Arc::new(Outcome { id, rules: rules.clone().into(), settings, times: AtomicU64::new(0) });
+        if !is_full {
+            outcomes.insert(rules.into(), Arc::clone(&outcome));
+        }
+        outcome
+    }
+
+    /// The rules by their `rule_id`, with how often each was met. `more`: how often outcomes, by their `id`, came about that is counted
+    /// elsewhere.
+    #[must_use]
+    pub fn hits(&self, more: &HashMap<u64, u64>) -> Vec<(i64, u64)> {
+        let mut counts = vec![0; self.rules.len()];
+        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        for outcome in outcomes.values() {
+            let times = outcome.times.load(Ordering::Relaxed) + more.get(&outcome.id).copied().unwrap_or(0);
+            outcome.rules.iter().for_each(|at| counts[*at as usize] += times);
+        }
+        self.rules.iter().map(|rule| rule.rule_id).zip(counts).collect()
+    }
+
+    /// The outcomes that one rule is a part of.
+    #[must_use]
+    pub fn outcomes_of(&self, rule_id: i64) -> Vec<u64> {
+        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |outcome: &&Arc<Outcome>| {
+            outcome.rules.iter().any(|at| self.rules[*at as usize].rule_id == rule_id)
+        };
+        outcomes.values().filter(has).map(|outcome| outcome.id).collect()
+    }
+}
+
+/// All that an outcome hangs on beside the set, and beside the text where that counts. Each part but the last is preceded by its length.
+fn key_of(facts: Facts<'_>, digest_text: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(16 + facts.user.len() + facts.schema.len() + digest_text.len());
+    key.extend_from_slice(&facts.class.to_le_bytes());
+    key.extend_from_slice(&facts.flag_in.to_le_bytes());
+    for part in [facts.user, facts.schema.as_bytes()] {
+        key.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        key.extend_from_slice(part);
+    }
+    key.extend_from_slice(digest_text);
+    key
+}

@@ -1,0 +1,55 @@
+//! What rules say of a statement.
+
+use std::sync::Arc;
+
+use crate::Rule;
+
+/// What rules say of a statement. `None`: they say nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The hostgroup that it is counted under.
+    pub hostgroup: Option<i64>,
+    /// How old an answer from memory may be at most, in milliseconds; 0: none may be given.
+    pub cache_ttl_ms: Option<u64>,
+    /// Whether an answer without rows is stored.
+    pub cache_empty_result: Option<bool>,
+    /// How long the server may take for it, in milliseconds; 0: as long as it likes.
+    pub timeout_ms: Option<u64>,
+    /// How long it waits before it is sent to the server, in milliseconds.
+    pub delay_ms: Option<u64>,
+    /// The flag with which the rules begin for the session's next statement.
+    pub next_query_flag_in: Option<u32>,
+    /// The error that it is answered with.
+    pub error_msg: Option<Arc<str>>,
+    /// The message of the OK packet that it is answered with.
+    pub ok_msg: Option<Arc<str>>,
+}
+
+impl Settings {
+    pub(crate) fn of(rule: &Rule) -> Self {
+        Self {
+            hostgroup: rule.destination_hostgroup,
+            cache_ttl_ms: rule.cache_ttl,
+            cache_empty_result: rule.cache_empty_result,
+            timeout_ms: rule.timeout,
+            delay_ms: rule.delay,
+            next_query_flag_in: rule.next_query_flag_in,
+            error_msg: rule.error_msg.as_deref().map(Arc::from),
+            ok_msg: rule.ok_msg.as_deref().map(Arc::from),
+        }
+    }
+
+    /// These, with what a later rule says in the place of what they say.
+    pub(crate) fn overridden_by(self, later: &Self) -> Self {
+        Self {
+            hostgroup: later.hostgroup.or(self.hostgroup),
+            cache_ttl_ms: later.cache_ttl_ms.or(self.cache_ttl_ms),
+            cache_empty_result: later.cache_empty_result.or(self.cache_empty_result),
+            timeout_ms: later.timeout_ms.or(self.timeout_ms),
+            delay_ms: later.delay_ms.or(self.delay_ms),
+            next_query_flag_in: later.next_query_flag_in.or(self.next_query_flag_in),
+            error_msg: later.error_msg.clone().or(self.error_msg),
+            ok_msg: later.ok_msg.clone().or(self.ok_msg),
+        }
+    }
+}

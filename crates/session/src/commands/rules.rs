@@ -1,0 +1,31 @@
+//! What query rules make of an execution before anything else is done for it.
+
+use freshet_protocol::Command;
+
+use crate::relay::Lost;
+use crate::session::{Came, Prepared, Session, ZoneAt};
+
+/// Decides an execution. Whether it is answered.
+pub(super) async fn execution(
+    session: &mut Session,
+    prepared: &Prepared,
+    (packet, command): (&[u8], Command),
+    at: ZoneAt,
+) -> Result<bool, Lost> {
+    let came = Came::Prepared { rewritten: prepared.is_rewritten() };
+    let text = prepared.asked();
+    if text.is_empty() || session.decide(text, came).is_none() || !session.answer_by_rules() {
+        return Ok(false);
+    }
+    if command == Command::StmtExecute {
+        prepared.executed(packet, session.capabilities(), at);
+    } else {
+        prepared.executed_in_bulk();
+    }
+    // The server has not seen what it was executed with.
+    prepared.ended(None, true);
+    if prepared.set_long_data(false) {
+        session.drop_long_data(prepared).await?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,169 @@
+//! Deciding a statement by the query rules, and the keys that stand for what is decided: see `ruled.rs`.
+
+use freshet_protocol::{ErrPacket, OkPacket};
+use freshet_rules::{Decision, Facts};
+use freshet_upstream::now_ms;
+
+use super::Session;
+use super::ruled::{Came, Ruling, Storing};
+use crate::environment::{Environment, Ruled as Identified};
+
+/// ER_NOT_ALLOWED_COMMAND, the code of ProxySQL's `error_msg`.
+const REFUSED: u16 = 1148;
+
+/// The variant of statements for which the rules that would be met are not told by their text, where they have met none.
+const MET_NOTHING: u64 = u64::MAX;
+
+impl Session {
+    /// Takes the rules over as they are now.
+    pub(super) fn heed_rules(&mut self) {
+        let version = self.shared.rules.version();
+        if version != self.ruled.version {
+            self.ruled.version = version;
+            self.ruled.set = self.shared.rules.set();
+            self.ruled.class = self.ruled.set.as_ref().map_or(0, |set| set.class_of(&self.ruled.client));
+            self.ruled.next_flag = None;
+        }
+    }
+
+    /// Whether there are rules now.
+    pub(crate) fn heeds_rules(&mut self) -> bool {
+        self.heed_rules();
+        self.ruled.are_there()
+    }
+
+    /// A command begins that is not decided, or not yet. Nothing is stored for it while there are rules.
+    pub(crate) fn begin_undecided(&mut self) {
+        self.heed_rules();
+        self.ruled.ruling = Ruling::default();
+    }
+
+    /// What the rules make of a statement, without rules nothing. It is the statement under way from now on.
+    pub(crate) fn decide(&mut self, text: &[u8], came: Came) -> Option<&Decision> {
+        self.heed_rules();
+        self.ruled.ruling = Ruling { generation: self.ruled.generation(), ..Ruling::default() };
+        let set = self.ruled.set.clone()?;
+        let flag = match came {
+            Came::ToBePrepared => None,
+            _ => self.ruled.next_flag.take(),
+        };
+        let mut decision = set.decide(Facts {
+            user: &self.admitted.user,
+            schema: self.state.schema.as_deref().unwrap_or_default(),
+            class: self.ruled.class,
+            flag_in: flag.unwrap_or(0),
+            text,
+        });
+        let is_rewritten = decision.rewritten.is_some();
+        let is_direct = flag.is_none_or(|flag| flag == 0)
+            && match came {
+                Came::Text => !is_rewritten,
+                Came::ToBePrepared => true,
+                Came::Prepared { rewritten } => !rewritten,
+            };
+        if came == Came::ToBePrepared {
+            // These are for its executions.
+            (decision.settings.ok_msg, decision.settings.delay_ms, decision.settings.timeout_ms) =
+                (None, None, None);
+        }
+        // What a hint asks for is told by the text alone, which a rewritten one may have lost.
+        let is_told = is_direct || !freshet_rules::has_hint(text);
+        let ruling = &mut self.ruled.ruling;
+        ruling.schema.clone_from(&self.state.schema);
+        ruling.variant = match decision.outcome.id {
+            _ if is_direct => 0,
+            0 => MET_NOTHING,
+            id => id,
+        };
+        // Whatever is prepared: its executions are decided when they come.
+        ruling.is_barred = came != Came::ToBePrepared && !(decision.is_cached && is_told);
+        ruling.asked = (is_rewritten && came == Came::Text).then(|| text.to_vec());
+        self.ruled.next_flag = match came {
+            Came::ToBePrepared => self.ruled.next_flag,
+            _ => decision.settings.next_query_flag_in,
+        };
+        if flag.is_some() || self.ruled.next_flag.is_some() {
+            self.refresh_key();
+        }
+        self.ruled.ruling.decision = Some(decision);
+        self.ruled.ruling.decision.as_ref()
+    }
+
+    /// Answers the statement under way, if rules say what it is answered with.
+    pub(crate) fn answer_by_rules(&mut self) -> bool {
+        let Some(Decision { settings, outcome, .. }) = &self.ruled.ruling.decision else { return false };
+        let (error, ok) = (settings.error_msg.clone(), settings.ok_msg.clone());
+        if error.is_some() || ok.is_some() {
+            outcome.count(1);
+        }
+        match (error, ok) {
+            (Some(message), _) => self.put_error(&ErrPacket::new(REFUSED, "42000", &*message)),
+            (None, Some(message)) => {
+                let status = self.state.status_for_answers();
+                let info = message.as_bytes().to_vec();
+                let ok = OkPacket { status, info, ..OkPacket::default() }.encode(self.capabilities(), 0);
+                self.wire.put(&ok);
+            }
+            (None, None) => return false,
+        }
+        self.active(now_ms());
+        true
+    }
+
+    /// The first part of the key of a statement under way that is not looked up as it comes; `None` of one that is.
+    pub(crate) fn key_of_variant(&self) -> Option<u32> {
+        let is_variant = self.ruled.ruling.variant != 0;
+        is_variant
+            .then(|| self.key_but_for_temporary_tables())
+            .flatten()
+            .filter(|_| !self.holds().hide_tables())
+    }
+
+    /// Whether the next statement has to be decided before it is looked up.
+    pub(super) fn decides_before(&self) -> bool {
+        self.ruled.next_flag.is_some()
+    }
+
+    /// The identity that the key of a look-up has, for statements that are looked up as they come.
+    pub(super) fn identity(&self, environment: &Environment) -> Option<u32> {
+        self.identity_of(environment, 0)
+    }
+
+    /// The same for the statement under way; `None` if it is not to be answered from memory.
+    pub(super) fn identity_under_way(&self, environment: &Environment) -> Option<u32> {
+        let ruling = &self.ruled.ruling;
+        let is_of_now = ruling.generation == self.ruled.generation();
+        let is_meant = || ruling.generation == 0 || ruling.schema == environment.schema;
+        (is_of_now && !ruling.is_barred && is_meant())
+            .then(|| self.identity_of(environment, ruling.variant))
+            .flatten()
+    }
+
+    fn identity_of(&self, environment: &Environment, variant: u64) -> Option<u32> {
+        let generation = self.ruled.generation();
+        if generation == 0 {
+            return Some(environment.id);
+        }
+        let identified =
+            Identified { environment: environment.id, generation, class: self.ruled.class, variant };
+        match self.ruled.last {
+            Some((last, id)) if last == identified => id,
+            _ => self.shared.environments.under_rules(&environment.account, identified),
+        }
+    }
+
+    /// Remembers the identity that the next look-up will need.
+    pub(super) fn remember_identity(&mut self) {
+        let generation = self.ruled.generation();
+        let Some(environment) = self.state.environment.current().filter(|_| generation != 0) else { return };
+        let identified =
+            Identified { environment: environment.id, generation, class: self.ruled.class, variant: 0 };
+        let id = self.identity(environment);
+        self.ruled.last = Some((identified, id));
+    }
+
+    /// What of the answer to the statement under way is stored, which is asked for now.
+    pub(crate) fn storing(&self) -> Storing {
+        self.ruled.storing(now_ms())
+    }
+}

@@ -1,0 +1,74 @@
+//! What query rules say of time: a statement waits before it is sent, and is killed if the server takes too long for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use freshet_upstream::Error;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tracing::warn;
+
+use super::Session;
+use crate::auth::Admitted;
+use crate::registry::Ending;
+use crate::relay::Lost;
+use crate::shared::Shared;
+use crate::wire::WireError;
+
+/// Whoever kills a statement that takes too long.
+pub(super) struct Killer {
+    stands_down: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Session {
+    /// Waits as long as a rule says. A session that is ended meanwhile does not wait.
+    ///
+    /// # Errors
+    /// It is ended.
+    pub(super) async fn delays(&mut self, delay: Duration) -> Result<(), Lost> {
+        let handle = Arc::clone(&self.handle);
+        tokio::select! {
+            biased;
+            _ = handle.ends(Ending::Cut) => Err(Lost::Client(WireError::Ended)),
+            () = tokio::time::sleep(delay) => Ok(()),
+        }
+    }
+
+    /// Has the statement that is sent next be killed after this time.
+    pub(super) fn kills_after(&self, limit: Duration) -> Killer {
+        let (stands_down, is_done) = oneshot::channel();
+        let (shared, admitted, thread) =
+            (Arc::clone(&self.shared), self.admitted.hand_over(), self.handle.thread_id());
+        let task = tokio::spawn(async move {
+            if tokio::time::timeout(limit, is_done).await.is_ok() {
+                return;
+            }
+            if let Err(error) = kill(&shared, admitted, thread).await {
+                warn!(%error, thread, "a statement that took too long could not be killed");
+            }
+        });
+        Killer { stands_down, task }
+    }
+}
+
+impl Killer {
+    /// The statement is over. Returns when nothing can be killed any more, so that no later statement is.
+    pub(super) async fn stand_down(self) {
+        let _ = self.stands_down.send(());
+        let _ = self.task.await;
+    }
+}
+
+/// Kills what a connection executes: as its own account, which always may, or as Freshet's where no password is known.
+async fn kill(shared: &Shared, mut admitted: Admitted, thread: u32) -> Result<(), Error> {
+    let statement = format!("KILL QUERY {thread}");
+    if crate::auth::open(&shared.gate, &mut admitted).await.is_ok()
+        && let Some(mut connection) = admitted.upstream.take()
+    {
+        let killed = connection.query(&statement).await.map(drop);
+        connection.quit().await;
+        return killed;
+    }
+    shared.upstream.ask(&statement).await.map(drop)
+}

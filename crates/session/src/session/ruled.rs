@@ -1,0 +1,143 @@
+//! What the query rules are to a session, and to its statement under way.
+//!
+//! On the way of a hit nothing looks at rules: the key of a look-up stands for them (`environment/interner.rs`), and under such a key
+//! only that is stored which the rules let be stored for whoever has the key. Four kinds of statements are never looked up before they were decided:
+//! those that are rewritten, those that follow a rule with `next_query_flagIN`, those that were prepared as another text, and those that are
+//! answered from memory without a key. What is stored for the first three has a *variant* in its key: the rules that they have met.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use freshet_rules::{Client, Decision, Outcome, RuleSet};
+
+use crate::environment::Ruled as Identified;
+use crate::wire::Wire;
+
+/// What the rules are to a session.
+#[derive(Debug, Default)]
+pub(crate) struct Ruled {
+    /// The rules as this session has last seen them; `None` if there are none.
+    pub(super) set: Option<Arc<RuleSet>>,
+    /// The version at which it has.
+    pub(super) version: u64,
+    pub(super) client: Client,
+    pub(super) class: u32,
+    /// The flag with which the chain begins for the next statement, if a rule has said so.
+    pub(super) next_flag: Option<u32>,
+    pub(super) ruling: Ruling,
+    /// The identity that was used last.
+    pub(super) last: Option<(Identified, Option<u32>)>,
+}
+
+/// What is decided of the statement under way.
+#[derive(Debug, Default)]
+pub(super) struct Ruling {
+    /// The generation of the rules by which it is; 0 without rules.
+    pub(super) generation: u64,
+    /// The default schema for which it is.
+    pub(super) schema: Option<String>,
+    /// See [`Identified::variant`].
+    pub(super) variant: u64,
+    pub(super) decision: Option<Decision>,
+    /// Nothing may be stored for it, and nothing taken.
+    pub(super) is_barred: bool,
+    /// The text as it came, of a statement that was rewritten.
+    pub(super) asked: Option<Vec<u8>>,
+}
+
+/// How a statement came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// As a text.
+    Text,
+    /// To be prepared.
+    ToBePrepared,
+    /// It was prepared as this text, or as what rules have made of it then.
+    Prepared { rewritten: bool },
+}
+
+/// What is stored of an answer, by the rules.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Storing {
+    /// When it expires; 0: never.
+    pub(crate) expires_ms: u64,
+    /// Answers without rows are stored.
+    pub(crate) empty: bool,
+}
+
+impl Ruled {
+    pub(super) fn new(wire: &Wire) -> Self {
+        let client = match wire.ends() {
+            Some((client, here)) => Client {
+                addr: client.ip().to_string(),
+                proxy_addr: here.ip().to_string(),
+                proxy_port: here.port(),
+            },
+            None => Client { addr: "localhost".to_owned(), ..Client::default() },
+        };
+        Self { client, ..Self::default() }
+    }
+
+    /// Whether there are any.
+    pub(crate) const fn are_there(&self) -> bool {
+        self.set.is_some()
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.set.as_ref().map_or(0, |set| set.generation)
+    }
+
+    /// Whether what is decided of the statement under way is nothing but that its answer is cached as it would be without rules.
+    pub(crate) fn is_plain(&self) -> bool {
+        let ruling = &self.ruling;
+        let has_no_bound =
+            |decision: &Decision| decision.is_cached && decision.settings.cache_ttl_ms.is_none();
+        ruling.generation == self.generation()
+            && ruling.variant == 0
+            && !ruling.is_barred
+            && ruling.decision.as_ref().is_none_or(has_no_bound)
+    }
+
+    /// Has nothing be stored for the statement under way, and nothing taken.
+    pub(crate) fn bar(&mut self) {
+        self.ruling.is_barred = true;
+    }
+
+    /// The text that takes the place of the statement under way, if it is rewritten: told once.
+    pub(crate) fn take_rewritten(&mut self) -> Option<Vec<u8>> {
+        self.ruling.decision.as_mut()?.rewritten.take()
+    }
+
+    /// How long the statement under way is to wait before it is sent to the server: told once.
+    pub(super) fn take_delay(&mut self) -> Option<Duration> {
+        let settings = &mut self.ruling.decision.as_mut()?.settings;
+        settings.delay_ms.take().filter(|ms| *ms > 0).map(Duration::from_millis)
+    }
+
+    /// How long the server may take for it.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        let timeout = self.ruling.decision.as_ref()?.settings.timeout_ms;
+        timeout.filter(|ms| *ms > 0).map(Duration::from_millis)
+    }
+
+    /// The rules that it has met, if it was decided.
+    pub(super) fn outcome(&self) -> Option<&Arc<Outcome>> {
+        self.ruling.decision.as_ref().map(|decision| &decision.outcome)
+    }
+
+    /// The text as it came, if it was rewritten.
+    pub(super) fn asked(&self) -> Option<Vec<u8>> {
+        self.ruling.asked.clone()
+    }
+
+    /// What is stored of its answer, which was asked for at this time.
+    pub(crate) fn storing(&self, asked_ms: u64) -> Storing {
+        match &self.ruling.decision {
+            None => Storing { expires_ms: 0, empty: true },
+            Some(decision) => Storing {
+                expires_ms: decision.settings.cache_ttl_ms.map_or(0, |ttl| asked_ms.saturating_add(ttl)),
+                empty: decision.stores_empty,
+            },
+        }
+    }
+}

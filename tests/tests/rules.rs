@@ -1,0 +1,517 @@
+//! Query rules, loaded by the admin port, on statements of clients.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run};
+use freshet_tests::{Flavor, Freshet, Server, server};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error};
+
+/// A Freshet with an admin port, and a schema of the test's own on the server.
+struct Bench {
+    directory: PathBuf,
+    freshet: Freshet,
+    admin: Conn,
+    direct: Conn,
+    schema: String,
+    hits: Counted,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+const RULES: &str = "INSERT INTO mysql_query_rules";
+
+impl Bench {
+    fn new(server: &Server, name: &str, tables: &[&str]) -> Bench {
+        let flavor = if server.flavor == Flavor::MariaDb { "ma" } else { "my" };
+        let directory = std::env::temp_dir().join(format!("freshet-{name}-{flavor}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).expect("a directory is made");
+        let schema = format!("rules_{name}");
+        let mut direct = fresh_schema(server, &schema);
+        run(&mut direct, tables);
+        let socket = directory.join("admin.sock").display().to_string();
+        let state = directory.display().to_string();
+        let freshet = Freshet::with(server, &["--admin-listen", &socket, "--state-dir", &state]);
+        caught_up(&freshet);
+        let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("admin")).pass(Some("admin"));
+        let admin = Conn::new(opts).expect("the admin port lets a client in");
+        let hits = Counted::of(&freshet);
+        Bench { directory, freshet, admin, direct, schema, hits }
+    }
+
+    fn client(&self) -> Conn {
+        connect(self.freshet.target(), &self.schema)
+    }
+
+    fn rows(&mut self, query: &str) -> Vec<Vec<String>> {
+        answer(&mut self.admin, query).unwrap_or_else(|code| panic!("{query}: {code}"))
+    }
+
+    /// Has these rules count, each as its columns and its values.
+    fn load(&mut self, rules: &[&str]) {
+        run(&mut self.admin, &["DELETE FROM mysql_query_rules"]);
+        for rule in rules {
+            run(&mut self.admin, &[&format!("{RULES} {rule}")]);
+        }
+        run(&mut self.admin, &["LOAD MYSQL QUERY RULES TO RUNTIME"]);
+    }
+
+    /// Whether a statement is answered from memory now.
+    fn is_hit(&mut self, conn: &mut Conn, statement: &str) -> bool {
+        let before = self.hits.hits();
+        let _ = answer(conn, statement);
+        self.hits.hits() > before
+    }
+
+    /// How often each rule was met.
+    fn met(&mut self, rule: u32) -> u64 {
+        let query = format!("SELECT hits FROM stats_mysql_query_rules WHERE rule_id = {rule}");
+        self.rows(&query)[0][0].parse().expect("a number")
+    }
+}
+
+fn with_each(name: &str, tables: &[&str], test: impl Fn(&mut Bench)) {
+    if std::env::var_os("FRESHET_TEST_DIRECT").is_some() {
+        return;
+    }
+    for server in server::all() {
+        let mut bench = Bench::new(&server, name, tables);
+        test(&mut bench);
+    }
+}
+
+const TABLE: &[&str] =
+    &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20),(3,30)"];
+
+fn one(value: &str) -> Result<Vec<Vec<String>>, u16> {
+    Ok(vec![vec![value.to_owned()]])
+}
+
+fn message(result: Result<(), Error>) -> (u16, String) {
+    match result {
+        Err(Error::MySqlError(error)) => (error.code, error.message),
+        other => panic!("an error is expected: {other:?}"),
+    }
+}
+
+#[test]
+fn a_digest_gets_a_rule_with_a_time_to_live_and_its_hits_are_counted() {
+    with_each("article", TABLE, |bench| {
+        let mut conn = bench.client();
+        let point = "SELECT v FROM t WHERE id=1";
+        bench.hits.prime(&mut conn, point).expect("it is answered");
+        let rows = "SELECT digest, hostgroup FROM stats_mysql_query_digest WHERE digest_text = 'SELECT v FROM t WHERE id=?'";
+        let digest = bench.rows(rows)[0][0].clone();
+        bench.load(&[
+            &format!("(rule_id,active,digest,destination_hostgroup,cache_ttl,apply) VALUES (1,1,'{digest}',2,60000,1)"),
+            "(rule_id,active,match_digest,cache_ttl) VALUES (2,0,'.',1)",
+        ]);
+        assert_eq!(bench.rows("SELECT rule_id, cache_ttl FROM runtime_mysql_query_rules"), [["1", "60000"]]);
+        run(&mut bench.admin, &["SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1"]);
+        assert_eq!(bench.met(1), 0);
+        assert!(!bench.is_hit(&mut conn, point), "what other rules have decided is not taken");
+        eventually("a hit by the rule", || bench.is_hit(&mut conn, point).then_some(()));
+        let prepared = conn.prep("SELECT v FROM t WHERE id=?").expect("it is prepared");
+        eventually("a hit of an execution", || {
+            let before = bench.hits.hits();
+            assert_eq!(conn.exec_first(&prepared, (1,)).expect("it is executed"), Some(10));
+            (bench.hits.hits() > before).then_some(())
+        });
+        for _ in 0..5 {
+            assert!(bench.is_hit(&mut conn, point));
+        }
+        let query = "SELECT hostgroup, count_star FROM stats_mysql_query_digest \
+                     WHERE digest_text = 'SELECT v FROM t WHERE id=?' ORDER BY hostgroup";
+        let counted = bench.rows(query);
+        assert_eq!(counted.iter().map(|row| &row[0]).collect::<Vec<_>>(), ["-1", "2"], "{counted:?}");
+        let counts: Vec<u64> = counted.iter().map(|row| row[1].parse().unwrap()).collect();
+        assert!(counts[0] >= 7, "{counts:?}");
+        assert_eq!(bench.met(1), counts[0] + counts[1], "each was met by the rule");
+        // Counting by digest from 0 again takes nothing from the rule.
+        run(&mut bench.admin, &["SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1"]);
+        assert_eq!(bench.met(1), counts[0] + counts[1]);
+    });
+}
+
+#[test]
+fn an_answer_is_never_older_than_its_rule_says() {
+    with_each("expiry", TABLE, |bench| {
+        bench.load(&["(rule_id,active,match_digest,cache_ttl,apply) VALUES (1,1,'^SELECT v',600,1)"]);
+        let mut conn = bench.client();
+        let point = "SELECT v FROM t WHERE id = 2";
+        for _ in 0..3 {
+            let stored = eventually("a hit", || {
+                let before = Instant::now();
+                (!bench.is_hit(&mut conn, point)).then_some(before)
+            });
+            eventually("a hit", || bench.is_hit(&mut conn, point).then_some(()));
+            // From here on it may be a hit for what is left of its time, and not after.
+            while stored.elapsed() < Duration::from_millis(700) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            assert!(!bench.is_hit(&mut conn, point), "it has expired");
+        }
+        // What no rule names does not expire.
+        bench.hits.prime(&mut conn, "SELECT id FROM t WHERE id = 2").expect("it is answered");
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(bench.is_hit(&mut conn, "SELECT id FROM t WHERE id = 2"));
+    });
+}
+
+#[test]
+fn an_answer_by_a_rule_is_never_stale() {
+    with_each("fresh", TABLE, |bench| {
+        bench.load(&["(rule_id,active,match_digest,cache_ttl,apply) VALUES (1,1,'^SELECT',3600000,1)"]);
+        let (mut reader, mut writer) = (bench.client(), bench.client());
+        let point = "SELECT v FROM t WHERE id = 1";
+        let prepared = reader.prep("SELECT v FROM t WHERE id = ?").expect("it is prepared");
+        let execute =
+            |reader: &mut Conn| reader.exec_first::<u32, _, _>(&prepared, (1,)).expect("it is executed");
+        for v in 1..=20_u32 {
+            run(&mut writer, &[&format!("UPDATE t SET v = {v} WHERE id = 1")]);
+            assert_eq!(answer(&mut reader, point), one(&v.to_string()));
+            assert_eq!(execute(&mut reader), Some(v));
+        }
+        bench.hits.prime(&mut reader, point).expect("it is answered");
+        let direct = &mut bench.direct;
+        run(direct, &["UPDATE t SET v = 99 WHERE id = 1"]);
+        eventually("a write around us is seen", || (answer(&mut reader, point) == one("99")).then_some(()));
+        assert_eq!(execute(&mut reader), Some(99));
+    });
+}
+
+#[test]
+fn statements_are_rewritten_and_are_then_what_they_have_become() {
+    let tables = [
+        "CREATE TABLE t_new (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO t_new VALUES (1,10),(2,20)",
+        "CREATE TABLE t_old (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO t_old VALUES (1,-1)",
+    ];
+    with_each("rewrite", &tables, |bench| {
+        let rule = "(rule_id,active,match_pattern,replace_pattern,re_modifiers,apply) \
+                    VALUES (1,1,'\\bt_old\\b','t_new','CASELESS,GLOBAL',1)";
+        bench.load(&[rule]);
+        let (mut reader, mut writer) = (bench.client(), bench.client());
+        let old = "SELECT v FROM t_old WHERE t_old.id = 1";
+        let new = "SELECT v FROM t_new WHERE id = 1";
+        assert_eq!(answer(&mut reader, old), one("10"));
+        assert_eq!(bench.hits.prime(&mut reader, old), one("10"));
+        assert_eq!(bench.hits.prime(&mut reader, new), one("10"));
+        // A write of what it was rewritten to, and one that is rewritten, are seen at once by both.
+        for (v, write) in
+            [(11, "UPDATE t_new SET v = 11 WHERE id = 1"), (12, "UPDATE t_old SET v = 12 WHERE id = 1")]
+        {
+            run(&mut writer, &[write]);
+            for read in [old, new] {
+                assert_eq!(answer(&mut reader, read), one(&v.to_string()), "{write}, {read}");
+                assert_eq!(bench.hits.prime(&mut reader, read), one(&v.to_string()));
+            }
+        }
+        // Prepared, too.
+        let read = reader.prep("SELECT v FROM t_old WHERE id = ?").expect("it is prepared");
+        let write = writer.prep("UPDATE t_old SET v = ? WHERE id = ?").expect("it is prepared");
+        for v in 13..=30_u32 {
+            writer.exec_drop(&write, (v, 1)).expect("it is executed");
+            assert_eq!(reader.exec_first(&read, (1,)).expect("it is executed"), Some(v));
+            assert_eq!(answer(&mut reader, old), one(&v.to_string()));
+        }
+        eventually("a hit of what was prepared as another", || {
+            let before = bench.hits.hits();
+            assert_eq!(reader.exec_first(&read, (1,)).expect("it is executed"), Some(30));
+            (bench.hits.hits() > before).then_some(())
+        });
+        run(&mut writer, &["UPDATE t_new SET v = 31 WHERE id = 1"]);
+        assert_eq!(reader.exec_first(&read, (1,)).expect("it is executed"), Some(31));
+        // What asks about the statement before it is told of the one that was executed.
+        let all = "SELECT SQL_CALC_FOUND_ROWS v FROM t_old ORDER BY id LIMIT 1";
+        bench.hits.prime(&mut reader, all).expect("it is answered");
+        assert_eq!(
+            answer(&mut reader, "SELECT FOUND_ROWS(), 1"),
+            Ok(vec![vec!["2".to_owned(), "1".to_owned()]])
+        );
+        assert_eq!(answer(&mut bench.direct, "SELECT v FROM t_old"), one("-1"));
+        // Counted as it came.
+        let text = "SELECT count_star FROM stats_mysql_query_digest WHERE digest_text = 'SELECT v FROM t_old WHERE t_old.id = ?'";
+        assert!(!bench.rows(text).is_empty());
+        bench.load(&[]);
+        assert_eq!(answer(&mut reader, old), one("-1"));
+    });
+}
+
+#[test]
+fn statements_are_answered_by_rules() {
+    with_each("answered", TABLE, |bench| {
+        let mut conn = bench.client();
+        let cached = "SELECT v FROM t WHERE id = 3";
+        bench.hits.prime(&mut conn, cached).expect("it is answered");
+        let before = conn.prep("UPDATE t SET v = 0 WHERE id = ?").expect("it is prepared");
+        bench.load(&[
+            "(rule_id,active,match_digest,error_msg,apply) VALUES (1,1,'^UPDATE t','no writes here',1)",
+            "(rule_id,active,match_pattern,OK_msg,apply) VALUES (2,1,'id = 2','as you like',1)",
+            "(rule_id,active,match_digest,error_msg,apply) VALUES (3,1,'^BEGIN|FOUND_ROWS|^SELECT id FROM t$','nor this',1)",
+        ]);
+        let refused = |result| assert_eq!(message(result), (1148, "no writes here".to_owned()));
+        refused(conn.query_drop("UPDATE t SET v = 0"));
+        refused(conn.prep("UPDATE t SET v = ?").map(drop));
+        refused(conn.exec_drop(&before, (1,)));
+        conn.query_drop("DELETE FROM t WHERE id = 2").expect("it is answered with OK");
+        assert_eq!(conn.info_str(), "as you like");
+        let select = conn.prep("SELECT v FROM t WHERE id = 2 AND v > ?").expect("it is prepared");
+        conn.exec_drop(&select, (1,)).expect("it is answered with OK");
+        assert_eq!(conn.info_str(), "as you like");
+        assert_eq!(
+            answer(&mut bench.direct, "SELECT COUNT(*), SUM(v) FROM t"),
+            Ok(vec![vec!["3".to_owned(), "60".to_owned()]])
+        );
+        for other in ["BEGIN", "SELECT FOUND_ROWS()", "SELECT id FROM t"] {
+            assert_eq!(message(conn.query_drop(other)).1, "nor this", "{other}");
+        }
+        assert_eq!((bench.met(1), bench.met(2), bench.met(3)), (3, 2, 3));
+        // What was stored before is not given against a rule.
+        bench.load(&["(rule_id,active,match_pattern,error_msg) VALUES (1,1,'id = 3$','nor that')"]);
+        assert_eq!(message(conn.query_drop(cached)).1, "nor that");
+        bench.load(&[]);
+        assert_eq!(answer(&mut conn, cached), one("30"));
+        conn.exec_drop(&before, (1,)).expect("it is executed");
+        assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 1"), one("0"));
+    });
+}
+
+#[test]
+fn the_chain_follows_flags_and_a_rule_may_set_that_of_the_next_statement() {
+    with_each("chain", TABLE, |bench| {
+        bench.load(&[
+            "(rule_id,active,match_digest,flagOUT) VALUES (1,1,'^SELECT',7)",
+            "(rule_id,active,flagIN,match_digest,error_msg,apply) VALUES (2,1,7,'secret','not for you',1)",
+            "(rule_id,active,flagIN,error_msg) VALUES (3,1,9,'only after')",
+            "(rule_id,active,flagIN,match_pattern,next_query_flagIN) VALUES (4,1,7,'id = 2$',9)",
+        ]);
+        let mut conn = bench.client();
+        assert_eq!(message(conn.query_drop("SELECT 'x' AS secret")).1, "not for you");
+        assert_eq!(answer(&mut conn, "SET @secret = 1").map(|_| ()), Ok(()));
+        let point = "SELECT v FROM t WHERE id = 1";
+        assert_eq!(bench.hits.prime(&mut conn, point), one("10"));
+        for _ in 0..3 {
+            assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 2"), one("20"));
+            assert_eq!(message(conn.query_drop(point)).1, "only after", "also what is in memory");
+            assert!(bench.is_hit(&mut conn, point), "the one after it is as before");
+        }
+    });
+}
+
+#[test]
+fn rules_are_for_users_schemas_and_addresses() {
+    with_each("whom", TABLE, |bench| {
+        let user = bench.freshet.target().user.clone();
+        let port = bench.freshet.target().port;
+        let refuses = |bench: &mut Bench, columns: &str, values: &str| {
+            bench.load(&[&format!(
+                "(rule_id,active,match_digest,error_msg,{columns}) VALUES (1,1,'^SELECT v','refused',{values})"
+            )]);
+            let mut conn = bench.client();
+            (0..2).map(|_| answer(&mut conn, "SELECT v FROM t WHERE id = 1").is_err()).collect::<Vec<_>>()
+        };
+        let schema = bench.schema.clone();
+        for (columns, values, refused) in [
+            ("username", format!("'{user}'"), true),
+            ("username", "'somebody'".to_owned(), false),
+            ("schemaname", format!("'{schema}'"), true),
+            ("schemaname", "'mysql'".to_owned(), false),
+            ("client_addr", "'127.0.0.1'".to_owned(), true),
+            ("client_addr", "'127.%'".to_owned(), true),
+            ("client_addr", "'10.%'".to_owned(), false),
+            ("proxy_addr,proxy_port", format!("'127.0.0.1',{port}"), true),
+            ("proxy_port", "1".to_owned(), false),
+        ] {
+            assert_eq!(refuses(bench, columns, &values), [refused; 2], "{columns} = {values}");
+        }
+    });
+}
+
+#[test]
+fn a_schema_that_is_changed_brings_its_rules() {
+    with_each("moved", TABLE, |bench| {
+        let schema = bench.schema.clone();
+        bench.load(&[&format!(
+            "(rule_id,active,match_digest,schemaname,error_msg) VALUES (1,1,'^SELECT v','{schema}','not here')"
+        )]);
+        let mut conn = bench.client();
+        let point = format!("SELECT v FROM {schema}.t WHERE id = 1");
+        let prepared = conn.prep("SELECT id FROM t WHERE id = 1").expect("it is prepared");
+        for _ in 0..3 {
+            assert_eq!(message(conn.query_drop(&point)).1, "not here");
+            run(&mut conn, &["USE mysql"]);
+            assert_eq!(bench.hits.prime(&mut conn, &point), one("10"));
+            assert_eq!(conn.exec_first(&prepared, ()).expect("it is executed"), Some(1));
+            run(&mut conn, &[&format!("USE {schema}")]);
+        }
+    });
+}
+
+#[test]
+fn rules_change_while_clients_are_there_and_wrong_ones_leave_those_that_run() {
+    with_each("change", TABLE, |bench| {
+        let mut conn = bench.client();
+        let point = "SELECT v FROM t WHERE id = 1";
+        bench.hits.prime(&mut conn, point).expect("it is answered");
+        bench.load(&["(rule_id,active,match_digest,error_msg,apply) VALUES (5,1,'^DELETE','no',1)"]);
+        for (wrong, says) in [
+            ("(rule_id,active,match_digest) VALUES (6,1,'(')", "rule 6: match_digest"),
+            (
+                "(rule_id,active,match_pattern,replace_pattern) VALUES (6,1,'a','\\9')",
+                "rule 6: replace_pattern",
+            ),
+            ("(rule_id,active,mirror_hostgroup) VALUES (6,1,1)", "rule 6: Freshet does not carry out mirror"),
+        ] {
+            run(&mut bench.admin, &["DELETE FROM mysql_query_rules", &format!("{RULES} {wrong}")]);
+            let said = message(bench.admin.query_drop("LOAD MYSQL QUERY RULES TO RUNTIME")).1;
+            assert!(said.contains(says), "{said}");
+            assert_eq!(bench.rows("SELECT rule_id FROM runtime_mysql_query_rules"), [["5"]]);
+            assert_eq!(message(conn.query_drop("DELETE FROM t")).1, "no");
+        }
+        bench.load(&[]);
+        assert!(bench.is_hit(&mut conn, point), "without rules it is there again");
+        assert!(bench.rows("SELECT * FROM stats_mysql_query_rules").is_empty());
+    });
+}
+
+#[test]
+fn what_is_stored_may_be_what_rules_name_alone() {
+    with_each("only", TABLE, |bench| {
+        let mut conn = bench.client();
+        let (named, other) = ("SELECT v FROM t WHERE id = 1", "SELECT id FROM t WHERE id = 1");
+        let none = "SELECT v FROM t WHERE id = 77";
+        bench.hits.prime(&mut conn, other).expect("it is answered");
+        bench.load(&[
+            "(rule_id,active,match_digest,cache_ttl) VALUES (1,1,'^SELECT v',60000)",
+            "(rule_id,active,match_pattern,cache_empty_result) VALUES (2,1,'77',0)",
+        ]);
+        let set = |bench: &mut Bench, name: &str, value: &str| {
+            run(
+                &mut bench.admin,
+                &[&format!("SET mysql-{name} = '{value}'"), "LOAD MYSQL VARIABLES TO RUNTIME"],
+            );
+        };
+        bench.hits.prime(&mut conn, other).expect("it is answered");
+        set(bench, "query_cache_rules_only", "true");
+        bench.hits.prime(&mut conn, named).expect("it is answered");
+        for _ in 0..5 {
+            assert!(!bench.is_hit(&mut conn, other));
+            assert!(!bench.is_hit(&mut conn, none), "it has no rows");
+            assert!(bench.is_hit(&mut conn, named));
+        }
+        // A comment asks for as much.
+        bench.hits.prime(&mut conn, &format!("/* cache_ttl=60000 */ {other}")).expect("it is answered");
+        set(bench, "query_cache_rules_only", "false");
+        bench.hits.prime(&mut conn, other).expect("it is answered");
+        let not_cached = format!("/* cache_ttl=0 */ {named}");
+        for _ in 0..5 {
+            assert!(!bench.is_hit(&mut conn, &not_cached));
+        }
+        // Also where comments are no part of the key, but for those that say nothing to the rules.
+        run(&mut conn, &["SET query_cache_strip_comments = 'ON'"]);
+        bench.hits.prime(&mut conn, named).expect("it is answered");
+        for _ in 0..5 {
+            assert!(!bench.is_hit(&mut conn, &not_cached));
+            assert!(bench.is_hit(&mut conn, &format!("/* trace */ {named}")));
+        }
+        run(&mut conn, &["SET query_cache_strip_comments = 'OFF'"]);
+        set(bench, "query_cache_stores_empty_result", "false");
+        for _ in 0..5 {
+            assert!(!bench.is_hit(&mut conn, "SELECT id FROM t WHERE id = 78"));
+        }
+    });
+}
+
+#[test]
+fn statements_wait_as_long_as_a_rule_says() {
+    with_each("delay", TABLE, |bench| {
+        bench.load(&["(rule_id,active,match_digest,delay) VALUES (1,1,'^(SELECT v|UPDATE)',300)"]);
+        let mut conn = bench.client();
+        let takes = |conn: &mut Conn, statement: &str| {
+            let before = Instant::now();
+            let _ = answer(conn, statement);
+            before.elapsed()
+        };
+        let long = Duration::from_millis(300);
+        assert!(takes(&mut conn, "UPDATE t SET v = 11 WHERE id = 1") >= long);
+        assert!(takes(&mut conn, "SELECT v FROM t WHERE id = 1") >= long);
+        assert!(takes(&mut conn, "SELECT 1") < long);
+        // An answer from memory has nothing to wait for.
+        bench.hits.prime(&mut conn, "SELECT v FROM t WHERE id = 1").expect("it is answered");
+        assert!(takes(&mut conn, "SELECT v FROM t WHERE id = 1") < long);
+    });
+}
+
+#[test]
+fn statements_that_take_too_long_are_killed() {
+    with_each("timeout", TABLE, |bench| {
+        bench.load(&["(rule_id,active,match_digest,timeout) VALUES (1,1,'SLEEP|^UPDATE',300)"]);
+        let mut conn = bench.client();
+        let before = Instant::now();
+        // Each of the three rows waits.
+        let slept = answer(&mut conn, "SELECT id, SLEEP(5) FROM t");
+        assert!(before.elapsed() < Duration::from_secs(4), "{slept:?}");
+        assert_eq!(
+            answer(&mut conn, "SELECT v, SLEEP(0) FROM t WHERE id = 1"),
+            Ok(vec![vec!["10".to_owned(), "0".to_owned()]])
+        );
+        let prepared = conn.prep("SELECT id, SLEEP(?) FROM t").expect("it is prepared");
+        let before = Instant::now();
+        let _ = conn.exec_drop(&prepared, (5,));
+        assert!(before.elapsed() < Duration::from_secs(4));
+        // A write that waits for a lock.
+        run(&mut bench.direct, &["BEGIN", "UPDATE t SET v = 5 WHERE id = 1"]);
+        assert_eq!(message(conn.query_drop("UPDATE t SET v = 6 WHERE id = 1")).0, 1317);
+        run(&mut bench.direct, &["COMMIT"]);
+        assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 1"), one("5"));
+        for _ in 0..20 {
+            run(&mut conn, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+        }
+        assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 1"), one("25"));
+    });
+}
+
+#[test]
+fn parts_of_the_cache_are_flushed() {
+    let tables = [
+        "CREATE TABLE a (id INT PRIMARY KEY)",
+        "CREATE TABLE b (id INT PRIMARY KEY)",
+        "INSERT INTO a VALUES (1)",
+        "INSERT INTO b VALUES (1)",
+    ];
+    with_each("purge", &tables, |bench| {
+        bench.load(&["(rule_id,active,match_digest,cache_ttl) VALUES (4,1,'FROM a',60000)"]);
+        let mut conn = bench.client();
+        let (a, b) = ("SELECT id FROM a WHERE id=1", "SELECT id FROM b WHERE id=1");
+        let user = bench.freshet.target().user.clone();
+        let digest = |bench: &mut Bench| {
+            let query = "SELECT digest FROM stats_mysql_query_digest WHERE digest_text LIKE 'SELECT id FROM a %' LIMIT 1";
+            bench.rows(query)[0][0].clone()
+        };
+        let schema = bench.schema.clone();
+        bench.hits.prime(&mut conn, a).expect("it is answered");
+        let digest = digest(bench);
+        for (what, drops_b) in [
+            (format!("DIGEST '{digest}'"), false),
+            ("RULE 4".to_owned(), false),
+            (format!("TABLE {schema}.a"), false),
+            (format!("SCHEMA {schema}"), true),
+            (format!("USER '{user}'"), true),
+        ] {
+            bench.hits.prime(&mut conn, a).expect("it is answered");
+            bench.hits.prime(&mut conn, b).expect("it is answered");
+            run(&mut bench.admin, &[&format!("PROXYSQL FLUSH QUERY CACHE {what}")]);
+            assert!(!bench.is_hit(&mut conn, a), "{what}");
+            assert_eq!(bench.is_hit(&mut conn, b), !drops_b, "{what}");
+        }
+        assert!(bench.admin.query_drop("PROXYSQL FLUSH QUERY CACHE RULE 5").is_err());
+    });
+}
