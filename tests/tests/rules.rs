@@ -140,6 +140,58 @@ fn a_digest_gets_a_rule_with_a_time_to_live_and_its_hits_are_counted() {
 }
 
 #[test]
+fn hits_by_rules_are_everywhere_where_hits_are() {
+    with_each("hits", TABLE, |bench| {
+        // Many rules, of which each hit would have to look at most.
+        let values: Vec<String> = (1..=10_000).map(|id| format!("({id},1,'^never {id}$',1,1)")).collect();
+        run(
+            &mut bench.admin,
+            &[
+                &format!("{RULES} (rule_id,active,match_digest,cache_ttl,apply) VALUES {}", values.join(",")),
+                &format!(
+                    "{RULES} (rule_id,active,match_digest,cache_ttl,apply) VALUES (20000,1,'^SELECT',60000,1)"
+                ),
+                "LOAD MYSQL QUERY RULES TO RUNTIME",
+            ],
+        );
+        let point = "SELECT v FROM t WHERE id = 1";
+        let mut conn = bench.client();
+        assert_eq!(bench.hits.prime(&mut conn, point), one("10"));
+        // The first statement of a new client.
+        let mut other = bench.client();
+        assert!(bench.is_hit(&mut other, point));
+        // In transactions.
+        for statement in ["BEGIN", "START TRANSACTION READ ONLY"] {
+            // Once it is known that what is stored is settled.
+            eventually(statement, || {
+                run(&mut other, &[statement]);
+                let is_hit = bench.is_hit(&mut other, point);
+                run(&mut other, &["COMMIT"]);
+                is_hit.then_some(())
+            });
+        }
+        // Executions by name.
+        run(&mut other, &["PREPARE s FROM 'SELECT v FROM t WHERE id = ?'", "SET @id = 1"]);
+        bench.hits.prime(&mut other, "EXECUTE s USING @id").expect("it is answered");
+        // What the client is told of the rows found.
+        assert!(bench.is_hit(&mut other, point));
+        assert_eq!(answer(&mut other, "SELECT FOUND_ROWS()"), one("1"));
+        // After a new login, and after the session was reset.
+        let target = bench.freshet.target();
+        let options = mysql::ChangeUserOpts::new()
+            .with_user(Some(target.user.clone()))
+            .with_pass(Some(target.password.clone()))
+            .with_db_name(Some(bench.schema.clone()));
+        other.change_user(options).expect("the user is changed");
+        assert_eq!(bench.hits.prime(&mut other, point), one("10"));
+        other.reset().expect("the session is reset");
+        run(&mut other, &[&format!("USE {}", bench.schema)]);
+        assert_eq!(bench.hits.prime(&mut other, point), one("10"));
+        assert!(bench.met(20_000) > 5);
+    });
+}
+
+#[test]
 fn an_answer_is_never_older_than_its_rule_says() {
     with_each("expiry", TABLE, |bench| {
         bench.load(&["(rule_id,active,match_digest,cache_ttl,apply) VALUES (1,1,'^SELECT v',600,1)"]);
