@@ -55,6 +55,7 @@ pub(crate) enum Why {
     NotShared,
     NoRoom,
     ChangedMeanwhile,
+    QueryRule,
 }
 
 /// Whether a statement that is refused for a reason is never stored, whoever asks and when.
@@ -92,7 +93,7 @@ pub(crate) struct Said {
 }
 
 /// How many reasons there are.
-pub(crate) const COUNT: usize = 44;
+pub(crate) const COUNT: usize = 45;
 
 const fn said(
     why: Why,
@@ -241,6 +242,9 @@ pub(crate) static SAID: [Said; COUNT] = [
     said(Why::ChangedMeanwhile, "changed_meanwhile", Lasts::Now,
         "What it reads changed while the server answered, or the binlog stream broke.",
         "Nothing: the next execution may be stored. Tables that are written all the time are not worth storing."),
+    said(Why::QueryRule, "query_rule", Lasts::InSession,
+        "A query rule keeps it from the cache, or no rule names it where only what rules name is cached.",
+        "Look at runtime_mysql_query_rules and mysql-query_cache_rules_only at the admin port."),
 ];
 
 impl Why {

@@ -15,7 +15,7 @@ use super::select::{self, Fillable, bound, key_for};
 use crate::introspection::{Found, Value};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, Statement, deps_of_reading};
-use crate::session::{Flow, Missed, Session};
+use crate::session::{Came, Flow, Missed, Session};
 use crate::template::{BoundSelect, Verdict};
 use crate::why::{Refusal, Why};
 
@@ -75,6 +75,8 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<F
         refused(&mut lines, &Why::NotSelect.into());
         return Ok(Ok(lines.found()));
     }
+    // It is the statement that is decided from here on, and not the one around it.
+    session.decide(text, Came::Text);
     let parameters = match session.tries(text).await? {
         Ok(parameters) => parameters,
         Err(error) if error.code == NOT_PREPARABLE => 0,

@@ -10,7 +10,9 @@ use freshet_upstream::now_ms;
 use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
-use super::{attributes, decided, explain, introspect, kill, ours, select, text_prepared, transaction, write};
+use super::{
+    attributes, decided, explain, introspect, kill, ours, select, text_prepared, transaction, write,
+};
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;

@@ -176,7 +176,7 @@ impl Session {
 
     /// Why no statement of the session can be answered from memory now.
     pub(crate) fn bars(&self) -> Why {
-        self.holds().why()
+        if self.ruled.is_barring() { Why::QueryRule } else { self.holds().why() }
     }
 
     /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.

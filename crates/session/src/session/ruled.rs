@@ -98,6 +98,11 @@ impl Ruled {
             && ruling.decision.as_ref().is_none_or(has_no_bound)
     }
 
+    /// Whether what is decided of the statement under way is that its answer is not cached.
+    pub(super) const fn is_barring(&self) -> bool {
+        self.ruling.is_barred
+    }
+
     /// Has nothing be stored for the statement under way, and nothing taken.
     pub(crate) fn bar(&mut self) {
         self.ruling.is_barred = true;
