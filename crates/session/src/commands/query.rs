@@ -55,10 +55,14 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
-    match decided::text(session, &query) {
-        Decided::Answered => Ok(Flow::Continue),
-        Decided::AsItCame => pin!(carry_out(session, query)).await,
-        Decided::Rewritten(packet) => Box::pin(rewritten(session, packet, text_at)).await,
+    let other = match decided::text(session, &query) {
+        Decided::Answered => return Ok(Flow::Continue),
+        Decided::AsItCame => None,
+        Decided::Rewritten(packet) => Some(packet),
+    };
+    match other {
+        None => pin!(carry_out(session, query)).await,
+        Some(packet) => Box::pin(rewritten(session, packet, text_at)).await,
     }
 }
 
@@ -71,7 +75,6 @@ async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Re
 
 /// Carries a statement out that is decided.
 async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
-    let Query { packet, text_at, missed, .. } = query;
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
@@ -85,7 +88,8 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     }
     if let Some(control) = control {
         let begun =
-            Box::pin(transaction::begin(session, (packet, query.text(), Command::Query), &control)).await?;
+            Box::pin(transaction::begin(session, (query.packet, query.text(), Command::Query), &control))
+                .await?;
         if let Some(flow) = begun {
             return Ok(flow);
         }
@@ -98,11 +102,11 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         // It is decided as it came; what is stored of the other is decided as that.
         Some(packet) if session.ruled.are_there() => {
             session.ruled.bar();
-            Query { packet, long: None, text_at, missed }
+            Query { packet, long: None, ..query }
         }
         Some(packet) => {
             let Err(missed) = from_memory(session, packet) else { return Ok(Flow::Continue) };
-            Query { packet, long: None, text_at, missed }
+            Query { packet, long: None, missed, ..query }
         }
         None => query,
     };
@@ -110,7 +114,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         Ok(unhinted) => unhinted,
         Err(error) => return session.refuse(&error),
     };
-    let query = unhinted.as_deref().map_or(query, |packet| Query { packet, long: None, text_at, missed });
+    let query = unhinted.as_deref().map_or(query, |packet| Query { packet, long: None, ..query });
     let new = match found(session, &query) {
         Some(Found::Known(Bound::Select(known))) => {
             return pin!(select::handle(session, query, select::Found::Known(known))).await;

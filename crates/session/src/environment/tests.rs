@@ -256,3 +256,28 @@ fn the_zone_is_known_where_its_clock_is() {
     assert_eq!(zone("SYSTEM", "GMT", "1"), Zone::Other, "in other years it may be another");
     assert_eq!(zone("Europe/Berlin", "UTC", "0"), Zone::Other);
 }
+
+#[test]
+fn what_rules_tell_apart_has_identities_of_its_own() {
+    let query = query();
+    let environments = Environments::default();
+    let environment = environments.intern(Environment::read(&query, b"user", &row(&query, &[]), MYSQL));
+    let ruled = Ruled { environment: environment.id, generation: 3, class: 0, variant: 0 };
+    let id = |ruled| environments.under_rules(&environment.account, ruled).unwrap();
+    let first = id(ruled);
+    assert_eq!(id(ruled), first);
+    assert_ne!(first, environment.id);
+    for other in [
+        Ruled { class: 1, ..ruled },
+        Ruled { variant: 1, ..ruled },
+        Ruled { environment: environment.id + 1, ..ruled },
+    ] {
+        assert_ne!(id(other), first, "{other:?}");
+    }
+    assert_eq!(environments.all()[&first].id, environment.id);
+    // Identities are never given twice, also where those of rules before are forgotten.
+    let later = id(Ruled { generation: 4, ..ruled });
+    assert_ne!(later, first);
+    assert!(!environments.all().contains_key(&first));
+    assert!(id(ruled) > later);
+}

@@ -49,25 +49,34 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        if let Some(delay) = self.ruled.take_delay() {
-            Box::pin(self.delays(delay)).await?;
-        }
         let counted =
             self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
-        // Rules name a statement as it came.
-        let asked = counted.is_some().then(|| self.ruled.asked()).flatten();
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
-        let killer = self.ruled.timeout().map(|limit| self.kills_after(limit));
-        let relayed = Box::pin(self.forward_now(forward)).await;
-        if let Some(killer) = killer {
-            killer.stand_down().await;
-        }
-        let mut relayed = relayed?;
+        let mut relayed = if self.ruled.are_timed() {
+            Box::pin(self.forward_timed(forward)).await?
+        } else {
+            Box::pin(self.forward_now(forward)).await?
+        };
         if let Some((begun, command, text)) = counted {
+            // Rules name a statement as it came.
+            let asked = self.ruled.asked();
             let text = asked.as_deref().unwrap_or(text);
             relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
         }
         Ok(relayed)
+    }
+
+    /// As [`Session::forward_now`], of a statement of which rules say when it is sent, or how long it may take.
+    async fn forward_timed(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        if let Some(delay) = self.ruled.take_delay() {
+            self.delays(delay).await?;
+        }
+        let killer = self.ruled.timeout().map(|limit| self.kills_after(limit));
+        let relayed = self.forward_now(forward).await;
+        if let Some(killer) = killer {
+            killer.stand_down().await;
+        }
+        relayed
     }
 
     async fn forward_now(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {

@@ -113,6 +113,12 @@ impl Ruled {
         self.ruling.decision.as_mut()?.rewritten.take()
     }
 
+    /// Whether rules say when the statement under way is sent, or how long it may take.
+    pub(super) fn are_timed(&self) -> bool {
+        let settings = self.ruling.decision.as_ref().map(|decision| &decision.settings);
+        settings.is_some_and(|settings| settings.delay_ms.is_some() || settings.timeout_ms.is_some())
+    }
+
     /// How long the statement under way is to wait before it is sent to the server: told once.
     pub(super) fn take_delay(&mut self) -> Option<Duration> {
         let settings = &mut self.ruling.decision.as_mut()?.settings;
