@@ -205,15 +205,20 @@ impl Statistics {
         (cost, outcome): (Cost, Option<&Arc<Outcome>>),
     ) -> u16 {
         let outcome = outcome.filter(|outcome| !outcome.is_nothing());
-
         let mut digest_text = Vec::with_capacity(text.len().min(self.options.digest_length_max));
         put_text(text, &self.options, &mut digest_text);
         let digest = Digest::of(&digest_text);
-        let id = (digest, self.hash.hash_one((schema, user, outcome.map(|it| it.id))));
+        let id = (digest, self.hash_of((schema, user), outcome));
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).places.get(&id).copied();
         let tag = known.unwrap_or_else(|| self.take_place(id, (schema, user), (&digest_text, outcome)));
         self.sent[place_of(tag)].add(cost, now_ms());
         tag
+    }
+
+    /// The second part of an [`Id`].
+    fn hash_of(&self, (schema, user): (&str, &[u8]), outcome: Option<&Arc<Outcome>>) -> u64 {
+        let outcome = outcome.filter(|outcome| !outcome.is_nothing());
+        self.hash.hash_one((schema, user, outcome.map(|it| it.id)))
     }
 
     fn take_place(

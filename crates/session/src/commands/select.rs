@@ -424,7 +424,10 @@ pub(super) async fn fill(
     let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
     let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
     let stored = match relayed.captured.take() {
-        Some(captured) if captured.rows == 0 && !storing.empty => Insert::TooLarge,
+        Some(captured) if captured.rows == 0 && !storing.empty => {
+            relayed.uncaptured = Some(Why::QueryRule);
+            Insert::TooLarge
+        }
         Some(captured) => {
             let told = (captured, (cost_us, relayed.tag, storing.expires_ms));
             pin!(store(session, (key_text, missed), plan, told)).await

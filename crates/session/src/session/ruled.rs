@@ -132,7 +132,7 @@ impl Ruled {
     }
 
     /// The rules that it has met, if it was decided.
-    pub(super) fn outcome(&self) -> Option<&Arc<Outcome>> {
+    pub(crate) fn outcome(&self) -> Option<&Arc<Outcome>> {
         self.ruling.decision.as_ref().map(|decision| &decision.outcome)
     }
 

@@ -1,9 +1,10 @@
 //! All that is known of each digest, one row for each: what `freshet.queries` shows.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use freshet_digest::Digest;
+use freshet_rules::Outcome;
 
 use super::{Clock, Statistics, place_of};
 use crate::rows::{Named, Tables};
@@ -81,10 +82,14 @@ impl Statistics {
         shown.filter_map(|(place, named)| self.query(*place, named, clock)).collect()
     }
 
-    /// The row of one digest.
-    pub(crate) fn query_of(&self, whose: (&str, &[u8]), digest: Digest) -> Option<QueryRow> {
+    /// The row of one digest, of statements that have met these query rules.
+    pub(crate) fn query_of(
+        &self,
+        (whose, outcome): ((&str, &[u8]), Option<&Arc<Outcome>>),
+        digest: Digest,
+    ) -> Option<QueryRow> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let place = place_of(*known.places.get(&(digest, self.hash.hash_one(whose)))?);
+        let place = place_of(*known.places.get(&(digest, self.hash_of(whose, outcome)))?);
         self.query(place, known.named.get(&place)?, Clock::now())
     }
 

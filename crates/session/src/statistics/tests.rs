@@ -86,7 +86,7 @@ fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     assert_eq!(row(&statistics).refused, [(Why::Volatile, 2), (Why::Error, 1)]);
     assert_eq!(row(&statistics).last, Some(Why::Error.into()));
     assert!(statistics.queries(|user| user == "v").is_empty());
-    let found = statistics.query_of(("shop", b"u"), Digest::of(b"SELECT NOW()")).unwrap();
+    let found = statistics.query_of((("shop", b"u"), None), Digest::of(b"SELECT NOW()")).unwrap();
     assert_eq!((found.sent, found.refused.len()), (1, 2));
     // What is stored afterwards is not refused any more.
     statistics.count_stored(tag);
