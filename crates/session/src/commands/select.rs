@@ -270,7 +270,11 @@ pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>
     let template::Verdict::Cache = template.verdict else { return None };
     let wanted = match session.state.locals.effective_type(&session.shared.globals) {
         TYPE_OFF => false,
-        TYPE_DEMAND => hint == Some(Hint::Cache),
+        // A view may ask for it in the statement's place.
+        TYPE_DEMAND => match hint {
+            Some(hint) => hint == Hint::Cache,
+            None => template.tables.known.iter().any(|table| table.info.asks_for_cache),
+        },
         _ => hint != Some(Hint::NoCache),
     };
     let temporary = &session.state.temporary;

@@ -4,7 +4,7 @@ use super::super::temporary::Existence;
 use super::*;
 
 fn state() -> State {
-    State::new(StatusFlags::AUTOCOMMIT)
+    State::new(StatusFlags::AUTOCOMMIT, Locals::default())
 }
 
 fn creates(name: TableName) -> Effects {
