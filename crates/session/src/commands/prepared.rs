@@ -337,7 +337,7 @@ async fn planned(
     let plan = loop {
         let compiled = compiled(session, select).await;
         let template = &compiled.template;
-        if matches!(template.verdict, Verdict::NotNow(_)) && patience.waits(session).await {
+        if patience.waits_for_verdict(session, template).await {
             continue;
         }
         // A TIME that is compared with a moment is completed by the current date.

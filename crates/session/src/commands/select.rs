@@ -56,7 +56,7 @@ pub(super) async fn handle(
         return ask(session, query).await;
     }
     give_way(text).await;
-    session.resolve_doubts().await;
+    Patience::of(session).resolve_doubts(session).await;
     if let Err(error) = session.learn().await {
         return unavailable(session, &error);
     }
@@ -116,7 +116,7 @@ async fn fate<'a>(
                     return unavailable(session, &error).map(Fate::Answered);
                 }
             }
-            template::Verdict::NotNow(_) if patience.waits(session).await => continue,
+            _ if patience.waits_for_verdict(session, template).await => continue,
             _ => {}
         }
         let key = key_for(session, template, bound.compiled.hint);
@@ -304,6 +304,24 @@ impl Patience {
         let wait = session.state.locals.fill_wait(&session.shared.globals);
         let waits = !wait.is_zero() && session.state.tx.surely_autocommits();
         Self { until: waits.then(|| Instant::now() + wait) }
+    }
+
+    /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.
+    async fn resolve_doubts(&self, session: &mut Session) {
+        session.resolve_doubts().await;
+        while !session.state.unproven.is_empty() && self.waits(session).await {
+            session.resolve_doubts().await;
+        }
+    }
+
+    /// Waits a moment if a definition decides about a statement, or is about to; false if none does, or it has waited long enough.
+    pub(super) async fn waits_for_verdict(&self, session: &Session, template: &Template) -> bool {
+        let is_open = match template.verdict {
+            template::Verdict::Cache => false,
+            template::Verdict::Never(_) => session.shared.upstream.is_changing(&template.told),
+            template::Verdict::NotNow(_) => true,
+        };
+        is_open && self.waits(session).await
     }
 
     /// Waits a moment; false if it has waited long enough.

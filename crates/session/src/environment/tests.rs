@@ -62,7 +62,9 @@ fn charsets_and_isolation_levels_refuse() {
             .is_some()
     };
     assert!(!refused(&[]));
+    assert!(!refused(&[("character_set_client", "koi8r"), ("character_set_connection", "cp1251")]));
     assert!(refused(&[("character_set_client", "gbk")]));
+    assert!(refused(&[("character_set_client", "swe7")]));
     assert!(refused(&[("character_set_results", "sjis")]));
     assert!(refused(&[("sql_mode", "HIGH_NOT_PRECEDENCE")]));
     assert!(refused(&[("isolation", "SERIALIZABLE")]));
