@@ -347,7 +347,7 @@ async fn planned(
         if template.effects.reads_last_statement || !is_cached {
             return Ok(Planned::Forwarded(touches(session, template, &select.text)));
         }
-        session.find_hidden(&template.tables.known).await?;
+        session.find_hidden(&template.tables.known, patience.is_some()).await?;
         let Some(environment) = key_for(session, template, select.hint) else {
             return Ok(Planned::Forwarded(Touches::ReadView));
         };

@@ -112,7 +112,7 @@ async fn fate<'a>(
         give_way(text).await;
         match template.verdict {
             template::Verdict::Cache => {
-                if let Err(error) = session.find_hidden(&template.tables.known).await {
+                if let Err(error) = session.find_hidden(&template.tables.known, patience.is_some()).await {
                     return unavailable(session, &error).map(Fate::Answered);
                 }
             }
@@ -304,6 +304,11 @@ impl Patience {
         let wait = session.state.locals.fill_wait(&session.shared.globals);
         let waits = !wait.is_zero() && session.state.tx.surely_autocommits();
         Self { until: waits.then(|| Instant::now() + wait) }
+    }
+
+    /// Whether the statement waits at all.
+    pub(super) fn is_some(&self) -> bool {
+        self.until.is_some()
     }
 
     /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.
