@@ -85,9 +85,9 @@ pub(crate) struct Transactions {
 /// The character sets in which bytes are text that the tokeniser reads as the server does: a byte below `0x80` is the character of
 /// ASCII, wherever it stands. (In GBK or SJIS, `0x5c` may be half of a character; in SWE7, it is a letter.)
 const CHARSETS_READ: &[&str] = &[
-    "", "armscii8", "ascii", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "dec8", "geostd8",
-    "greek", "hebrew", "hp8", "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5", "latin7", "macce", "macroman", "tis620",
-    "utf8", "utf8mb3", "utf8mb4",
+    "", "armscii8", "ascii", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866",
+    "dec8", "geostd8", "greek", "hebrew", "hp8", "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5",
+    "latin7", "macce", "macroman", "tis620", "utf8", "utf8mb3", "utf8mb4",
 ];
 
 impl Environment {

@@ -27,7 +27,7 @@ pub(crate) use variable::{Lives, Target, Variable};
 /// The largest `query_cache_size`, in bytes (the range of ApsaraDB's fast query cache).
 pub const SIZE_MAX: u64 = 10_485_760_000;
 /// The least `query_cache_size` but 0, in bytes: with less, the native query cache has no room for a result, and is off.
-pub const SIZE_MIN: u64 = 42 * 1024;
+pub const SIZE_MIN: u64 = 49 * 1024;
 /// `query_cache_size` is a multiple of this many bytes.
 pub const SIZE_STEP: u64 = 1024;
 /// The largest `query_cache_limit`, in bytes.
@@ -82,7 +82,8 @@ pub(crate) static VARIABLES: &[Variable] = &[
         set: |target, _, value| {
             let default = target.globals.started_with_size.load(Ordering::Relaxed);
             let (bytes, warning) = size("query_cache_size", value, SIZE_MAX, SIZE_STEP, default)?;
-            let (bytes, warning) = if bytes < SIZE_MIN { (0, too_small(bytes).or(warning)) } else { (bytes, warning) };
+            let (bytes, warning) =
+                if bytes < SIZE_MIN { (0, too_small(bytes).or(warning)) } else { (bytes, warning) };
             crate::shared::resize(target.cache, target.resized, usize::try_from(bytes).unwrap_or(usize::MAX));
             Ok(warning)
         },

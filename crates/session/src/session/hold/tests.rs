@@ -69,7 +69,8 @@ fn what_a_statement_leaves_is_told_by_its_text_where_it_can_be() {
 
 #[test]
 fn temporary_tables_and_doubts_do_not_bar_all() {
-    let (mut state, lease, globals) = (State::new(IDLE, Locals::default()), Lease::default(), Globals::default());
+    let (mut state, lease, globals) =
+        (State::new(IDLE, Locals::default()), Lease::default(), Globals::default());
     state.temporary.suspect();
     let holds = Holds { state: &state, lease: &lease, globals: &globals };
     assert!(holds.hide_tables() && holds.has(Hold::TemporaryTables));
