@@ -3,6 +3,7 @@ use freshet_sql::Effects;
 
 use super::*;
 use crate::session::Tracking;
+use crate::variables::Locals;
 
 const IDLE: StatusFlags = StatusFlags::AUTOCOMMIT;
 
