@@ -75,7 +75,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "query_cache_size",
-        doc: "The memory for results, in bytes: 0 to 10485760000, a multiple of 1024. 0 turns the cache off.",
+        doc: "The memory for results, in bytes: a multiple of 1024 up to 10485760000. 0 turns the cache off, and so does less than 50176.",
         lives: Lives::GlobalOnly,
         number: true,
         show: |target, _| target.cache.size().to_string(),
@@ -127,7 +127,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "query_cache_wlock_invalidate",
-        doc: "Whether nobody is answered from memory while a client holds LOCK TABLES: OFF or ON.",
+        doc: "Whether LOCK TABLES for writing drops the results of its tables, which nobody is answered from memory then until it ends: OFF or ON.",
         lives: Lives::Everywhere,
         number: true,
         show: |target, global| {

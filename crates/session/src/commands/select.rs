@@ -56,15 +56,17 @@ pub(super) async fn handle(
         return ask(session, query).await;
     }
     give_way(text).await;
-    Patience::of(session).resolve_doubts(session).await;
+    let patience = Patience::of(session);
+    patience.resolve_doubts(session).await;
     if let Err(error) = session.learn().await {
         return unavailable(session, &error);
     }
     session.refresh_key();
-    let (bound, plan) = match fate(session, (text, looked_under), known, &mut query.missed).await? {
-        Fate::Answered(flow) => return Ok(flow),
-        Fate::ToServer(bound, plan) => (bound, plan),
-    };
+    let (bound, plan) =
+        match fate(session, (text, looked_under), (known, patience), &mut query.missed).await? {
+            Fate::Answered(flow) => return Ok(flow),
+            Fate::ToServer(bound, plan) => (bound, plan),
+        };
     let template = bound.template();
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
@@ -95,10 +97,9 @@ enum Fate<'a> {
 async fn fate<'a>(
     session: &mut Session,
     (text, looked_under): (&'a [u8], Option<u32>),
-    mut known: Option<BoundSelect<'a>>,
+    (mut known, patience): (Option<BoundSelect<'a>>, Patience),
     missed: &mut Missed,
 ) -> Result<Fate<'a>, Lost> {
-    let patience = Patience::of(session);
     // Once, but for a statement that waits until its answer can be stored.
     loop {
         let bound = match known.take() {
