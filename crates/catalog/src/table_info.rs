@@ -72,6 +72,8 @@ pub struct TableInfo {
     /// It is a view, and reading it may run unknown functions, or something else of it is not understood; or our account would
     /// not see it if it were a view.
     pub runs_unknown_code: bool,
+    /// It is a view, and its text says SQL_CACHE, or that of a view below it.
+    pub asks_for_cache: bool,
     /// Whether a change of its rows may run unknown triggers. True as well if our account cannot see
     /// whether it has any, and for what others may see and our account cannot.
     pub has_triggers: bool,

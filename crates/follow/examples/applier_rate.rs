@@ -71,6 +71,7 @@ fn table() -> TableInfo {
         cacheable: Ok(()),
         rests_on: Arc::default(),
         runs_unknown_code: false,
+        asks_for_cache: false,
         has_triggers: false,
         writes_elsewhere: false,
         may_be_merged: false,

@@ -59,6 +59,7 @@ impl Sessions {
         let shared = Shared::new(gate, upstream, cache, options);
         let globals = &shared.globals;
         globals.query_cache_type.store(config.query_cache_type, Ordering::Relaxed);
+        globals.started_with_size.store(config.query_cache_size, Ordering::Relaxed);
         globals.started_with_type.store(config.query_cache_type, Ordering::Relaxed);
         globals.strip_comments.store(config.query_cache_strip_comments, Ordering::Relaxed);
         globals.wlock_invalidate.store(config.query_cache_wlock_invalidate, Ordering::Relaxed);

@@ -135,7 +135,7 @@ pub static QUERY_CACHE_WLOCK_INVALIDATE: Setting = setting(
     "FRESHET_QUERY_CACHE_WLOCK_INVALIDATE",
     "off",
     "on or off",
-    "Whether a table that one client has locked for writing is read from the server by the others",
+    "Whether LOCK TABLES for writing drops the results of its tables, and others read them from the server while the lock holds",
 );
 /// Whether SET PERSIST keeps values.
 pub static PERSIST: Setting = setting(

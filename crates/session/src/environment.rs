@@ -36,8 +36,12 @@ pub(crate) struct Environment {
     /// The user name whose rights alone decide what is seen, as [`freshet_sql::user_name`] has it; `None` where those of a role
     /// do too.
     pub(crate) sole_user: Option<String>,
-    /// The default schema; `None` when there is none.
+    /// The default schema; `None` when there is none, or it cannot be told.
     pub(crate) schema: Option<String>,
+    /// Whether names beyond ASCII are understood: the client writes UTF-8, latin1 or ASCII.
+    pub(crate) tells_names: bool,
+    /// There is a default schema, and it cannot be told from its bytes which one it is.
+    pub(crate) has_unclear_schema: bool,
     /// Why no answer of this environment is cached, where that is so.
     pub(crate) refused: Option<&'static str>,
     /// `sql_log_bin` is off: what this session writes never reaches the binlog.
@@ -82,9 +86,19 @@ pub(crate) struct Transactions {
     pub(crate) writes_heed_snapshots: bool,
 }
 
-/// The character sets in which bytes are text that the tokeniser reads as the server does (in GBK or SJIS, `0x5c`
-/// may be half of a character).
-const CHARSETS_READ: [&str; 7] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary", ""];
+/// The character sets in which bytes are text that the tokeniser reads as the server does: a byte below `0x80` is the character of
+/// ASCII, wherever it stands. (In GBK or SJIS, `0x5c` may be half of a character; in SWE7, it is a letter.)
+const CHARSETS_READ: &[&str] = &[
+    "", "armscii8", "ascii", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866",
+    "dec8", "geostd8", "greek", "hebrew", "hp8", "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5",
+    "latin7", "macce", "macroman", "tis620", "utf8", "utf8mb3", "utf8mb4",
+];
+
+/// Those in which a name beyond ASCII can be looked up: `freshet_sql` knows what its bytes may mean in them.
+const CHARSETS_OF_NAMES: &[&str] = &["ascii", "binary", "latin1", "utf8", "utf8mb3", "utf8mb4"];
+
+/// Those of answers in which a name is sent in UTF-8.
+const CHARSETS_OF_UTF8: &[&str] = &["", "binary", "utf8", "utf8mb3", "utf8mb4"];
 
 impl Environment {
     /// What a row says that the server reports of the session.
@@ -122,6 +136,11 @@ impl Environment {
             None
         };
         let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
+        let sends_utf8 = CHARSETS_OF_UTF8.contains(&text("character_set_results"));
+        let schema = schema.map(String::from_utf8);
+        let has_unclear_schema = schema
+            .as_ref()
+            .is_some_and(|name| name.as_ref().map_or(true, |name| !name.is_ascii() && !sends_utf8));
         Self {
             id: 0,
             zone: zone(text("time_zone"), text("system_time_zone"), text("shows_utc") == "1"),
@@ -131,12 +150,10 @@ impl Environment {
                     && text("character_set_connection") == "utf8mb4",
                 ..modes(text("sql_mode"), server, readable)
             },
-            refused: if schema.as_deref().is_some_and(|s| std::str::from_utf8(s).is_err()) {
-                Some("the default schema's name")
-            } else {
-                refused
-            },
-            schema: schema.and_then(|bytes| String::from_utf8(bytes).ok()),
+            refused: if has_unclear_schema { Some("the default schema's name") } else { refused },
+            schema: schema.and_then(Result::ok).filter(|_| !has_unclear_schema),
+            tells_names: CHARSETS_OF_NAMES.contains(&text("character_set_client")),
+            has_unclear_schema,
             unlogged: text("sql_log_bin") == "0",
             transactions: Transactions {
                 are_snapshots: isolation == "REPEATABLE-READ",

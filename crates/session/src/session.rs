@@ -54,6 +54,7 @@ use crate::fences::Thread;
 use crate::registry::Handle;
 use crate::relay::Lost;
 use crate::shared::Shared;
+use crate::variables::Locals;
 use crate::wire::Wire;
 
 pub(crate) use command::{Forward, Touches};
@@ -106,7 +107,7 @@ impl Session {
         handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
         wire.obey(&handle);
-        let mut state = State::new(admitted.ok.status);
+        let mut state = State::new(admitted.ok.status, Locals::of(&shared.globals));
         state.schema = schema_of(admitted.database.as_deref());
         let ruled = ruled::Ruled::new(&wire);
         let admitted = Box::new(admitted);

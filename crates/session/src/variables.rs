@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Value};
 
-use kinds::{boolean, one_of, read_only, size};
+use kinds::{boolean, one_of, read_only, size, too_small};
 
 pub use fill_wait::FILL_WAIT_MS_MAX;
 pub(crate) use kinds::Warning;
@@ -26,6 +26,8 @@ pub(crate) use variable::{Lives, Target, Variable};
 
 /// The largest `query_cache_size`, in bytes (the range of ApsaraDB's fast query cache).
 pub const SIZE_MAX: u64 = 10_485_760_000;
+/// The least `query_cache_size` but 0, in bytes: with less, the native query cache has no room for a result, and is off.
+pub const SIZE_MIN: u64 = 49 * 1024;
 /// `query_cache_size` is a multiple of this many bytes.
 pub const SIZE_STEP: u64 = 1024;
 /// The largest `query_cache_limit`, in bytes.
@@ -73,12 +75,15 @@ pub(crate) static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "query_cache_size",
-        doc: "The memory for results, in bytes: 0 to 10485760000, a multiple of 1024. 0 turns the cache off.",
+        doc: "The memory for results, in bytes: a multiple of 1024 up to 10485760000. 0 turns the cache off, and so does less than 50176.",
         lives: Lives::GlobalOnly,
         number: true,
         show: |target, _| target.cache.size().to_string(),
         set: |target, _, value| {
-            let (bytes, warning) = size("query_cache_size", value, SIZE_MAX, SIZE_STEP, 256 << 20)?;
+            let default = target.globals.started_with_size.load(Ordering::Relaxed);
+            let (bytes, warning) = size("query_cache_size", value, SIZE_MAX, SIZE_STEP, default)?;
+            let (bytes, warning) =
+                if bytes < SIZE_MIN { (0, too_small(bytes).or(warning)) } else { (bytes, warning) };
             crate::shared::resize(target.cache, target.resized, usize::try_from(bytes).unwrap_or(usize::MAX));
             Ok(warning)
         },
@@ -100,7 +105,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
             if global {
                 target.globals.strip_comments.store(on.unwrap_or(false), Ordering::Relaxed);
             } else {
-                target.locals.strip_comments = on;
+                target.locals.strip_comments = on.or(Locals::of(target.globals).strip_comments);
             }
             Ok(None)
         },
@@ -114,7 +119,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
             let shown = if global {
                 target.globals.query_cache_type.load(Ordering::Relaxed)
             } else {
-                target.locals.effective_type(target.globals)
+                target.locals.own_type(target.globals)
             };
             TYPES[usize::from(shown).min(2)].to_owned()
         },
@@ -122,7 +127,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "query_cache_wlock_invalidate",
-        doc: "Whether nobody is answered from memory while a client holds LOCK TABLES: OFF or ON.",
+        doc: "Whether LOCK TABLES for writing drops the results of its tables, which nobody is answered from memory then until it ends: OFF or ON.",
         lives: Lives::Everywhere,
         number: true,
         show: |target, global| {
@@ -137,7 +142,7 @@ pub(crate) static VARIABLES: &[Variable] = &[
             if global {
                 target.globals.wlock_invalidate.store(on.unwrap_or(false), Ordering::Relaxed);
             } else {
-                target.locals.wlock_invalidate = on;
+                target.locals.wlock_invalidate = on.or(Locals::of(target.globals).wlock_invalidate);
             }
             Ok(None)
         },
@@ -157,6 +162,10 @@ fn set_type(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Opti
     if global {
         let chosen = chosen.unwrap_or_else(|| target.globals.started_with_type.load(Ordering::Relaxed));
         target.globals.query_cache_type.store(chosen, Ordering::Relaxed);
+        if chosen == TYPE_OFF {
+            // As the native query cache has it: the session that turns it off for all has to turn it on again for itself.
+            target.locals.query_cache_type = Some(TYPE_OFF);
+        }
         return Ok(None);
     }
     let enables = chosen.is_some_and(|kind| kind != TYPE_OFF);
@@ -174,7 +183,7 @@ fn set_type(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Opti
             ),
         });
     }
-    target.locals.query_cache_type = chosen;
+    target.locals.query_cache_type = chosen.or(Locals::of(target.globals).query_cache_type);
     Ok(None)
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct Hints {
     /// The statement starts with WITH, so that only a SELECT outside of parentheses is its first.
     with: Option<bool>,
     main_seen: bool,
+    /// The statement is one in which every SELECT is a subquery.
+    has_no_main: bool,
     /// Between a SELECT and its first column; true for the first SELECT.
     modifiers_of_main: Option<bool>,
     pending: Option<(Token, Hint, bool)>,
@@ -71,9 +73,10 @@ impl Hints {
 
     fn word(&mut self, text: &[u8], token: Token) {
         let word = token.of(text);
+        self.has_no_main |= self.with.is_none() && is_in(word, &["DELETE", "SET", "UPDATE"]);
         let with = *self.with.get_or_insert(is_in(word, &["WITH"]));
         if is_in(word, &["SELECT"]) {
-            let main = !self.main_seen && (!with || self.depth == 0);
+            let main = !self.main_seen && !self.has_no_main && (!with || self.depth == 0);
             self.main_seen |= main;
             self.modifiers_of_main = Some(main);
             return;

@@ -5,7 +5,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::hint::Hints;
+use crate::hint::{Hint, Hints};
 use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
 use crate::token::Kind;
@@ -101,6 +101,11 @@ pub fn starts_select(text: &[u8], modes: Modes) -> bool {
 /// The error that a misuse of the hints gives: code, SQLSTATE, message.
 pub fn hint_error(text: &[u8], modes: Modes) -> Option<(u16, &'static str, String)> {
     hints(Lexer::new(text, modes))?.error()
+}
+
+/// The hint in the first SELECT of a text: of a view's too.
+pub fn hint(text: &[u8], modes: Modes) -> Option<Hint> {
+    hints(Lexer::new(text, modes))?.hint()
 }
 
 /// The hints of a text that has any.

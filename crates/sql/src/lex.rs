@@ -194,7 +194,8 @@ impl Iterator for Lexer<'_> {
     }
 }
 
-/// A non-breaking blank in latin1: a blank to a server that reads latin1, a part of a character to one that reads UTF-8.
+/// A non-breaking blank in latin1 and others: a blank to a server that reads these, a part of a character to one that reads UTF-8.
+/// In other character sets of single bytes, it is 0xFF or none; that is no part of UTF-8.
 const LATIN1_BLANK: u8 = 0xA0;
 
 /// Whether a byte can be part of a name without quotes.

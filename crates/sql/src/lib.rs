@@ -65,7 +65,7 @@ pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, Transacti
 pub use explained::explained;
 pub use found_rows::{asks_found_rows, keeps_found_rows, names_found_rows};
 pub use hint::Hint;
-pub use key::{hint_error, key_text, may_be_hinted, starts_select, strip_hint};
+pub use key::{hint, hint_error, key_text, may_be_hinted, starts_select, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
 pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;

@@ -22,8 +22,8 @@ pub const OLDEST_MARIADB: (u8, u8, u8) = (10, 5, 0);
 
 /// The parts of `sql_mode`, and the flavor, that change how a text is cut into tokens or what its tokens mean.
 ///
-/// The text itself has to be in utf8mb3, utf8mb4, latin1, ascii or binary: in the other character sets a quote or a
-/// backslash can be the second byte of a character, which is not looked for here.
+/// The text itself has to be in UTF-8, or in a character set of single bytes whose lower half is ASCII: in the other character sets a
+/// quote or a backslash can be the second byte of a character, which is not looked for here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Modes {
     /// Whose grammar it is.

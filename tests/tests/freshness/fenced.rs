@@ -37,6 +37,13 @@ const SETUP: &[&str] = &[
     "CREATE FUNCTION fw() RETURNS INT BEGIN UPDATE w SET v = v + 1; RETURN 1; END",
     "CREATE FUNCTION fmy() RETURNS INT BEGIN UPDATE my SET v = v + 1; SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1064; RETURN 1; END",
     "CREATE VIEW vw AS SELECT id, v FROM w",
+    "CREATE VIEW `пё` AS SELECT fw() AS f",
+];
+
+/// In a schema whose name in KOI8-R has the bytes of another name in UTF-8.
+const IN_KOI8R: &[&str] = &[
+    "CREATE TABLE src (id INT)",
+    "CREATE TRIGGER t1 AFTER INSERT ON src FOR EACH ROW UPDATE fresh_fenced.w SET v = v + 1 WHERE id = 1",
 ];
 
 const W: &str = "UPDATE w SET v = v + 1 WHERE id = 1";
@@ -154,6 +161,17 @@ const WRITES: &[&[Step<'static>]] = &[
     &[Say("SET sql_mode = 'ANSI_QUOTES'"), Say("UPDATE \"w\" SET v = v + 1")],
     &[Say("SET sql_mode = 'NO_BACKSLASH_ESCAPES'"), Say("UPDATE w SET v = v + 1 WHERE '\\' <> ' OR 1 = 1'")],
     &[Say("SET NAMES latin1"), Say("UPDATE `w` SET v = v + 1 WHERE 'é' <> \"\\\"\"")],
+    // What is `У` in UTF-8 is another name in KOI8-R, and what is a letter of UTF-8 opens a comment in MacRoman.
+    &[Say("SET NAMES koi8r"), Say("USE `У`"), Say("INSERT INTO src VALUES (1)")],
+    &[Say("SET NAMES koi8r"), Say("USE `У`"), Say("SELECT 1 FROM src"), Say("INSERT INTO src VALUES (1)")],
+    &[Say("SET NAMES koi8r"), InitDb("У"), Say("INSERT INTO src VALUES (1)")],
+    &[Say("SET NAMES koi8r"), Say("SELECT 1 FROM k"), Say("INSERT INTO `У`.src VALUES (1)")],
+    &[Say("SET NAMES koi8r"), Say("SELECT 1 FROM k"), Say("INSERT IGNORE INTO k SELECT * FROM `У`")],
+    &[
+        Say("SET NAMES macroman"),
+        Say("SELECT 1 FROM k"),
+        Say("SELECT id FROM k WHERE id = 1 --ˀ '\n AND fw() -- '"),
+    ],
 ];
 
 const ON_MARIADB: &[&[Step<'static>]] = &[
@@ -192,6 +210,7 @@ impl<'a> Stage<'a> {
             &["CREATE TABLE w (id INT PRIMARY KEY, v INT)", "SET GLOBAL log_bin_trust_function_creators = 1"],
         );
         run(&mut fresh_schema(server, OWN), SETUP);
+        run(&mut fresh_schema(server, "пё"), IN_KOI8R);
         let reader = connect(freshet.target(), OWN);
         let counted = Counted::of(freshet);
         Stage { server, freshet, direct, reader, counted, wrong: Vec::new(), changed: 0 }

@@ -197,6 +197,7 @@ fn assemble(objects: &[CatalogObject]) -> TableInfo {
         base_tables: objects.iter().map(|object| object.name.clone()).collect(),
         rests_on: Arc::default(),
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
+        asks_for_cache: objects.iter().any(|object| object.asks_for_cache),
         has_triggers: objects.iter().any(|object| object.has_triggers),
         may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),
         writes_elsewhere: objects.iter().any(CatalogObject::writes_elsewhere),

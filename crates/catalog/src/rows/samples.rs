@@ -59,6 +59,7 @@ pub fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
         cacheable: Ok(()),
         rests_on: Arc::default(),
         runs_unknown_code: false,
+        asks_for_cache: false,
         has_triggers: false,
         writes_elsewhere: false,
         may_be_merged: false,

@@ -102,7 +102,7 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
     if let Some(refusal) = template.verdict.refusal() {
         return Now::Refused(refusal.clone());
     }
-    if let Err(error) = session.find_hidden(&template.tables.known).await {
+    if let Err(error) = session.find_hidden(&template.tables.known, true).await {
         return Now::Refused(Refusal::about(Why::TemporaryTable, error.to_string()));
     }
     let environment = match key_for(session, template, bound.compiled.hint) {

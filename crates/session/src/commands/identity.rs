@@ -7,6 +7,7 @@ use tracing::debug;
 use super::refusals::{malformed, unavailable};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, State, schema_of};
+use crate::variables::Locals;
 
 /// A new login on the same connection. Where it fails the connection ends, as with the server.
 pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Flow, Lost> {
@@ -17,7 +18,7 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
     };
     match session.change_user(change).await {
         Ok(()) => {
-            session.state = State::new(session.admitted.ok.status);
+            session.state = State::new(session.admitted.ok.status, Locals::of(&session.shared.globals));
             session.state.schema = schema_of(session.admitted.database.as_deref());
             Ok(Flow::Continue)
         }
@@ -44,7 +45,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
         let schema = session.state.schema.take();
-        session.state = State::new(session.state.status_for_answers());
+        session.state = State::new(session.state.status_for_answers(), Locals::of(&session.shared.globals));
         session.state.schema = schema;
         session.lease.was_reset();
     }

@@ -366,7 +366,7 @@ async fn planned(
     let plan = loop {
         let compiled = compiled(session, select).await;
         let template = &compiled.template;
-        if matches!(template.verdict, Verdict::NotNow(_)) && patience.waits(session).await {
+        if patience.waits_for_verdict(session, template).await {
             continue;
         }
         // A TIME that is compared with a moment is completed by the current date.
@@ -378,7 +378,7 @@ async fn planned(
             let refusal = template.verdict.refusal().cloned().unwrap_or_else(|| why.into());
             return Ok(Planned::Forwarded(touches(session, template, &select.text), refusal));
         }
-        session.find_hidden(&template.tables.known).await?;
+        session.find_hidden(&template.tables.known, patience.is_some()).await?;
         let environment = match key_for(session, template, select.hint) {
             Ok(environment) => environment,
             Err(why) => return Ok(Planned::Forwarded(Touches::ReadView, why.into())),

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command, ErrPacket};
-use freshet_sql::{Assignment, Effects, Flavor, Ours, Request, TextPrepared};
+use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepared};
 use freshet_upstream::now_ms;
 
 use super::decided::Decided;
@@ -212,6 +212,7 @@ fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Optio
     if let Some(TextPrepared::Prepare { name, text: Some(prepared) }) =
         freshet_sql::text_prepared(text, modes)
     {
+        hint_error(&prepared, modes)?;
         let stripped = freshet_sql::strip_hint(&prepared, modes);
         return Ok(stripped.map(|prepared| {
             let prepared = ours::quoted(session, &prepared);
@@ -223,10 +224,17 @@ fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Optio
     if freshet_sql::starts_select(text, modes) {
         return Ok(None);
     }
-    if let Some((code, sqlstate, message)) = freshet_sql::hint_error(text, modes) {
-        return Err(ErrPacket::new(code, sqlstate, &message));
-    }
+    hint_error(text, modes)?;
     Ok(freshet_sql::strip_hint(text, modes).map(|text| query.with_text(&text)))
+}
+
+/// # Errors
+/// What MariaDB says of a misuse of the hints.
+fn hint_error(text: &[u8], modes: Modes) -> Result<(), ErrPacket> {
+    match freshet_sql::hint_error(text, modes) {
+        Some((code, sqlstate, message)) => Err(ErrPacket::new(code, sqlstate, &message)),
+        None => Ok(()),
+    }
 }
 
 /// What a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.

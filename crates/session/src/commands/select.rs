@@ -62,15 +62,17 @@ pub(super) async fn handle(
         return ask(session, query).await;
     }
     give_way(text).await;
-    session.resolve_doubts().await;
+    let patience = Patience::of(session);
+    patience.resolve_doubts(session).await;
     if let Err(error) = session.learn().await {
         return unavailable(session, &error);
     }
     session.refresh_key();
-    let (bound, plan) = match fate(session, (text, looked_under), known, &mut query.missed).await? {
-        Fate::Answered(flow) => return Ok(flow),
-        Fate::ToServer(bound, plan) => (bound, plan),
-    };
+    let (bound, plan) =
+        match fate(session, (text, looked_under), (known, patience), &mut query.missed).await? {
+            Fate::Answered(flow) => return Ok(flow),
+            Fate::ToServer(bound, plan) => (bound, plan),
+        };
     let template = bound.template();
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
@@ -101,10 +103,9 @@ enum Fate<'a> {
 async fn fate<'a>(
     session: &mut Session,
     (text, looked_under): (&'a [u8], Option<u32>),
-    mut known: Option<BoundSelect<'a>>,
+    (mut known, patience): (Option<BoundSelect<'a>>, Patience),
     missed: &mut Missed,
 ) -> Result<Fate<'a>, Lost> {
-    let patience = Patience::of(session);
     // Once, but for a statement that waits until its answer can be stored.
     loop {
         let bound = match known.take() {
@@ -118,11 +119,11 @@ async fn fate<'a>(
         give_way(text).await;
         match template.verdict {
             template::Verdict::Cache => {
-                if let Err(error) = session.find_hidden(&template.tables.known).await {
+                if let Err(error) = session.find_hidden(&template.tables.known, patience.is_some()).await {
                     return unavailable(session, &error).map(Fate::Answered);
                 }
             }
-            template::Verdict::NotNow(_) if patience.waits(session).await => continue,
+            _ if patience.waits_for_verdict(session, template).await => continue,
             _ => {}
         }
         let key = key_for(session, template, bound.compiled.hint);
@@ -291,8 +292,8 @@ pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>
     }
     match session.state.locals.effective_type(&session.shared.globals) {
         TYPE_OFF => return Err(Why::CacheOff),
-        TYPE_DEMAND if hint != Some(Hint::Cache) => return Err(Why::NotDemanded),
-        TYPE_DEMAND => {}
+        TYPE_DEMAND if demands_cache(template, hint) => {}
+        TYPE_DEMAND => return Err(Why::NotDemanded),
         _ if hint == Some(Hint::NoCache) => return Err(Why::NoCacheHint),
         _ => {}
     }
@@ -304,6 +305,14 @@ pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>
         return Err(Why::UnknownCode);
     }
     session.key_but_for_temporary_tables().ok_or_else(|| session.bars())
+}
+
+/// Whether a statement asks for its answer to be cached. A view may ask for it in the statement's place.
+fn demands_cache(template: &Template, hint: Option<Hint>) -> bool {
+    match hint {
+        Some(hint) => hint == Hint::Cache,
+        None => template.tables.known.iter().any(|table| table.info.asks_for_cache),
+    }
 }
 
 /// What is needed to store an answer.
@@ -327,6 +336,29 @@ impl Patience {
         let wait = session.state.locals.fill_wait(&session.shared.globals);
         let waits = !wait.is_zero() && session.state.tx.surely_autocommits();
         Self { until: waits.then(|| Instant::now() + wait) }
+    }
+
+    /// Whether the statement waits at all.
+    pub(super) fn is_some(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.
+    async fn resolve_doubts(&self, session: &mut Session) {
+        session.resolve_doubts().await;
+        while !session.state.unproven.is_empty() && self.waits(session).await {
+            session.resolve_doubts().await;
+        }
+    }
+
+    /// Waits a moment if a definition decides about a statement, or is about to; false if none does, or it has waited long enough.
+    pub(super) async fn waits_for_verdict(&self, session: &Session, template: &Template) -> bool {
+        let is_open = match template.verdict {
+            template::Verdict::Cache => false,
+            template::Verdict::Never(_) => session.shared.upstream.is_changing(&template.told),
+            template::Verdict::NotNow(_) => true,
+        };
+        is_open && self.waits(session).await
     }
 
     /// Waits a moment; false if it has waited long enough.

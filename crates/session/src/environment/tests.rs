@@ -53,6 +53,27 @@ fn a_null_and_an_empty_value_differ() {
     assert_ne!(Environment::read(&query, b"", &null, MYSQL).keyed, empty.keyed);
 }
 
+/// The bytes of a name in KOI8-R or Latin 1 may be those of another name in UTF-8.
+#[test]
+fn names_are_told_where_their_character_set_is_known() {
+    let query = query();
+    let read = |values: &[(&str, &str)]| {
+        let it = Environment::read(&query, b"", &row(&query, values), MYSQL);
+        (it.schema, it.has_unclear_schema, it.refused.is_some(), it.tells_names)
+    };
+    let plain = |name: &str| Some(name.to_owned());
+    assert_eq!(read(&[("schema", "s")]), (plain("s"), false, false, true));
+    assert_eq!(read(&[("schema", "é")]), (plain("é"), false, false, true));
+    let koi8r = [("character_set_client", "koi8r"), ("character_set_results", "koi8r")];
+    assert_eq!(read(&[&koi8r[..], &[("schema", "s")]].concat()), (plain("s"), false, false, false));
+    assert_eq!(read(&[&koi8r[..], &[("schema", "é")]].concat()), (None, true, true, false));
+    assert_eq!(read(&[("character_set_results", "latin1"), ("schema", "é")]), (None, true, true, true));
+    let mut none = row(&query, &[]);
+    none[query.position("schema").unwrap()] = None;
+    let none = Environment::read(&query, b"", &none, MYSQL);
+    assert_eq!((none.schema, none.has_unclear_schema, none.refused), (None, false, None));
+}
+
 #[test]
 fn charsets_and_isolation_levels_refuse() {
     let query = query();
@@ -62,7 +83,15 @@ fn charsets_and_isolation_levels_refuse() {
             .is_some()
     };
     assert!(!refused(&[]));
+    assert!(!refused(&[("character_set_client", "koi8r"), ("character_set_connection", "cp1251")]));
     assert!(refused(&[("character_set_client", "gbk")]));
+    assert!(refused(&[("character_set_client", "swe7")]));
+    for of_more_bytes in [
+        "big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ucs2", "ujis", "utf16",
+        "utf16le", "utf32",
+    ] {
+        assert!(refused(&[("character_set_client", of_more_bytes)]), "{of_more_bytes}");
+    }
     assert!(refused(&[("character_set_results", "sjis")]));
     assert!(refused(&[("sql_mode", "HIGH_NOT_PRECEDENCE")]));
     assert!(refused(&[("isolation", "SERIALIZABLE")]));

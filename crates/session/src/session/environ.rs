@@ -210,7 +210,10 @@ impl Session {
             };
         }
         let effects = self.without_foreign_names(effects);
-        let effects = qualify(self.without_nameless(effects), self.state.schema.as_deref());
+        // Before the environment is known, what a login or a COM_INIT_DB called the schema is in some character set.
+        let is_told = |name: &&str| name.is_ascii() || self.environment().is_some();
+        let schema = self.state.schema.as_deref().filter(is_told);
+        let effects = qualify(self.without_nameless(effects), schema);
         if effects.writes != Writes::Everything {
             return effects;
         }
@@ -275,12 +278,14 @@ impl Session {
         }
     }
 
-    /// A name beyond ASCII is one that can be looked up only where the client's character set is among those that are
-    /// read here.
+    /// A name beyond ASCII is one that can be looked up only where the client's character set is among those in which names
+    /// are understood.
     fn without_foreign_names(&self, effects: Effects) -> Effects {
         let is_ascii = |table: &TableName| table.name.is_ascii() && table.schema.iter().all(|s| s.is_ascii());
         match &effects.reads {
-            Reads::Tables(tables) if self.environment().is_none() && !tables.iter().all(is_ascii) => {
+            Reads::Tables(tables)
+                if !self.environment().is_some_and(|it| it.tells_names) && !tables.iter().all(is_ascii) =>
+            {
                 Effects { reads: Reads::Unknown, ..effects }
             }
             _ => effects,
@@ -290,7 +295,8 @@ impl Session {
     /// Without a default schema, the server refuses a table that is named without one. What is left of such names are
     /// those of common table expressions.
     fn without_nameless(&self, mut effects: Effects) -> Effects {
-        let has_none = self.state.schema.is_none() && self.environment().is_some() && !effects.moves;
+        let is_clear = self.environment().is_some_and(|it| !it.has_unclear_schema);
+        let has_none = self.state.schema.is_none() && is_clear && !effects.moves;
         if let Reads::Tables(tables) = &mut effects.reads
             && has_none
         {

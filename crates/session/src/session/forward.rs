@@ -170,6 +170,8 @@ impl Session {
     async fn lock_others_out(&mut self, effects: &Effects) {
         if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
             let deps = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
+            // What is stored for them goes for good.
+            self.shared.upstream.changed_unlogged(&deps);
             self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
         }
     }

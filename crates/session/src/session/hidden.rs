@@ -22,8 +22,8 @@ impl Session {
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn find_hidden(&mut self, tables: &[Named]) -> Result<(), Error> {
-        if self.key_but_for_temporary_tables().is_none() || !self.state.temporary.is_worth_asking() {
+    pub(crate) async fn find_hidden(&mut self, tables: &[Named], waits: bool) -> Result<(), Error> {
+        if self.key_but_for_temporary_tables().is_none() || !self.state.temporary.is_worth_asking(waits) {
             return Ok(());
         }
         if let Some(table) = tables.first().filter(|_| self.state.temporary.suspect_locks()) {

@@ -97,7 +97,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(status: StatusFlags) -> Self {
+    pub(crate) fn new(status: StatusFlags, locals: Locals) -> Self {
         Self {
             status,
             tx: Tx::new(status),
@@ -118,7 +118,7 @@ impl State {
             pending: Pending::default(),
             texts: Texts::default(),
             user_variables: UserVariables::default(),
-            locals: Locals::default(),
+            locals,
             warnings: Vec::new(),
             last_hit: Vec::new(),
             last_hit_of: None,

@@ -86,9 +86,9 @@ impl TemporaryTables {
     }
 
     /// Whether it is worth a question what is hidden: where each read follows unknown code, there is no second one that would
-    /// gain by it.
-    pub(crate) fn is_worth_asking(&mut self) -> bool {
-        !self.are_none() && std::mem::replace(&mut self.reads_again, true)
+    /// gain by it, unless this one `waits` to be stored.
+    pub(crate) fn is_worth_asking(&mut self, waits: bool) -> bool {
+        !self.are_none() && (std::mem::replace(&mut self.reads_again, true) || waits)
     }
 
     /// Whether unknown code may have left LOCK TABLES in force, about which nobody has been asked since.

@@ -45,6 +45,12 @@ pub(super) fn size(
     Ok((taken, warning))
 }
 
+/// The warning for a size that is too small to be of use, and is 0 instead; none for 0 itself.
+pub(super) fn too_small(bytes: u64) -> Option<Warning> {
+    let message = format!("Query cache failed to set size {bytes}; new query cache size is 0");
+    (bytes > 0).then_some(Warning { code: 1282, message })
+}
+
 fn truncated(name: &str, given: i128) -> Warning {
     Warning { code: 1292, message: format!("Truncated incorrect {name} value: '{given}'") }
 }

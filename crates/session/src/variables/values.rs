@@ -37,6 +37,8 @@ pub struct Globals {
     pub eager_snapshots: AtomicBool,
     /// `fill_wait`, in milliseconds.
     pub fill_wait_ms: AtomicU64,
+    /// The `query_cache_size` that `DEFAULT` is, in bytes.
+    pub started_with_size: AtomicU64,
     /// The `query_cache_type` that `DEFAULT` is.
     pub started_with_type: AtomicU8,
     /// Grows with every change of the others, so that sessions notice.
@@ -54,6 +56,7 @@ impl Default for Globals {
             max_staleness_ms: AtomicU64::new(MAX_STALENESS_MS_DEFAULT),
             eager_snapshots: AtomicBool::new(false),
             fill_wait_ms: AtomicU64::new(0),
+            started_with_size: AtomicU64::new(256 << 20),
             started_with_type: AtomicU8::new(TYPE_ON),
             version: AtomicU64::new(0),
         }
@@ -118,6 +121,22 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
+    /// Those of a session that begins now: it has the native query cache's variables from the global ones as they are then.
+    pub(crate) fn of(globals: &Globals) -> Self {
+        let values = globals.values();
+        Self {
+            query_cache_type: Some(values.query_cache_type),
+            strip_comments: Some(values.strip_comments),
+            wlock_invalidate: Some(values.wlock_invalidate),
+            ..Self::default()
+        }
+    }
+
+    /// What the session has set, or began with.
+    pub(crate) fn own_type(&self, globals: &Globals) -> u8 {
+        self.query_cache_type.unwrap_or_else(|| globals.query_cache_type.load(Ordering::Relaxed))
+    }
+
     /// The type in force: a global `OFF` turns every session off.
     pub(crate) fn effective_type(&self, globals: &Globals) -> u8 {
         match globals.query_cache_type.load(Ordering::Relaxed) {

@@ -58,6 +58,10 @@ fn misused_hints_give_the_servers_errors() {
     assert_eq!(error("with x as (select a from t) select sql_cache * from x"), None);
     assert_eq!(error("(select sql_cache a from t) union select a from t"), None);
     assert_eq!(error("select distinct sql_cache a from t"), None);
+    assert_eq!(error("insert into t select sql_cache a from u"), None);
+    assert_eq!(error("update t set a = (select sql_cache 1)"), misplaced("SQL_CACHE"));
+    assert_eq!(error("delete from t where a in (select sql_no_cache 1)"), misplaced("SQL_NO_CACHE"));
+    assert_eq!(error("set @x = (select sql_cache 1)"), misplaced("SQL_CACHE"));
     assert_eq!(
         error("select sql_cache sql_cache a from t"),
         Some("1225 HY000 Option 'SQL_CACHE' used twice in statement".to_owned())

@@ -29,7 +29,7 @@ impl Lexer<'_> {
                 _ if is_word_byte(byte) => break,
                 _ if is_blank(byte) => self.at += 1,
                 b'#' => self.skip_line(),
-                b'-' if self.at_dash_comment() => self.skip_line(),
+                b'-' if self.at_dash_comment()? => self.skip_line(),
                 b'/' if self.byte(1) == Some(b'*') => self.open_comment()?,
                 b'*' if self.in_version_comment && self.byte(1) == Some(b'/') => {
                     self.in_version_comment = false;
@@ -44,9 +44,14 @@ impl Lexer<'_> {
         if self.byte(0).is_none() && self.in_version_comment { Err(Lost) } else { Ok(()) }
     }
 
-    /// `--` opens a comment only before a blank, a control character or the end.
-    fn at_dash_comment(&self) -> bool {
-        self.byte(1) == Some(b'-') && self.byte(2).is_none_or(|b| b <= b' ' || b == 0x7f)
+    /// `--` opens a comment only before a blank, a control character or the end. What is one of these beyond ASCII depends on the
+    /// character set.
+    fn at_dash_comment(&self) -> Result<bool, Lost> {
+        match (self.byte(1), self.byte(2)) {
+            (Some(b'-'), Some(0x80..)) => Err(Lost),
+            (Some(b'-'), behind) => Ok(behind.is_none_or(|b| b <= b' ' || b == 0x7f)),
+            _ => Ok(false),
+        }
     }
 
     fn skip_line(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use freshet_sql::{Body, Calls, Reads, RoutineKind, TableName, View, Writes, effects};
+use freshet_sql::{Body, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects};
 use freshet_upstream::control::query_definitions;
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
@@ -21,6 +21,8 @@ pub(super) struct CatalogObject {
     pub(super) refusal: Option<String>,
     /// Reading it may run code that is not known here.
     pub(super) runs_unknown_code: bool,
+    /// It is a view whose text says SQL_CACHE.
+    pub(super) asks_for_cache: bool,
     /// What reading it runs, directly: a view's functions.
     pub(super) calls: Vec<(RoutineKind, Name)>,
     /// It has unknown triggers, or may have some.
@@ -54,6 +56,7 @@ pub(super) async fn read(
         kind: TableKind::Base,
         engine: engine.into(),
         runs_unknown_code: false,
+        asks_for_cache: false,
         calls: Vec::new(),
         has_triggers: false,
         bodies: Vec::new(),
@@ -117,6 +120,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
         engine: String::new(),
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
         runs_unknown_code: !is_nothing,
+        asks_for_cache: false,
         calls: Vec::new(),
         has_triggers: !is_nothing || !privileges.has_in("TRIGGER", &asked.0),
         bodies: Vec::new(),
@@ -151,11 +155,13 @@ async fn read_view(
         }
         Calls::Unknown => view.runs_unknown_code = true,
     }
+    let hint = freshet_sql::hint(text.as_bytes(), server.modes());
     match View::read(text, &schema, &columns, server.modes()) {
         Ok(text) => {
             let names = text.tables().iter().cloned().map(whole).collect();
             view.kind = TableKind::View { names, text: Some(Arc::new(text)) };
-            Ok(None)
+            view.asks_for_cache = hint == Some(Hint::Cache);
+            Ok((hint == Some(Hint::NoCache)).then(|| "its text says SQL_NO_CACHE".into()))
         }
         Err(reason) => {
             // What it reads is still looked at: views below it may call functions.

@@ -70,6 +70,12 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
         return unavailable(session, &error);
     }
     let ReadPrepared { effects, write, kill, select, stripped } = read(session, &packet).await;
+    if stripped.is_some()
+        && let Some((code, sqlstate, message)) = freshet_sql::hint_error(&packet[1..], session.modes())
+    {
+        session.lease.prepared.failed();
+        return session.refuse(&ErrPacket::new(code, sqlstate, &message));
+    }
     let effects = Arc::new(session.certain(&packet[1..], effects));
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let select = select.and_then(|hint| selected(session, &packet[1..], hint));

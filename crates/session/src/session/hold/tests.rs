@@ -3,6 +3,7 @@ use freshet_sql::Effects;
 
 use super::*;
 use crate::session::Tracking;
+use crate::variables::Locals;
 
 const IDLE: StatusFlags = StatusFlags::AUTOCOMMIT;
 
@@ -12,7 +13,7 @@ fn listed(state: &State, lease: &Lease) -> Vec<Hold> {
 
 #[test]
 fn a_new_session_waits_for_nothing_but_its_environment() {
-    let (state, mut lease) = (State::new(IDLE), Lease::default());
+    let (state, mut lease) = (State::new(IDLE, Locals::default()), Lease::default());
     assert_eq!(listed(&state, &lease), [Hold::EnvironmentUnknown]);
     lease.untouched = false;
     let expected = [Hold::Unreported, Hold::EnvironmentUnknown, Hold::LastStatement];
@@ -33,7 +34,7 @@ fn every_reason_is_listed_once_and_says_why() {
 #[test]
 fn a_transaction_and_what_is_said_for_the_next_bar_hits() {
     let bars = |tx: fn(&mut State)| {
-        let mut state = State::new(IDLE);
+        let mut state = State::new(IDLE, Locals::default());
         tx(&mut state);
         let (lease, globals) = (Lease::default(), Globals::default());
         let holds = Holds { state: &state, lease: &lease, globals: &globals };
@@ -51,7 +52,7 @@ fn a_transaction_and_what_is_said_for_the_next_bar_hits() {
 fn what_a_statement_leaves_is_told_by_its_text_where_it_can_be() {
     let session = Effects { session: true, ..Effects::none() };
     let left = |text: &str, effects: &Effects| {
-        let (state, mut lease) = (State::new(IDLE), Lease::default());
+        let (state, mut lease) = (State::new(IDLE, Locals::default()), Lease::default());
         lease.traces.sent(Command::Query, effects, text.as_bytes());
         listed(&state, &lease)
             .into_iter()
@@ -69,7 +70,8 @@ fn what_a_statement_leaves_is_told_by_its_text_where_it_can_be() {
 
 #[test]
 fn temporary_tables_and_doubts_do_not_bar_all() {
-    let (mut state, lease, globals) = (State::new(IDLE), Lease::default(), Globals::default());
+    let (mut state, lease, globals) =
+        (State::new(IDLE, Locals::default()), Lease::default(), Globals::default());
     state.temporary.suspect();
     let holds = Holds { state: &state, lease: &lease, globals: &globals };
     assert!(holds.hide_tables() && holds.has(Hold::TemporaryTables));

@@ -4,7 +4,7 @@ use super::super::temporary::Existence;
 use super::*;
 
 fn state() -> State {
-    State::new(StatusFlags::AUTOCOMMIT)
+    State::new(StatusFlags::AUTOCOMMIT, Locals::default())
 }
 
 fn creates(name: TableName) -> Effects {
@@ -88,8 +88,8 @@ fn what_the_server_said_holds_until_unknown_code_runs_again() {
     let unknown = Effects { temporary: Temporary::Unknown, ..Effects::none() };
     state.ran(&unknown, true);
     assert_eq!(open(&state, "t"), (true, true));
-    assert!(!state.temporary.is_worth_asking(), "the first read");
-    assert!(state.temporary.is_worth_asking(), "the second");
+    assert!(!state.temporary.is_worth_asking(false), "the first read");
+    assert!(state.temporary.is_worth_asking(false), "the second");
     state.temporary.learned("d", "t", Existence::Absent);
     state.temporary.learned("d", "u", Existence::Untold);
     assert_eq!(open(&state, "t"), (false, false));
