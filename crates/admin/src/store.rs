@@ -113,7 +113,7 @@ impl Store {
     pub fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
         self.as_role(role, || {
             let prepared = self.connection.prepare(statement)?;
-            let columns = prepared.column_names().into_iter().map(str::to_owned).collect();
+            let columns = prepared.column_names().map(str::to_owned).collect();
             Ok((prepared.parameter_count(), columns))
         })
     }
