@@ -114,7 +114,11 @@ impl Session {
         let statements = statements::split(&text);
         let takes_several = self.admitted.capabilities.contains(Capabilities::MULTI_STATEMENTS);
         match statements.len() {
-            0 => return wire.put(&ErrPacket::new(1065, "42000", "Query was empty").encode()),
+            0 if text.trim().is_empty() => {
+                return wire.put(&ErrPacket::new(1065, "42000", "Query was empty").encode());
+            }
+            // A comment alone, such as `/*!40100 SET @@SQL_MODE='' */` of mysqldump.
+            0 => return self.put_ok(wire, 0, 0, false),
             1 => {}
             _ if takes_several => {}
             _ => return wire.put(&ErrPacket::new(1064, "42000", "several statements in one text").encode()),
