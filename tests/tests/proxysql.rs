@@ -137,6 +137,12 @@ fn the_articles_session() {
         other
             .query_drop("LOAD MYSQL QUERY RULES TO RUNTIME; SAVE MYSQL QUERY RULES TO DISK;")
             .expect("both are carried out");
+        // What is prepared finds them too.
+        let rule =
+            "SELECT digest, flagOUT FROM runtime_mysql_query_rules WHERE rule_id = ? AND cache_ttl > ?";
+        let found: Option<(String, Option<String>)> =
+            other.exec_first(rule, (2, "4999")).expect("it is prepared and executed");
+        assert_eq!(found, Some(("0x290B92FD743826DA".to_owned(), None)));
         admin("SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1");
         // What was stored before the rules were loaded is not taken.
         read();

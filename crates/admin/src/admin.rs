@@ -4,9 +4,10 @@ use std::path::Path;
 
 use crate::command::{self, Command, Copy, Module};
 use crate::error::Refusal;
+use crate::lock::Lock;
 use crate::runtime::{Runtime, Statistic, Value};
 use crate::shows;
-use crate::store::{ATTACHED, Answer, Role, Store};
+use crate::store::{ATTACHED, Answer, Chosen, Parameter, Role, Store};
 use crate::tables::{CONFIGURATION, STATISTICS, Table};
 use crate::variables::{self, VARIABLES};
 
@@ -28,6 +29,7 @@ pub enum StartError {
 pub struct Admin {
     store: Store,
     runtime: Box<dyn Runtime>,
+    _lock: Lock,
 }
 
 impl Admin {
@@ -38,7 +40,8 @@ impl Admin {
     pub fn start(directory: &Path, runtime: Box<dyn Runtime>) -> Result<Self, StartError> {
         let named = |error| StartError::Directory(directory.display().to_string(), error);
         std::fs::create_dir_all(directory).map_err(named)?;
-        let mut admin = Self { store: Store::open(directory)?, runtime };
+        let lock = Lock::take(directory).map_err(named)?;
+        let mut admin = Self { store: Store::open(directory)?, runtime, _lock: lock };
         admin.begin().map_err(|refusal| StartError::Configuration(refusal.to_string()))?;
         Ok(admin)
     }
@@ -72,23 +75,56 @@ impl Admin {
         self.store.all_or_none(&[format!("{insert} (0, '{host}', {port})")])
     }
 
-    /// Carries out one statement. `schema` is the session's.
+    /// Carries out one statement of a session.
     pub(crate) fn run(
         &mut self,
-        statement: &str,
+        (statement, parameters): (&str, &[Parameter]),
         role: Role,
-        schema: &mut String,
+        chosen: &mut Chosen,
     ) -> Result<Answer, Refusal> {
         match command::read(statement) {
-            Some(command) => self.carry_out(command, role, schema),
+            Some(command) => self.carry_out(command, role, chosen),
             None => {
                 self.refresh(statement)?;
-                self.store.run(statement, role)
+                self.store.run(statement, parameters, role)
             }
         }
     }
 
-    fn carry_out(&mut self, command: Command, role: Role, schema: &mut String) -> Result<Answer, Refusal> {
+    /// How many parameters a statement has, and the names of its columns. A command has no parameters; its columns are told when it is
+    /// carried out.
+    pub(crate) fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
+        match command::read(statement) {
+            Some(Command::Ask(items)) => Ok((0, items.into_iter().map(|(column, _)| column).collect())),
+            Some(_) => Ok((0, Vec::new())),
+            None => self.store.describe(statement, role),
+        }
+    }
+
+    /// How long the running part has been there, in seconds, as `stats_mysql_global` has it.
+    pub(crate) fn uptime(&self) -> String {
+        let is_uptime = |row: &Vec<Value>| row.first() == Some(&Value::from("ProxySQL_Uptime"));
+        match self.runtime.rows(Statistic::Global).into_iter().find(is_uptime).map(|mut row| row.pop()) {
+            Some(Some(Value::Text(uptime))) => uptime,
+            _ => String::new(),
+        }
+    }
+
+    /// The names of a table's columns.
+    pub(crate) fn columns(
+        &mut self,
+        table: &str,
+        role: Role,
+        chosen: &mut Chosen,
+    ) -> Result<Vec<String>, Refusal> {
+        let shown = self.carry_out(Command::ShowColumns(table.to_owned()), role, chosen)?;
+        let Answer::Rows { rows, .. } = shown else { return Ok(Vec::new()) };
+        let name =
+            |row: Vec<Option<Vec<u8>>>| Some(String::from_utf8_lossy(&row.into_iter().next()??).into_owned());
+        Ok(rows.into_iter().filter_map(name).collect())
+    }
+
+    fn carry_out(&mut self, command: Command, role: Role, chosen: &mut Chosen) -> Result<Answer, Refusal> {
         let changes = matches!(
             command,
             Command::Move(..)
@@ -112,7 +148,7 @@ impl Admin {
             Command::Begin => {
                 Err(Refusal::NotSupported("there are no transactions here: each statement is one"))
             }
-            Command::Use(name) => self.choose(&name, schema),
+            Command::Use(name) => self.choose(&name, chosen),
             Command::FlushCache => {
                 Ok(Answer::Done { affected: self.runtime.flush_cache(), last_insert_id: 0 })
             }
@@ -129,23 +165,25 @@ impl Admin {
             Command::Truncate(name) => {
                 let is_known = CONFIGURATION.iter().any(|table| table.name.eq_ignore_ascii_case(&name));
                 let statement = format!("DELETE FROM {}", if is_known { &name } else { "no_such_table" });
-                self.store.run(&statement, role)
+                self.store.run(&statement, &[], role)
             }
-            Command::Ask(column, asked) => Ok(shows::asked(column, asked, schema, &*self.runtime)),
-            Command::ShowWarnings => Ok(shows::no_warnings()),
+            Command::Ask(items) => Ok(shows::asked(items, chosen, &*self.runtime)),
+            Command::ShowWarnings => Ok(shows::nothing(&["Level", "Code", "Message"])),
+            Command::ShowNothing(columns) => Ok(shows::nothing(columns)),
             shown => {
-                let query = shows::query(&shown, schema, role)?;
+                let query = shows::query(&shown, &chosen.schema, role)?;
                 self.refresh(&query)?;
-                self.store.run(&query, if matches!(shown, Command::ShowDatabases) { Role::Own } else { role })
+                let is_of_names = matches!(shown, Command::ShowDatabases | Command::ShowColumns(_));
+                self.store.run(&query, &[], if is_of_names { Role::Own } else { role })
             }
         }
     }
 
     /// The databases are those that there are; names without one are looked for in all of them, whichever is chosen.
-    pub(crate) fn choose(&self, name: &str, schema: &mut String) -> Result<Answer, Refusal> {
+    pub(crate) fn choose(&self, name: &str, chosen: &mut Chosen) -> Result<Answer, Refusal> {
         let known = ATTACHED.iter().chain(&["main"]).find(|known| known.eq_ignore_ascii_case(name));
         let known = known.ok_or_else(|| Refusal::NoSuchDatabase(name.to_owned()))?;
-        (*known).clone_into(schema);
+        (*known).clone_into(&mut chosen.schema);
         Ok(Answer::ok())
     }
 
@@ -164,7 +202,7 @@ impl Admin {
             "UPDATE main.global_variables SET variable_value = '{value}' WHERE variable_name = '{}'",
             variable.name
         );
-        self.store.run(&update, Role::Own)
+        self.store.run(&update, &[], Role::Own)
     }
 
     /// Fills the tables of statistics that a statement names, as of now. To name the table that counts from 0 again is to begin.

@@ -42,15 +42,19 @@ pub enum Command {
     ShowStatus,
     ShowProcesses,
     ShowWarnings,
-    /// `SELECT @@name` and its like: the column's name, and what is asked for.
-    Ask(String, Asked),
+    /// `SELECT @@name, …` and its like: the columns' names, and what is asked for.
+    Ask(Vec<(String, Asked)>),
+    /// The columns of a table.
+    ShowColumns(String),
+    /// What there is none of here, as the columns that are to be shown.
+    ShowNothing(&'static [&'static str]),
     Use(String),
     FlushCache,
     /// Some of it.
     Purge(Purge),
     FlushDigests,
     ShutDown,
-    /// COMMIT and ROLLBACK where nothing is begun.
+    /// COMMIT and ROLLBACK where nothing is begun, and locks where nothing has to wait.
     End,
     Begin,
     Truncate(String),
@@ -63,6 +67,7 @@ pub enum Asked {
     Database,
     User,
     Version,
+    ConnectionId,
 }
 
 /// Words in their order; the text of a name or a value stays as it is.
@@ -99,6 +104,9 @@ pub fn read(statement: &str) -> Option<Command> {
         "use" => words.name().map(|name| Command::Use(unquoted(name))),
         "proxysql" => proxysql(words),
         "commit" | "rollback" if words.ends() => Some(Command::End),
+        "lock" | "unlock" if words.is(&["tables"]) => Some(Command::End),
+        "flush" if words.is(&["tables"]) || words.is(&["local", "tables"]) => Some(Command::End),
+        "desc" | "describe" => words.name().map(|name| Command::ShowColumns(unquoted(name))),
         "begin" | "start" | "savepoint" => Some(Command::Begin),
         "truncate" => {
             words.is(&["table"]);
@@ -178,35 +186,59 @@ fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
     if words.is(&["full", "processlist"]) || words.is(&["processlist"]) {
         return Some(Command::ShowProcesses);
     }
+    let is_of_columns = words.is(&["full"]) || !words.ends();
+    if is_of_columns && (words.is(&["columns"]) || words.is(&["fields"])) {
+        return (words.is(&["from"]) || words.is(&["in"]))
+            .then(|| words.name().map(unquoted))
+            .flatten()
+            .map(Command::ShowColumns);
+    }
+    const NONE: [(&[&str], &[&str]); 5] = [
+        (&["triggers"], &["Trigger", "Event", "Table", "Statement", "Timing", "Created"]),
+        (&["table", "status"], &["Name", "Engine", "Version", "Row_format", "Rows", "Comment"]),
+        (&["engines"], &["Engine", "Support", "Comment"]),
+        (&["plugins"], &["Name", "Status", "Type", "Library", "License"]),
+        (&["errors"], &["Level", "Code", "Message"]),
+    ];
+    if let Some((_, columns)) = NONE.into_iter().find(|(name, _)| words.is(name)) {
+        return Some(Command::ShowNothing(columns));
+    }
     words.is(&["warnings"]).then_some(Command::ShowWarnings)
 }
 
-/// `SELECT @@version_comment LIMIT 1`, `SELECT DATABASE(), USER() LIMIT 1` and their like, with one thing asked for.
+/// `SELECT @@version_comment LIMIT 1`, `SELECT DATABASE(), USER() LIMIT 1` and their like, with nothing else asked for.
 fn ask(statement: &str) -> Option<Command> {
     let asked = statement.get(6..)?.trim();
-    let lower = asked.to_ascii_lowercase();
-    let name = lower.strip_suffix("limit 1").map_or(lower.as_str(), str::trim_end);
-    let (what, column) =
-        name.split_once(" as ").map_or((name, name), |(what, column)| (what.trim(), column.trim()));
-    let of = match what {
+    let at = asked.to_ascii_lowercase().rfind(" limit ").unwrap_or(asked.len());
+    let (asked, limit) = asked.split_at(at);
+    let is_limit = limit.is_empty() || limit.split_ascii_whitespace().nth(1) == Some("1");
+    let items = asked.split(',').map(ask_one).collect::<Option<Vec<_>>>()?;
+    is_limit.then_some(Command::Ask(items))
+}
+
+fn ask_one(text: &str) -> Option<(String, Asked)> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let (what, column) = match words[..] {
+        [what] => (what, what),
+        [what, "as" | "AS" | "As", column] | [what, column] => (what, column),
+        _ => return None,
+    };
+    let what = what.to_ascii_lowercase();
+    let of = match &*what {
         "database()" | "schema()" => Asked::Database,
         "user()" | "current_user()" | "current_user" => Asked::User,
         "version()" => Asked::Version,
+        "connection_id()" => Asked::ConnectionId,
         _ => {
             let variable = what.strip_prefix("@@")?;
-            let variable = ["global.", "session."]
-                .iter()
-                .find_map(|scope| variable.strip_prefix(scope))
-                .unwrap_or(variable);
-            let is_name = !variable.is_empty()
-                && variable.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            is_name.then(|| Asked::Variable(variable.to_owned()))?
+            let scoped = ["global.", "session.", "local."];
+            let variable = scoped.iter().find_map(|scope| variable.strip_prefix(scope)).unwrap_or(variable);
+            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            (!variable.is_empty() && variable.bytes().all(is_part))
+                .then(|| Asked::Variable(variable.to_owned()))?
         }
     };
-    // The name that the client wrote, in its own letters.
-    let at = lower.find(column).unwrap_or(0);
-    let column = asked.get(at..at + column.len()).unwrap_or(column);
-    Some(Command::Ask(unquoted(column), of))
+    Some((unquoted(column), of))
 }
 
 fn proxysql(words: &mut Words<'_>) -> Option<Command> {

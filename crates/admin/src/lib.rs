@@ -9,10 +9,11 @@
 //! cache never wait for it.
 //!
 //! In reading order: what is asked (`statements`, `command`), what there is (`tables`, `variables`, `runtime`), where it is
-//! kept (`store`), how a command is carried out (`admin`, `shows`), and how a client gets at it (`login`, `server`).
+//! kept (`lock`, `store`), how a command is carried out (`admin`, `shows`), and how a client gets at it (`login`, `prepared`, `server`).
 
 mod command;
 mod error;
+mod lock;
 mod runtime;
 mod statements;
 mod tables;
@@ -26,6 +27,7 @@ mod admin;
 mod shows;
 
 mod login;
+mod prepared;
 mod server;
 mod wire;
 

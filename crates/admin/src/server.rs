@@ -4,13 +4,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use freshet_protocol::{Capabilities, Column, Command, ErrPacket, OkPacket, StatusFlags, text_result_set};
+use freshet_protocol::{
+    Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, StatusFlags, text_result_set,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::admin::Admin;
 use crate::login::{Accounts, Admitted, admit};
+use crate::prepared::{Prepared, prepared_packets, rows_packets};
 use crate::statements;
-use crate::store::Answer;
+use crate::store::{Answer, Chosen, Parameter};
 use crate::wire::{Lost, Wire};
 
 /// How long a client may take to log in.
@@ -33,7 +36,12 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, (&version, id)));
     if let Ok(Ok(Some(admitted))) = login.await {
-        let mut session = Session { admin, admitted, schema: "main".to_owned() };
+        let mut session = Session {
+            admin,
+            admitted,
+            chosen: Chosen { schema: "main".to_owned(), connection: id },
+            prepared: Prepared::default(),
+        };
         if let Some(schema) = session.admitted.schema.take() {
             // Clients of ProxySQL name any schema here, and are let in.
             let schema = String::from_utf8_lossy(&schema).into_owned();
@@ -47,7 +55,8 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 struct Session {
     admin: Arc<Mutex<Admin>>,
     admitted: Admitted,
-    schema: String,
+    chosen: Chosen,
+    prepared: Prepared,
 }
 
 impl Session {
@@ -58,20 +67,37 @@ impl Session {
             match Command::from_byte(*command) {
                 Command::Quit => return Ok(()),
                 Command::Query => self.query(body, wire),
-                Command::Ping | Command::ResetConnection | Command::SetOption => {
-                    self.put_ok(wire, 0, 0, false)
+                Command::Ping | Command::SetOption => self.put_ok(wire, 0, 0, false),
+                Command::ResetConnection => {
+                    self.prepared.clear();
+                    self.put_ok(wire, 0, 0, false);
+                }
+                Command::FieldList => self.list_fields(body, wire),
+                Command::Statistics => wire.put(self.statistics().as_bytes()),
+                Command::StmtPrepare => self.prepare(body, wire),
+                Command::StmtExecute => self.execute(&packet, wire),
+                Command::StmtReset => match self.prepared.reset(body) {
+                    Ok(()) => self.put_ok(wire, 0, 0, false),
+                    Err(error) => wire.put(&error.encode()),
+                },
+                Command::StmtSendLongData => {
+                    self.prepared.take_piece(body);
+                    continue;
                 }
                 Command::InitDb => self.init_db(body, wire),
-                Command::StmtClose => continue,
+                Command::StmtClose => {
+                    self.prepared.close(body);
+                    continue;
+                }
                 _ => wire.put(&ErrPacket::new(1047, "08S01", "Command not supported").encode()),
             }
             wire.flush().await?;
         }
     }
 
-    fn locked<R>(&mut self, run: impl FnOnce(&mut Admin, &mut String) -> R) -> R {
+    fn locked<R>(&mut self, run: impl FnOnce(&mut Admin, &mut Chosen) -> R) -> R {
         let mut admin = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
-        run(&mut admin, &mut self.schema)
+        run(&mut admin, &mut self.chosen)
     }
 
     fn init_db<S: AsyncRead + AsyncWrite + Unpin>(&mut self, name: &[u8], wire: &mut Wire<S>) {
@@ -88,7 +114,11 @@ impl Session {
         let statements = statements::split(&text);
         let takes_several = self.admitted.capabilities.contains(Capabilities::MULTI_STATEMENTS);
         match statements.len() {
-            0 => return wire.put(&ErrPacket::new(1065, "42000", "Query was empty").encode()),
+            0 if text.trim().is_empty() => {
+                return wire.put(&ErrPacket::new(1065, "42000", "Query was empty").encode());
+            }
+            // A comment alone, such as `/*!40100 SET @@SQL_MODE='' */` of mysqldump.
+            0 => return self.put_ok(wire, 0, 0, false),
             1 => {}
             _ if takes_several => {}
             _ => return wire.put(&ErrPacket::new(1064, "42000", "several statements in one text").encode()),
@@ -96,11 +126,80 @@ impl Session {
         let role = self.admitted.role;
         for (at, statement) in statements.iter().enumerate() {
             let has_more = at + 1 < statements.len();
-            match self.locked(|admin, schema| admin.run(statement, role, schema)) {
+            match self.locked(|admin, chosen| admin.run((statement, &[]), role, chosen)) {
                 Ok(answer) => self.put_answer(wire, answer, has_more),
                 Err(refusal) => return wire.put(&refusal.packet().encode()),
             }
         }
+    }
+
+    fn prepare<S: AsyncRead + AsyncWrite + Unpin>(&mut self, text: &[u8], wire: &mut Wire<S>) {
+        let statements = statements::split(&String::from_utf8_lossy(text));
+        let [statement] = &statements[..] else {
+            return wire.put(&ErrPacket::new(1064, "42000", "one statement can be prepared").encode());
+        };
+        let role = self.admitted.role;
+        let described = self.locked(|admin, _| admin.describe(statement, role));
+        let (parameters, columns) = match described {
+            Ok(described) => described,
+            Err(refusal) => return wire.put(&refusal.packet().encode()),
+        };
+        match self.prepared.add(statement.clone(), parameters) {
+            Ok(id) => {
+                let columns: Vec<Column> = columns.into_iter().map(column).collect();
+                let packets = prepared_packets((id, parameters), self.admitted.capabilities, &columns);
+                packets.iter().for_each(|packet| wire.put(packet));
+            }
+            Err(error) => wire.put(&error.encode()),
+        }
+    }
+
+    fn execute<S: AsyncRead + AsyncWrite + Unpin>(&mut self, packet: &[u8], wire: &mut Wire<S>) {
+        let caps = self.admitted.capabilities;
+        let (statement, values): (String, Vec<Parameter>) = match self.prepared.execution(packet, caps) {
+            Ok(execution) => execution,
+            Err(error) => return wire.put(&error.encode()),
+        };
+        let role = self.admitted.role;
+        match self.locked(|admin, chosen| admin.run((&statement, &values), role, chosen)) {
+            Ok(Answer::Rows { columns, rows }) => {
+                let columns: Vec<Column> = columns.into_iter().map(column).collect();
+                rows_packets(caps, status(false), &columns, rows).iter().for_each(|packet| wire.put(packet));
+            }
+            Ok(answer) => self.put_answer(wire, answer, false),
+            Err(refusal) => wire.put(&refusal.packet().encode()),
+        }
+    }
+
+    /// The columns of a table. A pattern behind its name is not looked at: clients want all of them.
+    fn list_fields<S: AsyncRead + AsyncWrite + Unpin>(&mut self, body: &[u8], wire: &mut Wire<S>) {
+        /// The default of a column, which nobody asks for in this way.
+        const NULL: u8 = 0xFB;
+        let name = body.split(|byte| *byte == 0).next().unwrap_or_default();
+        let name = String::from_utf8_lossy(name).into_owned();
+        let (role, caps) = (self.admitted.role, self.admitted.capabilities);
+        match self.locked(|admin, chosen| admin.columns(&name, role, chosen)) {
+            Ok(names) => {
+                for name in names {
+                    let mut packet = column(name).encode(caps);
+                    packet.push(NULL);
+                    wire.put(&packet);
+                }
+                let ok = OkPacket { status: status(false), ..OkPacket::default() };
+                wire.put(&if caps.deprecate_eof() {
+                    ok.encode(caps, OkPacket::HEADER_AS_EOF)
+                } else {
+                    EofPacket { warnings: 0, status: status(false) }.encode()
+                });
+            }
+            Err(refusal) => wire.put(&refusal.packet().encode()),
+        }
+    }
+
+    /// The line that `mysqladmin status` prints.
+    fn statistics(&mut self) -> String {
+        let uptime = self.locked(|admin, _| admin.uptime());
+        format!("Uptime: {uptime}")
     }
 
     fn put_answer<S: AsyncRead + AsyncWrite + Unpin>(
@@ -114,13 +213,6 @@ impl Session {
                 self.put_ok(wire, affected, last_insert_id, has_more)
             }
             Answer::Rows { columns, rows } => {
-                let column = |name: String| Column {
-                    name: name.into_bytes(),
-                    collation: UTF8MB4,
-                    length: u32::from(u16::MAX),
-                    kind: VAR_STRING,
-                    ..Column::default()
-                };
                 let columns: Vec<Column> = columns.into_iter().map(column).collect();
                 let caps = self.admitted.capabilities;
                 let (out, seq) = wire.out();
@@ -143,6 +235,16 @@ impl Session {
             ..OkPacket::default()
         };
         wire.put(&ok.encode(self.admitted.capabilities, OkPacket::HEADER));
+    }
+}
+
+fn column(name: String) -> Column {
+    Column {
+        name: name.into_bytes(),
+        collation: UTF8MB4,
+        length: u32::from(u16::MAX),
+        kind: VAR_STRING,
+        ..Column::default()
     }
 }
 

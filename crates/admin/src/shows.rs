@@ -3,7 +3,7 @@
 use crate::command::{Asked, Command};
 use crate::error::Refusal;
 use crate::runtime::Runtime;
-use crate::store::{ATTACHED, Answer, Role};
+use crate::store::{ATTACHED, Answer, Chosen, Role};
 
 /// Who answers, as clients of ProxySQL expect.
 const VERSION_COMMENT: &str = "(ProxySQL Admin Module)";
@@ -50,6 +50,16 @@ pub fn query(command: &Command, schema: &str, role: Role) -> Result<String, Refu
                                    FROM stats_mysql_processlist"
                 .to_owned()
         }
+        Command::ShowColumns(name) => {
+            let (from, name) = name.split_once('.').unwrap_or((schema, name));
+            let (from, name) = (database(from)?, literal(name));
+            format!(
+                "SELECT name AS Field, type AS Type, CASE WHEN \"notnull\" THEN 'NO' ELSE 'YES' END AS \"Null\", \
+                 CASE WHEN pk THEN 'PRI' ELSE '' END AS \"Key\", dflt_value AS \"Default\", '' AS Extra FROM \
+                 (SELECT * FROM pragma_table_info({name}, '{from}') UNION ALL \
+                  SELECT * FROM pragma_table_info({name}, 'stats') WHERE '{from}' <> 'stats') ORDER BY cid"
+            )
+        }
         _ => return Err(Refusal::NotSupported("this statement")),
     })
 }
@@ -63,15 +73,29 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// One value that clients ask every server for.
-pub fn asked(column: String, asked: Asked, schema: &str, runtime: &dyn Runtime) -> Answer {
-    let value = match asked {
+fn value(asked: Asked, schema: &str, connection: u32, runtime: &dyn Runtime) -> Option<String> {
+    match asked {
+        Asked::ConnectionId => Some(connection.to_string()),
         Asked::Database => Some(schema.to_owned()),
         Asked::User => Some("admin".to_owned()),
         Asked::Version => runtime.variable("admin-version"),
         Asked::Variable(name) => variable(&name, runtime),
+    }
+}
+
+/// The values that clients ask every server for.
+pub fn asked(items: Vec<(String, Asked)>, session: &Chosen, runtime: &dyn Runtime) -> Answer {
+    let of = |(column, asked): (String, Asked)| {
+        let value = value(asked, &session.schema, session.connection, runtime);
+        (column, value.map(String::into_bytes))
     };
-    Answer::Rows { columns: vec![column], rows: vec![vec![value.map(String::into_bytes)]] }
+    let (columns, row) = items.into_iter().map(of).unzip();
+    Answer::Rows { columns, rows: vec![row] }
+}
+
+/// What there is none of.
+pub fn nothing(columns: &[&str]) -> Answer {
+    Answer::Rows { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
 }
 
 fn variable(name: &str, runtime: &dyn Runtime) -> Option<String> {
@@ -79,17 +103,27 @@ fn variable(name: &str, runtime: &dyn Runtime) -> Option<String> {
         "version_comment" => VERSION_COMMENT,
         "version" => return runtime.variable("admin-version"),
         "max_allowed_packet" => "67108864",
-        "autocommit" => "1",
-        "character_set_client" | "character_set_connection" | "character_set_results" => "utf8mb4",
-        "collation_connection" => "utf8mb4_general_ci",
+        "autocommit" | "auto_increment_increment" => "1",
+        "character_set_client"
+        | "character_set_connection"
+        | "character_set_results"
+        | "character_set_server"
+        | "character_set_database" => "utf8mb4",
+        "collation_connection" | "collation_server" | "collation_database" => "utf8mb4_general_ci",
         "sql_mode" | "socket" | "init_connect" => "",
         "wait_timeout" | "interactive_timeout" => "28800",
+        "net_write_timeout" => "60",
+        "time_zone" => "SYSTEM",
+        "system_time_zone" => "UTC",
+        "transaction_isolation" | "tx_isolation" => "SERIALIZABLE",
+        "lower_case_table_names"
+        | "performance_schema"
+        | "query_cache_size"
+        | "transaction_read_only"
+        | "tx_read_only"
+        | "read_only" => "0",
+        "query_cache_type" => "OFF",
         _ => return None,
     };
     Some(fixed.to_owned())
-}
-
-/// There are none.
-pub fn no_warnings() -> Answer {
-    Answer::Rows { columns: ["Level", "Code", "Message"].map(str::to_owned).to_vec(), rows: Vec::new() }
 }

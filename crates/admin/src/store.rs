@@ -27,6 +27,9 @@ const ANSWER_BYTES_MAX: usize = 256 << 20;
 /// How long a text or a row may be, in bytes.
 const TEXT_BYTES_MAX: i32 = 16 << 20;
 
+/// A parameter of a client's statement.
+pub type Parameter = rusqlite::types::Value;
+
 /// For whom a statement is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -37,6 +40,12 @@ pub enum Role {
     Admin,
     /// For who only looks at statistics.
     Stats,
+}
+
+/// What a session has chosen, and what it is called.
+pub struct Chosen {
+    pub schema: String,
+    pub connection: u32,
 }
 
 /// What became of a statement.
@@ -88,25 +97,39 @@ impl Store {
     }
 
     /// Carries out one statement for a client.
-    pub fn run(&self, statement: &str, role: Role) -> Result<Answer, Refusal> {
+    pub fn run(&self, statement: &str, parameters: &[Parameter], role: Role) -> Result<Answer, Refusal> {
         self.deadline.set(Some(STATEMENT_TIME_MAX));
-        self.role.store(role as u8, Ordering::Relaxed);
-        let answer = self.run_now(statement);
-        self.role.store(Role::Own as u8, Ordering::Relaxed);
+        let answer = self.as_role(role, || self.run_now(statement, parameters));
         self.deadline.set(None);
         answer
     }
 
-    fn run_now(&self, statement: &str) -> Result<Answer, Refusal> {
+    /// How many parameters a statement of a client has, and the names of its columns.
+    pub fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
+        self.as_role(role, || {
+            let prepared = self.connection.prepare(statement)?;
+            let columns = prepared.column_names().map(str::to_owned).collect();
+            Ok((prepared.parameter_count(), columns))
+        })
+    }
+
+    fn as_role<R>(&self, role: Role, run: impl FnOnce() -> R) -> R {
+        self.role.store(role as u8, Ordering::Relaxed);
+        let result = run();
+        self.role.store(Role::Own as u8, Ordering::Relaxed);
+        result
+    }
+
+    fn run_now(&self, statement: &str, parameters: &[Parameter]) -> Result<Answer, Refusal> {
         let mut prepared = self.connection.prepare(statement)?;
         let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         if columns.is_empty() {
-            let affected = prepared.execute([])? as u64;
+            let affected = prepared.execute(params_from_iter(parameters))? as u64;
             let last_insert_id = u64::try_from(self.connection.last_insert_rowid()).unwrap_or(0);
             return Ok(Answer::Done { affected, last_insert_id });
         }
         let (mut rows, mut bytes) = (Vec::new(), 0);
-        let mut found = prepared.query([])?;
+        let mut found = prepared.query(params_from_iter(parameters))?;
         while let Some(row) = found.next()? {
             let values: Vec<_> =
                 (0..columns.len()).map(|at| row.get_ref(at).map(text)).collect::<Result<_, _>>()?;
@@ -145,7 +168,7 @@ impl Store {
 
     /// The rows of a query of ours.
     pub fn rows(&self, query: &str) -> Result<Vec<Vec<Option<String>>>, Refusal> {
-        let Answer::Rows { rows, .. } = self.run_now(query)? else { return Ok(Vec::new()) };
+        let Answer::Rows { rows, .. } = self.run_now(query, &[])? else { return Ok(Vec::new()) };
         let text = |value: Option<Vec<u8>>| value.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok(rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
     }

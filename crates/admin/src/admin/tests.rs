@@ -89,8 +89,12 @@ fn start(directory: &Directory) -> (Admin, Fake) {
     (Admin::start(&directory.0, Box::new(fake.clone())).unwrap(), fake)
 }
 
+fn main() -> Chosen {
+    Chosen { schema: "main".to_owned(), connection: 1 }
+}
+
 fn run_as(admin: &mut Admin, statement: &str, role: Role) -> Result<Vec<String>, String> {
-    let answer = admin.run(statement, role, &mut "main".to_owned()).map_err(|refusal| refusal.to_string())?;
+    let answer = admin.run((statement, &[]), role, &mut main()).map_err(|refusal| refusal.to_string())?;
     let Answer::Rows { rows, .. } = answer else { return Ok(vec![format!("{answer:?}")]) };
     let cell = |value: &Option<Vec<u8>>| {
         value.as_ref().map_or_else(|| "NULL".to_owned(), |bytes| String::from_utf8_lossy(bytes).into_owned())
@@ -278,4 +282,52 @@ fn a_rule_that_would_not_do_what_it_says_is_not_loaded() {
     let (mut admin, _) = start(&directory);
     assert_eq!(run(&mut admin, "SELECT COUNT(*) FROM mysql_query_rules"), ["3"]);
     assert!(run(&mut admin, loaded).is_empty());
+}
+
+#[test]
+fn a_directory_is_one_processes() {
+    let directory = Directory::new("locked");
+    let (admin, fake) = start(&directory);
+    let Err(error) = Admin::start(&directory.0, Box::new(fake.clone())) else { panic!("two have it") };
+    assert!(error.to_string().ends_with("another Freshet that runs has this state_dir"), "{error}");
+    drop(admin);
+    assert!(Admin::start(&directory.0, Box::new(fake)).is_ok());
+}
+
+#[test]
+fn parameters_and_columns_are_told_to_who_may_read_them() {
+    let directory = Directory::new("described");
+    let (mut admin, _) = start(&directory);
+    run(&mut admin, "INSERT INTO mysql_query_rules (rule_id, digest) VALUES (1, '0x1'), (2, '0x2')");
+    let select = "SELECT rule_id AS r, digest FROM mysql_query_rules WHERE rule_id = ? AND digest <> ?";
+    let described = admin.describe(select, Role::Admin).unwrap();
+    assert_eq!(described, (2, vec!["r".to_owned(), "digest".to_owned()]));
+    assert!(admin.describe(select, Role::Stats).is_err());
+    let parameters = [Parameter::Text("2".to_owned()), Parameter::Text("x".to_owned())];
+    let Answer::Rows { rows, .. } = admin.run((select, &parameters), Role::Admin, &mut main()).unwrap()
+    else {
+        panic!("there are rows")
+    };
+    assert_eq!(rows, [vec![Some(b"2".to_vec()), Some(b"0x2".to_vec())]]);
+    let columns = admin.columns("stats_mysql_global", Role::Stats, &mut main()).unwrap();
+    assert_eq!(columns, ["Variable_Name", "Variable_Value"]);
+}
+
+#[test]
+fn what_clients_and_dumps_ask() {
+    let directory = Directory::new("dumps");
+    let (mut admin, _) = start(&directory);
+    assert_eq!(
+        run(&mut admin, "SELECT @@version_comment, DATABASE(), CONNECTION_ID()"),
+        ["(ProxySQL Admin Module)|main|1"]
+    );
+    for done in ["LOCK TABLES `mysql_users` READ", "UNLOCK TABLES", "FLUSH TABLES", "COMMIT"] {
+        assert_eq!(run(&mut admin, done), [DONE]);
+    }
+    for nothing in ["SHOW TRIGGERS LIKE 'x'", "SHOW TABLE STATUS LIKE 'mysql_users'", "SHOW WARNINGS"] {
+        assert!(run(&mut admin, nothing).is_empty(), "{nothing}");
+    }
+    let columns = run(&mut admin, "SHOW FULL COLUMNS FROM `mysql_users`");
+    assert_eq!(columns[0], "username|VARCHAR|NO|PRI|NULL|");
+    assert_eq!(run(&mut admin, "DESC global_variables").len(), 2);
 }

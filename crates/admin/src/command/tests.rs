@@ -53,9 +53,22 @@ fn what_clients_ask_at_once() {
         ("SELECT VERSION()", "VERSION()", Asked::Version),
     ];
     for (statement, column, asked) in cases {
-        assert_eq!(read(statement), Some(Command::Ask(column.to_owned(), asked)), "{statement}");
+        assert_eq!(read(statement), Some(Command::Ask(vec![(column.to_owned(), asked)])), "{statement}");
     }
-    for none in ["SELECT 1", "SELECT @@a, @@b", "SELECT * FROM mysql_servers", "SELECT"] {
+    let several = vec![
+        ("a".to_owned(), variable("a_b")),
+        ("@@x".to_owned(), variable("x")),
+        ("USER()".to_owned(), Asked::User),
+    ];
+    assert_eq!(read("SELECT  @@session.a_b AS a, @@x, USER() LIMIT 1"), Some(Command::Ask(several)));
+    for none in [
+        "SELECT 1",
+        "SELECT @@a, 1",
+        "SELECT @@a, (SELECT 1)",
+        "SELECT @@a FROM t",
+        "SELECT * FROM mysql_servers",
+        "SELECT",
+    ] {
         assert_eq!(read(none), None, "{none}");
     }
 }

@@ -1,0 +1,200 @@
+//! Prepared statements of one client, and rows in the binary protocol. All columns are texts, as in the text protocol.
+
+use std::collections::HashMap;
+
+use freshet_protocol::{
+    Capabilities, Column, EofPacket, ErrPacket, Execution, OkPacket, ParameterType, Put, StatusFlags,
+};
+
+use crate::store::Parameter;
+
+/// Statements that a client may have prepared at once.
+const STATEMENTS_MAX: usize = 1000;
+/// What a client may send of a statement's parameters in pieces, in bytes.
+const LONG_BYTES_MAX: usize = 16 << 20;
+/// A row of the binary protocol begins so.
+const ROW: u8 = 0;
+/// The bits for NULL begin with two that are not used.
+const NULL_BITS_BEFORE: usize = 2;
+
+/// A prepared statement.
+pub struct Statement {
+    pub text: String,
+    parameters: usize,
+    types: Option<Vec<ParameterType>>,
+    /// Parameters that were sent in pieces, by their place.
+    long: HashMap<usize, Vec<u8>>,
+}
+
+/// The prepared statements of one client.
+#[derive(Default)]
+pub struct Prepared {
+    statements: HashMap<u32, Statement>,
+    last: u32,
+}
+
+impl Prepared {
+    /// Keeps a statement. Returns its number.
+    pub fn add(&mut self, text: String, parameters: usize) -> Result<u32, ErrPacket> {
+        if self.statements.len() >= STATEMENTS_MAX {
+            return Err(ErrPacket::new(1461, "42000", "Can't create more than 1000 prepared statements"));
+        }
+        self.last = self.last.wrapping_add(1);
+        let statement = Statement { text, parameters, types: None, long: HashMap::new() };
+        self.statements.insert(self.last, statement);
+        Ok(self.last)
+    }
+
+    pub fn clear(&mut self) {
+        self.statements.clear();
+    }
+
+    pub fn close(&mut self, body: &[u8]) {
+        if let Some(id) = number(body) {
+            self.statements.remove(&id);
+        }
+    }
+
+    /// The statement that a command begins with the number of.
+    fn named(&mut self, body: &[u8]) -> Result<&mut Statement, ErrPacket> {
+        let statement = number(body).and_then(|id| self.statements.get_mut(&id));
+        statement.ok_or_else(|| ErrPacket::new(1243, "HY000", "Unknown prepared statement handler"))
+    }
+
+    /// Forgets what was sent in pieces.
+    pub fn reset(&mut self, body: &[u8]) -> Result<(), ErrPacket> {
+        self.named(body).map(|statement| statement.long.clear())
+    }
+
+    /// Takes a piece of a parameter; what does not fit has no answer, and is missed at the execution.
+    pub fn take_piece(&mut self, body: &[u8]) {
+        let Ok(statement) = self.named(body) else { return };
+        let Some((&[low, high], piece)) = body.get(4..).and_then(<[u8]>::split_first_chunk) else { return };
+        let held: usize = statement.long.values().map(Vec::len).sum();
+        let place = usize::from(u16::from_le_bytes([low, high]));
+        if place < statement.parameters && held + piece.len() <= LONG_BYTES_MAX {
+            statement.long.entry(place).or_default().extend_from_slice(piece);
+        }
+    }
+
+    /// The statement that is to be executed, and its parameters. `packet` is the whole one.
+    pub fn execution(
+        &mut self,
+        packet: &[u8],
+        caps: Capabilities,
+    ) -> Result<(String, Vec<Parameter>), ErrPacket> {
+        let statement = self.named(packet.get(1..).unwrap_or_default())?;
+        let long = std::mem::take(&mut statement.long);
+        let is_long = |at: usize| long.contains_key(&at);
+        let execution =
+            Execution::parse(packet, statement.parameters, caps, statement.types.as_deref(), is_long);
+        let execution =
+            execution.map_err(|_| ErrPacket::new(1210, "HY000", "Incorrect arguments to EXECUTE"))?;
+        let given = execution.parameters.iter().enumerate();
+        let values =
+            given.map(|(at, value)| long.get(&at).map_or_else(|| bound(value), |piece| Some(text(piece))));
+        let values = values.collect::<Option<Vec<_>>>();
+        let values = values.ok_or_else(|| {
+            ErrPacket::new(1210, "HY000", "Parameters are numbers, texts, dates or NULL here")
+        })?;
+        let text = statement.text.clone();
+        if execution.types.is_some() {
+            statement.types = execution.types;
+        }
+        Ok((text, values))
+    }
+}
+
+fn number(body: &[u8]) -> Option<u32> {
+    body.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+fn text(bytes: &[u8]) -> Parameter {
+    Parameter::Text(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// A parameter as SQLite has it; `None` for a kind that is not taken.
+fn bound(value: &freshet_protocol::Parameter<'_>) -> Option<Parameter> {
+    use freshet_protocol::Parameter as Sent;
+    Some(match *value {
+        Sent::Null => Parameter::Null,
+        Sent::Int(number) => Parameter::Integer(number),
+        Sent::UInt(number) => Parameter::Integer(i64::try_from(number).ok()?),
+        // Clients with one kind of numbers send whole ones like this.
+        Sent::Float(number) if number.fract() == 0.0 && number.abs() < 9.0e15 => {
+            Parameter::Integer(number as i64)
+        }
+        Sent::Float(number) => Parameter::Real(number),
+        Sent::Text(bytes) | Sent::Decimal(bytes) => text(bytes),
+        Sent::DateTime { is_date, year, parts: [month, day, hour, minute, second], .. } => {
+            let date = format!("{year:04}-{month:02}-{day:02}");
+            let time = format!(" {hour:02}:{minute:02}:{second:02}");
+            Parameter::Text(if is_date { date } else { date + &time })
+        }
+        Sent::Other => return None,
+    })
+}
+
+/// The packets of the answer to a preparation.
+pub fn prepared_packets(
+    (id, parameters): (u32, usize),
+    caps: Capabilities,
+    columns: &[Column],
+) -> Vec<Vec<u8>> {
+    let count = |many: usize| u16::try_from(many).unwrap_or(u16::MAX);
+    let mut head = vec![OkPacket::HEADER];
+    head.extend(id.to_le_bytes());
+    head.extend(count(columns.len()).to_le_bytes());
+    head.extend(count(parameters).to_le_bytes());
+    // A byte that is not used, and no warnings.
+    head.extend([0; 3]);
+    let mut packets = vec![head];
+    let parameter = Column { name: b"?".to_vec(), ..columns.first().cloned().unwrap_or_default() };
+    let parameters = vec![parameter; parameters];
+    for definitions in [&parameters[..], columns] {
+        packets.extend(definitions.iter().map(|column| column.encode(caps)));
+        if !definitions.is_empty() && !caps.deprecate_eof() {
+            packets.push(EofPacket { warnings: 0, status: StatusFlags::AUTOCOMMIT }.encode());
+        }
+    }
+    packets
+}
+
+/// The packets of an answer with rows.
+pub fn rows_packets(
+    caps: Capabilities,
+    status: StatusFlags,
+    columns: &[Column],
+    rows: Vec<Vec<Option<Vec<u8>>>>,
+) -> Vec<Vec<u8>> {
+    let eof = EofPacket { warnings: 0, status };
+    let mut count = Vec::new();
+    count.put_lenenc_int(columns.len() as u64);
+    let mut packets = vec![count];
+    packets.extend(columns.iter().map(|column| column.encode(caps)));
+    if !caps.deprecate_eof() {
+        packets.push(eof.encode());
+    }
+    packets.extend(rows.iter().map(|row| binary_row(row)));
+    packets.push(if caps.deprecate_eof() {
+        OkPacket { status, ..OkPacket::default() }.encode(caps, OkPacket::HEADER_AS_EOF)
+    } else {
+        eof.encode()
+    });
+    packets
+}
+
+fn binary_row(row: &[Option<Vec<u8>>]) -> Vec<u8> {
+    let mut nulls = vec![0; (row.len() + NULL_BITS_BEFORE).div_ceil(8)];
+    for (at, _) in row.iter().enumerate().filter(|(_, value)| value.is_none()) {
+        let bit = at + NULL_BITS_BEFORE;
+        nulls[bit / 8] |= 1 << (bit % 8);
+    }
+    let mut packet = vec![ROW];
+    packet.extend(nulls);
+    row.iter().flatten().for_each(|value| packet.put_lenenc_bytes(value));
+    packet
+}
+
+#[cfg(test)]
+mod tests;
