@@ -77,18 +77,18 @@ fn with_each(name: &str, test: impl Fn(&Server, &Directory)) {
     }
 }
 
+/// The table of the article, with twenty rows.
+fn stage_sbtest(server: &Server, schema: &str) {
+    let values: Vec<String> = (1..=20).map(|id| format!("({id},'c{id}')")).collect();
+    let create = "CREATE TABLE sbtest1 (id INT PRIMARY KEY, c CHAR(120) NOT NULL)";
+    let insert = format!("INSERT INTO sbtest1 VALUES {}", values.join(","));
+    run(&mut fresh_schema(server, schema), &[create, &insert]);
+}
+
 #[test]
 fn the_articles_session() {
     with_each("article", |server, directory| {
-        let mut direct = fresh_schema(server, "proxysql_article");
-        let values: Vec<String> = (1..=20).map(|id| format!("({id},'c{id}')")).collect();
-        run(
-            &mut direct,
-            &[
-                "CREATE TABLE sbtest1 (id INT PRIMARY KEY, c CHAR(120) NOT NULL)",
-                &format!("INSERT INTO sbtest1 VALUES {}", values.join(",")),
-            ],
-        );
+        stage_sbtest(server, "proxysql_article");
         let freshet = directory.freshet(server);
         caught_up(&freshet);
         let mut conn = connect(freshet.target(), "proxysql_article");

@@ -1,5 +1,6 @@
 //! Executions of prepared statements, and the other commands that name one.
 
+mod naming;
 mod preparing;
 
 use std::pin::pin;
@@ -13,7 +14,6 @@ use freshet_protocol::{Capabilities, Command, ErrPacket};
 use freshet_sql::{Datum, Effects, Flavor, Reads};
 use freshet_upstream::Error;
 
-use super::plain::plain;
 use super::refusals::unavailable;
 use super::select::{
     FillPlan, Fillable, Patience, bound, count_not_cached, fill, key_for, plan, statement, touches,
@@ -31,6 +31,7 @@ use crate::session::{
 use crate::template::Verdict;
 use crate::why::{Refusal, Why};
 
+pub(super) use naming::{close, close_here, named, reset, send_long_data};
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
 
 /// What the buffer for the keys of executions keeps of itself, in bytes.
@@ -462,88 +463,6 @@ fn tells_kinds_alone(Statement { text, modes, .. }: Statement<'_>, tables: &Tabl
             && tables.are_all_base()
             && tables.known.iter().all(is_told)
             && !OF_TIME.iter().any(|word| has(word))
-}
-
-/// COM_STMT_SEND_LONG_DATA, which has no answer: a part of a parameter's value, which the execution will not repeat.
-pub(super) async fn send_long_data(session: &mut Session, mut packet: BytesMut) -> Result<Flow, Lost> {
-    let prepared = known(session, &packet);
-    // Whatever becomes of it: the execution after it is not answered from memory.
-    let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.set_long_data(true));
-    let is_connected = prepared.is_none() || session.connect().await.is_ok();
-    // What is wrong is said when the statement is executed.
-    if !is_connected
-        || !session.lease.is_open()
-        || number(session, (&mut packet, Command::StmtSendLongData)).await?.is_some()
-    {
-        return Ok(Flow::Continue);
-    }
-    if let Some(prepared) = prepared {
-        // What its last answer has left is asked for by executing it again, which would take this value.
-        Box::pin(session.settle_last_hit(&prepared)).await?;
-        let owed = if had_long_data { Vec::new() } else { prepared.owed() };
-        for (command, packet) in owed {
-            session.execute_unseen(command, &packet).await?;
-            prepared.is_met();
-        }
-    }
-    session.forward_silently(&packet).await
-}
-
-/// COM_STMT_RESET, which drops what was sent of parameters, and a cursor. A statement that the server has not prepared has neither.
-pub(super) async fn reset(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
-    let Some(prepared) = known(session, &packet) else {
-        return named(session, packet, Command::StmtReset).await;
-    };
-    prepared.set_long_data(false);
-    prepared.set_cursor(false);
-    if prepared.server_id().is_some() {
-        return named(session, packet, Command::StmtReset).await;
-    }
-    if session.lease.is_open() {
-        // It leaves what a ping leaves.
-        session.state.pinged |= !session.state.last_hit.is_empty();
-        session.keep_alive().await?;
-    }
-    session.put_ok(0);
-    Ok(Flow::Continue)
-}
-
-/// A command that names a statement and is passed on.
-pub(super) async fn named(
-    session: &mut Session,
-    mut packet: BytesMut,
-    command: Command,
-) -> Result<Flow, Lost> {
-    if let Err(error) = session.connect().await {
-        return unavailable(session, &error);
-    }
-    match number(session, (&mut packet, command)).await? {
-        None => plain(session, &packet, command).await,
-        Some(refusal) => not_made(session, &refusal),
-    }
-}
-
-/// Closes a statement of which the server knows nothing; COM_STMT_CLOSE has no answer.
-///
-/// # Errors
-/// The server has to hear of it.
-pub(super) fn close_here(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
-    let id = known(session, packet).map(|prepared| prepared.id);
-    if id.is_some_and(|id| session.close_here(id)) { Ok(()) } else { Err(Missed::default()) }
-}
-
-/// COM_STMT_CLOSE, which has no answer.
-pub(super) async fn close(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
-    let Some(id) = statement_id(packet) else { return Ok(Flow::Continue) };
-    let prepared = known(session, packet);
-    if prepared.is_none() && session.lease.prepared.is_given_here(id) {
-        return Ok(Flow::Continue);
-    }
-    session.lease.prepared.remove(prepared.as_ref().map_or(id, |prepared| prepared.id));
-    if session.lease.is_open() {
-        session.close_statement(prepared.and_then(|prepared| prepared.server_id()).unwrap_or(id)).await?;
-    }
-    Ok(Flow::Continue)
 }
 
 /// Whether a packet names a statement by another number than the server.

@@ -76,7 +76,7 @@ fn what_carries_no_tag_is_not_counted() {
 #[test]
 fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     let statistics = Statistics::default();
-    let sent = |text: &str| statistics.count_sent(("shop", b"u"), text.as_bytes(), COST);
+    let sent = |text: &str| statistics.count_sent(("shop", b"u"), text.as_bytes(), (COST, None));
     let tag = sent("SELECT NOW()");
     let now = Refusal::about(Why::Volatile, "NOW");
     statistics.count_refused(tag, &now);

@@ -39,16 +39,20 @@ pub(crate) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
     if session.prepare_from_memory(text, environment) { Ok(()) } else { Err(Missed::default()) }
 }
 
+/// Puts in the packet's place what rules have made of it, if they have. The packet as it came is returned.
+fn rewrite(session: &mut Session, packet: &mut BytesMut) -> Option<BytesMut> {
+    let text = session.ruled.take_rewritten()?;
+    let rewritten = [&[Command::StmtPrepare.byte()], text.as_slice()].concat();
+    Some(std::mem::replace(packet, BytesMut::from(&rewritten[..])))
+}
+
 /// COM_STMT_PREPARE, where it was not answered at once.
 pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Result<Flow, Lost> {
     session.decide(&packet[1..], Came::ToBePrepared);
     if session.answer_by_rules() {
         return Ok(Flow::Continue);
     }
-    let asked = session.ruled.take_rewritten().map(|text| {
-        let packet_of = [&[Command::StmtPrepare.byte()], text.as_slice()].concat();
-        std::mem::replace(&mut packet, BytesMut::from(&packet_of[..]))
-    });
+    let asked = rewrite(session, &mut packet);
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
