@@ -95,6 +95,9 @@ const ON_MARIADB: &[&str] = &[
     "SELECT * FROM t PROCEDURE ANALYSE()",
     "SELECT v, ROWNUM() FROM t",
     "SELECT v FROM vol",
+    "SELECT DEFAULT(u), v FROM made",
+    "SELECT v FROM made WHERE ts < DEFAULT(ts)",
+    "SELECT u FROM anew",
 ];
 const ON_MYSQL: &[&str] = &[
     "SELECT v FROM t WHERE id = 1 FOR SHARE",
@@ -119,6 +122,9 @@ fn what_must_never_be_answered_from_memory() {
                         "CREATE SEQUENCE sq",
                         "CREATE TABLE vol (id INT PRIMARY KEY, v INT, n VARCHAR(40) AS (CONCAT(CONNECTION_ID(), '')) VIRTUAL)",
                         "INSERT INTO vol (id, v) VALUES (1, 1)",
+                        "CREATE TABLE made (v INT, u CHAR(36) DEFAULT (UUID()), ts DATETIME(6) DEFAULT NOW(6))",
+                        "INSERT INTO made (v) VALUES (1)",
+                        "CREATE VIEW anew AS SELECT DEFAULT(u) AS u FROM made",
                     ],
                 );
                 ON_MARIADB

@@ -316,6 +316,14 @@ fn refuses_what_is_not_a_function_of_tables() {
     }
 }
 
+#[test]
+fn a_default_is_computed_anew_on_mariadb_alone() {
+    for text in ["SELECT DEFAULT(a) FROM t", "SELECT a FROM t WHERE b > DEFAULT ( t.b )"] {
+        assert!(tables(text, MARIADB).starts_with("[Volatile"), "{text}");
+        assert_eq!(tables(text, MYSQL), "t", "{text}");
+    }
+}
+
 fn soup() -> impl proptest::strategy::Strategy<Value = String> {
     use proptest::prelude::*;
     let word = prop::sample::select(vec![

@@ -1,6 +1,6 @@
 //! The names, in upper case and in order, so that they can be searched by halves.
 
-/// Pure on both servers. VALUES, DEFAULT, ROW and MATCH are grammar more than functions, and pure as well.
+/// Pure on both servers. VALUES, ROW and MATCH are grammar more than functions, and pure as well.
 pub(super) const PURE: &[&str] = &[
     "ABS",
     "ACOS",
@@ -50,7 +50,6 @@ pub(super) const PURE: &[&str] = &[
     "DAYOFMONTH",
     "DAYOFWEEK",
     "DAYOFYEAR",
-    "DEFAULT",
     "DEGREES",
     "DENSE_RANK",
     "ELT",
@@ -301,6 +300,7 @@ pub(super) const PURE: &[&str] = &[
 pub(super) const PURE_MYSQL: &[&str] = &[
     "ANY_VALUE",
     "BIN_TO_UUID",
+    "DEFAULT",
     "GROUPING",
     "IS_UUID",
     "JSON_MERGE",
@@ -424,9 +424,10 @@ pub(super) const VOLATILE: &[&str] = &[
 /// Those that only MySQL has.
 pub(super) const VOLATILE_MYSQL: &[&str] = &["GTID_SUBSET", "GTID_SUBTRACT", "WAIT_FOR_EXECUTED_GTID_SET"];
 
-/// Those that only MariaDB has, from 10.5 on. ROWNUM came with 10.6.
+/// Those that only MariaDB has, from 10.5 on. ROWNUM came with 10.6. DEFAULT(column) is grammar; MariaDB computes it anew from the
+/// column's default, which may be the time or UUID(). MySQL refuses that, and tells no time.
 pub(super) const VOLATILE_MARIADB: &[&str] =
-    &["BINLOG_GTID_POS", "DES_DECRYPT", "DES_ENCRYPT", "ENCRYPT", "LASTVAL", "MASTER_GTID_WAIT"];
+    &["BINLOG_GTID_POS", "DEFAULT", "DES_DECRYPT", "DES_ENCRYPT", "ENCRYPT", "LASTVAL", "MASTER_GTID_WAIT"];
 
 /// Those of them that need no parentheses.
 pub(super) const VOLATILE_WORDS: &[&str] = &[
