@@ -16,7 +16,7 @@ use crate::tokens::Tokens;
 /// Functions that make a TIME.
 const MAKE_TIME: [&str; 7] =
     ["TIME", "MAKETIME", "SEC_TO_TIME", "TIMEDIFF", "ADDTIME", "SUBTIME", "STR_TO_DATE"];
-/// Those that make one if the word TIME is among their arguments.
+/// Those that make one if their type is TIME.
 const MAKE_IF_SAID: [&str; 2] = ["CAST", "CONVERT"];
 /// Those that make one of one.
 const HAND_ON: [&str; 3] = ["MIN", "MAX", "ANY_VALUE"];
@@ -213,7 +213,8 @@ impl<'a> Reader<'a> {
     fn atom(&self, at: usize, times: &BTreeSet<String>) -> Option<Atom> {
         let token = self.tokens.get(at).filter(|token| token.is_name())?;
         if self.is(at + 1, b'(') {
-            return self.makes_time(at).then(|| Atom { from: at, to: self.end_of_call(at) });
+            let is_type = at > 0 && self.is_word(at - 1, &["AS"]);
+            return (!is_type && self.makes_time(at)).then(|| Atom { from: at, to: self.end_of_call(at) });
         }
         // TIME '10:00' and {t '10:00'}.
         let is_literal = self.tokens.get(at + 1).is_some_and(|next| next.kind == Kind::Str)
@@ -247,9 +248,13 @@ impl<'a> Reader<'a> {
 
     /// Whether this is a call that makes a TIME, whatever it is given.
     fn makes_time(&self, called: usize) -> bool {
+        // As the type: CAST(x AS TIME), CONVERT(x, TIME(3)). TIME'10:00' is a value.
         let says_time = || {
-            (called + 2..self.end_of_call(called))
-                .any(|at| self.open.get(at) == Some(&Some(called + 1)) && self.is_word(at, &["TIME"]))
+            (called + 3..self.end_of_call(called)).any(|at| {
+                self.open.get(at) == Some(&Some(called + 1))
+                    && self.is_word(at, &["TIME"])
+                    && (self.is_word(at - 1, &["AS"]) || self.is(at - 1, b','))
+            })
         };
         self.is_word(called, &MAKE_TIME) || self.is_word(called, &MAKE_IF_SAID) && says_time()
     }

@@ -29,6 +29,7 @@ fn a_time_by_itself_or_beside_literals_is_one_on_all_days() {
         "SELECT GROUP_CONCAT(tm ORDER BY tm SEPARATOR ';') FROM t",
         "SELECT dt, CAST(d AS DATETIME), d = dt FROM t",
         "SELECT tm.id FROM t AS tm_",
+        "SELECT CAST(TIME'10:00' AS TIME(3)), CONVERT(tm, TIME), CONVERT(dt, TIME(3)), TIME '10:00' FROM t",
     ] {
         assert!(!is_dated(text), "{text}");
     }
@@ -47,6 +48,11 @@ fn a_time_that_is_taken_as_a_date_and_time_is_another_one_tomorrow() {
         "SELECT id FROM t WHERE (tm, id) = (dt, 1)",
         "SELECT CAST(tm AS DATETIME), id FROM t",
         "SELECT DATE(tm) FROM t",
+        "SELECT CAST(TIME'10:00:00' AS DATETIME) FROM u",
+        "SELECT CAST( {t '10:00'} AS DATE) FROM u",
+        "SELECT CONVERT(TIME '10:00:00', DATETIME) FROM u",
+        "SELECT CAST(TIME(20240203) AS DATETIME), CAST(TIME'10:00' AS YEAR) FROM u",
+        "SELECT CAST(CAST(a AS TIME) AS DATETIME) FROM u",
         "SELECT CASE dt WHEN tm THEN 1 END FROM t",
         "SELECT CASE WHEN id THEN tm ELSE dt END FROM t",
         "SELECT COALESCE(tm, dt) FROM t",
