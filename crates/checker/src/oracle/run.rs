@@ -235,9 +235,10 @@ impl Run {
     }
 
     /// Waits until a marker that was written now is answered from memory: by then the stream has brought all before it,
-    /// and it is known to be visible.
+    /// and it is known to be visible. It is written through Freshet: what is written around it can be read from the server, stored and
+    /// given from memory before the stream brings it.
     fn settle(&mut self) -> Result<(), Failure> {
-        self.direct.query_drop("UPDATE marker SET v = v + 1 WHERE id = 1")?;
+        self.writer.query_drop("UPDATE marker SET v = v + 1 WHERE id = 1")?;
         let question = "SELECT v FROM marker WHERE id = 1";
         let wanted: Option<i64> = self.direct.query_first(question)?;
         let until = Instant::now() + Duration::from_secs(SETTLE_SECONDS_MAX);
