@@ -1,27 +1,13 @@
 //! The lists of built-in functions, asked of the servers: a name in them must never be a stored function's.
 
-use std::collections::BTreeMap;
-
+use freshet_tests::built_in::list;
 use freshet_tests::cached::{fresh_schema, run};
 use freshet_tests::{Flavor, server};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-/// The lists themselves; they are nobody else's to see.
-const LISTS: &str = include_str!("../../crates/sql/src/functions/lists.rs");
 /// Calls with up to so many arguments are tried.
 const ARGUMENTS_MAX: usize = 3;
-
-/// The names of each list.
-fn lists() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let list = |text: &'static str| {
-        let (name, rest) = text.split_once(':').expect("a list has a type");
-        let (_, names) = rest.split_once("=").expect("a list has a value");
-        let (names, _) = names.split_once("];").expect("a list ends");
-        (name, names.split('"').skip(1).step_by(2).collect())
-    };
-    LISTS.split("pub(super) const ").skip(1).map(list).collect()
-}
 
 /// Whether a server calls the stored function of this name, which takes so many arguments.
 fn calls_the_stored_one(conn: &mut Conn, name: &str, arguments: usize, blank: &str) -> bool {
@@ -34,7 +20,7 @@ fn calls_the_stored_one(conn: &mut Conn, name: &str, arguments: usize, blank: &s
 
 #[test]
 fn no_built_in_name_calls_a_stored_function() {
-    let lists = lists();
+    let adjacent = list("NEED_ADJACENT_PARENTHESIS");
     for server in server::all() {
         let mut conn = fresh_schema(&server, "functions");
         run(&mut conn, &["USE functions", "SET sql_log_bin = 0"]);
@@ -44,12 +30,11 @@ fn no_built_in_name_calls_a_stored_function() {
             _ => &["PURE_MYSQL", "VOLATILE_MYSQL"],
         };
         let shared = ["PURE", "VOLATILE", "LAST_STATEMENT", "SESSION", "GRAMMAR"];
-        let names = shared.iter().chain(own).flat_map(|list| &lists[list]);
+        let names = shared.iter().chain(own).flat_map(|name| list(name));
         let (mut wrong, mut tried) = (Vec::new(), 0);
         for name in names {
             // With a blank before the parenthesis these are a stored function's, and are known as that.
-            let blanks: &[&str] =
-                if lists["NEED_ADJACENT_PARENTHESIS"].contains(name) { &[""] } else { &["", " "] };
+            let blanks: &[&str] = if adjacent.contains(&name) { &[""] } else { &["", " "] };
             for arguments in 0..=ARGUMENTS_MAX {
                 let parameters: Vec<String> = (0..arguments).map(|number| format!("p{number} INT")).collect();
                 let create = format!(
@@ -57,7 +42,7 @@ fn no_built_in_name_calls_a_stored_function() {
                     parameters.join(",")
                 );
                 run(&mut conn, &[&create]);
-                let is_geometry = match *name {
+                let is_geometry = match name {
                     "POINT" => arguments != 2,
                     "GEOMETRYCOLLECTION" | "LINESTRING" | "MULTILINESTRING" | "MULTIPOINT"
                     | "MULTIPOLYGON" | "POLYGON" => arguments == 0,

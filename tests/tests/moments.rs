@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use freshet_tests::built_in::list;
 use freshet_tests::cached::{connect, fresh_schema, run};
 use freshet_tests::{Flavor, with_each};
 use mysql::prelude::Queryable;
@@ -16,9 +17,6 @@ const STATEMENTS: u64 = 10_000;
 const LOOKED_AT: usize = 25;
 /// Seconds since 1970: three days.
 const MOMENTS: [u32; 3] = [1_000_000_000, 1_700_000_000, 1_700_100_000];
-
-/// The lists of built-in functions; they are nobody else's to see.
-const LISTS: &str = include_str!("../../crates/sql/src/functions/lists.rs");
 
 const SETUP: &[&str] = &[
     "SET sql_mode = ''",
@@ -170,13 +168,6 @@ impl Dice {
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a whole number")))
-}
-
-/// The names of a list.
-fn list(name: &str) -> Vec<&'static str> {
-    let (_, rest) = LISTS.split_once(&format!("const {name}: ")).expect("there is such a list");
-    let (names, _) = rest.split_once("];").expect("it ends");
-    names.split('"').skip(1).step_by(2).collect()
 }
 
 /// What the server answers at each moment; `None` if it is an error at one of them.

@@ -1,9 +1,9 @@
-//! Prepared statements of one client, and rows in the binary protocol. All columns are texts, as in the text protocol.
+//! Prepared statements of one client. All columns are texts, as in the text protocol.
 
 use std::collections::HashMap;
 
 use freshet_protocol::{
-    Capabilities, Column, EofPacket, ErrPacket, Execution, OkPacket, ParameterType, Put, StatusFlags,
+    Capabilities, Column, EofPacket, ErrPacket, Execution, OkPacket, ParameterType, StatusFlags,
 };
 
 use crate::store::Parameter;
@@ -12,10 +12,6 @@ use crate::store::Parameter;
 const STATEMENTS_MAX: usize = 1000;
 /// What a client may send of a statement's parameters in pieces, in bytes.
 const LONG_BYTES_MAX: usize = 16 << 20;
-/// A row of the binary protocol begins so.
-const ROW: u8 = 0;
-/// The bits for NULL begin with two that are not used.
-const NULL_BITS_BEFORE: usize = 2;
 
 /// A prepared statement.
 pub struct Statement {
@@ -158,42 +154,6 @@ pub fn prepared_packets(
         }
     }
     packets
-}
-
-/// The packets of an answer with rows.
-pub fn rows_packets(
-    caps: Capabilities,
-    status: StatusFlags,
-    columns: &[Column],
-    rows: Vec<Vec<Option<Vec<u8>>>>,
-) -> Vec<Vec<u8>> {
-    let eof = EofPacket { warnings: 0, status };
-    let mut count = Vec::new();
-    count.put_lenenc_int(columns.len() as u64);
-    let mut packets = vec![count];
-    packets.extend(columns.iter().map(|column| column.encode(caps)));
-    if !caps.deprecate_eof() {
-        packets.push(eof.encode());
-    }
-    packets.extend(rows.iter().map(|row| binary_row(row)));
-    packets.push(if caps.deprecate_eof() {
-        OkPacket { status, ..OkPacket::default() }.encode(caps, OkPacket::HEADER_AS_EOF)
-    } else {
-        eof.encode()
-    });
-    packets
-}
-
-fn binary_row(row: &[Option<Vec<u8>>]) -> Vec<u8> {
-    let mut nulls = vec![0; (row.len() + NULL_BITS_BEFORE).div_ceil(8)];
-    for (at, _) in row.iter().enumerate().filter(|(_, value)| value.is_none()) {
-        let bit = at + NULL_BITS_BEFORE;
-        nulls[bit / 8] |= 1 << (bit % 8);
-    }
-    let mut packet = vec![ROW];
-    packet.extend(nulls);
-    row.iter().flatten().for_each(|value| packet.put_lenenc_bytes(value));
-    packet
 }
 
 #[cfg(test)]

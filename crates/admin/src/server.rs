@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use freshet_protocol::{
-    Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, StatusFlags, text_result_set,
+    BinaryValue, Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, StatusFlags,
+    binary_result_set, text_result_set,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::admin::Admin;
 use crate::login::{Accounts, Admitted, admit};
-use crate::prepared::{Prepared, prepared_packets, rows_packets};
+use crate::prepared::{Prepared, prepared_packets};
 use crate::statements;
 use crate::store::{Answer, Chosen, Parameter};
 use crate::wire::{Lost, Wire};
@@ -164,7 +165,10 @@ impl Session {
         match self.locked(|admin, chosen| admin.run((&statement, &values), role, chosen)) {
             Ok(Answer::Rows { columns, rows }) => {
                 let columns: Vec<Column> = columns.into_iter().map(column).collect();
-                rows_packets(caps, status(false), &columns, rows).iter().for_each(|packet| wire.put(packet));
+                let value = |value: Option<_>| value.map_or(BinaryValue::Null, BinaryValue::Text);
+                let rows = rows.into_iter().map(|row| row.into_iter().map(value).collect::<Vec<_>>());
+                let (out, seq) = wire.out();
+                binary_result_set(out, seq, caps, status(false), &columns, rows);
             }
             Ok(answer) => self.put_answer(wire, answer, false),
             Err(refusal) => wire.put(&refusal.packet().encode()),

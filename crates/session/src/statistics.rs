@@ -204,7 +204,6 @@ impl Statistics {
         text: &[u8],
         (cost, outcome): (Cost, Option<&Arc<Outcome>>),
     ) -> u16 {
-        let outcome = outcome.filter(|outcome| !outcome.is_nothing());
         let mut digest_text = Vec::with_capacity(text.len().min(self.options.digest_length_max));
         put_text(text, &self.options, &mut digest_text);
         let digest = Digest::of(&digest_text);
@@ -217,7 +216,6 @@ impl Statistics {
 
     /// The second part of an [`Id`].
     fn hash_of(&self, (schema, user): (&str, &[u8]), outcome: Option<&Arc<Outcome>>) -> u64 {
-        let outcome = outcome.filter(|outcome| !outcome.is_nothing());
         self.hash.hash_one((schema, user, outcome.map(|it| it.id)))
     }
 

@@ -58,11 +58,3 @@ fn there_is_an_end_of_what_one_client_prepares() {
     prepared.clear();
     assert!(prepared.add(String::new(), 0).is_ok());
 }
-
-#[test]
-fn nulls_of_a_row_are_bits() {
-    let value = |text: &str| Some(text.as_bytes().to_vec());
-    assert_eq!(binary_row(&[value("a"), None, value("bc")]), [0, 0b1000, 1, b'a', 2, b'b', b'c']);
-    let wide: Vec<Option<Vec<u8>>> = vec![None; 7];
-    assert_eq!(binary_row(&wide), [0, 0b1111_1100, 1]);
-}

@@ -102,3 +102,15 @@ proptest! {
         prop_assert_eq!(read, expected);
     }
 }
+
+#[test]
+fn nulls_of_a_binary_row_are_bits() {
+    let row = |values: &[BinaryValue]| {
+        let mut payload = Vec::new();
+        put_binary_row(&mut payload, values);
+        payload
+    };
+    let value = |text: &str| BinaryValue::Text(text.as_bytes().to_vec());
+    assert_eq!(row(&[value("a"), BinaryValue::Null, value("bc")]), [0, 0b1000, 1, b'a', 2, b'b', b'c']);
+    assert_eq!(row(&vec![BinaryValue::Null; 7]), [0, 0b1111_1100, 1]);
+}

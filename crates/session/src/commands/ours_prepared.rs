@@ -84,14 +84,7 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: Kind) ->
         Ok(made) => made,
         Err(error) => return session.refuse(&error),
     };
-    let (payload, nothing) = ([&[Command::StmtPrepare.byte()], &*made].concat(), Effects::none());
-    let relayed = session.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
-    session.lease.prepared.failed();
-    if let Some(ok) = relayed.prepared {
-        let number = (ok.statement_id, ok.parameters.into());
-        let prepared = Prepared::new(number, nothing, (None, None), None);
-        session.lease.prepared.add(prepared.of_ours(text, made));
-    }
+    session.prepare_substitute(text, made).await?;
     Ok(Flow::Continue)
 }
 

@@ -17,7 +17,7 @@ use freshet_sql::{Defines, Effects, Flavor, Temporary};
 use freshet_upstream::now_ms;
 
 use super::prepared::{Prepared, PreparedSelect};
-use super::{Session, StatementFacts};
+use super::{Forward, Session, StatementFacts};
 use crate::counters::Count;
 use crate::preparations::{Preparation, Preparations};
 use crate::reading::without_hint;
@@ -172,6 +172,22 @@ impl Session {
         prepared.set_made_as(text);
         self.lease.prepared.closed.extend(before);
         Ok(Made::At(ok.statement_id))
+    }
+
+    /// Has the server prepare `made` for the client in the place of `text`, a statement of ours, so that it has a number that nobody else has.
+    ///
+    /// # Errors
+    /// One of the two connections is lost.
+    pub(crate) async fn prepare_substitute(&mut self, text: &[u8], made: Vec<u8>) -> Result<(), Lost> {
+        let (payload, nothing) = ([&[Command::StmtPrepare.byte()], &*made].concat(), Effects::none());
+        let relayed = self.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
+        self.lease.prepared.failed();
+        if let Some(ok) = relayed.prepared {
+            let number = (ok.statement_id, ok.parameters.into());
+            let prepared = Prepared::new(number, nothing, (None, None), None);
+            self.lease.prepared.add(prepared.of_ours(text, made));
+        }
+        Ok(())
     }
 
     /// Answers a command with what the server says of its statement, which it does not prepare.

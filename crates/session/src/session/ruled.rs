@@ -131,9 +131,10 @@ impl Ruled {
         timeout.filter(|ms| *ms > 0).map(Duration::from_millis)
     }
 
-    /// The rules that it has met, if it was decided.
+    /// The rules that it has met, if it has met any.
     pub(crate) fn outcome(&self) -> Option<&Arc<Outcome>> {
-        self.ruling.decision.as_ref().map(|decision| &decision.outcome)
+        let outcome = self.ruling.decision.as_ref().map(|decision| &decision.outcome);
+        outcome.filter(|outcome| !outcome.is_nothing())
     }
 
     /// The text as it came, if it was rewritten.

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use freshet_protocol::{Command, ErrPacket, Parameter};
-use freshet_sql::Effects;
 
 use super::{Form, Value, error, found, is_ours, named, put};
 use crate::commands::{explain, ours};
 use crate::introspection::Definition;
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Prepared, Session};
+use crate::session::{Flow, Prepared, Session};
 
 /// COM_STMT_PREPARE of one of them; `None` if it is none.
 pub(in crate::commands) async fn prepare(session: &mut Session, packet: &[u8]) -> Option<Result<Flow, Lost>> {
@@ -53,14 +52,7 @@ async fn prepare_substitute(
     let conditions = vec!["? IS NULL"; parameters].join(" OR ");
     let condition = if parameters == 0 { "1 = 0" } else { &conditions };
     let made = format!("SELECT {} FROM DUAL WHERE {condition}", titles.join(", ")).into_bytes();
-    let (payload, nothing) = ([&[Command::StmtPrepare.byte()], &*made].concat(), Effects::none());
-    let relayed = session.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
-    session.lease.prepared.failed();
-    if let Some(ok) = relayed.prepared {
-        let number = (ok.statement_id, ok.parameters.into());
-        let prepared = Prepared::new(number, nothing, (None, None), None);
-        session.lease.prepared.add(prepared.of_ours(text, made));
-    }
+    session.prepare_substitute(text, made).await?;
     Ok(Flow::Continue)
 }
 
