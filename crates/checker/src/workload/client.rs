@@ -88,8 +88,6 @@ pub struct Client<'a> {
     pub(super) recorder: Recorder,
     pub(super) dice: Dice,
     pub(super) own_known: Nanos,
-    /// The SELECTs of this session that the server had counted after the last read, where it is watched.
-    pub(super) selects: Option<u64>,
     pub(super) stop: &'a AtomicBool,
     /// The session is not as it begins: autocommit is off, or the level of isolation is another one.
     pub(super) is_altered: bool,
@@ -142,7 +140,6 @@ impl Client<'_> {
     fn recover(&mut self, used: Nanos, loss: &Loss) -> Result<(), Failure> {
         self.link.around().note(|troubles| troubles.lost += 1);
         self.losses += 1;
-        self.selects = None;
         if self.link.recover(used, loss)? {
             self.session += self.sessions_apart;
             self.own_known = 0;

@@ -235,7 +235,6 @@ impl Workload {
                 recorder,
                 dice,
                 own_known: 0,
-                selects: None,
                 stop,
                 is_altered: false,
                 is_counting: false,

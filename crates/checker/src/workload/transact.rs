@@ -245,7 +245,7 @@ impl Client<'_> {
         self.link.renew()?;
         self.losses += 1;
         self.session += self.sessions_apart;
-        (self.own_known, self.selects, self.is_altered) = (0, None, false);
+        (self.own_known, self.is_altered) = (0, false);
         Ok(())
     }
 

@@ -16,20 +16,16 @@ const COUNT_BOTH: &str = "SHOW SESSION STATUS WHERE Variable_name IN ('Com_selec
 const COUNT_HITS: &str = "SHOW STATUS LIKE 'Freshet_session_hits'";
 
 impl Client<'_> {
-    /// The SELECTs of this session so far, where the next read is watched.
+    /// The SELECTs of this session so far, where the next read is watched. They are counted anew before each read: between two of them the
+    /// client asks other things, which count too.
     pub(super) fn selects_before(&mut self) -> Result<Option<u64>, Trouble> {
-        match self.selects.take() {
-            _ if !self.role.is_watched => Ok(None),
-            None => self.count_selects().map(Some),
-            known => Ok(known),
-        }
+        self.role.is_watched.then(|| self.count_selects()).transpose()
     }
 
     /// Whether the server has been asked nothing since it had counted so many.
     pub(super) fn is_hit_since(&mut self, selects: Option<u64>) -> Result<Option<bool>, Trouble> {
         let Some(before) = selects else { return Ok(None) };
         let now = self.count_selects()?;
-        self.selects = Some(now);
         Ok(Some(now == before))
     }
 

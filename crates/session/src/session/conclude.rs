@@ -51,8 +51,10 @@ impl Session {
             self.shared.powerless.forget();
         }
         self.characterized(relayed);
-        // Whether that was the transaction for which it held shows when the server is asked for reports anew.
-        self.lease.asks_anew |= self.state.tx.next_differs() && relayed.has_no_room;
+        // Whether that was the transaction for which it held shows when the server is asked for reports anew. What ends one that is open
+        // has room for them.
+        self.lease.asks_anew |=
+            self.state.tx.next_differs() && relayed.has_no_room && !self.state.tx.is_open();
         let shared = &self.shared;
         // Unknown code may have done so unheard.
         let is_unheard = self.lease.tracking.is_clients() && facts.runs_unknown_code;
