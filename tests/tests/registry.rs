@@ -273,15 +273,11 @@ fn the_tables_are_read_with_sql_and_prepared() {
         ] {
             assert_eq!(answer(&mut conn, statement), Err(code), "{statement}");
         }
-        // The session goes on, and so does its cache.
-        let before = explained(&mut conn, "SELECT v FROM t WHERE id = 1");
-        let hits = Counted::of(freshet).hits_of(&mut conn, "SELECT v FROM t WHERE id = 1", 3);
-        assert_eq!(
-            hits,
-            3,
-            "{before:?}, and then {:?}",
-            explained(&mut conn, "SELECT v FROM t WHERE id = 1")
-        );
+        // The session goes on, and so does its cache. Accounts that another test makes may end results once a second.
+        eventually("three hits of three", || {
+            let hits = Counted::of(freshet).hits_of(&mut conn, "SELECT v FROM t WHERE id = 1", 3);
+            (hits == 3).then_some(())
+        });
         assert!(answer(&mut conn, "DELETE FROM freshet.queries").is_err());
         assert!(answer(&mut conn, "INSERT INTO freshet.queries VALUES (1)").is_err());
         by_other_clients(server.flavor, freshet.target(), schema);
