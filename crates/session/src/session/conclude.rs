@@ -65,7 +65,9 @@ impl Session {
             // No event will tell of it.
             shared.upstream.changed_unlogged(&in_flight.deps());
         }
-        let left = match (ran_nothing || changed_nothing(effects, relayed), leaves_nothing_open) {
+        let changed_nothing =
+            changed_nothing(effects, relayed) || leaves_nothing_open && self.wrote_no_row(ran);
+        let left = match (ran_nothing || changed_nothing, leaves_nothing_open) {
             (true, _) => Left::Nothing,
             (false, true) => Left::NothingOpen,
             (false, false) => Left::Anything,
@@ -77,6 +79,24 @@ impl Session {
         if self.shared.statistics.is_some() {
             self.handle.set_holds(self.holds().set());
         }
+    }
+
+    /// Whether a write that is a transaction of its own has changed no row: the server says so, and reports no GTID, which it does for whatever
+    /// it logs. A trigger that ran may have written without transactions.
+    fn wrote_no_row(&self, Ran { effects, facts, relayed, .. }: &Ran<'_>) -> bool {
+        let is_plain = effects.transaction == TransactionEffect::None
+            && matches!(effects.writes, Writes::Tables(_))
+            && !effects.is_definition
+            && !effects.several
+            && !facts.run_code();
+        let is_none = relayed.error.is_none()
+            && relayed.results == 1
+            && relayed.affected == 0
+            && relayed.gtids.is_empty()
+            && !relayed.has_no_room;
+        let is_logged = self.lease.tracking == Tracking::On && !self.state.unlogged;
+        let has_gtids = || self.shared.upstream.server().is_some_and(|server| server.has_gtids());
+        is_plain && is_none && is_logged && has_gtids()
     }
 
     /// What became of the transaction.
