@@ -337,13 +337,13 @@ pub(crate) enum Left {
     Anything,
 }
 
-/// Hands the fences over when the answer is in.
+/// Hands the fences over when the answer is in. `reports`: whether the server reports the GTID of whatever such a statement logs.
 pub(crate) fn settle(
     pending: &mut Pending,
     in_flight: Option<InFlight>,
     (effects, left): (&Effects, Left),
     relayed: &Relayed,
-    flavor: Flavor,
+    (flavor, reports): (Flavor, impl Fn() -> bool),
 ) {
     let changed_nothing = left == Left::Nothing && in_flight.as_ref().is_some_and(|it| it.is_alone);
     if changed_nothing || left == Left::NothingOpen {
@@ -364,7 +364,8 @@ pub(crate) fn settle(
         pending.clear();
     }
     if let Some(in_flight) = in_flight {
-        let outcome = match outcome(effects, relayed, is_open != Some(false), flavor) {
+        let reports = || left == Left::NothingOpen && in_flight.is_alone && reports();
+        let outcome = match outcome(effects, relayed, is_open != Some(false), (flavor, reports)) {
             // Functions and triggers may commit on their own what is without transactions.
             Outcome::Committed(_) if in_flight.is_everything() || in_flight.scattered => {
                 Outcome::CommittedSomewhere
@@ -381,8 +382,14 @@ fn is_of_tables(effects: &Effects) -> bool {
 }
 
 /// What became of a commit, as exactly as the answer says. GTIDs are taken at their word where the statement commits
-/// one transaction; everything else is bounded by a position that is read afterwards.
-fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavor) -> Outcome {
+/// one transaction. A statement that changed no row has committed nothing if no GTID is reported where one would be (`reports`). Everything
+/// else is bounded by a position that is read afterwards.
+fn outcome(
+    effects: &Effects,
+    relayed: &Relayed,
+    still_open: bool,
+    (flavor, reports): (Flavor, impl Fn() -> bool),
+) -> Outcome {
     let one_transaction = relayed.error.is_none()
         && relayed.results == 1
         && !still_open
@@ -393,9 +400,15 @@ fn outcome(effects: &Effects, relayed: &Relayed, still_open: bool, flavor: Flavo
             TransactionEffect::MayCommit => is_of_tables(effects),
             TransactionEffect::Begins | TransactionEffect::RollsBack => false,
         };
+    let is_unchanged = effects.transaction == TransactionEffect::None
+        && !effects.is_definition
+        && !effects.several
+        && relayed.affected == 0
+        && !relayed.has_no_room;
     match relayed.gtids.as_slice() {
         [gtid] if one_transaction => gtid::parse(gtid, flavor)
             .map_or(Outcome::CommittedSomewhere, |gtid| Outcome::Committed(vec![gtid])),
+        [] if one_transaction && is_unchanged && reports() => Outcome::Nothing,
         _ => Outcome::CommittedSomewhere,
     }
 }

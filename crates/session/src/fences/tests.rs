@@ -16,7 +16,7 @@ fn relayed(gtids: &[&str]) -> Relayed {
 }
 
 fn is_exact(effects: &Effects, relayed: &Relayed) -> bool {
-    matches!(outcome(effects, relayed, false, Flavor::MariaDb), Outcome::Committed(_))
+    matches!(outcome(effects, relayed, false, (Flavor::MariaDb, || true)), Outcome::Committed(_))
 }
 
 #[test]
@@ -35,28 +35,51 @@ fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
     let ddl = Effects { is_definition: true, ..may };
     assert!(is_exact(&ddl, &relayed(&["0-1-7"])));
     assert!(!is_exact(&Effects { several: true, ..ddl.clone() }, &relayed(&["0-1-7"])));
-    let of_several =
-        outcome(&ddl, &relayed(&["eb67cfc8-e540-11f1-9ab2-02fc00000001:1-2"]), false, Flavor::MySql);
+    let of_several = outcome(
+        &ddl,
+        &relayed(&["eb67cfc8-e540-11f1-9ab2-02fc00000001:1-2"]),
+        false,
+        (Flavor::MySql, || true),
+    );
     assert_eq!(of_several, Outcome::CommittedSomewhere, "a definition may take several");
     let failed = Relayed { error: Some(1062), ..relayed(&["0-1-7"]) };
     assert!(!is_exact(&write(), &failed), "part of it may have stayed");
     let several = Relayed { results: 2, ..relayed(&["0-1-7"]) };
     assert!(!is_exact(&write(), &several));
     assert!(matches!(
-        outcome(&write(), &relayed(&["0-1-7"]), true, Flavor::MariaDb),
+        outcome(&write(), &relayed(&["0-1-7"]), true, (Flavor::MariaDb, || true)),
         Outcome::CommittedSomewhere
     ));
+}
+
+#[test]
+fn without_a_gtid_nothing_is_committed_by_what_changed_no_row() {
+    let of = |effects: &Effects, relayed: &Relayed, reports: bool| {
+        outcome(effects, relayed, false, (Flavor::MariaDb, || reports))
+    };
+    assert_eq!(of(&write(), &relayed(&[]), true), Outcome::Nothing);
+    assert_eq!(of(&write(), &relayed(&[]), false), Outcome::CommittedSomewhere, "none would be reported");
+    let changed = Relayed { affected: 1, ..relayed(&[]) };
+    assert_eq!(of(&write(), &changed, true), Outcome::CommittedSomewhere);
+    let no_room = Relayed { has_no_room: true, ..relayed(&[]) };
+    assert_eq!(of(&write(), &no_room, true), Outcome::CommittedSomewhere);
+    let failed = Relayed { error: Some(1062), ..relayed(&[]) };
+    assert_eq!(of(&write(), &failed, true), Outcome::CommittedSomewhere);
+    let commit = Effects { transaction: TransactionEffect::Ends, ..Effects::none() };
+    assert_eq!(of(&commit, &relayed(&[]), true), Outcome::CommittedSomewhere, "it may be of several");
+    let several = Effects { several: true, ..write() };
+    assert_eq!(of(&several, &relayed(&[]), true), Outcome::CommittedSomewhere);
 }
 
 #[test]
 fn an_error_leaves_the_transaction_with_what_it_wrote() {
     let mut pending = Pending { deps: vec![Dep::EVERYTHING], ..Pending::default() };
     let failed = Relayed { error: Some(1062), ..Relayed::default() };
-    settle(&mut pending, None, (&write(), Left::Anything), &failed, Flavor::MySql);
+    settle(&mut pending, None, (&write(), Left::Anything), &failed, (Flavor::MySql, || true));
     assert!(!pending.is_empty());
     let open = Relayed { status: Some(StatusFlags::IN_TRANS), ..Relayed::default() };
-    settle(&mut pending, None, (&write(), Left::Anything), &open, Flavor::MySql);
+    settle(&mut pending, None, (&write(), Left::Anything), &open, (Flavor::MySql, || true));
     assert!(!pending.is_empty());
-    settle(&mut pending, None, (&write(), Left::Anything), &relayed(&[]), Flavor::MySql);
+    settle(&mut pending, None, (&write(), Left::Anything), &relayed(&[]), (Flavor::MySql, || true));
     assert!(pending.is_empty());
 }

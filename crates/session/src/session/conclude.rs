@@ -65,38 +65,21 @@ impl Session {
             // No event will tell of it.
             shared.upstream.changed_unlogged(&in_flight.deps());
         }
-        let changed_nothing =
-            changed_nothing(effects, relayed) || leaves_nothing_open && self.wrote_no_row(ran);
-        let left = match (ran_nothing || changed_nothing, leaves_nothing_open) {
+        let left = match (ran_nothing || changed_nothing(effects, relayed), leaves_nothing_open) {
             (true, _) => Left::Nothing,
             (false, true) => Left::NothingOpen,
             (false, false) => Left::Anything,
         };
         let flavor = self.flavor();
-        fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, flavor);
+        // Code that ran may have written without transactions.
+        let is_logged = self.lease.tracking == Tracking::On && !self.state.unlogged && !facts.run_code();
+        let reports = || is_logged && shared.upstream.server().is_some_and(|server| server.has_gtids());
+        fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, (flavor, reports));
         self.has_seen();
         self.refresh_key();
         if self.shared.statistics.is_some() {
             self.handle.set_holds(self.holds().set());
         }
-    }
-
-    /// Whether a write that is a transaction of its own has changed no row: the server says so, and reports no GTID, which it does for whatever
-    /// it logs. A trigger that ran may have written without transactions.
-    fn wrote_no_row(&self, Ran { effects, facts, relayed, .. }: &Ran<'_>) -> bool {
-        let is_plain = effects.transaction == TransactionEffect::None
-            && matches!(effects.writes, Writes::Tables(_))
-            && !effects.is_definition
-            && !effects.several
-            && !facts.run_code();
-        let is_none = relayed.error.is_none()
-            && relayed.results == 1
-            && relayed.affected == 0
-            && relayed.gtids.is_empty()
-            && !relayed.has_no_room;
-        let is_logged = self.lease.tracking == Tracking::On && !self.state.unlogged;
-        let has_gtids = || self.shared.upstream.server().is_some_and(|server| server.has_gtids());
-        is_plain && is_none && is_logged && has_gtids()
     }
 
     /// What became of the transaction.
