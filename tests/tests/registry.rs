@@ -17,8 +17,8 @@ const TABLES: [&str; 4] = [
     "CREATE VIEW vw AS SELECT id, v FROM t",
 ];
 
-/// A change of rights, and a routine, end all results of all who follow the server within a second. So who makes them is alone, and has ended
-/// before the Freshets of the others begin.
+/// Changes of rights, and routines, may end results of all who follow the server: those that rest on roles or on views do, and all of them
+/// do if such changes follow each other without a pause. So who makes them is alone, and has ended before the Freshets of the others begin.
 static RIGHTS: RwLock<()> = RwLock::new(());
 
 fn with_freshet(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {

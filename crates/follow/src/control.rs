@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use freshet_cache::{Dep, Position};
+use freshet_cache::Position;
 use freshet_catalog::{CatalogError, ForeignKeys, Locate};
 use freshet_upstream::connection::within;
 use freshet_upstream::server::ask_end;
@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::generation::Generation;
 use crate::globals::WatchedGlobals;
 use crate::over::Over;
-use crate::rights::Rights;
+use crate::rights::{Followed, Rights};
 use crate::shared::{Ask, Following};
 use crate::usable::usable;
 use tracing::debug;
@@ -80,7 +80,7 @@ impl Control<'_> {
                 () = self.shared.definitions.notified() => {}
                 () = sleep_until(foreign_keys_at), if awaits_foreign_keys => {}
                 () = around_is_due(self.shared, looked_at) => {
-                    self.look_around().await?;
+                    self.look_around(generation).await?;
                     looked_at = Instant::now();
                 }
                 () = at(until), if until.is_some() => return Ok(()),
@@ -164,17 +164,13 @@ impl Control<'_> {
     }
 
     /// Looks for changes that no binlog tells of.
-    async fn look_around(&mut self) -> Result<(), Over> {
+    async fn look_around(&mut self, generation: Option<&Generation>) -> Result<(), Over> {
         // A session that asks after this waits for the next look.
         let awaited = self.shared.looks.take();
         let asked_ms = now_ms();
-        let accounts = self.shared.accounts_epoch();
-        let looking = self.rights.look(self.connection, accounts, awaited.rights);
-        if within(QUESTION_LIMIT, "reading rights", looking).await? {
-            debug!("rights have changed outside of the binlog");
-            self.shared.changed_unlogged(&[Dep::EVERYTHING]);
-            self.shared.accounts_changed();
-        }
+        let followed = Followed { shared: self.shared, server: self.server, generation };
+        let looking = self.rights.look(self.connection, followed, awaited.rights);
+        self.shared.regranted(within(QUESTION_LIMIT, "reading rights", looking).await?);
         let looking = self.globals.look(self.connection);
         let changed = within(QUESTION_LIMIT, "reading global variables", looking).await?;
         self.shared.globals_changed(changed);

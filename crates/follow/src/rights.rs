@@ -1,28 +1,45 @@
 //! Rights that change without a word in the binlog.
 //!
-//! Accounts and grants are logged like other definitions, and the applier stamps everything for them. Not logged are a reload that is
+//! Accounts and grants are logged like other definitions, and the applier stamps what rests on them. Not logged are a reload that is
 //! local (`FLUSH LOCAL PRIVILEGES`, `mariadb-admin reload`), which puts into effect what was written to the grant tables at any
 //! time before, and whatever a session does with `sql_log_bin` off. So the server is asked now and then:
 //!
 //! 1. *The sign.* It counts the statements of each kind that it was given ([`SIGNS`]). As long as these counts stand still, no rights were changed. The
 //!    question costs the server a millisecond.
 //! 2. *The rights.* The counts also move for statements that fail, and for FLUSH TABLES. So what the grant tables hold, and what the
-//!    server says of the rights that are in effect, is summed up, and compared with what it was. A server with very many grants is
-//!    read in full only when a count has moved.
+//!    server says of the rights that are in effect, is summed up by users, and compared with what it was. Who has another sum has
+//!    other rights, and nobody else. A server with very many grants is read in full only when a count has moved.
 //!
-//! 3. *The writes.* A right that is given and taken between two looks leaves the sum as it was, and answers that were stored by it.
+//! 3. *The writes.* A right that is given and taken between two looks leaves the sums as they were, and answers that were stored by it.
 //!    So it is also told whether the grant tables were written: MySQL by the times of their last changes, MariaDB by the
 //!    count of syncs of the log that its grant tables have. Statements that fail write nothing.
+//!
+//! 4. *The stream.* It tells of what is logged, and what it tells of is dealt with. So a write matters only if it was not that of a
+//!    statement that the stream tells of: the counts of both are held against each other ([`Accounted`]). Routines that come and go
+//!    write grant tables too, as does much else, but nothing except a statement on accounts or a reload puts a right into effect.
 //!
 //! A reload may put into effect what was in the tables before the last look. So it is compared with what was found at the last
 //! reload, and with the number of changes of accounts that the stream had told of by then.
 //!
 //! Where our account may not read the grant tables, every move of a count is taken for a change of rights.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use freshet_upstream::{Connection, Error, Rows, ServerInfo};
+use freshet_upstream::server::ask_end;
+use freshet_upstream::{Connection, Error, ServerInfo};
+use tokio::time::sleep;
+
+use self::accounted::{Accounted, StreamTold};
+pub(crate) use self::sums::Regranted;
+use self::sums::Sums;
+use crate::generation::Generation;
+use crate::shared::Following;
+
+mod accounted;
+mod sums;
+mod under_way;
 
 /// Counts of statements that change rights. Either server has some of them.
 const SIGNS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_flush', 'Com_grant', 'Com_grant_role', \
@@ -41,8 +58,12 @@ const UNCACHED: &str = "SET SESSION information_schema_stats_expiry = 0";
 const SYNCED: &str = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = \
     IF(@@GLOBAL.aria_group_commit = 'none', 'Aria_transaction_log_syncs', 'Aria_pagecache_write_requests')";
 
-/// The count of reloads, among other things.
+/// The count of reloads, among other things. It is no statement on accounts.
 const RELOADS: &str = "Com_flush";
+
+/// How often, and after what time, it is counted again whether the stream has told of everything: it may be a little behind.
+const COUNTED_MAX: u32 = 20;
+const COUNTED_EVERY: Duration = Duration::from_millis(4);
 
 /// What says which rights are in effect, and the tables that they are loaded from: of both servers, and of MariaDB's or MySQL's own.
 const BOTH: [&str; 9] = [
@@ -63,8 +84,10 @@ const MYSQL: [&str; 4] = ["mysql.user", "mysql.role_edges", "mysql.default_roles
 #[derive(Debug)]
 pub(crate) struct Rights {
     signs: Signs,
-    now: Sum,
+    /// `None` if they may not be read.
+    now: Option<Arc<Sums>>,
     at_reload: Reloaded,
+    accounted: Accounted,
     written: GrantsWritten,
     /// The last look found that a sign had moved: what it stands for may have come into effect only after that.
     is_due: bool,
@@ -86,15 +109,22 @@ type GrantValue = Option<Vec<u8>>;
 /// Names and counts, as the server tells them.
 type Signs = Vec<Vec<Option<Vec<u8>>>>;
 
-/// The sum of everything that was read; `None` if it may not be read.
-type Sum = Option<u64>;
-
 /// What was found at a reload.
 #[derive(Debug, PartialEq, Eq)]
 struct Reloaded {
-    sum: Sum,
+    /// `None` if they may not be read.
+    sums: Option<Arc<Sums>>,
     /// The accounts' epoch: what the stream has told of.
     accounts: u64,
+}
+
+/// What the rights are held against.
+#[derive(Clone, Copy)]
+pub(crate) struct Followed<'a> {
+    pub(crate) shared: &'a Following,
+    pub(crate) server: &'a ServerInfo,
+    /// `None` while there is no stream.
+    pub(crate) generation: Option<&'a Generation>,
 }
 
 impl Rights {
@@ -115,44 +145,114 @@ impl Rights {
             return Err(error);
         }
         let written = written(connection, server.is_mariadb(), &tables).await?;
-        let now = sum(connection, &tables).await?;
-        Ok(Self { signs, now, at_reload: Reloaded { sum: now, accounts }, written, is_due: true, tables })
+        let now = Sums::read(connection, &tables).await?.map(Arc::new);
+        let at_reload = Reloaded { sums: now.clone(), accounts };
+        let accounted = Accounted::default();
+        Ok(Self { signs, now, at_reload, accounted, written, is_due: true, tables })
     }
 
-    /// Looks again. True if rights may have changed in a way that the stream does not tell of. With `is_told`, somebody has
+    /// Looks again. Whose rights may have changed in a way that the stream does not tell of. With `is_told`, somebody has
     /// changed rights, of which no sign may tell.
     pub(crate) async fn look(
         &mut self,
         connection: &mut Connection,
-        accounts: u64,
+        followed: Followed<'_>,
         is_told: bool,
-    ) -> Result<bool, Error> {
-        let signs = connection.query(SIGNS).await?.rows;
+    ) -> Result<Regranted, Error> {
+        let accounts = followed.shared.accounts_epoch();
+        let (signs, is_all_told) = self.count(connection, followed, is_told).await?;
         // Before the rights: what is written between the two is noticed the next time.
         let written = written(connection, self.written.is_mariadbs(), &self.tables).await?;
         let signs_moved = signs != self.signs;
-        let was_written = written.is_after(&self.written, signs_moved);
-        // MariaDB's count moves for other tables too.
-        let has_moved = signs_moved || was_written && !self.written.is_mariadbs();
+        let was_written = written.is_after(&self.written, signs_moved || !is_all_told);
+        let has_moved = signs_moved || was_written;
+        // MariaDB's count of writes moves for other tables too.
+        let surely_concerns_rights = signs_moved || is_told || !written.is_mariadbs();
         self.written = written;
         if !has_moved && !is_told && !self.is_due {
-            return Ok(false);
+            return Ok(Regranted::Nobody);
         }
         self.is_due = has_moved;
         let is_reload = count(&signs, RELOADS) != count(&self.signs, RELOADS);
-        let now = sum(connection, &self.tables).await?;
-        let mut has_changed = now.is_none() || now != self.now || was_written;
+        let now = Sums::read(connection, &self.tables).await?.map(Arc::new);
+        let mut regranted = match (&now, &self.now) {
+            _ if was_written && (is_reload || !is_all_told) => Regranted::Anybody,
+            (Some(now), Some(before)) => now.since(before),
+            _ if surely_concerns_rights => Regranted::Anybody,
+            _ => Regranted::Nobody,
+        };
         if is_reload {
-            let reloaded = Reloaded { sum: now, accounts };
-            has_changed |= reloaded != self.at_reload;
+            let reloaded = Reloaded { sums: now.clone(), accounts };
+            if reloaded != self.at_reload {
+                regranted = Regranted::Anybody;
+            }
             self.at_reload = reloaded;
         }
-        if has_changed && self.at_reload.accounts == accounts {
+        if regranted != Regranted::Nobody && self.at_reload.accounts == accounts {
             // The caller begins another epoch for this, of which the stream has told nothing.
             self.at_reload.accounts += 1;
         }
         (self.signs, self.now) = (signs, now);
-        Ok(has_changed)
+        Ok(regranted)
+    }
+
+    /// Reads the signs, and whether the stream has told, or will tell, of every statement on accounts since the last look. With `is_told`
+    /// a client waits, and the stream is not waited for.
+    async fn count(
+        &mut self,
+        connection: &mut Connection,
+        followed: Followed<'_>,
+        is_told: bool,
+    ) -> Result<(Signs, bool), Error> {
+        let mut first = None;
+        for _ in 1..COUNTED_MAX {
+            let told = followed.told();
+            self.accounted.reach(told);
+            let signs = connection.query(SIGNS).await?.rows;
+            let counted = counted(&signs);
+            if self.accounted.is_all_told(told, counted) {
+                return Ok((signs, true));
+            }
+            let (counted_first, told_first) = *first.get_or_insert((counted, told.accounts));
+            // Statements that fail one after the other are never told of.
+            let is_in_vain = told.accounts == told_first && counted > counted_first.saturating_add(1);
+            if is_told || is_in_vain || !self.accounted.is_bounded() {
+                break;
+            }
+            sleep(COUNTED_EVERY).await;
+        }
+        let told = followed.told();
+        let signs = connection.query(SIGNS).await?.rows;
+        self.bound(connection, followed, (told, counted(&signs))).await?;
+        Ok((signs, false))
+    }
+
+    /// Notes where the binlog ends once everything that was counted is over, if that is so by now.
+    async fn bound(
+        &mut self,
+        connection: &mut Connection,
+        Followed { server, generation, .. }: Followed<'_>,
+        (told, counted): (StreamTold, u64),
+    ) -> Result<(), Error> {
+        let Some(generation) = generation.filter(|_| server.privileges.has("PROCESS")) else { return Ok(()) };
+        if under_way::is_none(&connection.query(under_way::THREADS).await?) {
+            let (file, offset) = ask_end(server, connection).await?;
+            if let Ok(Some(end)) = generation.locate(&file, offset) {
+                self.accounted.is_over(told, counted, end);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Followed<'_> {
+    fn told(&self) -> StreamTold {
+        let Self { shared, .. } = self;
+        StreamTold {
+            generation: shared.counters.generations.load(Ordering::Relaxed),
+            accounts: shared.accounts_told(),
+            applied: shared.freshness.applied(),
+        }
     }
 }
 
@@ -202,26 +302,17 @@ async fn written(
 }
 
 fn count<'a>(signs: &'a Signs, name: &str) -> Option<&'a [u8]> {
-    let is_named = |row: &&Vec<Option<Vec<u8>>>| {
-        row.first().is_some_and(|found| found.as_deref() == Some(name.as_bytes()))
-    };
-    signs.iter().find(is_named)?.get(1)?.as_deref()
+    signs.iter().find(|row| is_named(row, name))?.get(1)?.as_deref()
 }
 
-/// The sum over all rows, in whatever order they come.
-async fn sum(connection: &mut Connection, tables: &[&str]) -> Result<Sum, Error> {
-    let mut sum = 0_u64;
-    for table in tables {
-        let Rows { rows, .. } = match connection.query(&format!("SELECT * FROM {table}")).await {
-            Ok(rows) => rows,
-            Err(Error::Server(_)) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        for row in rows {
-            let mut hasher = DefaultHasher::new();
-            (table, row).hash(&mut hasher);
-            sum = sum.wrapping_add(hasher.finish());
-        }
-    }
-    Ok(Some(sum))
+/// How many statements on accounts were given to the server.
+fn counted(signs: &Signs) -> u64 {
+    let named = signs.iter().filter(|row| !is_named(row, RELOADS));
+    let counts =
+        named.filter_map(|row| std::str::from_utf8(row.get(1)?.as_deref()?).ok()?.parse::<u64>().ok());
+    counts.sum()
+}
+
+fn is_named(row: &[Option<Vec<u8>>], name: &str) -> bool {
+    row.first().is_some_and(|found| found.as_deref() == Some(name.as_bytes()))
 }

@@ -13,10 +13,12 @@ use freshet_sql::RoutineKind;
 use freshet_upstream::server::Concerns;
 use freshet_upstream::{Config, Error, Rows, ServerInfo, now_ms};
 use tokio::sync::{Notify, oneshot};
+use tracing::debug;
 
 use crate::applier::{ChangeSink, DefinitionSource, StreamChange, TransactionEnd};
 use crate::looks::Looks;
 use crate::proven::Proofs;
+use crate::rights::Regranted;
 use crate::settle::{Outcome, Settling};
 use crate::status::{FollowState, FollowStatus};
 
@@ -45,6 +47,8 @@ pub(crate) struct Following {
     pub(crate) looks: Looks,
     server: RwLock<Option<Arc<ServerInfo>>>,
     accounts_epoch: AtomicU64,
+    /// Statements on accounts that the stream has told of, those alone that the server counts too.
+    accounts_told: AtomicU64,
     globals_epoch: AtomicU64,
     /// A session needs `visible` to be newer than it is.
     probe_asked: AtomicBool,
@@ -109,6 +113,7 @@ impl Following {
             counters: StreamCounters::default(),
             server: RwLock::new(None),
             accounts_epoch: AtomicU64::new(0),
+            accounts_told: AtomicU64::new(0),
             globals_epoch: AtomicU64::new(0),
             probe_asked: AtomicBool::new(false),
             prober: Notify::new(),
@@ -137,6 +142,10 @@ impl Following {
         self.accounts_epoch.fetch_add(1, Ordering::Release);
     }
 
+    pub(crate) fn accounts_told(&self) -> u64 {
+        self.accounts_told.load(Ordering::Acquire)
+    }
+
     pub(crate) fn globals_epoch(&self) -> u64 {
         self.globals_epoch.load(Ordering::Acquire)
     }
@@ -149,6 +158,21 @@ impl Following {
             Some(Concerns::Results | Concerns::Unknown) => self.changed_unlogged(&[Dep::EVERYTHING]),
         }
         self.globals_epoch.fetch_add(1, Ordering::Release);
+    }
+
+    /// Takes over whose rights were seen to have changed. The stream may have told of it.
+    pub(crate) fn regranted(&self, regranted: Regranted) {
+        let deps: Vec<Dep> = match regranted {
+            Regranted::Nobody => return,
+            Regranted::Users(users) => {
+                let own = users.iter().map(|user| self.freshness.account(user));
+                own.chain([Dep::ACCOUNTS]).collect()
+            }
+            Regranted::Anybody => vec![Dep::EVERYTHING],
+        };
+        debug!(users = deps.len(), "rights have changed");
+        self.changed_unlogged(&deps);
+        self.accounts_changed();
     }
 
     /// Takes the worst to have changed of what no binlog tells of.
@@ -277,6 +301,9 @@ impl ChangeSink for Arc<Following> {
         }
         if change.concerns_accounts() {
             self.accounts_changed();
+        }
+        if matches!(change, StreamChange::Accounts { is_counted: true, .. }) {
+            self.accounts_told.fetch_add(1, Ordering::Release);
         }
     }
 

@@ -74,10 +74,10 @@ impl ChangeSink for Stamps {
             }
             StreamChange::Routine(Some(routine)) => self.definition(&routine_name(routine), at),
             StreamChange::Schema(schema) => self.freshness.stamp(self.freshness.schema(schema), at),
-            StreamChange::Accounts(Some(users)) => self.accounts(users, at),
+            StreamChange::Accounts { users: Some(users), .. } => self.accounts(users, at),
             StreamChange::AnyTable
             | StreamChange::Routine(None)
-            | StreamChange::Accounts(None)
+            | StreamChange::Accounts { users: None, .. }
             | StreamChange::Anything => {
                 self.freshness.stamp(Dep::EVERYTHING, at);
             }

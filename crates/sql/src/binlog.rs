@@ -64,8 +64,13 @@ pub enum BinlogEffect {
     },
     /// Anything in this schema may have changed.
     Schema(String),
-    /// Accounts, roles or privileges changed: of these user names, in lower case; None for any.
-    Accounts(Option<Vec<String>>),
+    /// Accounts, roles or privileges changed.
+    Accounts {
+        /// Of these user names, in lower case; None for any.
+        users: Option<Vec<String>>,
+        /// By a statement that the server counts as one on accounts (`Com_grant`, `Com_create_user` and their like).
+        is_counted: bool,
+    },
     /// Anything may have changed, or the text is not understood.
     Everything,
 }
@@ -116,7 +121,7 @@ const TOKENS_MAX: usize = 100_000;
 pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor, is_usual: bool) -> BinlogEffect {
     let plain = Modes::new(flavor);
     let effect = read(text, schema, plain);
-    if is_usual && matches!(effect, BinlogEffect::Accounts(_)) {
+    if is_usual && matches!(effect, BinlogEffect::Accounts { .. }) {
         return effect;
     }
     let ambiguous = text.iter().any(|&byte| byte == b'"' || byte == b'\\');
@@ -154,11 +159,12 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
         return Some(BinlogEffect::Definition { tables: resolve(names, schema), may_refer: false });
     }
     if cursor.word("SET") {
-        return ddl::accounts_set(cursor).map(BinlogEffect::Accounts);
+        return ddl::accounts_set(cursor).map(|users| BinlogEffect::Accounts { users, is_counted: false });
     }
     if cursor.word("FLUSH") {
         let privileges = cursor.rest().iter().any(|token| token.is_word(cursor.text, "PRIVILEGES"));
-        return Some(if privileges { BinlogEffect::Accounts(None) } else { BinlogEffect::Nothing });
+        let reload = BinlogEffect::Accounts { users: None, is_counted: false };
+        return Some(if privileges { reload } else { BinlogEffect::Nothing });
     }
     boundary(cursor)
 }
@@ -215,7 +221,7 @@ fn definition(touched: DdlTouches, schema: &str, may_refer: bool) -> Option<Binl
             schema: name.schema.unwrap_or_else(|| schema.to_owned()),
             name: name.name,
         },
-        DdlTouches::Accounts(users) => BinlogEffect::Accounts(users),
+        DdlTouches::Accounts(users) => BinlogEffect::Accounts { users, is_counted: true },
         DdlTouches::Code | DdlTouches::Everything => return None,
     })
 }

@@ -63,7 +63,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
             | BinlogEffect::Routine { .. }
             | BinlogEffect::Truncate { .. }
             | BinlogEffect::Schema(_)
-            | BinlogEffect::Accounts(_)
+            | BinlogEffect::Accounts { .. }
                 if !is_usual =>
             {
                 BinlogEffect::Everything
@@ -114,7 +114,9 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
                 }
             }
             BinlogEffect::Schema(schema) => self.tell(&StreamChange::Schema(&self.folded(&schema)), at),
-            BinlogEffect::Accounts(users) => self.tell(&StreamChange::Accounts(users.as_deref()), at),
+            BinlogEffect::Accounts { users, is_counted } => {
+                self.tell(&StreamChange::Accounts { users: users.as_deref(), is_counted }, at);
+            }
             _ => self.tell(&StreamChange::Anything, at),
         }
     }

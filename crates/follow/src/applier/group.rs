@@ -91,7 +91,7 @@ impl EventGroup {
             StreamChange::AnyRows(name) => self.touch(name),
             StreamChange::AnyTable
             | StreamChange::Routine(None)
-            | StreamChange::Accounts(None)
+            | StreamChange::Accounts { users: None, .. }
             | StreamChange::Anything => {
                 if let Some(touched) = &mut self.touched {
                     *touched = XaTouched::Everything;

@@ -53,8 +53,13 @@ pub enum StreamChange<'a> {
     Routine(Option<&'a Name>),
     /// Whatever is in this schema.
     Schema(&'a str),
-    /// The rights of these users; `None`: of any, and whatever hangs on rights.
-    Accounts(Option<&'a [String]>),
+    /// Rights.
+    Accounts {
+        /// Those of these users; `None`: of any, and whatever hangs on rights.
+        users: Option<&'a [String]>,
+        /// By a statement that the server counts as one on accounts, so that the count can be held against the stream.
+        is_counted: bool,
+    },
     /// Anything at all: the event is not understood.
     Anything,
 }
@@ -87,14 +92,14 @@ impl StreamChange<'_> {
             | Self::AnyRows(_)
             | Self::AnyMerged
             | Self::AnyTable
-            | Self::Accounts(_) => None,
+            | Self::Accounts { .. } => None,
         }
     }
 
     /// Whether accounts or rights may have changed.
     #[must_use]
     pub const fn concerns_accounts(&self) -> bool {
-        matches!(self, Self::Accounts(_) | Self::Anything)
+        matches!(self, Self::Accounts { .. } | Self::Anything)
     }
 }
 

@@ -45,7 +45,8 @@ static WANTED: &[Wanted] = &[
     Wanted {
         privilege: |_| "PROCESS",
         without: Readiness::Degraded,
-        loss: "foreign keys of tables that cannot be seen, and broken clients' threads, are not seen",
+        loss: "foreign keys of tables that cannot be seen, and broken clients' threads, are not seen; and each change of any \
+               account's rights drops everything stored",
     },
 ];
 

@@ -129,7 +129,9 @@ fn routines() {
 #[test]
 fn wider_ones() {
     use BinlogEffect::{Accounts, Everything, Schema};
-    let of = |users: &[&str]| Accounts(Some(users.iter().map(|user| (*user).to_owned()).collect()));
+    let users = |users: &[&str]| Some(users.iter().map(|user| (*user).to_owned()).collect());
+    let of = |named: &[&str]| Accounts { users: users(named), is_counted: true };
+    let any = || Accounts { users: None, is_counted: false };
     for (text, expected) in [
         ("CREATE DATABASE d", Schema("d".to_owned())),
         ("DROP DATABASE IF EXISTS `d`", Schema("d".to_owned())),
@@ -142,9 +144,10 @@ fn wider_ones() {
         ("REVOKE r FROM u", of(&["u"])),
         ("DROP ROLE r", of(&["r"])),
         ("RENAME USER a TO b", of(&["a", "to", "b"])),
-        ("SET PASSWORD FOR 'u'@'%'='*AB'", of(&["u", "%", "*ab"])),
-        ("SET DEFAULT ROLE r TO u", Accounts(None)),
-        ("FLUSH PRIVILEGES", Accounts(None)),
+        ("GRANT SELECT ON d.* TO CURRENT_USER()", Accounts { users: None, is_counted: true }),
+        ("SET PASSWORD FOR 'u'@'%'='*AB'", Accounts { users: users(&["u", "%", "*ab"]), is_counted: false }),
+        ("SET DEFAULT ROLE r TO u", any()),
+        ("FLUSH PRIVILEGES", any()),
         ("INSERT INTO t VALUES (1)", Everything),
         ("DELETE FROM t", Everything),
         ("CALL p()", Everything),

@@ -1,0 +1,141 @@
+//! The proof that the stream has told of every statement on accounts.
+//!
+//! The server counts these statements when they begin, `counted`. The stream tells of those that were logged, `told`. What was
+//! counted and never told is *silent*: it failed, or was not logged. Let `S(t)` be the number of all statements that were
+//! counted by the time t and turn out to be silent. It never falls. What is counted and not told by t holds them, and those that are under way.
+//! So, with `told` read before `counted` is asked for:
+//!
+//! - `S <= counted - told`: an upper bound, at any time, however far the stream is behind.
+//! - `S >= counted - told`, where `told` is read after all that was counted is over and applied: a lower bound. It is over when no such
+//!   statement is in the server's list of threads after the count was asked for, and applied when the stream has
+//!   passed the end that the binlog had after that.
+//!
+//! If the upper bound of now is not above a lower bound of some time before, then no statement since was silent: whatever changed
+//! rights in between, the stream has told of, or will.
+
+use freshet_cache::Position;
+
+/// Holds the counts against each other.
+#[derive(Debug, Default)]
+pub(super) struct Accounted {
+    /// The generation of the stream that all of this is about: what it told before another one began is not all that was logged.
+    generation: u64,
+    /// The greatest lower bound that is known.
+    silent: Option<i128>,
+    /// Becomes a lower bound when the stream has passed this end: all that was counted was over before it was asked for.
+    over: Option<(u64, Position)>,
+}
+
+/// How far the stream has come. Read in one turn of its thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StreamTold {
+    pub(super) generation: u64,
+    /// Statements on accounts that it has told of.
+    pub(super) accounts: u64,
+    pub(super) applied: Position,
+}
+
+impl Accounted {
+    /// Takes in what the stream has told of by now.
+    pub(super) fn reach(&mut self, told: StreamTold) {
+        if told.generation != self.generation {
+            *self = Self { generation: told.generation, ..Self::default() };
+        }
+        if let Some((counted, _)) = self.over.take_if(|(_, end)| *end <= told.applied) {
+            let bound = i128::from(counted) - i128::from(told.accounts);
+            self.silent = self.silent.max(Some(bound));
+        }
+    }
+
+    /// Whether nothing was silent since the bound was found. `told` was read before `counted` was asked for.
+    pub(super) fn is_all_told(&mut self, told: StreamTold, counted: u64) -> bool {
+        if told.generation != self.generation {
+            return false;
+        }
+        let bound = i128::from(counted) - i128::from(told.accounts);
+        if self.silent.is_some_and(|silent| bound < silent) {
+            // The server has set its counts back, or does not count what we take it to count.
+            (self.silent, self.over) = (None, None);
+        }
+        self.silent == Some(bound)
+    }
+
+    /// Whether a bound is known, so that waiting for the stream can be of use.
+    pub(super) const fn is_bounded(&self) -> bool {
+        self.silent.is_some()
+    }
+
+    /// Everything that was counted was over when the binlog ended at `end`.
+    pub(super) fn is_over(&mut self, told: StreamTold, counted: u64, end: Position) {
+        if told.generation == self.generation {
+            self.over = Some((counted, end));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(accounts: u64, applied: u64) -> StreamTold {
+        StreamTold { generation: 1, accounts, applied: Position::new(applied) }
+    }
+
+    /// Three statements were counted before, none of which was told of.
+    fn accounted() -> Accounted {
+        let mut accounted = Accounted::default();
+        accounted.reach(told(0, 10));
+        assert!(!accounted.is_all_told(told(0, 10), 3), "nothing is known");
+        accounted.is_over(told(0, 10), 3, Position::new(20));
+        accounted.reach(told(0, 19));
+        assert!(!accounted.is_all_told(told(0, 19), 3), "they may be told of yet");
+        accounted.reach(told(0, 20));
+        assert!(accounted.is_all_told(told(0, 20), 3));
+        accounted
+    }
+
+    #[test]
+    fn what_is_counted_and_told_is_accounted_for() {
+        let mut accounted = accounted();
+        assert!(!accounted.is_all_told(told(0, 30), 4), "under way, silent, or not yet told of");
+        assert!(accounted.is_all_told(told(1, 40), 4));
+        assert!(accounted.is_all_told(told(7, 90), 10));
+    }
+
+    #[test]
+    fn what_is_silent_is_never_made_up_for_by_what_is_told() {
+        let mut accounted = accounted();
+        assert!(!accounted.is_all_told(told(0, 30), 4));
+        // The stream tells of what is logged later, each of which is counted.
+        for later in 1..5 {
+            assert!(!accounted.is_all_told(told(later, 40), 4 + later));
+        }
+        accounted.is_over(told(4, 50), 8, Position::new(60));
+        accounted.reach(told(4, 60));
+        assert!(accounted.is_all_told(told(4, 60), 8));
+        assert!(!accounted.is_all_told(told(4, 60), 9));
+    }
+
+    #[test]
+    fn what_was_told_after_the_count_only_lowers_the_bound() {
+        let mut accounted = accounted();
+        accounted.is_over(told(0, 30), 4, Position::new(40));
+        accounted.reach(told(2, 50));
+        assert!(!accounted.is_all_told(told(2, 50), 6), "one of the four, or a later one, may be silent");
+    }
+
+    #[test]
+    fn counts_that_fall_and_another_generation_prove_nothing() {
+        let mut back = accounted();
+        assert!(!back.is_all_told(told(0, 30), 0));
+        assert!(!back.is_all_told(told(0, 30), 3));
+        let mut other = accounted();
+        let next = StreamTold { generation: 2, ..told(0, 30) };
+        assert!(!other.is_all_told(next, 3));
+        other.reach(next);
+        assert!(!other.is_all_told(next, 3));
+        other.is_over(told(0, 30), 3, Position::new(20));
+        other.reach(next);
+        assert!(!other.is_all_told(next, 3), "it was not over in this generation");
+    }
+}
