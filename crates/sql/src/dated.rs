@@ -87,7 +87,7 @@ impl Tokens<'_> {
             let known = times.len();
             let atoms: Vec<Atom> =
                 (0..tokens.len()).filter_map(|at| reader.atom(at, times)).take(ATOMS_MAX + 1).collect();
-            if atoms.len() > ATOMS_MAX || (!atoms.is_empty() || has_star) && !reader.is_one_block() {
+            if atoms.len() > ATOMS_MAX || (!atoms.is_empty() || has_star) && !reader.is_one_block(&atoms) {
                 return true;
             }
             for atom in atoms {
@@ -195,18 +195,32 @@ impl<'a> Reader<'a> {
 
     /// Whether all columns of a table are shown.
     fn shows_all(&self) -> bool {
-        (1..self.tokens.len()).any(|at| {
-            let behind = self.is(at - 1, b'.') || self.is(at - 1, b',') || self.is_word(at - 1, &BEFORE);
-            behind && self.is(at, b'*')
-        })
+        (1..self.tokens.len()).any(|at| self.is_star(at))
     }
 
-    /// Whether no value of one SELECT is one of another: those of EXISTS have none.
-    fn is_one_block(&self) -> bool {
+    fn is_star(&self, at: usize) -> bool {
+        let Some(before) = at.checked_sub(1) else { return false };
+        let behind = self.is(before, b'.') || self.is(before, b',') || self.is_word(before, &BEFORE);
+        behind && self.is(at, b'*')
+    }
+
+    /// Whether no TIME of one SELECT is a value of another: those of EXISTS have none, and others in parentheses have none in which no
+    /// TIME stands and that do not show all columns.
+    fn is_one_block(&self, atoms: &[Atom]) -> bool {
         let of_exists = |at: usize| at >= 2 && self.is(at - 1, b'(') && self.is_word(at - 2, &["EXISTS"]);
+        let has_none = |at: usize| {
+            let Some(open) = self.open.get(at).copied().flatten() else { return false };
+            let close = self.other.get(open).copied().unwrap_or(usize::MAX);
+            let stands_in = |from: usize| open < from && from < close;
+            close < self.tokens.len()
+                && !atoms.iter().any(|atom| stands_in(atom.from))
+                && !(open..close).any(|at| self.is_star(at))
+        };
         let all = || 0..self.tokens.len();
-        let selects = all().filter(|at| self.is_word(*at, &["SELECT"]) && !of_exists(*at)).count();
-        selects <= 1 && !all().any(|at| self.is_word(at, &["WITH"]) && !self.is_word(at + 1, &["ROLLUP"]))
+        let selects = all().filter(|at| self.is_word(*at, &["SELECT"]) && !of_exists(*at));
+        let unites = all().any(|at| self.is_word(at, &UNITE));
+        selects.filter(|at| unites || !has_none(*at)).count() <= 1
+            && !all().any(|at| self.is_word(at, &["WITH"]) && !self.is_word(at + 1, &["ROLLUP"]))
     }
 
     /// The TIME whose last name, or whose function, is this token.

@@ -21,6 +21,7 @@ const SETUP: &[&str] = &[
 /// Each depends on the day on which it is asked.
 const DATED: &[&str] = &[
     "SELECT tm = dt FROM t",
+    "SELECT id FROM t WHERE tm IN (SELECT dt FROM u)",
     "SELECT CAST(tm AS DATETIME) FROM t",
     "SELECT id FROM t WHERE dt BETWEEN '2000-01-01' AND tm",
     "SELECT DAYNAME(tm) FROM t",
@@ -37,6 +38,8 @@ const DATED: &[&str] = &[
 /// These do not.
 const UNDATED: &[&str] = &[
     "SELECT * FROM t WHERE id = 1",
+    "SELECT * FROM t WHERE id IN (SELECT id FROM u)",
+    "SELECT tm, dt FROM t WHERE dt > (SELECT MIN(dt) FROM u WHERE id > 9)",
     "SELECT id, tm AS at, dt FROM t WHERE tm BETWEEN '09:00' AND '10:30' ORDER BY tm",
     "SELECT HOUR(tm), MIN(tm), COUNT(*) FROM t GROUP BY HOUR(tm)",
     "SELECT TIMESTAMP(d, tm) FROM t",
