@@ -14,6 +14,7 @@ pub mod freshet;
 pub mod history;
 pub mod lag;
 pub mod raw;
+pub mod ruled;
 pub mod server;
 pub mod stall;
 

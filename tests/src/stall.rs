@@ -40,6 +40,11 @@ impl Stall {
         self.relay.hold();
     }
 
+    /// Breaks the stream off.
+    pub fn cut(&self) {
+        let _ = self.relay.cut();
+    }
+
     /// Lets everything through that has waited.
     pub fn release(&self) {
         self.relay.release();

@@ -92,21 +92,23 @@ fn what_others_may_do_is_their_own_affair() {
     });
 }
 
+/// Ways to take a right away in silence that was there for a moment; `READ` is a reader who is answered from memory.
+const SILENT: [&[&str]; 2] = [
+    &["GRANT SELECT ON {s}.* TO {s}", "READ", "SET sql_log_bin = 0", "REVOKE SELECT ON {s}.* FROM {s}"],
+    &[
+        "SET sql_log_bin = 0",
+        "GRANT SELECT ON {s}.* TO {s}",
+        "SET sql_log_bin = 1",
+        "READ",
+        "SET sql_log_bin = 0",
+        "REVOKE SELECT ON {s}.* FROM {s}",
+    ],
+];
+
 /// The server counts statements on accounts, and the stream tells of those that are logged: one that is not logged is not to be made
 /// up for by another one that is.
 #[test]
 fn a_right_that_is_taken_in_silence_is_gone_however_much_is_told_of_others() {
-    const SILENT: [&[&str]; 2] = [
-        &["GRANT SELECT ON {s}.* TO {s}", "SET sql_log_bin = 0", "REVOKE SELECT ON {s}.* FROM {s}"],
-        &[
-            "SET sql_log_bin = 0",
-            "GRANT SELECT ON {s}.* TO {s}",
-            "SET sql_log_bin = 1",
-            "READ",
-            "SET sql_log_bin = 0",
-            "REVOKE SELECT ON {s}.* FROM {s}",
-        ],
-    ];
     with_each(|server, freshet| {
         let mut admin = stage(server);
         run(&mut admin, &[&format!("REVOKE SELECT ON {SCHEMA}.* FROM {SCHEMA}")]);
@@ -116,24 +118,22 @@ fn a_right_that_is_taken_in_silence_is_gone_however_much_is_told_of_others() {
         let mut noisy = server.target.connect();
         std::thread::scope(|scope| {
             let noisy = scope.spawn(move || (0..3).for_each(|_| keep_on(&mut noisy, &noise)));
-            for silent in SILENT {
-                for _ in 0..3 {
-                    for statement in silent {
-                        if *statement != "READ" {
-                            run(&mut admin, &[&statement.replace("{s}", SCHEMA)]);
-                        }
-                        if *statement == "READ" || statement.starts_with("GRANT") && silent.len() == 3 {
-                            drop(primed(freshet));
-                        }
-                    }
-                    run(&mut admin, &["SET sql_log_bin = 1"]);
-                    let mut reader = as_user(freshet.target(), SCHEMA).connect();
-                    eventually("the reader is refused", || {
-                        matches!(try_answer(&mut reader, READ), Ok(Err(_)) | Err(_)).then_some(())
-                    });
-                }
-            }
+            SILENT.iter().cycle().take(6).for_each(|silent| given_and_taken(freshet, &mut admin, silent));
             noisy.join().expect("the noise is understood");
         });
+    });
+}
+
+fn given_and_taken(freshet: &Freshet, admin: &mut Conn, silent: &[&str]) {
+    for statement in silent {
+        match *statement {
+            "READ" => drop(primed(freshet)),
+            statement => run(admin, &[&statement.replace("{s}", SCHEMA)]),
+        }
+    }
+    run(admin, &["SET sql_log_bin = 1"]);
+    let mut reader = as_user(freshet.target(), SCHEMA).connect();
+    eventually("the reader is refused", || {
+        matches!(try_answer(&mut reader, READ), Ok(Err(_)) | Err(_)).then_some(())
     });
 }

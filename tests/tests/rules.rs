@@ -1,90 +1,11 @@
 //! Query rules, loaded by the admin port, on statements of clients.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run};
-use freshet_tests::{Flavor, Freshet, Server, server};
+use freshet_tests::cached::{answer, eventually, run};
+use freshet_tests::ruled::{Bench, RULES, with_each};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
-
-/// A Freshet with an admin port, and a schema of the test's own on the server.
-struct Bench {
-    directory: PathBuf,
-    freshet: Freshet,
-    admin: Conn,
-    direct: Conn,
-    schema: String,
-    hits: Counted,
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
-}
-
-const RULES: &str = "INSERT INTO mysql_query_rules";
-
-impl Bench {
-    fn new(server: &Server, name: &str, tables: &[&str]) -> Bench {
-        let flavor = if server.flavor == Flavor::MariaDb { "ma" } else { "my" };
-        let directory = std::env::temp_dir().join(format!("freshet-{name}-{flavor}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(&directory).expect("a directory is made");
-        let schema = format!("rules_{name}");
-        let mut direct = fresh_schema(server, &schema);
-        run(&mut direct, tables);
-        let socket = directory.join("admin.sock").display().to_string();
-        let state = directory.display().to_string();
-        let freshet = Freshet::with(server, &["--admin-listen", &socket, "--state-dir", &state]);
-        caught_up(&freshet);
-        let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("admin")).pass(Some("admin"));
-        let admin = Conn::new(opts).expect("the admin port lets a client in");
-        let hits = Counted::of(&freshet);
-        Bench { directory, freshet, admin, direct, schema, hits }
-    }
-
-    fn client(&self) -> Conn {
-        connect(self.freshet.target(), &self.schema)
-    }
-
-    fn rows(&mut self, query: &str) -> Vec<Vec<String>> {
-        answer(&mut self.admin, query).unwrap_or_else(|code| panic!("{query}: {code}"))
-    }
-
-    /// Has these rules count, each as its columns and its values.
-    fn load(&mut self, rules: &[&str]) {
-        run(&mut self.admin, &["DELETE FROM mysql_query_rules"]);
-        for rule in rules {
-            run(&mut self.admin, &[&format!("{RULES} {rule}")]);
-        }
-        run(&mut self.admin, &["LOAD MYSQL QUERY RULES TO RUNTIME"]);
-    }
-
-    /// Whether a statement is answered from memory now.
-    fn is_hit(&mut self, conn: &mut Conn, statement: &str) -> bool {
-        let before = self.hits.hits();
-        let _ = answer(conn, statement);
-        self.hits.hits() > before
-    }
-
-    /// How often each rule was met.
-    fn met(&mut self, rule: u32) -> u64 {
-        let query = format!("SELECT hits FROM stats_mysql_query_rules WHERE rule_id = {rule}");
-        self.rows(&query)[0][0].parse().expect("a number")
-    }
-}
-
-fn with_each(name: &str, tables: &[&str], test: impl Fn(&mut Bench)) {
-    if std::env::var_os("FRESHET_TEST_DIRECT").is_some() {
-        return;
-    }
-    for server in server::all() {
-        let mut bench = Bench::new(&server, name, tables);
-        test(&mut bench);
-    }
-}
 
 const TABLE: &[&str] =
     &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20),(3,30)"];

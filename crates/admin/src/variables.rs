@@ -17,12 +17,13 @@ const fn shown(name: &'static str) -> Variable {
 }
 
 /// All of them, by name.
-pub static VARIABLES: [Variable; 10] = [
+pub static VARIABLES: [Variable; 11] = [
     shown("admin-version"),
     shown("mysql-interfaces"),
     shown("mysql-max_connections"),
     set("mysql-query_cache_rules_only"),
     set("mysql-query_cache_size_MB"),
+    set("mysql-query_cache_soft_ttl_pct"),
     set("mysql-query_cache_stores_empty_result"),
     shown("mysql-server_version"),
     shown("mysql-threads"),

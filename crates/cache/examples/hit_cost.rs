@@ -106,6 +106,7 @@ fn filled(
             status: 0,
             tag: 0,
             expires_ms: 0,
+            refresh_ms: 0,
             rows: 1,
             cost_us: 100,
         };

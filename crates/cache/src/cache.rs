@@ -48,6 +48,7 @@
 //! price is that a change of a shard takes eight locks, a fraction of a microsecond beside a question to the server.
 
 use crate::budget::{Budget, Charge};
+use crate::found::{Kind, Lookup};
 use crate::insert::Insert;
 use crate::large::Large;
 use crate::shard::{FIRST_INDEX_BYTES, Inserted, Left, New, Shard};
@@ -61,6 +62,7 @@ use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteG
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, TryLockError};
 
+mod lookup;
 mod one_moment;
 mod sweep;
 
@@ -78,30 +80,6 @@ const EVICTIONS_PER_CALL_MAX: usize = 256;
 const PLACINGS_MAX: usize = 4;
 /// A sweep looks at this many entries under one lock.
 const SWEPT_PER_LOCK: usize = 64;
-
-/// What a lookup found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup<R> {
-    /// A servable entry, and what was made of it.
-    Hit(R),
-    /// Nothing under this key, or the cache is off.
-    Miss,
-    /// An entry that a change has killed.
-    Stale {
-        /// [`Cache::fingerprint`] of its body: whether the change was for nothing shows when the result is stored anew.
-        body: u64,
-    },
-    /// An entry that a write under way may change.
-    Fenced,
-    /// An entry of which it is not known yet whether it is that of its reader's moment: see [`Ruling::Unsettled`].
-    Unsettled,
-    /// An entry that was read after its reader's moment, or that its reader has changed.
-    Moved,
-    /// The stream is not proven live: nothing is served.
-    NotLive,
-    /// A servable entry that was not wanted after all.
-    Declined,
-}
 
 /// A shard's lock. It is shared by taking one of eight parts of it, each on cache lines of its own, which the number of the thread
 /// chooses; whoever takes it exclusively takes all of them.
@@ -208,13 +186,13 @@ impl Cache {
         let check = |stored: &Stored<'_>| {
             Ruling::from(self.freshness.check_each(stored.deps(), stored.header().valid_from, fences))
         };
-        self.counted(self.look_up((key, now_ms), check, f))
+        self.counted(self.look_up((key, now_ms), Kind::Proven, check, f))
     }
 
     fn counted<R>(&self, found: Lookup<R>) -> Lookup<R> {
         self.counters.add(match found {
             Lookup::Hit(_) => Count::Hits,
-            Lookup::Miss => Count::Misses,
+            Lookup::Miss | Lookup::Due => Count::Misses,
             Lookup::Stale { .. } => Count::Stale,
             Lookup::Fenced => Count::Fenced,
             Lookup::Unsettled => Count::Unsettled,
@@ -223,50 +201,6 @@ impl Cache {
             Lookup::Declined => return found,
         });
         found
-    }
-
-    fn look_up<R>(
-        &self,
-        (key, now_ms): (Key<'_>, u64),
-        check: impl FnOnce(&Stored<'_>) -> Ruling,
-        f: impl FnOnce(&Entry<'_>) -> Option<R>,
-    ) -> Lookup<R> {
-        if !self.freshness.is_live(now_ms) {
-            return Lookup::NotLive;
-        }
-        let hash = self.hash_of(key);
-        let shard = self.shard_of(hash).read();
-        let Some((at, slot, stored)) = shard.find(hash, key) else {
-            return Lookup::Miss;
-        };
-        if stored.header().expiry.is_over(now_ms) {
-            drop(shard);
-            self.reclaim((hash, key), now_ms);
-            return Lookup::Miss;
-        }
-        match check(&stored) {
-            Ruling::Servable => {}
-            Ruling::Fenced => return Lookup::Fenced,
-            Ruling::Unsettled => return Lookup::Unsettled,
-            Ruling::Moved => return Lookup::Moved,
-            Ruling::Stale => {
-                let large = shard.large(stored.header());
-                let body = match &large {
-                    None => self.fingerprint_of(stored.body()),
-                    Some(large) => self.fingerprint(large.bytes()),
-                };
-                drop(shard);
-                self.reclaim((hash, key), now_ms);
-                return Lookup::Stale { body };
-            }
-        }
-        shard.credit_hit(at, &slot);
-        let Some(large) = shard.large(stored.header()) else {
-            return f(&stored.header().view(stored.body())).map_or(Lookup::Declined, Lookup::Hit);
-        };
-        let header = *stored.header();
-        drop(shard);
-        f(&header.view(Body::apart(large.bytes()))).map_or(Lookup::Declined, Lookup::Hit)
     }
 
     /// Evicts some of what is in the way of this result. Returns whether to call again, when others have had their turn,
@@ -336,6 +270,9 @@ impl Cache {
             Err(Insert::Off)
         } else if fill.body.len() > self.limit() || charge > size || key.text.len() > TEXT_MAX {
             Err(Insert::TooLarge)
+        } else if fill.is_bargain() {
+            // One that would be served for ever is none.
+            if fill.expires_ms == 0 { Err(Insert::Stale) } else { Ok(()) }
         } else if !self.freshness.is_followed() {
             Err(Insert::NotLive)
         } else if self.freshness.is_dead(&fill.deps, fill.valid_from) {

@@ -50,6 +50,17 @@ pub struct Fill {
     pub tag: u16,
     /// From when on it is not served any more, by the clock of [`crate::Freshness::is_live`], however true it is; 0: never.
     pub expires_ms: u64,
+    /// From when on, by the same clock, one of those who ask for it is sent to make it anew, while the others get it still; 0: never.
+    pub refresh_ms: u64,
+}
+
+impl Fill {
+    /// Whether it is served until it expires, whatever changes meanwhile: by [`crate::Cache::get_bargain`], and by no other look-up. It depends on
+    /// nothing, and is valid from [`Position::MAX`].
+    #[must_use]
+    pub fn is_bargain(&self) -> bool {
+        self.valid_from == Position::MAX
+    }
 }
 
 /// A stored result, as a hit sees it.

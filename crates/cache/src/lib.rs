@@ -38,13 +38,15 @@ mod insert;
 mod slab;
 mod shard;
 mod striped;
+mod found;
 mod statistics;
 pub mod cache;
 
-pub use cache::{Cache, Lookup, Reader};
+pub use cache::{Cache, Reader};
 pub use dep::{Dep, TableDeps};
 pub use entry::{Body, Entry, Fill, Key, Summary};
 pub use fence::Fence;
+pub use found::Lookup;
 pub use freshness::{Fences, Freshness, Verdict};
 pub use insert::Insert;
 pub use position::Position;

@@ -13,6 +13,9 @@ impl Position {
     /// Before everything that was ever followed. Nothing is stamped here.
     pub const ZERO: Self = Self(0);
 
+    /// After everything that will ever be followed. What is valid from here is outdated by no change: see [`crate::Fill::is_bargain`].
+    pub const MAX: Self = Self(u64::MAX);
+
     /// The position with this place in the total order.
     #[must_use]
     #[inline]

@@ -174,6 +174,17 @@ impl Shard {
         }
     }
 
+    /// Whether what is under this key is to be made anew by now, by whoever asks first: nobody else is told so.
+    pub(crate) fn claim_refresh(&mut self, (hash, key): (u64, Key<'_>), now_ms: u64) -> bool {
+        let found = self.find(hash, key).map(|(_, slot, stored)| (slot.head(), stored.header().refresh));
+        let Some((head, refresh)) = found.filter(|(_, refresh)| refresh.is_over(now_ms)) else {
+            return false;
+        };
+        debug_assert!(refresh != Expiry::NEVER);
+        self.arena.patch(head, Header::REFRESH_AT, &Expiry::NEVER.to_le_bytes());
+        true
+    }
+
     /// Of two entries of the same key the one with the later `valid_from` is servable for longer, unless the other expires before.
     fn renew(&mut self, at: u32, new: &New<'_>, budget: &Budget) -> Option<Inserted> {
         let old = *self.stored_at(at)?.header();

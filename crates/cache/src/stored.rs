@@ -31,6 +31,8 @@ pub(crate) struct Header {
     /// [`NOT_FOUND`] if it is not known.
     pub(crate) found_rows: u32,
     pub(crate) expiry: Expiry,
+    /// When it is made anew.
+    pub(crate) refresh: Expiry,
 }
 
 /// When an entry ends, in steps of [`Expiry::STEP_MS`] of a clock that begins with the process; 0: never. Rounded down, so that
@@ -42,11 +44,19 @@ impl Expiry {
     /// A clock of 32 bits then ends after two years. What would expire later expires then, and is not stored any more.
     const STEP_MS: u64 = 16;
 
+    /// Never.
+    pub(crate) const NEVER: Self = Self(0);
+
     pub(crate) fn at(expires_ms: u64) -> Self {
         if expires_ms == 0 {
-            return Self(0);
+            return Self::NEVER;
         }
         Self(u32::try_from((expires_ms / Self::STEP_MS).max(1)).unwrap_or(u32::MAX))
+    }
+
+    /// As it lies in a header.
+    pub(crate) const fn to_le_bytes(self) -> [u8; 4] {
+        self.0.to_le_bytes()
     }
 
     #[inline]
@@ -64,9 +74,17 @@ impl Expiry {
 pub(crate) const NOT_FOUND: u32 = u32::MAX;
 
 impl Header {
-    const BYTES: usize = 76;
+    const BYTES: usize = 80;
     /// Where the rows found stand.
     pub(crate) const FOUND_ROWS_AT: usize = 68;
+    /// Where it stands when it is made anew.
+    pub(crate) const REFRESH_AT: usize = 76;
+
+    /// See [`Fill::is_bargain`].
+    #[inline]
+    pub(crate) fn is_bargain(&self) -> bool {
+        self.valid_from == Position::MAX
+    }
 
     /// How many bytes stand before the body.
     #[inline]
@@ -109,7 +127,7 @@ impl Header {
             self.cost_us,
             u32::from(self.status) | u32::from(self.tag) << 16,
         ];
-        for word in words.into_iter().chain(more).chain([self.found_rows, self.expiry.0]) {
+        for word in words.into_iter().chain(more).chain([self.found_rows, self.expiry.0, self.refresh.0]) {
             out.extend_from_slice(&word.to_le_bytes());
         }
     }
@@ -134,6 +152,7 @@ impl Header {
             tag: (word(64) >> 16) as u16,
             found_rows: word(Self::FOUND_ROWS_AT),
             expiry: Expiry(word(72)),
+            refresh: Expiry(word(Self::REFRESH_AT)),
         }
     }
 }
@@ -175,6 +194,7 @@ pub(crate) fn front(
         ends_asked,
         found_rows: NOT_FOUND,
         expiry: Expiry::at(fill.expires_ms),
+        refresh: Expiry::at(fill.refresh_ms),
     };
     let mut front = Vec::with_capacity(Header::BYTES + fill.deps.len() * DEP_BYTES);
     header.encode(&mut front);

@@ -68,6 +68,7 @@ fn fill(cache: &Cache, len: usize) -> Fill {
         status: 0,
         tag: 0,
         expires_ms: 0,
+        refresh_ms: 0,
         rows: 0,
         cost_us: 100,
     }

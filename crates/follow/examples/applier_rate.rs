@@ -218,6 +218,7 @@ fn stored(freshness: &Arc<Freshness>, entries: u64) -> Cache {
             status: 0,
             tag: 0,
             expires_ms: 0,
+            refresh_ms: 0,
             rows: 1,
             cost_us: 100,
         };

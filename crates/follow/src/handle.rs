@@ -1,5 +1,6 @@
 //! The handle through which sessions reach the follower.
 
+use std::fmt;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -271,6 +272,20 @@ impl Upstream {
         self.shared.accounts_epoch()
     }
 
+    /// Changes whenever an account or a privilege was seen to change; `None` while one is changed through us. Where the stream is lost, changes through
+    /// us alone are seen, until there is another one.
+    #[must_use]
+    pub fn rights_epoch(&self) -> Option<u64> {
+        self.shared.rights.epoch()
+    }
+
+    /// Notes that accounts or privileges are about to be changed, until what is returned is dropped.
+    #[must_use]
+    pub fn changing_rights(&self) -> ChangingRights {
+        self.shared.rights.begins();
+        ChangingRights(Arc::clone(&self.shared))
+    }
+
     /// Changes whenever a global variable that can affect results was seen to have changed.
     #[must_use]
     pub fn globals_epoch(&self) -> u64 {
@@ -293,5 +308,20 @@ impl Upstream {
         let (reply, answer) = oneshot::channel();
         self.asks.send(Ask::Sql(sql.to_owned(), reply)).await.map_err(|_| Error::Closed)?;
         answer.await.map_err(|_| Error::Closed)?
+    }
+}
+
+/// A statement is under way that may change accounts or privileges.
+pub struct ChangingRights(Arc<Following>);
+
+impl fmt::Debug for ChangingRights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChangingRights")
+    }
+}
+
+impl Drop for ChangingRights {
+    fn drop(&mut self) {
+        self.0.rights.ends();
     }
 }

@@ -36,6 +36,7 @@ mod replica;
 mod generation;
 mod globals;
 mod rights;
+mod rights_news;
 mod control;
 mod prober;
 mod follower;
@@ -47,7 +48,7 @@ mod bounds;
 // What an administrator is told of a server's setup.
 pub mod check;
 
-pub use handle::Upstream;
+pub use handle::{ChangingRights, Upstream};
 pub use proven::Semisync;
 pub use settle::{Outcome, Shown};
 pub use status::{FollowState, FollowStatus};

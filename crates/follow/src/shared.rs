@@ -19,6 +19,7 @@ use crate::applier::{ChangeSink, DefinitionSource, StreamChange, TransactionEnd}
 use crate::looks::Looks;
 use crate::proven::Proofs;
 use crate::rights::Regranted;
+use crate::rights_news::RightsNews;
 use crate::settle::{Outcome, Settling};
 use crate::status::{FollowState, FollowStatus};
 
@@ -49,6 +50,7 @@ pub(crate) struct Following {
     accounts_epoch: AtomicU64,
     /// Statements on accounts that the stream has told of, those alone that the server counts too.
     accounts_told: AtomicU64,
+    pub(crate) rights: RightsNews,
     globals_epoch: AtomicU64,
     /// A session needs `visible` to be newer than it is.
     probe_asked: AtomicBool,
@@ -114,6 +116,7 @@ impl Following {
             server: RwLock::new(None),
             accounts_epoch: AtomicU64::new(0),
             accounts_told: AtomicU64::new(0),
+            rights: RightsNews::default(),
             globals_epoch: AtomicU64::new(0),
             probe_asked: AtomicBool::new(false),
             prober: Notify::new(),
@@ -155,7 +158,10 @@ impl Following {
         match concerns {
             None => return,
             Some(Concerns::Logins) => {}
-            Some(Concerns::Results | Concerns::Unknown) => self.changed_unlogged(&[Dep::EVERYTHING]),
+            Some(Concerns::Results | Concerns::Unknown) => {
+                self.rights.changed();
+                self.changed_unlogged(&[Dep::EVERYTHING]);
+            }
         }
         self.globals_epoch.fetch_add(1, Ordering::Release);
     }
@@ -171,6 +177,7 @@ impl Following {
             Regranted::Anybody => vec![Dep::EVERYTHING],
         };
         debug!(users = deps.len(), "rights have changed");
+        self.rights.changed();
         self.changed_unlogged(&deps);
         self.accounts_changed();
     }
@@ -178,6 +185,7 @@ impl Following {
     /// Takes the worst to have changed of what no binlog tells of.
     pub(crate) fn anything_changed(&self) {
         self.accounts_changed();
+        self.rights.changed();
         self.globals_changed(Some(Concerns::Unknown));
     }
 
@@ -301,6 +309,7 @@ impl ChangeSink for Arc<Following> {
         }
         if change.concerns_accounts() {
             self.accounts_changed();
+            self.rights.changed();
         }
         if matches!(change, StreamChange::Accounts { is_counted: true, .. }) {
             self.accounts_told.fetch_add(1, Ordering::Release);

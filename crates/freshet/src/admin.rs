@@ -42,7 +42,7 @@ impl Port {
             config: Arc::clone(config),
             started: Instant::now(),
             ended: Arc::clone(&ended),
-            rules: Mutex::new((Vec::new(), RuleDefaults { rules_only: false, stores_empty: true })),
+            rules: Mutex::new((Vec::new(), RuleDefaults::default())),
         };
         let admin = Admin::start(Path::new(&settings.directory), Box::new(behind))?;
         let mut listeners = Vec::new();
@@ -157,6 +157,7 @@ impl Runtime for Behind {
             "mysql-max_connections" => self.config.max_clients.to_string(),
             "mysql-query_cache_rules_only" => self.rules().1.rules_only.to_string(),
             "mysql-query_cache_size_MB" => (cache.size() >> 20).to_string(),
+            "mysql-query_cache_soft_ttl_pct" => self.rules().1.soft_ttl_pct.to_string(),
             "mysql-query_cache_stores_empty_result" => self.rules().1.stores_empty.to_string(),
             "mysql-server_version" => {
                 let server = self.shared.upstream.server();
@@ -185,6 +186,10 @@ impl Runtime for Behind {
             "mysql-query_cache_rules_only" => {
                 let rules_only = truth(value)?;
                 self.load(|rules| rules.1.rules_only = rules_only)?;
+            }
+            "mysql-query_cache_soft_ttl_pct" => {
+                let percent = u8::try_from(number(100)?).map_err(|error| error.to_string())?;
+                self.load(|rules| rules.1.soft_ttl_pct = percent)?;
             }
             "mysql-query_cache_stores_empty_result" => {
                 let stores_empty = truth(value)?;

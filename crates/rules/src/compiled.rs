@@ -4,6 +4,7 @@ use freshet_digest::Digest;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::address::Place;
+use crate::attributes::Attributes;
 use crate::replace::Replacement;
 use crate::{Rule, RuleError, Settings};
 
@@ -46,6 +47,7 @@ impl Compiled {
     /// What cannot be carried out.
     pub(crate) fn of(rule: &Rule, place: Option<usize>) -> Result<Self, RuleError> {
         refuse_unsupported(rule)?;
+        let attributes = Attributes::read(&rule.attributes).map_err(|what| rule.error(what))?;
         let (ignores_case, replaces_all) = modifiers(rule)?;
         let compile = |pattern: &Option<String>, column: &str| {
             let compile = |pattern: &String| {
@@ -83,7 +85,7 @@ impl Compiled {
             replacement,
             flag_out: rule.flag_out,
             applies: rule.apply,
-            settings: Settings::of(rule),
+            settings: Settings::of(rule, &attributes),
         })
     }
 
@@ -129,7 +131,6 @@ fn refuse_unsupported(rule: &Rule) -> Result<(), RuleError> {
         (rule.mirror_hostgroup.is_some(), "mirror_hostgroup"),
         (rule.gtid_from_hostgroup.is_some(), "gtid_from_hostgroup"),
         (rule.log == Some(true), "log = 1"),
-        (!matches!(rule.attributes.trim(), "" | "{}"), "attributes"),
     ];
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(rule.error(format!("Freshet does not carry out {what}"))),

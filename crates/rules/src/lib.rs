@@ -18,6 +18,7 @@ mod error;
 // Its parts, made usable.
 mod address;
 mod replace;
+mod attributes;
 mod settings;
 mod compiled;
 

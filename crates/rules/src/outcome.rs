@@ -47,6 +47,10 @@ pub struct Decision {
     pub rewritten: Option<Vec<u8>>,
     /// Whether answers to it may be stored, where that is possible at all.
     pub is_cached: bool,
+    /// Whether an answer may be stale for as long as its rule says it may be given.
+    pub is_bargain: bool,
+    /// At which age the first who asks for an answer makes it anew, in milliseconds.
+    pub soft_ttl_ms: Option<u64>,
     /// Whether an answer without rows is stored.
     pub stores_empty: bool,
 }

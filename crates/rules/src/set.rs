@@ -26,6 +26,14 @@ pub struct Defaults {
     pub rules_only: bool,
     /// Answers without rows are stored.
     pub stores_empty: bool,
+    /// After which part of its time to live an answer is made anew by the first who asks for it, in percent; 0: not before its end.
+    pub soft_ttl_pct: u8,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self { rules_only: false, stores_empty: true, soft_ttl_pct: 0 }
+    }
 }
 
 /// What is known of a statement.
@@ -124,7 +132,7 @@ impl RuleSet {
     /// Whether it decides nothing: no rule, and all that can be cached is.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.rules.is_empty() && self.defaults == Defaults { rules_only: false, stores_empty: true }
+        self.rules.is_empty() && !self.defaults.rules_only && self.defaults.stores_empty
     }
 
     /// The class of a client: those of one meet all conditions on places alike.
@@ -158,7 +166,14 @@ impl RuleSet {
         // What changes how the next statement is looked at has to come by here each time.
         let is_cached = is_known && is_wanted && settings.next_query_flag_in.is_none();
         let stores_empty = settings.cache_empty_result.unwrap_or(self.defaults.stores_empty);
-        Decision { outcome, settings, rewritten, is_cached, stores_empty }
+        // Without a time to live there is no bargain.
+        let is_bargain =
+            settings.is_bargain == Some(true) && settings.cache_ttl_ms.is_some_and(|ttl| ttl > 0);
+        let soft_ttl_ms = match (settings.cache_ttl_ms, u64::from(self.defaults.soft_ttl_pct)) {
+            (Some(ttl), pct @ 1..100) => Some(ttl.saturating_mul(pct) / 100),
+            _ => None,
+        };
+        Decision { outcome, settings, rewritten, is_cached, is_bargain, soft_ttl_ms, stores_empty }
     }
 
     fn outcome(&self, facts: Facts<'_>) -> (Arc<Outcome>, Option<Vec<u8>>) {

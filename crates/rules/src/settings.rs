@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Rule;
+use crate::attributes::Attributes;
 
 /// What rules say of a statement. `None`: they say nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -11,6 +12,8 @@ pub struct Settings {
     pub hostgroup: Option<i64>,
     /// How old an answer from memory may be at most, in milliseconds; 0: none may be given.
     pub cache_ttl_ms: Option<u64>,
+    /// Whether it may be stale for as long: nothing that is written drops it.
+    pub is_bargain: Option<bool>,
     /// Whether an answer without rows is stored.
     pub cache_empty_result: Option<bool>,
     /// How long the server may take for it, in milliseconds; 0: as long as it likes.
@@ -26,10 +29,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub(crate) fn of(rule: &Rule) -> Self {
+    pub(crate) fn of(rule: &Rule, attributes: &Attributes) -> Self {
         Self {
             hostgroup: rule.destination_hostgroup,
             cache_ttl_ms: rule.cache_ttl,
+            is_bargain: attributes.is_bargain,
             cache_empty_result: rule.cache_empty_result,
             timeout_ms: rule.timeout,
             delay_ms: rule.delay,
@@ -44,6 +48,7 @@ impl Settings {
         Self {
             hostgroup: later.hostgroup.or(self.hostgroup),
             cache_ttl_ms: later.cache_ttl_ms.or(self.cache_ttl_ms),
+            is_bargain: later.is_bargain.or(self.is_bargain),
             cache_empty_result: later.cache_empty_result.or(self.cache_empty_result),
             timeout_ms: later.timeout_ms.or(self.timeout_ms),
             delay_ms: later.delay_ms.or(self.delay_ms),

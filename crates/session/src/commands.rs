@@ -1,8 +1,11 @@
 //! The commands of the protocol, each in a file of its own, and which one a packet is.
 
+mod asked;
 mod attributes;
+mod bargain;
 mod decided;
 mod explain;
+mod filling;
 mod identity;
 mod introspect;
 mod kill;

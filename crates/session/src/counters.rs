@@ -21,9 +21,11 @@ pub(crate) enum Count {
     Transactions,
     /// Transactions that were rolled back because what they had read from memory was not proven true in the server's read view.
     SnapshotConflicts,
+    /// Answers from memory that may have been stale, as query rules allow.
+    Bargains,
 }
 
-const COUNTS: usize = Count::SnapshotConflicts as usize + 1;
+const COUNTS: usize = Count::Bargains as usize + 1;
 
 /// What sessions count beside the cache. Each event loop writes cache lines of its own.
 #[derive(Debug, Default)]

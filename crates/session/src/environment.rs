@@ -53,6 +53,8 @@ pub(crate) struct Environment {
     pub(crate) begins_alike: bool,
     /// After how many idle seconds the server closes the session's connection.
     pub(crate) wait_timeout_s: u64,
+    /// Its time is the server's.
+    pub(crate) tells_time: bool,
     /// A SELECT without LIMIT returns all of its rows: `sql_select_limit` is as it begins.
     pub(crate) selects_all: bool,
     /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
@@ -168,6 +170,7 @@ impl Environment {
             },
             begins_alike: text("init_connect").is_empty(),
             wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
+            tells_time: text("tells_time") == "1",
             selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
             account: text("account").as_bytes().to_vec(),
             keyed,

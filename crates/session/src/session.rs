@@ -69,7 +69,7 @@ pub(crate) use prepared::{
     ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, Transactions};
-pub(crate) use ruled::Came;
+pub(crate) use ruled::{Came, Storing};
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::{Text, begins_with_execute, is_plain};

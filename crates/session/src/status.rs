@@ -173,6 +173,11 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared, _| shared.counters.sum(Count::Transactions).to_string(),
     },
     Status {
+        name: "Freshet_ttl_hits",
+        doc: "Answers from memory that may have been stale, since a query rule has the attribute {\"freshness\":\"ttl\"}.",
+        read: |shared, _| shared.counters.sum(Count::Bargains).to_string(),
+    },
+    Status {
         name: "Freshet_unsettled",
         doc: "Answers not stored because a change of their tables was not yet known to be visible.",
         read: |shared, _| shared.counters.sum(Count::Unsettled).to_string(),

@@ -18,6 +18,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token as SqlToken;
 
 use crate::TableName;
+use crate::functions::Admits;
 use crate::hint::Hint;
 use crate::hint::Hints;
 use crate::lex::Lexer;
@@ -63,22 +64,31 @@ impl Tokens<'_> {
 }
 
 fn analyse_from(lexer: Lexer<'_>) -> Analysis {
-    match read(lexer) {
+    match read(lexer, Admits::RowsAlone) {
         Ok(TablesRead { tables, .. }) if tables.is_empty() => Analysis::Not(Reason::NoTable),
         Ok(TablesRead { tables, named, hint }) => Analysis::Cacheable { tables, named, hint },
         Err(reason) => Analysis::Not(reason),
     }
 }
 
+/// The tables and views that a SELECT names, whose result is a function of them, of the session's environment, of the time and of chance, and which
+/// changes nothing.
+///
+/// # Errors
+/// Why it may be something else.
+pub fn tables_at_a_moment(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
+    read(Lexer::new(text, modes), Admits::TimeAndChance).map(|read| read.tables)
+}
+
 /// The tables that a view's SELECT reads, which may be none, and how often tables are named in it; or why the view cannot be
 /// depended on.
 pub(crate) fn view_named(definition: &[u8], modes: Modes) -> Result<(Vec<TableName>, usize), Reason> {
-    read(Lexer::new(definition, modes)).map(|read| (read.tables, read.named))
+    read(Lexer::new(definition, modes), Admits::RowsAlone).map(|read| (read.tables, read.named))
 }
 
 /// The tables of a cacheable statement, once each, and how often tables are named in it.
 pub(crate) fn tables_named(text: &[u8], modes: Modes) -> Option<(Vec<TableName>, usize)> {
-    let TablesRead { tables, named, .. } = read(Lexer::new(text, modes)).ok()?;
+    let TablesRead { tables, named, .. } = read(Lexer::new(text, modes), Admits::RowsAlone).ok()?;
     (!tables.is_empty()).then_some((tables, named))
 }
 
@@ -95,11 +105,11 @@ struct TablesRead {
     hint: Option<Hint>,
 }
 
-fn read(lexer: Lexer<'_>) -> Result<TablesRead, Reason> {
+fn read(lexer: Lexer<'_>, admits: Admits) -> Result<TablesRead, Reason> {
     let (text, modes) = (lexer.text(), lexer.modes());
     let tokens = cut(lexer)?;
     gate::check_select(text, &tokens)?;
-    gate::check_words(text, modes, &tokens)?;
+    gate::check_words(text, (modes, admits), &tokens)?;
     let mut hints = Hints::default();
     for &token in &tokens {
         hints.see(text, token);
@@ -112,13 +122,13 @@ fn read(lexer: Lexer<'_>) -> Result<TablesRead, Reason> {
     let mut parser = parser(fed);
     let query = parser.parse_query().map_err(reason)?;
     at_end(&parser)?;
-    let (tables, named) = walk::tables(&query, modes, census)?;
+    let (tables, named) = walk::tables(&query, (modes, admits), census)?;
     Ok(TablesRead { tables, named, hint: hints.hint() })
 }
 
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
     let tokens = cut(Lexer::new(text, modes))?;
-    gate::check_words(text, modes, &tokens)?;
+    gate::check_words(text, (modes, Admits::RowsAlone), &tokens)?;
     let fed = feed::feed(text, &tokens)?;
     let census = feed::census(&fed);
     let mut parser = parser(fed);

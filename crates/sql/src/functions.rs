@@ -4,6 +4,37 @@
 //! that every supported server has are listed, because on a server without it the name is free for a stored function.
 
 mod lists;
+/// What beside rows and the session's environment a result may be a function of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admits {
+    /// Nothing.
+    RowsAlone,
+    /// The time, and chance.
+    TimeAndChance,
+}
+
+/// Functions, and words without parentheses, that depend on nothing but the time, chance and the session's environment; UNIX_TIMESTAMP() does so without arguments.
+const TIME_AND_CHANCE: &[&str] = &[
+    "CURDATE",
+    "CURRENT_DATE",
+    "CURRENT_TIME",
+    "CURRENT_TIMESTAMP",
+    "CURTIME",
+    "DATABASE",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "NOW",
+    "RAND",
+    "SCHEMA",
+    "SYSDATE",
+    "UNIX_TIMESTAMP",
+    "UTC_DATE",
+    "UTC_TIME",
+    "UTC_TIMESTAMP",
+    "UUID",
+    "UUID_SHORT",
+];
+
 #[cfg(test)]
 mod tests;
 
@@ -57,6 +88,12 @@ pub(crate) fn class(name: &[u8], spaced: bool, modes: Modes) -> Class {
 /// Whether an unqualified word is the time, the user or the like even without parentheses.
 pub(crate) fn is_volatile_word(word: &[u8]) -> bool {
     crate::words::is_in(word, lists::VOLATILE_WORDS)
+}
+
+/// Whether a function, or a word without parentheses, depends on the time or on chance, and beside that on its arguments and the session's environment
+/// alone. `word` is in any letters.
+pub(crate) fn is_of_time_or_chance(word: &[u8]) -> bool {
+    crate::words::is_in(word, TIME_AND_CHANCE)
 }
 
 /// Whether a word in front of a parenthesis is grammar, and so cannot be the name of a stored function.

@@ -55,7 +55,7 @@ mod analysis;
 mod dated;
 mod rows;
 
-pub use analysis::{Analysis, analyse, pure_expression};
+pub use analysis::{Analysis, analyse, pure_expression, tables_at_a_moment};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, BodyWrite, routine_body, trigger_body};
 pub use calls::{Call, Calls, RoutineKind};

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Cache, Locked, Lookup, SHARDS, SWEPT_PER_LOCK};
+use super::{Cache, Locked, SHARDS, SWEPT_PER_LOCK};
 use crate::arena::{BLOCK_CHARGE, blocks_for};
+use crate::found::Lookup;
 use crate::shard::Left;
 use crate::statistics::Count;
 use crate::stored::Stored;
@@ -52,7 +53,7 @@ impl Cache {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
         let Some((_, _, stored)) = shard.find(hash, key) else { return Lookup::Miss };
-        if stored.header().expiry.is_over(now_ms) {
+        if stored.header().expiry.is_over(now_ms) || stored.header().is_bargain() {
             return Lookup::Miss;
         }
         match self.freshness.check_each(stored.deps(), stored.header().valid_from, fences) {

@@ -28,6 +28,7 @@ fn fill(valid_from: u64, deps: &[Dep], body: Vec<u8>) -> Fill {
         cost_us: 4,
         tag: 5,
         expires_ms: 0,
+        refresh_ms: 0,
     }
 }
 
@@ -490,4 +491,62 @@ fn rows_found_are_noted_of_the_answer_that_they_were_asked_after() {
     assert_eq!(found(q), Lookup::Hit(Some(7)));
     assert_eq!(cache.insert(q, fill(6, &[], b"later".to_vec())), Insert::Stored);
     assert_eq!(found(q), Lookup::Hit(None));
+}
+
+#[test]
+fn a_bargain_is_served_until_it_expires_whatever_changes_and_by_its_own_look_up_alone() {
+    let cache = live(MIB);
+    let freshness = Arc::clone(cache.freshness());
+    let bargain =
+        |expires_ms| Fill { valid_from: Position::MAX, expires_ms, ..fill(7, &[], b"old".to_vec()) };
+    let found = |now| cache.get_bargain(key(1, b"q"), now, |entry| Some(entry.body.to_vec()));
+    freshness.lives_until(0);
+    assert_eq!(cache.insert(key(1, b"q"), bargain(0)), Insert::Stale, "for ever is no bargain");
+    assert_eq!(cache.insert(key(1, b"q"), bargain(1600)), Insert::Stored, "though nothing is followed");
+    freshness.stamp(Dep::EVERYTHING, Position::new(100));
+    let _fence = freshness.fence(vec![Dep::EVERYTHING]);
+    assert_eq!(found(1599), Lookup::Hit(b"old".to_vec()));
+    freshness.lives_until(u64::MAX);
+    assert_eq!(
+        cache.get(key(1, b"q"), 10, Fences::Ignore, |_| ()),
+        Lookup::Miss,
+        "not for who wants it proven"
+    );
+    assert_eq!(cache.look(key(1, b"q"), 10, Fences::Ignore), Lookup::Miss);
+    assert_eq!(found(1600), Lookup::Miss);
+    assert_eq!(cache.entries(), 0, "what has expired is reclaimed");
+    assert_eq!(
+        cache.insert(key(1, b"p"), Fill { expires_ms: 1600, ..fill(200, &[], vec![1]) }),
+        Insert::Stored
+    );
+    assert_eq!(cache.get_bargain(key(1, b"p"), 10, |_| Some(())), Lookup::Miss, "what is proven is none");
+}
+
+#[test]
+fn what_is_due_is_made_anew_by_one_while_the_others_are_served() {
+    let cache = live(MIB);
+    let fill = |valid_from, expires_ms, refresh_ms, body: &[u8]| Fill {
+        expires_ms,
+        refresh_ms,
+        ..fill(valid_from, &[], body.to_vec())
+    };
+    for (valid_from, is_bargain) in [(7, false), (u64::MAX, true)] {
+        cache.clear();
+        let found = |now| {
+            let body = |entry: &Entry<'_>| Some(entry.body.to_vec());
+            if is_bargain {
+                cache.get_bargain(key(1, b"q"), now, body)
+            } else {
+                cache.get_if(key(1, b"q"), now, Fences::Refuse, body)
+            }
+        };
+        cache.insert(key(1, b"q"), fill(valid_from, 3200, 1600, b"one"));
+        assert_eq!(found(1599), Lookup::Hit(b"one".to_vec()));
+        assert_eq!(found(1600), Lookup::Due, "the first is sent");
+        assert_eq!(found(1600), Lookup::Hit(b"one".to_vec()), "the others are served");
+        assert_eq!(found(3199), Lookup::Hit(b"one".to_vec()), "until it expires, if it is not made anew");
+        cache.insert(key(1, b"q"), fill(valid_from, 4800, 3200, b"two"));
+        assert_eq!(found(3199), Lookup::Hit(b"two".to_vec()));
+        assert_eq!(found(4800), Lookup::Miss);
+    }
 }

@@ -824,7 +824,8 @@ impl World {
             }
             Lookup::Fenced => self.summary.refused_by_fence += 1,
             Lookup::Stale { .. } => self.summary.refused_by_stamp += 1,
-            Lookup::Miss | Lookup::NotLive | Lookup::Declined | Lookup::Unsettled | Lookup::Moved => {}
+            Lookup::Miss | Lookup::Due | Lookup::NotLive => {}
+            Lookup::Declined | Lookup::Unsettled | Lookup::Moved => {}
         }
         if self.misses.len() < READERS_MAX {
             let (valid_from, deps, content) = (None, None, None);
@@ -956,6 +957,7 @@ impl World {
             status: 0,
             tag: 0,
             expires_ms: 0,
+            refresh_ms: 0,
             rows: 1,
             cost_us: self.random.below(1000) as u32,
         };

@@ -1,6 +1,6 @@
 use super::*;
 
-const DEFAULTS: Defaults = Defaults { rules_only: false, stores_empty: true };
+const DEFAULTS: Defaults = Defaults { rules_only: false, stores_empty: true, soft_ttl_pct: 0 };
 
 fn rule(rule_id: i64) -> Rule {
     Rule { rule_id, re_modifiers: Some("CASELESS".to_owned()), ..Rule::default() }
@@ -140,7 +140,7 @@ fn what_is_cached_is_said_by_rules_hints_and_the_default() {
         ]
     };
     let all = set(rules());
-    let only = RuleSet::compile(rules(), Defaults { rules_only: true, stores_empty: true }).unwrap();
+    let only = RuleSet::compile(rules(), Defaults { rules_only: true, ..DEFAULTS }).unwrap();
     let is_cached = |set: &RuleSet, text: &str| set.decide(facts(text)).is_cached;
     assert!(is_cached(&all, "SELECT * FROM t1") && is_cached(&only, "SELECT * FROM t1"));
     assert!(is_cached(&all, "SELECT * FROM t3") && !is_cached(&only, "SELECT * FROM t3"));
@@ -216,4 +216,31 @@ fn a_row_is_read_by_its_columns() {
     assert_eq!(read, expected);
     row[15] = text("much");
     assert_eq!(Rule::read(&row).unwrap_err().to_string(), "rule 4: cache_ttl cannot be 'much'");
+}
+
+#[test]
+fn a_bargain_needs_a_time_to_live_and_a_later_rule_takes_it_back() {
+    let rule = |rule_id, attributes: &str, cache_ttl, pattern: &str| Rule {
+        rule_id,
+        attributes: attributes.to_owned(),
+        cache_ttl,
+        match_pattern: Some(pattern.to_owned()),
+        ..Rule::default()
+    };
+    let ttl = r#"{"freshness":"ttl"}"#;
+    let rules = vec![
+        rule(1, ttl, None, "."),
+        rule(2, "", Some(1000), "b"),
+        rule(3, r#"{"freshness":"proven"}"#, None, "z"),
+    ];
+    let set = RuleSet::compile(rules, Defaults { soft_ttl_pct: 70, ..DEFAULTS }).unwrap();
+    let decided = |text: &str| {
+        let decision = set.decide(facts(text));
+        (decision.is_bargain, decision.soft_ttl_ms)
+    };
+    assert_eq!(decided("SELECT a"), (false, None), "nothing says for how long");
+    assert_eq!(decided("SELECT b"), (true, Some(700)));
+    assert_eq!(decided("SELECT bz"), (false, Some(700)));
+    assert_eq!(decided("/* cache_ttl=100 */ SELECT a"), (true, Some(70)), "a hint says it as well");
+    assert_eq!(decided("/* cache_ttl=0 */ SELECT b"), (false, Some(0)));
 }

@@ -1,7 +1,7 @@
 //! What query rules make of a text before anything else is done for it.
 
 use super::text::Query;
-use super::{select, text_prepared};
+use super::{bargain, select, text_prepared};
 use crate::session::{Came, Session};
 
 /// What becomes of a text.
@@ -34,6 +34,9 @@ pub(super) fn text(session: &mut Session, query: &Query<'_>) -> Decided {
 fn from_memory(session: &mut Session, text: &[u8]) -> bool {
     if session.answer_found_rows(text) {
         return true;
+    }
+    if session.ruled.is_bargain() {
+        return matches!(bargain::from_memory(session, text), Some(Ok(())));
     }
     if session.ruled.is_plain() {
         return matches!(text_prepared::from_memory(session, text), Some(Ok(())));

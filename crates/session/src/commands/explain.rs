@@ -10,8 +10,9 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::Request;
 use freshet_upstream::now_ms;
 
+use super::asked::{bound, key_for, statement};
+use super::filling::{Fillable, plan};
 use super::introspect::{Form, put};
-use super::select::{self, Fillable, bound, key_for};
 use crate::introspection::{Found, Value};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, Statement, deps_of_reading};
@@ -120,7 +121,7 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
     let key_text = freshet_sql::key_text(text, session.modes(), strips);
     let found = look(session, Key { environment, text: &key_text });
     let depends = |behind: Behind<'_>| -> Depends {
-        let statement = Statement { tokens: bound.tokens(), ..select::statement(session, text) };
+        let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
     };
     match found {
@@ -131,7 +132,7 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
         }
         Ok(Lookup::Fenced) => Now::Refused(Why::WriteUnderWay.into()),
         Ok(Lookup::NotLive) => Now::Refused(Why::Stream.into()),
-        Ok(found) => match select::plan(session, template, (environment, Missed::default()), depends) {
+        Ok(found) => match plan(session, template, (environment, Missed::default()), depends) {
             Fillable::Surely(_) | Fillable::Perhaps(Ok(_)) => Now::Fill(absent(&found)),
             Fillable::Perhaps(Err(why)) | Fillable::Never(why) => Now::Refused(why.into()),
         },
@@ -207,7 +208,7 @@ fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelec
     if !matches!(template.verdict, Verdict::Cache) {
         return;
     }
-    let plan = ReadPlan::of(select::statement(session, text), &template.tables);
+    let plan = ReadPlan::of(statement(session, text), &template.tables);
     for (table, rows) in plan.in_words(&template.tables) {
         lines.add("depends_on", format!("{table}: {rows}"));
     }

@@ -14,11 +14,11 @@ use freshet_protocol::{Capabilities, Command, ErrPacket};
 use freshet_sql::{Datum, Effects, Flavor, Reads};
 use freshet_upstream::Error;
 
+use super::asked::{bound, key_for, statement, touches};
+use super::bargain::Agreed;
+use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan};
 use super::refusals::unavailable;
-use super::select::{
-    FillPlan, Fillable, Patience, bound, count_not_cached, fill, key_for, plan, statement, touches,
-};
-use super::{kill, ours_prepared, rules, transaction};
+use super::{bargain, kill, ours_prepared, rules, transaction};
 use crate::environment::key_of_executions;
 use crate::fences::{ReadReach, Sources, reading};
 use crate::preparations::CompiledExecution;
@@ -130,13 +130,27 @@ pub(super) fn take_stored(
     execution: Execution<'_>,
     environment: u32,
 ) -> Result<(), Missed> {
+    take(session, execution, environment, Session::answer_from_memory)
+}
+
+/// The same of an answer that may be stale.
+fn take_bargain(session: &mut Session, execution: Execution<'_>, environment: u32) -> Result<(), Missed> {
+    take(session, execution, environment, Session::answer_by_bargain)
+}
+
+fn take(
+    session: &mut Session,
+    execution: Execution<'_>,
+    environment: u32,
+    answer: fn(&mut Session, Key<'_>, &[u8]) -> Result<(), Missed>,
+) -> Result<(), Missed> {
     let version = session.state.environment_version;
     let current = session.state.environment.current().map(|it| it.id).ok_or_else(Missed::default)?;
     let mut key = std::mem::take(&mut session.state.execution_key);
     let select = execution.key_of(&mut key);
     let found = if select.is_some_and(|select| select.is_of(current, version)) {
         let key = Key { environment: key_of_executions(environment), text: &key };
-        session.answer_from_memory(key, execution.statement)
+        answer(session, key, execution.statement)
     } else {
         Err(Missed::default())
     };
@@ -275,29 +289,32 @@ pub(super) async fn select(
     session: &mut Session,
     payload: &[u8],
     (execution, values, mut missed): (Execution<'_>, Vec<Datum>, Missed),
-    effects: Effects,
+    mut effects: Effects,
 ) -> Result<Flow, Lost> {
     let prepared = execution.prepared;
     let runs_code = !effects.reads.is_nothing() || !effects.calls.is_nothing();
-    let is_plain = !runs_code && !effects.reads_last_statement;
-    if is_plain {
-        session.resolve_doubts().await;
-        if let Err(error) = session.learn().await {
-            return unavailable(session, &error);
-        }
-        session.refresh_key();
+    let may_be_stale = session.ruled.is_bargain() && effects.calls.is_nothing();
+    let is_plain = (!runs_code || may_be_stale) && !effects.reads_last_statement;
+    if is_plain && let Err(error) = learn(session, may_be_stale).await {
+        return unavailable(session, &error);
     }
-    let planned = if is_plain {
-        planned(session, &mut missed, (execution, &values)).await
-    } else {
+    let planned = if !is_plain {
         let why = if effects.reads_last_statement { Why::AsksBack } else { Why::UnknownFunction };
         Ok(Planned::Forwarded(Touches::Anything, why.into()))
+    } else if may_be_stale {
+        Box::pin(agreed(session, &mut missed, execution)).await
+    } else {
+        planned(session, &mut missed, (execution, &values)).await
     };
     let (plan, touches) = match planned {
         Err(error) => return unavailable(session, &error),
         Ok(Planned::Answered) => return Ok(Flow::Continue),
         Ok(Planned::Forwarded(touches, refusal)) => (Err(refusal), touches),
         Ok(Planned::Stored(plan)) => (Ok(plan), Touches::ReadView),
+        Ok(Planned::Bargain(plan)) => {
+            effects.reads = Reads::NOTHING;
+            (Ok(plan), Touches::Anything)
+        }
     };
     let mut key = Vec::new();
     let has_key = execution.key_of(&mut key).is_some();
@@ -339,6 +356,17 @@ pub(super) async fn select(
     Ok(Flow::Continue)
 }
 
+/// Learns what the session is like. With `may_be_stale`, what cannot be told is asked of the server.
+async fn learn(session: &mut Session, may_be_stale: bool) -> Result<(), Error> {
+    session.resolve_doubts().await;
+    if may_be_stale {
+        session.believe_doubts();
+    }
+    session.learn().await?;
+    session.refresh_key();
+    Ok(())
+}
+
 /// What becomes of an execution.
 enum Planned {
     /// It was answered from memory.
@@ -347,6 +375,22 @@ enum Planned {
     Forwarded(Touches, Refusal),
     /// The server answers, and the answer is stored.
     Stored(FillPlan),
+    /// The same, and the answer may be stale later.
+    Bargain(FillPlan),
+}
+
+/// What becomes of one whose answer may be stale.
+async fn agreed(
+    session: &mut Session,
+    missed: &mut Missed,
+    execution: Execution<'_>,
+) -> Result<Planned, Error> {
+    let look = |session: &mut Session, key| take_bargain(session, execution, key);
+    Ok(match bargain::planned(session, missed, execution.prepared.select.as_ref(), look).await? {
+        Agreed::Answered => Planned::Answered,
+        Agreed::Stored(plan) => Planned::Bargain(plan),
+        Agreed::Refused(refusal) => Planned::Forwarded(Touches::Anything, refusal),
+    })
 }
 
 async fn planned(
@@ -384,10 +428,13 @@ async fn planned(
             Ok(environment) => environment,
             Err(why) => return Ok(Planned::Forwarded(Touches::ReadView, why.into())),
         };
-        // The first look was before the environment was known, or with a temporary table in the way.
-        match take_stored(session, execution, environment) {
-            Ok(()) => return Ok(Planned::Answered),
-            Err(later) => *missed = missed.and(later),
+        // The first look was before the environment was known, or with a temporary table in the way. Who makes an answer anew does not look
+        // again.
+        if !missed.refreshes {
+            match take_stored(session, execution, environment) {
+                Ok(()) => return Ok(Planned::Answered),
+                Err(later) => *missed = missed.and(later),
+            }
         }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);

@@ -1,24 +1,22 @@
 //! A SELECT: from memory if it can be, and into memory if it may be.
 
 use std::pin::pin;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
+use freshet_cache::Key;
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Effects, Hint, contains_ignoring_case};
-use freshet_upstream::now_ms;
 
+use super::asked::{
+    bound, compiled, hint_error, key_for, reads_nothing, statement, strips, touches, without_hint,
+};
+use super::bargain;
+use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan};
 use super::refusals::unavailable;
 use super::text::Query;
-use crate::counters::Count;
-use crate::reading::{self, CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
-use crate::relay::{Capture, Captured, Lost, Relayed};
-use crate::rows::{Behind, Depends, Statement, deps_of_reading};
-use crate::session::hit::READ_UNFENCED;
+use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
+use crate::relay::Lost;
+use crate::rows::{Behind, Statement, deps_of_reading};
 use crate::session::{Flow, Forward, Missed, Session, Touches};
-use crate::template::{self, BoundSelect, New, Template};
-use crate::variables::{TYPE_DEMAND, TYPE_OFF};
+use crate::template::{BoundSelect, New, Template, Verdict};
 use crate::why::Why;
 
 /// Answers `text` from memory if something is stored for it.
@@ -28,12 +26,6 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
     }
     let text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     session.answer_from_memory(Key { environment: key, text: &text }, &text)
-}
-
-/// Whether comments are left out of the key. Not one that asks query rules for something.
-fn strips(session: &Session, text: &[u8]) -> bool {
-    let asks = || session.ruled.are_there() && freshet_rules::has_hint(text);
-    session.state.locals.strips_comments(&session.shared.globals) && !asks()
 }
 
 pub(super) async fn handle(
@@ -55,7 +47,10 @@ pub(super) async fn handle(
         Some(known) => known.template().effects.reads_last_statement,
         None => {
             let effects = freshet_sql::effects(text, session.modes());
-            effects.reads_last_statement || session.would_be_asked_between(&effects).await
+            let is_bargain = session.ruled.is_bargain();
+            effects.reads_last_statement
+                || session.would_be_asked_between(&effects).await
+                    && !(is_bargain && Box::pin(bargain::reads_tables_alone(session, text)).await)
         }
     };
     if is_asking {
@@ -64,10 +59,16 @@ pub(super) async fn handle(
     give_way(text).await;
     let patience = Patience::of(session);
     patience.resolve_doubts(session).await;
+    if session.ruled.is_bargain() {
+        session.believe_doubts();
+    }
     if let Err(error) = session.learn().await {
         return unavailable(session, &error);
     }
     session.refresh_key();
+    if session.ruled.is_bargain() {
+        return Box::pin(bargain::handle(session, query, known)).await;
+    }
     let (bound, plan) =
         match fate(session, (text, looked_under), (known, patience), &mut query.missed).await? {
             Fate::Answered(flow) => return Ok(flow),
@@ -118,7 +119,7 @@ async fn fate<'a>(
         let template = bound.template();
         give_way(text).await;
         match template.verdict {
-            template::Verdict::Cache => {
+            Verdict::Cache => {
                 if let Err(error) = session.find_hidden(&template.tables.known, patience.is_some()).await {
                     return unavailable(session, &error).map(Fate::Answered);
                 }
@@ -128,7 +129,7 @@ async fn fate<'a>(
         }
         let key = key_for(session, template, bound.compiled.hint);
         // The first look was before the environment was known, or with a temporary table in the way.
-        if let Some(key) = key.ok().filter(|key| looked_under != Some(*key)) {
+        if let Some(key) = key.ok().filter(|key| looked_under != Some(*key) && !missed.refreshes) {
             match from_memory(session, text, key) {
                 Ok(()) => return Ok(Fate::Answered(Flow::Continue)),
                 Err(later) => *missed = missed.and(later),
@@ -174,22 +175,6 @@ async fn forward_uncached(
     Ok(Flow::Continue)
 }
 
-/// What the server does with tables for a SELECT, as far as a transaction is concerned.
-pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> Touches {
-    if let template::Verdict::Cache = template.verdict {
-        return Touches::ReadView;
-    }
-    if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything }
-}
-
-/// Whether a statement of a transaction reads no table and calls no function that may. Of others it is not asked.
-fn reads_nothing(session: &Session, text: &[u8]) -> bool {
-    let effects = || freshet_sql::effects(text, session.modes());
-    let is_alone = session.state.tx.surely_autocommits();
-    let is_nothing = |effects: Effects| effects.reads.is_nothing() && effects.calls.is_nothing();
-    !is_alone && is_nothing(effects())
-}
-
 /// FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
 async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let text = query.text();
@@ -207,12 +192,6 @@ async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     Ok(Flow::Continue)
 }
 
-/// The statement as the session reads texts now.
-pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
-    let (modes, zone) = (session.modes(), session.zone());
-    Statement { text, modes, schema: session.state.schema.as_deref(), zone, tokens: None }
-}
-
 /// What a SELECT is by its form, as far as that has been looked for.
 pub(super) enum Found<'a> {
     /// One of a known form.
@@ -221,20 +200,6 @@ pub(super) enum Found<'a> {
     New(New<'a>),
     /// It is not known yet how the session reads texts, or the text is long.
     Unread,
-}
-
-/// What is compiled of its form.
-pub(super) async fn bound<'a>(session: &Session, text: &'a [u8]) -> BoundSelect<'a> {
-    let shared = &session.shared;
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
-    shared.templates.of((text, session.modes()), session.state.schema.as_deref(), behind).await
-}
-
-/// The same of a new form.
-async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect<'a> {
-    let shared = &session.shared;
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
-    shared.templates.compile(new, session.state.schema.as_deref(), behind).await
 }
 
 /// A SELECT that is too long to be cached.
@@ -264,295 +229,3 @@ async fn give_way(text: &[u8]) {
         tokio::task::yield_now().await;
     }
 }
-
-/// The error of contradictory hints.
-fn hint_error(
-    session: &Session,
-    bound: &BoundSelect<'_>,
-    text: &[u8],
-) -> Option<(u16, &'static str, String)> {
-    if bound.compiled.is_hinted { freshet_sql::hint_error(text, session.modes()) } else { None }
-}
-
-/// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
-fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
-    reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
-}
-
-pub(super) fn count_not_cached(session: &Session) {
-    if session.state.locals.effective_type(&session.shared.globals) != TYPE_OFF {
-        session.shared.cache.count_not_cached();
-    }
-}
-
-/// The environment part of the key, or why the session's state or the statement's form allows no answer from memory.
-pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Result<u32, Why> {
-    if let Some(refusal) = template.verdict.refusal() {
-        return Err(refusal.why);
-    }
-    match session.state.locals.effective_type(&session.shared.globals) {
-        TYPE_OFF => return Err(Why::CacheOff),
-        TYPE_DEMAND if demands_cache(template, hint) => {}
-        TYPE_DEMAND => return Err(Why::NotDemanded),
-        _ if hint == Some(Hint::NoCache) => return Err(Why::NoCacheHint),
-        _ => {}
-    }
-    let temporary = &session.state.temporary;
-    if template.tables.known.iter().any(|table| temporary.shadow(&table.schema, &table.name)) {
-        return Err(Why::TemporaryTable);
-    }
-    if !session.state.unproven.is_empty() {
-        return Err(Why::UnknownCode);
-    }
-    session.key_but_for_temporary_tables().ok_or_else(|| session.bars())
-}
-
-/// Whether a statement asks for its answer to be cached. A view may ask for it in the statement's place.
-fn demands_cache(template: &Template, hint: Option<Hint>) -> bool {
-    match hint {
-        Some(hint) => hint == Hint::Cache,
-        None => template.tables.known.iter().any(|table| table.info.asks_for_cache),
-    }
-}
-
-/// What is needed to store an answer.
-pub(super) struct FillPlan {
-    /// The first part of its key.
-    environment: u32,
-    depends: Depends,
-    valid_from: Position,
-    /// How many warnings the statement's text brings about.
-    pub(super) warnings: u16,
-}
-
-/// How long a statement waits until its answer can be stored: for up to `fill_wait`, and not at all in a transaction, which
-/// reads what was committed before.
-pub(super) struct Patience {
-    until: Option<Instant>,
-}
-
-impl Patience {
-    pub(super) fn of(session: &Session) -> Self {
-        let wait = session.state.locals.fill_wait(&session.shared.globals);
-        let waits = !wait.is_zero() && session.state.tx.surely_autocommits();
-        Self { until: waits.then(|| Instant::now() + wait) }
-    }
-
-    /// Whether the statement waits at all.
-    pub(super) fn is_some(&self) -> bool {
-        self.until.is_some()
-    }
-
-    /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.
-    async fn resolve_doubts(&self, session: &mut Session) {
-        session.resolve_doubts().await;
-        while !session.state.unproven.is_empty() && self.waits(session).await {
-            session.resolve_doubts().await;
-        }
-    }
-
-    /// Waits a moment if a definition decides about a statement, or is about to; false if none does, or it has waited long enough.
-    pub(super) async fn waits_for_verdict(&self, session: &Session, template: &Template) -> bool {
-        let is_open = match template.verdict {
-            template::Verdict::Cache => false,
-            template::Verdict::Never(_) => session.shared.upstream.is_changing(&template.told),
-            template::Verdict::NotNow(_) => true,
-        };
-        is_open && self.waits(session).await
-    }
-
-    /// Waits a moment; false if it has waited long enough.
-    pub(super) async fn waits(&self, session: &Session) -> bool {
-        let goes_on = self.until.is_some_and(|until| Instant::now() < until);
-        if goes_on {
-            session.shared.upstream.ask_probe();
-            tokio::time::sleep(FILL_LOOKED_AT_EVERY).await;
-        }
-        goes_on
-    }
-}
-
-/// How often it is looked whether an answer can be stored by now.
-const FILL_LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
-
-/// Whether an answer may be stored.
-pub(super) enum Fillable {
-    /// It may.
-    Surely(FillPlan),
-    /// Not before a write is known to be visible or a definition is known, or with no use if that write concerns it.
-    Perhaps(Result<FillPlan, Why>),
-    /// It may not.
-    Never(Why),
-}
-
-/// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
-/// the verdict rests on must be known to be the current ones *after* it. `depends` says what it depends on.
-pub(super) fn plan(
-    session: &Session,
-    template: &Template,
-    (environment, missed): (u32, Missed),
-    depends: impl FnOnce(Behind<'_>) -> Depends,
-) -> Fillable {
-    let shared = &session.shared;
-    let freshness = shared.freshness();
-    let Some(valid_from) = session.valid_from(freshness.valid_from()) else {
-        return Fillable::Never(Why::Transaction);
-    };
-    if !shared.upstream.is_current(&template.told) {
-        return Fillable::Perhaps(Err(Why::Definition));
-    }
-    if !freshness.is_live(now_ms()) {
-        return Fillable::Never(Why::Stream);
-    }
-    let mut depends = depends(Behind { valid_from, freshness, watches: shared.upstream.watches() });
-    depends.deps.push(rights(session, template));
-    if session.has_written(&depends.deps) {
-        return Fillable::Never(Why::Wrote);
-    }
-    let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0 };
-    match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
-        Verdict::Servable => Fillable::Surely(plan(depends)),
-        // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
-        // it or not. What is stored already fares the same.
-        Verdict::Fenced if missed.fenced => Fillable::Perhaps(Err(Why::WriteUnderWay)),
-        Verdict::Fenced => Fillable::Perhaps(Ok(plan(depends))),
-        Verdict::Stale => {
-            // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
-            shared.upstream.ask_probe();
-            shared.counters.add(Count::Unsettled);
-            Fillable::Perhaps(Err(Why::Unsettled))
-        }
-    }
-}
-
-/// The dependency on the rights by which the tables are read: a view has those of its definer besides.
-pub(super) fn rights(session: &Session, template: &Template) -> Dep {
-    let user = session.environment().and_then(|environment| environment.sole_user.as_deref());
-    match user {
-        Some(user) if template.tables.below.is_empty() && template.tables.are_all_base() => {
-            session.shared.freshness().account(user)
-        }
-        _ => Dep::ACCOUNTS,
-    }
-}
-
-/// Asks the server and keeps a copy of its answer, under this as the second part of its key.
-pub(super) async fn fill(
-    session: &mut Session,
-    forward: Forward<'_>,
-    (key_text, missed): (&[u8], Missed),
-    plan: FillPlan,
-) -> Result<Relayed, Lost> {
-    let started = Instant::now();
-    let (environment, valid_from) = (plan.environment, plan.valid_from);
-    let cache = &session.shared.cache;
-    let bytes_max = cache.limit().min(cache.size());
-    let budget = &session.shared.bounds().fill;
-    let transacts = !session.state.tx.surely_autocommits();
-    let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
-    let capture = Some(capture.warned(plan.warnings));
-    let storing = session.storing();
-    let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
-    let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
-    let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
-    let stored = match relayed.captured.take() {
-        Some(captured) if captured.rows == 0 && !storing.empty => {
-            relayed.uncaptured = Some(Why::QueryRule);
-            Insert::TooLarge
-        }
-        Some(captured) => {
-            let told = (captured, (cost_us, relayed.tag, storing.expires_ms));
-            pin!(store(session, (key_text, missed), plan, told)).await
-        }
-        None => Insert::TooLarge,
-    };
-    match why_not(stored, relayed.uncaptured) {
-        None => session.count_stored(relayed.tag),
-        Some(why) => session.count_refused(&relayed, &why.into()),
-    }
-    if stored == Insert::Stored {
-        let finds_all =
-            session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
-        match rows.filter(|_| finds_all) {
-            Some(rows) => {
-                let key = Key { environment, text: key_text };
-                session.shared.cache.note_found_rows(key, valid_from, rows);
-            }
-            None => session.has_filled((environment, key_text), valid_from),
-        }
-    } else if !stored.is_in_memory() {
-        count_not_cached(session);
-    }
-    Ok(relayed)
-}
-
-/// Why an answer was not stored; `uncaptured`: why there was no copy of it.
-const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
-    match (stored, uncaptured) {
-        (Insert::Stored | Insert::Outdated, _) => None,
-        (_, Some(why)) => Some(why),
-        (Insert::TooLarge, None) => Some(Why::TooLarge),
-        (Insert::NoRoom, None) => Some(Why::NoRoom),
-        (Insert::Stale, None) => Some(Why::ChangedMeanwhile),
-        (Insert::NotLive, None) => Some(Why::Stream),
-        (Insert::Off, None) => Some(Why::NoSize),
-    }
-}
-
-/// Whether a SELECT surely returns all rows that it finds, since no LIMIT and its like stand in it.
-fn returns_what_it_finds(text: &[u8]) -> bool {
-    const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
-    !CUTTING.iter().any(|word| contains_ignoring_case(text, word))
-}
-
-async fn store(
-    session: &mut Session,
-    (text, missed): (&[u8], Missed),
-    plan: FillPlan,
-    (captured, (cost_us, tag, expires_ms)): (Captured, (u32, u16, u64)),
-) -> Insert {
-    let FillPlan { environment, depends, valid_from, .. } = plan;
-    let cache = Arc::clone(&session.shared.cache);
-    if let Some(before) = missed.stale_body {
-        cache.count_refilled(cache.fingerprint(&captured.body) == before);
-    }
-    // After the answer is complete: a write that it shows is under its fence still, or applied.
-    let absent = depends.absent.map(|(dep, _)| dep);
-    let is_fenced = depends
-        .deps
-        .iter()
-        .chain(&absent)
-        .chain(&[Dep::EVERYTHING])
-        .any(|dep| cache.freshness().is_fenced(*dep));
-    let mut status = captured.status;
-    status.set(READ_UNFENCED, !is_fenced);
-    let fill = Fill {
-        valid_from,
-        deps: depends.with_rows(captured.rows),
-        body: captured.body,
-        status_at: captured.status_at,
-        status: status.bits(),
-        rows: captured.rows,
-        cost_us,
-        tag,
-        expires_ms,
-    };
-    let key = Key { environment, text };
-    // Others have their turn between two steps.
-    for _ in 0..ROOM_STEPS_MAX {
-        if !cache.make_room(key, &fill) {
-            break;
-        }
-        tokio::task::yield_now().await;
-    }
-    // What is read in a read view shows no more than that.
-    let is_settled = session.state.view.settles(&session.shared.upstream, session.shared.freshness());
-    if is_settled {
-        session.shared.cache.insert_settled(key, fill)
-    } else {
-        session.shared.cache.insert(key, fill)
-    }
-}
-
-/// How many steps of making room are worth one result.
-const ROOM_STEPS_MAX: usize = 256;

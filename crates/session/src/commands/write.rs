@@ -3,7 +3,7 @@
 use freshet_protocol::Command;
 use freshet_sql::Effects;
 
-use super::select::statement;
+use super::asked::statement;
 use super::text::Query;
 use crate::reading;
 use crate::relay::Lost;

@@ -46,6 +46,8 @@ pub(crate) struct Ruled {
     pub(crate) class: u32,
     /// What rules have made of statements that are not looked up as they come; 0 of those that are.
     pub(crate) variant: u64,
+    /// The epoch of rights at which statements are asked whose answers may be stale; `None` for all others.
+    pub(crate) bargain: Option<u64>,
 }
 
 /// How many of these are kept for one account.
@@ -166,6 +168,8 @@ impl Environments {
         }
         // Those of rules that were loaded before are of no more use.
         share.ruled.retain(|known, _| known.generation >= ruled.generation);
+        // And those of rights as they were.
+        share.ruled.retain(|known, _| known.bargain.is_none() || known.bargain >= ruled.bargain);
         share.given += 1;
         share.ruled.insert(ruled, id);
         Some(id)

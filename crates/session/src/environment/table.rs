@@ -67,6 +67,9 @@ const SHOWS_UTC: &str = "FROM_UNIXTIME(31536000) = '1971-01-01 00:00:00' \
      AND FROM_UNIXTIME(2114380800) = '2037-01-01 00:00:00' \
      AND FROM_UNIXTIME(2130019200) = '2037-07-01 00:00:00'";
 
+/// Whether the session's time is the server's: `timestamp` is not set to another one.
+const TELLS_TIME: &str = "NOW() BETWEEN SYSDATE() - INTERVAL 2 SECOND AND SYSDATE() + INTERVAL 2 SECOND";
+
 /// Sources: the key of the native query cache, and both servers' manuals for the variables that it forgot.
 /// Keyed items come first.
 static ITEMS: &[Item] = &[
@@ -132,6 +135,8 @@ static ITEMS: &[Item] = &[
         given: Apart,
     },
     Item { name: "shows_utc", expression: Sql(SHOWS_UTC), keyed: false, given: Apart },
+    // Statements that tell the time are cached by no more than a bargain.
+    Item { name: "tells_time", expression: Sql(TELLS_TIME), keyed: false, given: Apart },
     // Not the session's own: it says whether something has run in the session already.
     Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false, given: Apart },
 ];

@@ -291,7 +291,7 @@ fn what_rules_tell_apart_has_identities_of_its_own() {
     let query = query();
     let environments = Environments::default();
     let environment = environments.intern(Environment::read(&query, b"user", &row(&query, &[]), MYSQL));
-    let ruled = Ruled { environment: environment.id, generation: 3, class: 0, variant: 0 };
+    let ruled = Ruled { environment: environment.id, generation: 3, class: 0, variant: 0, bargain: None };
     let id = |ruled| environments.under_rules(&environment.account, ruled).unwrap();
     let first = id(ruled);
     assert_eq!(id(ruled), first);

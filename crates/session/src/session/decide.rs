@@ -55,6 +55,9 @@ impl Session {
             text,
         });
         let is_rewritten = decision.rewritten.is_some();
+        // Whoever changes rights now has it asked of the server.
+        let rights =
+            (decision.is_bargain && came != Came::ToBePrepared).then(|| self.shared.upstream.rights_epoch());
         let is_direct = flag.is_none_or(|flag| flag == 0)
             && match came {
                 Came::Text => !is_rewritten,
@@ -76,7 +79,9 @@ impl Session {
             id => id,
         };
         // Whatever is prepared: its executions are decided when they come.
-        ruling.is_barred = came != Came::ToBePrepared && !(decision.is_cached && is_told);
+        ruling.is_barred =
+            came != Came::ToBePrepared && !(decision.is_cached && is_told && rights != Some(None));
+        ruling.bargain = rights.flatten();
         ruling.asked = (is_rewritten && came == Came::Text).then(|| text.to_vec());
         self.ruled.next_flag = match came {
             Came::ToBePrepared => self.ruled.next_flag,
@@ -126,7 +131,7 @@ impl Session {
 
     /// The identity that the key of a look-up has, for statements that are looked up as they come.
     pub(super) fn identity(&self, environment: &Environment) -> Option<u32> {
-        self.identity_of(environment, 0)
+        self.identity_of(environment, 0, None)
     }
 
     /// The same for the statement under way; `None` if it is not to be answered from memory.
@@ -134,18 +139,28 @@ impl Session {
         let ruling = &self.ruled.ruling;
         let is_of_now = ruling.generation == self.ruled.generation();
         let is_meant = || ruling.generation == 0 || ruling.schema == environment.schema;
-        (is_of_now && !ruling.is_barred && is_meant())
-            .then(|| self.identity_of(environment, ruling.variant))
+        // What may be stale is found and stored by a key of its own alone.
+        (is_of_now && !ruling.is_barred && ruling.bargain.is_none() && is_meant())
+            .then(|| self.identity_of(environment, ruling.variant, None))
             .flatten()
     }
 
-    fn identity_of(&self, environment: &Environment, variant: u64) -> Option<u32> {
+    /// The same for a statement whose answer may be stale.
+    pub(super) fn identity_of_bargain(&self, environment: &Environment) -> Option<u32> {
+        let ruling = &self.ruled.ruling;
+        let is_of_now = ruling.generation == self.ruled.generation() && ruling.generation != 0;
+        let is_meant = || ruling.schema == environment.schema && environment.tells_time;
+        let epoch = ruling.bargain.filter(|_| is_of_now && !ruling.is_barred && is_meant())?;
+        self.identity_of(environment, ruling.variant, Some(epoch))
+    }
+
+    fn identity_of(&self, environment: &Environment, variant: u64, bargain: Option<u64>) -> Option<u32> {
         let generation = self.ruled.generation();
         if generation == 0 {
             return Some(environment.id);
         }
-        let identified =
-            Identified { environment: environment.id, generation, class: self.ruled.class, variant };
+        let class = self.ruled.class;
+        let identified = Identified { environment: environment.id, generation, class, variant, bargain };
         match self.ruled.last {
             Some((last, id)) if last == identified => id,
             _ => self.shared.environments.under_rules(&environment.account, identified),
@@ -156,8 +171,9 @@ impl Session {
     pub(super) fn remember_identity(&mut self) {
         let generation = self.ruled.generation();
         let Some(environment) = self.state.environment.current().filter(|_| generation != 0) else { return };
+        let class = self.ruled.class;
         let identified =
-            Identified { environment: environment.id, generation, class: self.ruled.class, variant: 0 };
+            Identified { environment: environment.id, generation, class, variant: 0, bargain: None };
         let id = self.identity(environment);
         self.ruled.last = Some((identified, id));
     }

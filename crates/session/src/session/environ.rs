@@ -184,6 +184,12 @@ impl Session {
         self.key_under(|environment| self.identity_under_way(environment))
     }
 
+    /// The same for one whose answer may be stale; none within a transaction, where what was shown has to be of one moment.
+    pub(crate) fn key_of_bargain(&self) -> Option<u32> {
+        let is_alone = self.state.tx.surely_autocommits();
+        is_alone.then(|| self.key_under(|environment| self.identity_of_bargain(environment))).flatten()
+    }
+
     fn key_under(&self, identity: impl FnOnce(&Environment) -> Option<u32>) -> Option<u32> {
         let environment = self.state.environment.current().filter(|_| !self.holds().bar_all_hits())?;
         let kind = self.state.locals.effective_type(&self.shared.globals);

@@ -1,6 +1,7 @@
 //! What is known of one statement beside its text and its effects: found out when it is read, passed on with it, and gone with it.
 
 use freshet_catalog::Told;
+use freshet_sql::{Around, Effects, Writes};
 
 use crate::fences::Reach;
 
@@ -44,6 +45,12 @@ impl StatementFacts {
     }
 }
 
+/// Whether a statement may change accounts or privileges, as far as its text tells.
+pub(super) fn changes_rights(effects: &Effects) -> bool {
+    matches!(effects.writes, Writes::Accounts(_))
+        || matches!(effects.around, Around::Accounts | Around::Rights)
+}
+
 /// What a look-up that gave no answer has found. A later look-up for the same statement adds to it.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Missed {
@@ -55,6 +62,8 @@ pub(crate) struct Missed {
     pub(crate) fenced: bool,
     /// The answer is stored, and it is not known yet whether it is that of the transaction's moment.
     pub(crate) unsettled: bool,
+    /// The answer is stored, and it is this session that makes it anew.
+    pub(crate) refreshes: bool,
 }
 
 impl Missed {
@@ -65,6 +74,10 @@ impl Missed {
 
     /// What both have found.
     pub(crate) fn and(self, later: Self) -> Self {
-        Self { stale_body: later.stale_body.or(self.stale_body), ..later }
+        Self {
+            stale_body: later.stale_body.or(self.stale_body),
+            refreshes: later.refreshes || self.refreshes,
+            ..later
+        }
     }
 }

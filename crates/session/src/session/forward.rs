@@ -12,6 +12,7 @@ use tracing::warn;
 use super::begun::Entered;
 use super::begun::words::END;
 use super::conclude::{REFUSALS, Ran};
+use super::facts::changes_rights;
 use super::texts::begins_with_execute;
 use super::{Flow, Forward, Gtids, Made, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Count;
@@ -94,6 +95,8 @@ impl Session {
         }
         let schema = self.state.schema.clone();
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
+        // Until the answer is on its way, and what it has changed is seen.
+        let _changing = changes_rights(effects).then(|| self.shared.upstream.changing_rights());
         let (in_flight, facts) = pin!(self.raise(effects, write)).await;
         self.sends(command, effects, text);
         // What names a statement that the client has closed is refused, once the server knows of that.
@@ -351,6 +354,14 @@ impl Session {
                 }
                 None => self.state.unproven.push(doubt),
             }
+        }
+    }
+
+    /// Takes what doubts are left for true: what is then still hidden, the server can be asked.
+    pub(crate) fn believe_doubts(&mut self) {
+        if !std::mem::take(&mut self.state.unproven).is_empty() {
+            self.state.temporary.suspect();
+            self.state.environment_is_unknown();
         }
     }
 

@@ -203,6 +203,7 @@ fn keep_form(cache: &Cache, (environment, text): (u32, &[u8]), valid_from: Posit
         cost_us: 0,
         tag: 0,
         expires_ms: 0,
+        refresh_ms: 0,
     };
     let _: Insert = cache.insert(Key { environment: space_of(environment), text: &text }, fill);
 }

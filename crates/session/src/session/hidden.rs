@@ -26,14 +26,23 @@ impl Session {
         if self.key_but_for_temporary_tables().is_none() || !self.state.temporary.is_worth_asking(waits) {
             return Ok(());
         }
-        if let Some(table) = tables.first().filter(|_| self.state.temporary.suspect_locks()) {
-            self.state.locked = Box::pin(self.has_locks(&table.schema)).await?;
+        let names = tables.iter().map(|table| (&*table.schema, &*table.name)).collect::<Vec<_>>();
+        Box::pin(self.find_hidden_among(&names)).await
+    }
+
+    /// The same for tables of these schemas and names.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn find_hidden_among(&mut self, tables: &[(&str, &str)]) -> Result<(), Error> {
+        if let Some((schema, _)) = tables.first().filter(|_| self.state.temporary.suspect_locks()) {
+            self.state.locked = Box::pin(self.has_locks(schema)).await?;
             self.state.temporary.learned_locks();
         }
-        for table in tables {
-            if self.state.temporary.is_open(&table.schema, &table.name) {
-                let existence = Box::pin(self.ask_about(&table.schema, &table.name)).await?;
-                self.state.temporary.learned(&table.schema, &table.name, existence);
+        for (schema, name) in tables {
+            if self.state.temporary.is_open(schema, name) {
+                let existence = Box::pin(self.ask_about(schema, name)).await?;
+                self.state.temporary.learned(schema, name, existence);
             }
         }
         Ok(())

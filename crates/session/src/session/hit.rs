@@ -80,6 +80,32 @@ impl Session {
             self.shared.counters.add(Count::NotProven);
             return Err(Missed::default());
         }
+        self.is_answered(statement, (found_rows, tag), now);
+        Ok(())
+    }
+
+    /// Answers a statement from memory that may be answered with what is stale, if there is anything.
+    ///
+    /// # Errors
+    /// What the look-up has found, where that is no answer.
+    pub(crate) fn answer_by_bargain(&mut self, key: Key<'_>, statement: &[u8]) -> Result<(), Missed> {
+        let now = now_ms();
+        let flags = self.state.status_for_answers();
+        let (shared, wire) = (&self.shared, &mut self.wire);
+        let (_, found_rows, tag) =
+            match shared.cache.get_bargain(key, now, |entry| copied(entry, flags, wire)) {
+                Lookup::Hit(taken) => taken,
+                other => return Err(missed(&other)),
+            };
+        self.shared.counters.add(Count::Bargains);
+        // Of what is written, it may show what no stamp tells of yet.
+        self.has_seen();
+        self.is_answered(statement, (found_rows, tag), now);
+        Ok(())
+    }
+
+    /// What follows an answer from memory.
+    fn is_answered(&mut self, statement: &[u8], (found_rows, tag): (Option<u32>, u16), now: u64) {
         // The client's next command starts the numbering anew.
         *self.wire.out().1 = 0;
         self.active(now);
@@ -87,7 +113,6 @@ impl Session {
             statistics.count_hit(tag, now);
         }
         self.is_answered_from_memory(statement, found_rows);
-        Ok(())
     }
 
     /// Notes that `statement`, which found so many rows if that is known, was answered from memory.
@@ -298,6 +323,7 @@ fn missed(found: &Lookup<Taken>) -> Missed {
     match found {
         Lookup::Declined => Missed { declined: true, ..Missed::default() },
         Lookup::Fenced => Missed { fenced: true, ..Missed::default() },
+        Lookup::Due => Missed { refreshes: true, ..Missed::default() },
         Lookup::Stale { body } => Missed { stale_body: Some(*body), ..Missed::default() },
         _ => Missed::default(),
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use freshet_rules::{Client, Decision, Outcome, RuleSet};
 
+use super::Missed;
 use crate::environment::Ruled as Identified;
 use crate::wire::Wire;
 
@@ -41,6 +42,10 @@ pub(super) struct Ruling {
     pub(super) decision: Option<Decision>,
     /// Nothing may be stored for it, and nothing taken.
     pub(super) is_barred: bool,
+    /// Its answer may be stale: the epoch of rights at which it is asked.
+    pub(super) bargain: Option<u64>,
+    /// The first part of the key under which it was looked for as that, and what was found.
+    pub(super) looked: Option<(u32, Missed)>,
     /// The text as it came, of a statement that was rewritten.
     pub(super) asked: Option<Vec<u8>>,
 }
@@ -61,6 +66,8 @@ pub(crate) enum Came {
 pub(crate) struct Storing {
     /// When it expires; 0: never.
     pub(crate) expires_ms: u64,
+    /// From when on the first who asks for it makes it anew; 0: never.
+    pub(crate) refresh_ms: u64,
     /// Answers without rows are stored.
     pub(crate) empty: bool,
 }
@@ -101,6 +108,21 @@ impl Ruled {
     /// Whether what is decided of the statement under way is that its answer is not cached.
     pub(super) const fn is_barring(&self) -> bool {
         self.ruling.is_barred
+    }
+
+    /// Whether the answer to the statement under way may be stale, by the rules.
+    pub(crate) const fn is_bargain(&self) -> bool {
+        self.ruling.bargain.is_some() && !self.ruling.is_barred
+    }
+
+    /// What was found of it under this first part of its key, if it was looked for.
+    pub(crate) fn looked_under(&self, key: u32) -> Option<Missed> {
+        self.ruling.looked.filter(|(looked, _)| *looked == key).map(|(_, missed)| missed)
+    }
+
+    /// It was looked for under this first part of its key.
+    pub(crate) fn has_looked(&mut self, key: u32, missed: Missed) {
+        self.ruling.looked = Some((key, missed));
     }
 
     /// Has nothing be stored for the statement under way, and nothing taken.
@@ -145,9 +167,10 @@ impl Ruled {
     /// What is stored of its answer, which was asked for at this time.
     pub(crate) fn storing(&self, asked_ms: u64) -> Storing {
         match &self.ruling.decision {
-            None => Storing { expires_ms: 0, empty: true },
+            None => Storing { expires_ms: 0, refresh_ms: 0, empty: true },
             Some(decision) => Storing {
                 expires_ms: decision.settings.cache_ttl_ms.map_or(0, |ttl| asked_ms.saturating_add(ttl)),
+                refresh_ms: decision.soft_ttl_ms.map_or(0, |age| asked_ms.saturating_add(age)),
                 empty: decision.stores_empty,
             },
         }

@@ -1,6 +1,6 @@
 //! What a single word, or two in a row, can refuse.
 
-use crate::functions;
+use crate::functions::{self, Admits};
 use crate::modes::Modes;
 use crate::reason::Reason;
 use crate::token::{Kind, Token};
@@ -16,7 +16,7 @@ pub(super) fn check_select(text: &[u8], tokens: &[Token]) -> Result<(), Reason> 
 }
 
 /// Refuses words that alone make a result depend on more than tables.
-pub(super) fn check_words(text: &[u8], modes: Modes, tokens: &[Token]) -> Result<(), Reason> {
+pub(super) fn check_words(text: &[u8], reading: (Modes, Admits), tokens: &[Token]) -> Result<(), Reason> {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
         let after = tokens.get(at + 1);
@@ -24,7 +24,7 @@ pub(super) fn check_words(text: &[u8], modes: Modes, tokens: &[Token]) -> Result
             Kind::At | Kind::AtAt => return Err(Reason::Variable),
             Kind::Op if token.of(text) == b":=" => return Err(Reason::Variable),
             Kind::Word if !before.is_some_and(|before| before.is(b'.')) => {
-                check_word(text, modes, *token, after)?;
+                check_word(text, reading, *token, after)?;
             }
             _ => {}
         }
@@ -32,10 +32,16 @@ pub(super) fn check_words(text: &[u8], modes: Modes, tokens: &[Token]) -> Result
     Ok(())
 }
 
-fn check_word(text: &[u8], modes: Modes, token: Token, after: Option<&Token>) -> Result<(), Reason> {
+fn check_word(
+    text: &[u8],
+    (modes, admits): (Modes, Admits),
+    token: Token,
+    after: Option<&Token>,
+) -> Result<(), Reason> {
     let word = token.of(text);
     let then = |next: &str| after.is_some_and(|after| after.is_word(text, next));
-    if functions::is_volatile_word(word) {
+    let is_admitted = admits == Admits::TimeAndChance && functions::is_of_time_or_chance(word);
+    if functions::is_volatile_word(word) && !is_admitted {
         return Err(Reason::Volatile(upper(word)));
     }
     if is_in(word, &["FOR"]) && (then("UPDATE") || then("SHARE")) {

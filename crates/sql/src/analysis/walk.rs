@@ -11,6 +11,7 @@ use sqlparser::ast::{
 };
 
 use crate::TableName;
+use crate::functions::Admits;
 use crate::modes::Modes;
 use crate::reason::Reason;
 
@@ -27,8 +28,12 @@ pub(super) struct Census {
 }
 
 /// The tables of a query, once each, and how often tables are named in it.
-pub(super) fn tables(query: &Query, modes: Modes, census: Census) -> Result<(Vec<TableName>, usize), Reason> {
-    let mut walk = Walk::new(modes);
+pub(super) fn tables(
+    query: &Query,
+    (modes, admits): (Modes, Admits),
+    census: Census,
+) -> Result<(Vec<TableName>, usize), Reason> {
+    let mut walk = Walk { admits, ..Walk::new(modes) };
     walk.query(query)?;
     let named = walk.named;
     Ok((walk.found(census)?, named))
@@ -47,6 +52,7 @@ pub(super) fn expression_tables(
 
 struct Walk {
     modes: Modes,
+    admits: Admits,
     tables: Vec<TableName>,
     /// How often a table was named.
     named: usize,
@@ -69,7 +75,14 @@ fn absent(absent: bool, what: &str) -> Done {
 
 impl Walk {
     fn new(modes: Modes) -> Self {
-        Walk { modes, tables: Vec::new(), named: 0, scope: Vec::new(), census: Census::default() }
+        Walk {
+            modes,
+            admits: Admits::RowsAlone,
+            tables: Vec::new(),
+            named: 0,
+            scope: Vec::new(),
+            census: Census::default(),
+        }
     }
 
     fn found(self, census: Census) -> Result<Vec<TableName>, Reason> {

@@ -10,6 +10,7 @@ fn lists_are_in_order_and_apart() {
         lists::VOLATILE_MYSQL,
         lists::VOLATILE_MARIADB,
         lists::VOLATILE_WORDS,
+        TIME_AND_CHANCE,
         lists::LAST_STATEMENT,
         lists::SESSION,
         lists::NEED_ADJACENT_PARENTHESIS,

@@ -11,8 +11,9 @@ use freshet_sql::{Effects, Hint, Writes};
 use freshet_upstream::now_ms;
 
 use super::{compiled, zone_at};
+use crate::commands::asked::key_for;
+use crate::commands::filling::rights;
 use crate::commands::refusals::unavailable;
-use crate::commands::select::{key_for, rights};
 use crate::commands::transaction;
 use crate::commands::{introspect, ours_prepared};
 use crate::preparations::{ANSWER_BYTES_MAX, CompiledExecution, Preparation, Preparations};

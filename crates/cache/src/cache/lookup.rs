@@ -1,0 +1,76 @@
+//! Looking up, whatever decides about what is found.
+
+use super::Cache;
+use crate::found::{Kind, Lookup};
+use crate::snapshot::Ruling;
+use crate::stored::Stored;
+use crate::{Body, Entry, Key};
+
+impl Cache {
+    /// Looks up what is served until it expires, whatever has changed ([`Fill::is_bargain`]). `f` is as with [`Self::get_if`].
+    pub fn get_bargain<R>(
+        &self,
+        key: Key<'_>,
+        now_ms: u64,
+        f: impl FnOnce(&Entry<'_>) -> Option<R>,
+    ) -> Lookup<R> {
+        self.counted(self.look_up((key, now_ms), Kind::Bargain, |_| Ruling::Servable, f))
+    }
+
+    pub(super) fn look_up<R>(
+        &self,
+        (key, now_ms): (Key<'_>, u64),
+        kind: Kind,
+        check: impl FnOnce(&Stored<'_>) -> Ruling,
+        f: impl FnOnce(&Entry<'_>) -> Option<R>,
+    ) -> Lookup<R> {
+        if kind != Kind::Bargain && !self.freshness.is_live(now_ms) {
+            return Lookup::NotLive;
+        }
+        let hash = self.hash_of(key);
+        let shard = self.shard_of(hash).read();
+        let Some((at, slot, stored)) = shard.find(hash, key) else {
+            return Lookup::Miss;
+        };
+        let header = stored.header();
+        if header.is_bargain() != (kind == Kind::Bargain) {
+            return Lookup::Miss;
+        }
+        if header.expiry.is_over(now_ms) {
+            drop(shard);
+            self.reclaim((hash, key), now_ms);
+            return Lookup::Miss;
+        }
+        if header.refresh.is_over(now_ms) && kind != Kind::AsOf {
+            drop(shard);
+            if self.shard_of(hash).write().claim_refresh((hash, key), now_ms) {
+                return Lookup::Due;
+            }
+            // Somebody else makes it anew, or has.
+            return self.look_up((key, now_ms), kind, check, f);
+        }
+        match check(&stored) {
+            Ruling::Servable => {}
+            Ruling::Fenced => return Lookup::Fenced,
+            Ruling::Unsettled => return Lookup::Unsettled,
+            Ruling::Moved => return Lookup::Moved,
+            Ruling::Stale => {
+                let large = shard.large(stored.header());
+                let body = match &large {
+                    None => self.fingerprint_of(stored.body()),
+                    Some(large) => self.fingerprint(large.bytes()),
+                };
+                drop(shard);
+                self.reclaim((hash, key), now_ms);
+                return Lookup::Stale { body };
+            }
+        }
+        shard.credit_hit(at, &slot);
+        let Some(large) = shard.large(stored.header()) else {
+            return f(&stored.header().view(stored.body())).map_or(Lookup::Declined, Lookup::Hit);
+        };
+        let header = *stored.header();
+        drop(shard);
+        f(&header.view(Body::apart(large.bytes()))).map_or(Lookup::Declined, Lookup::Hit)
+    }
+}

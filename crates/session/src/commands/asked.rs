@@ -1,0 +1,107 @@
+//! What a SELECT asks for, by its text, its hints and what is known of its tables.
+
+use freshet_sql::{Effects, Hint};
+
+use super::text::Query;
+use crate::reading;
+use crate::rows::Statement;
+use crate::session::{Session, Touches};
+use crate::template::{self, BoundSelect, New, Template};
+use crate::variables::{TYPE_DEMAND, TYPE_OFF};
+use crate::why::Why;
+
+/// Whether comments are left out of the key. Not one that asks query rules for something.
+pub(super) fn strips(session: &Session, text: &[u8]) -> bool {
+    let asks = || session.ruled.are_there() && freshet_rules::has_hint(text);
+    session.state.locals.strips_comments(&session.shared.globals) && !asks()
+}
+
+/// The error of contradictory hints.
+pub(super) fn hint_error(
+    session: &Session,
+    bound: &BoundSelect<'_>,
+    text: &[u8],
+) -> Option<(u16, &'static str, String)> {
+    if bound.compiled.is_hinted { freshet_sql::hint_error(text, session.modes()) } else { None }
+}
+
+/// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
+pub(super) fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
+    reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
+}
+
+/// Why a statement's answer is not to be cached, by its hint and the session's `query_cache_type`; `template`: what is known of its tables.
+pub(super) fn wants_cache(
+    session: &Session,
+    template: Option<&Template>,
+    hint: Option<Hint>,
+) -> Result<(), Why> {
+    match session.state.locals.effective_type(&session.shared.globals) {
+        TYPE_OFF => Err(Why::CacheOff),
+        TYPE_DEMAND if demands_cache(template, hint) => Ok(()),
+        TYPE_DEMAND => Err(Why::NotDemanded),
+        _ if hint == Some(Hint::NoCache) => Err(Why::NoCacheHint),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a statement asks for its answer to be cached. A view may ask for it in the statement's place.
+fn demands_cache(template: Option<&Template>, hint: Option<Hint>) -> bool {
+    match hint {
+        Some(hint) => hint == Hint::Cache,
+        None => template
+            .is_some_and(|template| template.tables.known.iter().any(|table| table.info.asks_for_cache)),
+    }
+}
+
+/// The statement as the session reads texts now.
+pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
+    let (modes, zone) = (session.modes(), session.zone());
+    Statement { text, modes, schema: session.state.schema.as_deref(), zone, tokens: None }
+}
+
+/// What is compiled of its form.
+pub(super) async fn bound<'a>(session: &Session, text: &'a [u8]) -> BoundSelect<'a> {
+    let shared = &session.shared;
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    shared.templates.of((text, session.modes()), session.state.schema.as_deref(), behind).await
+}
+
+/// The same of a new form.
+pub(super) async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect<'a> {
+    let shared = &session.shared;
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    shared.templates.compile(new, session.state.schema.as_deref(), behind).await
+}
+
+/// What the server does with tables for a SELECT, as far as a transaction is concerned.
+pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> Touches {
+    if let template::Verdict::Cache = template.verdict {
+        return Touches::ReadView;
+    }
+    if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything }
+}
+
+/// Whether a statement of a transaction reads no table and calls no function that may. Of others it is not asked.
+pub(super) fn reads_nothing(session: &Session, text: &[u8]) -> bool {
+    let effects = || freshet_sql::effects(text, session.modes());
+    let is_alone = session.state.tx.surely_autocommits();
+    let is_nothing = |effects: Effects| effects.reads.is_nothing() && effects.calls.is_nothing();
+    !is_alone && is_nothing(effects())
+}
+
+/// The environment part of the key, or why the session's state or the statement's form allows no answer from memory.
+pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Result<u32, Why> {
+    if let Some(refusal) = template.verdict.refusal() {
+        return Err(refusal.why);
+    }
+    wants_cache(session, Some(template), hint)?;
+    let temporary = &session.state.temporary;
+    if template.tables.known.iter().any(|table| temporary.shadow(&table.schema, &table.name)) {
+        return Err(Why::TemporaryTable);
+    }
+    if !session.state.unproven.is_empty() {
+        return Err(Why::UnknownCode);
+    }
+    session.key_but_for_temporary_tables().ok_or_else(|| session.bars())
+}

@@ -1,0 +1,262 @@
+//! SELECTs that query rules let be answered with what may be stale: `attributes` `{"freshness":"ttl"}`, ProxySQL's bargain.
+//!
+//! An answer is stored for as long as the rule's `cache_ttl`, under a key of its own, and depends on nothing: no write drops it, and no binlog
+//! is needed for it. What may be stored is wider than what can be proven, and has bounds of its own: the answer is a function of tables, of what
+//! the key holds of the session, of the time and of chance; and executing the statement changes nothing. Rights are a part of the key by the
+//! account and by the epoch of rights (`Upstream::rights_epoch`). In transactions there are no such answers.
+
+use std::pin::pin;
+
+use freshet_cache::Key;
+use freshet_catalog::Name;
+use freshet_protocol::{Command, ErrPacket};
+use freshet_sql::{Effects, Hint, Reads};
+use freshet_upstream::{Error, Rows, now_ms};
+
+use super::asked::{bound, hint_error, strips, touches, wants_cache, without_hint};
+use super::filling::{FillPlan, count_not_cached, fill};
+use super::refusals::unavailable;
+use super::text::Query;
+use crate::environment::key_of_executions;
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Missed, PreparedSelect, Session, Touches};
+use crate::template::{BoundSelect, Template};
+use crate::why::{Refusal, Why};
+
+/// Looks for a text's answer that may be stale; `None` if it is no such text, or that is not known yet.
+pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> Option<Result<(), Missed>> {
+    let key = session.key_of_bargain().filter(|_| !session.holds().hide_tables())?;
+    Some(look(session, text, key))
+}
+
+fn look(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
+    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    let found = session.answer_by_bargain(Key { environment: key, text: &key_text }, &key_text);
+    if let Err(missed) = found {
+        session.ruled.has_looked(key, missed);
+    }
+    found
+}
+
+/// Answers one from memory, or has it answered and stored. The session's environment is known.
+pub(super) async fn handle(
+    session: &mut Session,
+    query: Query<'_>,
+    known: Option<BoundSelect<'_>>,
+) -> Result<Flow, Lost> {
+    let text = query.text();
+    let bound = match known {
+        Some(known) => known,
+        None => bound(session, text).await,
+    };
+    let template = bound.template();
+    if let Some((code, sqlstate, message)) = hint_error(session, &bound, text) {
+        return session.refuse(&ErrPacket::new(code, sqlstate, &message));
+    }
+    let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
+    let payload = stripped.as_deref().unwrap_or(query.packet);
+    let (key, names) = match key_for(session, text, (Some(template), bound.compiled.hint)).await {
+        Err(error) => return unavailable(session, &error),
+        Ok(Err(refusal)) => return forward_uncached(session, template, (payload, text), &refusal).await,
+        Ok(Ok(found)) => found,
+    };
+    let missed = match session.ruled.looked_under(key) {
+        Some(missed) => missed,
+        None => match look(session, text, key) {
+            Ok(()) => return Ok(Flow::Continue),
+            Err(missed) => missed,
+        },
+    };
+    let refusal = match runs_code(session, &names).await {
+        Err(error) => return unavailable(session, &error),
+        Ok(None) if !missed.may_be_stored() => Some(Why::AnsweredBefore.into()),
+        Ok(refusal) => refusal,
+    };
+    if let Some(refusal) = refusal {
+        return forward_uncached(session, template, (payload, text), &refusal).await;
+    }
+    // It is known to read tables, and to run nothing.
+    let effects = Effects { reads: Reads::NOTHING, ..session.certain(text, template.effects.clone()) };
+    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    let plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations));
+    let forward =
+        Forward { text, touches: Touches::Anything, ..Forward::new(payload, Command::Query, &effects) };
+    let relayed = pin!(fill(session, forward, (&key_text, missed), plan)).await?;
+    session.note_tables(relayed.tag, &template.tables);
+    Ok(Flow::Continue)
+}
+
+async fn forward_uncached(
+    session: &mut Session,
+    template: &Template,
+    (payload, text): (&[u8], &[u8]),
+    refusal: &Refusal,
+) -> Result<Flow, Lost> {
+    count_not_cached(session);
+    let effects = session.certain(text, template.effects.clone());
+    let touches = touches(session, template, text);
+    let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
+    let relayed = session.forward(forward).await?;
+    session.count_refused(&relayed, refusal);
+    Ok(Flow::Continue)
+}
+
+/// What becomes of an execution of a prepared SELECT.
+pub(super) enum Agreed {
+    /// It was answered from memory.
+    Answered,
+    /// The server answers, and the answer is stored.
+    Stored(FillPlan),
+    /// The server answers, and nothing is stored.
+    Refused(Refusal),
+}
+
+/// Decides that. `look` looks for an answer under the first part of a key.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) async fn planned(
+    session: &mut Session,
+    missed: &mut Missed,
+    select: Option<&PreparedSelect>,
+    look: impl FnOnce(&mut Session, u32) -> Result<(), Missed>,
+) -> Result<Agreed, Error> {
+    let version = session.state.environment_version;
+    let is_of_now = |select: &&PreparedSelect| {
+        session.environment().is_some_and(|environment| select.is_of(environment.id, version))
+    };
+    // What the text means was decided in the environment in which it was prepared.
+    let Some(select) = select.filter(is_of_now) else { return Ok(Agreed::Refused(Why::Parameters.into())) };
+    let compiled = select.compiled();
+    let template = compiled.as_ref().map(|compiled| &*compiled.template);
+    let (key, names) = match key_for(session, &select.text, (template, select.hint)).await? {
+        Err(refusal) => return Ok(Agreed::Refused(refusal)),
+        Ok(found) => found,
+    };
+    match look(session, key) {
+        Ok(()) => return Ok(Agreed::Answered),
+        Err(later) => *missed = missed.and(later),
+    }
+    if !missed.may_be_stored() {
+        return Ok(Agreed::Refused(Why::AnsweredBefore.into()));
+    }
+    Ok(match runs_code(session, &names).await? {
+        Some(refusal) => Agreed::Refused(refusal),
+        None => Agreed::Stored(FillPlan::bargain(key_of_executions(key), 0)),
+    })
+}
+
+/// The environment part of the key of a text and the tables that it names, or why there is no key.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) async fn key_for(
+    session: &mut Session,
+    text: &[u8],
+    (template, hint): (Option<&Template>, Option<Hint>),
+) -> Result<Result<(u32, Vec<Name>), Refusal>, Error> {
+    let names = match named(session, text, (template, hint)) {
+        Err(refusal) => return Ok(Err(refusal)),
+        Ok(names) => names,
+    };
+    let asked = names.iter().map(|(schema, name)| (&**schema, &**name)).collect::<Vec<_>>();
+    session.find_hidden_among(&asked).await?;
+    if names.iter().any(|(schema, name)| session.state.temporary.shadow(schema, name)) {
+        return Ok(Err(Why::TemporaryTable.into()));
+    }
+    let key = session.key_of_bargain().ok_or_else(|| session.bars().into());
+    Ok(key.map(|key| (key, names)))
+}
+
+/// The tables and views that a text names, in full, or why it is asked of the server whatever they are.
+fn named(
+    session: &Session,
+    text: &[u8],
+    (template, hint): (Option<&Template>, Option<Hint>),
+) -> Result<Vec<Name>, Refusal> {
+    wants_cache(session, template, hint)?;
+    if !session.state.tx.surely_autocommits() {
+        return Err(Why::Transaction.into());
+    }
+    if !session.environment().is_some_and(|environment| environment.tells_time) {
+        return Err(Refusal::about(Why::Settings, "the session's timestamp is set"));
+    }
+    let tables = freshet_sql::tables_at_a_moment(text, session.modes())?;
+    in_full(session, tables).ok_or_else(|| Why::NoSchema.into())
+}
+
+/// Why reading these may run code, if it may. What the catalog cannot tell without the binlog stream, the server is asked for: there, tables alone are
+/// known to run none. This may take the row counts and warnings of the statement before with it, as [`Session::learn`] does.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) async fn runs_code(session: &mut Session, names: &[Name]) -> Result<Option<Refusal>, Error> {
+    let mut untold: Vec<&Name> = Vec::new();
+    let is_live = session.shared.freshness().is_live(now_ms());
+    for of @ (schema, name) in names {
+        let upstream = &session.shared.upstream;
+        let known = if is_live { upstream.table(schema, name).await.ok() } else { None };
+        match known {
+            Some(info) if info.runs_unknown_code || info.runs_any_code() => {
+                let about = format!("reading `{schema}`.`{name}` may run functions");
+                return Ok(Some(Refusal::about(Why::Table, about)));
+            }
+            Some(_) => {}
+            None => untold.push(of),
+        }
+    }
+    if untold.is_empty() {
+        return Ok(None);
+    }
+    let are_tables = match session.lease.ask(&tables_among(&untold)).await {
+        Ok(rows) => is_count(&rows, untold.len()),
+        Err(Error::Server(_)) => false,
+        Err(error) => return Err(error),
+    };
+    let refusal = || Refusal::about(Why::Definition, "the server does not say that all it reads are tables");
+    Ok((!are_tables).then(refusal))
+}
+
+/// Whether a statement reads tables alone, as Freshet's own connection is told: then it runs no code that asks for what the statement before it
+/// left, which may be asked over.
+pub(super) async fn reads_tables_alone(session: &Session, text: &[u8]) -> bool {
+    let Ok(tables) = freshet_sql::tables_at_a_moment(text, session.modes()) else { return false };
+    let Some(names) = in_full(session, tables) else { return false };
+    let names: Vec<&Name> = names.iter().collect();
+    if names.is_empty() {
+        return true;
+    }
+    let told = session.shared.upstream.ask(&tables_among(&names)).await;
+    told.is_ok_and(|rows| is_count(&rows, names.len()))
+}
+
+fn in_full(session: &Session, tables: Vec<freshet_sql::TableName>) -> Option<Vec<Name>> {
+    let full = |table: freshet_sql::TableName| {
+        let schema = table.schema.or_else(|| session.state.schema.clone())?;
+        Some((schema, table.name))
+    };
+    tables.into_iter().map(full).collect()
+}
+
+/// The question how many of these are tables.
+fn tables_among(names: &[&Name]) -> String {
+    let named = names.iter().map(|(schema, name)| {
+        format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", literal(schema), literal(name))
+    });
+    let named: Vec<String> = named.collect();
+    format!(
+        "SELECT COUNT(*) FROM information_schema.TABLES \
+         WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND ({})",
+        named.join(" OR ")
+    )
+}
+
+fn is_count(rows: &Rows, count: usize) -> bool {
+    rows.text(0, 0).is_some_and(|found| found == count.to_string())
+}
+
+/// A name, which is in ASCII, as a literal that no mode and no character set reads otherwise.
+fn literal(name: &str) -> String {
+    let hex: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("_utf8mb4 0x{hex}")
+}

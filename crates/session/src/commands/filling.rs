@@ -1,0 +1,274 @@
+//! Answers into memory: whether one may be kept, what it rests on, and keeping it while it is passed on.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
+use freshet_sql::contains_ignoring_case;
+use freshet_upstream::now_ms;
+
+use crate::counters::Count;
+use crate::relay::{Capture, Captured, Lost, Relayed};
+use crate::rows::{Behind, Depends};
+use crate::session::hit::READ_UNFENCED;
+use crate::session::{Forward, Missed, Session, Storing};
+use crate::template::{self, Template};
+use crate::variables::TYPE_OFF;
+use crate::why::Why;
+
+/// How often it is looked whether an answer can be stored by now.
+const FILL_LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
+
+/// How many steps of making room are worth one result.
+const ROOM_STEPS_MAX: usize = 256;
+
+pub(super) fn count_not_cached(session: &Session) {
+    if session.state.locals.effective_type(&session.shared.globals) != TYPE_OFF {
+        session.shared.cache.count_not_cached();
+    }
+}
+
+/// What is needed to store an answer.
+pub(super) struct FillPlan {
+    /// The first part of its key.
+    pub(super) environment: u32,
+    pub(super) depends: Depends,
+    pub(super) valid_from: Position,
+    /// How many warnings the statement's text brings about.
+    pub(super) warnings: u16,
+}
+
+impl FillPlan {
+    /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
+    pub(super) fn bargain(environment: u32, warnings: u16) -> Self {
+        let depends = Depends { deps: Vec::new(), absent: None };
+        Self { environment, depends, valid_from: Position::MAX, warnings }
+    }
+}
+
+/// How long a statement waits until its answer can be stored: for up to `fill_wait`, and not at all in a transaction, which
+/// reads what was committed before.
+pub(super) struct Patience {
+    until: Option<Instant>,
+}
+
+impl Patience {
+    pub(super) fn of(session: &Session) -> Self {
+        let wait = session.state.locals.fill_wait(&session.shared.globals);
+        let waits = !wait.is_zero() && session.state.tx.surely_autocommits();
+        Self { until: waits.then(|| Instant::now() + wait) }
+    }
+
+    /// Whether the statement waits at all.
+    pub(super) fn is_some(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.
+    pub(super) async fn resolve_doubts(&self, session: &mut Session) {
+        session.resolve_doubts().await;
+        while !session.state.unproven.is_empty() && self.waits(session).await {
+            session.resolve_doubts().await;
+        }
+    }
+
+    /// Waits a moment if a definition decides about a statement, or is about to; false if none does, or it has waited long enough.
+    pub(super) async fn waits_for_verdict(&self, session: &Session, template: &Template) -> bool {
+        let is_open = match template.verdict {
+            template::Verdict::Cache => false,
+            template::Verdict::Never(_) => session.shared.upstream.is_changing(&template.told),
+            template::Verdict::NotNow(_) => true,
+        };
+        is_open && self.waits(session).await
+    }
+
+    /// Waits a moment; false if it has waited long enough.
+    pub(super) async fn waits(&self, session: &Session) -> bool {
+        let goes_on = self.until.is_some_and(|until| Instant::now() < until);
+        if goes_on {
+            session.shared.upstream.ask_probe();
+            tokio::time::sleep(FILL_LOOKED_AT_EVERY).await;
+        }
+        goes_on
+    }
+}
+
+/// Whether an answer may be stored.
+pub(super) enum Fillable {
+    /// It may.
+    Surely(FillPlan),
+    /// Not before a write is known to be visible or a definition is known, or with no use if that write concerns it.
+    Perhaps(Result<FillPlan, Why>),
+    /// It may not.
+    Never(Why),
+}
+
+/// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
+/// the verdict rests on must be known to be the current ones *after* it. `depends` says what it depends on.
+pub(super) fn plan(
+    session: &Session,
+    template: &Template,
+    (environment, missed): (u32, Missed),
+    depends: impl FnOnce(Behind<'_>) -> Depends,
+) -> Fillable {
+    let shared = &session.shared;
+    let freshness = shared.freshness();
+    let Some(valid_from) = session.valid_from(freshness.valid_from()) else {
+        return Fillable::Never(Why::Transaction);
+    };
+    if !shared.upstream.is_current(&template.told) {
+        return Fillable::Perhaps(Err(Why::Definition));
+    }
+    if !freshness.is_live(now_ms()) {
+        return Fillable::Never(Why::Stream);
+    }
+    let mut depends = depends(Behind { valid_from, freshness, watches: shared.upstream.watches() });
+    depends.deps.push(rights(session, template));
+    if session.has_written(&depends.deps) {
+        return Fillable::Never(Why::Wrote);
+    }
+    let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0 };
+    match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
+        Verdict::Servable => Fillable::Surely(plan(depends)),
+        // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
+        // it or not. What is stored already fares the same.
+        Verdict::Fenced if missed.fenced => Fillable::Perhaps(Err(Why::WriteUnderWay)),
+        Verdict::Fenced => Fillable::Perhaps(Ok(plan(depends))),
+        Verdict::Stale => {
+            // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
+            shared.upstream.ask_probe();
+            shared.counters.add(Count::Unsettled);
+            Fillable::Perhaps(Err(Why::Unsettled))
+        }
+    }
+}
+
+/// The dependency on the rights by which the tables are read: a view has those of its definer besides.
+pub(super) fn rights(session: &Session, template: &Template) -> Dep {
+    let user = session.environment().and_then(|environment| environment.sole_user.as_deref());
+    match user {
+        Some(user) if template.tables.below.is_empty() && template.tables.are_all_base() => {
+            session.shared.freshness().account(user)
+        }
+        _ => Dep::ACCOUNTS,
+    }
+}
+
+/// Asks the server and keeps a copy of its answer, under this as the second part of its key.
+pub(super) async fn fill(
+    session: &mut Session,
+    forward: Forward<'_>,
+    (key_text, missed): (&[u8], Missed),
+    plan: FillPlan,
+) -> Result<Relayed, Lost> {
+    let started = Instant::now();
+    let (environment, valid_from) = (plan.environment, plan.valid_from);
+    let cache = &session.shared.cache;
+    let bytes_max = cache.limit().min(cache.size());
+    let budget = &session.shared.bounds().fill;
+    let transacts = !session.state.tx.surely_autocommits();
+    let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
+    let capture = Some(capture.warned(plan.warnings));
+    let storing = session.storing();
+    let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
+    let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
+    let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
+    let stored = match relayed.captured.take() {
+        Some(captured) if captured.rows == 0 && !storing.empty => {
+            relayed.uncaptured = Some(Why::QueryRule);
+            Insert::TooLarge
+        }
+        Some(captured) => {
+            let filled = filled(session, missed, plan, (captured, (cost_us, relayed.tag), storing));
+            Box::pin(store(session, Key { environment, text: key_text }, filled)).await
+        }
+        None => Insert::TooLarge,
+    };
+    match why_not(stored, relayed.uncaptured) {
+        None => session.count_stored(relayed.tag),
+        Some(why) => session.count_refused(&relayed, &why.into()),
+    }
+    if stored == Insert::Stored {
+        let finds_all =
+            session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
+        match rows.filter(|_| finds_all) {
+            Some(rows) => {
+                let key = Key { environment, text: key_text };
+                session.shared.cache.note_found_rows(key, valid_from, rows);
+            }
+            None => session.has_filled((environment, key_text), valid_from),
+        }
+    } else if !stored.is_in_memory() {
+        count_not_cached(session);
+    }
+    Ok(relayed)
+}
+
+/// Why an answer was not stored; `uncaptured`: why there was no copy of it.
+const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
+    match (stored, uncaptured) {
+        (Insert::Stored | Insert::Outdated, _) => None,
+        (_, Some(why)) => Some(why),
+        (Insert::TooLarge, None) => Some(Why::TooLarge),
+        (Insert::NoRoom, None) => Some(Why::NoRoom),
+        (Insert::Stale, None) => Some(Why::ChangedMeanwhile),
+        (Insert::NotLive, None) => Some(Why::Stream),
+        (Insert::Off, None) => Some(Why::NoSize),
+    }
+}
+
+/// Whether a SELECT surely returns all rows that it finds, since no LIMIT and its like stand in it.
+fn returns_what_it_finds(text: &[u8]) -> bool {
+    const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
+    !CUTTING.iter().any(|word| contains_ignoring_case(text, word))
+}
+
+/// What is to be stored of an answer that is complete.
+fn filled(
+    session: &Session,
+    missed: Missed,
+    FillPlan { depends, valid_from, .. }: FillPlan,
+    (captured, (cost_us, tag), storing): (Captured, (u32, u16), Storing),
+) -> Fill {
+    let cache = &session.shared.cache;
+    if let Some(before) = missed.stale_body {
+        cache.count_refilled(cache.fingerprint(&captured.body) == before);
+    }
+    // After the answer is complete: a write that it shows is under its fence still, or applied.
+    let absent = depends.absent.map(|(dep, _)| dep);
+    let mut deps = depends.deps.iter().chain(&absent).chain(&[Dep::EVERYTHING]);
+    let is_fenced = deps.any(|dep| cache.freshness().is_fenced(*dep));
+    let mut status = captured.status;
+    status.set(READ_UNFENCED, !is_fenced);
+    Fill {
+        valid_from,
+        deps: depends.with_rows(captured.rows),
+        body: captured.body,
+        status_at: captured.status_at,
+        status: status.bits(),
+        rows: captured.rows,
+        cost_us,
+        tag,
+        expires_ms: storing.expires_ms,
+        refresh_ms: storing.refresh_ms,
+    }
+}
+
+async fn store(session: &mut Session, key: Key<'_>, fill: Fill) -> Insert {
+    let cache = Arc::clone(&session.shared.cache);
+    // Others have their turn between two steps.
+    for _ in 0..ROOM_STEPS_MAX {
+        if !cache.make_room(key, &fill) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    // What is read in a read view shows no more than that.
+    let is_settled = session.state.view.settles(&session.shared.upstream, session.shared.freshness());
+    if is_settled {
+        session.shared.cache.insert_settled(key, fill)
+    } else {
+        session.shared.cache.insert(key, fill)
+    }
+}
