@@ -17,6 +17,15 @@ impl Cache {
         self.counted(self.look_up((key, now_ms), Kind::Bargain, |_| Ruling::Servable, f))
     }
 
+    /// Whether [`Self::get_bargain`] would find something. Counts nothing.
+    pub fn has_bargain(&self, key: Key<'_>, now_ms: u64) -> bool {
+        let hash = self.hash_of(key);
+        let shard = self.shard_of(hash).read();
+        shard.find(hash, key).is_some_and(|(_, _, stored)| {
+            stored.header().is_bargain() && !stored.header().expiry.is_over(now_ms)
+        })
+    }
+
     pub(super) fn look_up<R>(
         &self,
         (key, now_ms): (Key<'_>, u64),

@@ -8,9 +8,10 @@ use freshet_cache::{Fences, Key, Lookup};
 use freshet_digest::{Digest, Options};
 use freshet_protocol::ErrPacket;
 use freshet_sql::Request;
-use freshet_upstream::now_ms;
+use freshet_upstream::{Error, now_ms};
 
-use super::asked::{bound, key_for, statement};
+use super::asked::{bound, key_for, statement, strips};
+use super::bargain;
 use super::filling::{Fillable, plan};
 use super::introspect::{Form, put};
 use crate::introspection::{Found, Value};
@@ -100,8 +101,11 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
     if template.effects.reads_last_statement {
         return Now::Refused(Why::AsksBack.into());
     }
-    if let Some(refusal) = template.verdict.refusal() {
+    if let Some(refusal) = template.verdict.refusal().filter(|_| !session.ruled.is_bargain()) {
         return Now::Refused(refusal.clone());
+    }
+    if session.ruled.is_bargain() {
+        return agreed(session, text, bound).await.unwrap_or_else(Now::Refused);
     }
     if let Err(error) = session.find_hidden(&template.tables.known, true).await {
         return Now::Refused(Refusal::about(Why::TemporaryTable, error.to_string()));
@@ -136,6 +140,22 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
             Fillable::Surely(_) | Fillable::Perhaps(Ok(_)) => Now::Fill(absent(&found)),
             Fillable::Perhaps(Err(why)) | Fillable::Never(why) => Now::Refused(why.into()),
         },
+    }
+}
+
+/// The same for one whose answer may be stale, by a query rule.
+async fn agreed(session: &mut Session, text: &[u8], bound: &BoundSelect<'_>) -> Result<Now, Refusal> {
+    let lost = |error: Error| Refusal::about(Why::TemporaryTable, error.to_string());
+    let (environment, names) = bargain::key_for(session, text, (Some(bound.template()), bound.compiled.hint))
+        .await
+        .map_err(lost)??;
+    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    if session.shared.cache.has_bargain(Key { environment, text: &key_text }, now_ms()) {
+        return Ok(Now::Hit);
+    }
+    match bargain::runs_code(session, &names).await.map_err(lost)? {
+        Some(refusal) => Err(refusal),
+        None => Ok(Now::Fill(absent(&Lookup::Miss))),
     }
 }
 
@@ -186,7 +206,15 @@ fn tell(session: &Session, lines: &mut Lines, now: Now) {
         }
         Now::Refused(refusal) => refused(lines, &refusal),
     }
-    lines.add("freshness", session.state.locals.level(&session.shared.globals).name());
+    let level = session.state.locals.level(&session.shared.globals).name();
+    let agreed = session.ruled.is_bargain().then(|| session.ruled.storing(0).expires_ms);
+    lines.add(
+        "freshness",
+        agreed.map_or_else(
+            || level.to_owned(),
+            |age| format!("ttl: may be stale for {age} ms, by a query rule"),
+        ),
+    );
 }
 
 /// A refusal, with what to change.
