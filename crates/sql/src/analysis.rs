@@ -97,6 +97,11 @@ pub fn pure_expression(text: &[u8], modes: Modes) -> bool {
     expression(text, modes).is_ok_and(|tables| tables.is_empty())
 }
 
+/// Whether this is a schema of the server's own, on the tables of which no result may rest.
+pub fn is_system_schema(schema: &str) -> bool {
+    walk::is_system_schema(schema)
+}
+
 /// What the parser's tree says.
 struct TablesRead {
     tables: Vec<TableName>,
@@ -107,16 +112,7 @@ struct TablesRead {
 
 fn read(lexer: Lexer<'_>, admits: Admits) -> Result<TablesRead, Reason> {
     let (text, modes) = (lexer.text(), lexer.modes());
-    let tokens = cut(lexer)?;
-    gate::check_select(text, &tokens)?;
-    gate::check_words(text, (modes, admits), &tokens)?;
-    let mut hints = Hints::default();
-    for &token in &tokens {
-        hints.see(text, token);
-    }
-    if !hints.is_select() {
-        return Err(Reason::NotSelect);
-    }
+    let (tokens, hints) = checked(lexer, admits)?;
     let fed = feed::feed(text, &tokens)?;
     let census = feed::census(&fed);
     let mut parser = parser(fed);
@@ -124,6 +120,23 @@ fn read(lexer: Lexer<'_>, admits: Admits) -> Result<TablesRead, Reason> {
     at_end(&parser)?;
     let (tables, named) = walk::tables(&query, (modes, admits), census)?;
     Ok(TablesRead { tables, named, hint: hints.hint() })
+}
+
+/// The tokens of a SELECT of which no word alone makes its result depend on more than tables.
+pub(crate) fn tokens_of_select(lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
+    checked(lexer, Admits::RowsAlone).map(|(tokens, _)| tokens)
+}
+
+fn checked(lexer: Lexer<'_>, admits: Admits) -> Result<(Vec<Token>, Hints), Reason> {
+    let (text, modes) = (lexer.text(), lexer.modes());
+    let tokens = cut(lexer)?;
+    gate::check_select(text, &tokens)?;
+    gate::check_words(text, (modes, admits), &tokens)?;
+    let mut hints = Hints::default();
+    for &token in &tokens {
+        hints.see(text, token);
+    }
+    if hints.is_select() { Ok((tokens, hints)) } else { Err(Reason::NotSelect) }
 }
 
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {

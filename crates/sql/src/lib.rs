@@ -52,12 +52,14 @@ mod shape;
 
 // Whether a result depends on rows alone, and on which.
 mod analysis;
+mod by_names;
 mod dated;
 mod rows;
 
-pub use analysis::{Analysis, analyse, pure_expression, tables_at_a_moment};
+pub use analysis::{Analysis, analyse, is_system_schema, pure_expression, tables_at_a_moment};
 pub use binlog::{BinlogEffect, Boundary, Xid, binlog_effect};
 pub use body::{Body, BodyWrite, routine_body, trigger_body};
+pub use by_names::ByNames;
 pub use calls::{Call, Calls, RoutineKind};
 pub use ddl::user_name;
 pub use deprecated::{Deprecated, Deprecations};

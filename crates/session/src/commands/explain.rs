@@ -236,6 +236,9 @@ fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelec
     if !matches!(template.verdict, Verdict::Cache) {
         return;
     }
+    if template.tables.by_names {
+        lines.add("read_by", "names: its grammar is not understood here, so it depends on the whole of each table whose name is in it");
+    }
     let plan = ReadPlan::of(statement(session, text), &template.tables);
     for (table, rows) in plan.in_words(&template.tables) {
         lines.add("depends_on", format!("{table}: {rows}"));

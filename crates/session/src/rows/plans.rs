@@ -89,6 +89,9 @@ impl ReadPlan {
 
 /// Every naming of a table or view with its conditions; `None` if the statement cannot be told.
 fn row_reads(statement: Statement<'_>, tables: &Tables) -> Option<RowReads> {
+    if tables.by_names {
+        return None;
+    }
     let definition_of = |table: &freshet_sql::TableName| tables.definition(table, statement.schema);
     let reads = match statement.tokens {
         Some(cut) => cut.row_reads_of(&tables.written, &definition_of)?,

@@ -29,6 +29,11 @@ impl Named {
         Self { schema, name, info, columns, shows_all }
     }
 
+    /// There is nothing under this name, for certain.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.info.kind == TableKind::Unseen && !self.info.runs_unknown_code
+    }
+
     pub(crate) fn is(&self, table: &TableName, default: Option<&str>) -> bool {
         self.name == table.name && table.schema.as_deref().or(default) == Some(&self.schema)
     }
@@ -69,12 +74,14 @@ pub(crate) struct Tables {
     pub(crate) named: usize,
     /// A column of theirs is a TIME.
     pub(crate) have_times: bool,
+    /// The statement's grammar is not understood: these are all that its names can mean, and there is nothing under most of them.
+    pub(crate) by_names: bool,
 }
 
 impl Tables {
     /// Whether all that the statement names are tables.
     pub(crate) fn are_all_base(&self) -> bool {
-        self.known.iter().all(|named| named.info.kind == TableKind::Base)
+        self.known.iter().all(|named| named.info.kind == TableKind::Base || named.is_absent())
     }
 
     /// Whether which rows are read hangs on the session's time zone.

@@ -70,7 +70,9 @@ impl Statistics {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let Some(named) = known.named.get(&place_of(tag)).filter(|_| self.is_anybodys(tag)) else { return };
         let of = |table: &Named| (table.schema.clone(), table.name.clone());
-        named.tables.get_or_init(|| tables.known.iter().chain(&tables.below).map(of).collect());
+        named.tables.get_or_init(|| {
+            tables.known.iter().filter(|named| !named.is_absent()).chain(&tables.below).map(of).collect()
+        });
     }
 
     /// One row for each digest that has been seen. `is_shown` says whose.

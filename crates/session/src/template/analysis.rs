@@ -8,7 +8,7 @@ use std::sync::Arc;
 use freshet_cache::Freshness;
 use freshet_catalog::{CatalogError, Name, TableInfo, TableKind, Told};
 use freshet_follow::Upstream;
-use freshet_sql::{Analysis, Effects, Reads, Reason, TableName, Tokens};
+use freshet_sql::{Analysis, ByNames, Effects, Reads, Reason, TableName, Tokens, is_system_schema};
 
 use crate::fences::{ReadReach, Sources, reading};
 use crate::qualify::qualify;
@@ -87,7 +87,9 @@ pub(super) async fn analyse(
             (Verdict::Never(reason.into()), Tables::default())
         }
     };
-    if tables.known.iter().any(|table| table.info.runs_unknown_code) {
+    if tables.by_names {
+        effects = look_up_reads(effects, schema, (behind, &mut told)).await;
+    } else if tables.known.iter().any(|table| table.info.runs_unknown_code) {
         effects = effects.running_unknown_code();
     } else if !tables.known.is_empty() && tables.known.iter().all(|table| !table.info.runs_any_code()) {
         effects.reads = Reads::NOTHING;
@@ -107,6 +109,7 @@ pub(crate) async fn judge(
     definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
 ) -> Result<(Verdict, Tables), Reason> {
     let (written, named) = match tokens.analyse() {
+        Analysis::Not(Reason::NotParsed(_)) => return judge_by_names(tokens, schema, definition_of).await,
         Analysis::Not(reason) => return Err(reason),
         Analysis::Cacheable { tables, named, .. } => (tables, named),
     };
@@ -116,16 +119,57 @@ pub(crate) async fn judge(
     Ok(match look_up(full, definition_of).await {
         Ok((known, below)) => {
             let mut times = times_of(known.iter().chain(&below));
-            let verdict = match verdict_over(&known) {
+            let verdict = match verdict_over(known.iter()) {
                 Verdict::Cache if is_dated(tokens, known.iter().chain(&below), &mut times) => {
                     Verdict::Never(Why::Dated.into())
                 }
                 verdict => verdict,
             };
-            (verdict, Tables { written, known, below, named, have_times: !times.is_empty() })
+            let have_times = !times.is_empty();
+            (verdict, Tables { written, known, below, named, have_times, by_names: false })
         }
         Err(about) => (Verdict::NotNow(Refusal::about(Why::Definition, about)), Tables::default()),
     })
+}
+
+/// The same of a SELECT whose grammar is not understood: all its names are looked up, and its answers rest on the whole of what is there
+/// under them, and on nothing being there under the others.
+///
+/// # Errors
+/// As [`judge`].
+async fn judge_by_names(
+    tokens: &Tokens<'_>,
+    schema: Option<&str>,
+    definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
+) -> Result<(Verdict, Tables), Reason> {
+    let ByNames { names, read } = tokens.by_names()?;
+    let Some(full) = resolve(&names, schema) else {
+        return Ok((Verdict::Never(Why::NoSchema.into()), Tables::default()));
+    };
+    if let Some((schema, _)) = full.iter().find(|(schema, _)| is_system_schema(schema)) {
+        return Err(Reason::SystemSchema(schema.clone()));
+    }
+    let (known, below) = match look_up(full, definition_of).await {
+        Ok(found) => found,
+        Err(about) => {
+            return Ok((Verdict::NotNow(Refusal::about(Why::Definition, about)), Tables::default()));
+        }
+    };
+    let is_there = |table: &&Named| !table.is_absent();
+    if !known.iter().filter(is_there).any(|table| read.iter().any(|name| table.is(name, schema))) {
+        return Err(Reason::NoTable);
+    }
+    let all = || known.iter().filter(is_there).chain(&below);
+    let mut times = times_of(all());
+    // Where a TIME stands in it is not understood.
+    let is_dated = !times.is_empty() || is_dated(tokens, all(), &mut times);
+    let verdict = match verdict_over(known.iter().filter(is_there)) {
+        Verdict::Cache if is_dated => Verdict::Never(Why::Dated.into()),
+        verdict => verdict,
+    };
+    let named = names.len();
+    let have_times = !times.is_empty();
+    Ok((verdict, Tables { written: names, known, below, named, have_times, by_names: true }))
 }
 
 /// `effects` with what it reads looked up, so that it need not be done with each statement of this form; unchanged where
@@ -209,8 +253,8 @@ async fn look_up_each(
 }
 
 /// Whether answers over these may be cached.
-fn verdict_over(tables: &[Named]) -> Verdict {
-    let refusal = tables.iter().find_map(|table| {
+fn verdict_over<'a>(mut tables: impl Iterator<Item = &'a Named>) -> Verdict {
+    let refusal = tables.find_map(|table| {
         let why = table.info.cacheable.as_ref().err()?;
         Some(Refusal::about(Why::Table, format!("`{}`.`{}`: {why}", table.schema, table.name)))
     });

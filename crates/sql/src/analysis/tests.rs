@@ -202,7 +202,7 @@ pub(crate) const READ: &[(&str, &str)] = &[
 ];
 
 /// Statements that must not be cached, and why.
-const NOT: &[(&str, &str)] = &[
+pub(crate) const NOT: &[(&str, &str)] = &[
     ("SELECT NOW() FROM t", "Volatile"),
     ("SELECT now() FROM t", "Volatile"),
     ("SELECT a FROM t WHERE d > CURDATE()", "Volatile"),

@@ -18,6 +18,11 @@ use crate::reason::Reason;
 /// Schemas that the server fills itself, or that tell about accounts.
 const SYSTEM_SCHEMAS: &[&str] = &["information_schema", "mysql", "performance_schema", "sys"];
 
+/// Whether this is a schema of the server's own.
+pub(super) fn is_system_schema(schema: &str) -> bool {
+    SYSTEM_SCHEMAS.iter().any(|system| schema.eq_ignore_ascii_case(system))
+}
+
 /// How often the words that bring tables occur: once among the tokens, once in the tree. They have to agree, or the parser
 /// has taken such a word for a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -335,7 +340,7 @@ impl Walk {
         if !table.name.is_ascii() || !schema.is_ascii() {
             return Err(Reason::NameBeyondAscii);
         }
-        if SYSTEM_SCHEMAS.iter().any(|system| schema.eq_ignore_ascii_case(system)) {
+        if is_system_schema(schema) {
             return Err(Reason::SystemSchema(schema.to_ascii_lowercase()));
         }
         self.named += 1;

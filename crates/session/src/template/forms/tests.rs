@@ -31,7 +31,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         told: Told::at(0),
         verdict: Verdict::Cache,
         effects: freshet_sql::effects(text, MODES),
-        tables: Tables { written, known, below: Vec::new(), named, have_times: false },
+        tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
     })
 }
 
