@@ -24,6 +24,8 @@ pub struct Bench {
     pub hits: Counted,
     /// The way to the server.
     pub way: Stall,
+    /// What the server is.
+    pub flavor: Flavor,
 }
 
 impl Drop for Bench {
@@ -57,7 +59,7 @@ impl Bench {
         let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("admin")).pass(Some("admin"));
         let admin = Conn::new(opts).expect("the admin port lets a client in");
         let hits = Counted::of(&freshet);
-        Bench { directory, freshet, admin, direct, schema, hits, way }
+        Bench { directory, freshet, admin, direct, schema, hits, way, flavor: server.flavor }
     }
 
     /// A client of Freshet, in the schema.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run, status};
 use freshet_tests::ruled::{Bench, with_each};
-use freshet_tests::{Freshet, Server, Target, server};
+use freshet_tests::{Flavor, Freshet, Server, Target, server};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -64,6 +64,9 @@ fn an_answer_may_be_stale_for_its_time_and_others_are_not() {
             assert!(explained.iter().any(|told| *told == line), "{line:?} is not in {explained:?}");
         }
         run(&mut other, &["UPDATE t SET v = 11 WHERE id = 1"]);
+        for conn in [&mut other, &mut conn] {
+            assert_eq!(answer(conn, PROVEN), one("11"), "what is under no rule is as fresh as ever");
+        }
         run(&mut bench.direct, &["UPDATE t SET v = 12 WHERE id = 1"]);
         for conn in [&mut conn, &mut other] {
             assert_eq!(answer(conn, POINT), one("10"), "it is stale, as agreed");
@@ -93,6 +96,8 @@ fn what_cannot_be_proven_can_be_agreed_on_and_what_the_session_decides_cannot() 
             &[
                 "CREATE FUNCTION f(a INT) RETURNS INT NO SQL RETURN a",
                 "CREATE VIEW x AS SELECT f(v) AS v FROM t",
+                "CREATE VIEW clock AS SELECT NOW(6) AS n, v FROM t",
+                "CREATE TABLE m (id INT) ENGINE = MEMORY",
             ],
         );
         caught_up(&bench.freshet);
@@ -103,6 +108,8 @@ fn what_cannot_be_proven_can_be_agreed_on_and_what_the_session_decides_cannot() 
             "SELECT /* agreed */ 1",
             "SELECT /* agreed */ SYSDATE(6), v FROM t WHERE id = 1",
             "SELECT /* agreed */ RAND(), w.v FROM w JOIN t USING (id) ORDER BY id",
+            "SELECT /* agreed */ n, v FROM clock",
+            "SELECT /* agreed */ COUNT(*) FROM m",
         ] {
             let first = primed(bench, &mut conn, statement);
             assert!(first.is_ok(), "{statement}");
@@ -146,6 +153,120 @@ fn what_cannot_be_proven_can_be_agreed_on_and_what_the_session_decides_cannot() 
         assert_eq!(answer(&mut other, "SELECT /* agreed */ UNIX_TIMESTAMP(NOW())"), one("1000000"));
         assert_ne!(answer(&mut bench.client(), "SELECT /* agreed */ UNIX_TIMESTAMP(NOW())"), one("1000000"));
         assert!(is_bargain(bench, &mut prepared, "SELECT /* agreed */ 1"));
+    });
+}
+
+#[test]
+fn what_may_be_stale_is_dropped_on_demand() {
+    with_each("bargain_drop", TABLES, |bench| {
+        bench.load(&[&agreed(60_000)]);
+        let mut conn = bench.client();
+        let digest = explained(&mut conn, "digest", POINT);
+        for which in [
+            String::new(),
+            " RULE 1".to_owned(),
+            format!(" DIGEST '{digest}'"),
+            format!(" SCHEMA {}", bench.schema),
+        ] {
+            run(&mut bench.direct, &["UPDATE t SET v = 10 WHERE id = 1"]);
+            assert_eq!(primed(bench, &mut conn, POINT), one("10"), "{which}");
+            run(&mut bench.direct, &["UPDATE t SET v = 11 WHERE id = 1"]);
+            assert_eq!(answer(&mut conn, POINT), one("10"), "{which}");
+            run(&mut bench.admin, &[&format!("PROXYSQL FLUSH QUERY CACHE{which}")]);
+            assert_eq!(answer(&mut conn, POINT), one("11"), "{which}");
+            run(&mut bench.admin, &["PROXYSQL FLUSH QUERY CACHE"]);
+        }
+    });
+}
+
+/// What EXPLAIN FRESHET says of one item.
+fn explained(conn: &mut Conn, item: &str, statement: &str) -> String {
+    let rows = answer(conn, &format!("EXPLAIN FRESHET {statement}")).expect("it is explained");
+    rows.into_iter().find(|row| row[0] == item).map(|row| row[1].clone()).unwrap_or_default()
+}
+
+/// What each session is shown something else by: the tables and views that they are read from.
+const PRIVATE: &[&str] = &[
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO t VALUES (1,10)",
+    "CREATE VIEW connection AS SELECT v, CONNECTION_ID() AS c FROM t",
+    "CREATE VIEW client AS SELECT v, USER() AS u FROM t",
+    "CREATE VIEW number AS SELECT v, LAST_INSERT_ID() AS i FROM t",
+    "CREATE VIEW above AS SELECT c FROM connection",
+    "CREATE VIEW attributes AS SELECT ATTR_VALUE FROM performance_schema.session_account_connect_attrs",
+];
+
+#[test]
+fn nobody_is_given_what_is_anothers() {
+    with_each("bargain_own", PRIVATE, |bench| {
+        if bench.flavor == Flavor::MariaDb {
+            run(
+                &mut bench.direct,
+                &[
+                    "CREATE TABLE computed (v INT, c BIGINT AS (CONNECTION_ID()) VIRTUAL)",
+                    "INSERT INTO computed (v) VALUES (1)",
+                ],
+            );
+        }
+        caught_up(&bench.freshet);
+        bench.load(&[&agreed(60_000)]);
+        for is_lost in [false, true] {
+            if is_lost {
+                lose_stream(bench);
+            }
+            let (mut conn, mut other) = (bench.client(), bench.client());
+            assert!(primed(bench, &mut conn, POINT).is_ok(), "stream lost: {is_lost}");
+            for statement in [
+                "SELECT /* agreed */ c FROM connection",
+                "SELECT /* agreed */ u FROM client",
+                "SELECT /* agreed */ i FROM number",
+                "SELECT /* agreed */ c FROM above",
+                "SELECT /* agreed */ ATTR_VALUE FROM attributes",
+                "SELECT /* agreed */ c FROM computed",
+                "SELECT /* agreed */ ATTR_VALUE FROM performance_schema.session_account_connect_attrs",
+            ] {
+                for conn in [&mut conn, &mut other] {
+                    for _ in 0..3 {
+                        assert!(!is_bargain(bench, conn, statement), "stream lost: {is_lost}: {statement}");
+                    }
+                }
+            }
+            for statement in ["SELECT /* agreed */ c FROM connection", "SELECT /* agreed */ c FROM above"] {
+                assert_ne!(answer(&mut conn, statement), answer(&mut other, statement), "{statement}");
+            }
+            bench.way.release();
+        }
+    });
+}
+
+#[test]
+fn a_session_whose_time_stands_still_neither_gives_nor_gets_the_time() {
+    with_each("bargain_time", TABLES, |bench| {
+        bench.load(&[&agreed(60_000)]);
+        let now = "SELECT /* agreed */ NOW(6)";
+        let (mut still, mut conn) = (bench.client(), bench.client());
+        run(&mut still, &["SET timestamp = UNIX_TIMESTAMP()"]);
+        let stopped = answer(&mut still, now);
+        for _ in 0..3 {
+            assert!(!is_bargain(bench, &mut still, now));
+        }
+        let stored = primed(bench, &mut conn, now);
+        assert_ne!(stored, stopped);
+        assert_eq!(answer(&mut still, now), stopped);
+        assert_eq!(answer(&mut bench.client(), now), stored);
+    });
+}
+
+#[test]
+fn who_asks_for_the_rows_found_is_told_of_the_answer_that_was_given() {
+    with_each("bargain_found", TABLES, |bench| {
+        bench.load(&[&agreed(60_000)]);
+        let all = "SELECT /* agreed */ v FROM t ORDER BY id";
+        let mut conn = bench.client();
+        assert_eq!(primed(bench, &mut conn, all).map(|rows| rows.len()), Ok(3));
+        run(&mut bench.direct, &["DELETE FROM t WHERE id = 3"]);
+        assert_eq!(answer(&mut conn, all).map(|rows| rows.len()), Ok(3));
+        assert_eq!(answer(&mut conn, "SELECT FOUND_ROWS()"), one("3"));
     });
 }
 

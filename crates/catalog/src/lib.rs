@@ -37,7 +37,7 @@ pub use code::{Code, Routine, routine_name};
 pub use error::CatalogError;
 pub use foreign_keys::{Acts, ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
 pub use name::{Name, is_same_name};
-pub use rules::{of_merged_tables, table_refusal};
+pub use rules::{is_system_schema, of_merged_tables, table_refusal};
 pub use table_info::{ColumnInfo, TableInfo, TableKind};
 pub use under_way::{Defined, Definition, Writing};
 pub use versions::{Basis, Told};

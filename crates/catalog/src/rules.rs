@@ -16,9 +16,15 @@ const OWN_ROWS: &[&str] = &["MEMORY", "CSV", "BLACKHOLE"];
 const SYSTEM_SCHEMAS: &[&str] =
     &["mysql", "information_schema", "performance_schema", "sys", "mysql_innodb_cluster_metadata", "ndbinfo"];
 
+/// Whether it is a schema of the server's own.
+#[must_use]
+pub fn is_system_schema(schema: &str) -> bool {
+    SYSTEM_SCHEMAS.iter().any(|system| system.eq_ignore_ascii_case(schema))
+}
+
 /// Why nothing in this schema may be cached, if that is so.
 pub(crate) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String> {
-    if SYSTEM_SCHEMAS.iter().any(|system| system.eq_ignore_ascii_case(schema)) {
+    if is_system_schema(schema) {
         return Some(format!("{schema} is a schema of the server's own"));
     }
     if misses_replicated(server) {

@@ -69,6 +69,9 @@ pub struct TableInfo {
     pub base_tables: Vec<Name>,
     /// What all of this rests on.
     pub rests_on: Arc<Basis>,
+    /// What it shows depends on rows, on what the sessions of an account share, on the time and on chance alone, as far as it is no matter of the
+    /// functions that it calls. Not so for tables of the server's own, and for a view that names `CONNECTION_ID()`.
+    pub shows_all_alike: bool,
     /// It is a view, and reading it may run unknown functions, or something else of it is not understood; or our account would
     /// not see it if it were a view.
     pub runs_unknown_code: bool,

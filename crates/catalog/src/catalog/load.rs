@@ -188,6 +188,7 @@ fn assemble(objects: &[CatalogObject]) -> TableInfo {
     });
     let too_many = (objects.len() > VIEW_OBJECTS_MAX)
         .then(|| format!("the view is made of more than {VIEW_OBJECTS_MAX} tables and views"));
+    let shows_all_alike = too_many.is_none() && objects.iter().all(|object| object.shows_all_alike);
     let first = objects.first();
     TableInfo {
         name: first.map(|object| object.name.clone()).unwrap_or_default(),
@@ -196,6 +197,7 @@ fn assemble(objects: &[CatalogObject]) -> TableInfo {
         cacheable: too_many.or(refusal).map_or(Ok(()), Err),
         base_tables: objects.iter().map(|object| object.name.clone()).collect(),
         rests_on: Arc::default(),
+        shows_all_alike,
         runs_unknown_code: objects.iter().any(|object| object.runs_unknown_code),
         asks_for_cache: objects.iter().any(|object| object.asks_for_cache),
         has_triggers: objects.iter().any(|object| object.has_triggers),

@@ -8,7 +8,7 @@
 use std::pin::pin;
 
 use freshet_cache::Key;
-use freshet_catalog::Name;
+use freshet_catalog::{Name, TableKind, is_system_schema};
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Hint, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
@@ -67,7 +67,7 @@ pub(super) async fn handle(
             Err(missed) => missed,
         },
     };
-    let refusal = match runs_code(session, &names).await {
+    let refusal = match unshared(session, &names).await {
         Err(error) => return unavailable(session, &error),
         Ok(None) if !missed.may_be_stored() => Some(Why::AnsweredBefore.into()),
         Ok(refusal) => refusal,
@@ -140,7 +140,7 @@ pub(super) async fn planned(
     if !missed.may_be_stored() {
         return Ok(Agreed::Refused(Why::AnsweredBefore.into()));
     }
-    Ok(match runs_code(session, &names).await? {
+    Ok(match unshared(session, &names).await? {
         Some(refusal) => Agreed::Refused(refusal),
         None => Agreed::Stored(FillPlan::bargain(key_of_executions(key), 0)),
     })
@@ -178,43 +178,56 @@ fn named(
     if !session.state.tx.surely_autocommits() {
         return Err(Why::Transaction.into());
     }
-    if !session.environment().is_some_and(|environment| environment.tells_time) {
+    let tells_time = session.environment().is_some_and(|environment| environment.tells_time);
+    if !tells_time || session.state.stops_time {
         return Err(Refusal::about(Why::Settings, "the session's timestamp is set"));
     }
     let tables = freshet_sql::tables_at_a_moment(text, session.modes())?;
     in_full(session, tables).ok_or_else(|| Why::NoSchema.into())
 }
 
-/// Why reading these may run code, if it may. What the catalog cannot tell without the binlog stream, the server is asked for: there, tables alone are
-/// known to run none. This may take the row counts and warnings of the statement before with it, as [`Session::learn`] does.
+/// Why these may show another session something else, or run code, if they may. What the catalog cannot tell, as without the binlog stream, the server
+/// is asked for: it tells of tables alone that they do not. This may take the row counts and warnings of the statement before with it, as
+/// [`Session::learn`] does.
 ///
 /// # Errors
 /// The connection is lost.
-pub(super) async fn runs_code(session: &mut Session, names: &[Name]) -> Result<Option<Refusal>, Error> {
-    let mut untold: Vec<&Name> = Vec::new();
+pub(super) async fn unshared(session: &mut Session, names: &[Name]) -> Result<Option<Refusal>, Error> {
     let is_live = session.shared.freshness().is_live(now_ms());
     for of @ (schema, name) in names {
         let upstream = &session.shared.upstream;
         let known = if is_live { upstream.table(schema, name).await.ok() } else { None };
-        match known {
-            Some(info) if info.runs_unknown_code || info.runs_any_code() => {
-                let about = format!("reading `{schema}`.`{name}` may run functions");
-                return Ok(Some(Refusal::about(Why::Table, about)));
+        let is_shared = match known {
+            Some(info) if info.kind != TableKind::Unseen => {
+                info.shows_all_alike && !info.runs_unknown_code && !info.runs_any_code()
             }
-            Some(_) => {}
-            None => untold.push(of),
+            _ => is_shared_table(session, of).await?,
+        };
+        if !is_shared {
+            let about =
+                format!("`{schema}`.`{name}` may run functions, or show another session something else");
+            return Ok(Some(Refusal::about(Why::Table, about)));
         }
     }
-    if untold.is_empty() {
-        return Ok(None);
+    Ok(None)
+}
+
+/// Whether the server says that this is a table, none of its own, and without columns that are computed when they are read.
+async fn is_shared_table(session: &mut Session, of: &Name) -> Result<bool, Error> {
+    if is_system_schema(&of.0) {
+        return Ok(false);
     }
-    let are_tables = match session.lease.ask(&tables_among(&untold)).await {
-        Ok(rows) => is_count(&rows, untold.len()),
-        Err(Error::Server(_)) => false,
-        Err(error) => return Err(error),
-    };
-    let refusal = || Refusal::about(Why::Definition, "the server does not say that all it reads are tables");
-    Ok((!are_tables).then(refusal))
+    let named = named_so(of);
+    let question = format!(
+        "SELECT COUNT(*) = 1 AND NOT EXISTS \
+         (SELECT 1 FROM information_schema.COLUMNS WHERE EXTRA LIKE '%VIRTUAL%' AND {named}) \
+         FROM information_schema.TABLES WHERE {TABLES} AND {named}"
+    );
+    match session.lease.ask(&question).await {
+        Ok(rows) => Ok(rows.text(0, 0) == Some("1")),
+        Err(Error::Server(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a statement reads tables alone, as Freshet's own connection is told: then it runs no code that asks for what the statement before it
@@ -238,17 +251,18 @@ fn in_full(session: &Session, tables: Vec<freshet_sql::TableName>) -> Option<Vec
     tables.into_iter().map(full).collect()
 }
 
+/// What `information_schema.TABLES` lists and is no view.
+const TABLES: &str = "TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')";
+
 /// The question how many of these are tables.
 fn tables_among(names: &[&Name]) -> String {
-    let named = names.iter().map(|(schema, name)| {
-        format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", literal(schema), literal(name))
-    });
-    let named: Vec<String> = named.collect();
-    format!(
-        "SELECT COUNT(*) FROM information_schema.TABLES \
-         WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND ({})",
-        named.join(" OR ")
-    )
+    let named: Vec<String> = names.iter().map(|of| named_so(of)).collect();
+    format!("SELECT COUNT(*) FROM information_schema.TABLES WHERE {TABLES} AND ({})", named.join(" OR "))
+}
+
+/// The condition that a row of information_schema is of this table.
+fn named_so((schema, name): &Name) -> String {
+    format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", literal(schema), literal(name))
 }
 
 fn is_count(rows: &Rows, count: usize) -> bool {

@@ -153,7 +153,7 @@ async fn agreed(session: &mut Session, text: &[u8], bound: &BoundSelect<'_>) -> 
     if session.shared.cache.has_bargain(Key { environment, text: &key_text }, now_ms()) {
         return Ok(Now::Hit);
     }
-    match bargain::runs_code(session, &names).await.map_err(lost)? {
+    match bargain::unshared(session, &names).await.map_err(lost)? {
         Some(refusal) => Err(refusal),
         None => Ok(Now::Fill(absent(&Lookup::Miss))),
     }

@@ -294,12 +294,14 @@ pub(super) async fn select(
     let prepared = execution.prepared;
     let runs_code = !effects.reads.is_nothing() || !effects.calls.is_nothing();
     let may_be_stale = session.ruled.is_bargain() && effects.calls.is_nothing();
-    let is_plain = (!runs_code || may_be_stale) && !effects.reads_last_statement;
+    let asks_back = effects.reads_last_statement
+        || may_be_stale && Box::pin(would_be_asked_between(session, execution, &effects)).await;
+    let is_plain = (!runs_code || may_be_stale) && !asks_back;
     if is_plain && let Err(error) = learn(session, may_be_stale).await {
         return unavailable(session, &error);
     }
     let planned = if !is_plain {
-        let why = if effects.reads_last_statement { Why::AsksBack } else { Why::UnknownFunction };
+        let why = if asks_back { Why::AsksBack } else { Why::UnknownFunction };
         Ok(Planned::Forwarded(Touches::Anything, why.into()))
     } else if may_be_stale {
         Box::pin(agreed(session, &mut missed, execution)).await
@@ -354,6 +356,12 @@ pub(super) async fn select(
         prepared.is_met();
     }
     Ok(Flow::Continue)
+}
+
+/// Whether learning what the session is like takes away what code behind an execution may ask for.
+async fn would_be_asked_between(session: &Session, execution: Execution<'_>, effects: &Effects) -> bool {
+    let text = execution.prepared.select.as_ref().map_or(&[][..], |select| &select.text);
+    session.would_be_asked_between(effects).await && !bargain::reads_tables_alone(session, text).await
 }
 
 /// Learns what the session is like. With `may_be_stale`, what cannot be told is asked of the server.

@@ -2,7 +2,9 @@
 //! raised for the statement.
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionControl, TransactionEffect, Writes};
+use freshet_sql::{
+    Effects, Temporary, TrackingEffect, TransactionControl, TransactionEffect, Writes, contains_ignoring_case,
+};
 
 use super::begun::words::may_mark;
 use super::tx::{Begun, Tx};
@@ -167,6 +169,7 @@ impl Session {
         if facts.sets_variables {
             self.state.environment_is_unknown();
         }
+        self.state.stops_time |= effects.session && contains_ignoring_case(text, b"timestamp");
         let moved = self.moved_and_back(ran);
         let explained =
             effects.session || effects.temporary != Temporary::None || facts.sets_variables || moved;

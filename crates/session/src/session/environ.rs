@@ -186,8 +186,14 @@ impl Session {
 
     /// The same for one whose answer may be stale; none within a transaction, where what was shown has to be of one moment.
     pub(crate) fn key_of_bargain(&self) -> Option<u32> {
-        let is_alone = self.state.tx.surely_autocommits();
-        is_alone.then(|| self.key_under(|environment| self.identity_of_bargain(environment))).flatten()
+        self.may_be_stale()
+            .then(|| self.key_under(|environment| self.identity_of_bargain(environment)))
+            .flatten()
+    }
+
+    /// Whether the session is in a state in which its statements may be answered with what is stale.
+    fn may_be_stale(&self) -> bool {
+        self.state.tx.surely_autocommits() && !self.state.stops_time
     }
 
     fn key_under(&self, identity: impl FnOnce(&Environment) -> Option<u32>) -> Option<u32> {

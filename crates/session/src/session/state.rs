@@ -63,6 +63,8 @@ pub(crate) struct State {
     /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
+    /// The variable `timestamp` was named by a statement on the session: its time may stand still, near the server's. Kept for the session's life.
+    pub(crate) stops_time: bool,
     /// Code has run that may have said which number a new row gets. Kept for the session's life.
     pub(crate) may_number: bool,
     pub(crate) pending: Pending,
@@ -114,6 +116,7 @@ impl State {
             wlock: None,
             unproven: Vec::new(),
             unlogged: false,
+            stops_time: false,
             may_number: false,
             pending: Pending::default(),
             texts: Texts::default(),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use freshet_sql::{Body, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects};
+use freshet_sql::{
+    Body, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects, tables_at_a_moment,
+};
 use freshet_upstream::control::query_definitions;
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
@@ -19,6 +21,8 @@ pub(super) struct CatalogObject {
     pub(super) engine: String,
     /// Why no result that reads it may be cached.
     pub(super) refusal: Option<String>,
+    /// See [`crate::TableInfo::shows_all_alike`].
+    pub(super) shows_all_alike: bool,
     /// Reading it may run code that is not known here.
     pub(super) runs_unknown_code: bool,
     /// It is a view whose text says SQL_CACHE.
@@ -55,6 +59,7 @@ pub(super) async fn read(
         refusal: rules::schema_refusal(server, schema),
         kind: TableKind::Base,
         engine: engine.into(),
+        shows_all_alike: false,
         runs_unknown_code: false,
         asks_for_cache: false,
         calls: Vec::new(),
@@ -69,9 +74,9 @@ pub(super) async fn read(
         return Ok(object);
     }
     object.refusal = object.refusal.or_else(|| rules::table_refusal(kind, engine, options));
-    if object.refusal.is_none() {
-        object.refusal = columns_refusal(connection, server, &object.name).await?;
-    }
+    let of_columns = columns_refusal(connection, server, &object.name).await?;
+    object.shows_all_alike = of_columns.is_none() && !rules::is_system_schema(&object.name.0);
+    object.refusal = object.refusal.or(of_columns);
     if object.refusal.is_none() {
         object.columns = columns::read(connection, &object.name).await?;
     }
@@ -119,6 +124,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
         kind: TableKind::Unseen,
         engine: String::new(),
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
+        shows_all_alike: false,
         runs_unknown_code: !is_nothing,
         asks_for_cache: false,
         calls: Vec::new(),
@@ -149,6 +155,8 @@ async fn read_view(
     let whole = |table: TableName| (table.schema.unwrap_or_else(|| schema.clone()), table.name);
     let found = effects(text.as_bytes(), server.modes());
     view.runs_unknown_code = found.writes != Writes::Nothing;
+    view.shows_all_alike =
+        !rules::is_system_schema(&schema) && tables_at_a_moment(text.as_bytes(), server.modes()).is_ok();
     match found.calls {
         Calls::Named(calls) => {
             view.calls = calls.into_iter().map(|call| (call.kind, whole(call.name))).collect();
