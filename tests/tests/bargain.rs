@@ -185,6 +185,32 @@ fn explained(conn: &mut Conn, item: &str, statement: &str) -> String {
     rows.into_iter().find(|row| row[0] == item).map(|row| row[1].clone()).unwrap_or_default()
 }
 
+#[test]
+fn it_is_told_which_answers_may_be_stale() {
+    with_each("bargain_told", TABLES, |bench| {
+        bench.load(&[&agreed(60_000)]);
+        let mut conn = bench.client();
+        let now = "SELECT /* agreed */ NOW(6), v FROM t";
+        assert_eq!(explained(&mut conn, "hit_now", now), "NO");
+        assert_eq!(explained(&mut conn, "verdict", now), "cacheable");
+        primed(bench, &mut conn, now).expect("it is answered");
+        assert_eq!(explained(&mut conn, "hit_now", now), "YES");
+        assert!(explained(&mut conn, "freshness", now).starts_with("ttl: may be stale for 60000 ms"));
+        assert!(!explained(&mut conn, "freshness", PROVEN).contains("ttl"));
+        assert_eq!(
+            explained(&mut conn, "reason", "SELECT /* agreed */ CONNECTION_ID()"),
+            "volatile_function"
+        );
+        bench.hits.prime(&mut conn, PROVEN).expect("it is answered");
+        let told =
+            "SELECT text, may_be_stale FROM freshet.entries WHERE schema_name LIKE 'rules%' ORDER BY text";
+        let mut expected =
+            vec![vec![now.to_owned(), "1".to_owned()], vec![PROVEN.to_owned(), "0".to_owned()]];
+        expected.sort();
+        assert_eq!(answer(&mut conn, told), Ok(expected));
+    });
+}
+
 /// What each session is shown something else by: the tables and views that they are read from.
 const PRIVATE: &[&str] = &[
     "CREATE TABLE t (id INT PRIMARY KEY, v INT)",

@@ -27,6 +27,8 @@ pub struct Summary {
     pub bytes: usize,
     /// See [`Fill::tag`].
     pub tag: u16,
+    /// See [`Fill::is_bargain`].
+    pub is_bargain: bool,
 }
 
 /// A result to be stored.

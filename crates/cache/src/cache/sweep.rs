@@ -164,5 +164,6 @@ fn summary(stored: &Stored<'_>, large: Option<(usize, usize)>) -> Summary {
         blocks: blocks + usize::from(large.is_some()),
         bytes: blocks * BLOCK_CHARGE + large_charge,
         tag: header.tag,
+        is_bargain: header.is_bargain(),
     }
 }

@@ -125,6 +125,7 @@ pub(crate) static TABLES: [Definition; 8] = [
         ("digest", Text, "The statement's digest."),
         ("text", Text, "The statement."),
         ("prepared", Integer, "1 for the answer to an execution of a prepared statement."),
+        ("may_be_stale", Integer, "1 if it is given until its cache_ttl is over, whatever is written: a query rule has the attribute {\"freshness\":\"ttl\"}."),
         ("body_bytes", Integer, "The packets' bytes."),
         ("bytes", Integer, "The memory that it takes."),
     ] },
@@ -312,6 +313,7 @@ fn entries(view: &View) -> Vec<Vec<Value>> {
             digests.get(&summary.tag).cloned().into(),
             String::from_utf8_lossy(text).into_owned().into(),
             u64::from(is_execution).into(),
+            u64::from(summary.is_bargain).into(),
             summary.body_bytes.into(),
             summary.bytes.into(),
         ])
