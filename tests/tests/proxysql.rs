@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run};
-use freshet_tests::{Flavor, Freshet, Server, server, tool};
+use freshet_tests::{Flavor, Freshet, Server, Target, server, tool};
 use mysql::prelude::Queryable;
 
 /// A place for sockets and tables that goes with the test.
@@ -189,6 +189,19 @@ fn writes_and_what_fails_are_counted_and_nobody_is_let_in_without_the_password()
             let line = format!("{text}\t1\t{affected}\t{sent}\tproxysql_counted\t{user}");
             assert!(lines.contains(&line), "{line:?} is not among {lines:?}");
         }
+        let other = connect(freshet.target(), "proxysql_counted");
+        let users = "SELECT frontend_connections, frontend_max_connections FROM stats_mysql_users";
+        assert_eq!(
+            directory.client("stats", &format!("{users} WHERE username = '{user}'")).unwrap(),
+            ["2\t10000"]
+        );
+        let Target { host, port, .. } = &server.target;
+        let lines = directory.client(
+            "stats",
+            "SELECT user, srv_host, srv_port FROM stats_mysql_processlist WHERE srv_port IS NOT NULL",
+        );
+        assert!(lines.unwrap().contains(&format!("{user}\t{host}\t{port}")));
+        drop(other);
         assert!(directory.client("stats", "SELECT * FROM mysql_users").is_err());
         assert!(directory.client("admn", "SELECT 1").is_err());
         assert_eq!(

@@ -124,6 +124,11 @@ const RULE_HITS: &str = "
     rule_id INTEGER PRIMARY KEY,
     hits INT NOT NULL";
 
+const USERS_CONNECTED: &str = "
+    username VARCHAR PRIMARY KEY,
+    frontend_connections INT NOT NULL,
+    frontend_max_connections INT NOT NULL";
+
 const PROCESSES: &str = "
     ThreadID INT NOT NULL,
     SessionID INTEGER PRIMARY KEY,
@@ -152,11 +157,12 @@ pub static CONFIGURATION: [Table; 5] = [
 ];
 
 /// Tables of statistics.
-pub static STATISTICS: [StatisticTable; 6] = [
+pub static STATISTICS: [StatisticTable; 7] = [
     StatisticTable { name: "stats_mysql_global", columns: NAMED_VALUES, of: Statistic::Global },
     StatisticTable { name: "stats_memory_metrics", columns: NAMED_VALUES, of: Statistic::Memory },
     StatisticTable { name: "stats_mysql_processlist", columns: PROCESSES, of: Statistic::Processes },
     StatisticTable { name: "stats_mysql_query_rules", columns: RULE_HITS, of: Statistic::Rules },
+    StatisticTable { name: "stats_mysql_users", columns: USERS_CONNECTED, of: Statistic::Users },
     StatisticTable { name: "stats_mysql_query_digest", columns: DIGESTS, of: Statistic::Digests },
     StatisticTable { name: "stats_mysql_query_digest_reset", columns: DIGESTS, of: Statistic::DigestsReset },
 ];

@@ -1,5 +1,6 @@
 //! The admin port: where it listens, and what it shows of the rest.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -138,6 +139,7 @@ impl Runtime for Behind {
                 vec![vec!["Query_Cache_Memory_bytes".into(), used.to_string().into()]]
             }
             Statistic::Processes => self.processes(),
+            Statistic::Users => self.users(),
             Statistic::Rules => {
                 self.shared.rule_hits().into_iter().map(|(id, hits)| vec![id.into(), hits.into()]).collect()
             }
@@ -288,7 +290,16 @@ impl Behind {
         theirs.into_iter().chain(ours).collect()
     }
 
+    /// How many clients each user has, and how many all of them together may have.
+    fn users(&self) -> Vec<Vec<Value>> {
+        let mut connected = BTreeMap::<String, u64>::new();
+        self.shared.processes().into_iter().for_each(|it| *connected.entry(it.user).or_default() += 1);
+        let most = Value::from(u64::try_from(self.config.max_clients).unwrap_or(u64::MAX));
+        connected.into_iter().map(|(user, count)| vec![user.into(), count.into(), most.clone()]).collect()
+    }
+
     fn processes(&self) -> Vec<Vec<Value>> {
+        let (host, port) = self.server();
         let row = |process: freshet_session::Process| {
             let command = if process.is_busy { "Query" } else { "Sleep" };
             let mut row = vec![Value::Null; 16];
@@ -296,6 +307,9 @@ impl Behind {
             row[1] = Value::from(u64::from(process.id));
             row[2] = process.user.into();
             row[6] = Value::Integer(0);
+            if process.server_id != 0 {
+                (row[9], row[10]) = (host.as_str().into(), i64::from(port).into());
+            }
             row[11] = command.into();
             row[12] = process.silent_ms.into();
             row
