@@ -54,6 +54,7 @@ const REFUSED: &[&str] = &[
     "SHARE",
     "SYSTEM_TIME",
     "SYSTEM_USER",
+    "TABLESAMPLE",
     // A TIME that may be taken as a date and time.
     "TIME",
     "UPDATE",

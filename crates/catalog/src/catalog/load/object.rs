@@ -119,8 +119,10 @@ fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Opti
 fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
     let privileges = &server.privileges;
     let is_nothing = privileges.has_in("SELECT", &asked.0);
+    // As the stream will tell of it, should it come to be.
+    let fold = |name: &str| if server.folds_names() { name.to_lowercase() } else { name.to_owned() };
     CatalogObject {
-        name: asked.clone(),
+        name: (fold(&asked.0), fold(&asked.1)),
         kind: TableKind::Unseen,
         engine: String::new(),
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
