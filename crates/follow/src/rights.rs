@@ -160,9 +160,10 @@ impl Rights {
         is_told: bool,
     ) -> Result<Regranted, Error> {
         let accounts = followed.shared.accounts_epoch();
-        let (signs, is_all_told) = self.count(connection, followed, is_told).await?;
-        // Before the rights: what is written between the two is noticed the next time.
+        // Before the count, and that before the rights: what is written after each is noticed the next time. A silent statement was counted
+        // before it wrote, so that whichever look sees its write first does not take it for told.
         let written = written(connection, self.written.is_mariadbs(), &self.tables).await?;
+        let (signs, is_all_told) = self.count(connection, followed, is_told).await?;
         let signs_moved = signs != self.signs;
         let was_written = written.is_after(&self.written, signs_moved || !is_all_told);
         let has_moved = signs_moved || was_written;
@@ -207,15 +208,16 @@ impl Rights {
         let mut first = None;
         for _ in 1..COUNTED_MAX {
             let told = followed.told();
-            self.accounted.reach(told);
             let signs = connection.query(SIGNS).await?.rows;
             let counted = counted(&signs);
             if self.accounted.is_all_told(told, counted) {
+                self.accounted.reach(told);
                 return Ok((signs, true));
             }
             let (counted_first, told_first) = *first.get_or_insert((counted, told.accounts));
             // Statements that fail one after the other are never told of.
-            let is_in_vain = told.accounts == told_first && counted > counted_first.saturating_add(1);
+            let is_in_vain = self.accounted.is_over_by_now(told, counted)
+                || told.accounts == told_first && counted > counted_first.saturating_add(1);
             if is_told || is_in_vain || !self.accounted.is_bounded() {
                 break;
             }
@@ -223,6 +225,8 @@ impl Rights {
         }
         let told = followed.told();
         let signs = connection.query(SIGNS).await?.rows;
+        // Not before: what was silent by the bound of the last look may have written after that look has asked for writes.
+        self.accounted.reach(told);
         self.bound(connection, followed, (told, counted(&signs))).await?;
         Ok((signs, false))
     }

@@ -10,6 +10,9 @@
 //!   statement is in the server's list of threads after the count was asked for, and applied when the stream has
 //!   passed the end that the binlog had after that.
 //!
+//! A lower bound counts from the look on that follows the one by which it is had: that one has seen all that was written by then, under the bound
+//! before.
+//!
 //! If the upper bound of now is not above a lower bound of some time before, then no statement since was silent: whatever changed
 //! rights in between, the stream has told of, or will.
 
@@ -65,6 +68,11 @@ impl Accounted {
         self.silent.is_some()
     }
 
+    /// Whether all that was counted is known to be over and applied: nothing more will be told of it.
+    pub(super) fn is_over_by_now(&self, told: StreamTold, counted: u64) -> bool {
+        self.over.is_some_and(|(over, end)| over == counted && end <= told.applied)
+    }
+
     /// Everything that was counted was over when the binlog ended at `end`.
     pub(super) fn is_over(&mut self, told: StreamTold, counted: u64, end: Position) {
         if told.generation == self.generation {
@@ -89,6 +97,8 @@ mod tests {
         accounted.is_over(told(0, 10), 3, Position::new(20));
         accounted.reach(told(0, 19));
         assert!(!accounted.is_all_told(told(0, 19), 3), "they may be told of yet");
+        assert!(!accounted.is_over_by_now(told(0, 19), 3) && !accounted.is_over_by_now(told(0, 20), 4));
+        assert!(accounted.is_over_by_now(told(0, 20), 3));
         accounted.reach(told(0, 20));
         assert!(accounted.is_all_told(told(0, 20), 3));
         accounted
