@@ -279,7 +279,7 @@ async fn reach(shared: &Following) -> Result<Contact, Error> {
     let describing = async {
         let server = Arc::new(ServerInfo::read(&mut control).await?);
         let globals = WatchedGlobals::read(&mut control, &server).await?;
-        let rights = Rights::read(&mut control, &server, shared.accounts_epoch()).await?;
+        let rights = Rights::read(&mut control, &server).await?;
         let started_ms = started_ms(&mut control).await?;
         Ok((server, globals, rights, started_ms))
     };

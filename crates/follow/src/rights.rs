@@ -19,7 +19,8 @@
 //!    write grant tables too, as does much else, but nothing except a statement on accounts or a reload puts a right into effect.
 //!
 //! A reload may put into effect what was in the tables before the last look. So it is compared with what was found at the last
-//! reload, and with the number of changes of accounts that the stream had told of by then.
+//! reload, and with the number of changes of accounts that the stream had told of by then. The first one that is seen is taken for a
+//! change of everybody's rights: MySQL shows some rights in their tables alone, such as which role holds which.
 //!
 //! Where our account may not read the grant tables, every move of a count is taken for a change of rights.
 
@@ -86,7 +87,8 @@ pub(crate) struct Rights {
     signs: Signs,
     /// `None` if they may not be read.
     now: Option<Arc<Sums>>,
-    at_reload: Reloaded,
+    /// `None`: none was seen. The tables may have been edited before the first look, and what they hold need not be in effect.
+    at_reload: Option<Reloaded>,
     accounted: Accounted,
     written: GrantsWritten,
     /// The last look found that a sign had moved: what it stands for may have come into effect only after that.
@@ -128,12 +130,8 @@ pub(crate) struct Followed<'a> {
 }
 
 impl Rights {
-    /// Looks for the first time. Whatever is in effect by then is found. `accounts` is the accounts' epoch.
-    pub(crate) async fn read(
-        connection: &mut Connection,
-        server: &ServerInfo,
-        accounts: u64,
-    ) -> Result<Self, Error> {
+    /// Looks for the first time. Whatever is in effect by then is found.
+    pub(crate) async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         let own: &[&str] = if server.is_mariadb() { &MARIADB } else { &MYSQL };
         let tables = [&BOTH, own].concat();
         // Before the rights: what changes between the two is noticed the next time.
@@ -146,9 +144,8 @@ impl Rights {
         }
         let written = written(connection, server.is_mariadb(), &tables).await?;
         let now = Sums::read(connection, &tables).await?.map(Arc::new);
-        let at_reload = Reloaded { sums: now.clone(), accounts };
         let accounted = Accounted::default();
-        Ok(Self { signs, now, at_reload, accounted, written, is_due: true, tables })
+        Ok(Self { signs, now, at_reload: None, accounted, written, is_due: true, tables })
     }
 
     /// Looks again. Whose rights may have changed in a way that the stream does not tell of. With `is_told`, somebody has
@@ -183,15 +180,18 @@ impl Rights {
             _ => Regranted::Nobody,
         };
         if is_reload {
-            let reloaded = Reloaded { sums: now.clone(), accounts };
+            let reloaded = Some(Reloaded { sums: now.clone(), accounts });
             if reloaded != self.at_reload {
                 regranted = Regranted::Anybody;
             }
             self.at_reload = reloaded;
         }
-        if regranted != Regranted::Nobody && self.at_reload.accounts == accounts {
+        if regranted != Regranted::Nobody
+            && let Some(at_reload) =
+                self.at_reload.as_mut().filter(|at_reload| at_reload.accounts == accounts)
+        {
             // The caller begins another epoch for this, of which the stream has told nothing.
-            self.at_reload.accounts += 1;
+            at_reload.accounts += 1;
         }
         (self.signs, self.now) = (signs, now);
         Ok(regranted)

@@ -1,8 +1,10 @@
 //! Rights and settings that change without a word in the binlog: each is noticed within `max_staleness`, usually within a
 //! second, and hits come back by themselves on a server that commits nothing.
 
+use std::time::Duration;
+
 use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, try_answer};
-use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
+use freshet_tests::{Flavor, Freshet, Server, Target, server, with_each};
 use mysql::Conn;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
@@ -193,6 +195,37 @@ fn a_reload_of_what_was_edited_long_before_is_noticed() {
         run(&mut admin, &["FLUSH LOCAL PRIVILEGES"]);
         refused(&mut reader, &schema);
     });
+}
+
+/// MySQL shows which role holds which in a table alone: an edit of it says nothing of what is in effect when Freshet begins.
+#[test]
+fn a_reload_of_what_was_edited_before_freshet_began_is_noticed() {
+    for server in server::all().into_iter().filter(|server| server.flavor == Flavor::MySql) {
+        let (mut admin, schema) = stage(&server, "before");
+        let [inner, outer] = ["inner", "outer"].map(|role| format!("{schema}_{role}"));
+        run(
+            &mut admin,
+            &[
+                &format!("DROP ROLE IF EXISTS {inner}, {outer}"),
+                &format!("CREATE ROLE {inner}, {outer}"),
+                &format!("GRANT SELECT ON {schema}.* TO {inner}"),
+                &format!("GRANT {inner} TO {outer}"),
+                &format!("GRANT {outer} TO {schema}"),
+                &format!("SET DEFAULT ROLE {outer} TO {schema}"),
+                "SET sql_log_bin = 0",
+                &format!("DELETE FROM mysql.role_edges WHERE FROM_USER = '{inner}'"),
+                "SET sql_log_bin = 1",
+            ],
+        );
+        // The server tells in whole seconds when a table was written.
+        std::thread::sleep(Duration::from_secs(2));
+        let freshet = Freshet::before(&server);
+        let mut reader = primed(&freshet, &schema);
+        run(&mut admin, &["FLUSH LOCAL PRIVILEGES"]);
+        refused(&mut reader, &schema);
+        run(&mut admin, &[&format!("DROP ROLE {inner}, {outer}")]);
+        freshet.stop();
+    }
 }
 
 #[test]
