@@ -572,6 +572,27 @@ const LEFT: &[&[&str]] = &[
         "ROLLBACK",
         "SET autocommit = 1",
     ],
+    // Nor does what brings that about take away one that stands at the server without a transaction.
+    &[
+        "SET autocommit = 0",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        T1,
+        "COMMIT",
+        "SELECT v FROM nosuch",
+        T1,
+        "SAVEPOINT a",
+        "SELECT v FROM t WHERE id = 2 FOR UPDATE",
+        "ROLLBACK TO a",
+        "ROLLBACK",
+        "SELECT v FROM nosuch",
+        "SAVEPOINT a",
+        "SELECT v FROM t WHERE id = 2 FOR UPDATE",
+        "ROLLBACK TO a",
+        "ROLLBACK",
+        "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "SET autocommit = 1",
+    ],
+    &["SELECT v FROM nosuch", "BEGIN", "SAVEPOINT a", "SHOW WARNINGS", "COMMIT"],
     // A question for what was left sets no savepoint anew that stands before a write.
     &[
         "BEGIN",

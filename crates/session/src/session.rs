@@ -32,6 +32,7 @@ mod exchange;
 mod making;
 mod found;
 mod forward;
+mod replay;
 mod conclude;
 mod counted;
 

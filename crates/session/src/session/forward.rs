@@ -10,24 +10,20 @@ use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes, contains_igno
 use tracing::warn;
 
 use super::begun::Entered;
-use super::begun::words::END;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::changes_rights;
+
 use super::texts::begins_with_execute;
-use super::{Flow, Forward, Gtids, Made, Prepared, Session, StatementFacts, query_prefix};
+use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
-use crate::reading::{Manner, without_hint};
+use crate::reading::Manner;
 use crate::relay::{
     Capture, Channel, Filter, Listed, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated,
     Served, Uncounted, flushes_status,
 };
 use crate::rows::Write;
-
-/// Statements that leave a transaction as it is, whatever was done in it. A savepoint of the client's must not be set anew: what was
-/// written since would stay when the client goes back to it.
-const MARK_NOTHING: [&str; 2] = ["SAVEPOINT `freshet: nothing`", "RELEASE SAVEPOINT `freshet: nothing`"];
 
 /// What is done with an answer on its way to the client.
 #[derive(Default)]
@@ -149,24 +145,6 @@ impl Session {
         self.has_run(effects, &facts, &relayed);
         self.conclude(&Ran { effects, text, facts, relayed: &relayed, stays }, in_flight);
         Ok(relayed)
-    }
-
-    /// Brings about at the server what the client believes to be there, for a statement that asks about it, or that is shown older
-    /// warnings. `ends`: what was answered here after that is brought about. Whether the last answer from memory was repeated.
-    async fn bring_back(
-        &mut self,
-        (text, facts): (&[u8], &StatementFacts),
-        (asks_back, keeps_older, ends): (bool, bool, bool),
-    ) -> Result<bool, Lost> {
-        let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
-        if repeats {
-            self.lease.has_diagnostics &= self.state.last_hit.is_empty();
-            Box::pin(self.replay_last_hit()).await?;
-        } else if ends {
-            self.repeat_preparation().await?;
-            self.replay_end().await?;
-        }
-        Ok(repeats)
     }
 
     /// While LOCK TABLES holds tables, nobody reads them from memory, if the session wants it so.
@@ -448,55 +426,6 @@ impl Session {
             .or_else(|| processes().map(PutRight::Processes))
     }
 
-    /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
-    /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
-    pub(super) async fn replay_last_hit(&mut self) -> Result<(), Lost> {
-        if self.state.last_hit.is_empty() {
-            self.repeat_preparation().await?;
-            return self.replay_end().await;
-        }
-        if let Some(prepared) = self.state.last_hit_of.clone() {
-            // What the server does not prepare any more, it does not execute.
-            let Made::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
-            let mut packet = std::mem::take(&mut self.state.last_hit);
-            packet[1..5].copy_from_slice(&id.to_le_bytes());
-            let completed = prepared.completed(&packet, self.capabilities());
-            self.lease.own.repeated(Repeated::ByCommand);
-            self.send(completed.as_deref().unwrap_or(&packet)).await?;
-            self.skip_answer(Command::StmtExecute).await?;
-        } else {
-            let mut payload = query_prefix(self.lease.has_attributes());
-            // Without a hint that the server no longer knows, as it was sent.
-            let stripped = without_hint(&self.state.last_hit, self.modes());
-            payload.extend_from_slice(stripped.as_deref().unwrap_or(&self.state.last_hit));
-            let is_execute = begins_with_execute(&self.state.last_hit);
-            let of_execute = || Repeated::of_execute(&self.state.last_hit);
-            let what = if is_execute { of_execute() } else { Repeated::Text };
-            self.lease.own.repeated(what);
-            self.send(&payload).await?;
-            self.skip_answer(Command::Query).await?;
-        }
-        self.repeat_preparation().await?;
-        if self.state.pinged {
-            self.send(&[Command::Ping.byte()]).await?;
-            self.skip_answer(Command::Ping).await?;
-        }
-        self.replay_end().await
-    }
-
-    /// Has the server do nothing, which leaves no counts and no warnings, if a statement that leaves none was answered in its place.
-    async fn replay_end(&mut self) -> Result<(), Lost> {
-        if !std::mem::take(&mut self.state.ended_since) {
-            return Ok(());
-        }
-        // Where autocommit is off, what was replayed before it has begun a transaction, which is over.
-        let statements: &[&str] = if self.state.tx.may_be_open() { &MARK_NOTHING } else { &[END] };
-        for statement in statements {
-            self.execute_unseen(Command::Query, statement.as_bytes()).await?;
-        }
-        Ok(())
-    }
-
     /// Has the server execute a text of ours, or an execution by this packet, whatever becomes of it.
     ///
     /// # Errors
@@ -510,18 +439,6 @@ impl Session {
             self.send(what).await?;
         }
         self.skip_answer(command).await
-    }
-
-    /// Executes at the server what was answered from memory last, if that was this statement.
-    ///
-    /// # Errors
-    /// The connection is lost.
-    pub(crate) async fn settle_last_hit(&mut self, prepared: &Prepared) -> Result<(), Lost> {
-        if self.last_executed_id().is_some() && self.last_executed_id() == prepared.server_id() {
-            self.replay_last_hit().await?;
-            self.forget_last_hit();
-        }
-        Ok(())
     }
 
     /// Has the server drop what it was sent of a statement's parameters, for an execution that it was not sent.
@@ -567,12 +484,12 @@ impl Session {
     }
 
     /// The statement whose execution was answered from memory last, while nothing has reached the server since.
-    fn last_executed_id(&self) -> Option<u32> {
+    pub(super) fn last_executed_id(&self) -> Option<u32> {
         self.state.last_hit_of.as_ref().and_then(|prepared| prepared.server_id())
     }
 
     /// Reads an answer that the client is not to see.
-    async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
+    pub(super) async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
         self.finish_tracking().await?;
         self.unseen_answer(command).await.map(|_| ())
     }

@@ -1,0 +1,112 @@
+//! What was answered here is brought about at the server, for a statement that asks about it.
+
+use std::borrow::Cow;
+use std::iter;
+
+use freshet_protocol::Command;
+
+use super::begun::words::{END, savepoint};
+use super::texts::begins_with_execute;
+use super::{Made, Prepared, Session, StatementFacts, query_prefix};
+use crate::reading::without_hint;
+use crate::relay::{Lost, Repeated};
+
+/// Statements that leave a transaction as it is, whatever was done in it. A savepoint of the client's must not be set anew: what was
+/// written since would stay when the client goes back to it.
+const MARK_NOTHING: [&str; 2] = ["SAVEPOINT `freshet: nothing`", "RELEASE SAVEPOINT `freshet: nothing`"];
+
+impl Session {
+    /// Brings about at the server what the client believes to be there, for a statement that asks about it, or that is shown older
+    /// warnings. `ends`: what was answered here after that is brought about. Whether the last answer from memory was repeated.
+    pub(super) async fn bring_back(
+        &mut self,
+        (text, facts): (&[u8], &StatementFacts),
+        (asks_back, keeps_older, ends): (bool, bool, bool),
+    ) -> Result<bool, Lost> {
+        let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
+        if repeats {
+            self.lease.has_diagnostics &= self.state.last_hit.is_empty();
+            Box::pin(self.replay_last_hit()).await?;
+        } else if ends {
+            self.repeat_preparation().await?;
+            self.replay_end().await?;
+        }
+        Ok(repeats)
+    }
+
+    /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
+    /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
+    pub(super) async fn replay_last_hit(&mut self) -> Result<(), Lost> {
+        if self.state.last_hit.is_empty() {
+            self.repeat_preparation().await?;
+            return self.replay_end().await;
+        }
+        if let Some(prepared) = self.state.last_hit_of.clone() {
+            // What the server does not prepare any more, it does not execute.
+            let Made::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
+            let mut packet = std::mem::take(&mut self.state.last_hit);
+            packet[1..5].copy_from_slice(&id.to_le_bytes());
+            let completed = prepared.completed(&packet, self.capabilities());
+            self.lease.own.repeated(Repeated::ByCommand);
+            self.send(completed.as_deref().unwrap_or(&packet)).await?;
+            self.skip_answer(Command::StmtExecute).await?;
+        } else {
+            let mut payload = query_prefix(self.lease.has_attributes());
+            // Without a hint that the server no longer knows, as it was sent.
+            let stripped = without_hint(&self.state.last_hit, self.modes());
+            payload.extend_from_slice(stripped.as_deref().unwrap_or(&self.state.last_hit));
+            let is_execute = begins_with_execute(&self.state.last_hit);
+            let of_execute = || Repeated::of_execute(&self.state.last_hit);
+            let what = if is_execute { of_execute() } else { Repeated::Text };
+            self.lease.own.repeated(what);
+            self.send(&payload).await?;
+            self.skip_answer(Command::Query).await?;
+        }
+        self.repeat_preparation().await?;
+        if self.state.pinged {
+            self.send(&[Command::Ping.byte()]).await?;
+            self.skip_answer(Command::Ping).await?;
+        }
+        self.replay_end().await
+    }
+
+    /// Has the server do nothing, which leaves no counts and no warnings, if a statement that leaves none was answered in its place.
+    async fn replay_end(&mut self) -> Result<(), Lost> {
+        if !std::mem::take(&mut self.state.ended_since) {
+            return Ok(());
+        }
+        for statement in self.nothing_done() {
+            self.execute_unseen(Command::Query, statement.as_bytes()).await?;
+        }
+        Ok(())
+    }
+
+    /// Statements that leave no counts and no warnings, and the transaction as it is at the server.
+    fn nothing_done(&self) -> Vec<Cow<'static, str>> {
+        let tx = self.state.tx;
+        let is_at_server = match tx.begun() {
+            Some(begun) => begun.is_at_server,
+            None => tx.may_be_open(),
+        };
+        // Savepoints stand without a transaction where autocommit is off: those that the client has set there keep their places.
+        if is_at_server || self.state.marked && !tx.autocommits() {
+            return MARK_NOTHING.map(Cow::from).to_vec();
+        }
+        // Where autocommit is off, what was replayed before it has begun a transaction, which is over. The savepoints that were set
+        // for the one to come are gone with it, though, and are set anew.
+        let marks = if tx.autocommits() { &[][..] } else { self.state.view.savepoints.as_slice() };
+        iter::once(Cow::from(END)).chain(marks.iter().map(|name| savepoint(name).into())).collect()
+    }
+
+    /// Executes at the server what was answered from memory last, if that was this statement.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn settle_last_hit(&mut self, prepared: &Prepared) -> Result<(), Lost> {
+        if self.last_executed_id().is_some() && self.last_executed_id() == prepared.server_id() {
+            self.replay_last_hit().await?;
+            self.forget_last_hit();
+        }
+        Ok(())
+    }
+}
