@@ -50,6 +50,15 @@ impl<E: Into<Failure>> From<E> for Trouble {
 }
 
 impl Trouble {
+    /// The same, with what was said before in the transaction.
+    #[must_use]
+    pub fn after(self, said: &[String]) -> Self {
+        match self {
+            Self::Failed(failure) => Self::Failed(format!("{failure}, after {}", said.join("; ")).into()),
+            lost @ Self::Lost(_) => lost,
+        }
+    }
+
     /// What an error of the client library means to whoever sent this.
     #[must_use]
     pub fn of(statement: &str, error: &mysql::Error) -> Self {

@@ -222,7 +222,7 @@ impl Client<'_> {
         let steps = self.steps(kinds, form);
         let locking = steps.iter().filter(|step| matches!(step, Step::Locking)).count();
         asked[2] += u64::from(matches!(steps.first(), Some(Step::Read)));
-        let is_whole = self.take_steps(steps, &mut done)?;
+        let is_whole = self.take_steps(steps, &mut done).map_err(|trouble| trouble.after(&done.said))?;
         self.record(&mut done);
         let path = usize::from(self.role.path == Path::Around);
         self.link.around().note(|troubles| {

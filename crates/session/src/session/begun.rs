@@ -29,7 +29,7 @@ use tokio::time::Instant;
 pub(super) use opening::Opening;
 use opening::{UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
-use words::{characterizes, first_word_is, is_mark, is_of_session, savepoint, starts};
+use words::{first_word_is, is_mark, is_of_session, plain, savepoint, starts};
 
 use super::tx::{Begun, Tx};
 use super::view::{Manner, Mark};
@@ -397,6 +397,9 @@ impl Session {
             _ if is_bound => self.snapshot(begun, !asks_back),
             _ => {
                 self.state.view.is_read_at_server();
+                // A savepoint stands in a transaction here, and is to do so there.
+                let is_explicit = begun.is_explicit || !self.state.view.savepoints.is_empty();
+                let begun = Begun { is_explicit, ..begun };
                 if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said) }
             }
         };
@@ -592,9 +595,4 @@ impl Session {
             && known()
                 .is_some_and(|info| !info.has_triggers && !info.runs_any_code() && !info.runs_unknown_code)
     }
-}
-
-/// What begins a transaction at the server as the client has begun it.
-fn plain(begun: Begun, said: Characteristics) -> Vec<String> {
-    if begun.is_explicit { starts(begun, said, false) } else { characterizes(said).into_iter().collect() }
 }

@@ -84,6 +84,11 @@ pub(super) fn starts(begun: Begun, said: Characteristics, snapshot: bool) -> Vec
     statements
 }
 
+/// What begins a transaction at the server as the client has begun it.
+pub(super) fn plain(begun: Begun, said: Characteristics) -> Vec<String> {
+    if begun.is_explicit { starts(begun, said, false) } else { characterizes(said).into_iter().collect() }
+}
+
 /// What ends a transaction, and nothing else, whatever `completion_type` says.
 pub(in crate::session) const END: &str = "COMMIT AND NO CHAIN NO RELEASE";
 
