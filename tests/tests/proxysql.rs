@@ -1,5 +1,6 @@
 //! The admin port, by the client that people have for it.
 
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -208,6 +209,28 @@ fn writes_and_what_fails_are_counted_and_nobody_is_let_in_without_the_password()
             directory.client("admin", "SELECT @@version_comment LIMIT 1").unwrap(),
             ["(ProxySQL Admin Module)"]
         );
+        freshet.stop();
+    });
+}
+
+#[test]
+fn while_it_is_paused_nobody_is_let_in_and_who_is_in_goes_on() {
+    with_each("paused", |server, directory| {
+        let freshet = directory.freshet(server);
+        let mut inside = connect(freshet.target(), "");
+        let is_open = || TcpStream::connect((freshet.target().host.as_str(), freshet.target().port)).is_ok();
+        assert!(is_open());
+        assert!(directory.client("stats", "PROXYSQL PAUSE").expect_err("it is refused").contains("1142"));
+        directory.client("admin", "PROXYSQL PAUSE").expect("it is paused");
+        eventually("nobody listens", || (!is_open()).then_some(()));
+        let again = directory.client("admin", "PROXYSQL PAUSE").expect_err("it is paused already");
+        assert!(again.contains("it is paused already"), "{again}");
+        assert_eq!(answer(&mut inside, "SELECT 7"), Ok(vec![vec!["7".to_owned()]]));
+        directory.client("admin", "PROXYSQL RESUME").expect("it goes on");
+        eventually("it listens again", || is_open().then_some(()));
+        assert_eq!(answer(&mut connect(freshet.target(), ""), "SELECT 8"), Ok(vec![vec!["8".to_owned()]]));
+        assert!(directory.client("admin", "PROXYSQL RESUME").is_err());
+        assert_eq!(answer(&mut inside, "SELECT 9"), Ok(vec![vec!["9".to_owned()]]));
         freshet.stop();
     });
 }

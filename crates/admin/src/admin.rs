@@ -132,6 +132,7 @@ impl Admin {
                 | Command::FlushCache
                 | Command::Purge(_)
                 | Command::FlushDigests
+                | Command::Pause(_)
                 | Command::ShutDown
                 | Command::Truncate(_)
         );
@@ -157,6 +158,9 @@ impl Admin {
                 Ok(Answer::Done { affected, last_insert_id: 0 })
             }
             Command::FlushDigests => self.flush_digests(),
+            Command::Pause(is_paused) if self.runtime.pause(is_paused) => Ok(Answer::ok()),
+            Command::Pause(true) => Err(Refusal::Pointless("it is paused already")),
+            Command::Pause(false) => Err(Refusal::Pointless("it is not paused")),
             Command::ShutDown => {
                 self.runtime.shut_down();
                 Ok(Answer::ok())

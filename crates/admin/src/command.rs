@@ -53,6 +53,8 @@ pub enum Command {
     /// Some of it.
     Purge(Purge),
     FlushDigests,
+    /// Whether no client is let in any more, or again.
+    Pause(bool),
     ShutDown,
     /// COMMIT and ROLLBACK where nothing is begun, and locks where nothing has to wait.
     End,
@@ -242,10 +244,12 @@ fn ask_one(text: &str) -> Option<(String, Asked)> {
 }
 
 fn proxysql(words: &mut Words<'_>) -> Option<Command> {
-    const COMMANDS: [(&[&str], Command); 4] = [
+    const COMMANDS: [(&[&str], Command); 6] = [
         (&["flush", "query", "cache"], Command::FlushCache),
         (&["flush", "mysql", "query", "cache"], Command::FlushCache),
         (&["flush", "query", "digest"], Command::FlushDigests),
+        (&["pause"], Command::Pause(true)),
+        (&["resume"], Command::Pause(false)),
         (&["shutdown"], Command::ShutDown),
     ];
     let mut ahead = Words(words.0.clone());

@@ -26,6 +26,9 @@ pub enum Refusal {
     /// The stats account changes nothing.
     #[error("Command denied: this account may only read statistics")]
     Denied,
+    /// It is so already.
+    #[error("{0}")]
+    Pointless(&'static str),
     /// What this port does not do.
     #[error("{0}")]
     NotSupported(&'static str),
@@ -35,7 +38,7 @@ impl Refusal {
     /// As a packet.
     pub fn packet(&self) -> ErrPacket {
         let (code, state) = match self {
-            Self::Sqlite(_) | Self::NotLoaded(_) | Self::NotPurged(_) => (1045, "28000"),
+            Self::Sqlite(_) | Self::NotLoaded(_) | Self::NotPurged(_) | Self::Pointless(_) => (1045, "28000"),
             Self::NoSuchVariable(_) => (1193, "HY000"),
             Self::ReadOnlyVariable(_) => (1238, "HY000"),
             Self::NoSuchDatabase(_) => (1049, "42000"),

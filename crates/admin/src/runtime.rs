@@ -98,6 +98,8 @@ pub trait Runtime: Send + 'static {
     fn server(&self) -> (String, u16);
     /// Drops all results. Returns how many there were.
     fn flush_cache(&self) -> u64;
+    /// Lets no client in any more, or lets clients in again; those that are connected go on. False if that is so already.
+    fn pause(&self, is_paused: bool) -> bool;
     /// Ends the program, as a signal does.
     fn shut_down(&self);
 }

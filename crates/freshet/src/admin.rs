@@ -13,7 +13,7 @@ use freshet_session::purge::Purged;
 use freshet_upstream::Address;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::config::{Config, Credentials};
 use crate::listen::{Incoming, Listener};
@@ -31,11 +31,15 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens the tables, listens, and starts the thread. `None`: it is not wanted.
+    /// Opens the tables, listens, and starts the thread. `None`: it is not wanted. `paused`: whether clients are let in no more.
     ///
     /// # Errors
     /// Whatever stands in the way.
-    pub async fn start(config: &Arc<Config>, shared: Arc<Shared>) -> Result<Option<Port>, PortError> {
+    pub async fn start(
+        config: &Arc<Config>,
+        shared: Arc<Shared>,
+        paused: watch::Sender<bool>,
+    ) -> Result<Option<Port>, PortError> {
         let Some(settings) = &config.admin else { return Ok(None) };
         let ended = Arc::new(Notify::new());
         let behind = Behind {
@@ -43,6 +47,7 @@ impl Port {
             config: Arc::clone(config),
             started: Instant::now(),
             ended: Arc::clone(&ended),
+            paused,
             rules: Mutex::new((Vec::new(), RuleDefaults::default())),
         };
         let admin = Admin::start(Path::new(&settings.directory), Box::new(behind))?;
@@ -127,6 +132,7 @@ struct Behind {
     config: Arc<Config>,
     started: Instant,
     ended: Arc<Notify>,
+    paused: watch::Sender<bool>,
     rules: Mutex<(Vec<Rule>, RuleDefaults)>,
 }
 
@@ -237,6 +243,10 @@ impl Runtime for Behind {
         let entries = self.shared.cache.entries();
         self.shared.cache.clear();
         entries as u64
+    }
+
+    fn pause(&self, is_paused: bool) -> bool {
+        self.paused.send_replace(is_paused) != is_paused
     }
 
     fn shut_down(&self) {

@@ -71,6 +71,14 @@ impl Listener {
         }
     }
 
+    /// What to listen on to have the same address again.
+    pub fn listen(&self) -> Listen {
+        match self {
+            Listener::Tcp(_) => Listen::Tcp(self.address()),
+            Listener::Unix(_, file) => Listen::Unix(file.0.clone()),
+        }
+    }
+
     /// The next client.
     ///
     /// # Errors

@@ -2,17 +2,21 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::admin::{Port, PortError};
-use crate::config::Config;
+use crate::config::{Config, Listen};
 use crate::listen::{Incoming, Listener, accept_into};
 use crate::sessions::Sessions;
 use crate::shutdown::{Phase, Signals};
 use crate::worker::Worker;
 use crate::{limits, tls};
+
+/// How long until an address that is taken is tried again.
+const BIND_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why serving ended early.
 #[derive(Debug, thiserror::Error)]
@@ -61,8 +65,9 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     let sessions = Sessions::new(&config, tls)?;
     sessions.load_persisted()?;
     sessions.prepare().await;
-    let listeners = bind(&config).await?;
-    let admin = Port::start(&config, sessions.shared()).await?;
+    let listeners = bind(&config.listen).await?;
+    let (pauses, mut paused) = watch::channel(false);
+    let admin = Port::start(&config, sessions.shared(), pauses.clone()).await?;
     let (phase, watch) = watch::channel(Phase::Running);
     let workers = (0..config.threads)
         .map(|number| Worker::start(number, sessions.clone(), watch.clone()))
@@ -72,7 +77,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
         tracing::info!(address = %listener.address(), upstream = %config.upstream.address, "ready for connections");
     }
     tokio::select! {
-        () = accept_all(listeners, &workers, config.max_clients) => {}
+        () = accept_all(listeners, &workers, (config.max_clients, &mut paused)) => {}
         () = sessions.keep_house() => {}
         () = sessions.keep_to_size() => {}
         signal = signals.next() => tracing::info!(signal, "shutting down"),
@@ -91,16 +96,47 @@ async fn administrate(port: Option<Port>) {
     }
 }
 
-async fn bind(config: &Config) -> Result<Vec<Listener>, ServeError> {
+async fn bind(listen: &[Listen]) -> Result<Vec<Listener>, ServeError> {
     let mut listeners = Vec::new();
-    for listen in &config.listen {
+    for listen in listen {
         listeners.extend(Listener::bind(listen).await.map_err(system("cannot listen"))?);
     }
     Ok(listeners)
 }
 
+/// Lets clients in, for ever, but while that is paused. Nobody listens then: a client learns at once that it has to go elsewhere.
+async fn accept_all(
+    listeners: Vec<Listener>,
+    workers: &[Worker],
+    (clients_max, paused): (usize, &mut watch::Receiver<bool>),
+) {
+    let listens: Vec<Listen> = listeners.iter().map(Listener::listen).collect();
+    let mut listeners = Some(listeners);
+    loop {
+        if let Some(listeners) = listeners.take() {
+            tokio::select! {
+                () = accept(listeners, workers, clients_max) => {}
+                _ = paused.wait_for(|paused| *paused) => tracing::info!("paused: no client is let in"),
+            }
+        }
+        if paused.wait_for(|paused| !*paused).await.is_err() {
+            return;
+        }
+        match bind(&listens).await {
+            Ok(bound) => {
+                tracing::info!("clients are let in again");
+                listeners = Some(bound);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "no client can be let in again yet");
+                tokio::time::sleep(BIND_PAUSE).await;
+            }
+        }
+    }
+}
+
 /// Deals clients out to the workers, for ever.
-async fn accept_all(listeners: Vec<Listener>, workers: &[Worker], clients_max: usize) {
+async fn accept(listeners: Vec<Listener>, workers: &[Worker], clients_max: usize) {
     let (sender, mut accepted) = tokio::sync::mpsc::channel::<Incoming>(1);
     let mut tasks = JoinSet::new();
     for listener in listeners {

@@ -64,6 +64,10 @@ impl Runtime for Fake {
         3
     }
 
+    fn pause(&self, is_paused: bool) -> bool {
+        is_paused
+    }
+
     fn shut_down(&self) {}
 }
 
