@@ -190,6 +190,21 @@ fn writes_and_what_fails_are_counted_and_nobody_is_let_in_without_the_password()
             let line = format!("{text}\t1\t{affected}\t{sent}\tproxysql_counted\t{user}");
             assert!(lines.contains(&line), "{line:?} is not among {lines:?}");
         }
+        let commands = "SELECT Total_cnt FROM stats_mysql_commands_counters WHERE Command = ";
+        let of = |name: &str| directory.client("stats", &format!("{commands}'{name}'")).unwrap();
+        assert_eq!(of("UPDATE"), ["1"]);
+        // Answers from memory are counted by command as well, and a reset of the digests leaves that as it is.
+        caught_up(&freshet);
+        for _ in 0..5 {
+            assert!(answer(&mut conn, "SELECT id FROM t WHERE v > 0").is_ok());
+        }
+        let selects = of("SELECT");
+        let digests =
+            "SELECT SUM(count_star) FROM stats_mysql_query_digest_reset WHERE digest_text LIKE 'SELECT%'";
+        assert_eq!(directory.client("admin", digests).unwrap(), selects);
+        assert!(selects[0].parse::<u64>().unwrap() >= 7);
+        assert_eq!(of("SELECT"), selects);
+        assert_eq!(of("SELECT_FOR_UPDATE"), ["0"]);
         let other = connect(freshet.target(), "proxysql_counted");
         let users = "SELECT frontend_connections, frontend_max_connections FROM stats_mysql_users";
         assert_eq!(

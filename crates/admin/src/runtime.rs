@@ -50,6 +50,8 @@ pub enum Statistic {
     Digests,
     /// `stats_mysql_query_rules`.
     Rules,
+    /// `stats_mysql_commands_counters`.
+    Commands,
     /// `stats_mysql_users`.
     Users,
     /// `stats_mysql_query_digest_reset`: the same, counted from 0 again.

@@ -124,6 +124,23 @@ const RULE_HITS: &str = "
     rule_id INTEGER PRIMARY KEY,
     hits INT NOT NULL";
 
+const COMMANDS: &str = "
+    Command VARCHAR NOT NULL PRIMARY KEY,
+    Total_Time_us INT NOT NULL,
+    Total_cnt INT NOT NULL,
+    cnt_100us INT NOT NULL,
+    cnt_500us INT NOT NULL,
+    cnt_1ms INT NOT NULL,
+    cnt_5ms INT NOT NULL,
+    cnt_10ms INT NOT NULL,
+    cnt_50ms INT NOT NULL,
+    cnt_100ms INT NOT NULL,
+    cnt_500ms INT NOT NULL,
+    cnt_1s INT NOT NULL,
+    cnt_5s INT NOT NULL,
+    cnt_10s INT NOT NULL,
+    cnt_INFs INT NOT NULL";
+
 const USERS_CONNECTED: &str = "
     username VARCHAR PRIMARY KEY,
     frontend_connections INT NOT NULL,
@@ -157,11 +174,12 @@ pub static CONFIGURATION: [Table; 5] = [
 ];
 
 /// Tables of statistics.
-pub static STATISTICS: [StatisticTable; 7] = [
+pub static STATISTICS: [StatisticTable; 8] = [
     StatisticTable { name: "stats_mysql_global", columns: NAMED_VALUES, of: Statistic::Global },
     StatisticTable { name: "stats_memory_metrics", columns: NAMED_VALUES, of: Statistic::Memory },
     StatisticTable { name: "stats_mysql_processlist", columns: PROCESSES, of: Statistic::Processes },
     StatisticTable { name: "stats_mysql_query_rules", columns: RULE_HITS, of: Statistic::Rules },
+    StatisticTable { name: "stats_mysql_commands_counters", columns: COMMANDS, of: Statistic::Commands },
     StatisticTable { name: "stats_mysql_users", columns: USERS_CONNECTED, of: Statistic::Users },
     StatisticTable { name: "stats_mysql_query_digest", columns: DIGESTS, of: Statistic::Digests },
     StatisticTable { name: "stats_mysql_query_digest_reset", columns: DIGESTS, of: Statistic::DigestsReset },

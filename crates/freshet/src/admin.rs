@@ -145,6 +145,7 @@ impl Runtime for Behind {
                 vec![vec!["Query_Cache_Memory_bytes".into(), used.to_string().into()]]
             }
             Statistic::Processes => self.processes(),
+            Statistic::Commands => self.commands(),
             Statistic::Users => self.users(),
             Statistic::Rules => {
                 self.shared.rule_hits().into_iter().map(|(id, hits)| vec![id.into(), hits.into()]).collect()
@@ -298,6 +299,15 @@ impl Behind {
             .into_iter()
             .map(|(name, value)| vec![name.into(), value.into()]);
         theirs.into_iter().chain(ours).collect()
+    }
+
+    fn commands(&self) -> Vec<Vec<Value>> {
+        let row = |row: freshet_session::statistics::CommandRow| {
+            let total = row.counts.iter().sum::<u64>();
+            let named = [row.name.into(), row.time_us.into(), total.into()];
+            named.into_iter().chain(row.counts.map(Value::from)).collect()
+        };
+        self.shared.commands().into_iter().map(row).collect()
     }
 
     /// How many clients each user has, and how many all of them together may have.

@@ -25,7 +25,7 @@ use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
 use crate::rules::Rules;
 use crate::settling::Settling;
-use crate::statistics::{DigestRow, Statistics};
+use crate::statistics::{CommandRow, DigestRow, Statistics};
 use crate::template::Templates;
 use crate::variables::Globals;
 
@@ -124,6 +124,11 @@ impl Shared {
     /// What was counted by digest, if that is counted. `resets`: it is counted from 0 again.
     pub fn digests(&self, resets: bool) -> Vec<DigestRow> {
         self.statistics.as_ref().map(|statistics| statistics.rows(resets)).unwrap_or_default()
+    }
+
+    /// What was counted by command, if that is counted.
+    pub fn commands(&self) -> Vec<CommandRow> {
+        self.statistics.as_ref().map(Statistics::commands).unwrap_or_default()
     }
 
     /// Has these query rules count in the place of those before, for what begins from now on.

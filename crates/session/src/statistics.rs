@@ -8,6 +8,7 @@
 //! counts; ProxySQL keeps all, for as long as there is memory. A place that is taken again has another generation, which is part
 //! of the tag: hits of entries that were stored for the digest before count for nobody's row.
 
+mod commands;
 mod queries;
 mod refused;
 
@@ -22,6 +23,8 @@ use freshet_digest::{Digest, Options, put_text};
 use freshet_rules::Outcome;
 use freshet_upstream::now_ms;
 
+use commands::Commands;
+pub use commands::{CommandRow, TIMES};
 pub(crate) use queries::QueryRow;
 use refused::Refused;
 
@@ -110,6 +113,9 @@ pub(crate) struct Statistics {
     hits: Box<[OnceLock<Box<[Hits]>>]>,
     /// Made when an answer is not stored for the first time.
     refused: Box<[OnceLock<Box<Refused>>]>,
+    commands: Commands,
+    /// Where the statements of a place are counted among the commands.
+    kinds: Box<[AtomicU8]>,
     hash: RandomState,
     options: Options,
 }
@@ -122,6 +128,8 @@ impl Default for Statistics {
             generations: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
             refused: (0..PLACES).map(|_| OnceLock::new()).collect(),
+            commands: Commands::default(),
+            kinds: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hash: RandomState::new(),
             options: Options::default(),
         }
@@ -210,7 +218,9 @@ impl Statistics {
         let id = (digest, self.hash_of((schema, user), outcome));
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).places.get(&id).copied();
         let tag = known.unwrap_or_else(|| self.take_place(id, (schema, user), (&digest_text, outcome)));
-        self.sent[place_of(tag)].add(cost, now_ms());
+        let place = place_of(tag);
+        self.sent[place].add(cost, now_ms());
+        self.commands.add(self.kinds[place].load(Ordering::Relaxed), cost.time);
         tag
     }
 
@@ -234,6 +244,7 @@ impl Statistics {
         }
         let place = known.free.pop().unwrap_or(known.taken + 1);
         known.taken = known.taken.max(place);
+        self.kinds[place].store(commands::place(digest_text), Ordering::Relaxed);
         let tag = self.tag_of(place);
         known.places.insert(id, tag);
         let name = Named {
@@ -282,9 +293,9 @@ impl Statistics {
         if let Some(outcome) = named.and_then(|named| named.outcome.as_ref()) {
             outcome.count(self.times(place));
         }
-        for hits in self.stripes(place) {
-            hits.count.store(0, Ordering::Relaxed);
-        }
+        // The commands' counts go on.
+        let hits = self.stripes(place).map(|hits| hits.count.swap(0, Ordering::Relaxed)).sum();
+        self.commands.add_hits(self.kinds[place].load(Ordering::Relaxed), hits);
         if let Some(refused) = self.refused[place].get() {
             refused.begin_anew();
         }
@@ -353,6 +364,18 @@ impl Statistics {
             }
         }
         merged(rows)
+    }
+
+    /// What was counted by command.
+    pub(crate) fn commands(&self) -> Vec<CommandRow> {
+        // Nobody leaves meanwhile.
+        let known = self.write();
+        let mut hits = [0; commands::COUNT];
+        for place in known.named.keys() {
+            let more = self.stripes(*place).map(|hits| hits.count.load(Ordering::Relaxed)).sum::<u64>();
+            hits[usize::from(self.kinds[*place].load(Ordering::Relaxed))] += more;
+        }
+        self.commands.rows(&hits)
     }
 
     fn hits_row(&self, place: usize, named: &Named, clock: Clock) -> Option<DigestRow> {
