@@ -429,3 +429,24 @@ fn sessions_are_shown_with_what_holds_them() {
         assert!(stream.starts_with("following") && live == 1, "{stream}");
     });
 }
+
+#[test]
+fn the_schema_is_shown_to_who_looks_around() {
+    with_freshet("registry_shown", |_, _, mut conn| {
+        let names = answer(&mut conn, "SHOW TABLES FROM freshet").expect("it is there");
+        assert!(names.contains(&vec!["queries".to_owned()]), "{names:?}");
+        let full = answer(&mut conn, "SHOW FULL TABLES IN `freshet`").expect("it is there");
+        assert_eq!(full.len(), names.len());
+        for name in names.iter().flatten() {
+            let columns = answer(&mut conn, &format!("DESCRIBE freshet.{name}")).expect("it is there");
+            let rows = conn.query_iter(format!("SELECT * FROM freshet.{name}")).expect("it is there");
+            let read: Vec<String> =
+                rows.columns().as_ref().iter().map(|column| column.name_str().into_owned()).collect();
+            let described: Vec<String> = columns.into_iter().map(|mut column| column.remove(0)).collect();
+            assert_eq!(described, read, "{name}");
+        }
+        assert_eq!(answer(&mut conn, "SHOW COLUMNS FROM freshet.nosuch"), Err(1146));
+        let full = answer(&mut conn, "SHOW FULL COLUMNS FROM queries FROM freshet").expect("it is there");
+        assert!(full.iter().all(|column| column.len() == 7));
+    });
+}

@@ -1,9 +1,10 @@
-//! A SELECT from tables of the schema `freshet`, which are ours and computed over here.
+//! A SELECT from tables of the schema `freshet`, which are ours and computed over here, and SHOW of these tables.
 //!
 //! A schema of that name which the client may see on the server is the server's: its statements are sent there.
 
 mod answer;
 mod prepared;
+mod show;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::session::{Flow, Session};
 
 pub(super) use answer::{Form, put};
 pub(super) use prepared::{execute, prepare};
+pub(super) use show::{may_be_shown, show};
 
 /// The schema's name.
 const SCHEMA: &str = "freshet";
@@ -31,6 +33,11 @@ pub(super) async fn is_ours(session: &mut Session, text: &[u8]) -> bool {
     if session.shared.options.engine.is_none() || !names_schema(session, text) {
         return false;
     }
+    is_absent(session).await
+}
+
+/// Whether the client sees no schema of that name on the server.
+async fn is_absent(session: &mut Session) -> bool {
     let found = session.lease.ask("SHOW DATABASES LIKE 'freshet'").await;
     found.is_ok_and(|found| found.rows.is_empty())
 }

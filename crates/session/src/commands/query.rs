@@ -154,6 +154,11 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             if ours::shows_our_warnings(session, query.text()) {
                 return Ok(Flow::Continue);
             }
+            if introspect::may_be_shown(query.text())
+                && let Some(done) = Box::pin(introspect::show(session, query.text())).await
+            {
+                return done;
+            }
             let effects = session.certain(query.text(), effects);
             if let Some(new) = new {
                 write::learn(session, new, &effects);

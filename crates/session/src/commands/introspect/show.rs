@@ -1,0 +1,119 @@
+//! SHOW TABLES, SHOW COLUMNS and DESCRIBE of the schema `freshet`, as far as clients ask them of what they do not know yet: without LIKE
+//! and WHERE.
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::contains_ignoring_case;
+
+use super::{Form, SCHEMA, is_absent, put};
+use crate::introspection::{Definition, Found, Kind, TABLES, Value};
+use crate::relay::Lost;
+use crate::session::{Flow, Session};
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+enum Shown {
+    Tables,
+    /// Of the table of this name.
+    Columns(String),
+}
+
+/// Whether a statement may ask for it: few do.
+pub(in crate::commands) fn may_be_shown(text: &[u8]) -> bool {
+    contains_ignoring_case(text, SCHEMA.as_bytes())
+}
+
+/// Answers a statement that asks for it, if no schema of the server's is meant.
+pub(in crate::commands) async fn show(session: &mut Session, text: &[u8]) -> Option<Result<Flow, Lost>> {
+    let (shown, is_full) = read(std::str::from_utf8(text).ok()?)?;
+    if session.shared.options.engine.is_none() || !is_absent(session).await {
+        return None;
+    }
+    let found = match shown {
+        Shown::Tables => tables(is_full),
+        Shown::Columns(name) => match TABLES.iter().find(|table| table.name.eq_ignore_ascii_case(&name)) {
+            Some(table) => columns(table, is_full),
+            None => {
+                let why = format!("Table '{SCHEMA}.{name}' doesn't exist");
+                return Some(session.refuse(&ErrPacket::new(1146, "42S02", why)));
+            }
+        },
+    };
+    Some(put(session, &found, Form::Text))
+}
+
+/// What a text asks for, and whether in full.
+fn read(text: &str) -> Option<(Shown, bool)> {
+    let text = text.trim().trim_end_matches(';');
+    let words: Vec<String> =
+        text.split_ascii_whitespace().map(|word| word.replace('`', "").to_ascii_lowercase()).collect();
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let is_full = words.first() == Some(&"show") && words.get(1) == Some(&"full");
+    if is_full {
+        words.remove(1);
+    }
+    let of_schema =
+        |name: &str| name.split_once('.').filter(|(schema, _)| *schema == SCHEMA).map(|it| it.1.to_owned());
+    let shown = match words[..] {
+        ["show", "tables", "from" | "in", SCHEMA] => Shown::Tables,
+        ["show", "columns" | "fields", "from" | "in", name, "from" | "in", SCHEMA] => {
+            Shown::Columns(name.to_owned())
+        }
+        ["show", "columns" | "fields", "from" | "in", name] | ["desc" | "describe", name] => {
+            Shown::Columns(of_schema(name)?)
+        }
+        _ => return None,
+    };
+    Some((shown, is_full))
+}
+
+fn tables(is_full: bool) -> Found {
+    let titles = [format!("Tables_in_{SCHEMA}"), "Table_type".to_owned()];
+    let count = if is_full { 2 } else { 1 };
+    let row = |table: &Definition| -> Vec<Value> {
+        [table.name, "SYSTEM VIEW"].into_iter().take(count).map(Value::from).collect()
+    };
+    let mut rows: Vec<&Definition> = TABLES.iter().collect();
+    rows.sort_by_key(|table| table.name);
+    Found { columns: titles.into_iter().take(count).collect(), rows: rows.into_iter().map(row).collect() }
+}
+
+/// In full with what each means, as its comment.
+fn columns(table: &Definition, is_full: bool) -> Found {
+    let titles = ["Field", "Type", "Null", "Key", "Default", "Extra", "Comment"];
+    let count = if is_full { titles.len() } else { titles.len() - 1 };
+    let row = |&(name, kind, meaning): &(&str, Kind, &str)| -> Vec<Value> {
+        let kind = match kind {
+            Kind::Integer => "bigint",
+            Kind::Real => "double",
+            Kind::Text => "text",
+        };
+        let values =
+            [name.into(), kind.into(), "YES".into(), "".into(), Value::Null, "".into(), meaning.into()];
+        values.into_iter().take(count).collect()
+    };
+    let titles = titles.into_iter().take(count).map(str::to_owned).collect();
+    Found { columns: titles, rows: table.columns.iter().map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_told_by_its_words() {
+        let columns = || Shown::Columns("queries".to_owned());
+        for (text, expected) in [
+            ("SHOW TABLES FROM freshet", Some((Shown::Tables, false))),
+            ("show full tables in `Freshet`;", Some((Shown::Tables, true))),
+            ("DESC freshet.queries", Some((columns(), false))),
+            ("SHOW FULL COLUMNS FROM `queries` FROM `freshet`", Some((columns(), true))),
+            ("SHOW COLUMNS FROM freshet.queries", Some((columns(), false))),
+            ("SHOW COLUMNS FROM other.queries", None),
+            ("SHOW TABLES FROM freshet LIKE 'q%'", None),
+            ("DESCRIBE SELECT 1", None),
+            ("FULL SHOW", None),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+}
