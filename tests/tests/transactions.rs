@@ -590,6 +590,21 @@ const LEFT: &[&[&str]] = &[
         "SET autocommit = 1",
     ],
     &["SELECT v FROM nosuch", "BEGIN", "SAVEPOINT a", "SHOW WARNINGS", "COMMIT"],
+    &[
+        "SET autocommit = 0",
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        T1,
+        "SAVEPOINT a",
+        T2,
+        "SELECT ROW_COUNT()",
+        "ROLLBACK TO a",
+        "RELEASE SAVEPOINT a",
+        "SELECT ROW_COUNT()",
+        "UPDATE t SET v = v WHERE id = 3",
+        "SELECT ROW_COUNT()",
+        "COMMIT",
+        "SET autocommit = 1",
+    ],
     // A question for what was left sets no savepoint anew that stands before a write.
     &[
         "BEGIN",

@@ -397,8 +397,9 @@ impl Session {
             _ if is_bound => self.snapshot(begun, !asks_back),
             _ => {
                 self.state.view.is_read_at_server();
-                // A savepoint stands in a transaction here, and is to do so there.
-                let is_explicit = begun.is_explicit || !self.state.view.savepoints.is_empty();
+                // What was answered here since, such as a savepoint, belongs to a transaction: that is to be one there, too.
+                let has_marked = self.state.ended_since || !self.state.view.savepoints.is_empty();
+                let is_explicit = begun.is_explicit || has_marked;
                 let begun = Begun { is_explicit, ..begun };
                 if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said) }
             }

@@ -1,11 +1,8 @@
 //! What was answered here is brought about at the server, for a statement that asks about it.
 
-use std::borrow::Cow;
-use std::iter;
-
 use freshet_protocol::Command;
 
-use super::begun::words::{END, savepoint};
+use super::begun::words::END;
 use super::texts::begins_with_execute;
 use super::{Made, Prepared, Session, StatementFacts, query_prefix};
 use crate::reading::without_hint;
@@ -82,20 +79,16 @@ impl Session {
     }
 
     /// Statements that leave no counts and no warnings, and the transaction as it is at the server.
-    fn nothing_done(&self) -> Vec<Cow<'static, str>> {
+    fn nothing_done(&self) -> &'static [&'static str] {
         let tx = self.state.tx;
         let is_at_server = match tx.begun() {
             Some(begun) => begun.is_at_server,
             None => tx.may_be_open(),
         };
-        // Savepoints stand without a transaction where autocommit is off: those that the client has set there keep their places.
-        if is_at_server || self.state.marked && !tx.autocommits() {
-            return MARK_NOTHING.map(Cow::from).to_vec();
-        }
-        // Where autocommit is off, what was replayed before it has begun a transaction, which is over. The savepoints that were set
-        // for the one to come are gone with it, though, and are set anew.
-        let marks = if tx.autocommits() { &[][..] } else { self.state.view.savepoints.as_slice() };
-        iter::once(Cow::from(END)).chain(marks.iter().map(|name| savepoint(name).into())).collect()
+        // Where autocommit is off, what was replayed before it has begun a transaction, which is over; but savepoints stand there without
+        // one, and would be gone.
+        let is_marked = self.state.marked && !tx.autocommits();
+        if is_at_server || is_marked { &MARK_NOTHING } else { &[END] }
     }
 
     /// Executes at the server what was answered from memory last, if that was this statement.
