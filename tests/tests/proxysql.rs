@@ -164,6 +164,21 @@ fn the_articles_session() {
     });
 }
 
+/// One or two clients have a connection each, over which something was sent.
+fn connections_are_counted(server: &Server, directory: &Directory) {
+    let Target { host, port, .. } = &server.target;
+    let pool = "SELECT srv_host, srv_port, status, ConnUsed, ConnOK >= ConnUsed, ConnERR, MaxConnUsed >= ConnUsed, Queries > 3, \
+        Bytes_data_sent > 100, Bytes_data_recv > 100 FROM";
+    let line = |used: u64, more: u64| {
+        format!("{host}\t{port}\tONLINE\t{used}\t{more}\t0\t1\t{more}\t{more}\t{more}")
+    };
+    let now = directory.client("stats", &format!("{pool} stats_mysql_connection_pool")).unwrap();
+    assert!((1..=2).any(|used| now == [line(used, 1)]), "{now:?}");
+    assert_eq!(directory.client("admin", &format!("{pool} stats_mysql_connection_pool_reset")).unwrap(), now);
+    let anew = directory.client("stats", &format!("{pool} stats_mysql_connection_pool")).unwrap();
+    assert!((1..=2).any(|used| anew == [line(used, 0)]), "{anew:?}");
+}
+
 #[test]
 fn writes_and_what_fails_are_counted_and_nobody_is_let_in_without_the_password() {
     with_each("counted", |server, directory| {
@@ -217,6 +232,7 @@ fn writes_and_what_fails_are_counted_and_nobody_is_let_in_without_the_password()
             "SELECT user, srv_host, srv_port FROM stats_mysql_processlist WHERE srv_port IS NOT NULL",
         );
         assert!(lines.unwrap().contains(&format!("{user}\t{host}\t{port}")));
+        connections_are_counted(server, directory);
         drop(other);
         assert!(directory.client("stats", "SELECT * FROM mysql_users").is_err());
         assert!(directory.client("admn", "SELECT 1").is_err());

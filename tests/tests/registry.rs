@@ -207,7 +207,8 @@ fn a_statement_is_explained_from_its_first_execution_to_its_hit() {
         });
         // Another row's write does not concern it, and its own does.
         run(&mut conn, &["UPDATE t SET v = 21 WHERE id = 2"]);
-        assert_eq!(explained(&mut conn, read)["hit_now"], "YES");
+        let told = explained(&mut conn, read);
+        assert_eq!(told["hit_now"], "YES", "{told:?}");
         run(&mut conn, &["UPDATE t SET v = 11 WHERE id = 1"]);
         let told = explained(&mut conn, read);
         assert_eq!(told["hit_now"], "NO", "{told:?}");

@@ -50,6 +50,10 @@ pub enum Statistic {
     Digests,
     /// `stats_mysql_query_rules`.
     Rules,
+    /// `stats_mysql_connection_pool`.
+    Connections,
+    /// `stats_mysql_connection_pool_reset`: the same, counted from 0 again.
+    ConnectionsReset,
     /// `stats_mysql_commands_counters`.
     Commands,
     /// `stats_mysql_users`.

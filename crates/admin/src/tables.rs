@@ -141,6 +141,22 @@ const COMMANDS: &str = "
     cnt_10s INT NOT NULL,
     cnt_INFs INT NOT NULL";
 
+const POOL: &str = "
+    hostgroup INT,
+    srv_host VARCHAR,
+    srv_port INT,
+    status VARCHAR,
+    ConnUsed INT,
+    ConnFree INT,
+    ConnOK INT,
+    ConnERR INT,
+    MaxConnUsed INT,
+    Queries INT,
+    Queries_GTID_sync INT,
+    Bytes_data_sent INT,
+    Bytes_data_recv INT,
+    Latency_us INT";
+
 const USERS_CONNECTED: &str = "
     username VARCHAR PRIMARY KEY,
     frontend_connections INT NOT NULL,
@@ -174,11 +190,17 @@ pub static CONFIGURATION: [Table; 5] = [
 ];
 
 /// Tables of statistics.
-pub static STATISTICS: [StatisticTable; 8] = [
+pub static STATISTICS: [StatisticTable; 10] = [
     StatisticTable { name: "stats_mysql_global", columns: NAMED_VALUES, of: Statistic::Global },
     StatisticTable { name: "stats_memory_metrics", columns: NAMED_VALUES, of: Statistic::Memory },
     StatisticTable { name: "stats_mysql_processlist", columns: PROCESSES, of: Statistic::Processes },
     StatisticTable { name: "stats_mysql_query_rules", columns: RULE_HITS, of: Statistic::Rules },
+    StatisticTable { name: "stats_mysql_connection_pool", columns: POOL, of: Statistic::Connections },
+    StatisticTable {
+        name: "stats_mysql_connection_pool_reset",
+        columns: POOL,
+        of: Statistic::ConnectionsReset,
+    },
     StatisticTable { name: "stats_mysql_commands_counters", columns: COMMANDS, of: Statistic::Commands },
     StatisticTable { name: "stats_mysql_users", columns: USERS_CONNECTED, of: Statistic::Users },
     StatisticTable { name: "stats_mysql_query_digest", columns: DIGESTS, of: Statistic::Digests },

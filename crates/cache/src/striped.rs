@@ -23,9 +23,15 @@ impl<const COUNTS: usize> Striped<COUNTS> {
     /// Counts one. A place that there is not is not counted.
     #[inline]
     pub fn add(&self, at: usize) {
+        self.add_many(at, 1);
+    }
+
+    /// Counts so many.
+    #[inline]
+    pub fn add_many(&self, at: usize, count: u64) {
         let stripe = stripe();
         if let Some(counter) = self.0[stripe].0.get(at) {
-            counter.fetch_add(1, Ordering::Relaxed);
+            counter.fetch_add(count, Ordering::Relaxed);
         }
     }
 

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use freshet_admin::{Accounts, Admin, Purge, Runtime, StartError, Statistic, Value};
+use freshet_follow::FollowState;
 use freshet_rules::{Defaults as RuleDefaults, Rule};
-use freshet_session::Shared;
 use freshet_session::purge::Purged;
+use freshet_session::{ServerConnections, Shared};
 use freshet_upstream::Address;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
@@ -48,6 +49,7 @@ impl Port {
             started: Instant::now(),
             ended: Arc::clone(&ended),
             paused,
+            connections_before: Mutex::default(),
             rules: Mutex::new((Vec::new(), RuleDefaults::default())),
         };
         let admin = Admin::start(Path::new(&settings.directory), Box::new(behind))?;
@@ -133,6 +135,8 @@ struct Behind {
     started: Instant,
     ended: Arc<Notify>,
     paused: watch::Sender<bool>,
+    /// What was counted of connections to the server when that was begun anew.
+    connections_before: Mutex<ServerConnections>,
     rules: Mutex<(Vec<Rule>, RuleDefaults)>,
 }
 
@@ -145,6 +149,8 @@ impl Runtime for Behind {
                 vec![vec!["Query_Cache_Memory_bytes".into(), used.to_string().into()]]
             }
             Statistic::Processes => self.processes(),
+            Statistic::Connections => vec![self.connections(false)],
+            Statistic::ConnectionsReset => vec![self.connections(true)],
             Statistic::Commands => self.commands(),
             Statistic::Users => self.users(),
             Statistic::Rules => {
@@ -299,6 +305,36 @@ impl Behind {
             .into_iter()
             .map(|(name, value)| vec![name.into(), value.into()]);
         theirs.into_iter().chain(ours).collect()
+    }
+
+    /// The server's row. The time that a ping takes is not measured.
+    fn connections(&self, resets: bool) -> Vec<Value> {
+        let now = self.shared.server_connections(resets);
+        let mut before = self.connections_before.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = |of: fn(&ServerConnections) -> u64| Value::from(of(&now).saturating_sub(of(&before)));
+        let count = |count: usize| Value::from(u64::try_from(count).unwrap_or(u64::MAX));
+        let is_lost = matches!(self.shared.upstream.follow_status().state, FollowState::Connecting { .. });
+        let (host, port) = self.server();
+        let row = vec![
+            Value::Integer(0),
+            host.into(),
+            i64::from(port).into(),
+            if is_lost { "SHUNNED" } else { "ONLINE" }.into(),
+            count(now.used),
+            count(now.free),
+            since(|it| it.opened),
+            since(|it| it.failed),
+            count(now.most_used),
+            since(|it| it.commands),
+            Value::Integer(0),
+            since(|it| it.bytes_sent),
+            since(|it| it.bytes_received),
+            Value::Integer(0),
+        ];
+        if resets {
+            *before = now;
+        }
+        row
     }
 
     fn commands(&self) -> Vec<Vec<Value>> {

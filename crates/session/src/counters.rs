@@ -23,9 +23,13 @@ pub(crate) enum Count {
     SnapshotConflicts,
     /// Answers from memory that may have been stale, as query rules allow.
     Bargains,
+    /// Bytes of commands that went to the server.
+    BytesSent,
+    /// Bytes of its answers to them.
+    BytesReceived,
 }
 
-const COUNTS: usize = Count::Bargains as usize + 1;
+const COUNTS: usize = Count::BytesReceived as usize + 1;
 
 /// What sessions count beside the cache. Each event loop writes cache lines of its own.
 #[derive(Debug, Default)]
@@ -34,6 +38,10 @@ pub(crate) struct Counters(Striped<COUNTS>);
 impl Counters {
     pub(crate) fn add(&self, count: Count) {
         self.0.add(count as usize);
+    }
+
+    pub(crate) fn add_many(&self, count: Count, many: usize) {
+        self.0.add_many(count as usize, many as u64);
     }
 
     pub(crate) fn sum(&self, count: Count) -> u64 {

@@ -1,7 +1,7 @@
 //! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
 
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -14,6 +14,7 @@ pub(crate) struct Handle {
     pub(crate) user: Vec<u8>,
     /// The server's id of its connection; 0 while it has none.
     thread_id: AtomicU32,
+    connected: Arc<Connected>,
     /// When it last sent a command, in monotonic milliseconds.
     active_ms: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
@@ -25,6 +26,36 @@ pub(crate) struct Handle {
     /// The task of the session, which waits for `ending` in one place at a time. Kept from one wait to the next, so that a
     /// wait writes nothing here.
     waits: Mutex<Option<Waker>>,
+}
+
+/// How many sessions have a connection to the server.
+#[derive(Debug, Default)]
+pub(crate) struct Connected {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Connected {
+    /// How many have one, and how many have had one at the same time. `resets`: that is counted from now on.
+    pub(crate) fn read(&self, resets: bool) -> (usize, usize) {
+        let now = self.now.load(Ordering::Relaxed);
+        let most =
+            if resets { self.most.swap(now, Ordering::Relaxed) } else { self.most.load(Ordering::Relaxed) };
+        (now, most.max(now))
+    }
+
+    fn changes(&self, was_connected: bool, is_connected: bool) {
+        match (was_connected, is_connected) {
+            (false, true) => {
+                let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
+                self.most.fetch_max(now, Ordering::Relaxed);
+            }
+            (true, false) => {
+                self.now.fetch_sub(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A client, as it is listed.
@@ -58,10 +89,11 @@ pub(crate) enum Ending {
 }
 
 impl Handle {
-    pub(crate) fn new(user: Vec<u8>, now_ms: u64) -> Self {
+    pub(crate) fn new(user: Vec<u8>, now_ms: u64, connected: Arc<Connected>) -> Self {
         Self {
             user,
             thread_id: AtomicU32::new(0),
+            connected,
             active_ms: AtomicU64::new(now_ms),
             busy: AtomicBool::new(false),
             holds: AtomicU32::new(0),
@@ -75,7 +107,8 @@ impl Handle {
     }
 
     pub(crate) fn set_thread_id(&self, id: u32) {
-        self.thread_id.store(id, Ordering::Relaxed);
+        let before = self.thread_id.swap(id, Ordering::Relaxed);
+        self.connected.changes(before != 0, id != 0);
     }
 
     /// Notes what holds it.
@@ -159,11 +192,30 @@ impl Handle {
     }
 }
 
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.set_thread_id(0);
+    }
+}
+
 /// All sessions, by the connection id their clients were told.
 #[derive(Debug, Default)]
-pub(crate) struct Registry(Mutex<HashMap<u32, Arc<Handle>>>);
+pub(crate) struct Registry {
+    handles: Mutex<HashMap<u32, Arc<Handle>>>,
+    connected: Arc<Connected>,
+}
 
 impl Registry {
+    /// A session's handle, which is not registered yet.
+    pub(crate) fn handle(&self, user: Vec<u8>, now_ms: u64) -> Arc<Handle> {
+        Arc::new(Handle::new(user, now_ms, Arc::clone(&self.connected)))
+    }
+
+    /// How many of them have a connection to the server.
+    pub(crate) fn connected(&self) -> &Connected {
+        &self.connected
+    }
+
     pub(crate) fn add(&self, id: u32, handle: &Arc<Handle>) {
         self.lock().insert(id, Arc::clone(handle));
     }
@@ -220,7 +272,7 @@ impl Registry {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u32, Arc<Handle>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -229,8 +281,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn who_is_connected_is_counted_until_it_leaves() {
+        let registry = Registry::default();
+        let [first, second] = [b"a", b"b"].map(|user| registry.handle(user.to_vec(), 0));
+        first.set_thread_id(7);
+        first.set_thread_id(8);
+        second.set_thread_id(9);
+        second.set_thread_id(0);
+        assert_eq!(registry.connected().read(true), (1, 2));
+        assert_eq!(registry.connected().read(false), (1, 1));
+        drop(first);
+        assert_eq!(registry.connected().read(false), (0, 1));
+    }
+
+    #[test]
     fn a_session_is_idle_only_between_commands() {
-        let handle = Handle::new(b"u".to_vec(), 100);
+        let handle = Handle::new(b"u".to_vec(), 100, Arc::default());
         assert!(handle.is_idle(101) && !handle.is_idle(100));
         handle.begins();
         assert!(!handle.is_idle(1_000));

@@ -70,6 +70,8 @@ pub(crate) struct Relayed {
     pub(crate) rows: u64,
     /// Rows that it says it has changed.
     pub(crate) affected: u64,
+    /// How many bytes of it have come.
+    pub(crate) bytes: usize,
     /// The digest that it is counted under.
     pub(crate) tag: u16,
     /// One of them told of warnings.
@@ -363,6 +365,7 @@ impl<'a> Relay<'a> {
     fn release(&mut self, buffer: &mut BytesMut, out: &mut Option<&mut BytesMut>) {
         pass(out, &mut self.capture, &buffer[..self.checked]);
         buffer.advance(self.checked);
+        self.relayed.bytes += self.checked;
         self.checked = 0;
     }
 }

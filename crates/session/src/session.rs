@@ -104,7 +104,7 @@ pub(crate) struct Session {
 impl Session {
     fn new(shared: Arc<Shared>, mut wire: Wire, mut admitted: Admitted) -> Self {
         let lease = Lease::of(&mut admitted);
-        let handle = Arc::new(Handle::new(admitted.user.clone(), now_ms()));
+        let handle = shared.registry.handle(admitted.user.clone(), now_ms());
         handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
         wire.obey(&handle);
@@ -153,7 +153,7 @@ impl Session {
         *self.admitted =
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
-        self.handle = Arc::new(Handle::new(self.admitted.user.clone(), now_ms()));
+        self.handle = self.shared.registry.handle(self.admitted.user.clone(), now_ms());
         let prepared = self.lease.prepared.begun_anew();
         self.lease = Lease::of(&mut self.admitted);
         self.lease.prepared = prepared;

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::auth::Gate;
 use crate::bounds::Bounds;
-use crate::counters::Counters;
+use crate::counters::{Count, Counters};
 use crate::environment::{Environments, VectorQuery};
 use crate::introspection::Engine;
 use crate::level::{Level, SemisyncMode};
@@ -57,6 +57,27 @@ impl Default for Options {
             engine: None,
         }
     }
+}
+
+/// What was counted of connections to the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerConnections {
+    /// Clients that have one now.
+    pub used: usize,
+    /// As many as there were at once, at most.
+    pub most_used: usize,
+    /// Those that are kept for the next login of their users.
+    pub free: usize,
+    /// Those that were had since the start.
+    pub opened: u64,
+    /// Those that were not.
+    pub failed: u64,
+    /// Commands that were sent.
+    pub commands: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Those of the answers.
+    pub bytes_received: u64,
 }
 
 /// What all sessions share.
@@ -124,6 +145,22 @@ impl Shared {
     /// What was counted by digest, if that is counted. `resets`: it is counted from 0 again.
     pub fn digests(&self, resets: bool) -> Vec<DigestRow> {
         self.statistics.as_ref().map(|statistics| statistics.rows(resets)).unwrap_or_default()
+    }
+
+    /// What was counted of connections to the server. `resets`: the most that there were at once is counted from now on.
+    pub fn server_connections(&self, resets: bool) -> ServerConnections {
+        let (used, most_used) = self.registry.connected().read(resets);
+        let dials = self.gate.dials();
+        ServerConnections {
+            used,
+            most_used,
+            free: self.gate.spares(),
+            opened: dials.answered.load(Ordering::Relaxed),
+            failed: dials.failed.load(Ordering::Relaxed),
+            commands: self.counters.sum(Count::Forwarded),
+            bytes_sent: self.counters.sum(Count::BytesSent),
+            bytes_received: self.counters.sum(Count::BytesReceived),
+        }
     }
 
     /// What was counted by command, if that is counted.

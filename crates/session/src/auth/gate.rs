@@ -1,6 +1,6 @@
 //! What all logins share.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -90,6 +90,14 @@ pub struct Gate {
     key: OnceLock<Option<rsa::PrivateKey>>,
     next_id: AtomicU32,
     bounds: Arc<Bounds>,
+    dials: Dials,
+}
+
+/// How often a connection to the server was asked for and had, and how often not.
+#[derive(Debug, Default)]
+pub(crate) struct Dials {
+    pub(crate) answered: AtomicU64,
+    pub(crate) failed: AtomicU64,
 }
 
 impl Gate {
@@ -111,7 +119,18 @@ impl Gate {
             face: RwLock::new(None),
             key: OnceLock::new(),
             next_id: AtomicU32::new(CONNECTION_ID_MIN),
+            dials: Dials::default(),
         }
+    }
+
+    /// How often clients' connections to the server were had, and how often not.
+    pub(crate) const fn dials(&self) -> &Dials {
+        &self.dials
+    }
+
+    /// How many connections to the server are kept for the next login of their users.
+    pub(crate) fn spares(&self) -> usize {
+        self.spares.count()
     }
 
     /// Makes what the first login would otherwise wait for: the RSA key takes about a tenth of a second. To be called
@@ -194,7 +213,10 @@ impl Gate {
         collation: u8,
     ) -> Result<Dialled, Error> {
         let want = client.difference(NEVER_UPSTREAM).union(ALWAYS_UPSTREAM);
-        let dialled = Connection::dial_preferring(preference, &self.config, want, collation).await?;
+        let dialled = Connection::dial_preferring(preference, &self.config, want, collation).await;
+        let of = if dialled.is_ok() { &self.dials.answered } else { &self.dials.failed };
+        of.fetch_add(1, Ordering::Relaxed);
+        let dialled = dialled?;
         self.remember_greeting(dialled.greeting());
         // The client was greeted for another server than the one that is there now: it has to begin again.
         if !dialled.capabilities().contains(client.difference(NEVER_UPSTREAM)) {

@@ -166,6 +166,10 @@ impl Spares {
         drop(all);
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     fn room(&self) -> Option<Room> {
         *self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }

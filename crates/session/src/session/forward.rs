@@ -379,6 +379,7 @@ impl Session {
     /// One write, for one command and for the statements before it.
     async fn write_command(&mut self, payload: &[u8], before: &[String]) -> Result<(), Lost> {
         self.shared.counters.add(Count::Forwarded);
+        self.shared.counters.add_many(Count::BytesSent, payload.len());
         self.handle.begins();
         self.lease.send(before, payload).await
     }
@@ -403,6 +404,7 @@ impl Session {
         relay.list(passing.listed);
         pin!(self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle)).await?;
         let mut relayed = relay.finish();
+        self.shared.counters.add_many(Count::BytesReceived, relayed.bytes);
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {
             // These may be all that there are.
             relayed.gtids.clear();
