@@ -23,8 +23,8 @@ use freshet_digest::{Digest, Options, put_text};
 use freshet_rules::Outcome;
 use freshet_upstream::now_ms;
 
+pub use commands::CommandRow;
 use commands::Commands;
-pub use commands::{CommandRow, TIMES};
 pub(crate) use queries::QueryRow;
 use refused::Refused;
 
@@ -314,10 +314,14 @@ impl Statistics {
         sent.min_us.store(u64::MAX, Ordering::Relaxed);
     }
 
+    /// How often statements of a place were answered from memory.
+    fn hits_of(&self, place: usize) -> u64 {
+        self.stripes(place).map(|hits| hits.count.load(Ordering::Relaxed)).sum()
+    }
+
     /// How often statements of a place were counted.
     fn times(&self, place: usize) -> u64 {
-        let hits = self.stripes(place).map(|hits| hits.count.load(Ordering::Relaxed)).sum::<u64>();
-        hits + self.sent[place].count.load(Ordering::Relaxed)
+        self.hits_of(place) + self.sent[place].count.load(Ordering::Relaxed)
     }
 
     /// How often what query rules come to came about, by their outcomes' ids.
@@ -369,11 +373,10 @@ impl Statistics {
     /// What was counted by command.
     pub(crate) fn commands(&self) -> Vec<CommandRow> {
         // Nobody leaves meanwhile.
-        let known = self.write();
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut hits = [0; commands::COUNT];
         for place in known.named.keys() {
-            let more = self.stripes(*place).map(|hits| hits.count.load(Ordering::Relaxed)).sum::<u64>();
-            hits[usize::from(self.kinds[*place].load(Ordering::Relaxed))] += more;
+            hits[usize::from(self.kinds[*place].load(Ordering::Relaxed))] += self.hits_of(*place);
         }
         self.commands.rows(&hits)
     }

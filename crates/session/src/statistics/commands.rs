@@ -1,20 +1,19 @@
 //! How often commands were carried out and how long they took, by what they are called in `stats_mysql_commands_counters`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use freshet_cache::{STRIPES, stripe};
+use freshet_cache::Striped;
 
 /// The bounds of the columns `cnt_100us` to `cnt_10s`, in microseconds; `cnt_INFs` has what took longer.
 const BOUNDS_US: [u64; 11] =
     [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000];
 
 /// How many columns of these there are.
-pub const TIMES: usize = BOUNDS_US.len() + 1;
+const TIMES: usize = BOUNDS_US.len() + 1;
 
-/// The commands by their first words. Where two begin alike, the longer one comes first; the last is whatever has no place of its
-/// own.
-const COMMANDS: [(&str, &[&str]); 55] = [
+/// The commands by their first words, of which some may be said in two ways. Where two begin alike, the longer one comes first. The last
+/// two are not told by their first words.
+const COMMANDS: [(&str, &[&str]); COUNT] = [
     ("ALTER_TABLE", &["ALTER", "TABLE"]),
     ("ALTER_VIEW", &["ALTER", "VIEW"]),
     ("ANALYZE_TABLE", &["ANALYZE", "TABLE"]),
@@ -22,8 +21,7 @@ const COMMANDS: [(&str, &[&str]); 55] = [
     ("CALL", &["CALL"]),
     ("CHANGE_MASTER", &["CHANGE"]),
     ("COMMIT", &["COMMIT"]),
-    ("CREATE_DATABASE", &["CREATE", "DATABASE"]),
-    ("CREATE_DATABASE", &["CREATE", "SCHEMA"]),
+    ("CREATE_DATABASE", &["CREATE", "DATABASE|SCHEMA"]),
     ("CREATE_INDEX", &["CREATE", "INDEX"]),
     ("CREATE_TABLE", &["CREATE", "TABLE"]),
     ("CREATE_TEMPORARY", &["CREATE", "TEMPORARY"]),
@@ -32,10 +30,8 @@ const COMMANDS: [(&str, &[&str]); 55] = [
     ("CREATE_VIEW", &["CREATE", "VIEW"]),
     ("DEALLOCATE", &["DEALLOCATE"]),
     ("DELETE", &["DELETE"]),
-    ("DESCRIBE", &["DESCRIBE"]),
-    ("DESCRIBE", &["DESC"]),
-    ("DROP_DATABASE", &["DROP", "DATABASE"]),
-    ("DROP_DATABASE", &["DROP", "SCHEMA"]),
+    ("DESCRIBE", &["DESCRIBE|DESC"]),
+    ("DROP_DATABASE", &["DROP", "DATABASE|SCHEMA"]),
     ("DROP_INDEX", &["DROP", "INDEX"]),
     ("DROP_TABLE", &["DROP", "TABLE"]),
     ("DROP_TRIGGER", &["DROP", "TRIGGER"]),
@@ -61,7 +57,6 @@ const COMMANDS: [(&str, &[&str]); 55] = [
     ("ROLLBACK_SAVEPOINT", &["ROLLBACK", "TO"]),
     ("ROLLBACK", &["ROLLBACK"]),
     ("SAVEPOINT", &["SAVEPOINT"]),
-    (FOR_UPDATE, &[]),
     ("SELECT", &["SELECT"]),
     ("SET", &["SET"]),
     ("SHOW", &["SHOW"]),
@@ -69,30 +64,36 @@ const COMMANDS: [(&str, &[&str]); 55] = [
     ("TRUNCATE_TABLE", &["TRUNCATE"]),
     ("UPDATE", &["UPDATE"]),
     ("USE", &["USE"]),
+    ("SELECT_FOR_UPDATE", &[]),
     ("UNKNOWN", &[]),
 ];
-const FOR_UPDATE: &str = "SELECT_FOR_UPDATE";
-const UNKNOWN: usize = COMMANDS.len() - 1;
+/// How many there are.
+pub(super) const COUNT: usize = 52;
+const FOR_UPDATE: usize = COUNT - 2;
+const UNKNOWN: usize = COUNT - 1;
 
 /// Where a statement with this digest's text is counted.
 pub(super) fn place(digest_text: &[u8]) -> u8 {
-    let text = digest_text.trim_ascii().strip_prefix(b"(").unwrap_or(digest_text);
-    let mut words =
-        text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').filter(|it| !it.is_empty());
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let is = |word: &[u8], known: Option<&&str>| {
-        known.is_none_or(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-    };
-    let found = COMMANDS
-        .iter()
-        .position(|(_, known)| !known.is_empty() && is(first, known.first()) && is(second, known.get(1)));
-    let locks = || text.to_ascii_uppercase().trim_ascii_end().ends_with(b"FOR UPDATE");
+    let mut words = digest_text
+        .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+        .filter(|word| !word.is_empty());
+    let begins = [words.next().unwrap_or_default(), words.next().unwrap_or_default()];
+    let is = |word: &[u8], known: &str| known.split('|').any(|way| word.eq_ignore_ascii_case(way.as_bytes()));
+    let found = COMMANDS.iter().position(|(_, known)| {
+        !known.is_empty() && begins.iter().zip(*known).all(|(word, known)| is(word, known))
+    });
     let at = match found {
-        Some(at) if COMMANDS[at].0 == "SELECT" && locks() => at - 1,
-        Some(at) => at,
-        None => UNKNOWN,
+        Some(at) if COMMANDS[at].0 == "SELECT" && ends_for_update(digest_text) => FOR_UPDATE,
+        found => found.unwrap_or(UNKNOWN),
     };
     at as u8
+}
+
+fn ends_for_update(digest_text: &[u8]) -> bool {
+    const END: &[u8] = b"FOR UPDATE";
+    let text = digest_text.trim_ascii_end();
+    let end = text.len().checked_sub(END.len()).and_then(|at| text.get(at..));
+    end.is_some_and(|end| end.eq_ignore_ascii_case(END))
 }
 
 /// What one command has cost.
@@ -106,58 +107,40 @@ pub struct CommandRow {
     pub counts: [u64; TIMES],
 }
 
-/// One thread's counters.
-#[derive(Debug)]
-struct Counts([[AtomicU64; TIMES + 1]; COMMANDS.len()]);
+/// Counters by command: for each, those by time, and the sum of the times.
+#[derive(Debug, Default)]
+pub(super) struct Commands(Box<Striped<{ COUNT * COLUMNS }>>);
 
-/// Counters by command, each thread's on cache lines of its own.
-#[derive(Debug)]
-pub(super) struct Commands(Box<[Counts]>);
+const COLUMNS: usize = TIMES + 1;
 
-impl Default for Commands {
-    fn default() -> Self {
-        let counts = || Counts(std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))));
-        Self((0..STRIPES).map(|_| counts()).collect())
-    }
+const fn column(place: u8, of: usize) -> usize {
+    place as usize * COLUMNS + of
 }
 
 impl Commands {
     /// Counts a statement that the server has carried out.
     pub(super) fn add(&self, place: u8, time: Duration) {
         let time_us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let counters = &self.0[stripe()].0[usize::from(place).min(UNKNOWN)];
-        counters[TIMES].fetch_add(time_us, Ordering::Relaxed);
-        counters[BOUNDS_US.partition_point(|bound| *bound < time_us)].fetch_add(1, Ordering::Relaxed);
+        self.0.add_many(column(place, TIMES), time_us);
+        self.0.add(column(place, BOUNDS_US.partition_point(|bound| *bound < time_us)));
     }
 
     /// Counts so many answers from memory, whose times are not measured: they are below the least bound.
     pub(super) fn add_hits(&self, place: u8, hits: u64) {
-        self.0[stripe()].0[usize::from(place).min(UNKNOWN)][0].fetch_add(hits, Ordering::Relaxed);
+        self.0.add_many(column(place, 0), hits);
     }
 
     /// All commands. `hits`: how many answers from memory are to be added, by place.
     pub(super) fn rows(&self, hits: &[u64; COUNT]) -> Vec<CommandRow> {
-        let mut rows: Vec<CommandRow> = Vec::new();
-        for (at, (name, _)) in COMMANDS.iter().enumerate() {
-            let sum =
-                |of: usize| self.0.iter().map(|counts| counts.0[at][of].load(Ordering::Relaxed)).sum::<u64>();
+        let row = |(place, &(name, _)): (u8, &(&'static str, _))| {
+            let sum = |of: usize| self.0.sum(column(place, of));
             let mut counts: [u64; TIMES] = std::array::from_fn(sum);
-            counts[0] += hits[at];
-            // Two ways to say the same stand side by side.
-            match rows.last_mut().filter(|row| row.name == *name) {
-                None => rows.push(CommandRow { name, time_us: sum(TIMES), counts }),
-                Some(row) => {
-                    row.time_us += sum(TIMES);
-                    row.counts.iter_mut().zip(counts).for_each(|(all, more)| *all += more);
-                }
-            }
-        }
-        rows
+            counts[0] += hits[usize::from(place)];
+            CommandRow { name, time_us: sum(TIMES), counts }
+        };
+        (0..).zip(&COMMANDS).map(row).collect()
     }
 }
-
-/// How many places there are.
-pub(super) const COUNT: usize = COMMANDS.len();
 
 #[cfg(test)]
 mod tests {
