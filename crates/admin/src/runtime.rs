@@ -25,6 +25,12 @@ impl From<u64> for Value {
     }
 }
 
+impl From<usize> for Value {
+    fn from(value: usize) -> Self {
+        Self::from(value as u64)
+    }
+}
+
 impl From<String> for Value {
     fn from(value: String) -> Self {
         Self::Text(value)

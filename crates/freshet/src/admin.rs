@@ -312,7 +312,6 @@ impl Behind {
         let now = self.shared.server_connections(resets);
         let mut before = self.connections_before.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |of: fn(&ServerConnections) -> u64| Value::from(of(&now).saturating_sub(of(&before)));
-        let count = |count: usize| Value::from(u64::try_from(count).unwrap_or(u64::MAX));
         let is_lost = matches!(self.shared.upstream.follow_status().state, FollowState::Connecting { .. });
         let (host, port) = self.server();
         let row = vec![
@@ -320,11 +319,11 @@ impl Behind {
             host.into(),
             i64::from(port).into(),
             if is_lost { "SHUNNED" } else { "ONLINE" }.into(),
-            count(now.used),
-            count(now.free),
+            now.used.into(),
+            now.free.into(),
             since(|it| it.opened),
             since(|it| it.failed),
-            count(now.most_used),
+            now.most_used.into(),
             since(|it| it.commands),
             Value::Integer(0),
             since(|it| it.bytes_sent),
@@ -350,7 +349,7 @@ impl Behind {
     fn users(&self) -> Vec<Vec<Value>> {
         let mut connected = BTreeMap::<String, u64>::new();
         self.shared.processes().into_iter().for_each(|it| *connected.entry(it.user).or_default() += 1);
-        let most = Value::from(u64::try_from(self.config.max_clients).unwrap_or(u64::MAX));
+        let most = Value::from(self.config.max_clients);
         connected.into_iter().map(|(user, count)| vec![user.into(), count.into(), most.clone()]).collect()
     }
 

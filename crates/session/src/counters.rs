@@ -25,7 +25,7 @@ pub(crate) enum Count {
     Bargains,
     /// Bytes of commands that went to the server.
     BytesSent,
-    /// Bytes of its answers to them.
+    /// Bytes of its answers that clients were sent.
     BytesReceived,
 }
 

@@ -15,6 +15,7 @@ use super::knowledge::{Epoch, Knowledge};
 use super::secrets::{LoginKind, Secrets};
 use super::spare::Spares;
 use crate::bounds::{self, Bounds};
+use crate::counters;
 use crate::environment::Environment;
 use crate::wire::Wire;
 
@@ -215,7 +216,7 @@ impl Gate {
         let want = client.difference(NEVER_UPSTREAM).union(ALWAYS_UPSTREAM);
         let dialled = Connection::dial_preferring(preference, &self.config, want, collation).await;
         let of = if dialled.is_ok() { &self.dials.answered } else { &self.dials.failed };
-        of.fetch_add(1, Ordering::Relaxed);
+        counters::count(of);
         let dialled = dialled?;
         self.remember_greeting(dialled.greeting());
         // The client was greeted for another server than the one that is there now: it has to begin again.

@@ -12,7 +12,6 @@ use tracing::warn;
 use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::changes_rights;
-
 use super::texts::begins_with_execute;
 use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Count;

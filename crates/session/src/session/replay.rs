@@ -81,14 +81,10 @@ impl Session {
     /// Statements that leave no counts and no warnings, and the transaction as it is at the server.
     fn nothing_done(&self) -> &'static [&'static str] {
         let tx = self.state.tx;
-        let is_at_server = match tx.begun() {
-            Some(begun) => begun.is_at_server,
-            None => tx.may_be_open(),
-        };
         // Where autocommit is off, what was replayed before it has begun a transaction, which is over; but savepoints stand there without
         // one, and would be gone.
         let is_marked = self.state.marked && !tx.autocommits();
-        if is_at_server || is_marked { &MARK_NOTHING } else { &[END] }
+        if tx.may_be_open_at_server() || is_marked { &MARK_NOTHING } else { &[END] }
     }
 
     /// Executes at the server what was answered from memory last, if that was this statement.

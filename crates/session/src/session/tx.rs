@@ -171,6 +171,11 @@ impl Tx {
         self.flags().contains(StatusFlags::IN_TRANS)
     }
 
+    /// Whether one may be open that the server knows of.
+    pub(crate) fn may_be_open_at_server(self) -> bool {
+        self.begun().map_or_else(|| self.may_be_open(), |begun| begun.is_at_server)
+    }
+
     /// Whether a statement surely runs in a transaction of its own.
     pub(crate) fn surely_autocommits(self) -> bool {
         matches!(self, Self::None(Next { autocommits: true, .. }))

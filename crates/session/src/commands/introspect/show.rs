@@ -17,9 +17,12 @@ enum Shown {
     Columns(String),
 }
 
+/// No statement that asks for it is longer, in bytes: long ones are not gone through.
+const TEXT_BYTES_MAX: usize = 256;
+
 /// Whether a statement may ask for it: few do.
 pub(in crate::commands) fn may_be_shown(text: &[u8]) -> bool {
-    contains_ignoring_case(text, SCHEMA.as_bytes())
+    text.len() <= TEXT_BYTES_MAX && contains_ignoring_case(text, SCHEMA.as_bytes())
 }
 
 /// Answers a statement that asks for it, if no schema of the server's is meant.
