@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use freshet_cache::Position;
+use freshet_cache::{Dep, Position};
 use freshet_protocol::random_scramble;
 use freshet_upstream::connection::within;
 use freshet_upstream::control::connect;
@@ -52,8 +52,20 @@ pub(crate) struct Follower {
     thread_id: u32,
     /// The global variables when they were last looked at, over all generations.
     globals: Option<WatchedGlobals>,
+    /// The rights when they were last looked at.
+    rights: Option<Rights>,
+    /// When everything was stamped for the loss of the last stream, and when before.
+    lost: Option<Lost>,
     /// Why there was no stream, as it was last logged.
     logged: String,
+}
+
+/// When everything was stamped for the loss of a stream.
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    /// The last time before that, of which the stream told.
+    told_at: Position,
+    at: Position,
 }
 
 /// The two connections for questions, and what was read on them.
@@ -72,7 +84,17 @@ impl Follower {
         let identity = Identity::new(shared.config.server_id);
         let stamps = Stamps::new(Arc::clone(&shared.freshness), Arc::clone(&shared.watches));
         let sinks = (stamps, Arc::clone(&shared));
-        Self { shared, sinks, asks, identity, thread_id: 0, globals: None, logged: String::new() }
+        Self {
+            shared,
+            sinks,
+            asks,
+            identity,
+            thread_id: 0,
+            globals: None,
+            rights: None,
+            lost: None,
+            logged: String::new(),
+        }
     }
 
     /// Follows until the last handle is dropped.
@@ -145,6 +167,15 @@ impl Follower {
         self.shared.settling.server_started(reached.started_ms);
         self.thread_id = reached.control.thread_id().max(reached.prober.thread_id());
         self.shared.set_server(Arc::clone(&reached.server));
+        let are_kept = self.rights.take().is_some_and(|before| reached.rights.are_those_of(&before));
+        match self.lost {
+            Some(Lost { told_at, at }) if are_kept => self.shared.rights.are_kept(told_at, at),
+            // Whoever is there has logged in since the server was started, and nobody has changed rights since.
+            Some(Lost { at, .. }) if reached.rights.are_as_at_start() => {
+                self.shared.rights.are_kept(Position::ZERO, at)
+            }
+            _ => self.lost = None,
+        }
         if self.globals.as_ref().is_some_and(|before| *before != reached.globals) {
             // Everything was stamped when the connection was lost: only what logins rest on is left.
             self.shared.globals_changed(Some(Concerns::Logins));
@@ -175,7 +206,7 @@ impl Follower {
         };
         match control.run(None, Some(Instant::now() + OFF_EVERY)).await {
             Ok(()) | Err(Over::Changed(_)) => {
-                self.globals = Some(reached.globals);
+                (self.globals, self.rights) = (Some(reached.globals), Some(reached.rights));
                 Ok(Over::Again)
             }
             Err(over) => Err(over),
@@ -208,6 +239,7 @@ impl Follower {
         // Before the start is published: a session that stores from here on must find that commits are awaited.
         shared.settling.started(executed, start);
         self.begin(start, starts_visible);
+        reached.rights.began(&shared);
         shared.set_state(FollowState::Following { visible_by });
         self.logged.clear();
         info!(start = start.get(), visible_by, "following the binlog");
@@ -232,7 +264,7 @@ impl Follower {
             over = prober.run() => over,
             over = control.run(Some(&generation), None) => over,
         };
-        self.globals = Some(reached.globals);
+        (self.globals, self.rights) = (Some(reached.globals), Some(reached.rights));
         over.map(|()| Over::Stopped)
     }
 
@@ -257,6 +289,13 @@ impl Follower {
         let shared = &self.shared;
         shared.freshness.lives_until(0);
         shared.proven.lose();
+        let stamp = shared.freshness.stamp_of(Dep::EVERYTHING);
+        let told_at = match self.lost {
+            // Nothing else was stamped since the last loss.
+            Some(lost) if lost.at == stamp => lost.told_at,
+            _ => stamp,
+        };
+        self.lost = Some(Lost { told_at, at: above });
         self.sinks.forget(above);
         shared.settling.ended(now_ms());
     }

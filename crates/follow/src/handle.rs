@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use freshet_cache::{Dep, Fence, Freshness};
+use freshet_cache::{Dep, Fence, Freshness, Position};
 use freshet_catalog::rows::Watches;
 use freshet_catalog::{
     Beside, CatalogError, Defined, Definition, Descendants, Name, Routine, TableInfo, Told, Writing,
@@ -19,7 +19,7 @@ use crate::follower::Follower;
 use crate::proven::Semisync;
 use crate::settle::{Outcome, Shown};
 use crate::shared::{ASKS_MAX, Ask, Following};
-use crate::status::FollowStatus;
+use crate::status::{FollowState, FollowStatus};
 
 /// The time that a client waits for a look around after it changed what no binlog tells of. The look itself takes milliseconds.
 const LOOK_MAX: Duration = Duration::from_secs(2);
@@ -290,6 +290,29 @@ impl Upstream {
     #[must_use]
     pub fn globals_epoch(&self) -> u64 {
         self.shared.globals_epoch()
+    }
+
+    /// Waits until the server was met, or could not be, or for this long at most.
+    pub async fn meets(&self, wait_max: Duration) {
+        const LOOKED_EVERY: Duration = Duration::from_millis(2);
+        let is_met =
+            || !matches!(self.shared.status().state, FollowState::Connecting { why } if why.is_empty());
+        let meets = async {
+            while !is_met() {
+                tokio::time::sleep(LOOKED_EVERY).await;
+            }
+        };
+        // What is not met by then is met later.
+        let _ = tokio::time::timeout(wait_max, meets).await;
+    }
+
+    /// Whether the rights that `rights` stands for are those of a login that was made when everything up to `from` was applied: a session
+    /// keeps some rights as they were when it began. A change under way is not told of here.
+    #[must_use]
+    pub fn are_rights_of(&self, rights: Dep, from: Position) -> bool {
+        let freshness = &self.shared.freshness;
+        let everything_at = self.shared.rights.everything_at(freshness.stamp_of(Dep::EVERYTHING));
+        from > Position::ZERO && freshness.stamp_of(rights) <= from && everything_at <= from
     }
 
     /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is

@@ -90,6 +90,8 @@ pub(crate) struct Rights {
     /// `None`: none was seen. The tables may have been edited before the first look, and what they hold need not be in effect.
     at_reload: Option<Reloaded>,
     accounted: Accounted,
+    /// Statements on accounts that were counted at the first look, if all of them were over by then.
+    over_at_first: Option<u64>,
     written: GrantsWritten,
     /// The last look found that a sign had moved: what it stands for may have come into effect only after that.
     is_due: bool,
@@ -110,6 +112,17 @@ type GrantValue = Option<Vec<u8>>;
 
 /// Names and counts, as the server tells them.
 type Signs = Vec<Vec<Option<Vec<u8>>>>;
+
+/// What is known of the statements on accounts that were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// The stream has told, or will tell, of every one since the last look.
+    AllTold,
+    /// Some were silent. All are over, and the stream has come past them.
+    Over,
+    /// Some may be silent.
+    Unclear,
+}
 
 /// What was found at a reload.
 #[derive(Debug, PartialEq, Eq)]
@@ -136,6 +149,10 @@ impl Rights {
         let tables = [&BOTH, own].concat();
         // Before the rights: what changes between the two is noticed the next time.
         let signs = connection.query(SIGNS).await?.rows;
+        // Behind the signs, and before what is written is asked for: all that was counted has been written then.
+        let is_over = server.privileges.has("PROCESS")
+            && under_way::is_none(&connection.query(under_way::THREADS).await?);
+        let over_at_first = is_over.then(|| counted(&signs));
         if !server.is_mariadb()
             && let Err(error) = connection.query(UNCACHED).await
             && !matches!(error, Error::Server(_))
@@ -145,7 +162,24 @@ impl Rights {
         let written = written(connection, server.is_mariadb(), &tables).await?;
         let now = Sums::read(connection, &tables).await?.map(Arc::new);
         let accounted = Accounted::default();
-        Ok(Self { signs, now, at_reload: None, accounted, written, is_due: true, tables })
+        Ok(Self { signs, now, at_reload: None, accounted, over_at_first, written, is_due: true, tables })
+    }
+
+    /// Whether nothing has changed rights since `before` was looked at for the last time: nobody was given a statement that may.
+    pub(crate) fn are_those_of(&self, before: &Self) -> bool {
+        self.signs == before.signs && self.now.is_some() && self.now == before.now
+    }
+
+    /// Whether the server was given no statement that may change rights since it was started.
+    pub(crate) fn are_as_at_start(&self) -> bool {
+        !self.signs.is_empty() && self.signs.iter().all(|row| counted_in(row) == Some(0))
+    }
+
+    /// A stream has begun, whose start was asked for after the first look, and nothing has come of it yet.
+    pub(crate) fn began(&mut self, shared: &Following) {
+        if let Some(counted) = self.over_at_first.take() {
+            self.accounted.begin(told(shared), counted);
+        }
     }
 
     /// Looks again. Whose rights may have changed in a way that the stream does not tell of. With `is_told`, somebody has
@@ -160,7 +194,13 @@ impl Rights {
         // Before the count, and that before the rights: what is written after each is noticed the next time. A silent statement was counted
         // before it wrote, so that whichever look sees its write first does not take it for told.
         let written = written(connection, self.written.is_mariadbs(), &self.tables).await?;
-        let (signs, is_all_told) = self.count(connection, followed, is_told).await?;
+        let (signs, counted) = self.count(connection, followed, is_told).await?;
+        let is_all_told = counted == Counted::AllTold;
+        // All that was silent has been written by now, and none of it is left for the next look.
+        let written = match counted {
+            Counted::Over => self::written(connection, self.written.is_mariadbs(), &self.tables).await?,
+            Counted::AllTold | Counted::Unclear => written,
+        };
         let signs_moved = signs != self.signs;
         let was_written = written.is_after(&self.written, signs_moved || !is_all_told);
         let has_moved = signs_moved || was_written;
@@ -197,22 +237,22 @@ impl Rights {
         Ok(regranted)
     }
 
-    /// Reads the signs, and whether the stream has told, or will tell, of every statement on accounts since the last look. With `is_told`
-    /// a client waits, and the stream is not waited for.
+    /// Reads the signs, and what is known of the statements on accounts that they count. With `is_told` a client waits, and the stream is not
+    /// waited for.
     async fn count(
         &mut self,
         connection: &mut Connection,
         followed: Followed<'_>,
         is_told: bool,
-    ) -> Result<(Signs, bool), Error> {
+    ) -> Result<(Signs, Counted), Error> {
         let mut first = None;
         for _ in 1..COUNTED_MAX {
-            let told = followed.told();
+            let told = told(followed.shared);
             let signs = connection.query(SIGNS).await?.rows;
             let counted = counted(&signs);
             if self.accounted.is_all_told(told, counted) {
                 self.accounted.reach(told);
-                return Ok((signs, true));
+                return Ok((signs, Counted::AllTold));
             }
             let (counted_first, told_first) = *first.get_or_insert((counted, told.accounts));
             // Statements that fail one after the other are never told of.
@@ -223,12 +263,29 @@ impl Rights {
             }
             sleep(COUNTED_EVERY).await;
         }
-        let told = followed.told();
+        let told = told(followed.shared);
         let signs = connection.query(SIGNS).await?.rows;
         // Not before: what was silent by the bound of the last look may have written after that look has asked for writes.
         self.accounted.reach(told);
         self.bound(connection, followed, (told, counted(&signs))).await?;
-        Ok((signs, false))
+        let is_over = !is_told && self.is_over_soon(followed.shared, counted(&signs)).await;
+        Ok((signs, if is_over { Counted::Over } else { Counted::Unclear }))
+    }
+
+    /// Waits a moment until the stream has come past all that was counted, if that is over. Then it is known how much was silent.
+    async fn is_over_soon(&mut self, shared: &Following, counted: u64) -> bool {
+        for _ in 1..COUNTED_MAX {
+            let told = told(shared);
+            if self.accounted.is_over_by_now(told, counted) {
+                self.accounted.reach(told);
+                return true;
+            }
+            if !self.accounted.awaits_stream() {
+                return false;
+            }
+            sleep(COUNTED_EVERY).await;
+        }
+        false
     }
 
     /// Notes where the binlog ends once everything that was counted is over, if that is so by now.
@@ -249,14 +306,11 @@ impl Rights {
     }
 }
 
-impl Followed<'_> {
-    fn told(&self) -> StreamTold {
-        let Self { shared, .. } = self;
-        StreamTold {
-            generation: shared.counters.generations.load(Ordering::Relaxed),
-            accounts: shared.accounts_told(),
-            applied: shared.freshness.applied(),
-        }
+fn told(shared: &Following) -> StreamTold {
+    StreamTold {
+        generation: shared.counters.generations.load(Ordering::Relaxed),
+        accounts: shared.accounts_told(),
+        applied: shared.freshness.applied(),
     }
 }
 
@@ -312,9 +366,12 @@ fn count<'a>(signs: &'a Signs, name: &str) -> Option<&'a [u8]> {
 /// How many statements on accounts were given to the server.
 fn counted(signs: &Signs) -> u64 {
     let named = signs.iter().filter(|row| !is_named(row, RELOADS));
-    let counts =
-        named.filter_map(|row| std::str::from_utf8(row.get(1)?.as_deref()?).ok()?.parse::<u64>().ok());
-    counts.sum()
+    named.filter_map(|row| counted_in(row)).sum()
+}
+
+/// The count in a row of these.
+fn counted_in(row: &[Option<Vec<u8>>]) -> Option<u64> {
+    std::str::from_utf8(row.get(1)?.as_deref()?).ok()?.parse().ok()
 }
 
 fn is_named(row: &[Option<Vec<u8>>], name: &str) -> bool {

@@ -5,11 +5,17 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use freshet_cache::Position;
+
 /// How often rights are known to have changed, and who is just changing them through us.
 #[derive(Debug, Default)]
 pub(crate) struct RightsNews {
     epoch: AtomicU64,
     under_way: AtomicUsize,
+    /// The last time that everything was stamped was `lost_at`, for the loss of a stream over which no rights have changed. For rights it is as if
+    /// that had been at `told_at`, the time before.
+    lost_at: AtomicU64,
+    told_at: AtomicU64,
 }
 
 impl RightsNews {
@@ -22,6 +28,22 @@ impl RightsNews {
     /// shows was read by the rights of this epoch or of a later one.
     pub(crate) fn epoch(&self) -> Option<u64> {
         (self.under_way.load(Ordering::SeqCst) == 0).then(|| self.epoch.load(Ordering::SeqCst))
+    }
+
+    /// No rights have changed while there was no stream, for whose loss everything was stamped at `lost_at`, and before at `told_at`.
+    pub(crate) fn are_kept(&self, told_at: Position, lost_at: Position) {
+        // In this order: whoever reads the second has the first of then, or a later one, which is never too early.
+        self.told_at.store(told_at.get(), Ordering::SeqCst);
+        self.lost_at.store(lost_at.get(), Ordering::SeqCst);
+    }
+
+    /// When everything was stamped last, as far as rights are concerned; `stamp`: when it was.
+    pub(crate) fn everything_at(&self, stamp: Position) -> Position {
+        if self.lost_at.load(Ordering::SeqCst) == stamp.get() {
+            Position::new(self.told_at.load(Ordering::SeqCst))
+        } else {
+            stamp
+        }
     }
 
     pub(crate) fn begins(&self) {
@@ -38,6 +60,16 @@ impl RightsNews {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_stamped_for_a_stream_that_was_lost_is_no_news_of_rights() {
+        let news = RightsNews::default();
+        let at = Position::new;
+        assert_eq!(news.everything_at(at(7)), at(7));
+        news.are_kept(at(3), at(7));
+        assert_eq!(news.everything_at(at(7)), at(3));
+        assert_eq!(news.everything_at(at(9)), at(9), "something else was stamped since");
+    }
 
     #[test]
     fn what_was_read_before_a_change_or_while_it_was_under_way_is_of_no_epoch_after_it() {

@@ -10,7 +10,9 @@
 //!   statement is in the server's list of threads after the count was asked for, and applied when the stream has
 //!   passed the end that the binlog had after that.
 //!
-//! A lower bound counts from the look on that follows the one by which it is had: that one has seen all that was written by then, under the bound
+//! The first one is had before the stream begins: what is over by then is applied, as far as the stream will tell.
+//!
+//! A lower bound counts for what is written after it is had. So a look that finds one asks once more what was written, under the bound
 //! before.
 //!
 //! If the upper bound of now is not above a lower bound of some time before, then no statement since was silent: whatever changed
@@ -50,6 +52,12 @@ impl Accounted {
         }
     }
 
+    /// The stream begins. All of `counted` was over before it was asked where, and what is written by then is known.
+    pub(super) fn begin(&mut self, told: StreamTold, counted: u64) {
+        let silent = Some(i128::from(counted) - i128::from(told.accounts));
+        *self = Self { generation: told.generation, silent, over: None };
+    }
+
     /// Whether nothing was silent since the bound was found. `told` was read before `counted` was asked for.
     pub(super) fn is_all_told(&mut self, told: StreamTold, counted: u64) -> bool {
         if told.generation != self.generation {
@@ -66,6 +74,11 @@ impl Accounted {
     /// Whether a bound is known, so that waiting for the stream can be of use.
     pub(super) const fn is_bounded(&self) -> bool {
         self.silent.is_some()
+    }
+
+    /// Whether it becomes known how much was silent when the stream has come further.
+    pub(super) const fn awaits_stream(&self) -> bool {
+        self.over.is_some()
     }
 
     /// Whether all that was counted is known to be over and applied: nothing more will be told of it.
@@ -124,6 +137,17 @@ mod tests {
         accounted.reach(told(4, 60));
         assert!(accounted.is_all_told(told(4, 60), 8));
         assert!(!accounted.is_all_told(told(4, 60), 9));
+    }
+
+    #[test]
+    fn what_was_over_when_the_stream_began_needs_no_look() {
+        let mut accounted = Accounted::default();
+        // An earlier stream has told of two, and four were counted by this server since it was started.
+        accounted.begin(told(2, 10), 4);
+        assert!(accounted.is_all_told(told(2, 10), 4));
+        assert!(!accounted.is_all_told(told(2, 10), 5));
+        assert!(accounted.is_all_told(told(3, 20), 5));
+        assert!(!accounted.is_all_told(StreamTold { generation: 2, ..told(3, 20) }, 5));
     }
 
     #[test]
