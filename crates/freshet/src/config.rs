@@ -10,6 +10,7 @@ pub mod units;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use freshet_session::Multiplexing;
 use freshet_session::bounds;
 use freshet_session::level::{Level, SemisyncMode};
 use freshet_session::variables::{FILL_WAIT_MS_MAX, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
@@ -82,6 +83,8 @@ pub struct Config {
     pub log_json: bool,
     /// Whether statements are counted by their digests.
     pub query_statistics: bool,
+    /// Whether reads of several clients are carried on one connection.
+    pub multiplexing: Multiplexing,
     /// The admin port, if it is wanted.
     pub admin: Option<Admin>,
 }
@@ -178,6 +181,7 @@ impl Config {
             log_level: typed.read(&s::LOG_LEVEL, log_level)?,
             log_json: typed.read(&s::LOG_FORMAT, log_format)?,
             query_statistics: typed.read(&s::QUERY_STATISTICS, switch)?,
+            multiplexing: typed.read(&s::MULTIPLEXING, multiplexing)?,
             admin: admin(typed)?,
         })
     }
@@ -334,6 +338,13 @@ fn promise(typed: &Typed) -> Result<(Level, SemisyncMode), Refusal> {
         });
     }
     Ok((level, mode))
+}
+
+fn multiplexing(text: &str) -> Option<Multiplexing> {
+    if text.eq_ignore_ascii_case("always") {
+        return Some(Multiplexing::Always);
+    }
+    switch(text).map(|on| if on { Multiplexing::On } else { Multiplexing::Off })
 }
 
 fn semisync(text: &str) -> Option<SemisyncMode> {

@@ -47,6 +47,9 @@ fn system(what: &'static str) -> impl FnOnce(io::Error) -> ServeError {
     move |source| ServeError::System { what, source }
 }
 
+/// How long clients are kept waiting for the stream at the start.
+const MET_WITHIN: Duration = Duration::from_secs(2);
+
 /// Serves until a signal ends it.
 ///
 /// # Errors
@@ -65,6 +68,8 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     let sessions = Sessions::new(&config, tls)?;
     sessions.load_persisted()?;
     sessions.prepare().await;
+    // A session that is older than the stream stores nothing: it may have rights that were taken away meanwhile.
+    sessions.shared().upstream.meets(MET_WITHIN).await;
     let listeners = bind(&config.listen).await?;
     let (pauses, mut paused) = watch::channel(false);
     let admin = Port::start(&config, sessions.shared(), pauses.clone()).await?;

@@ -54,6 +54,7 @@ impl Sessions {
             semisync: config.semisync,
             state_dir: config.state_dir.clone(),
             counts_digests: config.query_statistics || config.admin.is_some(),
+            multiplexing: config.multiplexing,
             engine: Some(crate::introspection::engine()),
         };
         let shared = Shared::new(gate, upstream, cache, options);

@@ -312,6 +312,16 @@ pub static QUERY_STATISTICS: Setting = setting(
     "Whether statements are counted by their digests, with the reasons for which answers are not stored: freshet.queries and EXPLAIN FRESHET show \
      them. They are also counted where there is an admin port",
 );
+/// Whether sessions share connections.
+pub static MULTIPLEXING: Setting = setting(
+    "multiplexing",
+    "FRESHET_MULTIPLEXING",
+    "on",
+    "on, off or always",
+    "Whether quick reads of many clients with the same account and settings are carried on one connection to the server, one behind the other, \
+     which costs the server half. on: while several are with the server; off: each client's statements go over a connection of its own; always: \
+     also where nothing is gained, for tests",
+);
 /// Where administrators connect.
 pub static ADMIN_LISTEN: Setting = setting(
     "admin_listen",
@@ -351,7 +361,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 38] = [
+pub static ALL: [&Setting; 39] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -384,6 +394,7 @@ pub static ALL: [&Setting; 38] = [
     &SERVER_ID,
     &HEARTBEAT,
     &QUERY_STATISTICS,
+    &MULTIPLEXING,
     &ADMIN_LISTEN,
     &ADMIN_CREDENTIALS,
     &STATS_CREDENTIALS,

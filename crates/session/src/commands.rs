@@ -16,6 +16,7 @@ mod prepared;
 mod query;
 mod refusals;
 mod replication;
+mod riding;
 mod rules;
 mod select;
 mod text;
@@ -52,6 +53,17 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
         }
         _ => Err(Missed::default()),
     }
+}
+
+/// Has the session's own connection back before a command that may need it. A query says for itself whether it does.
+///
+/// # Errors
+/// The connection was lost: there is nothing left to do but what is returned.
+pub(crate) async fn take_back(session: &mut Session, packet: &[u8]) -> Result<(), Result<Flow, Lost>> {
+    if split(packet).0 == Command::Query {
+        return Ok(());
+    }
+    session.take_back().await.map_err(|error| refusals::unavailable(session, &error))
 }
 
 /// Carries one command out that [`at_once`] did not, and for which it has found `missed`. Where a branch is rare and its state large, it is boxed: the state of

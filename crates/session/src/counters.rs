@@ -23,6 +23,8 @@ pub(crate) enum Count {
     SnapshotConflicts,
     /// Answers from memory that may have been stale, as query rules allow.
     Bargains,
+    /// Reads that were carried on a connection with those of other sessions.
+    Carried,
     /// Bytes of commands that went to the server.
     BytesSent,
     /// Bytes of its answers that clients were sent.

@@ -62,4 +62,4 @@ pub use reference::reference;
 pub use registry::Process;
 pub use restoring::load_persisted;
 pub use session::serve;
-pub use shared::{Options, ServerConnections, Shared};
+pub use shared::{Multiplexing, Options, ServerConnections, Shared};

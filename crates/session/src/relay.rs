@@ -72,6 +72,8 @@ pub(crate) struct Relayed {
     pub(crate) affected: u64,
     /// How many bytes of it have come.
     pub(crate) bytes: usize,
+    /// How long it took, from when the command was sent, in microseconds.
+    pub(crate) took_us: u32,
     /// The digest that it is counted under.
     pub(crate) tag: u16,
     /// One of them told of warnings.

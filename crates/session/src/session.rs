@@ -21,6 +21,7 @@ mod command;
 mod traces;
 mod tracking;
 mod lease;
+mod lanes;
 mod hold;
 
 // What is done for a statement: from memory, or at the server.
@@ -46,6 +47,7 @@ mod life;
 
 use std::sync::Arc;
 
+use freshet_cache::Position;
 use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
 use freshet_sql::Modes;
 use freshet_upstream::now_ms;
@@ -102,8 +104,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn new(shared: Arc<Shared>, mut wire: Wire, mut admitted: Admitted) -> Self {
-        let lease = Lease::of(&mut admitted);
+    fn new(shared: Arc<Shared>, mut wire: Wire, mut admitted: Admitted, rights_from: Position) -> Self {
+        let lease = Lease::of(&mut admitted, rights_from);
         let handle = shared.registry.handle(admitted.user.clone(), now_ms());
         handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
@@ -148,6 +150,7 @@ impl Session {
     /// # Errors
     /// The client is not let in; it has been told, and the session is over.
     pub(crate) async fn change_user(&mut self, change: ChangeUser) -> Result<(), AdmitError> {
+        let rights_from = self.shared.freshness().valid_from();
         let before = Admitted { upstream: self.lease.take(), ..self.admitted.hand_over() };
         let id = before.connection_id;
         *self.admitted =
@@ -155,7 +158,7 @@ impl Session {
         self.admitted.connection_id = id;
         self.handle = self.shared.registry.handle(self.admitted.user.clone(), now_ms());
         let prepared = self.lease.prepared.begun_anew();
-        self.lease = Lease::of(&mut self.admitted);
+        self.lease = Lease::of(&mut self.admitted, rights_from);
         self.lease.prepared = prepared;
         self.handle.set_thread_id(self.lease.thread_id());
         self.shared.register(id, &self.handle);

@@ -42,8 +42,22 @@ pub struct Options {
     pub state_dir: Option<PathBuf>,
     /// Whether statements are counted by their digests.
     pub counts_digests: bool,
+    /// Whether reads of several sessions are carried on one connection.
+    pub multiplexing: Multiplexing,
     /// Who computes over the tables of the schema `freshet`; none: there is no such schema.
     pub engine: Option<Engine>,
+}
+
+/// When reads of several sessions are carried on one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Multiplexing {
+    /// Never: each client's statements go over a connection of its own.
+    Off,
+    /// Quick reads, while several are with the server.
+    #[default]
+    On,
+    /// Whatever may be, also where nothing is gained: so that tests of a few clients see it.
+    Always,
 }
 
 impl Default for Options {
@@ -54,6 +68,7 @@ impl Default for Options {
             semisync: SemisyncMode::default(),
             state_dir: None,
             counts_digests: false,
+            multiplexing: Multiplexing::default(),
             engine: None,
         }
     }

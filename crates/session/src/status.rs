@@ -27,6 +27,11 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared, _| shared.freshness().applied().get().to_string(),
     },
     Status {
+        name: "Freshet_carried",
+        doc: "Commands that went to the server on a connection that carries reads of many clients.",
+        read: |shared, _| shared.counters.sum(Count::Carried).to_string(),
+    },
+    Status {
         name: "Freshet_clients",
         doc: "Clients connected now.",
         read: |shared, _| shared.clients().to_string(),

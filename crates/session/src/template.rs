@@ -6,6 +6,7 @@
 
 mod analysis;
 mod forms;
+mod pace;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -43,6 +43,13 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// One whose login is over.
+    #[cfg(test)]
+    pub(crate) fn over(stream: tokio::net::UnixStream, greeting: Greeting) -> Self {
+        let (stream, capabilities) = (Stream::Unix(stream), greeting.capabilities);
+        Self { stream, read: BytesMut::new(), seq: 0, capabilities, greeting, queried: false }
+    }
+
     /// What both sides have agreed to.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities

@@ -24,6 +24,7 @@ pub mod net;
 mod responder;
 mod password;
 pub mod connection;
+pub mod lane;
 
 // Connections of our own account, and what the server says of itself on them.
 pub mod control;
@@ -35,6 +36,7 @@ pub use clock::now_ms;
 pub use config::{Config, ConfigError, TlsMode};
 pub use connection::{Connection, Dialled, Rows};
 pub use error::Error;
+pub use lane::Lane;
 pub use password::Password;
 pub use responder::{Challenge, Responder};
 pub use secret::{Credential, NativeHash, Secret};

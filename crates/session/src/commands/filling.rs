@@ -8,12 +8,13 @@ use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_sql::contains_ignoring_case;
 use freshet_upstream::now_ms;
 
+use super::asked::statement;
 use crate::counters::Count;
 use crate::relay::{Capture, Captured, Lost, Relayed};
-use crate::rows::{Behind, Depends};
+use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Forward, Missed, Session, Storing};
-use crate::template::{self, Template};
+use crate::template::{self, BoundSelect, Template};
 use crate::variables::TYPE_OFF;
 use crate::why::Why;
 
@@ -144,6 +145,26 @@ pub(super) fn plan(
     }
 }
 
+/// The same for a SELECT by its text, with the warnings of the text in the plan.
+pub(super) fn plan_of_text(
+    session: &Session,
+    text: &[u8],
+    bound: &BoundSelect<'_>,
+    at: (u32, Missed),
+) -> Fillable {
+    let template = bound.template();
+    let depends = |behind: Behind<'_>| {
+        let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
+        deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
+    };
+    let warned = |plan| FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
+    match plan(session, template, at, depends) {
+        Fillable::Surely(plan) => Fillable::Surely(warned(plan)),
+        Fillable::Perhaps(plan) => Fillable::Perhaps(plan.map(warned)),
+        Fillable::Never(why) => Fillable::Never(why),
+    }
+}
+
 /// The dependency on the rights by which the tables are read: a view has those of its definer besides.
 pub(super) fn rights(session: &Session, template: &Template) -> Dep {
     let user = session.environment().and_then(|environment| environment.sole_user.as_deref());
@@ -172,8 +193,32 @@ pub(super) async fn fill(
     let capture = Some(capture.warned(plan.warnings));
     let storing = session.storing();
     let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
-    let cost_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
-    let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok());
+    let found = found_rows(session, key_text, &relayed);
+    let took = started.elapsed();
+    let kept = keep(session, (key_text, missed), plan, (&mut relayed, found), (took, storing));
+    if pin!(kept).await == Insert::Stored && found.is_none() {
+        session.has_filled((environment, key_text), valid_from);
+    }
+    Ok(relayed)
+}
+
+/// How many rows a statement has found, by its answer, where that tells.
+pub(super) fn found_rows(session: &Session, key_text: &[u8], relayed: &Relayed) -> Option<u32> {
+    let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok())?;
+    let finds_all = session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
+    finds_all.then_some(rows)
+}
+
+/// Stores the copy of an answer, and counts what becomes of it. `found`: how many rows its statement has found.
+pub(super) async fn keep(
+    session: &mut Session,
+    (key_text, missed): (&[u8], Missed),
+    plan: FillPlan,
+    (relayed, found): (&mut Relayed, Option<u32>),
+    (took, storing): (Duration, Storing),
+) -> Insert {
+    let (key, valid_from) = (Key { environment: plan.environment, text: key_text }, plan.valid_from);
+    let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
             relayed.uncaptured = Some(Why::QueryRule);
@@ -181,28 +226,20 @@ pub(super) async fn fill(
         }
         Some(captured) => {
             let filled = filled(session, missed, plan, (captured, (cost_us, relayed.tag), storing));
-            Box::pin(store(session, Key { environment, text: key_text }, filled)).await
+            Box::pin(store(session, key, filled)).await
         }
         None => Insert::TooLarge,
     };
     match why_not(stored, relayed.uncaptured) {
         None => session.count_stored(relayed.tag),
-        Some(why) => session.count_refused(&relayed, &why.into()),
+        Some(why) => session.count_refused(relayed, &why.into()),
     }
-    if stored == Insert::Stored {
-        let finds_all =
-            session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
-        match rows.filter(|_| finds_all) {
-            Some(rows) => {
-                let key = Key { environment, text: key_text };
-                session.shared.cache.note_found_rows(key, valid_from, rows);
-            }
-            None => session.has_filled((environment, key_text), valid_from),
-        }
-    } else if !stored.is_in_memory() {
+    if let Some(rows) = found.filter(|_| stored == Insert::Stored) {
+        session.shared.cache.note_found_rows(key, valid_from, rows);
+    } else if stored != Insert::Stored && !stored.is_in_memory() {
         count_not_cached(session);
     }
-    Ok(relayed)
+    stored
 }
 
 /// Why an answer was not stored; `uncaptured`: why there was no copy of it.

@@ -11,7 +11,7 @@ use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{
-    attributes, decided, explain, introspect, kill, ours, select, text_prepared, transaction, write,
+    attributes, decided, explain, introspect, kill, ours, riding, select, text_prepared, transaction, write,
 };
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
@@ -79,6 +79,9 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
         return Ok(flow);
+    }
+    if session.may_ride() && Box::pin(rides(session, &query)).await? {
+        return Ok(Flow::Continue);
     }
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
@@ -170,6 +173,14 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             let rows = rows.map(|what| Write { what: Some(what), ..Write::default() });
             text_prepared::forward(session, query, effects, rows).await
         }
+    }
+}
+
+/// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered.
+async fn rides(session: &mut Session, query: &Query<'_>) -> Result<bool, Lost> {
+    match found(session, query) {
+        Some(Found::Known(Bound::Select(known))) => riding::ride(session, query, known).await,
+        _ => Ok(false),
     }
 }
 

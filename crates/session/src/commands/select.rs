@@ -4,17 +4,15 @@ use std::pin::pin;
 
 use freshet_cache::Key;
 use freshet_protocol::{Command, ErrPacket};
+use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
-use super::asked::{
-    bound, compiled, hint_error, key_for, reads_nothing, statement, strips, touches, without_hint,
-};
+use super::asked::{bound, compiled, hint_error, key_for, reads_nothing, strips, touches, without_hint};
 use super::bargain;
-use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan};
+use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
-use crate::relay::Lost;
-use crate::rows::{Behind, Statement, deps_of_reading};
+use crate::relay::{Lost, Relayed};
 use crate::session::{Flow, Forward, Missed, Session, Touches};
 use crate::template::{BoundSelect, New, Template, Verdict};
 use crate::why::Why;
@@ -79,12 +77,12 @@ pub(super) async fn handle(
     let payload = stripped.as_deref().unwrap_or(query.packet);
     match plan {
         Ok(plan) => {
-            let plan = FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
             let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
             let touches = Touches::ReadView;
             let forward =
                 Forward { text, touches, ..Forward::new(payload, Command::Query, &template.effects) };
             let relayed = pin!(fill(session, forward, (&key_text, query.missed), plan)).await?;
+            note_pace(template, &relayed);
             session.note_tables(relayed.tag, &template.tables);
             Ok(Flow::Continue)
         }
@@ -141,11 +139,7 @@ async fn fate<'a>(
             Ok(_) => return Ok(Fate::ToServer(bound, Err(Why::AnsweredBefore))),
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
-        let depends = |behind: Behind<'_>| {
-            let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
-            deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
-        };
-        match plan(session, template, (key, *missed), depends) {
+        match plan_of_text(session, text, &bound, (key, *missed)) {
             Fillable::Surely(plan) => return Ok(Fate::ToServer(bound, Ok(plan))),
             Fillable::Perhaps(plan) if !patience.waits(session).await => {
                 return Ok(Fate::ToServer(bound, plan));
@@ -168,11 +162,19 @@ async fn forward_uncached(
     let touches = touches(session, template, text);
     let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
     let relayed = session.forward(forward).await?;
+    note_pace(template, &relayed);
     match template.verdict.refusal() {
         Some(refusal) => session.count_refused(&relayed, refusal),
         None => session.count_refused(&relayed, &why.into()),
     }
     Ok(Flow::Continue)
+}
+
+/// Notes how long the server took, of a statement that others may be carried with.
+fn note_pace(template: &Template, relayed: &Relayed) {
+    if relayed.error.is_none() && relayed.bytes <= ANSWER_BYTES_MAX {
+        template.pace.took_us(relayed.took_us);
+    }
 }
 
 /// FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.

@@ -12,12 +12,15 @@ use crate::why::{Refusal, Why};
 
 impl Session {
     /// Counts a statement, and returns the tag of its digest for what is stored of it; 0 if it is not counted.
-    pub(super) fn count_sent(
+    pub(crate) fn count_sent(
         &self,
         (command, text): (Command, &[u8]),
         time: Duration,
         relayed: &Relayed,
     ) -> u16 {
+        // Rules name a statement as it came.
+        let asked = self.ruled.asked();
+        let text = asked.as_deref().unwrap_or(text);
         let is_statement = matches!(command, Command::Query | Command::StmtExecute) && !text.is_empty();
         let Some(statistics) = self.shared.statistics.as_ref().filter(|_| is_statement && !relayed.is_unsent)
         else {

@@ -37,11 +37,18 @@ impl Session {
     /// # Errors
     /// The server cannot be reached, or refuses; the session can try again.
     pub(crate) async fn connect(&mut self) -> Result<(), Error> {
+        if self.lease.is_lent() {
+            Box::pin(self.take_back()).await?;
+        }
+        if self.lease.is_lost() {
+            return Err(Error::Closed);
+        }
         if !self.lease.is_open() {
+            let rights_from = self.shared.freshness().valid_from();
             // Boxed, since it is rare and large, and every command has room for it otherwise.
             Box::pin(crate::auth::open(&self.shared.gate, &mut self.admitted)).await?;
             let prepared = std::mem::take(&mut self.lease.prepared);
-            self.lease = Lease::of(&mut self.admitted);
+            self.lease = Lease::of(&mut self.admitted, rights_from);
             self.lease.prepared = prepared;
             self.handle.set_thread_id(self.lease.thread_id());
             self.state.environment_is_unknown();

@@ -12,6 +12,7 @@ use tracing::warn;
 use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::changes_rights;
+use super::lanes::UnderWay;
 use super::texts::begins_with_execute;
 use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Count;
@@ -54,9 +55,6 @@ impl Session {
             Box::pin(self.forward_now(forward)).await?
         };
         if let Some((begun, command, text)) = counted {
-            // Rules name a statement as it came.
-            let asked = self.ruled.asked();
-            let text = asked.as_deref().unwrap_or(text);
             relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
         }
         Ok(relayed)
@@ -118,12 +116,14 @@ impl Session {
         let (asked_at, is_read) = (Instant::now(), capture.is_some());
         let passing = Passing { capture, put_right, listed };
         let exchanged = pin!(self.exchange((&before, payload), command, passing)).await?;
-        let relayed = match exchanged {
+        let mut relayed = match exchanged {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
+        let took = asked_at.elapsed();
+        relayed.took_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         if is_read {
-            self.shared.settling.has_answered(asked_at.elapsed());
+            self.shared.settling.has_answered(took);
         }
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
         let ran = (command, text, keeps_found_rows);
@@ -207,6 +207,7 @@ impl Session {
         command: Command,
         passing: Passing,
     ) -> Result<Exchanged, Lost> {
+        let _under_way = UnderWay::begins();
         let sent = pin!(self.send_behind(before, payload)).await;
         match sent {
             Ok(()) if before.is_empty() => pin!(self.answer(command, passing)).await.map(Exchanged::Answered),

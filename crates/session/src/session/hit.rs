@@ -311,6 +311,7 @@ impl Session {
     pub(crate) fn needs_keepalive(&self) -> bool {
         let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.wait_timeout_s * 1000 / 3);
         self.lease.is_open()
+            && !self.lease.is_lent()
             && self.handle.active_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
     }
 }
@@ -344,16 +345,28 @@ fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<Ta
     if !wire.has_room(entry.body.len()) {
         return None;
     }
+    wire.out().0.reserve(entry.body.len());
+    let stored = StatusFlags::from_bits_retain(entry.status);
+    put_answer(wire, entry.body.clone(), entry.status_at, (stored, session));
+    Some((stored, entry.found_rows, entry.tag))
+}
+
+/// Puts an answer into the client's buffer that was given to another session. Of the flags that it came with, its own stay; the others are this
+/// session's.
+#[inline]
+pub(super) fn put_answer<'a>(
+    wire: &mut Wire,
+    body: impl IntoIterator<Item = &'a [u8]>,
+    status_at: [u32; 2],
+    (came_with, session): (StatusFlags, StatusFlags),
+) {
     let out = wire.out().0;
     let start = out.len();
-    out.reserve(entry.body.len());
-    entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
-    let stored = StatusFlags::from_bits_retain(entry.status);
-    let flags = (stored & ENTRY_FLAGS | session).bits().to_le_bytes();
-    for at in entry.status_at {
+    body.into_iter().for_each(|piece| out.extend_from_slice(piece));
+    let flags = (came_with & ENTRY_FLAGS | session).bits().to_le_bytes();
+    for at in status_at {
         if let Some(place) = out.get_mut(start + at as usize..).and_then(|rest| rest.get_mut(..2)) {
             place.copy_from_slice(&flags);
         }
     }
-    Some((stored, entry.found_rows, entry.tag))
 }

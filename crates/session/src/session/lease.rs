@@ -9,8 +9,10 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use freshet_cache::Position;
 use freshet_protocol::Capabilities;
-use freshet_upstream::{Channel, Connection, Error, Rows};
+use freshet_upstream::lane::Returning;
+use freshet_upstream::{Channel, Connection, Error, Rows, now_ms};
 use tokio::io::AsyncReadExt as _;
 
 use super::prepared::PreparedStatements;
@@ -20,11 +22,48 @@ use crate::environment::Server;
 use crate::relay::Lost;
 use crate::relay::Own;
 
+/// Where the connection is.
+#[derive(Debug)]
+enum Place {
+    /// It is not open: it was not needed yet, or was given up.
+    Nowhere,
+    Here(Connection),
+    /// It carries the statements of many sessions meanwhile (`session/lanes.rs`).
+    Lent(Returning),
+    /// It was lost while it was lent. What its session has left there is gone, and no other connection takes its place.
+    Lost,
+}
+
+impl Place {
+    fn of(connection: Option<Connection>) -> Self {
+        connection.map_or(Self::Nowhere, Self::Here)
+    }
+
+    const fn here(&self) -> Option<&Connection> {
+        if let Self::Here(connection) = self { Some(connection) } else { None }
+    }
+
+    const fn here_mut(&mut self) -> Option<&mut Connection> {
+        if let Self::Here(connection) = self { Some(connection) } else { None }
+    }
+
+    fn take(&mut self) -> Option<Connection> {
+        match std::mem::replace(self, Self::Nowhere) {
+            Self::Here(connection) => Some(connection),
+            elsewhere => {
+                *self = elsewhere;
+                None
+            }
+        }
+    }
+}
+
 /// A session's hold on a server connection.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    /// None until it is first needed.
-    connection: Option<Connection>,
+    at: Place,
+    /// The rights that its login was given are those of this position or of a later one.
+    pub(crate) rights_from: Position,
     /// Which server it leads to, as its greeting says; known once it is set up.
     pub(crate) server: Option<Server>,
     /// When it was opened at the latest, in monotonic milliseconds.
@@ -66,9 +105,10 @@ impl Default for Lease {
 }
 
 impl Lease {
-    /// What came with a login, if it took a connection.
-    pub(crate) fn of(admitted: &mut Admitted) -> Self {
+    /// What came with a login, if it took a connection. All up to `rights_from` was applied before it was made.
+    pub(crate) fn of(admitted: &mut Admitted, rights_from: Position) -> Self {
         Self {
+            rights_from,
             begun: admitted.begun.take(),
             leave: admitted.leave.take(),
             ..Self::as_new(admitted.upstream.take())
@@ -77,7 +117,8 @@ impl Lease {
 
     pub(super) fn as_new(connection: Option<Connection>) -> Self {
         Self {
-            connection,
+            at: Place::of(connection),
+            rights_from: Position::ZERO,
             server: None,
             opened_ms: 0,
             used_ms: 0,
@@ -99,27 +140,63 @@ impl Lease {
 
     /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
     pub(crate) fn was_reset(&mut self) {
-        let prepared = self.prepared.begun_anew();
-        *self = Self { prepared, ..Self::as_new(self.connection.take()) };
+        let (prepared, rights_from) = (self.prepared.begun_anew(), self.rights_from);
+        *self = Self { prepared, rights_from, ..Self::as_new(self.at.take()) };
     }
 
     /// Gives the connection up.
     pub(crate) fn take(&mut self) -> Option<Connection> {
-        self.connection.take()
+        self.at.take()
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.connection.is_some()
+        !matches!(self.at, Place::Nowhere)
+    }
+
+    /// Whether it was lost while it was lent.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.at, Place::Lost)
+    }
+
+    /// Whether it is open and carries the statements of many sessions.
+    pub(crate) fn is_lent(&self) -> bool {
+        matches!(self.at, Place::Lent(_))
+    }
+
+    /// The connection, to be a lane, if nothing is under way on it.
+    pub(super) fn take_to_lend(&mut self) -> Option<Connection> {
+        if self.heard().is_empty() { self.take() } else { None }
+    }
+
+    /// It is a lane now.
+    pub(super) fn is_lent_as(&mut self, returning: Returning) {
+        self.at = Place::Lent(returning);
+    }
+
+    /// The lane that its connection is.
+    pub(super) fn lent(&mut self) -> Option<&mut Returning> {
+        if let Place::Lent(lent) = &mut self.at { Some(lent) } else { None }
+    }
+
+    /// The connection is back, unless it was lost.
+    pub(super) fn is_back(&mut self, connection: Option<Connection>) {
+        let back = connection.map_or(Place::Lost, Place::Here);
+        if let Place::Lent(lent) = std::mem::replace(&mut self.at, back) {
+            self.sent += lent.carried();
+            self.own.carried(lent.carried());
+            self.has_diagnostics |= lent.has_diagnostics();
+        }
+        self.used_ms = now_ms();
     }
 
     /// Whether it is open and the server reports what is to be known of the session.
     pub(crate) fn is_ready(&self) -> bool {
-        self.is_open() && self.tracking == Tracking::On
+        self.at.here().is_some() && self.tracking == Tracking::On
     }
 
     /// The server's number of the connection; 0 while there is none.
     pub(crate) fn thread_id(&self) -> u32 {
-        self.connection.as_ref().map_or(0, Connection::thread_id)
+        self.at.here().map_or(0, Connection::thread_id)
     }
 
     /// Whether nothing but the login is in the server's session, or would be if it were opened now.
@@ -129,11 +206,11 @@ impl Lease {
 
     /// The server's version, as its greeting says.
     pub(crate) fn version(&self) -> Option<&[u8]> {
-        self.connection.as_ref().map(|connection| connection.greeting().server_version.as_slice())
+        self.at.here().map(|connection| connection.greeting().server_version.as_slice())
     }
 
     pub(crate) fn has_tls(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.channel() == Channel::Tls)
+        self.at.here().is_some_and(|connection| connection.channel() == Channel::Tls)
     }
 
     /// Whether a query is sent with attributes.
@@ -143,7 +220,7 @@ impl Lease {
 
     /// What was agreed on with the server.
     pub(crate) fn capabilities(&self) -> Capabilities {
-        self.connection.as_ref().map_or(Capabilities::empty(), Connection::capabilities)
+        self.at.here().map_or(Capabilities::empty(), Connection::capabilities)
     }
 
     /// The connection, for an exchange.
@@ -151,7 +228,7 @@ impl Lease {
     /// # Errors
     /// There is none.
     pub(crate) fn connection(&mut self) -> Result<&mut Connection, Lost> {
-        self.connection.as_mut().ok_or_else(|| Lost::Upstream(std::io::ErrorKind::NotConnected.into()))
+        self.at.here_mut().ok_or_else(|| Lost::Upstream(std::io::ErrorKind::NotConnected.into()))
     }
 
     /// A question of our own. It leaves its row count and warnings behind.
@@ -161,7 +238,7 @@ impl Lease {
     pub(crate) async fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
         self.sent += 1;
         self.own.asked(sql);
-        match &mut self.connection {
+        match self.at.here_mut() {
             Some(connection) => connection.query(sql).await,
             None => Err(Error::Closed),
         }
@@ -169,7 +246,17 @@ impl Lease {
 
     /// Waits until the server says something that nobody asked for, or closes the connection.
     pub(crate) fn poll_unasked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(connection) = &mut self.connection else { return Poll::Pending };
+        if let Place::Lent(lent) = &mut self.at {
+            match pin!(lent).poll(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(connection) => self.is_back(connection),
+            }
+        }
+        let connection = match &mut self.at {
+            Place::Here(connection) => connection,
+            Place::Lost => return Poll::Ready(()),
+            Place::Nowhere | Place::Lent(_) => return Poll::Pending,
+        };
         let (stream, buffer) = connection.parts();
         match stream.poll_read_ready(cx) {
             Poll::Pending => Poll::Pending,
@@ -180,6 +267,6 @@ impl Lease {
 
     /// What the server has said that nobody asked for.
     pub(crate) fn heard(&mut self) -> &[u8] {
-        self.connection.as_mut().map_or(&[], |connection| connection.parts().1)
+        self.at.here_mut().map_or(&[], |connection| connection.parts().1)
     }
 }

@@ -39,10 +39,11 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     if !shared.gate.knows_greeting() {
         shared.greet_as_server();
     }
+    let rights_from = shared.freshness().valid_from();
     match crate::auth::admit(stream, &shared.gate).await {
         Ok((wire, admitted)) => {
             shared.counters.add(Count::Connections);
-            Session::new(shared, wire, admitted).run().await;
+            Session::new(shared, wire, admitted, rights_from).run().await;
         }
         Err(error) => debug!(%error, "a client was not let in"),
     }
@@ -82,7 +83,8 @@ impl Session {
         let Some(mut packet) = next? else { return Ok(Flow::Close) };
         let mut at_once = self.answer_at_once(&mut packet)?;
         // What was answered before this one does not wait with it.
-        if matches!(at_once, Err(missed) if missed.unsettled) && self.wire.flush().await.is_ok() {
+        let is_unsettled = matches!(at_once, Err(missed) if missed.unsettled) && !self.lease.is_lent();
+        if is_unsettled && self.wire.flush().await.is_ok() {
             Box::pin(self.make_way()).await?;
             at_once = self.answer_at_once(&mut packet)?;
         }
@@ -91,7 +93,14 @@ impl Session {
             Ok(flow) => flow,
             // What was answered before this one does not wait for the server.
             Err(_) if self.wire.flush().await.is_err() => Flow::Close,
-            Err(missed) => Box::pin(commands::handle(self, packet, missed)).await?,
+            Err(missed) => {
+                if self.lease.is_lent()
+                    && let Err(done) = Box::pin(commands::take_back(self, &packet)).await
+                {
+                    return done;
+                }
+                Box::pin(commands::handle(self, packet, missed)).await?
+            }
         };
         if flow == Flow::Close || pin!(self.wire.flush()).await.is_err() {
             return Ok(Flow::Close);

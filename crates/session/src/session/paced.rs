@@ -61,7 +61,7 @@ impl Killer {
 }
 
 /// Kills what a connection executes: as its own account, which always may, or as Freshet's where no password is known.
-async fn kill(shared: &Shared, mut admitted: Admitted, thread: u32) -> Result<(), Error> {
+pub(super) async fn kill(shared: &Shared, mut admitted: Admitted, thread: u32) -> Result<(), Error> {
     let statement = format!("KILL QUERY {thread}");
     if crate::auth::open(&shared.gate, &mut admitted).await.is_ok()
         && let Some(mut connection) = admitted.upstream.take()

@@ -15,6 +15,8 @@ use crate::qualify::qualify;
 use crate::rows::{Named, Tables};
 use crate::why::{Refusal, Why};
 
+use super::pace::Pace;
+
 /// A statement's form.
 #[derive(Debug)]
 pub(crate) struct Template {
@@ -26,6 +28,8 @@ pub(crate) struct Template {
     pub(crate) effects: Effects,
     /// Every table it names, if its answers may be cached: a session's temporary tables may stand in their place.
     pub(crate) tables: Tables,
+    /// How fast it is.
+    pub(crate) pace: Pace,
 }
 
 impl Template {
@@ -36,6 +40,7 @@ impl Template {
             verdict: Verdict::NotNow(Why::ManyForms.into()),
             effects: tokens.effects(),
             tables: Tables::default(),
+            pace: Pace::default(),
         }
     }
 }
@@ -95,7 +100,7 @@ pub(super) async fn analyse(
         effects.reads = Reads::NOTHING;
     }
     tables.rest(&mut told);
-    Template { told, verdict, effects, tables }
+    Template { told, verdict, effects, tables, pace: Pace::default() }
 }
 
 /// Whether answers to a statement may be cached, and the tables that it names, by their definitions. There are no tables where they are

@@ -10,6 +10,7 @@ use freshet_sql::{Analysis, Flavor, Modes};
 use super::*;
 use crate::rows::{Behind, Depends, Named, Tables, deps_of_reading};
 use crate::template::Verdict;
+use crate::template::pace::Pace;
 
 const MODES: Modes = Modes::new(Flavor::MySql);
 
@@ -32,6 +33,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         verdict: Verdict::Cache,
         effects: freshet_sql::effects(text, MODES),
         tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
+        pace: Pace::default(),
     })
 }
 

@@ -1,0 +1,263 @@
+//! Lanes: connections that carry the statements of many sessions at once ([`Lane`]).
+//!
+//! A lane is a connection that a session has lent, one that needs it for nothing itself at the moment. It carries reads of other sessions
+//! of the same environment, and so of the same account, with the same settings. To a session whose read was carried it is as if it had been answered from memory:
+//! its own connection knows nothing of it. The session that has lent its connection takes it back with its next statement that is not carried.
+//!
+//! What a read leaves on a connection is not the lender's: its own last statement was carried too, and is repeated where something asks about
+//! it. What a session has that a read of another one could see, or change, keeps its connection from being lent: see [`Session::may_ride`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use freshet_cache::{Dep, Position};
+use freshet_protocol::{Capabilities, Command};
+use freshet_sql::Flavor;
+use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, NotCarried, Outcome, SLOW};
+use freshet_upstream::{Error, Lane, now_ms};
+use tokio::sync::oneshot;
+
+use super::hit::put_answer;
+use super::hold::Hold;
+use super::paced::kill;
+use super::{Session, Tracking};
+use crate::counters::count;
+use crate::registry::Ending;
+use crate::relay::{Capture, Captured, Filter, Lost, Relay, Relayed, Step};
+use crate::shared::Multiplexing;
+use crate::wire::{Heard, WireError};
+
+/// As many commands must be with the server, on connections of their own, before one of these is lent: alone, a statement is
+/// answered as soon on its own.
+const UNDER_WAY_MIN: usize = 2;
+
+thread_local! {
+    static LANES: Lanes = Lanes::default();
+}
+
+/// The lanes of one thread.
+#[derive(Default)]
+struct Lanes {
+    /// One of each kind.
+    open: RefCell<HashMap<Fit, Open>>,
+    /// Commands with the server on connections of their own.
+    under_way: Cell<usize>,
+}
+
+/// What the sessions have in common whose reads a lane carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Fit {
+    /// Where what all sessions share lies.
+    shared: usize,
+    /// The environment's identity.
+    environment: u32,
+    /// Statements are sent with attributes.
+    has_attributes: bool,
+}
+
+/// A lane, and of when the rights are that its account was given.
+struct Open {
+    lane: Rc<Lane>,
+    rights_from: Position,
+}
+
+impl Lanes {
+    /// Whether there may be a lane, or is reason to make one.
+    fn are_worth_it(&self) -> bool {
+        self.under_way.get() >= UNDER_WAY_MIN || !self.open.borrow().is_empty()
+    }
+
+    /// Notes a lane, and forgets those that are closed.
+    fn opened(&self, fit: Fit, lane: Open) {
+        let mut open = self.open.borrow_mut();
+        open.retain(|_, open| open.lane.is_open());
+        open.insert(fit, lane);
+    }
+}
+
+/// A command is with the server on a connection of its own, as long as this lives.
+pub(super) struct UnderWay;
+
+impl UnderWay {
+    pub(super) fn begins() -> Self {
+        LANES.with(|lanes| lanes.under_way.set(lanes.under_way.get() + 1));
+        Self
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        LANES.with(|lanes| lanes.under_way.set(lanes.under_way.get() - 1));
+    }
+}
+
+impl Session {
+    /// Whether a read of this session may be carried with those of others: it is known in which environment it is, and nothing of the session can be
+    /// seen by its reads alone.
+    pub(crate) fn may_ride(&self) -> bool {
+        const BAR: [Hold; 7] = [
+            Hold::Transaction,
+            Hold::NextTransaction,
+            Hold::Locks,
+            Hold::TemporaryTables,
+            Hold::Doubts,
+            Hold::EnvironmentRefused,
+            Hold::UnknownReads,
+        ];
+        self.shared.options.multiplexing != Multiplexing::Off
+            && (self.shared.options.multiplexing == Multiplexing::Always || LANES.with(Lanes::are_worth_it))
+            && self.environment().is_some()
+            && !self.ruled.are_timed()
+            && !self.state.stops_time
+            && self.state.pending.is_empty()
+            && (self.lease.is_lent() || self.lease.tracking == Tracking::On)
+            && !BAR.into_iter().any(|hold| self.holds().has(hold))
+    }
+
+    /// Has a read carried. `rights` are the rights by which it reads. `None` if there is no lane for it: there is no need of one, or no
+    /// connection to be lent.
+    pub(crate) fn carry(
+        &mut self,
+        (command, payload): (Command, &[u8]),
+        rights: Dep,
+    ) -> Option<(Rc<Lane>, oneshot::Receiver<Outcome>)> {
+        let lane = self.lane(rights)?;
+        let outcome = lane.carry(command, payload)?;
+        Some((lane, outcome))
+    }
+
+    fn lane(&mut self, rights: Dep) -> Option<Rc<Lane>> {
+        let fit = Fit {
+            shared: Arc::as_ptr(&self.shared) as usize,
+            environment: self.environment()?.id,
+            has_attributes: self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES),
+        };
+        let is_of_now = |from: Position| {
+            let is_fenced =
+                [rights, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness().is_fenced(*dep));
+            !is_fenced && self.shared.upstream.are_rights_of(rights, from)
+        };
+        let known = LANES.with(|lanes| {
+            let open = lanes.open.borrow();
+            let open = open.get(&fit).filter(|open| open.lane.is_open());
+            open.map(|Open { lane, rights_from }| (Rc::clone(lane), *rights_from))
+        });
+        if let Some((lane, rights_from)) = known {
+            return is_of_now(rights_from).then_some(lane);
+        }
+        let rights_from = self.lease.rights_from;
+        let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
+        let is_wanted = self.shared.options.multiplexing == Multiplexing::Always || is_worth_it();
+        let lane = if is_wanted && is_of_now(rights_from) { self.lend() } else { None }?;
+        let open = Open { lane: Rc::clone(&lane), rights_from };
+        LANES.with(|lanes| lanes.opened(fit, open));
+        Some(lane)
+    }
+
+    /// Makes a lane of the session's own connection, if it may be one.
+    fn lend(&mut self) -> Option<Rc<Lane>> {
+        let may_lend = self.lease.is_ready()
+            && !self.lease.traces.cursor
+            && !self.lease.prepared.have_long_data()
+            && self.lease.prepared.closed.is_empty()
+            && !self.state.unlogged;
+        let connection = if may_lend { self.lease.take_to_lend() } else { None }?;
+        let (lane, returning) = Lane::start(connection);
+        self.lease.is_lent_as(returning);
+        Some(lane)
+    }
+
+    /// Takes the session's connection back, if it is lent.
+    ///
+    /// # Errors
+    /// It was lost meanwhile.
+    pub(crate) async fn take_back(&mut self) -> Result<(), Error> {
+        let Some(lent) = self.lease.lent() else { return Ok(()) };
+        lent.lane().close();
+        let mut connection = tokio::time::timeout(2 * SLOW, &mut *lent).await.ok();
+        while connection.is_none() {
+            // What it waits for is a read, which is its session's again then.
+            let thread = self.handle.thread_id();
+            kill(&self.shared, self.admitted.hand_over(), thread).await?;
+            let Some(lent) = self.lease.lent() else { break };
+            connection = tokio::time::timeout(KILLED_WAIT, lent).await.ok();
+        }
+        self.lease.is_back(connection.flatten());
+        if self.lease.is_lost() { Err(Error::Closed) } else { Ok(()) }
+    }
+}
+
+impl Session {
+    /// Waits for what becomes of a read that is carried.
+    ///
+    /// # Errors
+    /// The session is ended, or its client has left.
+    pub(crate) async fn outcome(&mut self, mut outcome: oneshot::Receiver<Outcome>) -> Result<Outcome, Lost> {
+        self.handle.begins();
+        loop {
+            let is_listening = self.wire.is_listening();
+            let heard = tokio::select! {
+                biased;
+                outcome = &mut outcome => return Ok(outcome.unwrap_or(Err(NotCarried::Elsewhere))),
+                heard = self.wire.overhear(), if is_listening => heard,
+                _ = self.handle.ends(Ending::Cut) => return Err(Lost::Client(WireError::Ended)),
+            };
+            if !matches!(heard, Ok(Heard::More)) {
+                count(&self.wire.bounds().vanished);
+                return Err(Lost::Client(heard.err().unwrap_or(WireError::Closed)));
+            }
+        }
+    }
+
+    /// Puts an answer that was carried, of a statement whose text brings about so many warnings, into the client's buffer. `None` if it is
+    /// not to be passed on.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn put_carried(
+        &mut self,
+        (lane, carried): (&Lane, Carried),
+        warnings: u16,
+    ) -> Result<Option<Relayed>, Lost> {
+        let told = self.state.told.clone().unwrap_or_default();
+        let told_begun = AtomicBool::new(false);
+        let filter = Filter {
+            capabilities: self.capabilities(),
+            begun: (self.flavor() == Flavor::MySql).then_some(&told_begun),
+            told: Some(&told),
+            schema: self.state.schema.as_deref().unwrap_or_default(),
+        };
+        let mut relay = Relay::new(&filter, Command::Query, lane.capabilities());
+        let capture = Capture::new(ANSWER_BYTES_MAX, &self.shared.bounds().fill);
+        relay.capture(Some(capture.warned(warnings)));
+        let mut frames = carried.frames;
+        if !matches!(relay.follow(&mut frames, None)?, Step::Last) {
+            return Ok(None);
+        }
+        let relayed = relay.finish();
+        if relayed.warned || relayed.error.is_some() {
+            lane.has_left_diagnostics();
+        }
+        let has_room = |captured: &&Captured| self.wire.has_room(captured.body.len());
+        let Some(captured) = relayed.captured.as_ref().filter(has_room) else { return Ok(None) };
+        let session = self.state.status_for_answers();
+        put_answer(&mut self.wire, [&captured.body[..]], captured.status_at, (captured.status, session));
+        *self.wire.out().1 = 0;
+        Ok(Some(relayed))
+    }
+
+    /// Notes that `statement`, which found so many rows if that is known, was answered so.
+    pub(crate) fn answered_by_lane(&mut self, statement: &[u8], found_rows: Option<u32>) {
+        self.has_seen();
+        self.active(now_ms());
+        self.is_answered_from_memory(statement, found_rows);
+        self.state.served.carried += 1;
+    }
+}
+
+/// How long a statement may take to end that was killed, before it is killed once more.
+const KILLED_WAIT: Duration = Duration::from_secs(1);

@@ -1,0 +1,86 @@
+//! How fast the statements of one template are: which of them share a connection with others is decided by it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A template whose statements take longer than this, in microseconds, shares no connection.
+const QUICK_US_MAX: u32 = 2_000;
+/// How long one shares none that was slow or had a large answer, in milliseconds.
+const UNFIT_MS: u64 = 10_000;
+/// What of a time above the best one is believed at once: one part in so many.
+const DRIFT: u32 = 8;
+
+/// What was seen of a template's statements.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// The best time of late, in microseconds; other statements and clients only ever add to it.
+    best_us: AtomicU32,
+    /// Until when it is not tried again, in monotonic milliseconds.
+    unfit_until_ms: AtomicU64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { best_us: AtomicU32::new(u32::MAX), unfit_until_ms: AtomicU64::new(0) }
+    }
+}
+
+impl Pace {
+    /// The server took this long for one.
+    pub(crate) fn took(&self, time: Duration) {
+        self.took_us(u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
+    }
+
+    /// The same, in microseconds.
+    pub(crate) fn took_us(&self, us: u32) {
+        let us = us.min(u32::MAX - 1);
+        let best = self.best_us.load(Ordering::Relaxed);
+        let believed = if best == u32::MAX { us } else { us.min(best.saturating_add(best / DRIFT + 1)) };
+        // A value that another thread has written meanwhile is lost: it was one of many.
+        if believed != best {
+            self.best_us.store(believed, Ordering::Relaxed);
+        }
+    }
+
+    /// One was slow, or its answer was large.
+    pub(crate) fn is_unfit(&self, now_ms: u64) {
+        self.unfit_until_ms.store(now_ms + UNFIT_MS, Ordering::Relaxed);
+    }
+
+    /// Whether its statements are known to be quick.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.best_us.load(Ordering::Relaxed) <= QUICK_US_MAX
+    }
+
+    /// Whether none was slow, or had a large answer, of late.
+    pub(crate) fn is_fit(&self, now_ms: u64) -> bool {
+        now_ms >= self.unfit_until_ms.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_once_is_quick_and_what_is_slow_for_long_is_not() {
+        let pace = Pace::default();
+        assert!(!pace.is_quick(), "nothing is known");
+        pace.took(Duration::from_micros(300));
+        assert!(pace.is_quick());
+        pace.took(Duration::from_secs(3));
+        assert!(pace.is_quick(), "it may have waited for others");
+        (0..30).for_each(|_| pace.took(Duration::from_secs(3)));
+        assert!(!pace.is_quick());
+        pace.took(Duration::from_micros(200));
+        assert!(pace.is_quick());
+    }
+
+    #[test]
+    fn one_that_is_unfit_is_tried_again_later() {
+        let pace = Pace::default();
+        pace.took(Duration::from_micros(300));
+        pace.is_unfit(5);
+        assert!(!pace.is_fit(5) && pace.is_fit(5 + UNFIT_MS));
+    }
+}

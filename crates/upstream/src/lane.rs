@@ -1,0 +1,406 @@
+//! One connection on which the statements of many sessions are under way at once.
+//!
+//! Statements are sent in a row without waiting for answers, and the answers come in the order of the statements. A server that always
+//! has the next statement neither sleeps nor switches between threads, so that each costs it a third to a half of what it costs over
+//! connections of their own.
+//!
+//! What it takes to be carried here is for the sessions to know: a statement must neither read nor leave anything of a session, nor
+//! matter if it is carried out twice. One whose answer does not come, or is large, is its session's again. Statements behind one that
+//! takes long are theirs too: they are still carried out here, and nobody hears the answers.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use freshet_protocol::{Answer, Capabilities, Command, FrameHeader, HEADER_LEN, Malformed, put_packet};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant as Deadline, sleep_until};
+
+use crate::Connection;
+
+/// What is sent and not answered, at most: statements, and their bytes. No send ever waits for a server that waits for us: so much has room in the buffers
+/// of any socket.
+const DEPTH_MAX: usize = 64;
+const DEPTH_BYTES_MAX: usize = 32 * 1024;
+/// The longest statement that is carried, in bytes.
+pub const STATEMENT_BYTES_MAX: usize = 16 * 1024;
+/// The largest answer that is carried, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// How long a statement may take before those behind it go elsewhere.
+pub const SLOW: Duration = Duration::from_millis(50);
+/// How long a lane is kept that nobody uses.
+const IDLE_MAX: Duration = Duration::from_millis(500);
+/// What one read asks for, in bytes.
+const READ_BYTES: usize = 32 * 1024;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotCarried {
+    /// The connection is lost, is given back, or one before it takes too long.
+    Elsewhere,
+    /// The answer is too large.
+    TooLarge,
+}
+
+/// An answer, as it came.
+#[derive(Debug)]
+pub struct Carried {
+    /// Its frames.
+    pub frames: BytesMut,
+    /// How long the server took for it, at most.
+    pub took: Duration,
+}
+
+/// What became of a statement.
+pub type Outcome = Result<Carried, NotCarried>;
+
+/// A connection that carries statements. It belongs to one thread.
+#[derive(Debug)]
+pub struct Lane {
+    queue: RefCell<Queue>,
+    /// Wakes the task that sends and reads.
+    wake: Notify,
+    capabilities: Capabilities,
+    /// A statement may have left warnings or an error on the connection.
+    has_diagnostics: Cell<bool>,
+}
+
+/// A connection that will come back when nothing is under way on it any more. Dropped, the connection is closed then.
+#[derive(Debug)]
+pub struct Returning {
+    lane: Rc<Lane>,
+    connection: oneshot::Receiver<Option<Connection>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// Statements that are not sent yet, one frame behind the other.
+    unsent: BytesMut,
+    /// All that are not answered, those that are sent in front.
+    waiting: VecDeque<Waiting>,
+    sent: usize,
+    sent_bytes: usize,
+    /// How many were sent so far.
+    carried: u64,
+    /// Nothing more is taken.
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    frame_bytes: usize,
+    answer: Answer,
+    /// `None` where nobody waits any more.
+    reply: Option<oneshot::Sender<Outcome>>,
+}
+
+impl Lane {
+    /// Makes a lane of a connection on which nothing is under way. Must be called on the thread whose event loop waits for it.
+    pub fn start(connection: Connection) -> (Rc<Self>, Returning) {
+        let capabilities = connection.capabilities();
+        let lane = Rc::new(Self {
+            queue: RefCell::default(),
+            wake: Notify::new(),
+            capabilities,
+            has_diagnostics: Cell::new(false),
+        });
+        let (sender, receiver) = oneshot::channel();
+        let driver = Driver::new(Rc::clone(&lane), connection);
+        tokio::task::spawn_local(async move {
+            // Who lent it may be gone, and then nobody needs it.
+            drop(sender.send(driver.run().await));
+        });
+        let returning = Returning { lane: Rc::clone(&lane), connection: receiver };
+        (lane, returning)
+    }
+
+    /// What was agreed on with the server.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// Whether it takes statements.
+    pub fn is_open(&self) -> bool {
+        !self.queue.borrow().is_closed
+    }
+
+    /// How many statements are not answered.
+    #[cfg(test)]
+    fn depth(&self) -> usize {
+        self.queue.borrow().waiting.len()
+    }
+
+    /// Has a command carried, of which the packet is `payload`. `None` if it takes nothing more.
+    pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
+        let mut queue = self.queue.borrow_mut();
+        if queue.is_closed || payload.len() > STATEMENT_BYTES_MAX {
+            return None;
+        }
+        let before = queue.unsent.len();
+        put_packet(&mut queue.unsent, &mut 0, payload);
+        let frame_bytes = queue.unsent.len() - before;
+        let (sender, receiver) = oneshot::channel();
+        let answer = Answer::to(command, self.capabilities);
+        queue.waiting.push_back(Waiting { frame_bytes, answer, reply: Some(sender) });
+        drop(queue);
+        self.wake.notify_one();
+        Some(receiver)
+    }
+
+    /// An answer told of warnings, or was an error; or nobody has heard what it said.
+    pub fn has_left_diagnostics(&self) {
+        self.has_diagnostics.set(true);
+    }
+
+    /// Takes nothing more.
+    pub fn close(&self) {
+        self.queue.borrow_mut().is_closed = true;
+        self.wake.notify_one();
+    }
+}
+
+impl Returning {
+    /// Whether this is the lane whose connection it is.
+    pub fn lane(&self) -> &Rc<Lane> {
+        &self.lane
+    }
+
+    /// Whether a statement may have left warnings or an error on the connection.
+    pub fn has_diagnostics(&self) -> bool {
+        self.lane.has_diagnostics.get()
+    }
+
+    /// How many statements were carried so far.
+    pub fn carried(&self) -> u64 {
+        self.lane.queue.borrow().carried
+    }
+}
+
+impl Drop for Returning {
+    fn drop(&mut self) {
+        self.lane.close();
+    }
+}
+
+/// The connection; `None` if it was lost.
+impl Future for Returning {
+    type Output = Option<Connection>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.connection).poll(cx).map(|received| received.ok().flatten())
+    }
+}
+
+/// Sends and reads.
+struct Driver {
+    lane: Rc<Lane>,
+    connection: Connection,
+    /// Bytes at the front of what was read that belong to the first answer and are looked at.
+    checked: usize,
+    /// Bytes still to come of a frame that needs no look.
+    unseen: usize,
+    /// When the first statement was the first, and sent.
+    since: Instant,
+    used: Instant,
+}
+
+impl Driver {
+    fn new(lane: Rc<Lane>, connection: Connection) -> Self {
+        let now = Instant::now();
+        Self { lane, connection, checked: 0, unseen: 0, since: now, used: now }
+    }
+
+    /// Carries statements until the lane is closed and all are answered. The connection, if it can still be used.
+    async fn run(mut self) -> Option<Connection> {
+        loop {
+            let lane = Rc::clone(&self.lane);
+            if self.send().await.is_err() {
+                return self.lose();
+            }
+            if self.is_done() {
+                return Some(self.connection);
+            }
+            let until = self.deadline();
+            let (stream, buffer) = self.connection.parts();
+            buffer.reserve(READ_BYTES);
+            tokio::select! {
+                biased;
+                read = stream.read_buf(buffer) => match read {
+                    Ok(1..) if self.hear().is_ok() => {}
+                    _ => return self.lose(),
+                },
+                () = lane.wake.notified() => {}
+                () = sleep_until(until) => self.is_late(),
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let queue = self.lane.queue.borrow();
+        queue.is_closed && queue.waiting.is_empty()
+    }
+
+    /// When something is to be done though nothing happens.
+    fn deadline(&self) -> Deadline {
+        let queue = self.lane.queue.borrow();
+        Deadline::from_std(if queue.sent == 0 {
+            self.used + IDLE_MAX
+        } else if queue.is_closed && queue.waiting.iter().skip(1).all(|waiting| waiting.reply.is_none()) {
+            // All that can be done is done.
+            Instant::now() + Duration::from_secs(1)
+        } else {
+            self.since + SLOW
+        })
+    }
+
+    /// The first statement takes too long, or nobody has used the lane for a while.
+    fn is_late(&self) {
+        let mut queue = self.lane.queue.borrow_mut();
+        queue.is_closed = true;
+        let sent = queue.sent;
+        // What is not sent goes elsewhere altogether.
+        queue.waiting.truncate(sent);
+        queue.unsent.clear();
+        queue.waiting.iter_mut().skip(1).for_each(|waiting| waiting.goes(NotCarried::Elsewhere));
+    }
+
+    /// Nobody is answered any more.
+    fn lose(self) -> Option<Connection> {
+        let mut queue = self.lane.queue.borrow_mut();
+        queue.is_closed = true;
+        queue.waiting.iter_mut().for_each(|waiting| waiting.goes(NotCarried::Elsewhere));
+        queue.waiting.clear();
+        None
+    }
+
+    /// Sends what waits, as far as there is room.
+    async fn send(&mut self) -> std::io::Result<()> {
+        let was_idle = self.lane.queue.borrow().sent == 0;
+        let Some(frames) = self.lane.queue.borrow_mut().take_unsent() else { return Ok(()) };
+        self.used = Instant::now();
+        if was_idle {
+            self.since = self.used;
+        }
+        let (stream, _) = self.connection.parts();
+        stream.write_all(&frames).await?;
+        stream.flush().await
+    }
+
+    /// Hands out the answers that are complete.
+    fn hear(&mut self) -> Result<(), Malformed> {
+        let (_, buffer) = self.connection.parts();
+        let lane = Rc::clone(&self.lane);
+        let mut queue = lane.queue.borrow_mut();
+        while let Some(first) = queue.waiting.front_mut().filter(|_| !buffer.is_empty()) {
+            match follow(first, buffer, (&mut self.checked, &mut self.unseen))? {
+                true => {
+                    let frames = buffer.split_to(self.checked);
+                    let took = self.since.elapsed();
+                    self.since += took;
+                    self.checked = 0;
+                    if !queue.answered(Carried { frames, took }) {
+                        lane.has_left_diagnostics();
+                    }
+                }
+                false
+                    if first.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+                        || self.checked > ANSWER_BYTES_MAX =>
+                {
+                    first.goes(NotCarried::TooLarge);
+                    lane.has_left_diagnostics();
+                    drop(buffer.split_to(std::mem::take(&mut self.checked)));
+                    break;
+                }
+                false => break,
+            }
+        }
+        // Nobody has asked for what comes now: the server ends the connection.
+        if queue.sent == 0 && !buffer.is_empty() {
+            Err(Malformed::new("an answer to nothing"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Looks at what has come of an answer; whether all of it has.
+fn follow(
+    first: &mut Waiting,
+    buffer: &[u8],
+    (checked, unseen): (&mut usize, &mut usize),
+) -> Result<bool, Malformed> {
+    loop {
+        let here = &buffer[*checked..];
+        if *unseen > 0 {
+            let passed = (*unseen).min(here.len());
+            *unseen -= passed;
+            *checked += passed;
+            if *unseen > 0 {
+                return Ok(false);
+            }
+            if first.answer.is_done() {
+                return Ok(true);
+            }
+            continue;
+        }
+        let Some(header) = FrameHeader::parse(here) else { return Ok(false) };
+        let body = &here[HEADER_LEN..];
+        if body.is_empty() && header.len > 0 {
+            return Ok(false);
+        }
+        let head = body.first().copied().unwrap_or(0);
+        let wants_whole = first.answer.wants_whole(header.len, head);
+        if wants_whole && body.len() < header.len {
+            return Ok(false);
+        }
+        let seen = first.answer.see(header.len, &body[..body.len().min(header.len)])?;
+        let there = body.len().min(header.len);
+        *checked += HEADER_LEN + there;
+        *unseen = header.len - there;
+        if seen.last && *unseen == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+impl Queue {
+    /// What is to be sent now.
+    fn take_unsent(&mut self) -> Option<BytesMut> {
+        let (mut bytes, before) = (0, self.sent);
+        for waiting in self.waiting.iter().skip(before) {
+            let is_full = self.sent >= DEPTH_MAX || self.sent_bytes + waiting.frame_bytes > DEPTH_BYTES_MAX;
+            if is_full && self.sent > 0 {
+                break;
+            }
+            self.sent += 1;
+            self.sent_bytes += waiting.frame_bytes;
+            bytes += waiting.frame_bytes;
+        }
+        self.carried += (self.sent - before) as u64;
+        (bytes > 0).then(|| self.unsent.split_to(bytes))
+    }
+
+    /// The first is answered. Whether anybody hears what it says.
+    fn answered(&mut self, carried: Carried) -> bool {
+        let Some(first) = self.waiting.pop_front() else { return false };
+        self.sent -= 1;
+        self.sent_bytes -= first.frame_bytes;
+        first.reply.is_some_and(|reply| reply.send(Ok(carried)).is_ok())
+    }
+}
+
+impl Waiting {
+    fn goes(&mut self, why: NotCarried) {
+        if let Some(reply) = self.reply.take() {
+            drop(reply.send(Err(why)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! Reads of many clients are carried on one connection to the server. Nobody notices, but the server.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run, status, try_answer};
+use freshet_tests::{Freshet, Server, Target, with_each};
+use mysql::Conn;
+
+/// A schema with two tables, and a Freshet before it that has met the reads.
+fn stage(server: &Server, schema: &str, flags: &[&str]) -> (Conn, Freshet) {
+    let mut direct = fresh_schema(server, schema);
+    run(
+        &mut direct,
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)",
+            "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
+            "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)",
+            "INSERT INTO u VALUES (1, 100), (2, 200)",
+        ],
+    );
+    let freshet = Freshet::with(server, flags);
+    caught_up(&freshet);
+    (direct, freshet)
+}
+
+/// Before each server, a Freshet of its own with these flags, and a connection straight to the server.
+fn with_stages(schema: &str, flags: &[&str], test: impl Fn(&Server, &mut Conn, &Freshet)) {
+    with_each(|server, freshet| {
+        if freshet.is_there() {
+            let (mut direct, freshet) = stage(server, schema, flags);
+            test(server, &mut direct, &freshet);
+        }
+    });
+}
+
+/// The same, where every read that may be carried is, and nothing is answered from memory.
+fn with_lanes(schema: &str, test: impl Fn(&Server, &mut Conn, &Freshet)) {
+    with_stages(schema, &["--multiplexing", "always"], |server, direct, freshet| {
+        run(&mut freshet.target().connect(), &["SET GLOBAL query_cache_type = OFF"]);
+        test(server, direct, freshet);
+    });
+}
+
+fn one(conn: &mut Conn, statement: &str) -> String {
+    match answer(conn, statement) {
+        Ok(rows) => rows.concat().join(","),
+        Err(error) => format!("{error:?}"),
+    }
+}
+
+fn carried(freshet: &Freshet) -> u64 {
+    status(&mut freshet.target().connect(), "Freshet_carried")
+}
+
+/// A session whose connection carries the reads of others.
+fn lender(freshet: &Freshet, schema: &str) -> Conn {
+    let mut lender = connect(freshet.target(), schema);
+    eventually("a read is carried", || {
+        let before = carried(freshet);
+        one(&mut lender, "SELECT v FROM t WHERE id = 1");
+        (carried(freshet) > before).then_some(())
+    });
+    lender
+}
+
+#[test]
+fn the_reads_of_many_are_carried() {
+    let schema = "lanes_many";
+    with_stages(schema, &["--multiplexing", "on"], |server, direct, freshet| {
+        let read = |of: u32| {
+            let mut conn = connect(freshet.target(), schema);
+            for round in 0..400 {
+                // Each is asked once, and none is in memory.
+                let key = 1 + (of + round) % 3;
+                let got = one(&mut conn, &format!("SELECT v, {of}, {round} FROM t WHERE id = {key}"));
+                assert_eq!(got, format!("{},{of},{round}", 10 * key), "{:?}", server.flavor);
+            }
+        };
+        eventually("reads are carried", || {
+            thread::scope(|scope| {
+                for of in 0..12 {
+                    scope.spawn(move || read(of));
+                }
+            });
+            (carried(freshet) > 100).then_some(())
+        });
+        // What was carried is in memory, and a write ends it.
+        let mut reader = connect(freshet.target(), schema);
+        let hits = |reader: &mut Conn| status(reader, "Qcache_hits");
+        eventually("a hit", || {
+            let before = hits(&mut reader);
+            one(&mut reader, "SELECT v, 0, 399 FROM t WHERE id = 1");
+            (hits(&mut reader) > before).then_some(())
+        });
+        run(direct, &["UPDATE t SET v = 11 WHERE id = 1"]);
+        eventually("the write is seen", || {
+            (one(&mut reader, "SELECT v, 0, 399 FROM t WHERE id = 1") == "11,0,399").then_some(())
+        });
+    });
+}
+
+#[test]
+fn with_multiplexing_off_nothing_is_carried() {
+    with_stages("lanes_off", &["--multiplexing", "off"], |_server, _direct, freshet| {
+        let mut reader = connect(freshet.target(), "lanes_off");
+        for round in 0..50 {
+            assert_eq!(
+                one(&mut reader, &format!("SELECT v, {round} FROM t WHERE id = 1")),
+                format!("10,{round}")
+            );
+        }
+        assert_eq!(carried(freshet), 0);
+    });
+}
+
+/// What is left on a connection by the reads of others is not what its session has left there.
+#[test]
+fn a_session_that_lends_its_connection_finds_it_as_it_was() {
+    let schema = "lanes_lender";
+    with_lanes(schema, |server, _direct, freshet| {
+        let mut lender = lender(freshet, schema);
+        let mut other = connect(freshet.target(), schema);
+        let id = one(&mut lender, "SELECT CONNECTION_ID()");
+        let others = |other: &mut Conn| {
+            for key in [1, 2, 7] {
+                one(other, &format!("SELECT v FROM t WHERE id = {key}"));
+                one(other, "SELECT v FROM t WHERE id > 0");
+                // An answer with a warning, and one with an error: neither is passed on from there.
+                one(other, "SELECT v / 0 FROM t WHERE id = 1");
+                one(other, "SELECT (SELECT v FROM t WHERE id > 0) FROM u");
+            }
+        };
+        let asked = [
+            (vec!["INSERT INTO t (v) VALUES (40)"], "SELECT LAST_INSERT_ID()", "4"),
+            (vec!["SET @a = 5"], "SELECT @a", "5"),
+            (vec!["SELECT v FROM t WHERE id IN (1, 2)"], "SELECT FOUND_ROWS()", "2"),
+            (vec!["UPDATE u SET v = 201 WHERE id = 2"], "SELECT ROW_COUNT()", "1"),
+            (vec!["SELECT v / 0 FROM t WHERE id = 2"], "SHOW COUNT(*) WARNINGS", "1"),
+            (vec!["DO GET_LOCK('lanes', 0)"], "SELECT IS_USED_LOCK('lanes') = CONNECTION_ID()", "1"),
+            (
+                vec!["SET SESSION sql_select_limit = 2", "SET sql_select_limit = DEFAULT"],
+                "SELECT LAST_INSERT_ID()",
+                "4",
+            ),
+        ];
+        for (before, question, expected) in asked {
+            before.iter().for_each(|statement| drop(answer(&mut lender, statement)));
+            let is_read = before[0].starts_with("SELECT");
+            // A read before the question would be what is asked about.
+            if !is_read && !question.contains("ROW_COUNT") {
+                one(&mut lender, "SELECT v FROM t WHERE id = 1");
+            }
+            others(&mut other);
+            assert_eq!(one(&mut lender, question), expected, "{:?} {before:?}", server.flavor);
+        }
+        assert_eq!(one(&mut lender, "SELECT CONNECTION_ID()"), id);
+        // A table of its own is seen by nobody else.
+        run(&mut lender, &["CREATE TEMPORARY TABLE u (id INT, v INT)", "INSERT INTO u VALUES (1, -1)"]);
+        one(&mut lender, "SELECT v FROM t WHERE id = 1");
+        for _ in 0..3 {
+            assert_eq!(one(&mut other, "SELECT v FROM u WHERE id = 1"), "100", "{:?}", server.flavor);
+            assert_eq!(one(&mut lender, "SELECT v FROM u WHERE id = 1"), "-1");
+        }
+        // So is what it has not committed.
+        run(&mut lender, &["BEGIN", "UPDATE t SET v = 77 WHERE id = 1"]);
+        assert_eq!(one(&mut lender, "SELECT v FROM t WHERE id = 1"), "77");
+        assert_eq!(one(&mut other, "SELECT v FROM t WHERE id = 1"), "10", "{:?}", server.flavor);
+        run(&mut lender, &["COMMIT"]);
+        assert_eq!(one(&mut other, "SELECT v FROM t WHERE id = 1"), "77");
+        assert!(carried(freshet) > 20);
+    });
+}
+
+/// One that waits for a lock holds up neither those behind it nor the session whose connection it is carried on.
+#[test]
+fn a_slow_read_holds_nobody_up() {
+    let schema = "lanes_slow";
+    with_lanes(schema, |server, direct, freshet| {
+        let mut lender = lender(freshet, schema);
+        let (mut slow, mut quick) = (connect(freshet.target(), schema), connect(freshet.target(), schema));
+        for conn in [&mut slow, &mut quick] {
+            one(conn, "SELECT v FROM t WHERE id = 2");
+            one(conn, "SELECT v FROM u WHERE id = 1");
+        }
+        run(direct, &["LOCK TABLES t WRITE"]);
+        one(&mut lender, "SELECT v FROM u WHERE id = 2");
+        let waits = thread::spawn(move || one(&mut slow, "SELECT v FROM t WHERE id = 2"));
+        thread::sleep(Duration::from_millis(5));
+        let (sender, done) = mpsc::channel();
+        let others = thread::spawn(move || {
+            for _ in 0..20 {
+                assert_eq!(one(&mut quick, "SELECT v FROM u WHERE id = 1"), "100");
+            }
+            run(&mut lender, &["UPDATE u SET v = 101 WHERE id = 1"]);
+            sender.send(()).expect("it is waited for");
+        });
+        done.recv_timeout(Duration::from_secs(15))
+            .expect("nobody waits for the lock but who needs the table");
+        assert!(!waits.is_finished(), "{:?}: the table is locked still", server.flavor);
+        run(direct, &["UNLOCK TABLES"]);
+        assert_eq!(waits.join().expect("it goes on"), "20");
+        others.join().expect("they were answered");
+    });
+}
+
+#[test]
+fn a_connection_that_is_killed_takes_no_read_with_it() {
+    let schema = "lanes_killed";
+    with_lanes(schema, |server, direct, freshet| {
+        for _ in 0..5 {
+            let mut lender = lender(freshet, schema);
+            let id = one(&mut lender, "SELECT CONNECTION_ID()");
+            one(&mut lender, "SELECT v FROM t WHERE id = 1");
+            let target = freshet.target().clone();
+            let others: Vec<_> = (0..4)
+                .map(|_| {
+                    let target = target.clone();
+                    thread::spawn(move || {
+                        let mut conn = connect(&target, schema);
+                        (0..300).all(|_| one(&mut conn, "SELECT v FROM t WHERE id = 2") == "20")
+                    })
+                })
+                .collect();
+            thread::sleep(Duration::from_millis(10));
+            run(direct, &[&format!("KILL {id}")]);
+            for other in others {
+                assert!(other.join().expect("it is answered"), "{:?}", server.flavor);
+            }
+            eventually("the killed session is over", || {
+                try_answer(&mut lender, "SELECT 1 FROM t WHERE id = 9").is_err().then_some(())
+            });
+            assert!(
+                try_answer(&mut lender, "SELECT 1").is_err(),
+                "it does not go on with another connection"
+            );
+        }
+    });
+}
+
+/// Both servers let a session keep rights on its schema that were taken away since. Its connection carries nothing of those who have
+/// logged in later.
+#[test]
+fn rights_that_were_taken_away_are_lent_to_nobody() {
+    let schema = "lanes_rights";
+    with_lanes(schema, |server, direct, freshet| {
+        run(
+            direct,
+            &[
+                &format!("DROP USER IF EXISTS {schema}"),
+                &format!("CREATE USER {schema} IDENTIFIED BY 'pw'"),
+                &format!("GRANT SELECT ON {schema}.* TO {schema}"),
+                &format!("GRANT SELECT ON {schema}.u TO {schema}"),
+            ],
+        );
+        let user = Target { user: schema.into(), password: "pw".into(), ..freshet.target().clone() };
+        let read = "SELECT v FROM t WHERE id = 1";
+        let mut older: Vec<Conn> = (0..3).map(|_| connect(&user, schema)).collect();
+        older.iter_mut().for_each(|conn| assert_eq!(one(conn, read), "10"));
+        run(direct, &[&format!("REVOKE SELECT ON {schema}.* FROM {schema}")]);
+        eventually("a new session is refused", || {
+            answer(&mut connect(&user, schema), read).is_err().then_some(())
+        });
+        for _ in 0..5 {
+            older.iter_mut().for_each(|conn| assert_eq!(one(conn, read), "10", "as both servers have it"));
+            let mut newer = connect(&user, schema);
+            for _ in 0..3 {
+                one(&mut newer, "SELECT v FROM u WHERE id = 1");
+                assert!(answer(&mut newer, read).is_err(), "{:?}", server.flavor);
+            }
+        }
+        run(direct, &[&format!("DROP USER {schema}")]);
+    });
+}
