@@ -299,6 +299,12 @@ impl Freshness {
         Cells::schema(self.hash.hash_one(("account", user)))
     }
 
+    /// What is stamped when rights are taken from the accounts with this user name. No entry depends on it.
+    #[must_use]
+    pub fn taken_from(&self, user: &str) -> Dep {
+        Cells::schema(self.hash.hash_one(("taken", user)))
+    }
+
     /// The dependency on the rows of which a watch has this key, as a hash of both.
     #[must_use]
     pub fn row(&self, watch: u64, key: u64) -> Dep {
@@ -340,9 +346,15 @@ impl Freshness {
     /// Says that something has changed these that is in no binlog. To be called when the change is known to be in effect, and
     /// before anyone who waits for it is told so. The follower publishes [`Self::unlogged`] then.
     pub fn stamp_unlogged(&self, deps: &[Dep]) {
-        let at = Position::new(self.visible().max(self.applied()).get().saturating_add(1));
+        let at = self.next();
         deps.iter().for_each(|dep| self.stamp(*dep, at));
         self.unlogged.raise(at);
+    }
+
+    /// The position above all that were reached.
+    #[must_use]
+    pub fn next(&self) -> Position {
+        Position::new(self.visible().max(self.applied()).get().saturating_add(1))
     }
 
     /// What `applied` and `visible` have to reach, so that what [`Self::stamp_unlogged`] has stamped can be stored again.

@@ -174,7 +174,10 @@ impl Follower {
             Some(Lost { at, .. }) if reached.rights.are_as_at_start() => {
                 self.shared.rights.are_kept(Position::ZERO, at)
             }
-            _ => self.lost = None,
+            lost => {
+                lost.into_iter().for_each(|lost| self.shared.rights.taken_from_anybody(lost.at));
+                self.lost = None;
+            }
         }
         if self.globals.as_ref().is_some_and(|before| *before != reached.globals) {
             // Everything was stamped when the connection was lost: only what logins rest on is left.

@@ -315,6 +315,19 @@ impl Upstream {
         from > Position::ZERO && freshness.stamp_of(rights) <= from && everything_at <= from
     }
 
+    /// Whether a login of this user, made when everything up to `from` was applied, may have rights that were taken away since: a session
+    /// keeps some until it moves. Without a user: one that has the rights of others besides. To be asked after
+    /// [`Freshness::valid_from`] was read, which says of when rights are meant.
+    #[must_use]
+    pub fn may_rights_be_gone(&self, user: Option<&str>, from: Position) -> bool {
+        let (freshness, rights) = (&self.shared.freshness, &self.shared.rights);
+        let taken_at = match user {
+            Some(user) => freshness.stamp_of(freshness.taken_from(user)).max(rights.taken_from_anybody_at()),
+            None => rights.taken_at(),
+        };
+        from == Position::ZERO || taken_at > from
+    }
+
     /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is
     /// known of accounts and schemas is not what the next login is judged by, perhaps.
     #[must_use]

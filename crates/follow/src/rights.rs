@@ -215,6 +215,7 @@ impl Rights {
         let now = Sums::read(connection, &self.tables).await?.map(Arc::new);
         let mut regranted = match (&now, &self.now) {
             _ if was_written && (is_reload || !is_all_told) => Regranted::Anybody,
+            (Some(now), Some(before)) if is_all_told => now.since(before).told(),
             (Some(now), Some(before)) => now.since(before),
             _ if surely_concerns_rights => Regranted::Anybody,
             _ => Regranted::Nobody,

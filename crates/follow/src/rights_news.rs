@@ -3,9 +3,12 @@
 //! The epoch of accounts also changes whenever the stream is lost, since nothing is known from then on. This one does not: what is served for a
 //! bounded time whatever changes is served meanwhile too.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use freshet_cache::Position;
+use freshet_sql::OnRights;
+
+use crate::applier::StreamChange;
 
 /// How often rights are known to have changed, and who is just changing them through us.
 #[derive(Debug, Default)]
@@ -16,6 +19,12 @@ pub(crate) struct RightsNews {
     /// that had been at `told_at`, the time before.
     lost_at: AtomicU64,
     told_at: AtomicU64,
+    /// When rights may last have been taken from somebody.
+    taken_at: AtomicU64,
+    /// When that was not known to be somebody else for the last time.
+    taken_from_anybody_at: AtomicU64,
+    /// The grant tables were written, and not loaded since. What was written before all that is known is found when they are looked at.
+    edited: AtomicBool,
 }
 
 impl RightsNews {
@@ -44,6 +53,44 @@ impl RightsNews {
         } else {
             stamp
         }
+    }
+
+    /// The stream tells of a change that concerns accounts. Whom it may take rights from, if it may: `Some(None)` is anybody.
+    pub(crate) fn told<'a>(&self, change: &StreamChange<'a>) -> Option<Option<&'a [String]>> {
+        self.changed();
+        match *change {
+            StreamChange::Accounts { on_rights: OnRights::Keeps, .. } => None,
+            StreamChange::Accounts { on_rights: OnRights::Takes, users, .. } => Some(users),
+            StreamChange::Accounts { on_rights: OnRights::Reloads, .. } => {
+                self.edited.swap(false, Ordering::SeqCst).then_some(None)
+            }
+            StreamChange::GrantTables => {
+                self.edited.store(true, Ordering::SeqCst);
+                None
+            }
+            _ => Some(None),
+        }
+    }
+
+    /// Somebody may have lost rights at this position. To be told before it is reached.
+    pub(crate) fn taken(&self, at: Position) {
+        self.taken_at.fetch_max(at.get(), Ordering::SeqCst);
+    }
+
+    /// Anybody may have.
+    pub(crate) fn taken_from_anybody(&self, at: Position) {
+        self.taken_from_anybody_at.fetch_max(at.get(), Ordering::SeqCst);
+        self.taken(at);
+    }
+
+    /// When somebody may have lost rights for the last time.
+    pub(crate) fn taken_at(&self) -> Position {
+        Position::new(self.taken_at.load(Ordering::SeqCst))
+    }
+
+    /// When anybody may have.
+    pub(crate) fn taken_from_anybody_at(&self) -> Position {
+        Position::new(self.taken_from_anybody_at.load(Ordering::SeqCst))
     }
 
     pub(crate) fn begins(&self) {

@@ -168,25 +168,38 @@ impl Following {
 
     /// Takes over whose rights were seen to have changed. The stream may have told of it.
     pub(crate) fn regranted(&self, regranted: Regranted) {
-        let deps: Vec<Dep> = match regranted {
+        let users = match &regranted {
             Regranted::Nobody => return,
-            Regranted::Users(users) => {
-                let own = users.iter().map(|user| self.freshness.account(user));
-                own.chain([Dep::ACCOUNTS]).collect()
-            }
-            Regranted::Anybody => vec![Dep::EVERYTHING],
+            Regranted::Users(users) | Regranted::Told(users) => Some(users.as_slice()),
+            Regranted::Anybody => None,
         };
-        debug!(users = deps.len(), "rights have changed");
+        debug!(users = users.map(<[String]>::len), "rights have changed");
+        if !matches!(regranted, Regranted::Told(_)) {
+            // Before the stamps: what is read by such rights and stored until then is below them. Who logs in from here on does not have these rights.
+            self.rights_were_taken(users, self.freshness.next());
+        }
         self.rights.changed();
-        self.changed_unlogged(&deps);
+        let own = users.unwrap_or_default().iter().map(|user| self.freshness.account(user));
+        let wide = if users.is_some() { Dep::ACCOUNTS } else { Dep::EVERYTHING };
+        self.changed_unlogged(&own.chain([wide]).collect::<Vec<_>>());
         self.accounts_changed();
+    }
+
+    /// Somebody may have lost rights at this position: one of these users, or anybody.
+    pub(crate) fn rights_were_taken(&self, users: Option<&[String]>, at: Position) {
+        match users {
+            None => self.rights.taken_from_anybody(at),
+            Some(users) => {
+                users.iter().for_each(|user| self.freshness.stamp(self.freshness.taken_from(user), at));
+                self.rights.taken(at);
+            }
+        }
     }
 
     /// Takes the worst to have changed of what no binlog tells of.
     pub(crate) fn anything_changed(&self) {
-        self.accounts_changed();
-        self.rights.changed();
         self.globals_changed(Some(Concerns::Unknown));
+        self.regranted(Regranted::Anybody);
     }
 
     /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.
@@ -302,14 +315,16 @@ impl DefinitionSource for Arc<Following> {
 impl ChangeSink for Arc<Following> {
     fn reach(&mut self, _at: Position) {}
 
-    fn change(&mut self, change: &StreamChange<'_>, _at: Position) {
+    fn change(&mut self, change: &StreamChange<'_>, at: Position) {
         if let Some(what) = change.of_definitions() {
             self.catalog.changed(what);
             self.definitions.notify_one();
         }
         if change.concerns_accounts() {
             self.accounts_changed();
-            self.rights.changed();
+            if let Some(users) = self.rights.told(change) {
+                self.rights_were_taken(users, at);
+            }
         }
         if matches!(change, StreamChange::Accounts { is_counted: true, .. }) {
             self.accounts_told.fetch_add(1, Ordering::Release);

@@ -78,6 +78,7 @@ impl ChangeSink for Stamps {
             StreamChange::AnyTable
             | StreamChange::Routine(None)
             | StreamChange::Accounts { users: None, .. }
+            | StreamChange::GrantTables
             | StreamChange::Anything => {
                 self.freshness.stamp(Dep::EVERYTHING, at);
             }

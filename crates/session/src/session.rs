@@ -41,6 +41,9 @@ mod counted;
 mod decide;
 mod paced;
 
+// What rights that it keeps make of its keys.
+mod keeper;
+
 // The client's life, and what it leaves.
 mod leaving;
 mod life;

@@ -70,9 +70,22 @@ pub enum BinlogEffect {
         users: Option<Vec<String>>,
         /// By a statement that the server counts as one on accounts (`Com_grant`, `Com_create_user` and their like).
         is_counted: bool,
+        /// What it does to who has rights.
+        on_rights: OnRights,
     },
     /// Anything may have changed, or the text is not understood.
     Everything,
+}
+
+/// What a statement on accounts does to those who have rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnRights {
+    /// It takes none away.
+    Keeps,
+    /// It may take some away.
+    Takes,
+    /// What the grant tables hold comes into effect.
+    Reloads,
 }
 
 /// How a transaction is bounded in the binlog.
@@ -147,7 +160,8 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
         return Some(BinlogEffect::Nothing); // Nothing but a comment.
     }
     if cursor.at_any(ddl::FIRST_WORDS) {
-        return definition(ddl::touched(cursor), schema, may_refer(cursor));
+        let on_rights = if ddl::may_take_rights(cursor) { OnRights::Takes } else { OnRights::Keeps };
+        return definition(ddl::touched(cursor), schema, (may_refer(cursor), on_rights));
     }
     if cursor.word("XA") {
         return xid::effect(cursor);
@@ -159,11 +173,17 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
         return Some(BinlogEffect::Definition { tables: resolve(names, schema), may_refer: false });
     }
     if cursor.word("SET") {
-        return ddl::accounts_set(cursor).map(|users| BinlogEffect::Accounts { users, is_counted: false });
+        // Either a password or a default role.
+        let on_rights = if cursor.at_word("PASSWORD") { OnRights::Keeps } else { OnRights::Takes };
+        return ddl::accounts_set(cursor).map(|users| BinlogEffect::Accounts {
+            users,
+            is_counted: false,
+            on_rights,
+        });
     }
     if cursor.word("FLUSH") {
         let privileges = cursor.rest().iter().any(|token| token.is_word(cursor.text, "PRIVILEGES"));
-        let reload = BinlogEffect::Accounts { users: None, is_counted: false };
+        let reload = BinlogEffect::Accounts { users: None, is_counted: false, on_rights: OnRights::Reloads };
         return Some(if privileges { reload } else { BinlogEffect::Nothing });
     }
     boundary(cursor)
@@ -202,7 +222,11 @@ fn may_refer(cursor: Cursor<'_>) -> bool {
     is_said || cursor.rest().iter().any(|token| RENAMES.iter().any(|word| token.is_word(cursor.text, word)))
 }
 
-fn definition(touched: DdlTouches, schema: &str, may_refer: bool) -> Option<BinlogEffect> {
+fn definition(
+    touched: DdlTouches,
+    schema: &str,
+    (may_refer, on_rights): (bool, OnRights),
+) -> Option<BinlogEffect> {
     Some(match touched {
         DdlTouches::Tables(names) => BinlogEffect::Definition { tables: resolve(names, schema), may_refer },
         DdlTouches::Emptied(names) => BinlogEffect::Truncate { tables: resolve(names, schema) },
@@ -221,7 +245,7 @@ fn definition(touched: DdlTouches, schema: &str, may_refer: bool) -> Option<Binl
             schema: name.schema.unwrap_or_else(|| schema.to_owned()),
             name: name.name,
         },
-        DdlTouches::Accounts(users) => BinlogEffect::Accounts { users, is_counted: true },
+        DdlTouches::Accounts(users) => BinlogEffect::Accounts { users, is_counted: true, on_rights },
         DdlTouches::Code | DdlTouches::Everything => return None,
     })
 }

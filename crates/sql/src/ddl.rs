@@ -57,6 +57,14 @@ pub(crate) fn touched(mut cursor: Cursor<'_>) -> DdlTouches {
     found.unwrap_or(DdlTouches::Everything)
 }
 
+/// Whether a statement, if it is one on accounts, may take rights from somebody who is there. `cursor` stands at its first word.
+/// What `ALTER USER` changes is for logins.
+pub(crate) fn may_take_rights(mut cursor: Cursor<'_>) -> bool {
+    let gives = cursor.at_word("GRANT") || cursor.words(&["ALTER", "USER"]);
+    let replaces = || cursor.clone().words(&["CREATE", "OR"]);
+    !gives && (!cursor.at_word("CREATE") || replaces())
+}
+
 /// Whether a statement may give a view, or what a view runs, to a name.
 pub(crate) fn may_define_view(cursor: Cursor<'_>) -> bool {
     const DEFINED: &[&str] = &["FUNCTION", "PACKAGE", "RENAME", "VIEW"];

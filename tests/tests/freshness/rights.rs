@@ -1,8 +1,11 @@
 //! Who may not read a table is not told what it holds, however well it is remembered.
 
-use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run, try_answer};
+use freshet_tests::cached::{
+    Answer, Counted, answer, caught_up, connect, eventually, fresh_schema, run, try_answer,
+};
 use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::Conn;
+use mysql::prelude::Queryable as _;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
 
@@ -198,5 +201,101 @@ fn a_role_that_is_left_takes_its_rights_along() {
         assert_eq!(answer(&mut reader, &read), Err(1142));
         run(&mut reader, &[&format!("SET ROLE {user}_r")]);
         run(&mut stage.admin, &[&format!("DROP ROLE {user}_r")]);
+    });
+}
+
+/// A user who may read all tables of a schema by one right, and by another one of them. The session of a client that is there, and goes on reading by
+/// the first right when it is taken away.
+fn keeper(server: &Server, freshet: &Freshet, name: &str) -> (Stage, Conn) {
+    let mut stage = stage(server, name);
+    let (schema, user) = (stage.schema.clone(), stage.user.clone());
+    run(
+        &mut stage.admin,
+        &["CREATE TABLE other (id INT)", &format!("GRANT SELECT ON {schema}.other TO {user}")],
+    );
+    let keeper = primed(freshet, &stage);
+    (stage, keeper)
+}
+
+#[test]
+fn what_is_read_by_rights_that_were_taken_away_is_given_to_nobody_else() {
+    with_each(|server, freshet| {
+        for through in [true, false] {
+            let (mut stage, mut keeper) = keeper(server, freshet, "kept");
+            let (schema, user) = (stage.schema.clone(), stage.user.clone());
+            let revoke = format!("REVOKE SELECT ON {schema}.* FROM {user}");
+            if through {
+                run(&mut freshet.target().connect(), &[&revoke]);
+            } else {
+                run(&mut stage.admin, &[&revoke]);
+                caught_up(freshet);
+            }
+            let statement = keeper.prep(READ).expect("the server lets it read");
+            for prepared in [false, true] {
+                let read = |keeper: &mut Conn| {
+                    if prepared {
+                        let rows: Vec<i32> = keeper.exec(&statement, ()).expect("the server lets it read");
+                        assert_eq!(rows, [10]);
+                    } else {
+                        assert_eq!(answer(keeper, READ), Ok(vec![vec!["10".into()]]));
+                    }
+                };
+                if freshet.is_there() {
+                    // It has hits of its own.
+                    let mut counted = Counted::of(freshet);
+                    eventually("the keeper has hits", || {
+                        let before = counted.hits();
+                        read(&mut keeper);
+                        (counted.hits() > before).then_some(())
+                    });
+                }
+                for _ in 0..3 {
+                    read(&mut keeper);
+                    let mut fresh = connect(&as_user(freshet.target(), &user), &schema);
+                    assert_eq!(answer(&mut fresh, READ), Err(1142));
+                    assert!(fresh.prep(READ).is_err());
+                    assert_eq!(answer(&mut fresh, "SELECT id FROM other"), Ok(vec![]));
+                }
+            }
+            // The server looks at its rights when it moves.
+            run(&mut keeper, &["USE information_schema", &format!("USE {schema}")]);
+            for _ in 0..3 {
+                assert_eq!(answer(&mut keeper, READ), Err(1142));
+                assert!(keeper.exec_drop(&statement, ()).is_err());
+            }
+        }
+    });
+}
+
+#[test]
+fn clients_share_what_they_read_while_nobody_takes_rights_from_them() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut stage = stage(server, "sharing");
+        // Whoever logs in before it is known when his account was made could have been there before.
+        caught_up(freshet);
+        let (schema, user) = (stage.schema.clone(), stage.user.clone());
+        let mut first = primed(freshet, &stage);
+        let mut second = connect(&as_user(freshet.target(), &user), &schema);
+        assert!(answer(&mut second, READ).is_ok());
+        for (at, statement) in [
+            format!("GRANT INSERT ON {schema}.* TO {user}"),
+            format!("ALTER USER {user} IDENTIFIED BY 'pw'"),
+            format!("CREATE USER {user}_2"),
+            format!("DROP USER {user}_2"),
+            "FLUSH TABLES".to_owned(),
+        ]
+        .iter()
+        .enumerate()
+        {
+            run(&mut stage.admin, &[statement]);
+            caught_up(freshet);
+            let read = format!("SELECT v + {at} FROM t WHERE id = 1");
+            let mut counted = Counted::of(freshet);
+            let _ = counted.prime(&mut first, &read);
+            assert!(counted.hits_of(&mut second, &read, 1) == 1, "after {statement}");
+        }
     });
 }

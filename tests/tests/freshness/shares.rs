@@ -243,7 +243,6 @@ fn one_clients_noise_leaves_the_others_their_hits() {
             let mut client = connect(&account(freshet.target(), noise.who), schema);
             walk(&mut client, noise.first);
             let share = stage.share_beside(|| drop(walk(&mut client, noise.again)));
-            println!("{:?} {share:3} {:?} {:?} {:?}", server.flavor, noise.who, noise.first, noise.again);
             if share < SHARE_MIN {
                 let Noise { who, first, again, .. } = noise;
                 poor.lock()

@@ -114,8 +114,9 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
                 }
             }
             BinlogEffect::Schema(schema) => self.tell(&StreamChange::Schema(&self.folded(&schema)), at),
-            BinlogEffect::Accounts { users, is_counted } => {
-                self.tell(&StreamChange::Accounts { users: users.as_deref(), is_counted }, at);
+            BinlogEffect::Accounts { users, is_counted, on_rights } => {
+                let users = users.as_deref();
+                self.tell(&StreamChange::Accounts { users, is_counted, on_rights }, at);
             }
             _ => self.tell(&StreamChange::Anything, at),
         }

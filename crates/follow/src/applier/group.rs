@@ -92,6 +92,7 @@ impl EventGroup {
             StreamChange::AnyTable
             | StreamChange::Routine(None)
             | StreamChange::Accounts { users: None, .. }
+            | StreamChange::GrantTables
             | StreamChange::Anything => {
                 if let Some(touched) = &mut self.touched {
                     *touched = XaTouched::Everything;

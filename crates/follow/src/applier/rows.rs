@@ -26,7 +26,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         };
         let name = (self.folded(schema), self.folded(table));
         if system::concerns_everything(&name.0, &name.1) {
-            self.tell(&StreamChange::Accounts { users: None, is_counted: false }, at);
+            self.tell(&StreamChange::GrantTables, at);
             if system::holds_code(&name.1) {
                 self.tell(&StreamChange::Routine(None), at);
             }

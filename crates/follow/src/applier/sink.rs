@@ -5,6 +5,7 @@
 
 use freshet_cache::Position;
 use freshet_catalog::{Changed, Name};
+use freshet_sql::OnRights;
 
 use super::cascades::Referring;
 use super::changed_rows::ChangedRows;
@@ -59,7 +60,11 @@ pub enum StreamChange<'a> {
         users: Option<&'a [String]>,
         /// By a statement that the server counts as one on accounts, so that the count can be held against the stream.
         is_counted: bool,
+        /// What it does to who has them.
+        on_rights: OnRights,
     },
+    /// The grant tables were written: rights, once they are loaded.
+    GrantTables,
     /// Anything at all: the event is not understood.
     Anything,
 }
@@ -92,14 +97,15 @@ impl StreamChange<'_> {
             | Self::AnyRows(_)
             | Self::AnyMerged
             | Self::AnyTable
-            | Self::Accounts { .. } => None,
+            | Self::Accounts { .. }
+            | Self::GrantTables => None,
         }
     }
 
     /// Whether accounts or rights may have changed.
     #[must_use]
     pub const fn concerns_accounts(&self) -> bool {
-        matches!(self, Self::Accounts { .. } | Self::Anything)
+        matches!(self, Self::Accounts { .. } | Self::GrantTables | Self::Anything)
     }
 }
 

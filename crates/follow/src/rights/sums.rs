@@ -33,7 +33,19 @@ pub(crate) enum Regranted {
     Nobody,
     /// The accounts with these user names.
     Users(Vec<String>),
+    /// The same, and the stream has told of it, or is about to.
+    Told(Vec<String>),
     Anybody,
+}
+
+impl Regranted {
+    /// The same where all that may have changed rights is told by the stream.
+    pub(super) fn told(self) -> Self {
+        match self {
+            Self::Users(users) => Self::Told(users),
+            wider => wider,
+        }
+    }
 }
 
 impl Sums {

@@ -91,7 +91,7 @@ pub(super) fn reads_nothing(session: &Session, text: &[u8]) -> bool {
 }
 
 /// The environment part of the key, or why the session's state or the statement's form allows no answer from memory.
-pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>) -> Result<u32, Why> {
+pub(super) fn key_for(session: &mut Session, template: &Template, hint: Option<Hint>) -> Result<u32, Why> {
     if let Some(refusal) = template.verdict.refusal() {
         return Err(refusal.why);
     }
@@ -103,5 +103,6 @@ pub(super) fn key_for(session: &Session, template: &Template, hint: Option<Hint>
     if !session.state.unproven.is_empty() {
         return Err(Why::UnknownCode);
     }
+    session.heed_rights_at_miss();
     session.key_but_for_temporary_tables().ok_or_else(|| session.bars())
 }

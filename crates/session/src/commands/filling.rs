@@ -118,6 +118,9 @@ pub(super) fn plan(
     let Some(valid_from) = session.valid_from(freshness.valid_from()) else {
         return Fillable::Never(Why::Transaction);
     };
+    if !session.has_keys_of_its_rights() {
+        return Fillable::Never(Why::ChangedMeanwhile);
+    }
     if !shared.upstream.is_current(&template.told) {
         return Fillable::Perhaps(Err(Why::Definition));
     }

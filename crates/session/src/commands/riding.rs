@@ -104,7 +104,7 @@ fn note_pace(template: &Template, carried: &Carried) {
 
 /// How its answer is stored, or why it is not; `None` if it is not to be carried.
 fn planned(
-    session: &Session,
+    session: &mut Session,
     (text, missed): (&[u8], Missed),
     known: &BoundSelect<'_>,
 ) -> Option<Result<FillPlan, Why>> {

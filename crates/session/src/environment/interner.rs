@@ -1,6 +1,6 @@
 //! Identities for environments, and what plain statements made of them before.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
@@ -35,7 +35,8 @@ pub(crate) struct Transition {
     pub(crate) statement: Vec<u8>,
 }
 
-/// An environment under query rules: answers to the same text are kept apart where rules may have decided otherwise.
+/// An environment under query rules, or of a session that keeps rights: answers to the same text are kept apart where rules may have decided
+/// otherwise, and from those who do not have these rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Ruled {
     /// The environment's identity.
@@ -48,6 +49,8 @@ pub(crate) struct Ruled {
     pub(crate) variant: u64,
     /// The epoch of rights at which statements are asked whose answers may be stale; `None` for all others.
     pub(crate) bargain: Option<u64>,
+    /// The session that alone has this identity, by rights that it has kept; `None` of all that are shared.
+    pub(crate) keeper: Option<u64>,
 }
 
 /// How many of these are kept for one account.
@@ -58,6 +61,7 @@ const RULED_MAX: usize = 4 * ENVIRONMENTS_MAX;
 pub(crate) struct Environments {
     accounts: Mutex<Accounts>,
     given: AtomicU32,
+    keepers: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -173,6 +177,11 @@ impl Environments {
         share.given += 1;
         share.ruled.insert(ruled, id);
         Some(id)
+    }
+
+    /// A number that no session has had yet.
+    pub(crate) fn next_keeper(&self) -> u64 {
+        self.keepers.fetch_add(1, Ordering::Relaxed)
     }
 
     /// What `transition` led this account to before.

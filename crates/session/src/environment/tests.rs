@@ -291,7 +291,14 @@ fn what_rules_tell_apart_has_identities_of_its_own() {
     let query = query();
     let environments = Environments::default();
     let environment = environments.intern(Environment::read(&query, b"user", &row(&query, &[]), MYSQL));
-    let ruled = Ruled { environment: environment.id, generation: 3, class: 0, variant: 0, bargain: None };
+    let ruled = Ruled {
+        environment: environment.id,
+        generation: 3,
+        class: 0,
+        variant: 0,
+        bargain: None,
+        keeper: None,
+    };
     let id = |ruled| environments.under_rules(&environment.account, ruled).unwrap();
     let first = id(ruled);
     assert_eq!(id(ruled), first);
@@ -299,6 +306,7 @@ fn what_rules_tell_apart_has_identities_of_its_own() {
     for other in [
         Ruled { class: 1, ..ruled },
         Ruled { variant: 1, ..ruled },
+        Ruled { keeper: Some(0), ..ruled },
         Ruled { environment: environment.id + 1, ..ruled },
     ] {
         assert_ne!(id(other), first, "{other:?}");

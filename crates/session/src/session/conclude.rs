@@ -171,6 +171,9 @@ impl Session {
         }
         self.state.stops_time |= effects.session && contains_ignoring_case(text, b"timestamp");
         let moved = self.moved_and_back(ran);
+        if moved {
+            self.has_moved_by_the_way();
+        }
         let explained =
             effects.session || effects.temporary != Temporary::None || facts.sets_variables || moved;
         if facts.runs_unknown_code || !self.state.unproven.is_empty() {

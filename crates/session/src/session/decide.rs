@@ -155,25 +155,36 @@ impl Session {
     }
 
     fn identity_of(&self, environment: &Environment, variant: u64, bargain: Option<u64>) -> Option<u32> {
-        let generation = self.ruled.generation();
-        if generation == 0 {
+        let Some(identified) = self.identified(environment, variant, bargain)? else {
             return Some(environment.id);
-        }
-        let class = self.ruled.class;
-        let identified = Identified { environment: environment.id, generation, class, variant, bargain };
+        };
         match self.ruled.last {
             Some((last, id)) if last == identified => id,
             _ => self.shared.environments.under_rules(&environment.account, identified),
         }
     }
 
+    /// What an identity stands for; the inner `None`: for the environment alone, the outer: nothing may.
+    fn identified(
+        &self,
+        environment: &Environment,
+        variant: u64,
+        bargain: Option<u64>,
+    ) -> Option<Option<Identified>> {
+        let (generation, class) = (self.ruled.generation(), self.ruled.class);
+        let keeper = match self.ruled.keeper {
+            None if generation == 0 => return Some(None),
+            None => None,
+            Some(keeper) => Some(keeper.number?),
+        };
+        let environment = environment.id;
+        Some(Some(Identified { environment, generation, class, variant, bargain, keeper }))
+    }
+
     /// Remembers the identity that the next look-up will need.
     pub(super) fn remember_identity(&mut self) {
-        let generation = self.ruled.generation();
-        let Some(environment) = self.state.environment.current().filter(|_| generation != 0) else { return };
-        let class = self.ruled.class;
-        let identified =
-            Identified { environment: environment.id, generation, class, variant: 0, bargain: None };
+        let Some(environment) = self.state.environment.current() else { return };
+        let Some(Some(identified)) = self.identified(environment, 0, None) else { return };
         let id = self.identity(environment);
         self.ruled.last = Some((identified, id));
     }

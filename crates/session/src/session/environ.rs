@@ -166,6 +166,7 @@ impl Session {
     /// Decides whether the next statements may be answered from memory without another look, and under which key.
     pub(crate) fn refresh_key(&mut self) {
         self.decide_reads();
+        self.heed_rights();
         self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
         self.heed_rules();
         self.remember_identity();

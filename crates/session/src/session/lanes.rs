@@ -125,7 +125,7 @@ impl Session {
         (command, payload): (Command, &[u8]),
         rights: Dep,
     ) -> Option<(Rc<Lane>, oneshot::Receiver<Outcome>)> {
-        let lane = self.lane(rights)?;
+        let lane = self.lane(rights).filter(|_| self.has_rights_of_now())?;
         let outcome = lane.carry(command, payload)?;
         Some((lane, outcome))
     }

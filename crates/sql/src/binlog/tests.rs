@@ -129,25 +129,33 @@ fn routines() {
 #[test]
 fn wider_ones() {
     use BinlogEffect::{Accounts, Everything, Schema};
+    use OnRights::{Keeps, Reloads, Takes};
     let users = |users: &[&str]| Some(users.iter().map(|user| (*user).to_owned()).collect());
-    let of = |named: &[&str]| Accounts { users: users(named), is_counted: true };
-    let any = || Accounts { users: None, is_counted: false };
+    let of = |named: &[&str], on_rights| Accounts { users: users(named), is_counted: true, on_rights };
+    let any = |on_rights| Accounts { users: None, is_counted: false, on_rights };
     for (text, expected) in [
         ("CREATE DATABASE d", Schema("d".to_owned())),
         ("DROP DATABASE IF EXISTS `d`", Schema("d".to_owned())),
         ("ALTER DATABASE CHARACTER SET utf8mb4", Schema("cur".to_owned())),
         ("DROP TRIGGER g", Schema("cur".to_owned())),
         ("DROP TRIGGER IF EXISTS d.g", Schema("d".to_owned())),
-        ("CREATE USER 'u'@'%' IDENTIFIED BY 'x'", of(&["u", "%", "identified", "by", "x"])),
-        ("ALTER USER u ACCOUNT LOCK", of(&["u", "account", "lock"])),
-        ("GRANT ALL ON *.* TO u", of(&["u"])),
-        ("REVOKE r FROM u", of(&["u"])),
-        ("DROP ROLE r", of(&["r"])),
-        ("RENAME USER a TO b", of(&["a", "to", "b"])),
-        ("GRANT SELECT ON d.* TO CURRENT_USER()", Accounts { users: None, is_counted: true }),
-        ("SET PASSWORD FOR 'u'@'%'='*AB'", Accounts { users: users(&["u", "%", "*ab"]), is_counted: false }),
-        ("SET DEFAULT ROLE r TO u", any()),
-        ("FLUSH PRIVILEGES", any()),
+        ("CREATE USER 'u'@'%' IDENTIFIED BY 'x'", of(&["u", "%", "identified", "by", "x"], Keeps)),
+        ("ALTER USER u ACCOUNT LOCK", of(&["u", "account", "lock"], Keeps)),
+        ("CREATE OR REPLACE USER u", of(&["u"], Takes)),
+        ("GRANT ALL ON *.* TO u", of(&["u"], Keeps)),
+        ("REVOKE r FROM u", of(&["u"], Takes)),
+        ("DROP ROLE r", of(&["r"], Takes)),
+        ("RENAME USER a TO b", of(&["a", "to", "b"], Takes)),
+        (
+            "GRANT SELECT ON d.* TO CURRENT_USER()",
+            Accounts { users: None, is_counted: true, on_rights: Keeps },
+        ),
+        (
+            "SET PASSWORD FOR 'u'@'%'='*AB'",
+            Accounts { users: users(&["u", "%", "*ab"]), is_counted: false, on_rights: Keeps },
+        ),
+        ("SET DEFAULT ROLE r TO u", any(Takes)),
+        ("FLUSH PRIVILEGES", any(Reloads)),
         ("INSERT INTO t VALUES (1)", Everything),
         ("DELETE FROM t", Everything),
         ("CALL p()", Everything),

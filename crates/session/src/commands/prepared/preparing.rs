@@ -205,7 +205,8 @@ fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position
     let (shared, freshness) = (&session.shared, session.shared.freshness());
     // Before anything else, as of a result.
     let valid_from = freshness.valid_from();
-    if !shared.upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
+    let is_of_now = shared.upstream.is_current(&template.told) && session.has_keys_of_its_rights();
+    if !is_of_now || !freshness.is_live(now_ms()) {
         return None;
     }
     let mut deps = deps_of_definitions(&template.tables, freshness);
