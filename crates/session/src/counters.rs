@@ -25,6 +25,8 @@ pub(crate) enum Count {
     Bargains,
     /// Reads that were carried on a connection with those of other sessions.
     Carried,
+    /// Statements that waited for the answer to an identical one.
+    Coalesced,
     /// Bytes of commands that went to the server.
     BytesSent,
     /// Bytes of its answers that clients were sent.

@@ -44,6 +44,7 @@ mod local;
 
 // One client: its session, and its commands.
 pub mod session;
+mod coalescing;
 mod commands;
 mod privileges;
 

@@ -23,7 +23,9 @@ pub(crate) struct Handle {
     holds: AtomicU32,
     /// An [`Ending`].
     ending: AtomicU8,
-    /// The task of the session, which waits for `ending` in one place at a time. Kept from one wait to the next, so that a
+    /// Its statement under way is not to be waited for any longer.
+    interrupted: AtomicBool,
+    /// The task of the session, which waits for these in one place at a time. Kept from one wait to the next, so that a
     /// wait writes nothing here.
     waits: Mutex<Option<Waker>>,
 }
@@ -98,6 +100,7 @@ impl Handle {
             busy: AtomicBool::new(false),
             holds: AtomicU32::new(0),
             ending: AtomicU8::new(Ending::No as u8),
+            interrupted: AtomicBool::new(false),
             waits: Mutex::new(None),
         }
     }
@@ -146,11 +149,36 @@ impl Handle {
     /// returns is carried out.
     pub(crate) fn end(&self, ending: Ending) {
         self.ending.fetch_max(ending as u8, Ordering::Release);
-        // The lock orders this behind a wait that has looked at `ending` before, or before one that looks at it afterwards.
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // The lock orders this behind a wait that has looked before, or before one that looks afterwards.
         let waits = self.waits().clone();
         if let Some(session) = waits {
             session.wake();
         }
+    }
+
+    /// From here on it can be interrupted: what has interrupted it before is past.
+    pub(crate) fn can_be_interrupted(&self) {
+        self.interrupted.store(false, Ordering::Relaxed);
+    }
+
+    /// Ends its wait for what another client has asked, if it waits for that. The server has interrupted what it does there, if it does anything.
+    pub(crate) fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Waits until it is interrupted.
+    pub(crate) async fn interrupted(&self) {
+        poll_fn(|cx| {
+            let _waits = self.wakes(cx);
+            // Under the lock: whoever interrupts it after this finds the waker.
+            if self.interrupted.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
     }
 
     /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
@@ -175,15 +203,21 @@ impl Handle {
 
     /// The same, for a wait that is made by hand.
     pub(crate) fn poll_ends(&self, cx: &Context<'_>, soon: Ending) -> Poll<Ending> {
-        let mut waits = self.waits();
-        if !waits.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
-            *waits = Some(cx.waker().clone());
-        }
+        let _waits = self.wakes(cx);
         // Under the lock: whoever ends the session after this finds the waker.
         match self.ending() {
             ending if ending >= soon => Poll::Ready(ending),
             _ => Poll::Pending,
         }
+    }
+
+    /// Notes who is to be woken; what is looked at while this is held is not missed.
+    fn wakes(&self, cx: &Context<'_>) -> MutexGuard<'_, Option<Waker>> {
+        let mut waits = self.waits();
+        if !waits.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            *waits = Some(cx.waker().clone());
+        }
+        waits
     }
 
     /// A poisoned lock is taken all the same: nothing under it panics half-way.

@@ -245,6 +245,11 @@ impl<'a> Relay<'a> {
         self.relayed
     }
 
+    /// What comes is not read on before the client has taken what is there.
+    pub(crate) fn is_held_up(&mut self) {
+        self.capture.iter_mut().for_each(Capture::lets_go);
+    }
+
     /// The client's file has been sent.
     pub(crate) fn infile_done(&mut self) {
         self.capture = None;
@@ -309,6 +314,9 @@ impl<'a> Relay<'a> {
             self.relayed.rows += 1;
             self.capture.iter_mut().for_each(Capture::row);
         } else if let Some(capture) = &mut self.capture {
+            if seen.part == Part::Err {
+                capture.refused(payload);
+            }
             let passed = rewritten.as_deref().unwrap_or(payload);
             let is_news = self.filter.is_news(&seen, (payload, passed), capabilities)?;
             capture.packet(&filter::as_passed(&seen, passed), self.checked, is_news);

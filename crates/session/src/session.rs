@@ -22,6 +22,7 @@ mod traces;
 mod tracking;
 mod lease;
 mod lanes;
+mod turn;
 mod hold;
 
 // What is done for a statement: from memory, or at the server.
@@ -81,6 +82,7 @@ pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::{Text, begins_with_execute, is_plain};
 pub(crate) use traces::Traces;
 pub(crate) use tracking::{Naming, Tracking};
+pub(crate) use turn::{Turn, Waited};
 pub(crate) use user_variables::UserValue;
 pub(crate) use view::Mark;
 

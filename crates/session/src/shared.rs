@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use crate::auth::Gate;
 use crate::bounds::Bounds;
+use crate::coalescing::Coalescing;
 use crate::counters::{Count, Counters};
 use crate::environment::{Environments, VectorQuery};
 use crate::introspection::Engine;
@@ -115,6 +116,7 @@ pub struct Shared {
     pub(crate) registry: Registry,
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
+    pub(crate) coalescing: Arc<Coalescing>,
     pub(crate) settling: Settling,
     pub(crate) rules: Rules,
     /// What is counted by digest, if anybody wants it.
@@ -146,6 +148,7 @@ impl Shared {
             registry: Registry::default(),
             powerless: Powerless::default(),
             counters: Counters::default(),
+            coalescing: Arc::default(),
             settling: Settling::default(),
             rules: Rules::default(),
             resized: Notify::new(),

@@ -37,6 +37,11 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared, _| shared.clients().to_string(),
     },
     Status {
+        name: "Freshet_coalesced",
+        doc: "Statements that were not sent to the server at once, since another client was just asking it the same.",
+        read: |shared, _| shared.counters.sum(Count::Coalesced).to_string(),
+    },
+    Status {
         name: "Freshet_connections",
         doc: "Clients let in since the start.",
         read: |shared, _| shared.counters.sum(Count::Connections).to_string(),

@@ -19,7 +19,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::environment::key_of_executions;
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Missed, PreparedSelect, Session, Touches};
+use crate::session::{Flow, Forward, Missed, PreparedSelect, Session, Touches, Turn, Waited};
 use crate::template::{BoundSelect, Template};
 use crate::why::{Refusal, Why};
 
@@ -78,7 +78,17 @@ pub(super) async fn handle(
     // It is known to read tables, and to run nothing.
     let effects = Effects { reads: Reads::NOTHING, ..session.certain(text, template.effects.clone()) };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    let plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations));
+    let mut plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations));
+    let question = (Key { environment: key, text: &key_text }, text);
+    let mut waited = Waited::default();
+    plan.leader = loop {
+        match Box::pin(session.turn(template, question, &mut waited)).await? {
+            Turn::Asks(leader) => break leader,
+            Turn::Refused { .. } => return Ok(Flow::Continue),
+            Turn::LooksAgain if look(session, text, key).is_ok() => return Ok(Flow::Continue),
+            Turn::LooksAgain => {}
+        }
+    };
     let forward =
         Forward { text, touches: Touches::Anything, ..Forward::new(payload, Command::Query, &effects) };
     let relayed = pin!(fill(session, forward, (&key_text, missed), plan)).await?;

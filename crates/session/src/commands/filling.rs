@@ -9,6 +9,7 @@ use freshet_sql::contains_ignoring_case;
 use freshet_upstream::now_ms;
 
 use super::asked::statement;
+use crate::coalescing::{Asked, Leader};
 use crate::counters::Count;
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
@@ -38,13 +39,15 @@ pub(super) struct FillPlan {
     pub(super) valid_from: Position,
     /// How many warnings the statement's text brings about.
     pub(super) warnings: u16,
+    /// Others wait for it.
+    pub(super) leader: Option<Box<Leader>>,
 }
 
 impl FillPlan {
     /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
     pub(super) fn bargain(environment: u32, warnings: u16) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
-        Self { environment, depends, valid_from: Position::MAX, warnings }
+        Self { environment, depends, valid_from: Position::MAX, warnings, leader: None }
     }
 }
 
@@ -132,7 +135,7 @@ pub(super) fn plan(
     if session.has_written(&depends.deps) {
         return Fillable::Never(Why::Wrote);
     }
-    let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0 };
+    let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0, leader: None };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Fillable::Surely(plan(depends)),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
@@ -184,7 +187,7 @@ pub(super) async fn fill(
     session: &mut Session,
     forward: Forward<'_>,
     (key_text, missed): (&[u8], Missed),
-    plan: FillPlan,
+    mut plan: FillPlan,
 ) -> Result<Relayed, Lost> {
     let started = Instant::now();
     let (environment, valid_from) = (plan.environment, plan.valid_from);
@@ -193,7 +196,7 @@ pub(super) async fn fill(
     let budget = &session.shared.bounds().fill;
     let transacts = !session.state.tx.surely_autocommits();
     let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
-    let capture = Some(capture.warned(plan.warnings));
+    let capture = Some(capture.warned(plan.warnings).led_by(plan.leader.take()));
     let storing = session.storing();
     let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
     let found = found_rows(session, key_text, &relayed);
@@ -222,6 +225,8 @@ pub(super) async fn keep(
 ) -> Insert {
     let (key, valid_from) = (Key { environment: plan.environment, text: key_text }, plan.valid_from);
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+    // Others go on when it is stored, or is not.
+    let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
             relayed.uncaptured = Some(Why::QueryRule);
@@ -233,6 +238,10 @@ pub(super) async fn keep(
         }
         None => Insert::TooLarge,
     };
+    if let Some(leader) = &mut leader {
+        leader.ends_with(if stored == Insert::Stale { Asked::Outrun } else { Asked::Over });
+    }
+    drop(leader);
     match why_not(stored, relayed.uncaptured) {
         None => session.count_stored(relayed.tag),
         Some(why) => session.count_refused(relayed, &why.into()),

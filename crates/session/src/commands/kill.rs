@@ -65,7 +65,7 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
         Target::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
         Target::Client(handle, thread_id) => {
             let text = with_pieces(query.text(), vec![(kill.id_at, thread_id.to_string())]);
-            let ended = [handle].into_iter().filter(|_| !kill.query_only).collect();
+            let ended = vec![(handle, kill.query_only)];
             through_server(session, &query.with_text(&text), &text, &Effects::none(), ended).await
         }
     }
@@ -84,7 +84,7 @@ pub(super) async fn prepared(
         Target::Client(handle, thread_id) => {
             let text = kill.with_id(thread_id);
             let packet = [query_prefix(session.lease.has_attributes()), text.clone()].concat();
-            let ended = [handle].into_iter().filter(|_| !kill.query_only).collect();
+            let ended = vec![(handle, kill.query_only)];
             through_server(session, &packet, &text, &Effects::none(), ended).await
         }
     })
@@ -137,7 +137,7 @@ pub(super) async fn among_others(
             },
         };
         pieces.push(piece);
-        ended.extend((!kill.query_only).then_some(handle));
+        ended.push((handle, kill.query_only));
     }
     if pieces.is_empty() {
         return None;
@@ -175,20 +175,18 @@ fn with_pieces(text: &[u8], pieces: Vec<(Range<usize>, String)>) -> Vec<u8> {
     out
 }
 
-/// Has the server kill, and ends the sessions of those whom it has killed before the killer is told.
+/// Has the server kill, and ends the sessions of those whom it has killed, or with `true` the statement alone, before the killer is told.
 async fn through_server(
     session: &mut Session,
     packet: &[u8],
     text: &[u8],
     effects: &Effects,
-    killed: Vec<Arc<Handle>>,
+    killed: Vec<(Arc<Handle>, bool)>,
 ) -> Result<Flow, Lost> {
     let forward = Forward { text, ..Forward::new(packet, Command::Query, effects) };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        for handle in killed {
-            handle.killed();
-        }
+        killed.iter().for_each(|(handle, query_only)| end(handle, *query_only));
     }
     Ok(Flow::Continue)
 }
@@ -223,11 +221,18 @@ async fn end_idle(session: &mut Session, id: u64, handle: &Handle, query_only: b
         let text = format!("You are not owner of thread {id}");
         return session.refuse(&ErrPacket::new(1095, "HY000", text));
     }
-    if !query_only {
-        handle.killed();
-    }
+    end(handle, query_only);
     session.put_ok(0);
     Ok(Flow::Continue)
+}
+
+/// Ends a client, or its statement alone.
+fn end(handle: &Handle, query_only: bool) {
+    if query_only {
+        handle.interrupt();
+    } else {
+        handle.killed();
+    }
 }
 
 /// Whether the server would let this client kill that one.

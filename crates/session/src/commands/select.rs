@@ -13,7 +13,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
-use crate::session::{Flow, Forward, Missed, Session, Touches};
+use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited};
 use crate::template::{BoundSelect, New, Template, Verdict};
 use crate::why::Why;
 
@@ -101,11 +101,12 @@ enum Fate<'a> {
 /// What becomes of it; `looked_under` is the first part of the key under which it was looked for.
 async fn fate<'a>(
     session: &mut Session,
-    (text, looked_under): (&'a [u8], Option<u32>),
+    (text, mut looked_under): (&'a [u8], Option<u32>),
     (mut known, patience): (Option<BoundSelect<'a>>, Patience),
     missed: &mut Missed,
 ) -> Result<Fate<'a>, Lost> {
-    // Once, but for a statement that waits until its answer can be stored.
+    let mut waited = Waited::default();
+    // Once, but for a statement that waits until its answer can be stored, or for that of another.
     loop {
         let bound = match known.take() {
             Some(known) => known,
@@ -140,7 +141,17 @@ async fn fate<'a>(
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
         match plan_of_text(session, text, &bound, (key, *missed)) {
-            Fillable::Surely(plan) => return Ok(Fate::ToServer(bound, Ok(plan))),
+            Fillable::Surely(plan) => {
+                let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+                let question = Key { environment: plan.environment, text: &key_text };
+                match Box::pin(session.turn(template, (question, text), &mut waited)).await? {
+                    Turn::Asks(leader) => {
+                        return Ok(Fate::ToServer(bound, Ok(FillPlan { leader, ..plan })));
+                    }
+                    Turn::Refused { .. } => return Ok(Fate::Answered(Flow::Continue)),
+                    Turn::LooksAgain => looked_under = None,
+                }
+            }
             Fillable::Perhaps(plan) if !patience.waits(session).await => {
                 return Ok(Fate::ToServer(bound, plan));
             }

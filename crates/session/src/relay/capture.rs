@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use freshet_protocol::{HEADER_LEN, Part, Seen, StatusFlags};
+use freshet_protocol::{ErrPacket, HEADER_LEN, Part, Seen, StatusFlags};
 
 use crate::bounds::{Budget, Permit};
+use crate::coalescing::{Asked, Leader};
 use crate::why::Why;
 
 /// An answer being copied. It gives itself up as soon as the answer turns out not to be storable.
@@ -27,6 +28,8 @@ pub(crate) struct Capture {
     finished: bool,
     /// It is the answer to a preparation.
     prepares: bool,
+    /// Others wait for it.
+    leader: Option<Box<Leader>>,
 }
 
 /// An answer that may be stored.
@@ -40,6 +43,8 @@ pub(crate) struct Captured {
     pub(crate) status: StatusFlags,
     /// How many rows it has.
     pub(crate) rows: u64,
+    /// Others wait until it is stored.
+    pub(crate) leader: Option<Box<Leader>>,
     /// What `body` holds of the budget for copies.
     _permit: Permit,
 }
@@ -64,6 +69,26 @@ impl Capture {
             refused: None,
             finished: false,
             prepares: false,
+            leader: None,
+        }
+    }
+
+    /// Of an answer that others wait for.
+    pub(crate) fn led_by(self, leader: Option<Box<Leader>>) -> Self {
+        Self { leader, ..self }
+    }
+
+    /// The server has refused the statement.
+    pub(crate) fn refused(&mut self, error: &[u8]) {
+        if let (Some(leader), Ok(error)) = (&mut self.leader, ErrPacket::parse(error)) {
+            leader.ends_with(Asked::Refused(Arc::new(error)));
+        }
+    }
+
+    /// Nobody else is to wait for the answer: it goes on at the pace of one client, or is that one's alone.
+    pub(crate) fn lets_go(&mut self) {
+        if let Some(mut leader) = self.leader.take() {
+            leader.ends_with(Asked::Over);
         }
     }
 
@@ -163,6 +188,7 @@ impl Capture {
     fn refuse_if(&mut self, is_own: bool) {
         if is_own {
             self.refused.get_or_insert(Why::NotShared);
+            self.lets_go();
         }
     }
 
@@ -170,6 +196,11 @@ impl Capture {
         self.refused.get_or_insert(why);
         self.body = Vec::new();
         self.permit.release();
+        if why == Why::Error {
+            // What it was refused with is told already.
+            self.leader = None;
+        }
+        self.lets_go();
     }
 
     /// The whole answer, if it may be stored.
@@ -182,6 +213,7 @@ impl Capture {
                 status_at: self.status_at,
                 status: self.status,
                 rows: self.rows,
+                leader: self.leader,
                 _permit: self.permit,
             }),
         }

@@ -170,6 +170,8 @@ impl Session {
             self.state.environment_is_unknown();
         }
         self.state.stops_time |= effects.session && contains_ignoring_case(text, b"timestamp");
+        let limits = || LIMITS.iter().any(|name| contains_ignoring_case(text, name));
+        self.state.limits_time |= facts.run_code() || effects.session && limits();
         let moved = self.moved_and_back(ran);
         if moved {
             self.has_moved_by_the_way();
@@ -215,6 +217,9 @@ impl Session {
         facts.runs_routines || (opens_views || was_announced) && is_back
     }
 }
+
+/// What is in the names of variables that say how long a statement may take.
+const LIMITS: [&[u8]; 2] = [b"execution_time", b"statement_time"];
 
 /// The first word of a text is looked for in so many bytes.
 const FIRST_WORD_BYTES_MAX: usize = 1024;

@@ -105,9 +105,22 @@ impl Receiving<'_> {
                     self.infile(seq).await?;
                     relay.infile_done();
                 }
-                Step::NeedMore => self.read_on().await?,
+                Step::NeedMore => {
+                    if self.is_held_up() {
+                        relay.is_held_up();
+                    }
+                    self.read_on().await?;
+                }
             }
         }
+    }
+
+    /// Whether the client is far behind what is read for it.
+    fn is_held_up(&mut self) -> bool {
+        let pace = &self.pace;
+        self.wire.as_mut().is_some_and(|wire| {
+            wire.out().0.len() >= FLUSH_AT_BYTES && pace.stalled.is_some() && !pace.may_read_ahead(wire)
+        })
     }
 
     /// Reads more of the answer, and meanwhile sends what has been collected for the client, if that is much.

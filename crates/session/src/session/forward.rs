@@ -34,6 +34,7 @@ struct Passing {
 }
 
 /// What became of a command.
+#[expect(clippy::large_enum_variant, reason = "nearly all are answered, and are passed on at once")]
 enum Exchanged {
     Answered(Relayed),
     /// The transaction that it belongs to could not be begun: its answer is still to be read.

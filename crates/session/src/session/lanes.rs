@@ -25,11 +25,8 @@ use super::hit::put_answer;
 use super::hold::Hold;
 use super::paced::kill;
 use super::{Session, Tracking};
-use crate::counters::count;
-use crate::registry::Ending;
 use crate::relay::{Capture, Captured, Filter, Lost, Relay, Relayed, Step};
 use crate::shared::Multiplexing;
-use crate::wire::{Heard, WireError};
 
 /// As many commands must be with the server, on connections of their own, before one of these is lent: alone, a statement is
 /// answered as soon on its own.
@@ -196,21 +193,8 @@ impl Session {
     ///
     /// # Errors
     /// The session is ended, or its client has left.
-    pub(crate) async fn outcome(&mut self, mut outcome: oneshot::Receiver<Outcome>) -> Result<Outcome, Lost> {
-        self.handle.begins();
-        loop {
-            let is_listening = self.wire.is_listening();
-            let heard = tokio::select! {
-                biased;
-                outcome = &mut outcome => return Ok(outcome.unwrap_or(Err(NotCarried::Elsewhere))),
-                heard = self.wire.overhear(), if is_listening => heard,
-                _ = self.handle.ends(Ending::Cut) => return Err(Lost::Client(WireError::Ended)),
-            };
-            if !matches!(heard, Ok(Heard::More)) {
-                count(&self.wire.bounds().vanished);
-                return Err(Lost::Client(heard.err().unwrap_or(WireError::Closed)));
-            }
-        }
+    pub(crate) async fn outcome(&mut self, outcome: oneshot::Receiver<Outcome>) -> Result<Outcome, Lost> {
+        Ok(self.waits_for(outcome).await?.unwrap_or(Err(NotCarried::Elsewhere)))
     }
 
     /// Puts an answer that was carried, of a statement whose text brings about so many warnings, into the client's buffer. `None` if it is

@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub(crate) unlogged: bool,
     /// The variable `timestamp` was named by a statement on the session: its time may stand still, near the server's. Kept for the session's life.
     pub(crate) stops_time: bool,
+    /// It may have set how long its statements may take.
+    pub(crate) limits_time: bool,
     /// Code has run that may have said which number a new row gets. Kept for the session's life.
     pub(crate) may_number: bool,
     pub(crate) pending: Pending,
@@ -117,6 +119,7 @@ impl State {
             unproven: Vec::new(),
             unlogged: false,
             stops_time: false,
+            limits_time: false,
             may_number: false,
             pending: Pending::default(),
             texts: Texts::default(),

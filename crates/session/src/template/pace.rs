@@ -3,10 +3,15 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use freshet_upstream::now_ms;
+
 /// A template whose statements take longer than this, in microseconds, shares no connection.
 const QUICK_US_MAX: u32 = 2_000;
 /// How long one shares none that was slow or had a large answer, in milliseconds.
 const UNFIT_MS: u64 = 10_000;
+/// A statement that takes this long, in microseconds, is slow, and others of its template may be for so long, in milliseconds.
+const SLOW_US_MIN: u32 = 10_000;
+const SLOW_MS: u64 = 60_000;
 /// What of a time above the best one is believed at once: one part in so many.
 const DRIFT: u32 = 8;
 
@@ -17,11 +22,17 @@ pub(crate) struct Pace {
     best_us: AtomicU32,
     /// Until when it is not tried again, in monotonic milliseconds.
     unfit_until_ms: AtomicU64,
+    /// Until when its statements may be slow, likewise.
+    slow_until_ms: AtomicU64,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { best_us: AtomicU32::new(u32::MAX), unfit_until_ms: AtomicU64::new(0) }
+        Self {
+            best_us: AtomicU32::new(u32::MAX),
+            unfit_until_ms: AtomicU64::new(0),
+            slow_until_ms: AtomicU64::new(0),
+        }
     }
 }
 
@@ -40,6 +51,14 @@ impl Pace {
         if believed != best {
             self.best_us.store(believed, Ordering::Relaxed);
         }
+        if us >= SLOW_US_MIN {
+            self.slow_until_ms.store(now_ms() + SLOW_MS, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether one of its statements may take long: nothing is known of them, or one was slow of late.
+    pub(crate) fn may_be_slow(&self, now_ms: u64) -> bool {
+        !self.is_quick() || now_ms < self.slow_until_ms.load(Ordering::Relaxed)
     }
 
     /// One was slow, or its answer was large.

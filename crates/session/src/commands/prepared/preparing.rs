@@ -10,7 +10,8 @@ use freshet_rules::Decision;
 use freshet_sql::{Effects, Hint, Writes};
 use freshet_upstream::now_ms;
 
-use super::{compiled, zone_at};
+use super::planning::compiled;
+use super::zone_at;
 use crate::commands::asked::key_for;
 use crate::commands::filling::rights;
 use crate::commands::refusals::unavailable;

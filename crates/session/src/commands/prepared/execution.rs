@@ -1,0 +1,138 @@
+//! One execution of a SELECT, and looking for its answer.
+
+use std::sync::Arc;
+
+use freshet_cache::Key;
+use freshet_protocol::Capabilities;
+
+use crate::environment::key_of_executions;
+use crate::relay::Repeated;
+use crate::session::{Missed, Prepared, PreparedSelect, Session, Shown};
+
+/// What the buffer for the keys of executions keeps of itself, in bytes.
+const KEY_BYTES_KEPT: usize = 16 * 1024;
+
+/// How a SELECT is executed: answers are kept apart by it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum By {
+    /// COM_STMT_EXECUTE.
+    Command,
+    /// EXECUTE as a text.
+    Name,
+    /// MariaDB's EXECUTE IMMEDIATE.
+    Immediate,
+}
+
+impl By {
+    fn kind(self) -> Repeated {
+        match self {
+            Self::Command => Repeated::ByCommand,
+            Self::Name => Repeated::ByName,
+            Self::Immediate => Repeated::Immediate,
+        }
+    }
+
+    /// What stands behind the keys of answers in the form of a text's: those of commands end with the length of a text, which is less.
+    fn behind_key(self) -> &'static [u8] {
+        match self {
+            Self::Command => &[],
+            Self::Name => &[0xfe, 0xff, 0xff, 0xff],
+            Self::Immediate => &[0xfd, 0xff, 0xff, 0xff],
+        }
+    }
+}
+
+/// One execution of a SELECT.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Execution<'a> {
+    pub(in crate::commands) prepared: &'a Arc<Prepared>,
+    /// Its values, as COM_STMT_EXECUTE has them over a connection with these capabilities.
+    pub(in crate::commands) packet: &'a [u8],
+    pub(in crate::commands) capabilities: Capabilities,
+    pub(in crate::commands) by: By,
+    /// The name by which it is executed; empty if by none.
+    pub(in crate::commands) name: &'a str,
+    /// What is repeated at the server if the client asks about it: the packet, or the text that executes it.
+    pub(in crate::commands) statement: &'a [u8],
+}
+
+impl<'a> Execution<'a> {
+    pub(in crate::commands) fn by_command(
+        session: &Session,
+        prepared: &'a Arc<Prepared>,
+        packet: &'a [u8],
+    ) -> Self {
+        let capabilities = session.capabilities();
+        Self { prepared, packet, capabilities, by: By::Command, name: "", statement: packet }
+    }
+
+    /// What goes before it at the server, where it is unlike those before.
+    pub(in crate::commands) fn owed(&self) -> Vec<Shown> {
+        match self.by {
+            By::Command => self.prepared.owed(),
+            By::Name => self.prepared.owed_by_name(self.name),
+            By::Immediate => Vec::new(),
+        }
+    }
+
+    /// Puts the second part of its key together.
+    pub(in crate::commands) fn key_of(&self, key: &mut Vec<u8>) -> Option<&'a PreparedSelect> {
+        let select = self.prepared.key_of(self.packet, self.capabilities, key)?;
+        key.extend_from_slice(self.by.behind_key());
+        Some(select)
+    }
+}
+
+/// Answers an execution from memory, if it can be, with the first part of the key that a text would have.
+pub(in crate::commands) fn take_stored(
+    session: &mut Session,
+    execution: Execution<'_>,
+    environment: u32,
+) -> Result<(), Missed> {
+    take(session, execution, environment, Session::answer_from_memory)
+}
+
+/// The same of an answer that may be stale.
+pub(super) fn take_bargain(
+    session: &mut Session,
+    execution: Execution<'_>,
+    environment: u32,
+) -> Result<(), Missed> {
+    take(session, execution, environment, Session::answer_by_bargain)
+}
+
+fn take(
+    session: &mut Session,
+    execution: Execution<'_>,
+    environment: u32,
+    answer: fn(&mut Session, Key<'_>, &[u8]) -> Result<(), Missed>,
+) -> Result<(), Missed> {
+    let version = session.state.environment_version;
+    let current = session.state.environment.current().map(|it| it.id).ok_or_else(Missed::default)?;
+    let mut key = std::mem::take(&mut session.state.execution_key);
+    let select = execution.key_of(&mut key);
+    let found = if select.is_some_and(|select| select.is_of(current, version)) {
+        let key = Key { environment: key_of_executions(environment), text: &key };
+        answer(session, key, execution.statement)
+    } else {
+        Err(Missed::default())
+    };
+    if found.is_ok() {
+        is_answered(session, execution);
+    }
+    if key.capacity() <= KEY_BYTES_KEPT {
+        session.state.execution_key = key;
+    }
+    found
+}
+
+/// Notes that an execution was answered from memory, as its statement was noted before.
+pub(super) fn is_answered(session: &mut Session, execution: Execution<'_>) {
+    execution.prepared.is_answered(execution.packet, execution.capabilities);
+    session.state.served.is_execution(execution.by.kind());
+    if execution.by == By::Command {
+        let prepared = execution.prepared;
+        session.state.last_hit[1..5].copy_from_slice(&prepared.id.to_le_bytes());
+        session.state.last_hit_of = Some(Arc::clone(prepared));
+    }
+}

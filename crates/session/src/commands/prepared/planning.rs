@@ -1,0 +1,219 @@
+//! What becomes of an execution of a SELECT: whether it is answered from memory, and how its answer is stored if it is not.
+
+use std::sync::Arc;
+
+use freshet_cache::Key;
+use freshet_catalog::ColumnInfo;
+use freshet_catalog::rows::KeyType;
+use freshet_sql::Datum;
+use freshet_upstream::Error;
+
+use super::execution::{Execution, is_answered, take_bargain, take_stored};
+use crate::commands::asked::{bound, key_for, statement, touches};
+use crate::commands::bargain::{self, Agreed};
+use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
+use crate::environment::key_of_executions;
+use crate::preparations::CompiledExecution;
+use crate::relay::Lost;
+use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
+use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
+use crate::template::Verdict;
+use crate::why::{Refusal, Why};
+
+/// What becomes of an execution.
+pub(super) enum Planned {
+    /// It was answered from memory.
+    Answered,
+    /// The server answers, and nothing is stored.
+    Forwarded(Touches, Refusal),
+    /// The server answers, and the answer is stored.
+    Stored(FillPlan),
+    /// The same, and the answer may be stale later.
+    Bargain(FillPlan),
+}
+
+impl Planned {
+    /// The plan by which the answer is stored, if it is.
+    fn plan(&mut self) -> Option<&mut FillPlan> {
+        match self {
+            Self::Stored(plan) | Self::Bargain(plan) => Some(plan),
+            Self::Answered | Self::Forwarded(..) => None,
+        }
+    }
+}
+
+/// Decides that, and waits for the answer to an identical one that is under way. `may_be_stale`: as query rules let its answer be.
+///
+/// # Errors
+/// The client's connection or, within, the server's is lost.
+pub(super) async fn decided(
+    session: &mut Session,
+    missed: &mut Missed,
+    (execution, values, may_be_stale): (Execution<'_>, &[Datum], bool),
+) -> Result<Result<Planned, Error>, Lost> {
+    let mut waited = Waited::default();
+    loop {
+        let planned = if may_be_stale {
+            Box::pin(agreed(session, missed, execution)).await
+        } else {
+            planned(session, missed, (execution, values)).await
+        };
+        let mut planned = match planned {
+            Ok(planned) => planned,
+            Err(error) => return Ok(Err(error)),
+        };
+        let compiled = execution.prepared.select.as_ref().and_then(PreparedSelect::compiled);
+        let (Some(compiled), Some(plan)) = (compiled, planned.plan()) else { return Ok(Ok(planned)) };
+        let mut key = Vec::new();
+        if execution.key_of(&mut key).is_none() {
+            return Ok(Ok(planned));
+        }
+        let question = (Key { environment: plan.environment, text: &key }, execution.statement);
+        match Box::pin(session.turn(&compiled.template, question, &mut waited)).await? {
+            Turn::Asks(leader) => {
+                plan.leader = leader;
+                return Ok(Ok(planned));
+            }
+            Turn::Refused { is_noted } => {
+                if is_noted {
+                    is_answered(session, execution);
+                }
+                return Ok(Ok(Planned::Answered));
+            }
+            Turn::LooksAgain => {}
+        }
+    }
+}
+
+/// What becomes of one whose answer may be stale.
+async fn agreed(
+    session: &mut Session,
+    missed: &mut Missed,
+    execution: Execution<'_>,
+) -> Result<Planned, Error> {
+    let look = |session: &mut Session, key| take_bargain(session, execution, key);
+    Ok(match bargain::planned(session, missed, execution.prepared.select.as_ref(), look).await? {
+        Agreed::Answered => Planned::Answered,
+        Agreed::Stored(plan) => Planned::Bargain(plan),
+        Agreed::Refused(refusal) => Planned::Forwarded(Touches::Anything, refusal),
+    })
+}
+
+async fn planned(
+    session: &mut Session,
+    missed: &mut Missed,
+    (execution, values): (Execution<'_>, &[Datum]),
+) -> Result<Planned, Error> {
+    let Some(select) = &execution.prepared.select else {
+        return Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into()));
+    };
+    // What the text means was decided in the environment in which it was prepared.
+    let version = session.state.environment_version;
+    if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
+        return Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into()));
+    }
+    let patience = Patience::of(session);
+    // Once, but for an execution that waits until its answer can be stored.
+    let plan = loop {
+        let compiled = compiled(session, select).await;
+        let template = &compiled.template;
+        if patience.waits_for_verdict(session, template).await {
+            continue;
+        }
+        // A TIME that is compared with a moment is completed by the current date.
+        let is_moment = |value: &Datum| matches!(value, Datum::Moment(_));
+        let is_dated = template.tables.have_times && values.iter().any(is_moment);
+        let is_cached = matches!(template.verdict, Verdict::Cache) && !is_dated;
+        if template.effects.reads_last_statement || !is_cached {
+            let why = if is_dated { Why::Dated } else { Why::AsksBack };
+            let refusal = template.verdict.refusal().cloned().unwrap_or_else(|| why.into());
+            return Ok(Planned::Forwarded(touches(session, template, &select.text), refusal));
+        }
+        session.find_hidden(&template.tables.known, patience.is_some()).await?;
+        let environment = match key_for(session, template, select.hint) {
+            Ok(environment) => environment,
+            Err(why) => return Ok(Planned::Forwarded(Touches::ReadView, why.into())),
+        };
+        // The first look was before the environment was known, or with a temporary table in the way. Who makes an answer anew does not look
+        // again.
+        if !missed.refreshes {
+            match take_stored(session, execution, environment) {
+                Ok(()) => return Ok(Planned::Answered),
+                Err(later) => *missed = missed.and(later),
+            }
+        }
+        let depends = |behind: Behind<'_>| {
+            let statement = statement(session, &select.text);
+            deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+        };
+        match plan(session, template, (key_of_executions(environment), *missed), depends) {
+            Fillable::Surely(plan) => break Ok(plan),
+            Fillable::Perhaps(plan) if !patience.waits(session).await => break plan,
+            Fillable::Perhaps(_) => {}
+            Fillable::Never(why) => break Err(why),
+        }
+    };
+    // What is stored and not given for want of room is streamed from the server, and not stored again.
+    let plan = if missed.may_be_stored() { plan } else { Err(Why::AnsweredBefore) };
+    Ok(match plan {
+        Ok(plan) => Planned::Stored(plan),
+        Err(why) => Planned::Forwarded(Touches::ReadView, why.into()),
+    })
+}
+
+/// What is compiled of a SELECT, by the definitions as they are now.
+pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<CompiledExecution> {
+    let known = select.compiled().filter(|known| session.shared.upstream.is_current(&known.template.told));
+    if let Some(known) = known {
+        return known;
+    }
+    let bound = bound(session, &select.text).await;
+    let (template, deprecations) = (Arc::clone(&bound.compiled.template), bound.compiled.deprecations);
+    let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
+    let tells_kinds_alone = tells_kinds_alone(statement(session, &select.text), &template.tables);
+    let compiled = Arc::new(CompiledExecution { template, deprecations, plan, tells_kinds_alone });
+    if matches!(compiled.template.verdict, Verdict::Cache) {
+        select.keep_compiled(&compiled);
+    }
+    compiled
+}
+
+/// Words of what makes a moment of a value, or calculates with moments.
+const OF_TIME: [&[u8]; 9] =
+    [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
+
+/// Whether MySQL resolves the types of a statement's parameters by the kinds of their values alone. Next to moments it looks
+/// at the values themselves: `d - ?` is a DECIMAL once it was executed with 0. So none may be beside a parameter, which is compared with a
+/// column; or none is in sight: the statement is one SELECT from tables, and names no column that is a moment, or is of a type that
+/// is not followed here.
+fn tells_kinds_alone(Statement { text, modes, .. }: Statement<'_>, tables: &Tables) -> bool {
+    let text = text.to_ascii_lowercase();
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
+    let selects = text.windows(b"select".len()).filter(|part| *part == b"select").count();
+    let is_plain = |column: &ColumnInfo| {
+        matches!(
+            column.key,
+            KeyType::Integer { .. } | KeyType::Decimal { .. } | KeyType::Text { .. } | KeyType::Bytes { .. }
+        )
+    };
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_named = |name: &str| text.split(|byte| !is_of_word(byte)).any(|word| word == name.as_bytes());
+    let is_out_of_sight =
+        |column: &ColumnInfo| column.name.as_bytes().iter().all(is_of_word) && !is_named(&column.name);
+    let is_told = |table: &Named| {
+        !table.info.columns.is_empty()
+            && table.info.columns.iter().all(|it| is_plain(it) || is_out_of_sight(it))
+    };
+    let are_known = tables.known.iter().all(|table| !table.info.columns.is_empty()) && tables.are_all_base();
+    let is_compared = |name: &String| {
+        let columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
+        let mut named = columns.filter(|column| column.name == *name).peekable();
+        named.peek().is_some() && named.all(is_plain)
+    };
+    let compared = freshet_sql::compared_markers(&text, modes).filter(|_| are_known);
+    compared.is_some_and(|columns| columns.iter().all(is_compared))
+        || selects == 1
+            && tables.are_all_base()
+            && tables.known.iter().all(is_told)
+            && !OF_TIME.iter().any(|word| has(word))
+}

@@ -1,0 +1,129 @@
+//! Whose turn it is to ask for an answer that is not in memory: see `coalescing.rs`.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use freshet_cache::Key;
+use freshet_protocol::ErrPacket;
+use freshet_upstream::now_ms;
+use tokio::sync::watch;
+
+use super::Session;
+use crate::coalescing::{Asked, Leader, Role};
+use crate::counters::{Count, count};
+use crate::registry::Ending;
+use crate::relay::Lost;
+use crate::template::Template;
+use crate::wire::{Heard, WireError};
+
+/// How often a statement waits for the answer to another that something outruns, before it is sent itself.
+const WAITS_MAX: u32 = 2;
+
+/// The server's errors that say something of one client, and not of what it has asked: it was killed, or its connection was.
+const OF_ONE_CLIENT: [u16; 6] = [1053, 1184, 1317, 1927, 3169, 4031];
+/// ER_QUERY_INTERRUPTED.
+const INTERRUPTED: u16 = 1317;
+
+/// What a statement does whose answer is not in memory.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// It is sent to the server. With a leader, others may wait for its answer.
+    Asks(Option<Box<Leader>>),
+    /// It looks again.
+    LooksAgain,
+    /// It is answered: the one that it has waited for was refused, or it was interrupted itself. `is_noted`: if the client asks about it, it is
+    /// repeated at the server.
+    Refused { is_noted: bool },
+}
+
+/// How often it has waited so far.
+#[derive(Debug, Default)]
+pub(crate) struct Waited(u32);
+
+impl Session {
+    /// Takes its turn. `text`: the statement as it would be sent.
+    ///
+    /// # Errors
+    /// The session is ended, or its client has left.
+    pub(crate) async fn turn(
+        &mut self,
+        template: &Template,
+        (key, text): (Key<'_>, &[u8]),
+        waited: &mut Waited,
+    ) -> Result<Turn, Lost> {
+        if !template.pace.may_be_slow(now_ms()) || !self.may_share_a_turn() {
+            return Ok(Turn::Asks(None));
+        }
+        let mut asked = match self.shared.coalescing.join(key) {
+            Role::Leader(leader) => return Ok(Turn::Asks(Some(leader))),
+            Role::Follower(_) if waited.0 >= WAITS_MAX => return Ok(Turn::Asks(None)),
+            Role::Follower(asked) => asked,
+        };
+        self.shared.counters.add(Count::Coalesced);
+        let Some(ended) = self.end_of(&mut asked).await? else {
+            let message = "Query execution was interrupted";
+            self.put_error(&ErrPacket::new(INTERRUPTED, "70100", message));
+            return Ok(Turn::Refused { is_noted: false });
+        };
+        let error = match ended {
+            Asked::Refused(error) if !OF_ONE_CLIENT.contains(&error.code) => error,
+            other => {
+                waited.0 += match other {
+                    // One of those who waited asks, and the others wait for that.
+                    Asked::Abandoned | Asked::Refused(_) => 0,
+                    Asked::Outrun => 1,
+                    Asked::Over | Asked::UnderWay => WAITS_MAX,
+                };
+                return Ok(Turn::LooksAgain);
+            }
+        };
+        // Who asks for it finds in the server what it has left there.
+        self.put_error(&error);
+        self.is_answered_from_memory(text, None);
+        Ok(Turn::Refused { is_noted: true })
+    }
+
+    /// Whether the answer to a statement of the session may be anybody else's who asks the same at the same time, whatever becomes of it.
+    fn may_share_a_turn(&self) -> bool {
+        self.state.tx.surely_autocommits() && !self.ruled.are_timed() && !self.state.limits_time
+    }
+
+    /// What becomes of a question that another client has asked; `None` if this one is interrupted meanwhile.
+    async fn end_of(&mut self, asked: &mut watch::Receiver<Asked>) -> Result<Option<Asked>, Lost> {
+        let handle = Arc::clone(&self.handle);
+        handle.can_be_interrupted();
+        let ended = async {
+            tokio::select! {
+                biased;
+                ended = asked.wait_for(|asked| !matches!(asked, Asked::UnderWay)) => {
+                    Some(ended.map_or(Asked::Abandoned, |ended| ended.clone()))
+                }
+                () = handle.interrupted() => None,
+            }
+        };
+        self.waits_for(ended).await
+    }
+
+    /// Waits for this, and meanwhile for the client to leave, and for the session to be ended.
+    ///
+    /// # Errors
+    /// Either has come about.
+    pub(super) async fn waits_for<T>(&mut self, awaited: impl Future<Output = T>) -> Result<T, Lost> {
+        self.handle.begins();
+        let mut awaited = pin!(awaited);
+        loop {
+            let is_listening = self.wire.is_listening();
+            let heard = tokio::select! {
+                biased;
+                done = &mut awaited => return Ok(done),
+                heard = self.wire.overhear(), if is_listening => heard,
+                _ = self.handle.ends(Ending::Cut) => return Err(Lost::Client(WireError::Ended)),
+            };
+            if !matches!(heard, Ok(Heard::More)) {
+                count(&self.wire.bounds().vanished);
+                return Err(Lost::Client(heard.err().unwrap_or(WireError::Closed)));
+            }
+        }
+    }
+}

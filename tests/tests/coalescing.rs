@@ -1,0 +1,237 @@
+//! Many clients that ask for the same answer while it is being made cost the server one statement.
+
+use std::net::Shutdown;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use freshet_tests::cached::{
+    Answer, answer, caught_up, connect, eventually, fresh_schema, run, status, user_of,
+};
+use freshet_tests::raw::Raw;
+use freshet_tests::{Freshet, Server, with_each};
+use mysql::Conn;
+use mysql::prelude::Queryable as _;
+
+const CLIENTS: u64 = 24;
+const READ: &str = "SELECT SUM(v) FROM t WHERE id > 0";
+/// As long as this a statement takes that is known to be slow.
+const SLOW: Duration = Duration::from_millis(60);
+
+struct Stage<'a> {
+    server: &'a Server,
+    freshet: &'a Freshet,
+    schema: &'a str,
+    /// Straight to the server: it holds the table, so that whoever reads it waits.
+    holder: Conn,
+}
+
+impl Stage<'_> {
+    fn connect(&self) -> Conn {
+        connect(self.freshet.target(), self.schema)
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        status(&mut self.freshet.target().connect(), name)
+    }
+
+    fn hold(&mut self) {
+        // Where a test fails, the server ends this for want of a command, and nobody waits for ever.
+        run(&mut self.holder, &["SET SESSION wait_timeout = 30", "LOCK TABLES t WRITE"]);
+    }
+
+    fn release(&mut self) {
+        run(&mut self.holder, &["UNLOCK TABLES"]);
+    }
+
+    /// How many statements wait for the table in the server.
+    fn waiting(&self) -> u64 {
+        let mut look = self.server.target.connect();
+        let waiting = format!(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST
+             WHERE DB = '{}' AND STATE LIKE 'Waiting for table%' AND INFO LIKE '%SUM%'",
+            self.schema
+        );
+        look.query_first(waiting).expect("the list of clients").expect("a count")
+    }
+
+    fn await_waiting(&self) {
+        eventually("one waits for the table", || (self.waiting() == 1).then_some(()));
+    }
+
+    /// Waits until one statement is with the server, and so many wait for its answer since `before`.
+    fn await_followers(&self, before: u64, followers: u64) {
+        eventually("the others wait", || {
+            (self.count("Freshet_coalesced") - before == followers && self.waiting() == 1).then_some(())
+        });
+    }
+
+    /// Has many clients ask while the table is held, does something when all wait, and tells their answers.
+    fn ask_together(
+        &mut self,
+        ask: impl Fn(&mut Conn) -> Answer + Sync,
+        then: impl FnOnce(&mut Self),
+    ) -> Vec<Answer> {
+        self.hold();
+        let before = self.count("Freshet_coalesced");
+        thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|_| {
+                    let mut conn = self.connect();
+                    let ask = &ask;
+                    scope.spawn(move || ask(&mut conn))
+                })
+                .collect();
+            self.await_followers(before, CLIENTS - 1);
+            then(self);
+            clients.into_iter().map(|client| client.join().expect("it is answered")).collect()
+        })
+    }
+}
+
+/// Before each server, a table whose reads are known to be slow at times.
+fn with_stages(schema: &str, test: impl Fn(&mut Stage<'_>)) {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10), (2, 20)"],
+        );
+        caught_up(freshet);
+        let mut stage = Stage { server, freshet, schema, holder: connect(&server.target, schema) };
+        let mut reader = stage.connect();
+        assert!(answer(&mut reader, READ).is_ok());
+        run(&mut direct, &["UPDATE t SET v = v + 1"]);
+        caught_up(freshet);
+        stage.hold();
+        thread::scope(|scope| {
+            let reading = scope.spawn(|| answer(&mut reader, READ));
+            stage.await_waiting();
+            thread::sleep(SLOW);
+            stage.holder.query_drop("UNLOCK TABLES").expect("it is released");
+            assert_eq!(reading.join().expect("it is answered"), sum());
+        });
+        // Nothing is in memory, and it is known that it may be slow.
+        run(&mut direct, &["UPDATE t SET v = v + 1", "UPDATE t SET v = v - 1"]);
+        user_of(&mut direct, schema);
+        caught_up(freshet);
+        test(&mut stage);
+    });
+}
+
+fn sum() -> Answer {
+    Ok(vec![vec!["32".into()]])
+}
+
+#[test]
+fn one_asks_and_all_are_answered() {
+    with_stages("coalescing_one", |stage| {
+        for prepares in [false, true] {
+            let (hits, stored) = (stage.count("Qcache_hits"), stage.count("Qcache_inserts"));
+            let ask = |conn: &mut Conn| match prepares {
+                false => answer(conn, READ),
+                true => {
+                    let rows: Vec<(String,)> = conn.exec(READ, ()).expect("it is answered");
+                    Ok(rows.into_iter().map(|(sum,)| vec![sum]).collect())
+                }
+            };
+            let answers = stage.ask_together(ask, Stage::release);
+            assert!(answers.iter().all(|answer| *answer == sum()), "{answers:?}");
+            assert_eq!(stage.count("Qcache_hits") - hits, CLIENTS - 1, "prepared: {prepares}");
+            assert_eq!(stage.count("Qcache_inserts") - stored, 1, "prepared: {prepares}");
+        }
+    });
+}
+
+#[test]
+fn what_is_refused_is_refused_to_all_and_told_of_as_the_server_does() {
+    with_stages("coalescing_refused", |stage| {
+        let ask = |conn: &mut Conn| {
+            let refused = answer(conn, READ);
+            assert_eq!(answer(conn, "SHOW COUNT(*) ERRORS"), Ok(vec![vec!["1".into()]]));
+            refused
+        };
+        let drop_it = |stage: &mut Stage<'_>| run(&mut stage.holder, &["DROP TABLE t", "UNLOCK TABLES"]);
+        let answers = stage.ask_together(ask, drop_it);
+        assert!(answers.iter().all(|answer| *answer == Err(1146)), "{answers:?}");
+    });
+}
+
+#[test]
+fn whoever_is_killed_fails_alone() {
+    with_stages("coalescing_killed", |stage| {
+        stage.hold();
+        let before = stage.count("Freshet_coalesced");
+        let mut clients: Vec<Conn> = (0..4).map(|_| stage.connect()).collect();
+        let ids: Vec<u32> = clients.iter().map(Conn::connection_id).collect();
+        let (told, tells) = mpsc::channel();
+        thread::scope(|scope| {
+            for (at, mut conn) in clients.drain(..).enumerate() {
+                let told = told.clone();
+                scope.spawn(move || told.send((at, answer(&mut conn, READ))).expect("it is heard"));
+                // The first one asks.
+                stage.await_followers(before, at as u64);
+            }
+            let mut killer = stage.freshet.target().connect();
+            for at in [2, 0] {
+                run(&mut killer, &[&format!("KILL QUERY {}", ids[at])]);
+                assert_eq!(tells.recv(), Ok((at, Err(1317))));
+                // Whoever asks now is one of the others.
+                stage.await_waiting();
+            }
+            stage.release();
+            for _ in 0..2 {
+                assert_eq!(tells.recv().map(|(_, answer)| answer), Ok(sum()));
+            }
+        });
+    });
+}
+
+#[test]
+fn whoever_leaves_leaves_the_others_their_answer() {
+    let schema = "coalescing_left";
+    with_stages(schema, |stage| {
+        stage.hold();
+        let before = stage.count("Freshet_coalesced");
+        let target = stage.freshet.target();
+        let mut clients: Vec<Raw> = (0..4)
+            .map(|at| {
+                let mut raw = Raw::dial(&target.host, target.port).expect("it listens");
+                raw.login(schema, schema, 0).expect("it is let in");
+                raw.send(3, READ.as_bytes()).expect("it is sent");
+                stage.await_followers(before, at);
+                raw
+            })
+            .collect();
+        for at in [2, 0] {
+            clients.remove(at).stream().shutdown(Shutdown::Both).expect("it leaves");
+            stage.await_waiting();
+        }
+        stage.release();
+        for mut client in clients {
+            let packets = client.answer().expect("it is answered");
+            assert!(packets.iter().any(|packet| packet.ends_with(b"32")), "{packets:?}");
+        }
+    });
+}
+
+#[test]
+fn a_transaction_asks_for_itself() {
+    with_stages("coalescing_transaction", |stage| {
+        stage.hold();
+        let before = stage.count("Freshet_coalesced");
+        let mut clients: Vec<Conn> = (0..2).map(|_| stage.connect()).collect();
+        run(&mut clients[0], &["BEGIN"]);
+        thread::scope(|scope| {
+            let asking: Vec<_> =
+                clients.iter_mut().map(|conn| scope.spawn(move || answer(conn, READ))).collect();
+            eventually("both are with the server", || (stage.waiting() == 2).then_some(()));
+            stage.release();
+            assert!(asking.into_iter().all(|client| client.join().expect("it is answered") == sum()));
+        });
+        assert_eq!(stage.count("Freshet_coalesced"), before);
+    });
+}
