@@ -3,13 +3,13 @@
 use std::net::Shutdown;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{
     Answer, answer, caught_up, connect, eventually, fresh_schema, run, status, user_of,
 };
 use freshet_tests::raw::Raw;
-use freshet_tests::{Freshet, Server, with_each};
+use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
@@ -17,6 +17,9 @@ const CLIENTS: u64 = 24;
 const READ: &str = "SELECT SUM(v) FROM t WHERE id > 0";
 /// As long as this a statement takes that is known to be slow.
 const SLOW: Duration = Duration::from_millis(60);
+
+/// What takes longer than this takes too long for the server.
+const TOO_LONG: Duration = Duration::from_secs(3);
 
 struct Stage<'a> {
     server: &'a Server,
@@ -69,6 +72,7 @@ impl Stage<'_> {
     /// Has many clients ask while the table is held, does something when all wait, and tells their answers.
     fn ask_together(
         &mut self,
+        target: &Target,
         ask: impl Fn(&mut Conn) -> Answer + Sync,
         then: impl FnOnce(&mut Self),
     ) -> Vec<Answer> {
@@ -77,7 +81,7 @@ impl Stage<'_> {
         thread::scope(|scope| {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|_| {
-                    let mut conn = self.connect();
+                    let mut conn = connect(target, self.schema);
                     let ask = &ask;
                     scope.spawn(move || ask(&mut conn))
                 })
@@ -138,7 +142,7 @@ fn one_asks_and_all_are_answered() {
                     Ok(rows.into_iter().map(|(sum,)| vec![sum]).collect())
                 }
             };
-            let answers = stage.ask_together(ask, Stage::release);
+            let answers = stage.ask_together(stage.freshet.target(), ask, Stage::release);
             assert!(answers.iter().all(|answer| *answer == sum()), "{answers:?}");
             assert_eq!(stage.count("Qcache_hits") - hits, CLIENTS - 1, "prepared: {prepares}");
             assert_eq!(stage.count("Qcache_inserts") - stored, 1, "prepared: {prepares}");
@@ -147,15 +151,37 @@ fn one_asks_and_all_are_answered() {
 }
 
 #[test]
-fn what_is_refused_is_refused_to_all_and_told_of_as_the_server_does() {
+fn what_takes_too_long_fails_for_all_and_is_told_of_as_the_server_does() {
     with_stages("coalescing_refused", |stage| {
+        let schema = stage.schema;
+        let (limit, read, code) = match stage.server.flavor {
+            Flavor::MySql => {
+                ("ACCOUNT UNLOCK", "SELECT /*+ MAX_EXECUTION_TIME(3000) */ SUM(v) FROM t WHERE id > 0", 3024)
+            }
+            Flavor::MariaDb => ("WITH MAX_STATEMENT_TIME 3", READ, 1969),
+        };
+        run(&mut stage.server.target.connect(), &[&format!("ALTER USER {schema} {limit}")]);
+        caught_up(stage.freshet);
+        let began = Instant::now();
         let ask = |conn: &mut Conn| {
-            let refused = answer(conn, READ);
+            let refused = answer(conn, read);
+            assert!(began.elapsed() < 2 * TOO_LONG, "it has waited for another one, and nothing more");
             assert_eq!(answer(conn, "SHOW COUNT(*) ERRORS"), Ok(vec![vec!["1".into()]]));
             refused
         };
+        let target =
+            Target { user: schema.into(), password: String::new(), ..stage.freshet.target().clone() };
+        let answers = stage.ask_together(&target, ask, |_| {});
+        assert!(answers.iter().all(|answer| *answer == Err(code)), "{answers:?}");
+        stage.release();
+    });
+}
+
+#[test]
+fn what_is_refused_otherwise_is_refused_to_each() {
+    with_stages("coalescing_dropped", |stage| {
         let drop_it = |stage: &mut Stage<'_>| run(&mut stage.holder, &["DROP TABLE t", "UNLOCK TABLES"]);
-        let answers = stage.ask_together(ask, drop_it);
+        let answers = stage.ask_together(stage.freshet.target(), |conn| answer(conn, READ), drop_it);
         assert!(answers.iter().all(|answer| *answer == Err(1146)), "{answers:?}");
     });
 }

@@ -20,8 +20,9 @@ use crate::wire::{Heard, WireError};
 /// How often a statement waits for the answer to another that something outruns, before it is sent itself.
 const WAITS_MAX: u32 = 2;
 
-/// The server's errors that say something of one client, and not of what it has asked: it was killed, or its connection was.
-const OF_ONE_CLIENT: [u16; 6] = [1053, 1184, 1317, 1927, 3169, 4031];
+/// The server's errors that say what a statement costs there, whoever asks and whatever is written meanwhile: it takes too long (ER_QUERY_TIMEOUT of
+/// MySQL, ER_STATEMENT_TIMEOUT of MariaDB), or needs more memory or disk than there is. With any other, everybody is refused for himself, or is not.
+const OF_COST: [u16; 7] = [1021, 1028, 1037, 1038, 1114, 1969, 3024];
 /// ER_QUERY_INTERRUPTED.
 const INTERRUPTED: u16 = 1317;
 
@@ -67,13 +68,14 @@ impl Session {
             return Ok(Turn::Refused { is_noted: false });
         };
         let error = match ended {
-            Asked::Refused(error) if !OF_ONE_CLIENT.contains(&error.code) => error,
+            Asked::Refused(error) if OF_COST.contains(&error.code) => error,
             other => {
                 waited.0 += match other {
                     // One of those who waited asks, and the others wait for that.
-                    Asked::Abandoned | Asked::Refused(_) => 0,
+                    Asked::Abandoned => 0,
+                    Asked::Refused(error) if error.code == INTERRUPTED => 0,
                     Asked::Outrun => 1,
-                    Asked::Over | Asked::UnderWay => WAITS_MAX,
+                    Asked::Over | Asked::Refused(_) | Asked::UnderWay => WAITS_MAX,
                 };
                 return Ok(Turn::LooksAgain);
             }
