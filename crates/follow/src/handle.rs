@@ -279,11 +279,12 @@ impl Upstream {
         self.shared.rights.epoch()
     }
 
-    /// Notes that accounts or privileges are about to be changed, until what is returned is dropped.
+    /// Notes that accounts or privileges are about to be changed, until what is returned is dropped. `taken`: from whom rights may be taken, if
+    /// that may be; the inner `None` is anybody.
     #[must_use]
-    pub fn changing_rights(&self) -> ChangingRights {
+    pub fn changing_rights(&self, taken: Option<Option<Vec<String>>>) -> ChangingRights {
         self.shared.rights.begins();
-        ChangingRights(Arc::clone(&self.shared))
+        ChangingRights { shared: Arc::clone(&self.shared), taken }
     }
 
     /// Changes whenever a global variable that can affect results was seen to have changed.
@@ -348,7 +349,18 @@ impl Upstream {
 }
 
 /// A statement is under way that may change accounts or privileges.
-pub struct ChangingRights(Arc<Following>);
+pub struct ChangingRights {
+    shared: Arc<Following>,
+    #[expect(clippy::option_option, reason = "to take from nobody is another thing than from anybody")]
+    taken: Option<Option<Vec<String>>>,
+}
+
+impl ChangingRights {
+    /// The server has refused the statement: what it has changed all the same is told by the stream.
+    pub fn fails(mut self) {
+        self.taken = None;
+    }
+}
 
 impl fmt::Debug for ChangingRights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -358,6 +370,10 @@ impl fmt::Debug for ChangingRights {
 
 impl Drop for ChangingRights {
     fn drop(&mut self) {
-        self.0.rights.ends();
+        // The stream tells of it later. Who logs in from here on has the rights of now.
+        if let Some(users) = &self.taken {
+            self.shared.rights_were_taken(users.as_deref(), self.shared.freshness.next());
+        }
+        self.shared.rights.ends();
     }
 }

@@ -57,7 +57,6 @@ impl RightsNews {
 
     /// The stream tells of a change that concerns accounts. Whom it may take rights from, if it may: `Some(None)` is anybody.
     pub(crate) fn told<'a>(&self, change: &StreamChange<'a>) -> Option<Option<&'a [String]>> {
-        self.changed();
         match *change {
             StreamChange::Accounts { on_rights: OnRights::Keeps, .. } => None,
             StreamChange::Accounts { on_rights: OnRights::Takes, users, .. } => Some(users),

@@ -325,6 +325,8 @@ impl ChangeSink for Arc<Following> {
             if let Some(users) = self.rights.told(change) {
                 self.rights_were_taken(users, at);
             }
+            // After it: who reads by the rights of the epoch that begins knows what was taken.
+            self.rights.changed();
         }
         if matches!(change, StreamChange::Accounts { is_counted: true, .. }) {
             self.accounts_told.fetch_add(1, Ordering::Release);

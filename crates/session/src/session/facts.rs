@@ -1,7 +1,7 @@
 //! What is known of one statement beside its text and its effects: found out when it is read, passed on with it, and gone with it.
 
 use freshet_catalog::Told;
-use freshet_sql::{Around, Effects, Writes};
+use freshet_sql::{Around, BinlogEffect, Effects, Flavor, OnRights, Writes};
 
 use crate::fences::Reach;
 
@@ -49,6 +49,18 @@ impl StatementFacts {
 pub(super) fn changes_rights(effects: &Effects) -> bool {
     matches!(effects.writes, Writes::Accounts(_))
         || matches!(effects.around, Around::Accounts | Around::Rights)
+}
+
+/// From whom a statement on accounts or privileges may take rights, if it may; the inner `None` is anybody.
+#[expect(clippy::option_option, reason = "to take from nobody is another thing than from anybody")]
+pub(super) fn taken_by(text: &[u8], flavor: Flavor) -> Option<Option<Vec<String>>> {
+    match freshet_sql::binlog_effect(text, "", flavor, true) {
+        BinlogEffect::Accounts { users, on_rights: OnRights::Takes, .. } => Some(users),
+        BinlogEffect::Accounts { on_rights: OnRights::Keeps, .. } => None,
+        // What was loaded anew is looked at before the client is told.
+        BinlogEffect::Accounts { on_rights: OnRights::Reloads, .. } => None,
+        _ => Some(None),
+    }
 }
 
 /// What a look-up that gave no answer has found. A later look-up for the same statement adds to it.

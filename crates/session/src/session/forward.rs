@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use freshet_cache::Dep;
 use freshet_catalog::rows::Zone;
+use freshet_follow::ChangingRights;
 use freshet_protocol::Command;
 use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes, contains_ignoring_case};
 use tracing::warn;
 
 use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
-use super::facts::changes_rights;
+use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
 use super::texts::begins_with_execute;
 use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
@@ -90,7 +91,7 @@ impl Session {
         let schema = self.state.schema.clone();
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
         // Until the answer is on its way, and what it has changed is seen.
-        let _changing = changes_rights(effects).then(|| self.shared.upstream.changing_rights());
+        let changing = self.changes_rights(effects, text);
         let (in_flight, facts) = pin!(self.raise(effects, write)).await;
         self.sends(command, effects, text);
         // What names a statement that the client has closed is refused, once the server knows of that.
@@ -134,17 +135,29 @@ impl Session {
         if command == Command::StmtPrepare {
             self.has_prepared(payload);
         }
-        if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
-            self.state.served = Served::default();
-            self.lease.own = Own::default();
-        }
+        self.heed_flush((command, text), &relayed);
         self.look_around(effects, &relayed).await;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             Box::pin(self.was_not_refused(text, &relayed)).await;
         }
         self.has_run(effects, &facts, &relayed);
         self.conclude(&Ran { effects, text, facts, relayed: &relayed, stays }, in_flight);
+        if let (Some(changing), Some(_)) = (changing, relayed.error) {
+            changing.fails();
+        }
         Ok(relayed)
+    }
+
+    /// After FLUSH STATUS, the session counts anew.
+    fn heed_flush(&mut self, (command, text): (Command, &[u8]), relayed: &Relayed) {
+        if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
+            self.state.served = Served::default();
+            self.lease.own = Own::default();
+        }
+    }
+
+    fn changes_rights(&self, effects: &Effects, text: &[u8]) -> Option<ChangingRights> {
+        changes_rights(effects).then(|| self.shared.upstream.changing_rights(taken_by(text, self.flavor())))
     }
 
     /// While LOCK TABLES holds tables, nobody reads them from memory, if the session wants it so.
