@@ -7,6 +7,7 @@ use std::time::Duration;
 use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run, status, try_answer};
 use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::Conn;
+use mysql::prelude::Queryable as _;
 
 /// A schema with two tables, and a Freshet before it that has met the reads.
 fn stage(server: &Server, schema: &str, flags: &[&str]) -> (Conn, Freshet) {
@@ -271,5 +272,26 @@ fn rights_that_were_taken_away_are_lent_to_nobody() {
             }
         }
         run(direct, &[&format!("DROP USER {schema}")]);
+    });
+}
+
+#[test]
+fn lanes_are_listed_while_they_carry() {
+    let schema = "lanes_listed";
+    with_lanes(schema, |_server, _direct, freshet| {
+        let mut look = freshet.target().connect();
+        let mut lanes = |id: u32| -> Vec<(u64, u64)> {
+            look.query(format!("SELECT carried, waiting FROM freshet.lanes WHERE id = {id}"))
+                .expect("it is computed")
+        };
+        let mut lender = lender(freshet, schema);
+        let id = lender.connection_id();
+        let before = lanes(id);
+        assert!(matches!(before[..], [(1.., 0)]), "{before:?}");
+        one(&mut lender, "SELECT v FROM t WHERE id = 2");
+        assert_eq!(lanes(id), [(before[0].0 + 1, 0)]);
+        // It needs its connection itself.
+        run(&mut lender, &["INSERT INTO u VALUES (9, 9)"]);
+        assert_eq!(lanes(id), []);
     });
 }

@@ -277,7 +277,8 @@ impl Follower {
         // What changed before without a word in the binlog is in effect for all that is stored from here on.
         self.shared.proven.looked_around(now_ms());
         freshness.restart(start);
-        // Nothing has told of what was changed in between.
+        // Nothing has told of what was changed in between, nor of what was taken from those who were there before there was a stream.
+        self.shared.rights.taken_from_anybody(Position::new(1));
         self.shared.rights.changed();
         if starts_visible {
             self.shared.publish_visible(start);

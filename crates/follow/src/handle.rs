@@ -326,7 +326,7 @@ impl Upstream {
             Some(user) => freshness.stamp_of(freshness.taken_from(user)).max(rights.taken_from_anybody_at()),
             None => rights.taken_at(),
         };
-        from == Position::ZERO || taken_at > from
+        taken_at > from
     }
 
     /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is

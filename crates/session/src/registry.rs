@@ -2,10 +2,11 @@
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use ahash::HashMap;
+use freshet_upstream::lane::LaneCounts;
 
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Handle {
     holds: AtomicU32,
     /// An [`Ending`].
     ending: AtomicU8,
+    /// What its connection carries for others, if it does.
+    lane: Mutex<Weak<LaneCounts>>,
     /// Its statement under way is not to be waited for any longer.
     interrupted: AtomicBool,
     /// The task of the session, which waits for these in one place at a time. Kept from one wait to the next, so that a
@@ -75,6 +78,8 @@ pub struct Process {
     pub server_id: u32,
     /// What held it after its last command that the server saw.
     pub(crate) holds: u32,
+    /// How many reads its connection has carried since it was lent, and how many of them are not answered; `None` if it is not lent.
+    pub(crate) lane: Option<(u64, usize)>,
 }
 
 /// How soon a session is to end. It only ever moves down this list.
@@ -100,6 +105,7 @@ impl Handle {
             busy: AtomicBool::new(false),
             holds: AtomicU32::new(0),
             ending: AtomicU8::new(Ending::No as u8),
+            lane: Mutex::default(),
             interrupted: AtomicBool::new(false),
             waits: Mutex::new(None),
         }
@@ -117,6 +123,16 @@ impl Handle {
     /// Notes what holds it.
     pub(crate) fn set_holds(&self, holds: u32) {
         self.holds.store(holds, Ordering::Relaxed);
+    }
+
+    /// Its connection carries reads of others from now on.
+    pub(crate) fn lends(&self, lane: &Arc<LaneCounts>) {
+        *self.lane.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(lane);
+    }
+
+    fn lane(&self) -> Option<(u64, usize)> {
+        let lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        lane.and_then(|lane| lane.read())
     }
 
     pub(crate) fn active(&self, now_ms: u64) {
@@ -287,6 +303,7 @@ impl Registry {
             silent_ms: now_ms.saturating_sub(handle.active_ms()),
             server_id: handle.thread_id(),
             holds: handle.holds.load(Ordering::Relaxed),
+            lane: handle.lane(),
         };
         self.lock().iter().map(process).collect()
     }

@@ -12,6 +12,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -68,6 +70,23 @@ pub struct Lane {
     capabilities: Capabilities,
     /// A statement may have left warnings or an error on the connection.
     has_diagnostics: Cell<bool>,
+    counts: Arc<LaneCounts>,
+}
+
+/// What a lane does, for whoever looks at it from another thread.
+#[derive(Debug, Default)]
+pub struct LaneCounts {
+    carried: AtomicU64,
+    waiting: AtomicUsize,
+    is_closed: AtomicBool,
+}
+
+impl LaneCounts {
+    /// How many statements it was given so far, and how many of them are not answered; `None` if it takes nothing more.
+    pub fn read(&self) -> Option<(u64, usize)> {
+        let counts = (self.carried.load(Ordering::Relaxed), self.waiting.load(Ordering::Relaxed));
+        (!self.is_closed.load(Ordering::Relaxed)).then_some(counts)
+    }
 }
 
 /// A connection that will come back when nothing is under way on it any more. Dropped, the connection is closed then.
@@ -108,6 +127,7 @@ impl Lane {
             wake: Notify::new(),
             capabilities,
             has_diagnostics: Cell::new(false),
+            counts: Arc::default(),
         });
         let (sender, receiver) = oneshot::channel();
         let driver = Driver::new(Rc::clone(&lane), connection);
@@ -117,6 +137,11 @@ impl Lane {
         });
         let returning = Returning { lane: Rc::clone(&lane), connection: receiver };
         (lane, returning)
+    }
+
+    /// What it does.
+    pub fn counts(&self) -> &Arc<LaneCounts> {
+        &self.counts
     }
 
     /// What was agreed on with the server.
@@ -147,6 +172,8 @@ impl Lane {
         let (sender, receiver) = oneshot::channel();
         let answer = Answer::to(command, self.capabilities);
         queue.waiting.push_back(Waiting { frame_bytes, answer, reply: Some(sender) });
+        self.counts.carried.fetch_add(1, Ordering::Relaxed);
+        self.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
         drop(queue);
         self.wake.notify_one();
         Some(receiver)
@@ -159,8 +186,15 @@ impl Lane {
 
     /// Takes nothing more.
     pub fn close(&self) {
-        self.queue.borrow_mut().is_closed = true;
+        self.takes_nothing_more(&mut self.queue.borrow_mut());
         self.wake.notify_one();
+    }
+}
+
+impl Lane {
+    fn takes_nothing_more(&self, queue: &mut Queue) {
+        queue.is_closed = true;
+        self.counts.is_closed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -261,7 +295,7 @@ impl Driver {
     /// The first statement takes too long, or nobody has used the lane for a while.
     fn is_late(&self) {
         let mut queue = self.lane.queue.borrow_mut();
-        queue.is_closed = true;
+        self.lane.takes_nothing_more(&mut queue);
         let sent = queue.sent;
         // What is not sent goes elsewhere altogether.
         queue.waiting.truncate(sent);
@@ -272,7 +306,7 @@ impl Driver {
     /// Nobody is answered any more.
     fn lose(self) -> Option<Connection> {
         let mut queue = self.lane.queue.borrow_mut();
-        queue.is_closed = true;
+        self.lane.takes_nothing_more(&mut queue);
         queue.waiting.iter_mut().for_each(|waiting| waiting.goes(NotCarried::Elsewhere));
         queue.waiting.clear();
         None
@@ -319,6 +353,7 @@ impl Driver {
                 false => break,
             }
         }
+        lane.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
         // Nobody has asked for what comes now: the server ends the connection.
         if queue.sent == 0 && !buffer.is_empty() {
             Err(Malformed::new("an answer to nothing"))

@@ -61,7 +61,7 @@ impl Definition {
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) static TABLES: [Definition; 8] = [
+pub(crate) static TABLES: [Definition; 9] = [
     Definition { name: "queries", rows: queries, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
@@ -136,6 +136,13 @@ pub(crate) static TABLES: [Definition; 8] = [
         ("is_busy", Integer, "1 while the server works for it."),
         ("silent_ms", Integer, "Milliseconds since its last command."),
         ("holds", Text, "Why it cannot be answered from memory, or must keep its connection, as of its last command that the server has seen."),
+    ] },
+    Definition { name: "lanes", rows: lanes, columns: &[
+        ("id", Integer, "The number that the client was told whose connection carries the reads of others."),
+        ("user", Text, "The name it logged in with."),
+        ("server_id", Integer, "The server's number of the connection."),
+        ("carried", Integer, "Reads that it was given since the client has lent it."),
+        ("waiting", Integer, "Those of them that are not answered."),
     ] },
     Definition { name: "freshness", rows: freshness, columns: &[
         ("stream", Text, "The state of the binlog stream, and why it is off where it is."),
@@ -334,6 +341,16 @@ fn sessions(view: &View) -> Vec<Vec<Value>> {
     };
     let all = view.shared.registry.processes(now_ms()).into_iter();
     all.filter(|process| view.shows(&process.user)).map(row).collect()
+}
+
+fn lanes(view: &View) -> Vec<Vec<Value>> {
+    let row = |process: crate::registry::Process| {
+        let (carried, waiting) = process.lane?;
+        let (id, server_id) = (u64::from(process.id), u64::from(process.server_id));
+        Some(vec![id.into(), process.user.into(), server_id.into(), carried.into(), waiting.into()])
+    };
+    let all = view.shared.registry.processes(now_ms()).into_iter();
+    all.filter(|process| view.shows(&process.user)).filter_map(row).collect()
 }
 
 fn freshness(view: &View) -> Vec<Vec<Value>> {

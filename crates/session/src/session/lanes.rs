@@ -164,6 +164,7 @@ impl Session {
             && !self.state.unlogged;
         let connection = if may_lend { self.lease.take_to_lend() } else { None }?;
         let (lane, returning) = Lane::start(connection);
+        self.handle.lends(lane.counts());
         self.lease.is_lent_as(returning);
         Some(lane)
     }
