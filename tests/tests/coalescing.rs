@@ -38,9 +38,11 @@ impl Stage<'_> {
         status(&mut self.freshet.target().connect(), name)
     }
 
-    fn hold(&mut self) {
+    /// Holds the table. Tells how many have waited for others by then.
+    fn hold(&mut self) -> u64 {
         // Where a test fails, the server ends this for want of a command, and nobody waits for ever.
         run(&mut self.holder, &["SET SESSION wait_timeout = 30", "LOCK TABLES t WRITE"]);
+        self.count("Freshet_coalesced")
     }
 
     fn release(&mut self) {
@@ -76,8 +78,7 @@ impl Stage<'_> {
         ask: impl Fn(&mut Conn) -> Answer + Sync,
         then: impl FnOnce(&mut Self),
     ) -> Vec<Answer> {
-        self.hold();
-        let before = self.count("Freshet_coalesced");
+        let before = self.hold();
         thread::scope(|scope| {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|_| {
@@ -189,8 +190,7 @@ fn what_is_refused_otherwise_is_refused_to_each() {
 #[test]
 fn whoever_is_killed_fails_alone() {
     with_stages("coalescing_killed", |stage| {
-        stage.hold();
-        let before = stage.count("Freshet_coalesced");
+        let before = stage.hold();
         let mut clients: Vec<Conn> = (0..4).map(|_| stage.connect()).collect();
         let ids: Vec<u32> = clients.iter().map(Conn::connection_id).collect();
         let (told, tells) = mpsc::channel();
@@ -220,8 +220,7 @@ fn whoever_is_killed_fails_alone() {
 fn whoever_leaves_leaves_the_others_their_answer() {
     let schema = "coalescing_left";
     with_stages(schema, |stage| {
-        stage.hold();
-        let before = stage.count("Freshet_coalesced");
+        let before = stage.hold();
         let target = stage.freshet.target();
         let mut clients: Vec<Raw> = (0..4)
             .map(|at| {
@@ -247,8 +246,7 @@ fn whoever_leaves_leaves_the_others_their_answer() {
 #[test]
 fn a_transaction_asks_for_itself() {
     with_stages("coalescing_transaction", |stage| {
-        stage.hold();
-        let before = stage.count("Freshet_coalesced");
+        let before = stage.hold();
         let mut clients: Vec<Conn> = (0..2).map(|_| stage.connect()).collect();
         run(&mut clients[0], &["BEGIN"]);
         thread::scope(|scope| {

@@ -322,11 +322,9 @@ impl Upstream {
     #[must_use]
     pub fn may_rights_be_gone(&self, user: Option<&str>, from: Position) -> bool {
         let (freshness, rights) = (&self.shared.freshness, &self.shared.rights);
-        let taken_at = match user {
-            Some(user) => freshness.stamp_of(freshness.taken_from(user)).max(rights.taken_from_anybody_at()),
-            None => rights.taken_at(),
-        };
-        taken_at > from
+        let from_user =
+            |user| freshness.stamp_of(freshness.taken_from(user)).max(rights.taken_from_anybody_at());
+        rights.taken_at() > from && user.is_none_or(|user| from_user(user) > from)
     }
 
     /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is

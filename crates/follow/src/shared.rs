@@ -190,16 +190,17 @@ impl Following {
         match users {
             None => self.rights.taken_from_anybody(at),
             Some(users) => {
-                users.iter().for_each(|user| self.freshness.stamp(self.freshness.taken_from(user), at));
                 self.rights.taken(at);
+                users.iter().for_each(|user| self.freshness.stamp(self.freshness.taken_from(user), at));
             }
         }
     }
 
     /// Takes the worst to have changed of what no binlog tells of.
     pub(crate) fn anything_changed(&self) {
+        self.accounts_changed();
+        self.rights_were_taken(None, self.freshness.next());
         self.globals_changed(Some(Concerns::Unknown));
-        self.regranted(Regranted::Anybody);
     }
 
     /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.

@@ -81,14 +81,17 @@ pub(super) async fn handle(
     let mut plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations));
     let question = (Key { environment: key, text: &key_text }, text);
     let mut waited = Waited::default();
-    plan.leader = loop {
-        match Box::pin(session.turn(template, question, &mut waited)).await? {
-            Turn::Asks(leader) => break leader,
+    while session.takes_turns(template) {
+        match Box::pin(session.turn(question, &mut waited)).await? {
+            Turn::Asks(leader) => {
+                plan.leader = leader;
+                break;
+            }
             Turn::Refused { .. } => return Ok(Flow::Continue),
             Turn::LooksAgain if look(session, text, key).is_ok() => return Ok(Flow::Continue),
             Turn::LooksAgain => {}
         }
-    };
+    }
     let forward =
         Forward { text, touches: Touches::Anything, ..Forward::new(payload, Command::Query, &effects) };
     let relayed = pin!(fill(session, forward, (&key_text, missed), plan)).await?;

@@ -141,10 +141,13 @@ async fn fate<'a>(
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
         match plan_of_text(session, text, &bound, (key, *missed)) {
+            Fillable::Surely(plan) if !session.takes_turns(template) => {
+                return Ok(Fate::ToServer(bound, Ok(plan)));
+            }
             Fillable::Surely(plan) => {
                 let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
                 let question = Key { environment: plan.environment, text: &key_text };
-                match Box::pin(session.turn(template, (question, text), &mut waited)).await? {
+                match Box::pin(session.turn((question, text), &mut waited)).await? {
                     Turn::Asks(leader) => {
                         return Ok(Fate::ToServer(bound, Ok(FillPlan { leader, ..plan })));
                     }

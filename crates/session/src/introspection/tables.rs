@@ -9,6 +9,7 @@ use super::Kind::{Integer, Real, Text};
 use super::{Kind, Table, Value};
 use crate::environment::{environment_of, is_of_executions};
 use crate::level::Level;
+use crate::registry::Process;
 use crate::session::Hold;
 use crate::shared::Shared;
 use crate::statistics::QueryRow;
@@ -328,8 +329,13 @@ fn entries(view: &View) -> Vec<Vec<Value>> {
     found.into_iter().filter_map(row).collect()
 }
 
+fn processes(view: &View) -> impl Iterator<Item = Process> {
+    let all = view.shared.registry.processes(now_ms()).into_iter();
+    all.filter(|process| view.shows(&process.user))
+}
+
 fn sessions(view: &View) -> Vec<Vec<Value>> {
-    let row = |process: crate::registry::Process| {
+    let row = |process: Process| {
         vec![
             u64::from(process.id).into(),
             process.user.into(),
@@ -339,18 +345,16 @@ fn sessions(view: &View) -> Vec<Vec<Value>> {
             Hold::words(process.holds).into(),
         ]
     };
-    let all = view.shared.registry.processes(now_ms()).into_iter();
-    all.filter(|process| view.shows(&process.user)).map(row).collect()
+    processes(view).map(row).collect()
 }
 
 fn lanes(view: &View) -> Vec<Vec<Value>> {
-    let row = |process: crate::registry::Process| {
+    let row = |process: Process| {
         let (carried, waiting) = process.lane?;
         let (id, server_id) = (u64::from(process.id), u64::from(process.server_id));
         Some(vec![id.into(), process.user.into(), server_id.into(), carried.into(), waiting.into()])
     };
-    let all = view.shared.registry.processes(now_ms()).into_iter();
-    all.filter(|process| view.shows(&process.user)).filter_map(row).collect()
+    processes(view).filter_map(row).collect()
 }
 
 fn freshness(view: &View) -> Vec<Vec<Value>> {

@@ -56,9 +56,8 @@ pub(super) fn changes_rights(effects: &Effects) -> bool {
 pub(super) fn taken_by(text: &[u8], flavor: Flavor) -> Option<Option<Vec<String>>> {
     match freshet_sql::binlog_effect(text, "", flavor, true) {
         BinlogEffect::Accounts { users, on_rights: OnRights::Takes, .. } => Some(users),
-        BinlogEffect::Accounts { on_rights: OnRights::Keeps, .. } => None,
         // What was loaded anew is looked at before the client is told.
-        BinlogEffect::Accounts { on_rights: OnRights::Reloads, .. } => None,
+        BinlogEffect::Accounts { on_rights: OnRights::Keeps | OnRights::Reloads, .. } => None,
         _ => Some(None),
     }
 }

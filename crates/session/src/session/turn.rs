@@ -43,19 +43,20 @@ pub(crate) enum Turn {
 pub(crate) struct Waited(u32);
 
 impl Session {
-    /// Takes its turn. `text`: the statement as it would be sent.
+    /// Whether its statements of this form may wait for one another. Of quick ones each is sent at once.
+    pub(crate) fn takes_turns(&self, template: &Template) -> bool {
+        template.pace.may_be_slow(now_ms()) && self.may_share_a_turn()
+    }
+
+    /// Takes its turn, with a statement that [takes turns](Session::takes_turns). `text`: the statement as it would be sent.
     ///
     /// # Errors
     /// The session is ended, or its client has left.
     pub(crate) async fn turn(
         &mut self,
-        template: &Template,
         (key, text): (Key<'_>, &[u8]),
         waited: &mut Waited,
     ) -> Result<Turn, Lost> {
-        if !template.pace.may_be_slow(now_ms()) || !self.may_share_a_turn() {
-            return Ok(Turn::Asks(None));
-        }
         let mut asked = match self.shared.coalescing.join(key) {
             Role::Leader(leader) => return Ok(Turn::Asks(Some(leader))),
             Role::Follower(_) if waited.0 >= WAITS_MAX => return Ok(Turn::Asks(None)),

@@ -63,13 +63,14 @@ pub(super) async fn decided(
             Err(error) => return Ok(Err(error)),
         };
         let compiled = execution.prepared.select.as_ref().and_then(PreparedSelect::compiled);
-        let (Some(compiled), Some(plan)) = (compiled, planned.plan()) else { return Ok(Ok(planned)) };
+        let takes_turns = compiled.is_some_and(|compiled| session.takes_turns(&compiled.template));
+        let Some(plan) = planned.plan().filter(|_| takes_turns) else { return Ok(Ok(planned)) };
         let mut key = Vec::new();
         if execution.key_of(&mut key).is_none() {
             return Ok(Ok(planned));
         }
         let question = (Key { environment: plan.environment, text: &key }, execution.statement);
-        match Box::pin(session.turn(&compiled.template, question, &mut waited)).await? {
+        match Box::pin(session.turn(question, &mut waited)).await? {
             Turn::Asks(leader) => {
                 plan.leader = leader;
                 return Ok(Ok(planned));
