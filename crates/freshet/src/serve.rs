@@ -35,6 +35,9 @@ pub enum ServeError {
     /// What SET PERSIST has kept.
     #[error("state_dir: {0}")]
     Persisted(#[from] freshet_session::persisted::PersistError),
+    /// What CREATE CACHE has kept.
+    #[error("state_dir: {0}")]
+    Created(#[from] freshet_session::FileError),
     /// The admin port.
     #[error(transparent)]
     Admin(#[from] PortError),
@@ -67,6 +70,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     let tls = tls::server_config(&config)?;
     let sessions = Sessions::new(&config, tls)?;
     sessions.load_persisted()?;
+    sessions.load_created()?;
     sessions.prepare().await;
     // A session that is older than the stream stores nothing: it may have rights that were taken away meanwhile.
     sessions.shared().upstream.meets(MET_WITHIN).await;
@@ -85,6 +89,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
         () = accept_all(listeners, &workers, (config.max_clients, &mut paused)) => {}
         () = sessions.keep_house() => {}
         () = sessions.keep_to_size() => {}
+        () = sessions.refresh_created() => {}
         signal = signals.next() => tracing::info!(signal, "shutting down"),
         () = administrate(admin) => tracing::info!("shutting down, as the admin port was told"),
     }

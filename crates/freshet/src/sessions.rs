@@ -9,7 +9,7 @@ use freshet_cache::{Cache, Freshness};
 use freshet_follow::Upstream;
 use freshet_session::auth::{Gate, Options as Logins};
 use freshet_session::persisted::PersistError;
-use freshet_session::{Options, Shared, serve};
+use freshet_session::{FileError, Options, Shared, serve};
 use freshet_upstream::net::Stream;
 use rustls::ServerConfig;
 use tokio::net::{TcpStream, UnixStream};
@@ -78,6 +78,19 @@ impl Sessions {
     /// When there is a file that cannot be used.
     pub fn load_persisted(&self) -> Result<(), PersistError> {
         freshet_session::load_persisted(&self.shared)
+    }
+
+    /// Takes the caches of single queries that were made before a restart.
+    ///
+    /// # Errors
+    /// When there is a file that cannot be used.
+    pub fn load_created(&self) -> Result<(), FileError> {
+        freshet_session::load_created(&self.shared)
+    }
+
+    /// Asks again for what changes have dropped of queries with caches of their own, for ever.
+    pub async fn refresh_created(&self) {
+        freshet_session::refresh_created(&self.shared).await;
     }
 
     /// What they share.

@@ -3,6 +3,7 @@
 mod asked;
 mod attributes;
 mod bargain;
+mod caches;
 mod decided;
 mod explain;
 mod filling;
@@ -24,6 +25,7 @@ mod text_prepared;
 mod transaction;
 mod write;
 
+pub(crate) use filling::returns_what_it_finds;
 pub(crate) use ours::prepared_text;
 
 use std::pin::pin;

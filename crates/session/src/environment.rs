@@ -13,6 +13,7 @@ mod table;
 use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
+use freshet_protocol::Capabilities;
 use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
@@ -21,6 +22,7 @@ use crate::session::Reports;
 
 pub(crate) use interner::{Environments, Ruled, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
+pub(crate) use path::{are_alike_but_for_account, path_but_for_account};
 pub(crate) use table::{VectorQuery, variable_names};
 
 /// A session's environment as the server reported it. Two sessions with equal environments get equal answers to
@@ -180,6 +182,12 @@ impl Environment {
     }
 
     /// The values of the row that it was made of.
+    /// The capabilities of its clients that change the bytes of answers: what does not change while the login lasts ends with them.
+    pub(crate) fn form(&self) -> Option<Capabilities> {
+        let bits = self.whole.get(..self.fixed_bytes)?.last_chunk()?;
+        Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
+    }
+
     fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut rest = &self.whole[self.fixed_bytes..];
         std::iter::from_fn(move || {

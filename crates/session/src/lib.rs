@@ -45,6 +45,8 @@ mod local;
 // One client: its session, and its commands.
 pub mod session;
 mod coalescing;
+mod created;
+mod refreshing;
 mod commands;
 mod privileges;
 
@@ -59,8 +61,10 @@ pub mod introspection;
 mod reference;
 mod restoring;
 
+pub use created::FileError;
 pub use reference::reference;
+pub use refreshing::refresh_created;
 pub use registry::Process;
-pub use restoring::load_persisted;
+pub use restoring::{load_created, load_persisted};
 pub use session::serve;
 pub use shared::{Multiplexing, Options, ServerConnections, Shared};

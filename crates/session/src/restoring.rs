@@ -2,6 +2,7 @@
 
 use freshet_sql::{Flavor, Scope};
 
+use crate::created::FileError;
 use crate::persisted::PersistError;
 use crate::shared::Shared;
 use crate::variables::{self, Locals, Target};
@@ -36,4 +37,12 @@ pub fn load_persisted(shared: &Shared) -> Result<(), PersistError> {
     })?;
     shared.ask_for_semisync();
     Ok(())
+}
+
+/// Takes the caches of single queries that were made before a restart.
+///
+/// # Errors
+/// The file cannot be read, or has something else in it.
+pub fn load_created(shared: &Shared) -> Result<(), FileError> {
+    shared.created.load()
 }

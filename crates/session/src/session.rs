@@ -37,6 +37,7 @@ mod forward;
 mod replay;
 mod conclude;
 mod counted;
+mod destination;
 
 // What query rules make of it.
 mod decide;
@@ -65,6 +66,8 @@ use crate::variables::Locals;
 use crate::wire::Wire;
 
 pub(crate) use command::{Forward, Touches};
+pub(crate) use destination::Destination;
+pub(crate) use environ::FORM;
 pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use hold::{Hold, Holds};
@@ -106,6 +109,8 @@ pub(crate) struct Session {
     pub(crate) ruled: ruled::Ruled,
     /// What this client has been shown, also before it was reset.
     seen: seen::Seen,
+    /// Where its last statement was answered.
+    destination: destination::LastDestination,
 }
 
 impl Session {
@@ -119,7 +124,8 @@ impl Session {
         state.schema = schema_of(admitted.database.as_deref());
         let ruled = ruled::Ruled::new(&wire);
         let admitted = Box::new(admitted);
-        Self { shared, wire, admitted, state, lease, handle, ruled, seen: seen::Seen::default() }
+        let (seen, destination) = Default::default();
+        Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination }
     }
 
     /// What the client and we agreed on.

@@ -16,6 +16,7 @@ use crate::auth::Gate;
 use crate::bounds::Bounds;
 use crate::coalescing::Coalescing;
 use crate::counters::{Count, Counters};
+use crate::created::CreatedCaches;
 use crate::environment::{Environments, VectorQuery};
 use crate::introspection::Engine;
 use crate::level::{Level, SemisyncMode};
@@ -117,6 +118,10 @@ pub struct Shared {
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
     pub(crate) coalescing: Arc<Coalescing>,
+    /// Caches of single queries.
+    pub(crate) created: Arc<CreatedCaches>,
+    /// Told when there is a first one.
+    pub(crate) refreshes: Notify,
     pub(crate) settling: Settling,
     pub(crate) rules: Rules,
     /// What is counted by digest, if anybody wants it.
@@ -139,6 +144,8 @@ impl Shared {
             cache,
             globals: Globals::default(),
             persisted: Persisted::new(options.state_dir.clone()),
+            created: Arc::new(CreatedCaches::new(options.state_dir.clone())),
+            refreshes: Notify::new(),
             statistics: options.counts_digests.then(Statistics::default),
             options,
             templates: Templates::default(),

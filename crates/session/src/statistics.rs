@@ -28,6 +28,8 @@ use commands::Commands;
 pub(crate) use queries::QueryRow;
 use refused::Refused;
 
+use crate::created::NamedQuery;
+
 /// How many places there are. The first is nobody's: what is counted there is not shown.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 13;
@@ -83,6 +85,8 @@ pub(crate) struct Named {
     text: Box<str>,
     /// The tables that its statements read, noted once.
     tables: OnceLock<TableNames>,
+    /// What its query is called, noted once.
+    query: OnceLock<NamedQuery>,
     /// The query rules that its statements have met.
     pub(crate) outcome: Option<Arc<Outcome>>,
 }
@@ -253,6 +257,7 @@ impl Statistics {
             digest: id.0,
             text: String::from_utf8_lossy(digest_text).into(),
             tables: OnceLock::new(),
+            query: OnceLock::new(),
             outcome: outcome.cloned(),
         };
         known.named.insert(place, name);
@@ -317,6 +322,11 @@ impl Statistics {
     /// How often statements of a place were answered from memory.
     fn hits_of(&self, place: usize) -> u64 {
         self.stripes(place).map(|hits| hits.count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// How often statements of a digest were answered from memory, by its tag.
+    pub(crate) fn hits_of_tag(&self, tag: u16) -> u64 {
+        self.hits_of(place_of(tag))
     }
 
     /// How often statements of a place were counted.

@@ -122,12 +122,12 @@ impl Templates {
             Some(known) if upstream.is_current(&known.told) => return known,
             Some(_) => {}
             None if self.newcomers.admits(hash, now_ms()) => {}
-            None => return Arc::new(Template::not_analysed(tokens, upstream)),
+            None => return Arc::new(Template::not_analysed(tokens, schema, upstream)),
         }
         let template = Arc::new(analyse(tokens, schema, behind).await);
         debug!(statement = %String::from_utf8_lossy(&digest.text), verdict = %template.verdict, "analysed");
         if !matches!(template.verdict, Verdict::NotNow(_)) && digest.text.len() <= TEXT_MAX {
-            let bytes = digest.text.len() + TEMPLATE_BYTES;
+            let bytes = digest.text.len() + template.query.text.len() + TEMPLATE_BYTES;
             self.shard(shard).insert(digest, Arc::clone(&template), bytes);
         }
         template

@@ -49,6 +49,7 @@ mod request;
 mod markers;
 mod key;
 mod shape;
+mod rewritten;
 
 // Whether a result depends on rows alone, and on which.
 mod analysis;
@@ -73,14 +74,15 @@ pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{
-    Assignment, Keeps, LikeFilter, Lists, Made, Mention, Mentioned, Ours, Scope, SelectedVariable,
-    ShowFilter, Value, mentions,
+    Assignment, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention, Mentioned,
+    Method, Ours, Scope, SelectedVariable, ShowFilter, Value, mentions,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};
 pub use reads::Reads;
 pub use reason::Reason;
 pub use request::{Request, read};
+pub use rewritten::{rewritten, with_markers};
 pub use rows::{
     ColumnsRead, Condition, DataType, Datum, Definition, Given, Input, InputColumn, Occurrence, OnDuplicate,
     Pin, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View,

@@ -1,5 +1,6 @@
 //! Statements that we answer ourselves: our variables, our status, our cache.
 
+mod caches;
 mod parts;
 mod mention;
 mod select;
@@ -12,6 +13,7 @@ use crate::cursor::Cursor;
 use crate::modes::TableName;
 use crate::statement::Statement;
 
+pub use caches::{CacheSource, CacheStatement, CreateCache, Method};
 pub use mention::{Made, Mention, Mentioned, mentions};
 pub use parts::{Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter, Value};
 
@@ -31,6 +33,9 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
         return None;
     }
     let mut cursor = statement.cursor();
+    if let Some(statement) = caches::read(cursor) {
+        return Some(Ours::Caches(Box::new(statement)));
+    }
     if cursor.word("SET") {
         set::read(cursor)
     } else if cursor.word("SHOW") {

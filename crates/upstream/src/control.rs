@@ -35,9 +35,22 @@ const ATTRIBUTES: [(&str, &str); 2] = [("program_name", "freshet"), ("_client_na
 /// # Errors
 /// What dialling, logging in or setting up can fail with.
 pub async fn connect(config: &Config) -> Result<Connection, Error> {
-    let dialled = Connection::dial(config, WANT, UTF8MB4).await?;
+    connect_as(config, WANT, login(config)).await
+}
+
+/// The same in answers of another form, without a default schema: to ask for what others have asked.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_in_form(config: &Config, form: Capabilities) -> Result<Connection, Error> {
+    let want = WANT.difference(Capabilities::DEPRECATE_EOF).union(form);
+    connect_as(config, want, Login { database: None, ..login(config) }).await
+}
+
+async fn connect_as(config: &Config, want: Capabilities, login: Login) -> Result<Connection, Error> {
+    let dialled = Connection::dial(config, want, UTF8MB4).await?;
     let mut password = Password::new(config.password.clone());
-    let (mut connection, _) = dialled.login(login(config), &mut password).await?;
+    let (mut connection, _) = dialled.login(login, &mut password).await?;
     connection.query(SESSION).await?;
     connection.query(ISOLATION).await?;
     match connection.query(ALL_WARNINGS).await {

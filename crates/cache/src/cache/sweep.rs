@@ -91,11 +91,25 @@ impl Cache {
     /// What is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.
     #[must_use]
     pub fn summaries(&self, count_max: usize, bytes_max: usize, now_ms: u64) -> Vec<Summary> {
+        self.summaries_of(|_| true, (count_max, bytes_max), now_ms)
+    }
+
+    /// The same of those whose tags are wanted.
+    #[must_use]
+    pub fn summaries_of(
+        &self,
+        is_wanted: impl Fn(u16) -> bool,
+        (count_max, bytes_max): (usize, usize),
+        now_ms: u64,
+    ) -> Vec<Summary> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         for shard in &self.shards {
             let shard = shard.read();
             for stored in (0..shard.len() as u32).filter_map(|at| shard.stored_at(at)) {
                 let header = stored.header();
+                if !is_wanted(header.tag) {
+                    continue;
+                }
                 bytes += header.text_len as usize;
                 if found.len() >= count_max || bytes > bytes_max {
                     return found;

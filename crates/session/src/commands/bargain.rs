@@ -95,7 +95,7 @@ pub(super) async fn handle(
     let forward =
         Forward { text, touches: Touches::Anything, ..Forward::new(payload, Command::Query, &effects) };
     let relayed = pin!(fill(session, forward, (&key_text, missed), plan)).await?;
-    session.note_tables(relayed.tag, &template.tables);
+    session.note_template(relayed.tag, template);
     Ok(Flow::Continue)
 }
 

@@ -11,6 +11,8 @@ use freshet_upstream::now_ms;
 use super::asked::statement;
 use crate::coalescing::{Asked, Leader};
 use crate::counters::Count;
+use crate::created::{CreatedCache, StoredResult, Tries};
+use crate::environment::{environment_of, is_of_executions};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
@@ -41,13 +43,15 @@ pub(super) struct FillPlan {
     pub(super) warnings: u16,
     /// Others wait for it.
     pub(super) leader: Option<Box<Leader>>,
+    /// The cache of its query, if it has one of its own, and the epoch of rights.
+    pub(super) created: Option<Box<(Arc<CreatedCache>, u64)>>,
 }
 
 impl FillPlan {
     /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
     pub(super) fn bargain(environment: u32, warnings: u16) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
-        Self { environment, depends, valid_from: Position::MAX, warnings, leader: None }
+        Self { environment, depends, valid_from: Position::MAX, warnings, leader: None, created: None }
     }
 }
 
@@ -135,7 +139,15 @@ pub(super) fn plan(
     if session.has_written(&depends.deps) {
         return Fillable::Never(Why::Wrote);
     }
-    let plan = |depends| FillPlan { environment, depends, valid_from, warnings: 0, leader: None };
+    let created = || shared.created.of(template.query.id).zip(shared.upstream.rights_epoch()).map(Box::new);
+    let plan = |depends| FillPlan {
+        environment,
+        depends,
+        valid_from,
+        warnings: 0,
+        leader: None,
+        created: created(),
+    };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Fillable::Surely(plan(depends)),
         // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
@@ -227,6 +239,7 @@ pub(super) async fn keep(
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     // Others go on when it is stored, or is not.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
+    let noted = note(session, key, &plan, relayed.tag);
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
             relayed.uncaptured = Some(Why::QueryRule);
@@ -242,6 +255,9 @@ pub(super) async fn keep(
         leader.ends_with(if stored == Insert::Stale { Asked::Outrun } else { Asked::Over });
     }
     drop(leader);
+    if let Some(noted) = noted.filter(|_| stored == Insert::Stored) {
+        noted.0.note(noted.1);
+    }
     match why_not(stored, relayed.uncaptured) {
         None => session.count_stored(relayed.tag),
         Some(why) => session.count_refused(relayed, &why.into()),
@@ -252,6 +268,32 @@ pub(super) async fn keep(
         count_not_cached(session);
     }
     stored
+}
+
+/// What is noted of an answer that is stored of a query with a cache of its own, so that it can be asked for again by its text, without the session.
+fn note(
+    session: &Session,
+    key: Key<'_>,
+    plan: &FillPlan,
+    tag: u16,
+) -> Option<Box<(Arc<CreatedCache>, StoredResult)>> {
+    let (cache, rights) = plan.created.as_deref()?;
+    let environment = session.environment().filter(|it| it.id == environment_of(key.environment))?;
+    if is_of_executions(key.environment) {
+        return None;
+    }
+    let result = StoredResult {
+        environment: Arc::clone(environment),
+        key: key.environment,
+        text: key.text.into(),
+        deps: plan.depends.deps.iter().copied().chain(plan.depends.absent.map(|(dep, _)| dep)).collect(),
+        valid_from: plan.valid_from,
+        tag,
+        rights: *rights,
+        warnings: plan.warnings,
+        tries: Tries::default(),
+    };
+    Some(Box::new((Arc::clone(cache), result)))
 }
 
 /// Why an answer was not stored; `uncaptured`: why there was no copy of it.
@@ -268,7 +310,7 @@ const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
 }
 
 /// Whether a SELECT surely returns all rows that it finds, since no LIMIT and its like stand in it.
-fn returns_what_it_finds(text: &[u8]) -> bool {
+pub(crate) fn returns_what_it_finds(text: &[u8]) -> bool {
     const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
     !CUTTING.iter().any(|word| contains_ignoring_case(text, word))
 }

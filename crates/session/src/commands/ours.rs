@@ -15,6 +15,7 @@ use freshet_sql::{
     Assignment, Effects, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, TableName, Value,
 };
 
+use super::caches;
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::local::{self, Cell};
@@ -68,6 +69,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
         Ours::FlushStatus => return Box::pin(flush_status(session, query)).await,
         Ours::FlushQueryCache => return flush(session, false).await,
         Ours::ResetQueryCache => return flush(session, true).await,
+        Ours::Caches(statement) => return Box::pin(caches::handle(session, &statement)).await,
     }
     Ok(Flow::Continue)
 }

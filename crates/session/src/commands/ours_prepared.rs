@@ -48,6 +48,7 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<Kind> {
             has_none().then_some(Kind::Shown)
         }
         Request::Ours(Ours::SetStatement { .. } | Ours::FlushStatus | Ours::FlushTables(_)) => None,
+        Request::Ours(Ours::Caches(statement)) if !super::caches::titles(&statement).is_empty() => None,
         Request::Ours(_) => Some(Kind::Done),
         Request::Select { .. } => {
             (has_none() && !freshet_sql::mentions(text, modes).is_empty()).then_some(Kind::Filled)

@@ -226,7 +226,7 @@ pub(super) async fn select(
         }
     };
     if let Some(compiled) = prepared.select.as_ref().and_then(PreparedSelect::compiled) {
-        session.note_tables(relayed.tag, &compiled.template.tables);
+        session.note_template(relayed.tag, &compiled.template);
     }
     prepared.ended(relayed.error, relayed.is_unsent);
     if !relayed.is_unsent {

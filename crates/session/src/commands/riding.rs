@@ -64,7 +64,7 @@ pub(super) async fn ride(
     let took = started.elapsed();
     relayed.tag = session.count_sent((Command::Query, text), took, &relayed);
     session.shared.settling.has_answered(took);
-    session.note_tables(relayed.tag, &template.tables);
+    session.note_template(relayed.tag, template);
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let found = found_rows(session, &key_text, &relayed);
     match plan {

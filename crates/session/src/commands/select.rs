@@ -83,7 +83,7 @@ pub(super) async fn handle(
                 Forward { text, touches, ..Forward::new(payload, Command::Query, &template.effects) };
             let relayed = pin!(fill(session, forward, (&key_text, query.missed), plan)).await?;
             note_pace(template, &relayed);
-            session.note_tables(relayed.tag, &template.tables);
+            session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
         }
         Err(why) => pin!(forward_uncached(session, template, (payload, text), why)).await,
@@ -177,6 +177,7 @@ async fn forward_uncached(
     let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
     let relayed = session.forward(forward).await?;
     note_pace(template, &relayed);
+    session.note_template(relayed.tag, template);
     match template.verdict.refusal() {
         Some(refusal) => session.count_refused(&relayed, refusal),
         None => session.count_refused(&relayed, &why.into()),

@@ -41,6 +41,44 @@ pub(super) fn path(query: &VectorQuery, from: &Environment, to: &Environment) ->
     Some(statements)
 }
 
+/// The statements that give a session of another account all that can change a result, but for the account and its roles; `None` where none do.
+pub(crate) fn path_but_for_account(
+    query: &VectorQuery,
+    from: &Environment,
+    to: &Environment,
+) -> Option<Vec<String>> {
+    let (mut statements, mut sets) = (Vec::new(), Vec::new());
+    for (item, new) in differing(query, from, to) {
+        match item.given {
+            Given::Use => statements.push(format!("USE {}", quoted(new?)?)),
+            Given::Set | Given::SetUnlessMoved | Given::SetAfterJoinSize => sets.push(assignment(item, new)?),
+            Given::Apart => {}
+            Given::Role | Given::Never => return None,
+        }
+    }
+    if !sets.is_empty() {
+        statements.push(format!("SET {}", sets.join(", ")));
+    }
+    Some(statements)
+}
+
+/// Whether two sessions differ in nothing that can change a result but the account and its roles.
+pub(crate) fn are_alike_but_for_account(query: &VectorQuery, one: &Environment, other: &Environment) -> bool {
+    differing(query, one, other).next().is_none()
+}
+
+/// What differs of what can change a result, with the second's values.
+fn differing<'a>(
+    query: &'a VectorQuery,
+    one: &'a Environment,
+    other: &'a Environment,
+) -> impl Iterator<Item = (&'static Item, Option<&'a [u8]>)> {
+    let items = query.items().iter().take(query.keyed());
+    let both = items.zip(one.values()).zip(other.values());
+    both.filter(|((item, one), other)| !item.is_of_account() && one != other)
+        .map(|((item, _), new)| (*item, new))
+}
+
 fn assignment(item: &Item, value: Option<&[u8]>) -> Option<String> {
     let Expression::Variable(name) = item.expression else { return None };
     Some(format!("@@session.{name} = {}", literal(name, value)?))

@@ -52,6 +52,11 @@ const fn unkeyed(name: &'static str) -> Item {
 }
 
 impl Item {
+    /// It says who is asking, and not how.
+    pub(super) fn is_of_account(&self) -> bool {
+        matches!(self.name, "account" | "role")
+    }
+
     const fn given(self, given: Given) -> Self {
         Self { given, ..self }
     }

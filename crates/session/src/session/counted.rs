@@ -5,12 +5,23 @@ use std::time::Duration;
 use freshet_protocol::Command;
 
 use super::Session;
+use super::destination::Destination;
 use crate::relay::Relayed;
-use crate::rows::Tables;
 use crate::statistics::Cost;
+use crate::template::Template;
 use crate::why::{Refusal, Why};
 
 impl Session {
+    /// Where the last statement was answered.
+    pub(crate) fn last_destination(&self) -> Destination {
+        self.destination.get()
+    }
+
+    /// The server is answering, and why the answer was not stored, if it was not.
+    pub(super) fn is_answered_by_server(&self, why_not_stored: Option<Why>) {
+        self.destination.set(Destination::Server(why_not_stored));
+    }
+
     /// Counts a statement, and returns the tag of its digest for what is stored of it; 0 if it is not counted.
     pub(crate) fn count_sent(
         &self,
@@ -33,20 +44,22 @@ impl Session {
 
     /// Counts an answer that was stored, by the tag of its digest.
     pub(crate) fn count_stored(&self, tag: u16) {
+        self.is_answered_by_server(None);
         if let Some(statistics) = &self.shared.statistics {
             statistics.count_stored(tag);
         }
     }
 
-    /// Notes which tables the statements of a digest read.
-    pub(crate) fn note_tables(&self, tag: u16, tables: &Tables) {
+    /// Notes which tables the statements of a digest read, and what their query is called.
+    pub(crate) fn note_template(&self, tag: u16, template: &Template) {
         if let Some(statistics) = &self.shared.statistics {
-            statistics.note_tables(tag, tables);
+            statistics.note_template(tag, &template.tables, &template.query);
         }
     }
 
     /// Counts an answer that was not stored, and why. One with an error never is.
     pub(crate) fn count_refused(&self, relayed: &Relayed, refusal: &Refusal) {
+        self.is_answered_by_server(Some(refusal.why));
         let Some(statistics) = &self.shared.statistics else { return };
         match relayed.error {
             Some(code) if !relayed.is_unsent => {

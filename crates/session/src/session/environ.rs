@@ -16,7 +16,7 @@ use crate::shared::Shared;
 use crate::why::Why;
 
 /// The capabilities that change the bytes of an answer.
-const FORM: Capabilities = Capabilities::DEPRECATE_EOF
+pub(crate) const FORM: Capabilities = Capabilities::DEPRECATE_EOF
     .union(Capabilities::PROTOCOL_41)
     .union(Capabilities::SESSION_TRACK)
     .union(Capabilities::OPTIONAL_RESULTSET_METADATA)

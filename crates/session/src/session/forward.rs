@@ -48,6 +48,7 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        self.is_answered_by_server(None);
         let counted =
             self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.

@@ -21,6 +21,7 @@ use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
 use super::begun::is_proven_now;
+use super::destination::Destination;
 use super::seen::Seen;
 use super::tx::Begun;
 use super::view::{Opens, Reads};
@@ -113,6 +114,7 @@ impl Session {
             statistics.count_hit(tag, now);
         }
         self.is_answered_from_memory(statement, found_rows);
+        self.destination.set(Destination::Memory);
     }
 
     /// Notes that `statement`, which found so many rows if that is known, was answered from memory.

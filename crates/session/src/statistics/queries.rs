@@ -7,6 +7,7 @@ use freshet_digest::Digest;
 use freshet_rules::Outcome;
 
 use super::{Clock, Statistics, place_of};
+use crate::created::NamedQuery;
 use crate::rows::{Named, Tables};
 use crate::why::{Refusal, Why};
 
@@ -35,6 +36,8 @@ pub(crate) struct QueryRow {
     pub(crate) rows: (u64, u64),
     /// The tables that it reads, where that is known.
     pub(crate) tables: Vec<(String, String)>,
+    /// What its query is called, where that is known.
+    pub(crate) query: Option<NamedQuery>,
     /// What entries are marked with that are stored of it.
     pub(crate) tag: u16,
 }
@@ -65,10 +68,11 @@ impl Statistics {
         }
     }
 
-    /// Notes which tables statements of a digest read.
-    pub(crate) fn note_tables(&self, tag: u16, tables: &Tables) {
+    /// Notes which tables statements of a digest read, and what their query is called.
+    pub(crate) fn note_template(&self, tag: u16, tables: &Tables, query: &NamedQuery) {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let Some(named) = known.named.get(&place_of(tag)).filter(|_| self.is_anybodys(tag)) else { return };
+        named.query.get_or_init(|| query.clone());
         let of = |table: &Named| (table.schema.clone(), table.name.clone());
         named.tables.get_or_init(|| {
             tables.known.iter().filter(|named| !named.is_absent()).chain(&tables.below).map(of).collect()
@@ -116,6 +120,7 @@ impl Statistics {
             server_us: sent.as_ref().map_or(0, |row| row.times_us.0),
             rows: sent.as_ref().map_or((0, 0), |row| (row.sent, row.affected)),
             tables: named.tables.get().map(|names| names.to_vec()).unwrap_or_default(),
+            query: named.query.get().cloned(),
             tag: self.tag_of(place),
         })
     }

@@ -10,6 +10,7 @@ use freshet_catalog::{CatalogError, Name, TableInfo, TableKind, Told};
 use freshet_follow::Upstream;
 use freshet_sql::{Analysis, ByNames, Effects, Reads, Reason, TableName, Tokens, is_system_schema};
 
+use crate::created::NamedQuery;
 use crate::fences::{ReadReach, Sources, reading};
 use crate::qualify::qualify;
 use crate::rows::{Named, Tables};
@@ -30,17 +31,20 @@ pub(crate) struct Template {
     pub(crate) tables: Tables,
     /// How fast it is.
     pub(crate) pace: Pace,
+    /// What it is called.
+    pub(crate) query: NamedQuery,
 }
 
 impl Template {
     /// Of a form that is one of too many new ones.
-    pub(super) fn not_analysed(tokens: &Tokens<'_>, upstream: &Upstream) -> Self {
+    pub(super) fn not_analysed(tokens: &Tokens<'_>, schema: Option<&str>, upstream: &Upstream) -> Self {
         Self {
             told: Told::at(upstream.catalog_version()),
             verdict: Verdict::NotNow(Why::ManyForms.into()),
             effects: tokens.effects(),
             tables: Tables::default(),
             pace: Pace::default(),
+            query: NamedQuery::new(schema, tokens.rewritten()),
         }
     }
 }
@@ -100,7 +104,8 @@ pub(super) async fn analyse(
         effects.reads = Reads::NOTHING;
     }
     tables.rest(&mut told);
-    Template { told, verdict, effects, tables, pace: Pace::default() }
+    let query = NamedQuery::new(schema, tokens.rewritten());
+    Template { told, verdict, effects, tables, pace: Pace::default(), query }
 }
 
 /// Whether answers to a statement may be cached, and the tables that it names, by their definitions. There are no tables where they are

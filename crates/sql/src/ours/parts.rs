@@ -1,5 +1,6 @@
 //! The statements of ours, and the parts that they share.
 
+use super::caches::CacheStatement;
 use crate::cursor::Cursor;
 use crate::modes::TableName;
 use crate::words::is_in;
@@ -63,6 +64,8 @@ pub enum Ours {
     FlushTables(Vec<TableName>),
     /// RESET QUERY CACHE.
     ResetQueryCache,
+    /// A statement about caches of single queries.
+    Caches(Box<CacheStatement>),
 }
 
 /// One assignment of a SET.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use freshet_protocol::{Command, ErrPacket, Parameter};
+use freshet_sql::{CacheStatement, Ours, Request};
 
 use super::{Form, Value, error, found, is_ours, named, put};
-use crate::commands::{explain, ours};
+use crate::commands::{caches, explain, ours};
 use crate::introspection::Definition;
 use crate::relay::Lost;
 use crate::session::{Flow, Prepared, Session};
@@ -19,6 +20,9 @@ pub(in crate::commands) async fn prepare(session: &mut Session, packet: &[u8]) -
     let text = packet.get(1..)?;
     let (statement, titles) = match freshet_sql::explained(text, session.modes()) {
         Some(statement) => (statement, explain::TITLES.map(str::to_owned).to_vec()),
+        None if let Some(shown) = shown(session, text) => {
+            (text, caches::titles(&shown).iter().map(|title| (*title).to_owned()).collect())
+        }
         None if is_ours(session, text).await => match columns(session, text).await {
             Ok(titles) => (text, titles),
             Err(error) => return Some(session.refuse(&error)),
@@ -29,6 +33,15 @@ pub(in crate::commands) async fn prepare(session: &mut Session, packet: &[u8]) -
         return Some(session.refuse(&error("its parameters cannot be told")));
     };
     Some(prepare_substitute(session, text, &titles, parameters).await)
+}
+
+/// A statement that shows something of caches of single queries.
+fn shown(session: &Session, text: &[u8]) -> Option<Box<CacheStatement>> {
+    match freshet_sql::read(text, session.modes()) {
+        Request::Ours(Ours::Caches(statement)) => Some(statement),
+        _ => None,
+    }
+    .filter(|statement| !caches::titles(statement).is_empty())
 }
 
 /// The names of its columns.
@@ -64,7 +77,8 @@ pub(in crate::commands) async fn execute(
 ) -> Option<Result<Flow, Lost>> {
     let text = prepared.text_of_ours()?.to_vec();
     let explained = freshet_sql::explained(&text, session.modes());
-    if explained.is_none() && !super::names_schema(session, &text) {
+    let shown = if explained.is_none() { shown(session, &text) } else { None };
+    if explained.is_none() && shown.is_none() && !super::names_schema(session, &text) {
         return None;
     }
     if command != Command::StmtExecute {
@@ -76,6 +90,7 @@ pub(in crate::commands) async fn execute(
     let values: Option<Vec<Value>> = values.iter().map(value).collect();
     let found = match (explained, values) {
         (Some(statement), _) => explain::found(session, statement).await,
+        (None, _) if let Some(shown) = &shown => caches::found(session, shown).await,
         (None, Some(values)) => found(session, &text, values).await,
         (None, None) => Ok(Err(error("parameters are NULL, numbers or texts"))),
     };

@@ -1,0 +1,239 @@
+//! `SHOW PROXIED QUERIES`, `CREATE CACHE`, `SHOW CACHES` and their kin: Readyset's words for what is known of queries, and for caches that are made
+//! for one query each ([`crate::created`]).
+
+mod asked;
+mod listed;
+
+use std::sync::Arc;
+
+use freshet_cache::{Dep, Position};
+use freshet_protocol::ErrPacket;
+use freshet_sql::{CacheSource, CacheStatement, CreateCache, Method, Modes, Request};
+use freshet_upstream::now_ms;
+
+use self::asked::{Asked, error};
+use super::asked::bound;
+use super::introspect::{Form, put};
+use crate::created::{CreatedCache, FileError, NotCreated, QueryId, StoredResult, Tries};
+use crate::environment::{environment_of, is_of_executions};
+use crate::introspection::Found;
+use crate::privileges::{self, Privilege};
+use crate::relay::Lost;
+use crate::session::{Flow, Session};
+use crate::statistics::QueryRow;
+use crate::template::Verdict;
+
+/// ER_NOT_SUPPORTED_YET.
+const NOT_SUPPORTED: u16 = 1235;
+/// How many results that are stored already a new cache takes, and how many bytes their texts may have.
+const ADOPTED_MAX: usize = 1024;
+const ADOPTED_BYTES_MAX: usize = 4 << 20;
+
+/// What a statement comes to.
+enum Done {
+    Rows(Found),
+    Ok,
+}
+
+/// Carries one out.
+pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) -> Result<Flow, Lost> {
+    match done(session, statement).await? {
+        Ok(Done::Rows(found)) => put(session, &found, Form::Text),
+        Ok(Done::Ok) => {
+            session.state.warnings.clear();
+            session.put_ok(0);
+            Ok(Flow::Continue)
+        }
+        Err(error) => session.refuse(&error),
+    }
+}
+
+/// The rows of one that shows something; for the others, what is wrong with them.
+pub(super) async fn found(
+    session: &mut Session,
+    statement: &CacheStatement,
+) -> Result<Result<Found, ErrPacket>, Lost> {
+    Ok(match done(session, statement).await? {
+        Ok(Done::Rows(found)) => Ok(found),
+        Ok(Done::Ok) => Ok(Found { columns: Vec::new(), rows: Vec::new() }),
+        Err(error) => Err(error),
+    })
+}
+
+/// The names of the columns of what one shows; none if it answers OK.
+pub(super) fn titles(statement: &CacheStatement) -> &'static [&'static str] {
+    match statement {
+        CacheStatement::ShowProxied { .. } => &listed::PROXIED,
+        CacheStatement::ShowCaches { .. } => &listed::CACHES,
+        CacheStatement::ExplainCreate(_) => &listed::EXPLAINED,
+        CacheStatement::ExplainLast => &listed::LAST,
+        CacheStatement::ExplainCaches => &listed::EXPORTED,
+        CacheStatement::Status => &listed::STATUS,
+        CacheStatement::Tables => &listed::TABLES,
+        CacheStatement::Version => &listed::VERSION,
+        CacheStatement::Create(_)
+        | CacheStatement::Drop { .. }
+        | CacheStatement::DropAll(_)
+        | CacheStatement::DropAllProxied => &[],
+    }
+}
+
+async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Result<Done, ErrPacket>, Lost> {
+    match statement {
+        CacheStatement::ExplainLast => return Ok(Ok(Done::Rows(listed::last(session)))),
+        CacheStatement::Version => return Ok(Ok(Done::Rows(listed::version()))),
+        _ => {}
+    }
+    if let Err(error) = may(session).await? {
+        return Ok(Err(error));
+    }
+    let created = Arc::clone(&session.shared.created);
+    Ok(match statement {
+        CacheStatement::ShowProxied { supported, id, limit } => {
+            listed::proxied(session, (*supported, id.as_deref(), *limit)).map(Done::Rows)
+        }
+        CacheStatement::ShowCaches { method, id } => {
+            Ok(Done::Rows(listed::caches(session, (*method, id.as_deref()))))
+        }
+        CacheStatement::ExplainCaches => Ok(Done::Rows(listed::exported(session))),
+        CacheStatement::Status => Ok(Done::Rows(listed::status(session))),
+        CacheStatement::Tables => Ok(Done::Rows(listed::tables(session))),
+        CacheStatement::ExplainCreate(asked) => {
+            source(session, asked).await?.map(|asked| Done::Rows(listed::explained(&asked)))
+        }
+        CacheStatement::Create(asked) => create(session, asked).await?,
+        CacheStatement::Drop { name, if_exists } => match created.named(name) {
+            Some(cache) => dropped(created.drop_where(|other| other.query.id == cache.query.id)),
+            None if *if_exists => Ok(Done::Ok),
+            None => Err(error(format!("there is no cache '{name}'; SHOW CACHES lists them"))),
+        },
+        // There is no other method as yet.
+        CacheStatement::DropAll(Some(Method::Deep)) => Ok(Done::Ok),
+        CacheStatement::DropAll(_) => dropped(created.drop_where(|_| true)),
+        CacheStatement::DropAllProxied => {
+            session.shared.digests(true);
+            Ok(Done::Ok)
+        }
+        CacheStatement::ExplainLast | CacheStatement::Version => Ok(Done::Ok),
+    })
+}
+
+/// Whether the client may see and change what concerns everybody: with the right to set global variables, and as the account that Freshet itself
+/// logs in with.
+async fn may(session: &mut Session) -> Result<Result<(), ErrPacket>, Lost> {
+    let is_own = session.admitted.user == session.shared.upstream.config().user.as_bytes();
+    if is_own { Ok(Ok(())) } else { privileges::require(session, Privilege::SetGlobal).await }
+}
+
+fn dropped(result: Result<usize, FileError>) -> Result<Done, ErrPacket> {
+    result.map(|_| Done::Ok).map_err(|why| error(format!("it is still there: {why}")))
+}
+
+async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<Asked, ErrPacket>, Lost> {
+    let text = match &asked.from {
+        CacheSource::Id(id) => return Ok(by_id(session, id)),
+        CacheSource::Select(text) => text,
+    };
+    if let Err(error) = session.learn().await {
+        return Ok(Err(error.to_err_packet()));
+    }
+    let text = as_statement(text, session.modes());
+    if !matches!(freshet_sql::read(&text, session.modes()), Request::Select { .. }) {
+        return Ok(Err(error("a cache is made for one SELECT")));
+    }
+    let bound = bound(session, &text).await;
+    let template = bound.template();
+    let unsupported = match &template.verdict {
+        Verdict::Cache => None,
+        Verdict::Never(why) | Verdict::NotNow(why) => Some(why.to_string()),
+    };
+    let schema = session.state.schema.clone().unwrap_or_default();
+    Ok(Ok(Asked { query: template.query.clone(), schema, unsupported }))
+}
+
+/// A text in which `$1` may stand for a value, as in what is listed, as one that is prepared.
+fn as_statement(text: &[u8], modes: Modes) -> Vec<u8> {
+    freshet_sql::with_markers(text, modes)
+}
+
+fn by_id(session: &Session, id: &str) -> Result<Asked, ErrPacket> {
+    if let Some(proxied) = listed::all_proxied(session)?.into_iter().find(|it| it.query.id.to_string() == id)
+    {
+        let unsupported = proxied.supported.strip_prefix("unsupported: ").map(str::to_owned);
+        return Ok(Asked { query: proxied.query, schema: proxied.schema, unsupported });
+    }
+    match session.shared.created.named(id) {
+        Some(cache) => {
+            Ok(Asked { query: cache.query.clone(), schema: cache.schema.clone(), unsupported: None })
+        }
+        None => Err(error(format!("there is no query '{id}'; SHOW PROXIED QUERIES lists them"))),
+    }
+}
+
+async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Done, ErrPacket>, Lost> {
+    let not_yet = |what: &str| Ok(Err(ErrPacket::new(NOT_SUPPORTED, "42000", format!("Freshet: {what}"))));
+    if asked.method == Some(Method::Deep) {
+        return not_yet(
+            "DEEP caches, whose results are changed row by row, are not there yet; without DEEP a cache is refreshed when a change drops its results",
+        );
+    }
+    if asked.policy.is_some() {
+        return not_yet(
+            "POLICY TTL is given by a query rule: cache_ttl, and the attribute {\"freshness\":\"ttl\"} for answers that may be stale",
+        );
+    }
+    let Asked { query, schema, unsupported } = match source(session, asked).await? {
+        Ok(source) => source,
+        Err(error) => return Ok(Err(error)),
+    };
+    if let Some(why) = unsupported {
+        return Ok(Err(error(format!("this query is never stored: {why}"))));
+    }
+    let name = asked.name.clone().unwrap_or_else(|| query.id.to_string());
+    let id = query.id;
+    let cache = CreatedCache::new(query, name.clone(), &schema, asked.always);
+    Ok(match session.shared.created.create(cache) {
+        Ok(()) => {
+            adopt(session, id);
+            session.shared.refreshes.notify_one();
+            Ok(Done::Ok)
+        }
+        Err(NotCreated::Exists(_)) if asked.if_not_exists => Ok(Done::Ok),
+        Err(NotCreated::Exists(other)) => Err(error(format!("the query has a cache already: '{other}'"))),
+        Err(NotCreated::NameTaken) => {
+            Err(error(format!("there is a cache '{name}' of another query; DROP CACHE drops it")))
+        }
+        Err(NotCreated::TooMany) => Err(error("there are 4,096 caches, which is the most")),
+        Err(NotCreated::File(why)) => Err(error(format!("it would not be there after a restart: {why}"))),
+    })
+}
+
+/// Notes what is stored of a query already, so that it is asked for again, once at first, and then when a change drops it.
+fn adopt(session: &Session, id: QueryId) {
+    let shared = &session.shared;
+    // Read before: what may be served after it was not taken from anybody before it.
+    let (Some(cache), Some(rights)) = (shared.created.of(id), shared.upstream.rights_epoch()) else { return };
+    let rows = shared.statistics.as_ref().map(|statistics| statistics.queries(|_| true)).unwrap_or_default();
+    let is_its = |row: &QueryRow| row.query.as_ref().is_some_and(|query| query.id == id);
+    let tags: Vec<u16> = rows.iter().filter(|row| is_its(row)).map(|row| row.tag).collect();
+    let environments = shared.environments.all();
+    let of_tags = |tag: u16| tags.contains(&tag);
+    for summary in shared.cache.summaries_of(of_tags, (ADOPTED_MAX, ADOPTED_BYTES_MAX), now_ms()) {
+        let key = summary.environment;
+        let environment = environments.get(&environment_of(key)).filter(|it| it.id == environment_of(key));
+        let Some(environment) = environment.filter(|_| !summary.is_bargain && !is_of_executions(key)) else {
+            continue;
+        };
+        cache.note(StoredResult {
+            environment: Arc::clone(environment),
+            key,
+            text: summary.text.into(),
+            deps: vec![Dep::EVERYTHING],
+            valid_from: Position::ZERO,
+            tag: summary.tag,
+            rights,
+            warnings: 0,
+            tries: Tries::default(),
+        });
+    }
+}

@@ -1,0 +1,193 @@
+//! What is shown of queries and their caches, in the columns that Readyset shows.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::Method;
+use freshet_upstream::now_ms;
+
+use super::asked::{Asked, error, row};
+use crate::created::{CreatedCache, NamedQuery, QueryId};
+use crate::introspection::{Found, Value};
+use crate::session::{Destination, Session};
+use crate::statistics::QueryRow;
+use crate::why::Lasts;
+
+pub(super) const PROXIED: [&str; 4] = ["query id", "proxied query", "Readyset supported", "count"];
+pub(super) const CACHES: [&str; 8] =
+    ["query id", "cache name", "query text", "properties", "count", "results", "refreshed", "note"];
+pub(super) const EXPLAINED: [&str; 3] = ["query id", "query", "Readyset supported"];
+pub(super) const LAST: [&str; 2] = ["Query_destination", "Readyset_reason"];
+pub(super) const EXPORTED: [&str; 1] = ["query text"];
+pub(super) const STATUS: [&str; 2] = ["name", "value"];
+pub(super) const TABLES: [&str; 3] = ["table", "status", "description"];
+pub(super) const VERSION: [&str; 1] = ["Freshet"];
+
+fn found<const N: usize>(titles: [&str; N], rows: Vec<Vec<Value>>) -> Found {
+    Found { columns: titles.map(str::to_owned).to_vec(), rows }
+}
+
+/// A query that was seen.
+pub(super) struct Proxied {
+    pub(super) query: NamedQuery,
+    pub(super) schema: String,
+    /// `yes`, `pending`, or `unsupported: ` and why.
+    pub(super) supported: String,
+    /// How often the server was asked.
+    sent: u64,
+}
+
+/// Every SELECT that is counted, in the order of their ids.
+pub(super) fn all_proxied(session: &Session) -> Result<Vec<Proxied>, ErrPacket> {
+    let Some(statistics) = &session.shared.statistics else {
+        return Err(error("queries are not counted: query_statistics is off"));
+    };
+    let mut by_id: BTreeMap<QueryId, Proxied> = BTreeMap::new();
+    let is_select = |row: &QueryRow| row.hits > 0 || row.stored > 0 || !row.refused.is_empty();
+    for row in statistics.queries(|_| true).into_iter().filter(is_select) {
+        let sent = row.sent;
+        let proxied = proxied_of(row, session);
+        by_id.entry(proxied.query.id).and_modify(|known| known.sent += sent).or_insert(proxied);
+    }
+    Ok(by_id.into_values().collect())
+}
+
+fn proxied_of(row: QueryRow, session: &Session) -> Proxied {
+    let schema = Some(&*row.schema).filter(|schema| !schema.is_empty());
+    let is_known = row.query.is_some();
+    let supported = match &row.last {
+        Some(refusal) if refusal.why.said().lasts == Lasts::Always => format!("unsupported: {refusal}"),
+        Some(_) if !is_known => "pending".to_owned(),
+        _ => "yes".to_owned(),
+    };
+    let query = row.query.unwrap_or_else(|| {
+        NamedQuery::new(schema, freshet_sql::rewritten(row.text.as_bytes(), session.modes()))
+    });
+    Proxied { query, schema: row.schema, supported, sent: row.sent }
+}
+
+/// SHOW PROXIED QUERIES: those that have no cache.
+pub(super) fn proxied(
+    session: &Session,
+    (supported, id, limit): (bool, Option<&str>, Option<u64>),
+) -> Result<Found, ErrPacket> {
+    let shown = all_proxied(session)?.into_iter().filter(|query| {
+        session.shared.created.of(query.query.id).is_none()
+            && (!supported || query.supported == "yes")
+            && id.is_none_or(|id| query.query.id.to_string() == id)
+    });
+    let rows = shown.take(usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)).map(|query| {
+        let id = query.query.id.to_string();
+        row([id.into(), (*query.query.text).into(), query.supported.into(), query.sent.into()])
+    });
+    Ok(found(PROXIED, rows.collect()))
+}
+
+/// SHOW CACHES.
+pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&str>)) -> Found {
+    let statistics = session.shared.statistics.as_ref();
+    let mut hits: BTreeMap<QueryId, u64> = BTreeMap::new();
+    for row in statistics.map(|it| it.queries(|_| true)).unwrap_or_default() {
+        if let Some(query) = row.query {
+            *hits.entry(query.id).or_default() += row.hits;
+        }
+    }
+    let all = if method == Some(Method::Deep) { Vec::new() } else { session.shared.created.all() };
+    let shown = all.into_iter().filter(|cache| id.is_none_or(|id| cache.query.id.to_string() == id));
+    let rows = shown.map(|cache| {
+        row([
+            cache.query.id.to_string().into(),
+            cache.name.clone().into(),
+            (*cache.query.text).into(),
+            properties(&cache).into(),
+            hits.get(&cache.query.id).copied().unwrap_or(0).into(),
+            cache.all_results().len().into(),
+            cache.refreshed.load(Ordering::Relaxed).into(),
+            cache.gave_up().into(),
+        ])
+    });
+    found(CACHES, rows.collect())
+}
+
+fn properties(cache: &CreatedCache) -> String {
+    let always = if cache.always { ", always" } else { "" };
+    format!("shallow, refreshed{always}")
+}
+
+/// EXPLAIN CREATE CACHE.
+pub(super) fn explained(asked: &Asked) -> Found {
+    let supported = asked.unsupported.as_ref().map_or("yes".to_owned(), |why| format!("unsupported: {why}"));
+    let cells = row([asked.query.id.to_string().into(), (*asked.query.text).into(), supported.into()]);
+    found(EXPLAINED, vec![cells])
+}
+
+/// EXPLAIN LAST STATEMENT.
+pub(super) fn last(session: &Session) -> Found {
+    let (destination, reason) = match session.last_destination() {
+        Destination::Nowhere => (Value::Null, String::new()),
+        Destination::Memory => ("readyset".into(), "ok".to_owned()),
+        Destination::Server(None) => ("upstream".into(), String::new()),
+        Destination::Server(Some(why)) => ("upstream".into(), why.said().sentence.to_owned()),
+    };
+    found(LAST, vec![row([destination, reason.into()])])
+}
+
+/// EXPLAIN CACHES: the statements that make them. They are to be sent with the same default schema.
+pub(super) fn exported(session: &Session) -> Found {
+    let statement = |cache: &CreatedCache| {
+        let always = if cache.always { "ALWAYS " } else { "" };
+        let name = format!("`{}`", cache.name.replace('`', "``"));
+        format!("CREATE SHALLOW CACHE {always}{name} FROM {}", cache.query.text)
+    };
+    let rows = session.shared.created.all().iter().map(|cache| row([statement(cache).into()])).collect();
+    found(EXPORTED, rows)
+}
+
+/// SHOW FRESHET STATUS.
+pub(super) fn status(session: &Session) -> Found {
+    let shared = &session.shared;
+    let follow = shared.upstream.follow_status();
+    let is_live = shared.freshness().is_live(now_ms());
+    let line = |name: &str, value: String| row([name.into(), value.into()]);
+    let rows = vec![
+        line(
+            "Database Connection",
+            if shared.upstream.server().is_some() { "Connected" } else { "Not Connected" }.to_owned(),
+        ),
+        line("Connection Count", shared.clients().to_string()),
+        line("Status", if is_live { "Online" } else { "Offline" }.to_owned()),
+        line("Stream", crate::status::stream(&follow)),
+        line("Caches", shared.created.all().len().to_string()),
+        line("Results", shared.cache.entries().to_string()),
+        line("Memory", format!("{} of {} bytes", shared.cache.used(), shared.cache.size())),
+    ];
+    found(STATUS, rows)
+}
+
+/// SHOW FRESHET TABLES: those that queries read which are counted.
+pub(super) fn tables(session: &Session) -> Found {
+    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    let statistics = session.shared.statistics.as_ref();
+    for row in statistics.map(|it| it.queries(|_| true)).unwrap_or_default() {
+        let is_stored = row.last.as_ref().is_none_or(|why| why.why.said().lasts != Lasts::Always);
+        for (schema, name) in row.tables {
+            *known.entry(format!("`{schema}`.`{name}`")).or_default() |= is_stored;
+        }
+    }
+    let is_live = session.shared.freshness().is_live(now_ms());
+    let rows = known.into_iter().map(|(name, is_stored)| {
+        let (status, description) = match (is_stored, is_live) {
+            (true, true) => ("Online", ""),
+            (true, false) => ("Offline", "the binlog stream is off"),
+            (false, _) => ("Not Cached", "freshet.queries says of each query why"),
+        };
+        row([name.into(), status.into(), description.into()])
+    });
+    found(TABLES, rows.collect())
+}
+
+/// SHOW FRESHET VERSION.
+pub(super) fn version() -> Found {
+    found(VERSION, vec![row([env!("CARGO_PKG_VERSION").into()])])
+}

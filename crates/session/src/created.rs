@@ -1,0 +1,128 @@
+//! Caches that are made for one query each: `CREATE CACHE FROM …`.
+//!
+//! Every cacheable SELECT is stored when it is asked for. What is stored of a query with a cache of its own is besides *refreshed*: asked for
+//! again, in the background, when a change has dropped it (`refreshing.rs`), so that the next client finds it in memory. The query is one of all
+//! values: results are refreshed for those that clients have asked for.
+
+mod cache;
+mod file;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+pub(crate) use cache::{CreatedCache, NamedQuery, QueryId, StoredResult, Tries};
+pub use file::FileError;
+
+/// How many caches there may be.
+const CACHES_MAX: usize = 4096;
+/// Why a cache is not made.
+#[derive(Debug)]
+pub(crate) enum NotCreated {
+    /// The query has one, of this name.
+    Exists(String),
+    /// The name is another's.
+    NameTaken,
+    TooMany,
+    /// It cannot be kept over restarts.
+    File(FileError),
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct CreatedCaches {
+    by_id: RwLock<BTreeMap<QueryId, Arc<CreatedCache>>>,
+    /// There is one: until then no statement looks.
+    are_there: AtomicBool,
+    /// Where they are kept over restarts.
+    directory: Option<PathBuf>,
+}
+
+impl CreatedCaches {
+    pub(crate) fn new(directory: Option<PathBuf>) -> Self {
+        Self { directory, ..Self::default() }
+    }
+
+    /// Reads those that were made before a restart.
+    pub(crate) fn load(&self) -> Result<(), FileError> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let mut by_id = self.write();
+        by_id.extend(file::load(directory)?.into_iter().map(|cache| (cache.query.id, Arc::new(cache))));
+        self.are_there.store(!by_id.is_empty(), Ordering::Release);
+        Ok(())
+    }
+
+    /// Whether there is any.
+    #[inline]
+    pub(crate) fn are_there(&self) -> bool {
+        self.are_there.load(Ordering::Acquire)
+    }
+
+    /// That of a query.
+    pub(crate) fn of(&self, id: QueryId) -> Option<Arc<CreatedCache>> {
+        if self.are_there() { self.read().get(&id).cloned() } else { None }
+    }
+
+    /// By its name, or its query's id.
+    pub(crate) fn named(&self, name: &str) -> Option<Arc<CreatedCache>> {
+        let by_id = self.read();
+        let by_name = by_id.values().find(|cache| cache.name.eq_ignore_ascii_case(name));
+        by_name.or_else(|| by_id.get(&QueryId::parse(name)?)).cloned()
+    }
+
+    /// All, by their ids.
+    pub(crate) fn all(&self) -> Vec<Arc<CreatedCache>> {
+        self.read().values().cloned().collect()
+    }
+
+    /// Adds one.
+    pub(crate) fn create(&self, cache: CreatedCache) -> Result<(), NotCreated> {
+        let mut by_id = self.write();
+        if let Some(other) = by_id.get(&cache.query.id) {
+            return Err(NotCreated::Exists(other.name.clone()));
+        }
+        if by_id.values().any(|other| other.name.eq_ignore_ascii_case(&cache.name)) {
+            return Err(NotCreated::NameTaken);
+        }
+        if by_id.len() >= CACHES_MAX {
+            return Err(NotCreated::TooMany);
+        }
+        let mut next = by_id.clone();
+        next.insert(cache.query.id, Arc::new(cache));
+        self.replace(&mut by_id, next).map_err(NotCreated::File)
+    }
+
+    /// Takes away those for which this holds. How many these are.
+    pub(crate) fn drop_where(&self, is_dropped: impl Fn(&CreatedCache) -> bool) -> Result<usize, FileError> {
+        let mut by_id = self.write();
+        let mut next = by_id.clone();
+        next.retain(|_, cache| !is_dropped(cache));
+        let dropped = by_id.len() - next.len();
+        if dropped > 0 {
+            self.replace(&mut by_id, next)?;
+        }
+        Ok(dropped)
+    }
+
+    fn replace(
+        &self,
+        place: &mut BTreeMap<QueryId, Arc<CreatedCache>>,
+        next: BTreeMap<QueryId, Arc<CreatedCache>>,
+    ) -> Result<(), FileError> {
+        if let Some(directory) = &self.directory {
+            file::write(directory, next.values())?;
+        }
+        *place = next;
+        self.are_there.store(!place.is_empty(), Ordering::Release);
+        Ok(())
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<QueryId, Arc<CreatedCache>>> {
+        self.by_id.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<QueryId, Arc<CreatedCache>>> {
+        self.by_id.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

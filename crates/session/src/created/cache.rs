@@ -1,0 +1,159 @@
+//! A cache of one query: what it is called, and what is noted of its results.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ahash::HashMap;
+use freshet_cache::{Dep, Position};
+use freshet_digest::Digest;
+
+use crate::environment::Environment;
+
+/// How many results of one cache are refreshed. Others are stored as those of any query are.
+const RESULTS_MAX: usize = 1024;
+
+/// What a query is called by: `q_` and 16 hexadecimal digits of a hash of its default schema and its rewritten text, the same over restarts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct QueryId(u64);
+
+impl QueryId {
+    /// That of a rewritten text in this schema.
+    pub(crate) fn of(schema: Option<&str>, rewritten: &str) -> Self {
+        let named = [schema.unwrap_or_default().as_bytes(), b"\0", rewritten.as_bytes()].concat();
+        Self(Digest::of(&named).0)
+    }
+
+    /// One that was written.
+    pub(crate) fn parse(written: &str) -> Option<Self> {
+        let digits = written.strip_prefix("q_").filter(|digits| digits.len() == 16)?;
+        u64::from_str_radix(digits, 16).ok().map(Self)
+    }
+}
+
+impl fmt::Display for QueryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "q_{:016x}", self.0)
+    }
+}
+
+/// A query as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedQuery {
+    pub(crate) id: QueryId,
+    /// The rewritten text.
+    pub(crate) text: Arc<str>,
+}
+
+impl NamedQuery {
+    pub(crate) fn new(schema: Option<&str>, rewritten: String) -> Self {
+        Self { id: QueryId::of(schema, &rewritten), text: rewritten.into() }
+    }
+}
+
+/// A cache of one query.
+#[derive(Debug)]
+pub(crate) struct CreatedCache {
+    pub(crate) query: NamedQuery,
+    pub(crate) name: String,
+    /// The default schema; empty where there is none.
+    pub(crate) schema: String,
+    /// ALWAYS was said.
+    pub(crate) always: bool,
+    /// What is stored of it and is to be asked for again, by the keys of the entries.
+    results: Mutex<HashMap<ResultKey, Arc<StoredResult>>>,
+    pub(crate) refreshed: AtomicU64,
+    /// Why a result is not refreshed any more, the last time that one was given up.
+    gave_up: Mutex<Option<String>>,
+}
+
+/// The key of an entry.
+type ResultKey = (u32, Box<[u8]>);
+
+/// What is stored of a cache's query, and how to ask for it again.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredResult {
+    pub(crate) environment: Arc<Environment>,
+    /// The first part of its key.
+    pub(crate) key: u32,
+    /// The second, which is the statement.
+    pub(crate) text: Box<[u8]>,
+    pub(crate) deps: Vec<Dep>,
+    pub(crate) valid_from: Position,
+    /// The digest that it is counted under.
+    pub(crate) tag: u16,
+    /// The epoch of rights in which the server has answered it to a client.
+    pub(crate) rights: u64,
+    /// How many warnings its text brings about.
+    pub(crate) warnings: u16,
+    pub(crate) tries: Tries,
+}
+
+/// What has come of asking for a result again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tries {
+    /// How often in a row a change has outrun the answer.
+    pub(crate) outrun: u32,
+    /// It is not asked for again before, in monotonic milliseconds.
+    pub(crate) not_before_ms: u64,
+    /// How often its query had been answered from memory when it was asked for again.
+    pub(crate) hits: u64,
+    /// How often in a row nobody had been answered meanwhile.
+    pub(crate) unread: u32,
+}
+
+impl CreatedCache {
+    pub(crate) fn new(query: NamedQuery, name: String, schema: &str, always: bool) -> Self {
+        Self {
+            query,
+            name,
+            schema: schema.to_owned(),
+            always,
+            results: Mutex::default(),
+            refreshed: AtomicU64::new(0),
+            gave_up: Mutex::default(),
+        }
+    }
+
+    /// Notes what is stored of it.
+    pub(crate) fn note(&self, result: StoredResult) {
+        let mut results = self.results();
+        let key = (result.key, result.text.clone());
+        if results.len() < RESULTS_MAX || results.contains_key(&key) {
+            results.insert(key, Arc::new(result));
+        }
+    }
+
+    /// Takes the place of what was noted before, unless that is no longer there.
+    pub(crate) fn renew(&self, result: StoredResult) {
+        if let Some(place) = self.results().get_mut(&(result.key, result.text.clone())) {
+            *place = Arc::new(result);
+        }
+    }
+
+    /// It has been asked for again, and the answer is stored.
+    pub(crate) fn is_refreshed(&self) {
+        self.refreshed.fetch_add(1, Ordering::Relaxed);
+        *self.gave_up.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// A result is not refreshed any more, until a client asks for it.
+    pub(crate) fn give_up(&self, result: &StoredResult, why: Option<String>) {
+        self.results().remove(&(result.key, result.text.clone()));
+        *self.gave_up.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    /// Why one was given up last, and none has been noted since.
+    pub(crate) fn gave_up(&self) -> Option<String> {
+        self.gave_up.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All of them.
+    pub(crate) fn all_results(&self) -> Vec<Arc<StoredResult>> {
+        self.results().values().cloned().collect()
+    }
+
+    fn results(&self) -> MutexGuard<'_, HashMap<ResultKey, Arc<StoredResult>>> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,241 @@
+//! Caches that are made for one query each, in Readyset's words: SHOW PROXIED QUERIES, CREATE CACHE FROM q_…, SHOW CACHES, DROP CACHE.
+
+use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run, status};
+use freshet_tests::{Freshet, Server, Target, with_each};
+use mysql::prelude::Queryable as _;
+use mysql::{Conn, Row, Value};
+
+const READ: &str = "SELECT t.id, v FROM t WHERE v > 5 AND name = 'x'";
+const REWRITTEN: &str = "SELECT `t`.`id`, `v` FROM `t` WHERE `v` > $1 AND `name` = $2";
+
+fn with_stages(schema: &str, flags: &[&str], test: impl Fn(&Server, &mut Conn, &Freshet)) {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        run(
+            &mut direct,
+            &[
+                "CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20))",
+                "INSERT INTO t VALUES (1, 10, 'x'), (2, 20, 'x'), (3, 3, 'x'), (4, 40, 'y')",
+            ],
+        );
+        let freshet = Freshet::with(server, flags);
+        caught_up(&freshet);
+        test(server, &mut direct, &freshet);
+    });
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::NULL => "NULL".to_owned(),
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn rows(conn: &mut Conn, statement: &str) -> Vec<Vec<String>> {
+    let rows: Vec<Row> = conn.query(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    rows.into_iter().map(|row| row.unwrap().iter().map(text).collect()).collect()
+}
+
+/// The row of a list that is about a query.
+fn line(conn: &mut Conn, list: &str, query: &str) -> Option<Vec<String>> {
+    rows(conn, list).into_iter().find(|row| row.iter().any(|cell| cell == query))
+}
+
+fn error(conn: &mut Conn, statement: &str) -> (u16, String) {
+    match conn.query_drop(statement) {
+        Err(mysql::Error::MySqlError(error)) => (error.code, error.message),
+        other => panic!("{statement}: {other:?}"),
+    }
+}
+
+#[test]
+fn what_is_asked_is_listed_and_cached_by_its_id() {
+    let schema = "created_listed";
+    with_stages(schema, &[], |server, _, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        answer(&mut reader, READ).unwrap();
+        answer(&mut reader, "select  `t`.id, v from t where v > 7 and name='y'").unwrap();
+        answer(&mut reader, "SELECT id, RAND() FROM t").unwrap();
+        let mut admin = connect(freshet.target(), schema);
+        let query = line(&mut admin, "SHOW PROXIED QUERIES", REWRITTEN).expect("it is listed");
+        let [id, _, supported, count] = &query[..] else { panic!("{query:?}") };
+        assert!(id.len() == 18 && id.starts_with("q_"), "{id}");
+        assert_eq!((&**supported, &**count), ("yes", "2"), "two spellings of one query: {:?}", server.flavor);
+        let never = line(&mut admin, "SHOW PROXIED QUERIES", "SELECT `id`, rand() FROM `t`").unwrap();
+        assert!(never[2].starts_with("unsupported: RAND"), "{never:?}");
+        assert_eq!(line(&mut admin, "SHOW PROXIED SUPPORTED QUERIES", &never[1]), None);
+        let one = format!("SHOW PROXIED QUERIES WHERE query_id = '{id}' LIMIT 1");
+        assert_eq!(rows(&mut admin, &one), std::slice::from_ref(&query));
+        // Prepared, in the binary form.
+        let prepared: Vec<Row> = admin.exec(&one, ()).expect("it can be prepared");
+        assert_eq!(prepared.len(), 1);
+        assert_eq!(prepared[0].columns_ref()[2].name_str(), "Readyset supported");
+
+        run(&mut admin, &[&format!("CREATE CACHE mine FROM {id}")]);
+        assert_eq!(line(&mut admin, "SHOW PROXIED QUERIES", REWRITTEN), None, "it has a cache");
+        let cache = line(&mut admin, "SHOW CACHES", REWRITTEN).expect("it is listed");
+        assert_eq!(cache[..2], [id.clone(), "mine".to_owned()]);
+        assert!(error(&mut admin, &format!("CREATE CACHE other FROM {id}")).1.contains("'mine'"));
+        run(&mut admin, &[&format!("CREATE CACHE IF NOT EXISTS other FROM {id}")]);
+        assert!(error(&mut admin, "CREATE CACHE FROM q_0123456789abcdef").1.contains("no query"));
+        assert!(error(&mut admin, &format!("CREATE CACHE FROM {}", never[0])).1.contains("never stored"));
+        assert_eq!(
+            error(&mut admin, "CREATE CACHE FROM nonsense, more").0,
+            1064,
+            "the server says what is wrong"
+        );
+        // What is listed, and what is exported, makes the same cache.
+        let exported = rows(&mut admin, "EXPLAIN CACHES");
+        let exported = exported.iter().flatten().find(|it| it.contains("`mine`")).unwrap().clone();
+        run(&mut admin, &["DROP CACHE mine"]);
+        assert_eq!(line(&mut admin, "SHOW CACHES", REWRITTEN), None);
+        run(&mut admin, &[&exported]);
+        assert_eq!(line(&mut admin, "SHOW CACHES", REWRITTEN).unwrap()[0], *id);
+        run(&mut admin, &[&format!("DROP CACHE {id}"), "DROP CACHE IF EXISTS mine"]);
+        assert!(error(&mut admin, "DROP CACHE mine").1.contains("no cache"));
+    });
+}
+
+#[test]
+fn results_that_a_change_drops_are_asked_for_again_before_anybody_asks() {
+    let schema = "created_refreshed";
+    with_stages(schema, &[], |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let mut counted = Counted::of(freshet);
+        counted.prime(&mut reader, READ).expect("it is answered");
+        let mut admin = connect(freshet.target(), schema);
+        let id = line(&mut admin, "SHOW PROXIED QUERIES", REWRITTEN).unwrap()[0].clone();
+        run(&mut admin, &[&format!("CREATE CACHE FROM {id}")]);
+        let refreshed = |admin: &mut Conn| -> u64 {
+            line(admin, "SHOW CACHES", REWRITTEN).unwrap()[6].parse().expect("a number")
+        };
+        // What is stored already is the cache's from now on.
+        eventually("it is asked for", || (refreshed(&mut admin) > 0).then_some(()));
+        for round in 0..5 {
+            let before = refreshed(&mut admin);
+            let write = format!("UPDATE t SET v = {} WHERE id = 2", 100 + round);
+            // Through us and around us.
+            run(if round % 2 == 0 { direct } else { &mut admin }, &[&write]);
+            eventually("it is asked for again", || (refreshed(&mut admin) > before).then_some(()));
+            let expected = answer(direct, READ);
+            assert_eq!(counted.hits_of(&mut reader, READ, 1), 1, "{:?}, round {round}", server.flavor);
+            assert_eq!(answer(&mut reader, READ), expected);
+        }
+        // Without the cache nobody asks.
+        run(&mut admin, &["DROP ALL CACHES", "UPDATE t SET v = 50 WHERE id = 2"]);
+        caught_up(freshet);
+        assert_eq!(counted.hits_of(&mut reader, READ, 1), 0);
+    });
+}
+
+#[test]
+fn what_is_refreshed_is_as_the_clients_session_would_have_it() {
+    let schema = "created_sessions";
+    with_stages(schema, &[], |server, direct, freshet| {
+        let of_zone = "SELECT id, at FROM moments WHERE id = 1";
+        run(direct, &["CREATE TABLE moments (id INT PRIMARY KEY, at TIMESTAMP NULL, s VARCHAR(9))"]);
+        run(direct, &["INSERT INTO moments VALUES (1, '2026-01-01 00:00:00', 'ä')"]);
+        caught_up(freshet);
+        let mut admin = connect(freshet.target(), schema);
+        let settings: [&[&str]; 3] = [
+            &["SET time_zone = '+05:00'"],
+            &["SET time_zone = '-03:00', sql_mode = 'ANSI_QUOTES'"],
+            &["SET NAMES latin1", "SET div_precision_increment = 9"],
+        ];
+        let mut readers: Vec<Conn> = settings
+            .iter()
+            .map(|settings| {
+                let mut reader = connect(freshet.target(), schema);
+                run(&mut reader, settings);
+                reader
+            })
+            .collect();
+        run(&mut admin, &[&format!("CREATE CACHE zoned FROM {of_zone}")]);
+        let mut counted = Counted::of(freshet);
+        for reader in &mut readers {
+            counted.prime(reader, of_zone).expect("it is answered");
+        }
+        let results = |admin: &mut Conn| -> (String, u64) {
+            let cache = rows(admin, "SHOW CACHES").into_iter().find(|row| row[1] == "zoned").unwrap();
+            (cache[5].clone(), cache[6].parse().unwrap())
+        };
+        assert_eq!(results(&mut admin).0, "3", "{:?}", server.flavor);
+        let before = results(&mut admin).1;
+        run(direct, &["UPDATE moments SET at = at + INTERVAL 1 HOUR WHERE id = 1"]);
+        eventually("all are asked for again", || (results(&mut admin).1 >= before + 3).then_some(()));
+        for (reader, settings) in readers.iter_mut().zip(settings) {
+            assert_eq!(counted.hits_of(reader, of_zone, 1), 1, "{:?}: {settings:?}", server.flavor);
+            let mut other = server.target.try_connect(schema).expect("a session on the server itself");
+            run(&mut other, settings);
+            assert_eq!(answer(reader, of_zone), answer(&mut other, of_zone), "{settings:?}");
+        }
+    });
+}
+
+#[test]
+fn rights_that_are_taken_end_it_and_only_who_may_sees_and_changes_caches() {
+    let schema = "created_rights";
+    with_stages(schema, &[], |server, direct, freshet| {
+        run(
+            direct,
+            &[
+                &format!("DROP USER IF EXISTS {schema}"),
+                &format!("CREATE USER {schema} IDENTIFIED BY ''"),
+                &format!("GRANT SELECT ON {schema}.* TO {schema}"),
+            ],
+        );
+        let Target { host, port, .. } = freshet.target();
+        let reader =
+            Target { host: host.clone(), port: *port, user: schema.to_owned(), password: String::new() };
+        let mut theirs = connect(&reader, schema);
+        for denied in ["SHOW PROXIED QUERIES", "SHOW CACHES", "DROP ALL CACHES", "EXPLAIN CACHES"] {
+            assert_eq!(error(&mut theirs, denied).0, 1227, "{denied}, {:?}", server.flavor);
+        }
+        assert_eq!(error(&mut theirs, &format!("CREATE CACHE FROM {READ}")).0, 1227);
+        let mut admin = connect(freshet.target(), schema);
+        run(&mut admin, &[&format!("CREATE CACHE c FROM {READ}")]);
+        let mut counted = Counted::of(freshet);
+        counted.prime(&mut theirs, READ).expect("it is answered");
+        assert_eq!(rows(&mut theirs, "EXPLAIN LAST STATEMENT"), [["readyset", "ok"]]);
+        run(direct, &[&format!("REVOKE SELECT ON {schema}.* FROM {schema}")]);
+        run(direct, &["UPDATE t SET v = 99 WHERE id = 1"]);
+        caught_up(freshet);
+        eventually("it is given up", || {
+            let cache = rows(&mut admin, "SHOW CACHES").into_iter().find(|row| row[1] == "c").unwrap();
+            (cache[5] == "0").then_some(())
+        });
+    });
+}
+
+#[test]
+fn caches_are_there_after_a_restart() {
+    let schema = "created_restart";
+    let directory = std::env::temp_dir().join(format!("freshet-created-restart-{}", std::process::id()));
+    let flags = ["--persist", "on", "--state-dir", directory.to_str().unwrap()];
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let _ = std::fs::remove_dir_all(&directory);
+        let mut direct = fresh_schema(server, schema);
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20))"]);
+        let first = Freshet::with(server, &flags);
+        let mut admin = connect(first.target(), schema);
+        run(&mut admin, &[&format!("CREATE CACHE ALWAYS kept FROM {READ}")]);
+        let before = line(&mut admin, "SHOW CACHES", REWRITTEN).unwrap();
+        drop(admin);
+        first.stop();
+        let second = Freshet::with(server, &flags);
+        let mut admin = connect(second.target(), schema);
+        let after = line(&mut admin, "SHOW CACHES", REWRITTEN).expect("it is there");
+        assert_eq!(after[..4], before[..4]);
+        assert_eq!(status(&mut admin, "Qcache_hits"), 0);
+    });
+    let _ = std::fs::remove_dir_all(&directory);
+}
