@@ -217,7 +217,7 @@ fn rights_that_are_taken_end_it_and_only_who_may_sees_and_changes_caches() {
 fn caches_are_there_after_a_restart() {
     let schema = "created_restart";
     let directory = std::env::temp_dir().join(format!("freshet-created-restart-{}", std::process::id()));
-    let flags = ["--persist", "on", "--state-dir", directory.to_str().unwrap()];
+    let flags = ["--state-dir", directory.to_str().unwrap()];
     with_each(|server, freshet| {
         if !freshet.is_there() {
             return;

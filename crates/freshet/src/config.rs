@@ -49,6 +49,8 @@ pub struct Config {
     pub max_staleness: Duration,
     /// Where SET PERSIST keeps values, if it does.
     pub state_dir: Option<PathBuf>,
+    /// Where created caches are kept, if anywhere.
+    pub caches_dir: Option<PathBuf>,
     /// How long a SELECT waits until its answer can be stored.
     pub fill_wait: Duration,
     /// Whether commits wait for us.
@@ -170,6 +172,7 @@ impl Config {
             query_cache_strip_comments: typed.read(&s::QUERY_CACHE_STRIP_COMMENTS, switch)?,
             query_cache_wlock_invalidate: typed.read(&s::QUERY_CACHE_WLOCK_INVALIDATE, switch)?,
             state_dir: persists_in(typed)?,
+            caches_dir: typed.read(&settings::STATE_DIR, directory)?,
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,

@@ -53,6 +53,7 @@ impl Sessions {
             idle_max: config.idle_timeout,
             semisync: config.semisync,
             state_dir: config.state_dir.clone(),
+            caches_dir: config.caches_dir.clone(),
             counts_digests: config.query_statistics || config.admin.is_some(),
             multiplexing: config.multiplexing,
             engine: Some(crate::introspection::engine()),

@@ -152,8 +152,8 @@ pub static STATE_DIR: Setting = setting(
     "FRESHET_STATE_DIR",
     "",
     "the path of a directory, or empty",
-    "Where SET PERSIST keeps values (the file persisted.conf) and the admin port its tables (freshet.db, freshet_stats.db); must be set \
-     where persist is on or admin_listen is given, and of one process alone",
+    "Where CREATE CACHE keeps caches (the file caches.tsv), SET PERSIST values (persisted.conf), and the admin port its tables (freshet.db, \
+     freshet_stats.db); must be set where persist is on or admin_listen is given, and of one process alone",
 );
 /// The promise made to readers.
 pub static FRESHNESS: Setting = setting(

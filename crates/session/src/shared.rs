@@ -42,6 +42,8 @@ pub struct Options {
     pub semisync: SemisyncMode,
     /// Where SET PERSIST keeps values; none: nowhere.
     pub state_dir: Option<PathBuf>,
+    /// Where CREATE CACHE keeps caches; none: nowhere.
+    pub caches_dir: Option<PathBuf>,
     /// Whether statements are counted by their digests.
     pub counts_digests: bool,
     /// Whether reads of several sessions are carried on one connection.
@@ -69,6 +71,7 @@ impl Default for Options {
             idle_max: Duration::from_secs(28_800),
             semisync: SemisyncMode::default(),
             state_dir: None,
+            caches_dir: None,
             counts_digests: false,
             multiplexing: Multiplexing::default(),
             engine: None,
@@ -144,7 +147,7 @@ impl Shared {
             cache,
             globals: Globals::default(),
             persisted: Persisted::new(options.state_dir.clone()),
-            created: Arc::new(CreatedCaches::new(options.state_dir.clone())),
+            created: Arc::new(CreatedCaches::new(options.caches_dir.clone())),
             refreshes: Notify::new(),
             statistics: options.counts_digests.then(Statistics::default),
             options,
