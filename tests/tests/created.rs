@@ -239,3 +239,32 @@ fn caches_are_there_after_a_restart() {
     });
     let _ = std::fs::remove_dir_all(&directory);
 }
+
+#[test]
+fn clients_that_name_no_schema_get_that_of_the_servers_url() {
+    let schema = "created_default";
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10)"]);
+        run(&mut direct, &[&format!("DROP USER IF EXISTS {schema}"), &format!("CREATE USER {schema} IDENTIFIED BY ''")]);
+        let freshet = Freshet::with(server, &["--upstream", &format!("{}{schema}", server.url)]);
+        caught_up(&freshet);
+        let mut counted = Counted::of(&freshet);
+        for _ in 0..2 {
+            let mut reader = freshet.target().connect();
+            assert_eq!(rows(&mut reader, "SELECT DATABASE()"), [[schema]], "{:?}", server.flavor);
+            counted.prime(&mut reader, "SELECT v FROM t WHERE id = 1").expect("it is answered");
+        }
+        let mut reader = freshet.target().connect();
+        assert_eq!(counted.hits_of(&mut reader, "SELECT v FROM t WHERE id = 1", 1), 1);
+        // Who names one has that, and who may not use it has none.
+        let mut other = connect(freshet.target(), "mysql");
+        assert_eq!(rows(&mut other, "SELECT DATABASE()"), [["mysql"]]);
+        let Target { host, port, .. } = freshet.target();
+        let without = Target { host: host.clone(), port: *port, user: schema.to_owned(), password: String::new() };
+        assert_eq!(rows(&mut without.connect(), "SELECT DATABASE()"), [["NULL"]]);
+    });
+}

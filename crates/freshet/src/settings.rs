@@ -42,9 +42,9 @@ pub static UPSTREAM: Setting = Setting {
     name: "upstream",
     env: "UPSTREAM_DB_URL",
     default: None,
-    allowed: "mysql://user:password@host:port/ or mysql://user:password@/?socket=/path",
+    allowed: "mysql://user:password@host:port/ or mysql://user:password@/?socket=/path, with a schema behind the / where one is wanted",
     doc: "The server behind Freshet, with the account that Freshet follows its binlog and reads its catalog with. \
-          Clients log in with their own accounts. Prefer the environment or the file: other users of this machine \
+          Clients log in with their own accounts; those that name no schema get the one that is named here, if they may use it. Prefer the environment or the file: other users of this machine \
           can see the arguments of a process",
     secret: true,
 };

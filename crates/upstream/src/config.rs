@@ -34,7 +34,7 @@ pub struct Config {
     pub user: String,
     /// Its password.
     pub password: Secret,
-    /// The default schema of our own connections.
+    /// The default schema of our own connections, and of clients that name none.
     pub database: Option<String>,
     /// How far TLS goes.
     pub tls: TlsMode,

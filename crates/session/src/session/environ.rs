@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, Put as _};
 use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, TextPrepared, Writes};
-use freshet_upstream::Error;
-use freshet_upstream::now_ms;
+use freshet_upstream::{Error, control, now_ms};
 
 use super::texts::names_execute;
 use super::{Holds, Lease, Naming, Reports, Session, Tracking};
@@ -59,12 +58,28 @@ impl Session {
             self.lease.server = self.lease.version().map(Server::of);
             // Later than it was opened: a restart of the server since then is not taken for one that ended it.
             self.lease.opened_ms = now_ms();
+            Box::pin(self.enter_default_schema()).await?;
             // An account whose password has expired may do nothing but change it; once it has, this succeeds.
             match Box::pin(vector(&self.shared, &mut self.lease)).await {
                 Ok(_) => self.lease.tracking = Tracking::Due,
                 Err(error) if error.leaves_connection_usable() => {}
                 Err(error) => return Err(error),
             }
+        }
+        Ok(())
+    }
+
+    /// A client that names no schema gets that of the server's URL, if there is one and it may use it.
+    async fn enter_default_schema(&mut self) -> Result<(), Error> {
+        let shared = Arc::clone(&self.shared);
+        let default = shared.upstream.config().database.as_deref();
+        let Some(schema) = default.filter(|_| self.admitted.database.is_none() && self.lease.untouched) else {
+            return Ok(());
+        };
+        match self.lease.ask(&format!("USE {}", control::quote_name(schema))).await {
+            Ok(_) => self.state.schema = Some(schema.to_owned()),
+            Err(error) if error.leaves_connection_usable() => {}
+            Err(error) => return Err(error),
         }
         Ok(())
     }
