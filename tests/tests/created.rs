@@ -249,7 +249,10 @@ fn clients_that_name_no_schema_get_that_of_the_servers_url() {
         }
         let mut direct = fresh_schema(server, schema);
         run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10)"]);
-        run(&mut direct, &[&format!("DROP USER IF EXISTS {schema}"), &format!("CREATE USER {schema} IDENTIFIED BY ''")]);
+        run(
+            &mut direct,
+            &[&format!("DROP USER IF EXISTS {schema}"), &format!("CREATE USER {schema} IDENTIFIED BY ''")],
+        );
         let freshet = Freshet::with(server, &["--upstream", &format!("{}{schema}", server.url)]);
         caught_up(&freshet);
         let mut counted = Counted::of(&freshet);
@@ -264,7 +267,8 @@ fn clients_that_name_no_schema_get_that_of_the_servers_url() {
         let mut other = connect(freshet.target(), "mysql");
         assert_eq!(rows(&mut other, "SELECT DATABASE()"), [["mysql"]]);
         let Target { host, port, .. } = freshet.target();
-        let without = Target { host: host.clone(), port: *port, user: schema.to_owned(), password: String::new() };
+        let without =
+            Target { host: host.clone(), port: *port, user: schema.to_owned(), password: String::new() };
         assert_eq!(rows(&mut without.connect(), "SELECT DATABASE()"), [["NULL"]]);
     });
 }

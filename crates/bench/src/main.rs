@@ -17,6 +17,7 @@ mod wire;
 
 mod counters;
 mod definitions;
+mod employees;
 mod floor;
 mod keys;
 mod lag;
@@ -54,6 +55,9 @@ fn run(args: &Args) -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
+        if args.employees {
+            return employees::prepare(args).await;
+        }
         if args.prepare {
             table::prepare(args).await?;
         }

@@ -73,7 +73,8 @@ impl Session {
     async fn enter_default_schema(&mut self) -> Result<(), Error> {
         let shared = Arc::clone(&self.shared);
         let default = shared.upstream.config().database.as_deref();
-        let Some(schema) = default.filter(|_| self.admitted.database.is_none() && self.lease.untouched) else {
+        let Some(schema) = default.filter(|_| self.admitted.database.is_none() && self.lease.untouched)
+        else {
             return Ok(());
         };
         match self.lease.ask(&format!("USE {}", control::quote_name(schema))).await {
