@@ -10,6 +10,7 @@
 //! meanwhile is left alone until a client asks for it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -30,6 +31,7 @@ use crate::session::FORM;
 use crate::session::hit::READ_UNFENCED;
 use crate::shared::Shared;
 use crate::template::{BoundSelect, Verdict};
+use crate::variables::TYPE_OFF;
 
 /// How often it is looked for what has been dropped.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(10);
@@ -101,7 +103,8 @@ pub async fn refresh_created(shared: &Shared) {
 /// What a change has dropped and may be asked for now.
 fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
     let (freshness, now) = (shared.freshness(), now_ms());
-    if !freshness.is_live(now) {
+    let is_off = shared.globals.query_cache_type.load(Ordering::Relaxed) == TYPE_OFF;
+    if is_off || !freshness.is_live(now) {
         return Vec::new();
     }
     let is_dropped = |result: &StoredResult| {
@@ -169,6 +172,12 @@ async fn ask(
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let schema = environment.schema.as_deref();
     let bound = shared.templates.of((&result.text, environment.modes), schema, behind).await;
+    match &bound.template().verdict {
+        Verdict::Cache => {}
+        Verdict::Never(why) => return Ok(Outcome::GivenUp(why.to_string())),
+        // It is not known what it depends on.
+        Verdict::NotNow(_) => return Ok(Outcome::NotNow),
+    }
     if let Some(why) = refusal(&bound, (cache, result)) {
         return Ok(Outcome::GivenUp(why));
     }
@@ -199,19 +208,17 @@ async fn ask(
     Ok(store(shared, result, (valid_from, depends), relayed).await)
 }
 
-/// Why a result is not asked for any more.
+/// Why a result that could be stored is not asked for any more.
 fn refusal(bound: &BoundSelect<'_>, (cache, result): (&CreatedCache, &StoredResult)) -> Option<String> {
     let template = bound.template();
-    let is_of_accounts = OF_ACCOUNTS.iter().any(|word| contains_ignoring_case(&result.text, word));
-    match &template.verdict {
-        Verdict::Never(why) => Some(why.to_string()),
-        _ if template.query.id != cache.query.id => Some("it is another query's".to_owned()),
-        _ if !template.tables.are_all_base() || !template.tables.below.is_empty() => {
-            Some("it reads a view, whose rows may be others for another account".to_owned())
-        }
-        _ if is_of_accounts => Some("it may ask for the account".to_owned()),
-        _ => None,
+    if template.query.id != cache.query.id {
+        return Some("it is another query's".to_owned());
     }
+    if !template.tables.are_all_base() || !template.tables.below.is_empty() {
+        return Some("it reads a view, whose rows may be others for another account".to_owned());
+    }
+    let is_of_accounts = OF_ACCOUNTS.iter().any(|word| contains_ignoring_case(&result.text, word));
+    is_of_accounts.then(|| "it may ask for the account".to_owned())
 }
 
 /// A session of our own in the environment of the client; `None` if there can be none.
