@@ -83,7 +83,7 @@ impl Follower {
     pub(crate) fn new(shared: Arc<Following>, asks: mpsc::Receiver<Ask>) -> Self {
         let identity = Identity::new(shared.config.server_id);
         let stamps = Stamps::new(Arc::clone(&shared.freshness), Arc::clone(&shared.watches));
-        let sinks = (stamps, Arc::clone(&shared));
+        let sinks = (stamps, (Arc::clone(&shared), shared.feed.clone()));
         Self {
             shared,
             sinks,

@@ -12,6 +12,7 @@ use freshet_upstream::connection::within;
 use freshet_upstream::{Connection, Error, now_ms};
 
 use crate::applier::{Applier, Broken, Progress};
+use crate::feed::Feed;
 use crate::over::Over;
 use crate::probe::Visible;
 use crate::proven::EndsAsked;
@@ -36,8 +37,8 @@ const EVENT: u8 = 0x00;
 const EOF: u8 = 0xFE;
 const ERR: u8 = 0xFF;
 
-/// Who is told what the stream changes: the stamps first, since what is told of definitions must follow them.
-pub(crate) type Sinks = (Stamps, Arc<Following>);
+/// Who is told what the stream changes: the stamps first, since what is told of definitions must follow them; readers of rows last.
+pub(crate) type Sinks = (Stamps, (Arc<Following>, Feed));
 
 /// What the parts of one generation share. They run on one thread and borrow it between awaits only.
 pub(crate) struct Generation {

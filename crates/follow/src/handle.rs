@@ -15,6 +15,7 @@ use freshet_upstream::{Config, Error, Rows, ServerInfo};
 use tokio::sync::futures::Notified;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::feed::RowReader;
 use crate::follower::Follower;
 use crate::proven::Semisync;
 use crate::settle::{Outcome, Shown};
@@ -71,6 +72,17 @@ impl Upstream {
     #[must_use]
     pub fn live_generation(&self) -> Option<u64> {
         self.shared.live_generation()
+    }
+
+    /// Has this reader be told of all rows that the stream changes from now on. False if there is one already.
+    pub fn feed(&self, reader: Arc<dyn RowReader>) -> bool {
+        self.shared.feed.read_by(reader)
+    }
+
+    /// How many changes were made that no binlog tells of. It is counted before such a change sets its stamps.
+    #[must_use]
+    pub fn unlogged_count(&self) -> u64 {
+        self.shared.unlogged_count()
     }
 
     /// Says that `visible` lags what a miss needs. Costs one atomic operation when it was said already.

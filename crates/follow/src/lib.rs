@@ -18,6 +18,7 @@
 pub mod timeline;
 pub mod applier;
 pub mod stamps;
+pub mod feed;
 mod probe;
 mod settle;
 mod semisync;
@@ -48,6 +49,7 @@ mod bounds;
 // What an administrator is told of a server's setup.
 pub mod check;
 
+pub use feed::{RowNews, RowReader};
 pub use handle::{ChangingRights, Upstream};
 pub use proven::Semisync;
 pub use settle::{Outcome, Shown};

@@ -16,6 +16,7 @@ use tokio::sync::{Notify, oneshot};
 use tracing::debug;
 
 use crate::applier::{ChangeSink, DefinitionSource, StreamChange, TransactionEnd};
+use crate::feed::Feed;
 use crate::looks::Looks;
 use crate::proven::Proofs;
 use crate::rights::Regranted;
@@ -46,6 +47,9 @@ pub(crate) struct Following {
     pub(crate) counters: StreamCounters,
     pub(crate) proven: Proofs,
     pub(crate) looks: Looks,
+    pub(crate) feed: Feed,
+    /// How many changes were made that no binlog tells of.
+    unlogged: AtomicU64,
     server: RwLock<Option<Arc<ServerInfo>>>,
     accounts_epoch: AtomicU64,
     /// Statements on accounts that the stream has told of, those alone that the server counts too.
@@ -100,6 +104,8 @@ impl Following {
         Self {
             proven,
             looks: Looks::default(),
+            feed: Feed::default(),
+            unlogged: AtomicU64::new(0),
             config: Arc::new(config),
             catalog,
             watches: Arc::new(Watches::new(Arc::clone(&freshness))),
@@ -239,8 +245,15 @@ impl Following {
 
     /// See [`Freshness::stamp_unlogged`]; the prober's turn is where the stream makes its step.
     pub(crate) fn changed_unlogged(&self, deps: &[Dep]) {
+        // Before the stamps: who finds nothing new here after it has read a position is below the stamps.
+        self.unlogged.fetch_add(1, Ordering::SeqCst);
         self.freshness.stamp_unlogged(deps);
         self.prober.notify_one();
+    }
+
+    /// How many such changes there were.
+    pub(crate) fn unlogged_count(&self) -> u64 {
+        self.unlogged.load(Ordering::SeqCst)
     }
 
     /// Every snapshot from now on sees everything up to `at`, as the server said.

@@ -51,6 +51,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// Where created caches are kept, if anywhere.
     pub caches_dir: Option<PathBuf>,
+    /// Bytes.
+    pub maintained_cache_size: usize,
     /// How long a SELECT waits until its answer can be stored.
     pub fill_wait: Duration,
     /// Whether commits wait for us.
@@ -173,6 +175,7 @@ impl Config {
             query_cache_wlock_invalidate: typed.read(&s::QUERY_CACHE_WLOCK_INVALIDATE, switch)?,
             state_dir: persists_in(typed)?,
             caches_dir: typed.read(&settings::STATE_DIR, directory)?,
+            maintained_cache_size: typed.read(&s::MAINTAINED_CACHE_SIZE, |t| bytes(t, 0, 1 << 40))? as usize,
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,

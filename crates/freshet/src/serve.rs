@@ -71,6 +71,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     let sessions = Sessions::new(&config, tls)?;
     sessions.load_persisted()?;
     sessions.load_created()?;
+    sessions.maintain().map_err(system("cannot start a thread"))?;
     sessions.prepare().await;
     // A session that is older than the stream stores nothing: it may have rights that were taken away meanwhile.
     sessions.shared().upstream.meets(MET_WITHIN).await;

@@ -54,6 +54,7 @@ impl Sessions {
             semisync: config.semisync,
             state_dir: config.state_dir.clone(),
             caches_dir: config.caches_dir.clone(),
+            maintained_cache_size: config.maintained_cache_size,
             counts_digests: config.query_statistics || config.admin.is_some(),
             multiplexing: config.multiplexing,
             engine: Some(crate::introspection::engine()),
@@ -92,6 +93,16 @@ impl Sessions {
     /// Asks again for what changes have dropped of queries with caches of their own, for ever.
     pub async fn refresh_created(&self) {
         freshet_session::refresh_created(&self.shared).await;
+    }
+
+    /// Starts the thread that keeps results of created caches up to date row by row.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn maintain(&self) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let keeper = std::thread::Builder::new().name("freshet-views".to_owned());
+        keeper.spawn(move || freshet_session::maintain(&shared)).map(drop)
     }
 
     /// What they share.

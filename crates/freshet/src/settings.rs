@@ -146,6 +146,15 @@ pub static PERSIST: Setting = setting(
     "Whether SET PERSIST keeps the variables of Freshet over restarts, in state_dir. What it keeps counts before flags, environment \
      and file",
 );
+/// The memory of what is kept up to date row by row.
+pub static MAINTAINED_CACHE_SIZE: Setting = setting(
+    "maintained_cache_size",
+    "FRESHET_MAINTAINED_CACHE_SIZE",
+    "1G",
+    "0 to 1099511627776 bytes; K, M and G are understood",
+    "What copies of rows may take, and the results that are kept up to date with them; a query of CREATE CACHE whose tables do not fit is \
+     refreshed instead. 0: none is kept so",
+);
 /// Where something is kept from one run to the next.
 pub static STATE_DIR: Setting = setting(
     "state_dir",
@@ -361,7 +370,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 39] = [
+pub static ALL: [&Setting; 40] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -373,6 +382,7 @@ pub static ALL: [&Setting; 39] = [
     &QUERY_CACHE_LIMIT,
     &QUERY_CACHE_STRIP_COMMENTS,
     &QUERY_CACHE_WLOCK_INVALIDATE,
+    &MAINTAINED_CACHE_SIZE,
     &PERSIST,
     &STATE_DIR,
     &UPSTREAM_TLS,

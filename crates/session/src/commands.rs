@@ -7,6 +7,7 @@ mod caches;
 mod decided;
 mod explain;
 mod filling;
+mod maintained;
 mod identity;
 mod introspect;
 mod kill;

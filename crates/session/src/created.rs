@@ -4,6 +4,7 @@
 //! again, in the background, when a change has dropped it (`refreshing.rs`), so that the next client finds it in memory. The query is one of all
 //! values: results are refreshed for those that clients have asked for.
 
+mod frame;
 mod cache;
 mod file;
 
@@ -12,8 +13,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-pub(crate) use cache::{CreatedCache, NamedQuery, QueryId, StoredResult, Tries};
+pub(crate) use cache::{CacheOptions, CreatedCache, Kept, NamedQuery, QueryId, StoredResult, Tries};
 pub use file::FileError;
+pub(crate) use frame::Frame;
 
 /// How many caches there may be.
 const CACHES_MAX: usize = 4096;

@@ -59,6 +59,8 @@ pub(crate) struct Environment {
     pub(crate) tells_time: bool,
     /// A SELECT without LIMIT returns all of its rows: `sql_select_limit` is as it begins.
     pub(crate) selects_all: bool,
+    /// Texts in UTF-8 are shown as they are stored, neither converted nor padded, whose characters have up to so many bytes; 0: none is.
+    pub(crate) shows_texts_of_width: u8,
     /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
     /// it logs in with.
     pub(crate) account: Vec<u8>,
@@ -174,6 +176,12 @@ impl Environment {
             wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
             tells_time: text("tells_time") == "1",
             selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
+            shows_texts_of_width: match text("character_set_results") {
+                _ if !readable || text("sql_mode").contains("PAD_CHAR_TO_FULL_LENGTH") => 0,
+                "utf8mb4" | "binary" | "" => 4,
+                "utf8mb3" | "utf8" => 3,
+                _ => 1,
+            },
             account: text("account").as_bytes().to_vec(),
             keyed,
             whole,

@@ -47,6 +47,7 @@ pub mod session;
 mod coalescing;
 mod created;
 mod refreshing;
+mod maintaining;
 mod commands;
 mod privileges;
 
@@ -62,6 +63,7 @@ mod reference;
 mod restoring;
 
 pub use created::FileError;
+pub use maintaining::maintain;
 pub use reference::reference;
 pub use refreshing::refresh_created;
 pub use registry::Process;

@@ -22,7 +22,7 @@ use tokio::io::AsyncReadExt as _;
 use tracing::debug;
 
 use crate::commands::returns_what_it_finds;
-use crate::created::{CreatedCache, StoredResult, Tries};
+use crate::created::{CreatedCache, Kept, StoredResult, Tries};
 use crate::environment::{Environment, Server, are_alike_but_for_account, path_but_for_account};
 use crate::reading::without_hint;
 use crate::relay::{Capture, Filter, Relay, Relayed, Step};
@@ -115,7 +115,9 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
         let results = cache.all_results().into_iter().filter(|result| is_dropped(result));
         results.map(|result| (Arc::clone(&cache), result)).collect::<Vec<_>>()
     };
-    shared.created.all().into_iter().flat_map(of_one).collect()
+    // What is made from copies of rows is made when somebody asks for it.
+    let is_asked_for = |cache: &Arc<CreatedCache>| !matches!(cache.kept(), Kept::Maintained | Kept::NotYet(_));
+    shared.created.all().into_iter().filter(is_asked_for).flat_map(of_one).collect()
 }
 
 /// Asks for one result again. How long the server took.

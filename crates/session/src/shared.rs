@@ -20,6 +20,7 @@ use crate::created::CreatedCaches;
 use crate::environment::{Environments, VectorQuery};
 use crate::introspection::Engine;
 use crate::level::{Level, SemisyncMode};
+use crate::maintaining::Maintaining;
 use crate::persisted::Persisted;
 use crate::powerless::Powerless;
 use crate::preparations::Preparations;
@@ -44,6 +45,8 @@ pub struct Options {
     pub state_dir: Option<PathBuf>,
     /// Where CREATE CACHE keeps caches; none: nowhere.
     pub caches_dir: Option<PathBuf>,
+    /// How much memory copies of rows, and results that are kept up to date with them, may take, in bytes.
+    pub maintained_cache_size: usize,
     /// Whether statements are counted by their digests.
     pub counts_digests: bool,
     /// Whether reads of several sessions are carried on one connection.
@@ -72,6 +75,7 @@ impl Default for Options {
             semisync: SemisyncMode::default(),
             state_dir: None,
             caches_dir: None,
+            maintained_cache_size: 1 << 30,
             counts_digests: false,
             multiplexing: Multiplexing::default(),
             engine: None,
@@ -125,6 +129,8 @@ pub struct Shared {
     pub(crate) created: Arc<CreatedCaches>,
     /// Told when there is a first one.
     pub(crate) refreshes: Notify,
+    /// Those of them whose results are kept up to date row by row.
+    pub(crate) maintaining: Maintaining,
     pub(crate) settling: Settling,
     pub(crate) rules: Rules,
     /// What is counted by digest, if anybody wants it.
@@ -149,6 +155,7 @@ impl Shared {
             persisted: Persisted::new(options.state_dir.clone()),
             created: Arc::new(CreatedCaches::new(options.caches_dir.clone())),
             refreshes: Notify::new(),
+            maintaining: Maintaining::default(),
             statistics: options.counts_digests.then(Statistics::default),
             options,
             templates: Templates::default(),

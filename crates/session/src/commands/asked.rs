@@ -1,11 +1,12 @@
 //! What a SELECT asks for, by its text, its hints and what is known of its tables.
 
+use freshet_cache::Key;
 use freshet_sql::{Effects, Hint};
 
 use super::text::Query;
-use crate::reading;
+use crate::reading::{self, CACHED_BYTES_MAX};
 use crate::rows::Statement;
-use crate::session::{Session, Touches};
+use crate::session::{Missed, Session, Touches};
 use crate::template::{self, BoundSelect, New, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 use crate::why::Why;
@@ -14,6 +15,15 @@ use crate::why::Why;
 pub(super) fn strips(session: &Session, text: &[u8]) -> bool {
     let asks = || session.ruled.are_there() && freshet_rules::has_hint(text);
     session.state.locals.strips_comments(&session.shared.globals) && !asks()
+}
+
+/// Answers `text` from memory if something is stored for it.
+pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
+    if text.len() > CACHED_BYTES_MAX {
+        return Err(Missed::default());
+    }
+    let text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    session.answer_from_memory(Key { environment: key, text: &text }, &text)
 }
 
 /// The error of contradictory hints.

@@ -5,6 +5,7 @@ mod asked;
 mod listed;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use freshet_cache::{Dep, Position};
 use freshet_protocol::ErrPacket;
@@ -12,11 +13,13 @@ use freshet_sql::{CacheSource, CacheStatement, CreateCache, Method, Modes, Reque
 use freshet_upstream::now_ms;
 
 use self::asked::{Asked, error};
-use super::asked::bound;
+use super::maintained::bound_for_certain;
 use super::introspect::{Form, put};
-use crate::created::{CreatedCache, FileError, NotCreated, QueryId, StoredResult, Tries};
+use super::maintained;
+use crate::created::{CacheOptions, CreatedCache, FileError, Kept, NotCreated, QueryId, StoredResult, Tries};
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Found;
+use crate::maintaining::{self, Answer};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
@@ -28,6 +31,9 @@ const NOT_SUPPORTED: u16 = 1235;
 /// How many results that are stored already a new cache takes, and how many bytes their texts may have.
 const ADOPTED_MAX: usize = 1024;
 const ADOPTED_BYTES_MAX: usize = 4 << 20;
+
+/// How often it is looked whether the tables of a new cache are loaded.
+const LOADING_LOOKED_AT_EVERY: Duration = Duration::from_millis(20);
 
 /// What a statement comes to.
 enum Done {
@@ -99,7 +105,14 @@ async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Resul
         CacheStatement::Status => Ok(Done::Rows(listed::status(session))),
         CacheStatement::Tables => Ok(Done::Rows(listed::tables(session))),
         CacheStatement::ExplainCreate(asked) => {
-            source(session, asked).await?.map(|asked| Done::Rows(listed::explained(&asked)))
+            match source(session, asked).await? {
+                Ok(asked) => {
+                    let kept = kept(session, &asked).await;
+                    let kept = kept.map_or_else(|why| format!("refreshed: {why}"), |_| "maintained".to_owned());
+                    Ok(Done::Rows(listed::explained(&asked, kept)))
+                }
+                Err(error) => Err(error),
+            }
         }
         CacheStatement::Create(asked) => create(session, asked).await?,
         CacheStatement::Drop { name, if_exists } => match created.named(name) {
@@ -107,9 +120,9 @@ async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Resul
             None if *if_exists => Ok(Done::Ok),
             None => Err(error(format!("there is no cache '{name}'; SHOW CACHES lists them"))),
         },
-        // There is no other method as yet.
-        CacheStatement::DropAll(Some(Method::Deep)) => Ok(Done::Ok),
-        CacheStatement::DropAll(_) => dropped(created.drop_where(|_| true)),
+        CacheStatement::DropAll(method) => dropped(created.drop_where(|cache| {
+            method.is_none_or(|method| (method == Method::Deep) == listed::is_deep(cache))
+        })),
         CacheStatement::DropAllProxied => {
             session.shared.digests(true);
             Ok(Done::Ok)
@@ -141,13 +154,13 @@ async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<Ask
     if !matches!(freshet_sql::read(&text, session.modes()), Request::Select { .. }) {
         return Ok(Err(error("a cache is made for one SELECT")));
     }
-    let bound = bound(session, &text).await;
+    let schema = session.state.schema.clone().unwrap_or_default();
+    let bound = bound_for_certain(session, &text, &schema).await;
     let template = bound.template();
     let unsupported = match &template.verdict {
         Verdict::Cache => None,
         Verdict::Never(why) | Verdict::NotNow(why) => Some(why.to_string()),
     };
-    let schema = session.state.schema.clone().unwrap_or_default();
     Ok(Ok(Asked { query: template.query.clone(), schema, unsupported }))
 }
 
@@ -172,31 +185,46 @@ fn by_id(session: &Session, id: &str) -> Result<Asked, ErrPacket> {
 
 async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Done, ErrPacket>, Lost> {
     let not_yet = |what: &str| Ok(Err(ErrPacket::new(NOT_SUPPORTED, "42000", format!("Freshet: {what}"))));
-    if asked.method == Some(Method::Deep) {
-        return not_yet(
-            "DEEP caches, whose results are changed row by row, are not there yet; without DEEP a cache is refreshed when a change drops its results",
-        );
-    }
     if asked.policy.is_some() {
         return not_yet(
             "POLICY TTL is given by a query rule: cache_ttl, and the attribute {\"freshness\":\"ttl\"} for answers that may be stale",
         );
     }
-    let Asked { query, schema, unsupported } = match source(session, asked).await? {
+    let source = match source(session, asked).await? {
         Ok(source) => source,
         Err(error) => return Ok(Err(error)),
     };
+    let kept = if asked.method == Some(Method::Shallow) { None } else { Some(kept(session, &source).await) };
+    let Asked { query, schema, unsupported } = source;
     if let Some(why) = unsupported {
         return Ok(Err(error(format!("this query is never stored: {why}"))));
     }
     let name = asked.name.clone().unwrap_or_else(|| query.id.to_string());
     let id = query.id;
-    let cache = CreatedCache::new(query, name.clone(), &schema, asked.always);
+    let options = CacheOptions { always: asked.always, method: asked.method };
+    let cache = CreatedCache::new(query, name.clone(), &schema, options);
+    let load = match kept {
+        Some(Err(why)) if asked.method == Some(Method::Deep) => {
+            return Ok(Err(error(format!("this query is not maintained: {why}"))));
+        }
+        Some(Err(why)) => {
+            cache.is_kept(Kept::Refreshed(why));
+            None
+        }
+        Some(Ok(load)) => {
+            cache.is_kept(Kept::NotYet("a table is being loaded"));
+            Some(load)
+        }
+        None => None,
+    };
     Ok(match session.shared.created.create(cache) {
         Ok(()) => {
             adopt(session, id);
             session.shared.refreshes.notify_one();
-            Ok(Done::Ok)
+            match load {
+                Some(load) => loaded(session, (id, asked), load).await?,
+                None => Ok(Done::Ok),
+            }
         }
         Err(NotCreated::Exists(_)) if asked.if_not_exists => Ok(Done::Ok),
         Err(NotCreated::Exists(other)) => Err(error(format!("the query has a cache already: '{other}'"))),
@@ -206,6 +234,39 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
         Err(NotCreated::TooMany) => Err(error("there are 4,096 caches, which is the most")),
         Err(NotCreated::File(why)) => Err(error(format!("it would not be there after a restart: {why}"))),
     })
+}
+
+/// How the results of a query would be kept: what has to be loaded so that they are maintained, or why they are not.
+async fn kept(session: &Session, asked: &Asked) -> Result<maintaining::Asked, String> {
+    let text = as_statement(asked.query.text.as_bytes(), session.modes());
+    maintained::maintainable(session, &text, &asked.schema).await
+}
+
+/// Has the tables of a new cache loaded, and waits for it unless CONCURRENTLY is said.
+async fn loaded(
+    session: &mut Session,
+    (id, asked): (QueryId, &CreateCache),
+    load: maintaining::Asked,
+) -> Result<Result<Done, ErrPacket>, Lost> {
+    let shared = Arc::clone(&session.shared);
+    loop {
+        let answer = session.waits_for(shared.maintaining.ask(load.clone())).await?;
+        let Some(cache) = shared.created.of(id) else { return Ok(Ok(Done::Ok)) };
+        match answer {
+            Answer::Never(why) if asked.method == Some(Method::Deep) => {
+                return Ok(dropped(shared.created.drop_where(|other| other.query.id == id))
+                    .and_then(|_| Err(error(format!("this query is not maintained: {why}")))));
+            }
+            Answer::Never(why) => cache.is_kept(Kept::Refreshed(why)),
+            Answer::Rows(..) | Answer::Loaded => cache.is_kept(Kept::Maintained),
+            Answer::NotYet(_) if !asked.concurrently => {
+                session.waits_for(tokio::time::sleep(LOADING_LOOKED_AT_EVERY)).await?;
+                continue;
+            }
+            Answer::NotYet(why) => cache.is_kept(Kept::NotYet(why)),
+        }
+        return Ok(Ok(Done::Ok));
+    }
 }
 
 /// Notes what is stored of a query already, so that it is asked for again, once at first, and then when a change drops it.

@@ -1,7 +1,7 @@
 //! What query rules make of a text before anything else is done for it.
 
 use super::text::Query;
-use super::{bargain, select, text_prepared};
+use super::{asked, bargain, text_prepared};
 use crate::session::{Came, Session};
 
 /// What becomes of a text.
@@ -42,5 +42,5 @@ fn from_memory(session: &mut Session, text: &[u8]) -> bool {
         return matches!(text_prepared::from_memory(session, text), Some(Ok(())));
     }
     let key = session.key_of_variant();
-    key.is_some_and(|key| select::from_memory(session, text, key).is_ok())
+    key.is_some_and(|key| asked::from_memory(session, text, key).is_ok())
 }

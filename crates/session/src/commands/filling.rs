@@ -11,7 +11,7 @@ use freshet_upstream::now_ms;
 use super::asked::statement;
 use crate::coalescing::{Asked, Leader};
 use crate::counters::Count;
-use crate::created::{CreatedCache, StoredResult, Tries};
+use crate::created::{CreatedCache, Frame, StoredResult, Tries};
 use crate::environment::{environment_of, is_of_executions};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
@@ -240,6 +240,10 @@ pub(super) async fn keep(
     // Others go on when it is stored, or is not.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
     let noted = note(session, key, &plan, relayed.tag);
+    if let (Some((cache, result)), Some(captured)) = (noted.as_deref(), relayed.captured.as_ref()) {
+        let frame = Frame::of((&captured.body, captured.status_at), captured.status, (cost_us, relayed.tag));
+        frame.into_iter().for_each(|frame| cache.note_frame(key.environment, result.rights, frame));
+    }
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
             relayed.uncaptured = Some(Why::QueryRule);

@@ -11,7 +11,7 @@ use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{
-    attributes, decided, explain, introspect, kill, ours, riding, select, text_prepared, transaction, write,
+    asked, attributes, decided, explain, introspect, kill, ours, riding, select, text_prepared, transaction, write,
 };
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
@@ -34,7 +34,7 @@ pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
         }
     }
     let Some(key) = key else { return Err(Missed::default()) };
-    text.map_or(Err(Missed::default()), |text| select::from_memory(session, text, key))
+    text.map_or(Err(Missed::default()), |text| asked::from_memory(session, text, key))
 }
 
 /// Where the statement starts; `None` if the packet cannot be read.

@@ -6,25 +6,17 @@ use freshet_cache::Key;
 use freshet_protocol::{Command, ErrPacket};
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
-use super::asked::{bound, compiled, hint_error, key_for, reads_nothing, strips, touches, without_hint};
+use super::asked::{bound, compiled, from_memory, hint_error, key_for, reads_nothing, strips, touches, without_hint};
 use super::bargain;
 use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
+use super::maintained;
 use super::refusals::unavailable;
 use super::text::Query;
-use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN, LongSelect};
+use crate::reading::{LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
 use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited};
 use crate::template::{BoundSelect, New, Template, Verdict};
 use crate::why::Why;
-
-/// Answers `text` from memory if something is stored for it.
-pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
-    if text.len() > CACHED_BYTES_MAX {
-        return Err(Missed::default());
-    }
-    let text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    session.answer_from_memory(Key { environment: key, text: &text }, &text)
-}
 
 pub(super) async fn handle(
     session: &mut Session,
@@ -140,6 +132,12 @@ async fn fate<'a>(
             Ok(_) => return Ok(Fate::ToServer(bound, Err(Why::AnsweredBefore))),
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
+        // What is kept up to date row by row needs no server.
+        if session.shared.created.are_there()
+            && Box::pin(maintained::answer(session, (text, key), &bound)).await?
+        {
+            return Ok(Fate::Answered(Flow::Continue));
+        }
         match plan_of_text(session, text, &bound, (key, *missed)) {
             Fillable::Surely(plan) if !session.takes_turns(template) => {
                 return Ok(Fate::ToServer(bound, Ok(plan)));

@@ -7,9 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ahash::HashMap;
 use freshet_cache::{Dep, Position};
 use freshet_digest::Digest;
+use freshet_sql::Method;
 
+use super::frame::Frame;
 use crate::environment::Environment;
 
+/// Of how many environments the frames of answers are known.
+const FRAMES_MAX: usize = 256;
 /// How many results of one cache are refreshed. Others are stored as those of any query are.
 const RESULTS_MAX: usize = 1024;
 
@@ -51,6 +55,15 @@ impl NamedQuery {
     }
 }
 
+/// What was said of a cache when it was created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CacheOptions {
+    /// ALWAYS.
+    pub(crate) always: bool,
+    /// DEEP, SHALLOW, or neither.
+    pub(crate) method: Option<Method>,
+}
+
 /// A cache of one query.
 #[derive(Debug)]
 pub(crate) struct CreatedCache {
@@ -58,13 +71,31 @@ pub(crate) struct CreatedCache {
     pub(crate) name: String,
     /// The default schema; empty where there is none.
     pub(crate) schema: String,
-    /// ALWAYS was said.
-    pub(crate) always: bool,
+    pub(crate) options: CacheOptions,
     /// What is stored of it and is to be asked for again, by the keys of the entries.
     results: Mutex<HashMap<ResultKey, Arc<StoredResult>>>,
     pub(crate) refreshed: AtomicU64,
+    /// What is around the rows of its answers, by the first parts of keys, each with the epoch of rights in which the server has given one.
+    frames: Mutex<HashMap<u32, (u64, Arc<Frame>)>>,
+    kept: Mutex<Kept>,
+    /// How often a result was made from copies of rows.
+    pub(crate) maintained: AtomicU64,
     /// Why a result is not refreshed any more, the last time that one was given up.
     gave_up: Mutex<Option<String>>,
+}
+
+/// How a cache's results are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Kept {
+    /// It has not been tried.
+    #[default]
+    Unknown,
+    /// They are made from copies of the tables' rows.
+    Maintained,
+    /// They will be: why not yet.
+    NotYet(&'static str),
+    /// They are asked for again: why they are not maintained.
+    Refreshed(String),
 }
 
 /// The key of an entry.
@@ -103,14 +134,17 @@ pub(crate) struct Tries {
 }
 
 impl CreatedCache {
-    pub(crate) fn new(query: NamedQuery, name: String, schema: &str, always: bool) -> Self {
+    pub(crate) fn new(query: NamedQuery, name: String, schema: &str, options: CacheOptions) -> Self {
         Self {
             query,
             name,
             schema: schema.to_owned(),
-            always,
+            options,
             results: Mutex::default(),
             refreshed: AtomicU64::new(0),
+            frames: Mutex::default(),
+            kept: Mutex::default(),
+            maintained: AtomicU64::new(0),
             gave_up: Mutex::default(),
         }
     }
@@ -122,6 +156,30 @@ impl CreatedCache {
         if results.len() < RESULTS_MAX || results.contains_key(&key) {
             results.insert(key, Arc::new(result));
         }
+    }
+
+    /// Notes what is around the rows of its answers under keys that begin so, by an answer that the server has given in this epoch of rights.
+    pub(crate) fn note_frame(&self, key: u32, rights: u64, frame: Frame) {
+        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        if frames.len() < FRAMES_MAX || frames.contains_key(&key) {
+            frames.insert(key, (rights, Arc::new(frame)));
+        }
+    }
+
+    /// What is around the rows of its answers under keys that begin so, if the server has given one in this epoch of rights.
+    pub(crate) fn frame(&self, key: u32, rights: u64) -> Option<Arc<Frame>> {
+        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.get(&key).filter(|(of, _)| *of == rights).map(|(_, frame)| Arc::clone(frame))
+    }
+
+    /// How its results are kept.
+    pub(crate) fn kept(&self) -> Kept {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes how they are kept.
+    pub(crate) fn is_kept(&self, kept: Kept) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 
     /// Takes the place of what was noted before, unless that is no longer there.

@@ -7,7 +7,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::cache::{CreatedCache, NamedQuery};
+use freshet_sql::Method;
+
+use super::cache::{CacheOptions, CreatedCache, NamedQuery};
 
 /// The file's name in the state directory.
 const FILE: &str = "caches.tsv";
@@ -58,7 +60,28 @@ fn cache(line: &str) -> Option<CreatedCache> {
         return None;
     }
     let query = NamedQuery::new(Some(&*schema).filter(|schema| !schema.is_empty()), text);
-    Some(CreatedCache::new(query, name, &schema, options == "ALWAYS"))
+    Some(CreatedCache::new(query, name, &schema, options_of(&options)?))
+}
+
+const ALWAYS: &str = "ALWAYS";
+const DEEP: &str = "DEEP";
+const SHALLOW: &str = "SHALLOW";
+
+fn options_of(words: &str) -> Option<CacheOptions> {
+    words.split_whitespace().try_fold(CacheOptions::default(), |options, word| match word {
+        ALWAYS => Some(CacheOptions { always: true, ..options }),
+        DEEP => Some(CacheOptions { method: Some(Method::Deep), ..options }),
+        SHALLOW => Some(CacheOptions { method: Some(Method::Shallow), ..options }),
+        _ => None,
+    })
+}
+
+fn words_of(CacheOptions { always, method }: CacheOptions) -> Vec<&'static str> {
+    let method = method.map(|method| match method {
+        Method::Deep => DEEP,
+        Method::Shallow => SHALLOW,
+    });
+    method.into_iter().chain(always.then_some(ALWAYS)).collect()
 }
 
 /// Writes the file with these.
@@ -68,8 +91,8 @@ pub(super) fn write<'a>(
 ) -> Result<(), FileError> {
     let mut text = HEAD.to_owned();
     for cache in caches {
-        let options = if cache.always { "ALWAYS" } else { "" };
-        let parts = [&*cache.name, &*cache.schema, options, &*cache.query.text].map(escaped);
+        let options = words_of(cache.options).join(" ");
+        let parts = [&*cache.name, &*cache.schema, &*options, &*cache.query.text].map(escaped);
         text.push_str(&parts.join("\t"));
         text.push('\n');
     }
@@ -137,15 +160,16 @@ mod tests {
         let caches = CreatedCaches::new(Some(directory.clone()));
         caches.load().unwrap();
         let query = NamedQuery::new(Some("s"), "SELECT `a\tb\\` FROM `t` WHERE `c` = $1".to_owned());
-        caches.create(CreatedCache::new(query.clone(), "mine".to_owned(), "s", true)).unwrap();
+        let options = CacheOptions { always: true, method: Some(Method::Deep) };
+        caches.create(CreatedCache::new(query.clone(), "mine".to_owned(), "s", options)).unwrap();
         let other = NamedQuery::new(None, "SELECT `x` FROM `s`.`t`".to_owned());
-        caches.create(CreatedCache::new(other.clone(), "other".to_owned(), "", false)).unwrap();
+        caches.create(CreatedCache::new(other.clone(), "other".to_owned(), "", CacheOptions::default())).unwrap();
         // Half of a new file, as a kill leaves it.
         fs::write(directory.join(NEW_FILE), "half").unwrap();
         let again = CreatedCaches::new(Some(directory.clone()));
         again.load().unwrap();
         let found = again.of(query.id).unwrap();
-        assert_eq!((&found.query, &*found.name, &*found.schema, found.always), (&query, "mine", "s", true));
+        assert_eq!((&found.query, &*found.name, &*found.schema, found.options), (&query, "mine", "s", options));
         assert_eq!(again.drop_where(|cache| cache.name == "mine").unwrap(), 1);
         let last = CreatedCaches::new(Some(directory.clone()));
         last.load().unwrap();

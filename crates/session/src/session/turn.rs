@@ -112,7 +112,7 @@ impl Session {
     ///
     /// # Errors
     /// Either has come about.
-    pub(super) async fn waits_for<T>(&mut self, awaited: impl Future<Output = T>) -> Result<T, Lost> {
+    pub(crate) async fn waits_for<T>(&mut self, awaited: impl Future<Output = T>) -> Result<T, Lost> {
         self.handle.begins();
         let mut awaited = pin!(awaited);
         loop {

@@ -8,8 +8,9 @@ use freshet_sql::Method;
 use freshet_upstream::now_ms;
 
 use super::asked::{Asked, error, row};
-use crate::created::{CreatedCache, NamedQuery, QueryId};
+use crate::created::{CreatedCache, Kept, NamedQuery, QueryId};
 use crate::introspection::{Found, Value};
+use crate::maintaining::CopyState;
 use crate::session::{Destination, Session};
 use crate::statistics::QueryRow;
 use crate::why::Lasts;
@@ -17,7 +18,7 @@ use crate::why::Lasts;
 pub(super) const PROXIED: [&str; 4] = ["query id", "proxied query", "Readyset supported", "count"];
 pub(super) const CACHES: [&str; 8] =
     ["query id", "cache name", "query text", "properties", "count", "results", "refreshed", "note"];
-pub(super) const EXPLAINED: [&str; 3] = ["query id", "query", "Readyset supported"];
+pub(super) const EXPLAINED: [&str; 4] = ["query id", "query", "Readyset supported", "kept"];
 pub(super) const LAST: [&str; 2] = ["Query_destination", "Readyset_reason"];
 pub(super) const EXPORTED: [&str; 1] = ["query text"];
 pub(super) const STATUS: [&str; 2] = ["name", "value"];
@@ -93,8 +94,10 @@ pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&s
             *hits.entry(query.id).or_default() += row.hits;
         }
     }
-    let all = if method == Some(Method::Deep) { Vec::new() } else { session.shared.created.all() };
-    let shown = all.into_iter().filter(|cache| id.is_none_or(|id| cache.query.id.to_string() == id));
+    let is_of = |cache: &CreatedCache| method.is_none_or(|method| (method == Method::Deep) == is_deep(cache));
+    let shown = session.shared.created.all().into_iter().filter(|cache| {
+        is_of(cache) && id.is_none_or(|id| cache.query.id.to_string() == id)
+    });
     let rows = shown.map(|cache| {
         row([
             cache.query.id.to_string().into(),
@@ -103,22 +106,37 @@ pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&s
             properties(&cache).into(),
             hits.get(&cache.query.id).copied().unwrap_or(0).into(),
             cache.all_results().len().into(),
-            cache.refreshed.load(Ordering::Relaxed).into(),
-            cache.gave_up().into(),
+            (cache.refreshed.load(Ordering::Relaxed) + cache.maintained.load(Ordering::Relaxed)).into(),
+            note(&cache).into(),
         ])
     });
     found(CACHES, rows.collect())
 }
 
+/// Whether its results are made from copies of rows, or will be.
+pub(super) fn is_deep(cache: &CreatedCache) -> bool {
+    matches!(cache.kept(), Kept::Maintained | Kept::NotYet(_))
+}
+
 fn properties(cache: &CreatedCache) -> String {
-    let always = if cache.always { ", always" } else { "" };
-    format!("shallow, refreshed{always}")
+    let always = if cache.options.always { ", always" } else { "" };
+    let kept = if is_deep(cache) { "deep, maintained" } else { "shallow, refreshed" };
+    format!("{kept}{always}")
+}
+
+/// What is not as it could be.
+fn note(cache: &CreatedCache) -> Option<String> {
+    cache.gave_up().or_else(|| match cache.kept() {
+        Kept::Maintained | Kept::Unknown => None,
+        Kept::NotYet(why) => Some(why.to_owned()),
+        Kept::Refreshed(why) => Some(format!("not maintained: {why}")),
+    })
 }
 
 /// EXPLAIN CREATE CACHE.
-pub(super) fn explained(asked: &Asked) -> Found {
+pub(super) fn explained(asked: &Asked, kept: String) -> Found {
     let supported = asked.unsupported.as_ref().map_or("yes".to_owned(), |why| format!("unsupported: {why}"));
-    let cells = row([asked.query.id.to_string().into(), (*asked.query.text).into(), supported.into()]);
+    let cells = row([asked.query.id.to_string().into(), (*asked.query.text).into(), supported.into(), kept.into()]);
     found(EXPLAINED, vec![cells])
 }
 
@@ -136,9 +154,14 @@ pub(super) fn last(session: &Session) -> Found {
 /// EXPLAIN CACHES: the statements that make them. They are to be sent with the same default schema.
 pub(super) fn exported(session: &Session) -> Found {
     let statement = |cache: &CreatedCache| {
-        let always = if cache.always { "ALWAYS " } else { "" };
+        let always = if cache.options.always { "ALWAYS " } else { "" };
+        let method = match cache.options.method {
+            Some(Method::Deep) => "DEEP ",
+            Some(Method::Shallow) => "SHALLOW ",
+            None => "",
+        };
         let name = format!("`{}`", cache.name.replace('`', "``"));
-        format!("CREATE SHALLOW CACHE {always}{name} FROM {}", cache.query.text)
+        format!("CREATE {method}CACHE {always}{name} FROM {}", cache.query.text)
     };
     let rows = session.shared.created.all().iter().map(|cache| row([statement(cache).into()])).collect();
     found(EXPORTED, rows)
@@ -176,11 +199,15 @@ pub(super) fn tables(session: &Session) -> Found {
         }
     }
     let is_live = session.shared.freshness().is_live(now_ms());
+    let copies = session.shared.maintaining.copies();
+    let copies = copies.into_iter().map(|((schema, name), state)| (format!("`{schema}`.`{name}`"), state));
+    let copies: BTreeMap<String, CopyState> = copies.collect();
     let rows = known.into_iter().map(|(name, is_stored)| {
+        let copied = copies.get(&name).map(|state| format!("copied: {state}")).unwrap_or_default();
         let (status, description) = match (is_stored, is_live) {
-            (true, true) => ("Online", ""),
-            (true, false) => ("Offline", "the binlog stream is off"),
-            (false, _) => ("Not Cached", "freshet.queries says of each query why"),
+            (true, true) => ("Online", copied),
+            (true, false) => ("Offline", "the binlog stream is off".to_owned()),
+            (false, _) => ("Not Cached", "freshet.queries says of each query why".to_owned()),
         };
         row([name.into(), status.into(), description.into()])
     });

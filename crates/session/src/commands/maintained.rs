@@ -1,0 +1,234 @@
+//! A SELECT whose results are kept up to date row by row: its answer is made from copies of rows, stored, and given from memory.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use freshet_cache::{Fill, Insert, Key};
+use freshet_catalog::{Name, TableInfo};
+use freshet_sql::{Input, Method, Modes, QueryPlan, TableName, query_plan};
+use freshet_views::{Query, Unmaintained};
+
+use super::asked::{from_memory, strips};
+use super::filling::{FillPlan, Fillable, plan_of_text, returns_what_it_finds};
+use crate::created::{CreatedCache, Frame, Kept};
+use crate::maintaining::{Answer, Asked};
+use crate::relay::Lost;
+use crate::rows::{Named, Tables};
+use crate::session::hit::READ_UNFENCED;
+use crate::session::{Missed, Session};
+use crate::template::{BoundSelect, Verdict};
+
+/// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer.
+const WAIT_MIN: Duration = Duration::from_millis(2);
+const WAIT_MAX: Duration = Duration::from_secs(10);
+const LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
+/// How long a definition that is under way is waited for.
+const DEFINED_WITHIN: Duration = Duration::from_secs(2);
+/// How many steps of making room are worth one result.
+const ROOM_STEPS_MAX: usize = 256;
+
+/// A query that may be answered so.
+struct Maintained {
+    cache: Arc<CreatedCache>,
+    frame: Arc<Frame>,
+    asked: (Query, Vec<i64>),
+}
+
+/// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of its key.
+///
+/// # Errors
+/// The session is ended, or its client has left.
+pub(super) async fn answer(
+    session: &mut Session,
+    (text, key): (&[u8], u32),
+    bound: &BoundSelect<'_>,
+) -> Result<bool, Lost> {
+    let Some(maintained) = maintained(session, (text, key), bound) else { return Ok(false) };
+    let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(WAIT_MIN, WAIT_MAX);
+    let until = Instant::now() + wait;
+    let mut is_stored = false;
+    loop {
+        let plan = match plan_of_text(session, text, bound, (key, Missed::default())) {
+            Fillable::Surely(plan) => Some(plan),
+            // A write is under way that may concern it. At some levels it is given nevertheless.
+            Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
+            Fillable::Perhaps(_) => None,
+            Fillable::Never(_) => return Ok(false),
+        };
+        if let Some(plan) = plan {
+            let stored = match ask(session, &maintained, bound).await? {
+                Some(answer) => store(session, (text, key), (plan, &maintained), answer).await,
+                None => return Ok(false),
+            };
+            match stored {
+                Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(false),
+                _ => is_stored = true,
+            }
+            if from_memory(session, text, key).is_ok() {
+                maintained.cache.maintained.fetch_add(1, Ordering::Relaxed);
+                return Ok(true);
+            }
+        }
+        if Instant::now() >= until {
+            return Ok(false);
+        }
+        session.shared.upstream.ask_probe();
+        session.waits_for(tokio::time::sleep(LOOKED_AT_EVERY)).await?;
+    }
+}
+
+/// What is needed to answer it so; `None` if it is not.
+fn maintained(session: &Session, (text, key): (&[u8], u32), bound: &BoundSelect<'_>) -> Option<Maintained> {
+    let (shared, template) = (&session.shared, bound.template());
+    let cache = shared.created.of(template.query.id)?;
+    if cache.options.method == Some(Method::Shallow) || !session.state.tx.surely_autocommits() {
+        return None;
+    }
+    let frame = cache.frame(key, shared.upstream.rights_epoch()?)?;
+    match compiled(session, text, bound, frame.columns) {
+        Ok(asked) => Some(Maintained { cache, frame, asked }),
+        Err(why) => {
+            cache.is_kept(Kept::Refreshed(why));
+            None
+        }
+    }
+}
+
+fn compiled(
+    session: &Session,
+    text: &[u8],
+    bound: &BoundSelect<'_>,
+    columns: usize,
+) -> Result<(Query, Vec<i64>), String> {
+    let environment = session.environment().ok_or("its session's settings are not known")?;
+    if !environment.selects_all || !returns_what_it_finds(text) {
+        return Err("LIMIT".to_owned());
+    }
+    let schema = session.state.schema.as_deref();
+    let (query, key) = planned((text, session.modes()), (&bound.template().tables, schema), Query::compile)?;
+    if query.columns_shown() == columns { Ok((query, key)) } else { Err("it has other columns".to_owned()) }
+}
+
+/// What is made of the plan of a text, which reads these tables.
+fn planned<T>(
+    (text, modes): (&[u8], Modes),
+    (tables, schema): (&Tables, Option<&str>),
+    make: impl FnOnce(&QueryPlan, &dyn Fn(&Input) -> Option<Name>) -> Result<T, Unmaintained>,
+) -> Result<T, String> {
+    let definition_of = |table: &TableName| tables.definition(table, schema);
+    let columns_of = |table: &TableName| tables.columns_of(table, schema);
+    let plan = query_plan(text, modes, &definition_of, &columns_of).map_err(|why| why.to_string())?;
+    let name_of = |input: &Input| {
+        let table = input.table.as_ref()?;
+        let named = tables.known.iter().find(|named| named.is(table, schema))?;
+        Some((named.schema.clone(), named.name.clone()))
+    };
+    make(&plan, &name_of).map_err(|why| why.to_string())
+}
+
+fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
+    let table = |named: &Named| ((named.schema.clone(), named.name.clone()), Arc::clone(&named.info));
+    tables.known.iter().map(table).collect()
+}
+
+/// What is compiled of a text's form. While a definition of one of its tables is under way, that is waited for, up to a bound.
+pub(super) async fn bound_for_certain<'t>(session: &Session, text: &'t [u8], schema: &str) -> BoundSelect<'t> {
+    let shared = &session.shared;
+    let schema = Some(schema).filter(|schema| !schema.is_empty());
+    let until = Instant::now() + DEFINED_WITHIN;
+    loop {
+        let behind = (shared.freshness().as_ref(), &shared.upstream);
+        let bound = shared.templates.of((text, session.modes()), schema, behind).await;
+        let is_open = matches!(bound.template().verdict, Verdict::NotNow(_));
+        if !is_open || Instant::now() >= until {
+            return bound;
+        }
+        shared.upstream.ask_probe();
+        tokio::time::sleep(LOOKED_AT_EVERY).await;
+    }
+}
+
+/// What has to be loaded so that a query is maintained, by its text with markers.
+///
+/// # Errors
+/// Why it is not maintained.
+pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -> Result<Asked, String> {
+    let modes = session.modes();
+    let bound = bound_for_certain(session, text, schema).await;
+    let schema = Some(schema).filter(|schema| !schema.is_empty());
+    let template = bound.template();
+    if !matches!(template.verdict, Verdict::Cache) || !template.tables.are_all_base() {
+        return Err("it is not known what it reads".to_owned());
+    }
+    if !returns_what_it_finds(text) {
+        return Err("LIMIT".to_owned());
+    }
+    let query = planned((text, modes), (&template.tables, schema), Query::check)?;
+    Ok(Asked { query, key: None, tables: infos(&template.tables) })
+}
+
+/// The rows, and the position that they are as of.
+async fn ask(
+    session: &mut Session,
+    maintained: &Maintained,
+    bound: &BoundSelect<'_>,
+) -> Result<Option<Answer>, Lost> {
+    let tables = infos(&bound.template().tables);
+    let (query, key) = maintained.asked.clone();
+    let shared = Arc::clone(&session.shared);
+    let answer = session.waits_for(shared.maintaining.ask(Asked { query, key: Some(key), tables })).await?;
+    let width_max = session.environment().map_or(0, |environment| environment.shows_texts_of_width);
+    let answer = match answer {
+        Answer::Rows(_, shown) if shown.width > width_max => {
+            Answer::Never("its texts are converted or padded for the client".to_owned())
+        }
+        other => other,
+    };
+    maintained.cache.is_kept(match &answer {
+        Answer::Rows(..) | Answer::Loaded => Kept::Maintained,
+        Answer::NotYet(why) => Kept::NotYet(why),
+        Answer::Never(why) => Kept::Refreshed(why.clone()),
+    });
+    Ok(matches!(answer, Answer::Rows(..)).then_some(answer))
+}
+
+/// Stores them as an answer.
+async fn store(
+    session: &Session,
+    (text, key): (&[u8], u32),
+    (plan, maintained): (FillPlan, &Maintained),
+    answer: Answer,
+) -> Insert {
+    let Answer::Rows(valid_from, shown) = answer else { return Insert::Off };
+    let cache = &session.shared.cache;
+    let rows = shown.ends.len() as u64;
+    let (body, status_at) = maintained.frame.around(shown.rows());
+    // It shows nothing that is not applied.
+    let status = maintained.frame.status | READ_UNFENCED;
+    let fill = Fill {
+        valid_from,
+        deps: plan.depends.with_rows(rows),
+        body,
+        status_at,
+        status: status.bits(),
+        rows,
+        cost_us: maintained.frame.cost_us,
+        tag: maintained.frame.tag,
+        expires_ms: 0,
+        refresh_ms: 0,
+    };
+    let text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    let key = Key { environment: key, text: &text };
+    for _ in 0..ROOM_STEPS_MAX {
+        if !cache.make_room(key, &fill) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let stored = cache.insert_settled(key, fill);
+    if stored == Insert::Stored {
+        cache.note_found_rows(key, valid_from, u32::try_from(rows).unwrap_or(u32::MAX));
+    }
+    stored
+}

@@ -1,0 +1,149 @@
+//! What of an answer is around its rows: the columns before them, the packet behind them.
+
+use freshet_protocol::{HEADER_LEN, StatusFlags};
+
+/// Around the rows of an answer by text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// The packets before the rows.
+    head: Box<[u8]>,
+    /// The packet behind them.
+    tail: Box<[u8]>,
+    /// Where the session's status flags stand in the head, and in the tail.
+    status_at: [u32; 2],
+    /// The number of the first row's packet.
+    sequence: u8,
+    pub(crate) columns: usize,
+    /// The flags that it came with.
+    pub(crate) status: StatusFlags,
+    /// The digest that its statement is counted under.
+    pub(crate) tag: u16,
+    /// What it took the server to make it, in microseconds.
+    pub(crate) cost_us: u32,
+}
+
+/// Where there are no status flags.
+const NOWHERE: u32 = u32::MAX;
+/// Where they stand in the packet behind the rows: behind its first byte and two others.
+const STATUS_IN_TAIL: usize = HEADER_LEN + 3;
+
+/// A packet with its header.
+fn packet(bytes: &[u8]) -> Option<&[u8]> {
+    let [a, b, c, _] = bytes.first_chunk::<HEADER_LEN>()?;
+    let length = usize::from(*a) | usize::from(*b) << 8 | usize::from(*c) << 16;
+    bytes.get(..HEADER_LEN + length)
+}
+
+impl Frame {
+    /// That of an answer; `None` if it is not made as others are.
+    pub(crate) fn of(
+        (body, status_at): (&[u8], [u32; 2]),
+        status: StatusFlags,
+        (cost_us, tag): (u32, u16),
+    ) -> Option<Self> {
+        let first = packet(body)?;
+        // A count of columns is one byte, up to 250.
+        let &[count] = first.get(HEADER_LEN..)? else { return None };
+        let columns = usize::from(count);
+        let has_end = status_at[0] != NOWHERE;
+        let mut at = first.len();
+        for _ in 0..columns + usize::from(has_end) {
+            at += packet(body.get(at..)?)?.len();
+        }
+        let tail_at = usize::try_from(status_at[1]).ok()?.checked_sub(STATUS_IN_TAIL)?;
+        let tail = packet(body.get(tail_at..)?)?;
+        let is_whole = tail_at >= at && tail_at + tail.len() == body.len() && count <= 250;
+        let packets = u8::try_from((1 + columns + usize::from(has_end)) % 256).ok()?;
+        let sequence = first[3].wrapping_add(packets);
+        let frame = Self {
+            head: body.get(..at)?.into(),
+            tail: tail.into(),
+            status_at: [status_at[0], u32::try_from(STATUS_IN_TAIL).ok()?],
+            sequence,
+            columns,
+            status,
+            tag,
+            cost_us,
+        };
+        is_whole.then_some(frame)
+    }
+
+    /// An answer of these rows, and where the session's status flags stand in it.
+    pub(crate) fn around<'r>(&self, rows: impl Iterator<Item = &'r [u8]>) -> (Vec<u8>, [u32; 2]) {
+        let mut body = self.head.to_vec();
+        let mut sequence = self.sequence;
+        for row in rows {
+            let length = u32::try_from(row.len()).unwrap_or(u32::MAX).to_le_bytes();
+            body.extend_from_slice(&length[..3]);
+            body.push(sequence);
+            body.extend_from_slice(row);
+            sequence = sequence.wrapping_add(1);
+        }
+        let tail_at = body.len();
+        body.extend_from_slice(&self.tail);
+        body[tail_at + 3] = sequence;
+        let tail_at = u32::try_from(tail_at).unwrap_or(u32::MAX);
+        (body, [self.status_at[0], tail_at.saturating_add(self.status_at[1])])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(body: &mut Vec<u8>, payload: &[u8]) {
+        body.extend_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes()[..3]);
+        body.push(0);
+        body.extend_from_slice(payload);
+    }
+
+    fn numbered(mut body: Vec<u8>) -> Vec<u8> {
+        let (mut at, mut sequence) = (0, 1_u8);
+        while at < body.len() {
+            body[at + 3] = sequence;
+            sequence = sequence.wrapping_add(1);
+            at += packet(&body[at..]).unwrap().len();
+        }
+        body
+    }
+
+    /// Two columns and so many rows, with and without the packet behind the columns.
+    fn answer(rows: &[&[u8]], has_end: bool) -> (Vec<u8>, [u32; 2]) {
+        let mut body = Vec::new();
+        put(&mut body, &[2]);
+        put(&mut body, b"first column");
+        put(&mut body, b"second");
+        let mut status_at = [NOWHERE; 2];
+        if has_end {
+            status_at[0] = u32::try_from(body.len() + 7).unwrap();
+            put(&mut body, &[0xFE, 0, 0, 2, 0]);
+        }
+        rows.iter().for_each(|row| put(&mut body, row));
+        status_at[1] = u32::try_from(body.len() + 7).unwrap();
+        put(&mut body, if has_end { &[0xFE, 0, 0, 2, 0] } else { &[0xFE, 0, 0, 2, 0, 0, 0] });
+        (numbered(body), status_at)
+    }
+
+    #[test]
+    fn other_rows_take_the_place_of_those_that_were_there() {
+        for has_end in [false, true] {
+            let many: Vec<&[u8]> = std::iter::repeat_n(&b"\x01a\x01b"[..], 300).collect();
+            for (before, after) in [(&[][..], &many[..]), (&many[..], &[][..]), (&many[..3], &many[..7])] {
+                let (body, status_at) = answer(before, has_end);
+                let frame = Frame::of((&body, status_at), StatusFlags::empty(), (7, 1)).unwrap();
+                assert_eq!(frame.columns, 2);
+                assert_eq!(frame.around(after.iter().copied()), answer(after, has_end));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_made_so_has_no_frame() {
+        let (body, status_at) = answer(&[b"\x01a\x01b"], true);
+        let frame = |body: &[u8], status_at| Frame::of((body, status_at), StatusFlags::empty(), (0, 0));
+        for end in 0..body.len() {
+            assert_eq!(frame(&body[..end], status_at), None, "{end}");
+        }
+        assert_eq!(frame(&body, [status_at[0], status_at[1] + 1]), None);
+    }
+}

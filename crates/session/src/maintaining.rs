@@ -1,0 +1,103 @@
+//! Queries with caches of their own whose results are kept up to date row by row.
+//!
+//! One thread, the *keeper*, holds copies of the tables that these queries read, and the results ([`freshet_views`]). The stream tells it of
+//! rows ([`news`]). The copies are as of a position that every snapshot is known to see: never ahead of what a client could read at the
+//! server. A client that misses asks the keeper, and stores what it gets as it would store the server's answer: with the dependencies of its
+//! statement, and the position as `valid_from`. So the one rule decides about it as about any other entry, and nothing else is promised.
+//!
+//! What the keeper cannot do (a table that is not loaded yet, a query that is not maintained) the server answers.
+
+mod given;
+mod news;
+mod loading;
+mod keeper;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use freshet_cache::Position;
+use freshet_catalog::{Name, TableInfo};
+use freshet_views::{Query, Shown};
+use tokio::sync::{mpsc, oneshot};
+
+use self::news::News;
+
+pub use keeper::maintain;
+
+/// A question for a result.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) query: Query,
+    /// The values of its parameters; `None`: only that its tables are loaded is asked for.
+    pub(crate) key: Option<Vec<i64>>,
+    /// What is known of its tables.
+    pub(crate) tables: Vec<(Name, Arc<TableInfo>)>,
+}
+
+/// What the keeper says.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// The rows as of this position.
+    Rows(Position, Arc<Shown>),
+    /// Its tables are loaded.
+    Loaded,
+    /// Not yet: why.
+    NotYet(&'static str),
+    /// The query is not maintained: why.
+    Never(String),
+}
+
+/// How a copy of a table stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CopyState {
+    /// It is read: so many rows so far.
+    Loading(usize),
+    /// It is kept: so many rows, and about so many bytes.
+    Kept(usize, usize),
+    /// It is not copied: why.
+    Refused(String),
+}
+
+impl fmt::Display for CopyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loading(rows) => write!(f, "loading, {rows} rows so far"),
+            Self::Kept(rows, bytes) => write!(f, "{rows} rows, {bytes} bytes"),
+            Self::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+type Question = (Asked, oneshot::Sender<Answer>);
+
+/// The handle to the keeper.
+pub(crate) struct Maintaining {
+    questions: mpsc::UnboundedSender<Question>,
+    asked: Mutex<Option<mpsc::UnboundedReceiver<Question>>>,
+    news: Arc<News>,
+    copies: Mutex<BTreeMap<Name, CopyState>>,
+}
+
+impl Default for Maintaining {
+    fn default() -> Self {
+        let (questions, asked) = mpsc::unbounded_channel();
+        Self { questions, asked: Mutex::new(Some(asked)), news: Arc::default(), copies: Mutex::default() }
+    }
+}
+
+impl Maintaining {
+    /// Asks for a result.
+    pub(crate) async fn ask(&self, asked: Asked) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        if self.questions.send((asked, answer)).is_err() {
+            return Answer::NotYet("nothing is maintained");
+        }
+        answered.await.unwrap_or(Answer::NotYet("nothing is maintained"))
+    }
+
+    /// How the copies stand, by the names of their tables.
+    pub(crate) fn copies(&self) -> BTreeMap<Name, CopyState> {
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

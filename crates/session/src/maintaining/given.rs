@@ -1,0 +1,80 @@
+//! Rows of the binlog and of answers as the engine takes them.
+
+use freshet_catalog::ColumnInfo;
+use freshet_protocol::binlog::{Field, Value};
+use freshet_views::{ColumnSpec, Given, Kind, date_number, moment_number};
+
+/// A column that is copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Copied {
+    pub(super) spec: ColumnSpec,
+    /// Its place in the row images.
+    ordinal: usize,
+    /// How many bits its integers have, where they have no sign.
+    unsigned_bits: Option<u32>,
+}
+
+impl Copied {
+    /// The column of this name. An error says why it is not copied.
+    pub(super) fn of(columns: &[ColumnInfo], spec: &ColumnSpec) -> Result<Self, String> {
+        let found = columns.iter().enumerate().find(|(_, column)| column.name == spec.name);
+        let (ordinal, column) = found.ok_or_else(|| format!("{} is not there", spec.name))?;
+        if column.generated {
+            return Err(format!("{} is a generated column", spec.name));
+        }
+        let bits = match &*column.data_type.name {
+            "tinyint" => 8,
+            "smallint" => 16,
+            "mediumint" => 24,
+            _ => 32,
+        };
+        let is_unsigned = column.data_type.is_unsigned && matches!(spec.kind, Kind::Integer { .. });
+        Ok(Self { spec: spec.clone(), ordinal, unsigned_bits: is_unsigned.then_some(bits) })
+    }
+
+    /// The column's value in a row image; `None` if it cannot be told.
+    fn of_image(&self, image: &[Field<'_>]) -> Option<Given> {
+        let value = match image.get(self.ordinal)? {
+            Field::Absent => return None,
+            Field::Null => return Some(Given::Number(None)),
+            Field::Value(value) => value,
+        };
+        let number = match (self.spec.kind, value) {
+            (Kind::Text, Value::Bytes(bytes)) => return Some(Given::Text((*bytes).into())),
+            (Kind::Integer { .. }, Value::Int(number)) => match self.unsigned_bits {
+                Some(bits) => number & ((1 << bits) - 1),
+                None => *number,
+            },
+            (Kind::Integer { .. }, Value::UInt(number)) => i64::try_from(*number).ok()?,
+            (Kind::Date, Value::Date(date)) => date_number(date.year, date.month, date.day),
+            (Kind::Moment(digits), Value::DateTime(at)) if at.decimals == digits => {
+                let seconds = (u32::from(at.hour) * 60 + u32::from(at.minute)) * 60 + u32::from(at.second);
+                moment_number((at.date.year, at.date.month, at.date.day), seconds, at.micros)
+            }
+            _ => return None,
+        };
+        Some(Given::Number(Some(number)))
+    }
+
+    /// The column's value as a row of an answer shows it; `None` if it cannot be told.
+    fn of_text(&self, text: Option<&[u8]>) -> Option<Given> {
+        match (text, self.spec.kind) {
+            (None, _) => Some(Given::Number(None)),
+            (Some(text), Kind::Text) => Some(Given::Text(text.into())),
+            (Some(text), kind) => kind.parse(text).map(|number| Given::Number(Some(number))),
+        }
+    }
+}
+
+/// A row image, as far as it is copied.
+pub(super) fn of_image(columns: &[Copied], image: &[Field<'_>]) -> Option<Box<[Given]>> {
+    columns.iter().map(|column| column.of_image(image)).collect()
+}
+
+/// A row of an answer with these columns.
+pub(super) fn of_texts(columns: &[Copied], row: &[Option<Vec<u8>>]) -> Option<Box<[Given]>> {
+    if row.len() != columns.len() {
+        return None;
+    }
+    columns.iter().zip(row).map(|(column, text)| column.of_text(text.as_deref())).collect()
+}

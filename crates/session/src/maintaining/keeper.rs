@@ -1,0 +1,333 @@
+//! The keeper: the one thread that holds the copies and the results.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use ahash::HashMap;
+use freshet_cache::Position;
+use freshet_catalog::{Name, TableInfo};
+use freshet_upstream::now_ms;
+use freshet_views::{ColumnSpec, Engine, Given, Query, QueryNumber};
+use tokio::sync::mpsc;
+use tracing::{debug, warn};
+
+use super::loading::{Loaded, Loading};
+use super::news::{Ended, Told};
+use super::{Answer, Asked, CopyState, Question};
+use crate::shared::Shared;
+
+/// How often news are applied that nobody asks for.
+const APPLIED_EVERY: Duration = Duration::from_millis(20);
+/// How many chunks may wait to be put into the copy: the server is not asked for more meanwhile.
+const CHUNKS_MAX: usize = 2;
+/// How many changed rows may wait until a table is loaded.
+const WAITING_ROWS_MAX: usize = 1 << 20;
+/// How long a table is left alone after its copy was given up, by how often that was so.
+const PAUSE_MS: u64 = 200;
+const PAUSE_MS_MAX: u64 = 30_000;
+
+/// A copy of a table.
+struct Copy {
+    number: u64,
+    info: Arc<TableInfo>,
+    state: State,
+    /// How many changes there were at its beginning that no binlog tells of.
+    unlogged: u64,
+    columns: Vec<ColumnSpec>,
+    loader: Loader,
+    begun_ms: u64,
+}
+
+/// The task that loads a copy: it ends with the copy.
+struct Loader(tokio::task::AbortHandle);
+
+impl Drop for Loader {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+enum State {
+    /// News wait until all rows are there.
+    Loading { rows: usize, waiting: Vec<(Position, Change)> },
+    /// All rows are there; up to this position they may contain what is told.
+    Complete(Position),
+    /// Not before this time, or not before its definition changes.
+    Refused { why: String, not_before_ms: u64 },
+}
+
+/// A row before and after.
+type Change = (Option<Box<[Given]>>, Option<Box<[Given]>>);
+
+struct Keeper<'s> {
+    shared: &'s Arc<Shared>,
+    engine: Engine,
+    copies: HashMap<Name, Copy>,
+    installed: HashMap<Query, QueryNumber>,
+    /// The position that the copies are as of.
+    at: Position,
+    given: u64,
+    /// How often in a row the copy of a table was given up.
+    given_up: HashMap<Name, u32>,
+    loaded: mpsc::Sender<(u64, Loaded)>,
+}
+
+/// Maintains queries, for ever. To be called once, on a thread of its own.
+pub fn maintain(shared: &Arc<Shared>) {
+    let asked = shared.maintaining.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let (Some(asked), Ok(runtime)) = (asked, runtime) else { return };
+    shared.upstream.feed(Arc::clone(&shared.maintaining.news) as Arc<_>);
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, keep(shared, asked));
+}
+
+async fn keep(shared: &Arc<Shared>, mut asked: mpsc::UnboundedReceiver<Question>) {
+    let (sender, mut loaded) = mpsc::channel(CHUNKS_MAX);
+    let mut keeper = Keeper::new(shared, sender);
+    let mut period = tokio::time::interval(APPLIED_EVERY);
+    period.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            question = asked.recv() => {
+                let Some((asked, answer)) = question else { return };
+                // Who has asked may have left.
+                let _ = answer.send(keeper.answer(asked));
+            }
+            Some((number, loaded)) = loaded.recv() => keeper.take(number, loaded),
+            _ = period.tick(), if !keeper.copies.is_empty() => keeper.advance(),
+        }
+        keeper.tell();
+    }
+}
+
+impl<'s> Keeper<'s> {
+    fn new(shared: &'s Arc<Shared>, loaded: mpsc::Sender<(u64, Loaded)>) -> Self {
+        Self {
+            shared,
+            engine: Engine::default(),
+            copies: HashMap::default(),
+            installed: HashMap::default(),
+            at: Position::ZERO,
+            given: 0,
+            given_up: HashMap::default(),
+            loaded,
+        }
+    }
+
+    fn answer(&mut self, asked: Asked) -> Answer {
+        self.advance();
+        if let Some(answer) = self.not_kept(&asked) {
+            return answer;
+        }
+        let Some(key) = asked.key else { return Answer::Loaded };
+        let number = match self.installed.get(&asked.query) {
+            Some(number) if self.engine.has_query(*number) => *number,
+            _ => match self.engine.install(asked.query.clone()) {
+                Some(number) => *self.installed.entry(asked.query).insert_entry(number).get(),
+                None => return Answer::NotYet("its tables are not there"),
+            },
+        };
+        match self.engine.show(number, &key) {
+            Some(shown) => Answer::Rows(self.at, shown),
+            None => Answer::NotYet("its tables are not there"),
+        }
+    }
+
+    /// What is said of a query if the copies of its tables are not what it needs; what is missing is begun.
+    fn not_kept(&mut self, asked: &Asked) -> Option<Answer> {
+        let mut answer = None;
+        for (name, columns) in asked.query.tables() {
+            let info = asked.tables.iter().find(|(own, _)| own == name).map(|(_, info)| info);
+            let Some(info) = info else { return Some(Answer::Never("a table that is not known".to_owned())) };
+            let told = match self.copies.get(name) {
+                Some(copy) if copy.is_of(info) && has_all(&copy.columns, columns) => match &copy.state {
+                    State::Complete(may_contain) if *may_contain <= self.at => continue,
+                    State::Complete(_) | State::Loading { .. } => Answer::NotYet("a table is being loaded"),
+                    State::Refused { why, not_before_ms } if now_ms() < *not_before_ms => {
+                        return Some(Answer::Never(format!("{}: {why}", name.1)));
+                    }
+                    State::Refused { .. } => self.begin(name, (info, columns)),
+                },
+                _ => self.begin(name, (info, columns)),
+            };
+            answer = Some(told);
+        }
+        answer
+    }
+
+    /// Begins to load a table, with the columns that it had before.
+    fn begin(&mut self, name: &Name, (info, columns): (&Arc<TableInfo>, &[ColumnSpec])) -> Answer {
+        let mut all = columns.to_vec();
+        if let Some(before) = self.copies.get(name).filter(|copy| copy.is_of(info)) {
+            all.extend(before.columns.iter().filter(|column| !columns.contains(column)).cloned());
+        }
+        self.engine.drop_table(name);
+        self.given += 1;
+        let number = self.given;
+        let loading = Loading {
+            info: Arc::clone(info),
+            name: name.clone(),
+            copy: number,
+            columns: all.clone(),
+            out: self.loaded.clone(),
+        };
+        // Before anything of it is read.
+        let unlogged = self.shared.upstream.unlogged_count();
+        let shared = Arc::clone(self.shared);
+        let loader = async move { loading.run(&shared, &shared.maintaining.news).await };
+        let copy = Copy {
+            number,
+            info: Arc::clone(info),
+            state: State::Loading { rows: 0, waiting: Vec::new() },
+            unlogged,
+            columns: all,
+            loader: Loader(tokio::task::spawn_local(loader).abort_handle()),
+            begun_ms: now_ms(),
+        };
+        self.copies.insert(name.clone(), copy);
+        Answer::NotYet("a table is being loaded")
+    }
+
+    /// What comes of loading a table.
+    fn take(&mut self, number: u64, loaded: Loaded) {
+        let Some((name, copy)) = self.copies.iter_mut().find(|(_, copy)| copy.number == number) else { return };
+        let name = name.clone();
+        match loaded {
+            Loaded::Begun { columns, primary } => {
+                copy.columns.clone_from(&columns);
+                self.engine.begin_table(name, columns, primary);
+            }
+            Loaded::Rows(chunk) => {
+                if let State::Loading { rows, .. } = &mut copy.state {
+                    *rows += chunk.len();
+                    chunk.iter().for_each(|row| self.engine.overwrite(&name, None, Some(row)));
+                }
+                self.keep_to_budget(&name);
+            }
+            Loaded::Complete { may_contain } => {
+                let State::Loading { waiting, .. } = &mut copy.state else { return };
+                let waiting = std::mem::take(waiting);
+                copy.state = State::Complete(may_contain);
+                for (at, change) in waiting {
+                    self.change(&name, at, &change);
+                }
+            }
+            Loaded::Failed { why, is_lasting } => {
+                warn!(table = %format!("{}.{}", name.0, name.1), why, "its rows cannot be copied");
+                self.give_up(&name, why, is_lasting);
+            }
+        }
+    }
+
+    /// A table that does not fit is not copied.
+    fn keep_to_budget(&mut self, name: &Name) {
+        let max = self.shared.options.maintained_cache_size;
+        let bytes = self.engine.bytes();
+        if bytes > max {
+            let why = format!("maintained_cache_size is {max} bytes, and more is needed");
+            self.give_up(name, why, true);
+        }
+    }
+
+    /// The copy of a table counts for nothing. It is made anew when somebody asks, a little later each time.
+    fn give_up(&mut self, name: &Name, why: String, is_lasting: bool) {
+        self.shared.maintaining.news.leave(name);
+        self.engine.drop_table(name);
+        let times = self.given_up.entry(name.clone()).or_default();
+        let lived_ms = self.copies.get(name).map_or(0, |copy| now_ms().saturating_sub(copy.begun_ms));
+        *times = if lived_ms > PAUSE_MS_MAX { 1 } else { *times + 1 };
+        let pause = (PAUSE_MS << (*times).min(8)).min(PAUSE_MS_MAX);
+        let not_before_ms = if is_lasting { u64::MAX } else { now_ms() + pause };
+        if let Some(copy) = self.copies.get_mut(name) {
+            debug!(table = %format!("{}.{}", name.0, name.1), why, "the copy is given up");
+            copy.number = 0;
+            copy.loader.0.abort();
+            copy.state = State::Refused { why, not_before_ms };
+        }
+    }
+
+    /// Applies what is told, as far as every snapshot sees it.
+    fn advance(&mut self) {
+        let shared = self.shared;
+        let to = shared.freshness().valid_from();
+        for Ended { at, told } in shared.maintaining.news.take(to) {
+            for told in told {
+                match told {
+                    Told::Row { copy, before, after } => {
+                        let is_it = self.copies.get(&copy.name).is_some_and(|own| own.number == copy.copy);
+                        if is_it {
+                            self.change(&copy.name, at, &(before, after));
+                        }
+                    }
+                    Told::Gone(copy) => {
+                        let is_it = self.copies.get(&copy.name).is_some_and(|own| own.number == copy.copy);
+                        if is_it {
+                            self.give_up(&copy.name, "it was changed as a whole".to_owned(), false);
+                        }
+                    }
+                    Told::AllGone => self.give_all_up("the binlog was not followed without a gap", |_| true),
+                }
+            }
+        }
+        self.at = self.at.max(to);
+        // After the position was read: a later change of this kind has stamps above it.
+        let unlogged = shared.upstream.unlogged_count();
+        self.give_all_up("something was changed that no binlog tells of", |copy| copy.unlogged != unlogged);
+    }
+
+    fn give_all_up(&mut self, why: &str, is_gone: impl Fn(&Copy) -> bool) {
+        let is_kept = |copy: &Copy| !matches!(copy.state, State::Refused { .. });
+        let gone = self.copies.iter().filter(|(_, copy)| is_kept(copy) && is_gone(copy));
+        let names: Vec<Name> = gone.map(|(name, _)| name.clone()).collect();
+        names.iter().for_each(|name| self.give_up(name, why.to_owned(), false));
+    }
+
+    /// A row of a table is another.
+    fn change(&mut self, name: &Name, at: Position, change: &Change) {
+        let Some(copy) = self.copies.get_mut(name) else { return };
+        let (before, after) = (change.0.as_deref(), change.1.as_deref());
+        match &mut copy.state {
+            State::Loading { waiting, .. } if waiting.len() < WAITING_ROWS_MAX => {
+                waiting.push((at, change.clone()));
+            }
+            State::Loading { .. } => self.give_up(name, "more rows change than can be loaded".to_owned(), false),
+            State::Complete(may_contain) if at <= *may_contain => self.engine.overwrite(name, before, after),
+            State::Complete(_) => {
+                if let Err(why) = self.engine.change(name, before, after) {
+                    warn!(table = %format!("{}.{}", name.0, name.1), %why, "a copy is not what it should be; it is made anew");
+                    self.give_up(name, why.to_string(), false);
+                }
+            }
+            State::Refused { .. } => {}
+        }
+    }
+
+    /// Says how the copies stand.
+    fn tell(&self) {
+        let state = |(name, copy): (&Name, &Copy)| {
+            let state = match &copy.state {
+                State::Loading { rows, .. } => CopyState::Loading(*rows),
+                State::Complete(_) => {
+                    let held = self.engine.table(name).unwrap_or_default();
+                    CopyState::Kept(held.rows, held.bytes)
+                }
+                State::Refused { why, .. } => CopyState::Refused(why.clone()),
+            };
+            (name.clone(), state)
+        };
+        let states = self.copies.iter().map(state).collect();
+        *self.shared.maintaining.copies.lock().unwrap_or_else(PoisonError::into_inner) = states;
+    }
+}
+
+impl Copy {
+    /// Whether it is of the table as it is defined now.
+    fn is_of(&self, info: &Arc<TableInfo>) -> bool {
+        Arc::ptr_eq(&self.info, info) || self.info.columns == info.columns && self.info.name == info.name
+    }
+}
+
+fn has_all(own: &[ColumnSpec], needed: &[ColumnSpec]) -> bool {
+    needed.iter().all(|column| own.contains(column))
+}

@@ -1,0 +1,206 @@
+//! Reading a table into its copy, in chunks by primary key, without a lock and without a snapshot that lasts.
+//!
+//! Each chunk is read as of its own moment. What the stream tells meanwhile is kept and applied behind the last chunk, row by row, by the
+//! primary key: whatever moment a row was read at, the last that is told of it is how it is. A row of which nothing is told has not changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use freshet_catalog::TableInfo;
+use freshet_upstream::{Connection, Error, control, now_ms};
+use freshet_views::{ColumnSpec, Given, Kind};
+use tokio::sync::mpsc;
+
+use super::given::{Copied, of_texts};
+use super::news::{Begun, News, Wanted};
+use crate::shared::Shared;
+
+/// How many rows are read at once.
+const CHUNK_ROWS: usize = 20_000;
+/// How often it is looked whether the stream has come far enough.
+const LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
+
+/// What comes of loading.
+pub(super) enum Loaded {
+    /// The columns of the copy, and which of them are its primary key.
+    Begun { columns: Vec<ColumnSpec>, primary: Vec<usize> },
+    Rows(Vec<Box<[Given]>>),
+    /// All rows were read. What is told up to here may be in them already.
+    Complete { may_contain: freshet_cache::Position },
+    /// It cannot be copied; `is_lasting`: not before its definition changes.
+    Failed { why: String, is_lasting: bool },
+}
+
+/// One loading: which copy of which table, and where what comes of it is told.
+pub(super) struct Loading {
+    pub(super) info: Arc<TableInfo>,
+    pub(super) name: freshet_catalog::Name,
+    pub(super) copy: u64,
+    /// The columns that are needed.
+    pub(super) columns: Vec<ColumnSpec>,
+    pub(super) out: mpsc::Sender<(u64, Loaded)>,
+}
+
+enum Stopped {
+    /// Nobody wants it any more.
+    Unwanted,
+    Refused(String),
+    Server(Error),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+impl Loading {
+    /// Loads.
+    pub(super) async fn run(self, shared: &Shared, news: &News) {
+        let outcome = self.load(shared, news).await;
+        let failed = match outcome {
+            Ok(()) | Err(Stopped::Unwanted) => return,
+            Err(Stopped::Refused(why)) => Loaded::Failed { why, is_lasting: true },
+            Err(Stopped::Server(error)) => Loaded::Failed { why: error.to_string(), is_lasting: false },
+        };
+        let _ = self.tell(failed).await;
+    }
+
+    async fn tell(&self, loaded: Loaded) -> Result<(), Stopped> {
+        self.out.send((self.copy, loaded)).await.map_err(|_| Stopped::Unwanted)
+    }
+
+    async fn load(&self, shared: &Shared, news: &News) -> Result<(), Stopped> {
+        let info = &self.info;
+        if info.columns.is_empty() || info.engine != "InnoDB" {
+            return Err(Stopped::Refused(format!("its engine is {}, and only InnoDB is copied", info.engine)));
+        }
+        let mut connection = control::connect(shared.upstream.config()).await?;
+        let primary = primary_key(&mut connection, info).await?;
+        let mut specs = self.columns.clone();
+        for name in &primary {
+            specs.extend(spec_of(info, name)?.filter(|spec| !specs.contains(spec)));
+        }
+        let copied = |spec: &ColumnSpec| Copied::of(&info.columns, spec).map_err(Stopped::Refused);
+        let columns: Vec<Copied> = specs.iter().map(copied).collect::<Result<_, _>>()?;
+        let place = |name: &String| specs.iter().position(|spec| spec.name == *name);
+        let primary: Vec<usize> = primary.iter().filter_map(place).collect();
+        // The row images that are told from here on have the layout that the definition says.
+        while shared.freshness().applied() < info.settled_by {
+            tokio::time::sleep(LOOKED_AT_EVERY).await;
+        }
+        let image_columns = info.columns.len();
+        let wanted = Wanted { name: self.name.clone(), columns: columns.clone(), image_columns, copy: self.copy };
+        let begun = news.want(wanted);
+        self.tell(Loaded::Begun { columns: specs, primary: primary.clone() }).await?;
+        sees_what_was_missed(shared, news, begun).await;
+        let mut last: Option<Vec<String>> = None;
+        loop {
+            let sql = chunk(info, (&columns, &primary), last.as_deref());
+            let rows = connection.query(&sql).await?.rows;
+            let is_last = rows.len() < CHUNK_ROWS;
+            last = rows.last().map(|row| literals(row, &primary)).transpose()?;
+            let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Option<Vec<_>>>();
+            let given = given.ok_or_else(|| Stopped::Refused("a value that is not understood".to_owned()))?;
+            self.tell(Loaded::Rows(given)).await?;
+            if is_last {
+                break;
+            }
+        }
+        connection.quit().await;
+        let may_contain = applied_now(shared).await;
+        self.tell(Loaded::Complete { may_contain }).await
+    }
+}
+
+/// Waits until whatever is read from now on contains all that was not told.
+async fn sees_what_was_missed(shared: &Shared, news: &News, begun: Begun) {
+    loop {
+        let missed_to = news.missed_to(begun);
+        if missed_to.is_some_and(|to| shared.freshness().valid_from() >= to) {
+            return;
+        }
+        shared.upstream.ask_probe();
+        tokio::time::sleep(LOOKED_AT_EVERY).await;
+    }
+}
+
+/// Waits until all that is committed now is applied. How far the stream is then.
+async fn applied_now(shared: &Shared) -> freshet_cache::Position {
+    let now = now_ms();
+    while shared.upstream.current_to_ms() <= now {
+        shared.upstream.ask_current();
+        tokio::time::sleep(LOOKED_AT_EVERY).await;
+    }
+    shared.freshness().applied()
+}
+
+/// The columns of the primary key, in their order.
+async fn primary_key(connection: &mut Connection, info: &TableInfo) -> Result<Vec<String>, Stopped> {
+    let (schema, table) = (control::quote(&info.name.0), control::quote(&info.name.1));
+    let of_table = format!("TABLE_SCHEMA = {schema} AND TABLE_NAME = {table}");
+    let sql = format!(
+        "SELECT LOWER(COLUMN_NAME) FROM information_schema.STATISTICS WHERE {of_table} AND INDEX_NAME = 'PRIMARY' ORDER BY \
+         SEQ_IN_INDEX"
+    );
+    let rows = control::query_definitions(connection, &sql).await?;
+    let names: Option<Vec<String>> =
+        (0..rows.rows.len()).map(|row| rows.text(row, 0).map(str::to_owned)).collect();
+    let padded = format!(
+        "SELECT LOWER(COLUMN_NAME) FROM information_schema.COLUMNS WHERE {of_table} AND COLUMN_TYPE LIKE '%zerofill%'"
+    );
+    let padded = control::query_definitions(connection, &padded).await?;
+    if let Some(name) = padded.text(0, 0) {
+        return Err(Stopped::Refused(format!("{name} is ZEROFILL")));
+    }
+    names.filter(|names| !names.is_empty()).ok_or_else(|| Stopped::Refused("it has no primary key".to_owned()))
+}
+
+/// What a column of the primary key is copied as; one that is text cannot bound chunks.
+fn spec_of(info: &TableInfo, name: &str) -> Result<Option<ColumnSpec>, Stopped> {
+    let column = info.columns.iter().find(|column| column.name == name);
+    let column = column.ok_or_else(|| Stopped::Refused(format!("{name} is not there")))?;
+    match Kind::of(&column.data_type) {
+        Ok(Kind::Text) => Err(Stopped::Refused(format!("{name}, which is of its primary key, is a text"))),
+        Ok(kind) => Ok(Some(ColumnSpec { name: name.to_owned(), kind })),
+        Err(why) => Err(Stopped::Refused(format!("{name}, which is of its primary key, {why}"))),
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// The question for the rows behind this primary key.
+fn chunk(info: &TableInfo, (columns, primary): (&[Copied], &[usize]), last: Option<&[String]>) -> String {
+    let name = |at: &usize| quoted(&columns[*at].spec.name);
+    let keys: Vec<String> = primary.iter().map(name).collect();
+    let shown: Vec<String> = (0..columns.len()).map(|at| name(&at)).collect();
+    // As the servers find ranges of an index in it: (a, b) > (1, 2) they do not.
+    let behind = |last: &[String]| {
+        let one = |at: usize| {
+            let equal = (0..at).map(|before| format!("{} = {} AND ", keys[before], last[before]));
+            format!("({}{} > {})", equal.collect::<String>(), keys[at], last[at])
+        };
+        let any: Vec<String> = (0..keys.len()).map(one).collect();
+        format!(" WHERE {}", any.join(" OR "))
+    };
+    format!(
+        "SELECT {} FROM {}.{}{} ORDER BY {} LIMIT {CHUNK_ROWS}",
+        shown.join(", "),
+        quoted(&info.name.0),
+        quoted(&info.name.1),
+        last.map(behind).unwrap_or_default(),
+        keys.join(", "),
+    )
+}
+
+/// The primary key of a row as literals.
+fn literals(row: &[Option<Vec<u8>>], primary: &[usize]) -> Result<Vec<String>, Stopped> {
+    let literal = |at: &usize| {
+        let text = row.get(*at)?.as_deref()?;
+        std::str::from_utf8(text).ok().map(control::quote)
+    };
+    let all: Option<Vec<String>> = primary.iter().map(literal).collect();
+    all.ok_or_else(|| Stopped::Refused("a primary key that is not understood".to_owned()))
+}

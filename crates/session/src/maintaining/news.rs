@@ -1,0 +1,235 @@
+//! What the stream tells of the tables that are copied, until it is applied to the copies.
+//!
+//! The follower's thread puts news in, and never waits for more than a moment. The keeper takes out what every snapshot is known to see.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use ahash::HashMap;
+use freshet_cache::Position;
+use freshet_catalog::Name;
+use freshet_follow::{RowNews, RowReader};
+use freshet_follow::applier::{ChangedRows, TransactionEnd};
+use freshet_views::Given;
+
+use super::given::{Copied, of_image};
+
+/// How many bytes of rows may wait, about. Beyond this all copies are given up.
+const WAITING_BYTES_MAX: usize = 256 << 20;
+/// What a row takes beside its values.
+const ROW_BYTES: usize = 64;
+
+/// Which rows of a table are told.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) name: Name,
+    pub(super) columns: Vec<Copied>,
+    /// How many columns the row images have.
+    pub(super) image_columns: usize,
+    /// Which copy of the table it is for.
+    pub(super) copy: u64,
+}
+
+/// What is told of a copy.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// A row is another.
+    Row { copy: Arc<Wanted>, before: Option<Box<[Given]>>, after: Option<Box<[Given]>> },
+    /// The copy counts for nothing.
+    Gone(Arc<Wanted>),
+    /// No copy counts for anything.
+    AllGone,
+}
+
+/// News of one transaction.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) at: Position,
+    pub(super) told: Vec<Told>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Of the transaction that is being told.
+    open: Vec<Told>,
+    ended: VecDeque<Ended>,
+    bytes: usize,
+    last_ended: Position,
+    transactions: u64,
+}
+
+impl Waiting {
+    /// No copy counts for anything, at once: what comes next has nothing to do with what was.
+    fn give_up(&mut self) {
+        self.open.clear();
+        self.ended.clear();
+        self.bytes = 0;
+        self.ended.push_back(Ended { at: Position::ZERO, told: vec![Told::AllGone] });
+    }
+}
+
+/// The news.
+#[derive(Default)]
+pub(super) struct News {
+    wanted: RwLock<HashMap<Name, Arc<Wanted>>>,
+    waiting: Mutex<Waiting>,
+    /// A transaction is being told, of whatever tables.
+    is_open: AtomicBool,
+}
+
+/// Where the stream was when a copy was begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    /// How many transactions had ended.
+    transactions: u64,
+    /// One was being told: of its rows some may have been missed.
+    is_within: bool,
+}
+
+impl News {
+    /// From now on rows of this table are told for this copy.
+    pub(super) fn want(&self, wanted: Wanted) -> Begun {
+        self.wanted_now().insert(wanted.name.clone(), Arc::new(wanted));
+        let waiting = self.waiting();
+        Begun { transactions: waiting.transactions, is_within: self.is_open.load(Ordering::SeqCst) }
+    }
+
+    /// Rows of this table are told no more.
+    pub(super) fn leave(&self, name: &Name) {
+        self.wanted_now().remove(name);
+    }
+
+    /// The position up to which a copy that was begun then may have missed rows; `None`: the stream is still within a transaction
+    /// of which it may have missed some.
+    pub(super) fn missed_to(&self, begun: Begun) -> Option<Position> {
+        let waiting = self.waiting();
+        let is_over = !begun.is_within || waiting.transactions > begun.transactions;
+        is_over.then_some(waiting.last_ended)
+    }
+
+    /// Takes out what transactions up to `to` have changed, in their order.
+    pub(super) fn take(&self, to: Position) -> Vec<Ended> {
+        let mut waiting = self.waiting();
+        let count = waiting.ended.iter().take_while(|ended| ended.at <= to).count();
+        let taken: Vec<Ended> = waiting.ended.drain(..count).collect();
+        if waiting.ended.is_empty() && waiting.open.is_empty() {
+            waiting.bytes = 0;
+        } else {
+            let bytes: usize = taken.iter().flat_map(|ended| &ended.told).map(bytes_of).sum();
+            waiting.bytes = waiting.bytes.saturating_sub(bytes);
+        }
+        taken
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wanted_now(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<Name, Arc<Wanted>>> {
+        self.wanted.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of_table(&self, name: &Name) -> Option<Arc<Wanted>> {
+        self.wanted.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn rows(&self, copy: &Arc<Wanted>, rows: ChangedRows<'_>) {
+        let mut told = Vec::new();
+        let mut read = || {
+            if rows.columns() != copy.image_columns {
+                return None;
+            }
+            rows.each(|images| {
+                let read = |image: Option<_>| match image {
+                    Some(image) => of_image(&copy.columns, image).map(Some),
+                    None => Some(None),
+                };
+                let (before, after) = (read(images.before)?, read(images.after)?);
+                if before != after {
+                    told.push(Told::Row { copy: Arc::clone(copy), before, after });
+                }
+                Some(())
+            })
+        };
+        if read().is_none() {
+            told = vec![Told::Gone(Arc::clone(copy))];
+        }
+        self.put(told);
+    }
+
+    fn put(&self, told: Vec<Told>) {
+        let mut waiting = self.waiting();
+        waiting.bytes += told.iter().map(bytes_of).sum::<usize>();
+        waiting.open.extend(told);
+        if waiting.bytes > WAITING_BYTES_MAX {
+            waiting.give_up();
+        }
+    }
+}
+
+fn bytes_of(told: &Told) -> usize {
+    let of_one = |given: &Given| match given {
+        Given::Number(_) => size_of::<Given>(),
+        Given::Text(text) => size_of::<Given>() + text.len(),
+    };
+    match told {
+        Told::Row { before, after, .. } => {
+            ROW_BYTES + before.iter().chain(after).flatten().map(of_one).sum::<usize>()
+        }
+        Told::Gone(_) | Told::AllGone => ROW_BYTES,
+    }
+}
+
+impl RowReader for News {
+    fn told(&self, news: &RowNews<'_>) {
+        // Before it is looked whether the table is wanted: see `want`.
+        self.is_open.store(true, Ordering::SeqCst);
+        match *news {
+            RowNews::Rows(rows) => {
+                if let Some(copy) = self.of_table(rows.table) {
+                    self.rows(&copy, rows);
+                }
+            }
+            RowNews::Table(name) => self.put(self.of_table(name).map(Told::Gone).into_iter().collect()),
+            RowNews::Schema(schema) => {
+                let wanted = self.wanted.read().unwrap_or_else(PoisonError::into_inner);
+                let of_schema = wanted.values().filter(|wanted| wanted.name.0 == schema);
+                let told = of_schema.cloned().map(Told::Gone).collect();
+                drop(wanted);
+                self.put(told);
+            }
+            RowNews::Everything => self.put(vec![Told::AllGone]),
+        }
+    }
+
+    fn ended(&self, ending: TransactionEnd, at: Position) {
+        let mut waiting = self.waiting();
+        self.is_open.store(false, Ordering::SeqCst);
+        waiting.transactions += 1;
+        waiting.last_ended = at;
+        let mut told = std::mem::take(&mut waiting.open);
+        match ending {
+            TransactionEnd::Committed => {}
+            // Nobody sees its rows. Its commit tells of its tables as wholes.
+            TransactionEnd::Prepared => told.retain(|told| !matches!(told, Told::Row { .. })),
+            TransactionEnd::Unclear => {
+                for told in &mut told {
+                    if let Told::Row { copy, .. } = told {
+                        *told = Told::Gone(Arc::clone(copy));
+                    }
+                }
+            }
+        }
+        if !told.is_empty() {
+            waiting.ended.push_back(Ended { at, told });
+        }
+    }
+
+    fn lost(&self) {
+        let mut waiting = self.waiting();
+        self.is_open.store(false, Ordering::SeqCst);
+        waiting.transactions += 1;
+        waiting.give_up();
+    }
+}

@@ -1,0 +1,186 @@
+//! Values: NULL, or one number whose meaning the type of its column tells.
+
+use std::io::Write as _;
+
+use freshet_sql::DataType;
+
+/// NULL, or a number.
+pub type Cell = Option<i64>;
+
+/// A value as it is handed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// NULL, or a value that is a number: see [`Kind`].
+    Number(Cell),
+    /// A text in UTF-8, or bytes.
+    Text(Box<[u8]>),
+}
+
+/// What the numbers of a column mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// An integer; `is_small` if it fits 32 bits with a sign.
+    Integer {
+        /// All its values fit an `i32`.
+        is_small: bool,
+    },
+    /// `year * 10000 + month * 100 + day`.
+    Date,
+    /// Microseconds of a calendar whose months and years are all of one length, with this many digits behind the point shown.
+    Moment(u8),
+    /// The number of a text in its table.
+    Text,
+}
+
+/// The most digits behind the point of a moment.
+const DIGITS_MAX: u8 = 6;
+const MICROS: i64 = 1_000_000;
+
+impl Kind {
+    /// That of a declared type; an error names what cannot be kept.
+    ///
+    /// # Errors
+    /// The reason, in words that follow the name of the column.
+    pub fn of(declared: &DataType) -> Result<Self, String> {
+        let scale = || u8::try_from(declared.scale.unwrap_or(0)).unwrap_or(u8::MAX).min(DIGITS_MAX);
+        match &*declared.name {
+            "tinyint" | "smallint" | "mediumint" => Ok(Self::Integer { is_small: true }),
+            "int" => Ok(Self::Integer { is_small: !declared.is_unsigned }),
+            "bigint" if !declared.is_unsigned => Ok(Self::Integer { is_small: false }),
+            "date" => Ok(Self::Date),
+            "datetime" => Ok(Self::Moment(scale())),
+            "char" | "varchar" => {
+                let collation = declared.collation.as_deref().unwrap_or_default();
+                let is_utf8 = ["utf8mb4_", "utf8mb3_", "utf8_", "ascii_", "uca1400_"]
+                    .iter()
+                    .any(|charset| collation.starts_with(charset));
+                if is_utf8 { Ok(Self::Text) } else { Err(format!("is a text in {collation}")) }
+            }
+            other => Err(format!("is of the type {declared}").replace(&declared.to_string(), other)),
+        }
+    }
+
+    /// Whether values of both are compared as numbers.
+    #[must_use]
+    pub(crate) fn compares_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Integer { .. }, Self::Integer { .. })
+            | (Self::Date, Self::Date)
+            | (Self::Moment(_), Self::Moment(_)) => true,
+            (Self::Integer { .. } | Self::Date | Self::Moment(_) | Self::Text, _) => false,
+        }
+    }
+
+    /// Whether 32 bits with a sign hold its numbers.
+    pub(crate) const fn is_small(self) -> bool {
+        matches!(self, Self::Integer { is_small: true } | Self::Date | Self::Text)
+    }
+
+    /// The number that a text stands for, as the servers show values of this kind; `None` if it is none, or a text itself.
+    #[must_use]
+    pub fn parse(self, text: &[u8]) -> Option<i64> {
+        match self {
+            Self::Integer { .. } => std::str::from_utf8(text).ok()?.parse().ok(),
+            Self::Date => date(text),
+            Self::Moment(_) => moment(text),
+            Self::Text => None,
+        }
+    }
+
+    /// A number as the servers show it.
+    pub(crate) fn show(self, number: i64, out: &mut Vec<u8>) {
+        let shown = match self {
+            Self::Integer { .. } | Self::Text => write!(out, "{number}"),
+            Self::Date => {
+                write!(out, "{:04}-{:02}-{:02}", number / 10_000, number / 100 % 100, number % 100)
+            }
+            Self::Moment(digits) => show_moment(number, digits, out),
+        };
+        debug_assert!(shown.is_ok(), "a vector takes everything");
+    }
+}
+
+/// The number of a date.
+#[must_use]
+pub fn date_number(year: u16, month: u8, day: u8) -> i64 {
+    i64::from(year) * 10_000 + i64::from(month) * 100 + i64::from(day)
+}
+
+/// The number of a moment: its day, its seconds within the day, its microseconds.
+#[must_use]
+pub fn moment_number((year, month, day): (u16, u8, u8), seconds: u32, micros: u32) -> i64 {
+    let days = (i64::from(year) * 13 + i64::from(month)) * 32 + i64::from(day);
+    (days * 86_400 + i64::from(seconds)) * MICROS + i64::from(micros)
+}
+
+fn digits<const N: usize>(text: &[u8]) -> Option<u32> {
+    let text = text.get(..N)?;
+    text.iter().try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))
+}
+
+/// `YYYY-MM-DD`, and nothing else.
+fn date_parts(text: &[u8]) -> Option<(u16, u8, u8)> {
+    let is_cut = text.len() == 10 && text[4] == b'-' && text[7] == b'-';
+    let (year, month, day) = (digits::<4>(text)?, digits::<2>(text.get(5..)?)?, digits::<2>(text.get(8..)?)?);
+    let is_date = is_cut && month <= 12 && day <= 31;
+    is_date.then_some((u16::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?))
+}
+
+fn date(text: &[u8]) -> Option<i64> {
+    date_parts(text).map(|(year, month, day)| date_number(year, month, day))
+}
+
+/// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
+fn moment(text: &[u8]) -> Option<i64> {
+    let day = date_parts(text.get(..10)?)?;
+    let time = text.get(10..)?;
+    let is_cut = time.len() >= 9 && time[0] == b' ' && time[3] == b':' && time[6] == b':';
+    let (hour, minute, second) =
+        (digits::<2>(time.get(1..)?)?, digits::<2>(time.get(4..)?)?, digits::<2>(time.get(7..)?)?);
+    if !is_cut || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let micros = match time.get(9..)? {
+        [] => 0,
+        [b'.', digits @ ..] if !digits.is_empty() && digits.len() <= usize::from(DIGITS_MAX) => {
+            let padded: Vec<u8> = digits.iter().copied().chain(std::iter::repeat(b'0')).take(6).collect();
+            self::digits::<6>(&padded)?
+        }
+        _ => return None,
+    };
+    Some(moment_number(day, hour * 3600 + minute * 60 + second, micros))
+}
+
+fn show_moment(number: i64, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
+    let (seconds, micros) = (number / MICROS, number % MICROS);
+    let (days, seconds) = (seconds / 86_400, seconds % 86_400);
+    let (months, day) = (days / 32, days % 32);
+    write!(
+        out,
+        "{:04}-{:02}-{day:02} {:02}:{:02}:{:02}",
+        months / 13,
+        months % 13,
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )?;
+    if digits > 0 {
+        let scaled = micros / 10_i64.pow(u32::from(DIGITS_MAX - digits.min(DIGITS_MAX)));
+        write!(out, ".{scaled:0width$}", width = usize::from(digits))?;
+    }
+    Ok(())
+}
+
+/// Whether this is a day of the calendar, as literals have to be one.
+pub(crate) fn is_day(number: i64) -> bool {
+    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        _ => return false,
+    };
+    year > 0 && (1..=days).contains(&day)
+}

@@ -1,0 +1,40 @@
+//! Results that are kept up to date row by row: rows and their changes in, results out.
+//!
+//! A *maintained query* is compiled from the plan form of a SELECT ([`Query::compile`]). The base rows of its tables are held in memory, the
+//! needed columns only. For each mention of a table there is a plan that joins one changed row with the rows of the other mentions. Each change
+//! of a row adds to the results, or takes away, what these plans find.
+//!
+//! This crate does no I/O. It knows neither packets nor the binlog nor positions: who calls [`Engine::change`] decides at which moment of the
+//! database the results are. It reproduces what the servers compute, or refuses by name ([`Unmaintained`]): text is passed through and never
+//! compared, and no value is converted from one type to another.
+//!
+//! # Values
+//!
+//! Every value is NULL or one `i64` ([`Cell`]): an integer itself, a date or a moment in a form that keeps the order, and a text as the number
+//! under which its table knows it. The type of a column ([`Kind`]) tells which. So rows are small, and comparisons are those of numbers.
+//!
+//! # One changed row
+//!
+//! Let a table be mentioned as `s1` and `s2`. The change of a row `r` changes the join by `r ⋈ old(s2)`, and by `new(s1) ⋈ r`. The rows of the
+//! table itself are still the old ones while this is computed; for mentions before the one that `r` stands for, `r` is thought to be there, or
+//! thought to be gone.
+
+mod kind;
+mod query;
+mod compile;
+mod texts;
+mod table;
+mod condition;
+mod join;
+mod groups;
+mod results;
+mod engine;
+
+pub use compile::Unmaintained;
+pub use engine::{Engine, Inconsistent, QueryNumber, TableName, TableRows};
+pub use kind::{Cell, Given, Kind, date_number, moment_number};
+pub use query::{ColumnSpec, Query};
+pub use results::Shown;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! The results of one query, by the values of its parameters.
+
+use std::sync::Arc;
+
+use ahash::HashMap;
+
+use crate::condition::Operand;
+use crate::groups::{Computed, Group};
+use crate::join::Combination;
+use crate::kind::{Cell, Kind};
+use crate::query::{Item, Output, Query};
+use crate::table::Table;
+
+/// How many results of one query are held; another one takes the place of that which was read least lately.
+const RESULTS_MAX: usize = 1024;
+/// What a row takes beside its values, about, in bytes.
+const ROW_BYTES: usize = 96;
+
+/// The rows of one result, one after the other, as rows of the text protocol have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// All rows.
+    pub bytes: Vec<u8>,
+    /// Where each row ends.
+    pub ends: Vec<u32>,
+    /// How many bytes the characters of its texts have, at most; 0 if it shows none.
+    pub width: u8,
+}
+
+impl Shown {
+    /// Each row.
+    pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start as usize..*end as usize])
+    }
+
+    fn push(&mut self, row: &Wire) {
+        self.bytes.extend_from_slice(&row.bytes);
+        self.width = self.width.max(row.width);
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.ends.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
+    }
+}
+
+/// A row of the text protocol.
+#[derive(Debug)]
+struct Wire {
+    bytes: Box<[u8]>,
+    /// How many bytes the characters of its texts have, at most.
+    width: u8,
+}
+
+/// All results of one query that are held.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    by_key: HashMap<Box<[i64]>, Held>,
+    reads: u64,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Held {
+    rows: Rows,
+    read: u64,
+    /// As it was shown last, if nothing has changed since.
+    shown: Option<Arc<Shown>>,
+}
+
+#[derive(Debug)]
+enum Rows {
+    /// How often each stands there, and how it is shown.
+    Each(HashMap<Box<[Cell]>, (u64, Wire)>),
+    Groups(HashMap<Box<[Cell]>, Group>),
+}
+
+impl Rows {
+    fn new(output: &Output) -> Self {
+        match output {
+            Output::Rows { .. } => Self::Each(HashMap::default()),
+            Output::Groups { by, items, .. } => {
+                let mut groups = HashMap::default();
+                // Without GROUP BY there is one group, whatever there is.
+                if by.is_empty() {
+                    groups.insert(Box::default(), Group::new(items));
+                }
+                Self::Groups(groups)
+            }
+        }
+    }
+}
+
+impl Results {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether it is held; notes that it is read.
+    pub(crate) fn has(&mut self, key: &[i64]) -> bool {
+        self.reads += 1;
+        let held = self.by_key.get_mut(key);
+        let has = held.is_some();
+        held.into_iter().for_each(|held| held.read = self.reads);
+        has
+    }
+
+    /// Begins one without rows.
+    pub(crate) fn begin(&mut self, query: &Query, key: &[i64]) {
+        if self.by_key.len() >= RESULTS_MAX
+            && let Some(last) = self.by_key.iter().min_by_key(|(_, held)| held.read).map(|(key, _)| key.clone())
+        {
+            self.drop_one(&last);
+        }
+        self.by_key.insert(key.into(), Held { rows: Rows::new(&query.output), read: self.reads, shown: None });
+    }
+
+    fn drop_one(&mut self, key: &[i64]) {
+        let held = self.by_key.remove(key);
+        if let Some(Held { rows: Rows::Each(rows), .. }) = held {
+            let bytes: usize = rows.iter().map(|(row, (_, shown))| bytes_of(row, shown)).sum();
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
+    }
+
+    /// A combination of rows that is there, or that is gone.
+    pub(crate) fn add(&mut self, combination: &Combination<'_, '_>, is_more: bool) {
+        let query = combination.query;
+        let key: Option<Vec<i64>> = query.parameters.iter().map(|place| combination.value(*place)).collect();
+        let Some(held) = key.and_then(|key| self.by_key.get_mut(&*key)) else { return };
+        held.shown = None;
+        let value = |operand: &Operand| operand.value(&|place| combination.value(place));
+        match (&mut held.rows, &query.output) {
+            (Rows::Each(rows), Output::Rows { columns, shown, .. }) => {
+                let row: Box<[Cell]> = columns.iter().map(value).collect();
+                if let Some((count, wire)) = rows.get_mut(&row) {
+                    *count = if is_more { *count + 1 } else { count.saturating_sub(1) };
+                    if *count == 0 {
+                        self.bytes = self.bytes.saturating_sub(bytes_of(&row, wire));
+                        rows.remove(&row);
+                    }
+                } else if is_more {
+                    let wire = wire(combination, &columns[..*shown]);
+                    self.bytes += bytes_of(&row, &wire);
+                    rows.insert(row, (1, wire));
+                }
+            }
+            (Rows::Groups(groups), Output::Groups { by, items, .. }) => {
+                let of: Box<[Cell]> = by.iter().map(value).collect();
+                let group = groups.entry(of.clone()).or_insert_with(|| Group::new(items));
+                group.add(is_more, items, value);
+                if group.rows == 0 && !by.is_empty() {
+                    groups.remove(&of);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The rows of a result that is held, in its order.
+    pub(crate) fn show(&mut self, query: &Query, key: &[i64]) -> Option<Arc<Shown>> {
+        let held = self.by_key.get_mut(key)?;
+        if held.shown.is_none() {
+            held.shown = Some(Arc::new(held.rows.show(query)));
+        }
+        held.shown.clone()
+    }
+}
+
+impl Rows {
+    fn show(&self, query: &Query) -> Shown {
+        let mut out = Shown::default();
+        match (self, &query.output) {
+            (Self::Each(rows), Output::Rows { is_distinct, .. }) => {
+                let mut rows: Vec<_> = rows.iter().collect();
+                rows.sort_unstable_by(|(a, _), (b, _)| {
+                    let by = |at: usize| a[at].cmp(&b[at]);
+                    ordered(&query.order, by).then_with(|| a.cmp(b))
+                });
+                for (_, (count, wire)) in rows {
+                    (0..if *is_distinct { 1 } else { *count }).for_each(|_| out.push(wire));
+                }
+            }
+            (Self::Groups(groups), Output::Groups { by, items, shown }) => {
+                let values = |(key, group): (&Box<[Cell]>, &Group)| {
+                    let value = |(at, item)| group.value(at, item, key);
+                    items.iter().enumerate().map(value).collect::<Vec<Computed>>()
+                };
+                let mut rows: Vec<Vec<Computed>> = groups.iter().map(values).collect();
+                rows.sort_unstable_by(|a, b| {
+                    ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b))
+                });
+                for row in rows {
+                    for (computed, item) in row.iter().zip(items).take(*shown) {
+                        put_computed(*computed, kind_of(query, (by, item)), &mut out.bytes);
+                    }
+                    out.end();
+                }
+            }
+            _ => {}
+        }
+        out
+    }
+}
+
+fn bytes_of(row: &[Cell], wire: &Wire) -> usize {
+    ROW_BYTES + size_of_val(row) + wire.bytes.len()
+}
+
+fn ordered(order: &[(usize, bool)], by: impl Fn(usize) -> std::cmp::Ordering) -> std::cmp::Ordering {
+    let one = |(at, descends): &(usize, bool)| if *descends { by(*at).reverse() } else { by(*at) };
+    order.iter().map(one).find(|it| it.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+}
+
+fn kind_of(query: &Query, (by, item): (&[Operand], &Item)) -> Option<Kind> {
+    match item {
+        Item::Key(at) => query.kind_of(&by[*at]),
+        Item::Extreme { of, .. } => query.kind_of(of),
+        Item::Count(_) | Item::Sum(_) => None,
+    }
+}
+
+fn put_computed(computed: Computed, kind: Option<Kind>, out: &mut Vec<u8>) {
+    let mut shown = Vec::new();
+    match (computed, kind) {
+        (Computed::Cell(None), _) => return out.push(NULL),
+        (Computed::Cell(Some(number)), Some(kind)) => kind.show(number, &mut shown),
+        (Computed::Cell(Some(number)), None) => shown = number.to_string().into_bytes(),
+        (Computed::Number(number), _) => shown = number.to_string().into_bytes(),
+    }
+    put_bytes(&shown, out);
+}
+
+fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
+    let (mut out, mut shown, mut width) = (Vec::new(), Vec::new(), 0);
+    for operand in columns {
+        let value = operand.value(&|place| combination.value(place));
+        match (operand, value) {
+            (_, None) => out.push(NULL),
+            (Operand::Column(place), Some(number)) => {
+                let query = combination.query;
+                let kind = query.kind(*place);
+                if kind == Kind::Text {
+                    let (table, _): (&Table, _) = combination.tables[query.mentions[place.mention]];
+                    let text = table.text(number);
+                    width = width.max(width_of(text));
+                    put_bytes(text, &mut out);
+                } else {
+                    shown.clear();
+                    kind.show(number, &mut shown);
+                    put_bytes(&shown, &mut out);
+                }
+            }
+            (Operand::Constant(_), Some(number)) => put_bytes(number.to_string().as_bytes(), &mut out),
+        }
+    }
+    Wire { bytes: out.into_boxed_slice(), width }
+}
+
+/// How many bytes the characters of a text in UTF-8 have, at most.
+fn width_of(text: &[u8]) -> u8 {
+    let of_byte = |byte: &u8| match byte {
+        0..0x80 => 1,
+        0x80..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    };
+    text.iter().map(of_byte).max().unwrap_or(1)
+}
+
+const NULL: u8 = 0xFB;
+
+/// A text behind its length, as the protocol encodes it.
+fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    let length = bytes.len() as u64;
+    let encoded = length.to_le_bytes();
+    match length {
+        0..=0xFA => out.push(encoded[0]),
+        0xFB..=0xFFFF => {
+            out.push(0xFC);
+            out.extend_from_slice(&encoded[..2]);
+        }
+        0x1_0000..=0xFF_FFFF => {
+            out.push(0xFD);
+            out.extend_from_slice(&encoded[..3]);
+        }
+        _ => {
+            out.push(0xFE);
+            out.extend_from_slice(&encoded);
+        }
+    }
+    out.extend_from_slice(bytes);
+}

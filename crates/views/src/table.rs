@@ -1,0 +1,284 @@
+//! The rows of one table in memory, as far as queries need them.
+
+use ahash::{HashMap, RandomState};
+use hashbrown::HashTable;
+
+use crate::kind::{Cell, Given};
+use crate::query::ColumnSpec;
+use crate::texts::Texts;
+
+/// Where a row stands in its table.
+pub(crate) type Slot = u32;
+
+/// The values of one column.
+#[derive(Debug)]
+enum Numbers {
+    Small(Vec<i32>),
+    Wide(Vec<i64>),
+}
+
+#[derive(Debug)]
+struct Column {
+    spec: ColumnSpec,
+    numbers: Numbers,
+    /// Which are NULL; empty while none is.
+    nulls: Vec<bool>,
+}
+
+/// The rows that have one value in a column.
+#[derive(Debug)]
+enum Slots {
+    One(Slot),
+    Many(Vec<Slot>),
+}
+
+/// The rows of a column by their values. NULLs are not in it: nothing is equal to them.
+#[derive(Debug, Default)]
+struct Index {
+    by_value: HashMap<i64, Slots>,
+}
+
+/// A table.
+#[derive(Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    /// The columns of the primary key, by their places.
+    primary: Vec<usize>,
+    by_primary: HashTable<Slot>,
+    hash: RandomState,
+    indexes: HashMap<usize, Index>,
+    texts: Texts,
+    /// Which slots have a row.
+    is_used: Vec<bool>,
+    free: Vec<Slot>,
+}
+
+/// What an index takes for each row, about, in bytes.
+const INDEX_BYTES: usize = 10;
+const PRIMARY_BYTES: usize = 6;
+
+impl Column {
+    fn get(&self, slot: Slot) -> Cell {
+        let at = slot as usize;
+        if self.nulls.get(at).copied().unwrap_or(false) {
+            return None;
+        }
+        Some(match &self.numbers {
+            Numbers::Small(all) => i64::from(all[at]),
+            Numbers::Wide(all) => all[at],
+        })
+    }
+
+    /// Sets the value of a slot, the next one included.
+    fn set(&mut self, slot: Slot, cell: Cell) {
+        let at = slot as usize;
+        let number = cell.unwrap_or(0);
+        match &mut self.numbers {
+            Numbers::Small(all) => {
+                let small = i32::try_from(number).unwrap_or(i32::MAX);
+                put(all, at, small);
+            }
+            Numbers::Wide(all) => put(all, at, number),
+        }
+        if cell.is_none() && self.nulls.len() <= at {
+            self.nulls.resize(at + 1, false);
+        }
+        if let Some(place) = self.nulls.get_mut(at) {
+            *place = cell.is_none();
+        }
+    }
+
+    const fn bytes_each(&self) -> usize {
+        match self.numbers {
+            Numbers::Small(_) => 4,
+            Numbers::Wide(_) => 8,
+        }
+    }
+}
+
+fn put<T>(all: &mut Vec<T>, at: usize, value: T) {
+    match all.get_mut(at) {
+        Some(place) => *place = value,
+        None => all.push(value),
+    }
+}
+
+impl Index {
+    fn add(&mut self, cell: Cell, slot: Slot) {
+        let Some(value) = cell else { return };
+        match self.by_value.get_mut(&value) {
+            None => drop(self.by_value.insert(value, Slots::One(slot))),
+            Some(Slots::Many(slots)) => slots.push(slot),
+            Some(place @ Slots::One(_)) => {
+                let Slots::One(other) = *place else { return };
+                *place = Slots::Many(vec![other, slot]);
+            }
+        }
+    }
+
+    fn remove(&mut self, cell: Cell, slot: Slot) {
+        let Some(value) = cell else { return };
+        match self.by_value.get_mut(&value) {
+            Some(Slots::Many(slots)) if slots.len() > 1 => {
+                if let Some(at) = slots.iter().position(|one| *one == slot) {
+                    slots.swap_remove(at);
+                }
+            }
+            Some(_) => drop(self.by_value.remove(&value)),
+            None => {}
+        }
+    }
+
+    fn get(&self, value: i64) -> &[Slot] {
+        match self.by_value.get(&value) {
+            Some(Slots::One(slot)) => std::slice::from_ref(slot),
+            Some(Slots::Many(slots)) => slots,
+            None => &[],
+        }
+    }
+}
+
+impl Table {
+    /// Without rows.
+    pub(crate) fn new(columns: Vec<ColumnSpec>, primary: Vec<usize>) -> Self {
+        let numbers = |spec: &ColumnSpec| match spec.kind.is_small() {
+            true => Numbers::Small(Vec::new()),
+            false => Numbers::Wide(Vec::new()),
+        };
+        let column = |spec| Column { numbers: numbers(&spec), nulls: Vec::new(), spec };
+        Self {
+            columns: columns.into_iter().map(column).collect(),
+            primary,
+            by_primary: HashTable::new(),
+            hash: RandomState::new(),
+            indexes: HashMap::default(),
+            texts: Texts::default(),
+            is_used: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub(crate) fn place_of(&self, column: &ColumnSpec) -> Option<usize> {
+        self.columns.iter().position(|own| own.spec == *column)
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.is_used.len() - self.free.len()
+    }
+
+    /// About the memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let each: usize = self.columns.iter().map(|column| column.bytes_each() + usize::from(!column.nulls.is_empty())).sum();
+        let indexes = self.indexes.len() * INDEX_BYTES;
+        self.is_used.len() * (each + 1 + PRIMARY_BYTES + indexes) + self.texts.bytes()
+    }
+
+    /// Sees to it that rows are found by this column.
+    pub(crate) fn index(&mut self, column: usize) {
+        if self.indexes.contains_key(&column) {
+            return;
+        }
+        let mut index = Index::default();
+        self.slots().for_each(|slot| index.add(self.get(slot, column), slot));
+        self.indexes.insert(column, index);
+    }
+
+    pub(crate) fn is_indexed(&self, column: usize) -> bool {
+        self.indexes.contains_key(&column)
+    }
+
+    /// The rows that have this value in an indexed column.
+    pub(crate) fn with(&self, column: usize, value: i64) -> &[Slot] {
+        self.indexes.get(&column).map_or(&[], |index| index.get(value))
+    }
+
+    pub(crate) fn get(&self, slot: Slot, column: usize) -> Cell {
+        self.columns[column].get(slot)
+    }
+
+    /// The text with this number.
+    pub(crate) fn text(&self, number: i64) -> &[u8] {
+        self.texts.get(number)
+    }
+
+    /// All rows.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        (0..).zip(&self.is_used).filter(|(_, is_used)| **is_used).map(|(slot, _)| slot)
+    }
+
+    pub(crate) fn row(&self, slot: Slot) -> Box<[Cell]> {
+        self.columns.iter().map(|column| column.get(slot)).collect()
+    }
+
+    /// Takes what is handed in as the table has it: its texts are the table's from here on, until [`Self::release`] or [`Self::remove`].
+    pub(crate) fn take(&mut self, given: &[Given]) -> Option<Box<[Cell]>> {
+        if given.len() != self.columns.len() {
+            return None;
+        }
+        let texts = &mut self.texts;
+        let cell = |given: &Given| match given {
+            Given::Number(cell) => *cell,
+            Given::Text(text) => Some(i64::from(texts.take(text))),
+        };
+        Some(given.iter().map(cell).collect())
+    }
+
+    /// Gives the texts of a row away that is not kept.
+    pub(crate) fn release(&mut self, row: &[Cell]) {
+        for (column, cell) in self.columns.iter().zip(row) {
+            if let (crate::Kind::Text, Some(number)) = (column.spec.kind, cell) {
+                self.texts.give(u32::try_from(*number).unwrap_or(u32::MAX));
+            }
+        }
+    }
+
+    /// The row with the primary key of this one.
+    pub(crate) fn same_key(&self, row: &[Cell]) -> Option<Slot> {
+        let hash = self.hash_of(|column| row[column]);
+        let is_it = |slot: &Slot| self.primary.iter().all(|column| self.get(*slot, *column) == row[*column]);
+        self.by_primary.find(hash, is_it).copied()
+    }
+
+    /// Adds a row that was [taken](Self::take).
+    pub(crate) fn insert(&mut self, row: &[Cell]) -> Slot {
+        let slot = self.free.pop().unwrap_or_else(|| Slot::try_from(self.is_used.len()).unwrap_or(Slot::MAX));
+        put(&mut self.is_used, slot as usize, true);
+        for (column, cell) in self.columns.iter_mut().zip(row) {
+            column.set(slot, *cell);
+        }
+        let hash = self.hash_of(|column| row[column]);
+        let (hasher, primary, columns) = (&self.hash, &self.primary, &self.columns);
+        let rehash = |slot: &Slot| hashed(hasher, primary, |column| columns[column].get(*slot));
+        self.by_primary.insert_unique(hash, slot, rehash);
+        for (column, index) in &mut self.indexes {
+            index.add(row[*column], slot);
+        }
+        slot
+    }
+
+    /// Takes a row away.
+    pub(crate) fn remove(&mut self, slot: Slot) {
+        let row = self.row(slot);
+        let hash = self.hash_of(|column| row[column]);
+        if let Ok(entry) = self.by_primary.find_entry(hash, |it| *it == slot) {
+            entry.remove();
+        }
+        for (column, index) in &mut self.indexes {
+            index.remove(row[*column], slot);
+        }
+        self.release(&row);
+        self.is_used[slot as usize] = false;
+        self.free.push(slot);
+    }
+
+    fn hash_of(&self, cell: impl Fn(usize) -> Cell) -> u64 {
+        hashed(&self.hash, &self.primary, cell)
+    }
+}
+
+fn hashed(hash: &RandomState, columns: &[usize], cell: impl Fn(usize) -> Cell) -> u64 {
+    use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+    let mut hasher = hash.build_hasher();
+    columns.iter().for_each(|column| cell(*column).hash(&mut hasher));
+    hasher.finish()
+}

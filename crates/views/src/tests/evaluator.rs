@@ -1,0 +1,180 @@
+//! What a plan form means, computed anew from all rows: slow, and sharing nothing with the engine but the form of values.
+
+use std::collections::BTreeMap;
+
+use freshet_sql::{Datum, QueryPlan, Relation, Scalar};
+
+/// A value as the tests hold it: dates and moments are their texts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Value {
+    Null,
+    Int(i128),
+    Text(String),
+}
+
+/// The rows of all tables, by the tables' names; each row by the names of its columns.
+pub(super) type Database = BTreeMap<&'static str, Vec<BTreeMap<&'static str, Value>>>;
+
+/// A combination of rows: for each input its row.
+type Combination<'d> = BTreeMap<usize, &'d BTreeMap<&'static str, Value>>;
+
+struct Evaluator<'d> {
+    plan: &'d QueryPlan,
+    database: &'d Database,
+}
+
+/// The rows that the plan shows, in the order of the plan as far as it has one.
+pub(super) fn evaluate(plan: &QueryPlan, database: &Database) -> Vec<Vec<Value>> {
+    Evaluator { plan, database }.shown(&plan.root)
+}
+
+impl<'d> Evaluator<'d> {
+    fn combinations(&self, relation: &Relation) -> Vec<Combination<'d>> {
+        match relation {
+            Relation::Scan(input) => {
+                let table = self.plan.named[*input].table.as_ref().expect("it is a table");
+                let rows = self.database[table.name.as_str()].iter();
+                rows.map(|row| Combination::from([(*input, row)])).collect()
+            }
+            Relation::Product(all) => all.iter().fold(vec![Combination::new()], |so_far, one| {
+                let others = self.combinations(one);
+                let joined = |left: &Combination<'d>| {
+                    let left = left.clone();
+                    others.clone().into_iter().map(move |right| left.clone().into_iter().chain(right).collect())
+                };
+                so_far.iter().flat_map(joined).collect()
+            }),
+            Relation::Filter(of, conditions) => {
+                let holds = |one: &Combination<'_>| {
+                    conditions.iter().all(|condition| truth(&value(condition, one)) == Some(true))
+                };
+                self.combinations(of).into_iter().filter(holds).collect()
+            }
+            other => panic!("no combinations of {other:?}"),
+        }
+    }
+
+    fn shown(&self, relation: &Relation) -> Vec<Vec<Value>> {
+        let (of, order) = match relation {
+            Relation::Order(of, order) => (&**of, order.as_slice()),
+            other => (other, &[][..]),
+        };
+        let (is_distinct, of) = match of {
+            Relation::Distinct(of) => (true, &**of),
+            other => (false, other),
+        };
+        let Relation::Project(of, items) = of else { panic!("no projection but {of:?}") };
+        let groups: Vec<Vec<Combination<'d>>> = match &**of {
+            Relation::Aggregate(rows, by) => {
+                let mut groups: BTreeMap<Vec<Value>, Vec<Combination<'d>>> = BTreeMap::new();
+                if by.is_empty() {
+                    groups.insert(Vec::new(), Vec::new());
+                }
+                for one in self.combinations(rows) {
+                    let key = by.iter().map(|scalar| value(item(scalar, items), &one)).collect();
+                    groups.entry(key).or_default().push(one);
+                }
+                groups.into_values().collect()
+            }
+            rows => self.combinations(rows).into_iter().map(|one| vec![one]).collect(),
+        };
+        let of_group = |scalar: &Scalar, group: &[Combination<'d>]| match item(scalar, items) {
+            Scalar::Aggregate(name, _, args) => aggregate(name, &args[0], group),
+            other => group.first().map_or(Value::Null, |one| value(other, one)),
+        };
+        let row = |group: &Vec<Combination<'d>>| {
+            let by: Vec<(Value, bool)> = order.iter().map(|(by, down)| (of_group(by, group), *down)).collect();
+            let shown: Vec<Value> = items.iter().map(|item| of_group(&item.value, group)).collect();
+            (by, shown)
+        };
+        let mut rows: Vec<_> = groups.iter().map(row).collect();
+        rows.sort_by(|(a, _), (b, _)| {
+            let pairs = a.iter().zip(b).map(|((a, down), (b, _))| if *down { b.cmp(a) } else { a.cmp(b) });
+            pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        });
+        let mut shown: Vec<Vec<Value>> = rows.into_iter().map(|(_, shown)| shown).collect();
+        if is_distinct {
+            let mut seen = std::collections::BTreeSet::new();
+            shown.retain(|row| seen.insert(row.clone()));
+        }
+        shown
+    }
+}
+
+fn item<'s>(scalar: &'s Scalar, items: &'s [freshet_sql::ResultColumn]) -> &'s Scalar {
+    match scalar {
+        Scalar::Item(at) => &items[*at].value,
+        other => other,
+    }
+}
+
+fn aggregate(name: &str, of: &Scalar, group: &[Combination<'_>]) -> Value {
+    let values: Vec<Value> = match of {
+        Scalar::All | Scalar::Value(_) => group.iter().map(|_| Value::Int(1)).collect(),
+        of => group.iter().map(|one| value(of, one)).filter(|value| *value != Value::Null).collect(),
+    };
+    let number = |value: &Value| if let Value::Int(number) = value { *number } else { 0 };
+    match name {
+        "count" => Value::Int(i128::try_from(values.len()).expect("it fits")),
+        "sum" if values.is_empty() => Value::Null,
+        "sum" => Value::Int(values.iter().map(number).sum()),
+        "min" => values.into_iter().min().unwrap_or(Value::Null),
+        "max" => values.into_iter().max().unwrap_or(Value::Null),
+        other => panic!("no aggregate {other}"),
+    }
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Null => None,
+        Value::Int(number) => Some(*number != 0),
+        Value::Text(text) => panic!("{text:?} as a condition"),
+    }
+}
+
+fn value(scalar: &Scalar, one: &Combination<'_>) -> Value {
+    let of_truth = |truth: Option<bool>| truth.map_or(Value::Null, |truth| Value::Int(truth.into()));
+    match scalar {
+        Scalar::Column(input, name) => one[input][name.as_str()].clone(),
+        Scalar::Value(Datum::Null) => Value::Null,
+        Scalar::Value(Datum::Int(number)) => Value::Int(*number),
+        Scalar::Value(Datum::Text(text)) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+        Scalar::Call(name, args) => {
+            let args: Vec<Value> = args.iter().map(|arg| value(arg, one)).collect();
+            of_truth(call(name, &args))
+        }
+        other => panic!("no value of {other:?}"),
+    }
+}
+
+fn call(name: &str, args: &[Value]) -> Option<bool> {
+    let known = |value: &Value| (*value != Value::Null).then(|| value.clone());
+    let both = || Some((known(&args[0])?, known(&args[1])?));
+    let and = |left: Option<bool>, right: Option<bool>| match (left, right) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    };
+    match name {
+        "and" => args.iter().map(truth).fold(Some(true), and),
+        "or" => args.iter().map(|arg| truth(arg).map(|it| !it)).fold(Some(true), and).map(|it| !it),
+        "not" => truth(&args[0]).map(|truth| !truth),
+        "is null" => Some(args[0] == Value::Null),
+        "<=>" => Some(args[0] == args[1]),
+        "=" => both().map(|(a, b)| a == b),
+        "<>" => both().map(|(a, b)| a != b),
+        "<" => both().map(|(a, b)| a < b),
+        "<=" => both().map(|(a, b)| a <= b),
+        ">" => both().map(|(a, b)| a > b),
+        ">=" => both().map(|(a, b)| a >= b),
+        "between" => {
+            let low = call(">=", &[args[0].clone(), args[1].clone()]);
+            and(low, call("<=", &[args[0].clone(), args[2].clone()]))
+        }
+        "in" => {
+            let equal = |other: &Value| call("=", &[args[0].clone(), other.clone()]).map(|it| !it);
+            args[1..].iter().map(equal).fold(Some(true), and).map(|it| !it)
+        }
+        other => panic!("no function {other}"),
+    }
+}

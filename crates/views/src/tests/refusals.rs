@@ -1,0 +1,49 @@
+//! What is not maintained, and the reason that is given.
+
+use super::plan;
+use crate::query::Query;
+
+fn refusal(text: &str) -> String {
+    let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
+    match Query::compile(&plan(text), &input) {
+        Ok(_) => panic!("{text} is maintained"),
+        Err(why) => why.to_string(),
+    }
+}
+
+#[test]
+fn what_is_not_reproduced_exactly_is_refused_by_name() {
+    let refusals = [
+        ("SELECT id FROM t WHERE s = 'x'", "a value that is of another type than what it is compared with"),
+        ("SELECT id FROM t WHERE a = '2'", "a value that is of another type than what it is compared with"),
+        ("SELECT id FROM t WHERE d = '2024-02-30'", "a value that is of another type than what it is compared with"),
+        ("SELECT id FROM t WHERE d = '2024-2-3'", "a value that is of another type than what it is compared with"),
+        ("SELECT t.id FROM t JOIN t AS y ON t.s = y.s", "a comparison of texts, or of two types"),
+        ("SELECT t.id FROM t JOIN u ON u.at = t.d", "a comparison of texts, or of two types"),
+        ("SELECT t.id FROM t, u", "tables that no equality of columns joins"),
+        ("SELECT t.id FROM t LEFT JOIN u ON u.tid = t.id", "LEFT JOIN"),
+        ("SELECT DISTINCT s FROM t", "DISTINCT of a text"),
+        ("SELECT s, COUNT(*) FROM t GROUP BY s", "GROUP BY a text"),
+        ("SELECT id FROM t ORDER BY s", "ORDER BY a text"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a HAVING COUNT(*) > 1", "HAVING"),
+        ("SELECT AVG(a) FROM t", "AVG()"),
+        ("SELECT SUM(DISTINCT a) FROM t", "SUM(DISTINCT)"),
+        ("SELECT a + 1 FROM t", "+()"),
+        ("SELECT id FROM t LIMIT 1", "LIMIT at the top"),
+        ("SELECT id FROM t UNION ALL SELECT id FROM u", "UNION at the top"),
+        ("SELECT id FROM t WHERE a IN (SELECT tid FROM u)", "a subquery"),
+        ("SELECT x.id FROM (SELECT id FROM t) AS x", "a view or a derived table"),
+    ];
+    for (text, why) in refusals {
+        assert_eq!(refusal(text), why, "{text}");
+    }
+}
+
+#[test]
+fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
+    let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
+    let checked = |text: &str| Query::check(&plan(text), &input).map(|query| query.tables().count());
+    assert_eq!(checked("SELECT t.id FROM t JOIN u ON u.tid = t.id WHERE t.a = ? AND u.x > ?"), Ok(2));
+    assert!(checked("SELECT id FROM t WHERE s = ?").is_err(), "texts are not compared");
+    assert!(Query::compile(&plan("SELECT id FROM t WHERE a = ?"), &input).is_err());
+}

@@ -1,0 +1,68 @@
+//! The texts of a table, each once.
+
+use ahash::RandomState;
+use hashbrown::HashTable;
+
+/// Texts by their numbers. A text that no row has any more gives its number away.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    by_text: HashTable<u32>,
+    texts: Vec<(Box<[u8]>, u32)>,
+    free: Vec<u32>,
+    hash: RandomState,
+    bytes: usize,
+}
+
+/// What a text takes beside its bytes: its place, its number, and what the allocator adds.
+const BYTES_EACH: usize = 48;
+
+impl Texts {
+    /// The number of a text that one more row has.
+    pub(crate) fn take(&mut self, text: &[u8]) -> u32 {
+        let hash = self.hash.hash_one(text);
+        let is_it = |number: &u32| &*self.texts[*number as usize].0 == text;
+        if let Some(number) = self.by_text.find(hash, is_it).copied() {
+            self.texts[number as usize].1 += 1;
+            return number;
+        }
+        self.bytes += text.len() + BYTES_EACH;
+        let entry = (Box::from(text), 1);
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.texts[number as usize] = entry;
+                number
+            }
+            None => {
+                self.texts.push(entry);
+                u32::try_from(self.texts.len() - 1).unwrap_or(u32::MAX)
+            }
+        };
+        let (texts, hash_of) = (&self.texts, &self.hash);
+        self.by_text.insert_unique(hash, number, |it| hash_of.hash_one(&*texts[*it as usize].0));
+        number
+    }
+
+    /// One row less has it.
+    pub(crate) fn give(&mut self, number: u32) {
+        let (text, count) = &mut self.texts[number as usize];
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        let text = std::mem::take(text);
+        self.bytes -= text.len() + BYTES_EACH;
+        let hash = self.hash.hash_one(&*text);
+        if let Ok(entry) = self.by_text.find_entry(hash, |it| *it == number) {
+            entry.remove();
+        }
+        self.free.push(number);
+    }
+
+    pub(crate) fn get(&self, number: i64) -> &[u8] {
+        usize::try_from(number).ok().and_then(|at| self.texts.get(at)).map_or(&[], |(text, _)| text)
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
