@@ -116,7 +116,8 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
         results.map(|result| (Arc::clone(&cache), result)).collect::<Vec<_>>()
     };
     // What is made from copies of rows is made when somebody asks for it.
-    let is_asked_for = |cache: &Arc<CreatedCache>| !matches!(cache.kept(), Kept::Maintained | Kept::NotYet(_));
+    let is_asked_for =
+        |cache: &Arc<CreatedCache>| !matches!(cache.kept(), Kept::Maintained | Kept::NotYet(_));
     shared.created.all().into_iter().filter(is_asked_for).flat_map(of_one).collect()
 }
 

@@ -7,7 +7,7 @@ use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 use crate::condition::{Comparison, Condition, Operand};
 use crate::engine::TableName;
 use crate::join::JoinPlan;
-use crate::kind::{Kind, is_day};
+use crate::kind::Kind;
 use crate::query::{ColumnSpec, Item, Output, Place, Query, declared};
 
 /// Why a query is not maintained.
@@ -68,24 +68,24 @@ fn compile(
     name_of: &dyn Fn(&Input) -> Option<TableName>,
     takes_markers: bool,
 ) -> Compiled<(Query, Vec<i64>)> {
-        let parts = parts(&plan.root)?;
-        let compiler = Compiler { takes_markers, ..Compiler::new(plan, &parts, name_of)? };
-        let (mut parameters, mut key, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
-        for scalar in &parts.conditions {
-            match compiler.condition(scalar)? {
-                Condition::Compare(Comparison::Equal, Operand::Column(place), Operand::Constant(Some(value))) => {
-                    parameters.push(place);
-                    key.push(value);
-                }
-                Condition::And(all) => conditions.extend(all),
-                other => conditions.push(other),
+    let parts = parts(&plan.root)?;
+    let compiler = Compiler { takes_markers, ..Compiler::new(plan, &parts, name_of)? };
+    let (mut parameters, mut key, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
+    for scalar in &parts.conditions {
+        match compiler.condition(scalar)? {
+            Condition::Compare(Comparison::Equal, Operand::Column(place), Operand::Constant(Some(value))) => {
+                parameters.push(place);
+                key.push(value);
             }
+            Condition::And(all) => conditions.extend(all),
+            other => conditions.push(other),
         }
-        let (output, order) = compiler.output(&parts)?;
-        let Compiler { query, .. } = compiler;
-        let query = Query { conditions, parameters, output, order, ..query };
-        let is_joined = (0..query.mentions.len()).all(|mention| JoinPlan::new(&query, mention).is_some());
-        if is_joined { Ok((query, key)) } else { refused("tables that no equality of columns joins") }
+    }
+    let (output, order) = compiler.output(&parts)?;
+    let Compiler { query, .. } = compiler;
+    let query = Query { conditions, parameters, output, order, ..query };
+    let is_joined = (0..query.mentions.len()).all(|mention| JoinPlan::new(&query, mention).is_some());
+    if is_joined { Ok((query, key)) } else { refused("tables that no equality of columns joins") }
 }
 
 fn parts(root: &Relation) -> Compiled<Parts<'_>> {
@@ -162,7 +162,8 @@ impl<'p> Compiler<'p> {
         let mut mentions = Vec::new();
         for input in &parts.scans {
             let named = plan.named.get(*input).ok_or_else(|| Unmaintained("an unknown table".to_owned()))?;
-            let name = name_of(named).ok_or_else(|| Unmaintained(format!("{}, which is not known", named.name)))?;
+            let name =
+                name_of(named).ok_or_else(|| Unmaintained(format!("{}, which is not known", named.name)))?;
             let at = tables.iter().position(|(own, _)| *own == name).unwrap_or(tables.len());
             if at == tables.len() {
                 tables.push((name, Vec::new()));
@@ -332,9 +333,7 @@ impl<'p> Compiler<'p> {
             other => Some(other.clone()),
         };
         let unknown = || Unmaintained("an item that is not known".to_owned());
-        let key = |scalar: &Scalar| {
-            self.comparable(&value(scalar).ok_or_else(unknown)?, "GROUP BY")
-        };
+        let key = |scalar: &Scalar| self.comparable(&value(scalar).ok_or_else(unknown)?, "GROUP BY");
         let by = by.iter().map(key).collect::<Compiled<Vec<_>>>()?;
         let item = |scalar: &Scalar| self.item(scalar, &by);
         let mut items = parts.items.iter().map(|shown| item(&shown.value)).collect::<Compiled<Vec<_>>>()?;
@@ -375,22 +374,18 @@ impl<'p> Compiler<'p> {
         }
     }
 
-/// A literal as a value of this kind, if it is written as one.
-fn constant(&self, scalar: &Scalar, kind: Kind) -> Compiled<Operand> {
-    let number = match (scalar, kind) {
-        (Scalar::Value(Datum::Int(number)), Kind::Integer { .. }) => i64::try_from(*number).ok(),
-        (Scalar::Value(Datum::Text(text)), Kind::Date) => kind.parse(text).filter(|day| is_day(*day)),
-        (Scalar::Value(Datum::Text(text)), Kind::Moment(_)) => {
-            let day = text.get(..10).and_then(|day| Kind::Date.parse(day));
-            kind.parse(text).filter(|_| day.is_some_and(is_day))
+    /// A literal as a value of this kind, if it is written as one.
+    fn constant(&self, scalar: &Scalar, kind: Kind) -> Compiled<Operand> {
+        let number = match (scalar, kind) {
+            (Scalar::Value(Datum::Int(number)), Kind::Integer { .. }) => i64::try_from(*number).ok(),
+            (Scalar::Value(Datum::Text(text)), Kind::Date | Kind::Moment(_)) => kind.parse(text),
+            (Scalar::Value(Datum::Param(_)), kind) if self.takes_markers && kind != Kind::Text => Some(0),
+            (Scalar::Query(_), _) => return refused("a subquery"),
+            _ => None,
+        };
+        match number {
+            Some(number) => Ok(Operand::Constant(Some(number))),
+            None => refused("a value that is of another type than what it is compared with"),
         }
-        (Scalar::Value(Datum::Param(_)), kind) if self.takes_markers && kind != Kind::Text => Some(0),
-        (Scalar::Query(_), _) => return refused("a subquery"),
-        _ => None,
-    };
-    match number {
-        Some(number) => Ok(Operand::Constant(Some(number))),
-        None => refused("a value that is of another type than what it is compared with"),
     }
-}
 }

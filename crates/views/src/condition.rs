@@ -93,16 +93,22 @@ impl Condition {
                 }
                 result
             }
-            Self::And(all) => all.iter().try_fold(Some(true), |so_far, one| match one.holds(value_of) {
-                Some(false) => Err(()),
-                Some(true) => Ok(so_far),
-                None => Ok(None),
-            }).unwrap_or(Some(false)),
-            Self::Or(any) => any.iter().try_fold(Some(false), |so_far, one| match one.holds(value_of) {
-                Some(true) => Err(()),
-                Some(false) => Ok(so_far),
-                None => Ok(None),
-            }).unwrap_or(Some(true)),
+            Self::And(all) => all
+                .iter()
+                .try_fold(Some(true), |so_far, one| match one.holds(value_of) {
+                    Some(false) => Err(()),
+                    Some(true) => Ok(so_far),
+                    None => Ok(None),
+                })
+                .unwrap_or(Some(false)),
+            Self::Or(any) => any
+                .iter()
+                .try_fold(Some(false), |so_far, one| match one.holds(value_of) {
+                    Some(true) => Err(()),
+                    Some(false) => Ok(so_far),
+                    None => Ok(None),
+                })
+                .unwrap_or(Some(true)),
             Self::Not(one) => one.holds(value_of).map(|holds| !holds),
         }
     }

@@ -58,7 +58,12 @@ impl Installed {
     }
 
     /// A row of this table is there, or is gone.
-    fn change(&mut self, all: &HashMap<TableName, Table>, name: &TableName, (row, is_more): (Bound<'_>, bool)) {
+    fn change(
+        &mut self,
+        all: &HashMap<TableName, Table>,
+        name: &TableName,
+        (row, is_more): (Bound<'_>, bool),
+    ) {
         if self.results.is_empty() {
             return;
         }
@@ -100,7 +105,9 @@ impl Engine {
     /// Whether a table has all of these columns.
     #[must_use]
     pub fn has_columns(&self, name: &TableName, columns: &[ColumnSpec]) -> bool {
-        self.tables.get(name).is_some_and(|table| columns.iter().all(|column| table.place_of(column).is_some()))
+        self.tables
+            .get(name)
+            .is_some_and(|table| columns.iter().all(|column| table.place_of(column).is_some()))
     }
 
     /// About the memory that all takes, in bytes.
@@ -253,7 +260,9 @@ fn fill(
         join.each((query, &tables), Bound::Slot(slot), &mut |found| results.add(found, true));
     };
     match first.map(|place| columns[place.column]) {
-        Some(column) if table.is_indexed(column) => table.with(column, key[0]).iter().copied().for_each(&mut one),
+        Some(column) if table.is_indexed(column) => {
+            table.with(column, key[0]).iter().copied().for_each(&mut one)
+        }
         _ => table.slots().for_each(&mut one),
     }
     Some(())

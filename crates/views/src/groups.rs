@@ -41,7 +41,12 @@ impl Group {
     }
 
     /// One row more, or less; `values`: of each item's operand.
-    pub(crate) fn add(&mut self, is_more: bool, items: &[Item], value_of: impl Fn(&crate::condition::Operand) -> Cell) {
+    pub(crate) fn add(
+        &mut self,
+        is_more: bool,
+        items: &[Item],
+        value_of: impl Fn(&crate::condition::Operand) -> Cell,
+    ) {
         step(&mut self.rows, is_more);
         for (aggregate, item) in self.aggregates.iter_mut().zip(items) {
             match (aggregate, item) {
@@ -77,7 +82,9 @@ impl Group {
             (Aggregate::Extreme(values), Item::Extreme { is_max: true, .. }) => {
                 Computed::Cell(values.last_key_value().map(|(value, _)| *value))
             }
-            (Aggregate::Extreme(values), _) => Computed::Cell(values.first_key_value().map(|(value, _)| *value)),
+            (Aggregate::Extreme(values), _) => {
+                Computed::Cell(values.first_key_value().map(|(value, _)| *value))
+            }
             (Aggregate::None, Item::Key(of)) => Computed::Cell(key[*of]),
             (Aggregate::None, _) => Computed::Cell(None),
         }

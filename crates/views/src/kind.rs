@@ -100,22 +100,26 @@ impl Kind {
     }
 }
 
-/// The number of a date.
+/// The number of a date; `None` if it is no day of the calendar. What the servers do with `2024-00-00` hangs on `sql_mode`: MySQL groups it with
+/// `0000-00-00`, and warns of it.
 #[must_use]
-pub fn date_number(year: u16, month: u8, day: u8) -> i64 {
-    i64::from(year) * 10_000 + i64::from(month) * 100 + i64::from(day)
+pub fn date_number(year: u16, month: u8, day: u8) -> Option<i64> {
+    let number = i64::from(year) * 10_000 + i64::from(month) * 100 + i64::from(day);
+    is_day(year, month, day).then_some(number)
 }
 
-/// The number of a moment: its day, its seconds within the day, its microseconds.
+/// The number of a moment: its day, its seconds within the day, its microseconds. `None` as for [`date_number`].
 #[must_use]
-pub fn moment_number((year, month, day): (u16, u8, u8), seconds: u32, micros: u32) -> i64 {
+pub fn moment_number((year, month, day): (u16, u8, u8), seconds: u32, micros: u32) -> Option<i64> {
     let days = (i64::from(year) * 13 + i64::from(month)) * 32 + i64::from(day);
-    (days * 86_400 + i64::from(seconds)) * MICROS + i64::from(micros)
+    let number = (days * 86_400 + i64::from(seconds)) * MICROS + i64::from(micros);
+    is_day(year, month, day).then_some(number)
 }
 
 fn digits<const N: usize>(text: &[u8]) -> Option<u32> {
     let text = text.get(..N)?;
-    text.iter().try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))
+    text.iter()
+        .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))
 }
 
 /// `YYYY-MM-DD`, and nothing else.
@@ -127,7 +131,7 @@ fn date_parts(text: &[u8]) -> Option<(u16, u8, u8)> {
 }
 
 fn date(text: &[u8]) -> Option<i64> {
-    date_parts(text).map(|(year, month, day)| date_number(year, month, day))
+    date_parts(text).and_then(|(year, month, day)| date_number(year, month, day))
 }
 
 /// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
@@ -148,7 +152,7 @@ fn moment(text: &[u8]) -> Option<i64> {
         }
         _ => return None,
     };
-    Some(moment_number(day, hour * 3600 + minute * 60 + second, micros))
+    moment_number(day, hour * 3600 + minute * 60 + second, micros)
 }
 
 fn show_moment(number: i64, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
@@ -171,9 +175,8 @@ fn show_moment(number: i64, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()
     Ok(())
 }
 
-/// Whether this is a day of the calendar, as literals have to be one.
-pub(crate) fn is_day(number: i64) -> bool {
-    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+/// Whether this is a day of the calendar.
+fn is_day(year: u16, month: u8, day: u8) -> bool {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,

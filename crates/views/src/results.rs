@@ -117,11 +117,13 @@ impl Results {
     /// Begins one without rows.
     pub(crate) fn begin(&mut self, query: &Query, key: &[i64]) {
         if self.by_key.len() >= RESULTS_MAX
-            && let Some(last) = self.by_key.iter().min_by_key(|(_, held)| held.read).map(|(key, _)| key.clone())
+            && let Some(last) =
+                self.by_key.iter().min_by_key(|(_, held)| held.read).map(|(key, _)| key.clone())
         {
             self.drop_one(&last);
         }
-        self.by_key.insert(key.into(), Held { rows: Rows::new(&query.output), read: self.reads, shown: None });
+        self.by_key
+            .insert(key.into(), Held { rows: Rows::new(&query.output), read: self.reads, shown: None });
     }
 
     fn drop_one(&mut self, key: &[i64]) {

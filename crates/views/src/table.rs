@@ -168,7 +168,11 @@ impl Table {
 
     /// About the memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        let each: usize = self.columns.iter().map(|column| column.bytes_each() + usize::from(!column.nulls.is_empty())).sum();
+        let each: usize = self
+            .columns
+            .iter()
+            .map(|column| column.bytes_each() + usize::from(!column.nulls.is_empty()))
+            .sum();
         let indexes = self.indexes.len() * INDEX_BYTES;
         self.is_used.len() * (each + 1 + PRIMARY_BYTES + indexes) + self.texts.bytes()
     }

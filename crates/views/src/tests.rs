@@ -36,5 +36,6 @@ pub(crate) fn plan(text: &str) -> QueryPlan {
         let columns = columns_of(table).into_iter().map(|column| column.name).collect::<Vec<_>>();
         Some(Definition::Table { columns: columns.into(), shows_all: true })
     };
-    query_plan(text.as_bytes(), MODES, &definition_of, &columns_of).unwrap_or_else(|why| panic!("{text}: {why}"))
+    query_plan(text.as_bytes(), MODES, &definition_of, &columns_of)
+        .unwrap_or_else(|why| panic!("{text}: {why}"))
 }

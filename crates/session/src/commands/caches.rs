@@ -13,9 +13,9 @@ use freshet_sql::{CacheSource, CacheStatement, CreateCache, Method, Modes, Reque
 use freshet_upstream::now_ms;
 
 use self::asked::{Asked, error};
-use super::maintained::bound_for_certain;
 use super::introspect::{Form, put};
 use super::maintained;
+use super::maintained::bound_for_certain;
 use crate::created::{CacheOptions, CreatedCache, FileError, Kept, NotCreated, QueryId, StoredResult, Tries};
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Found;
@@ -104,16 +104,14 @@ async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Resul
         CacheStatement::ExplainCaches => Ok(Done::Rows(listed::exported(session))),
         CacheStatement::Status => Ok(Done::Rows(listed::status(session))),
         CacheStatement::Tables => Ok(Done::Rows(listed::tables(session))),
-        CacheStatement::ExplainCreate(asked) => {
-            match source(session, asked).await? {
-                Ok(asked) => {
-                    let kept = kept(session, &asked).await;
-                    let kept = kept.map_or_else(|why| format!("refreshed: {why}"), |_| "maintained".to_owned());
-                    Ok(Done::Rows(listed::explained(&asked, kept)))
-                }
-                Err(error) => Err(error),
+        CacheStatement::ExplainCreate(asked) => match source(session, asked).await? {
+            Ok(asked) => {
+                let kept = kept(session, &asked).await;
+                let kept = kept.map_or_else(|why| format!("refreshed: {why}"), |_| "maintained".to_owned());
+                Ok(Done::Rows(listed::explained(&asked, kept)))
             }
-        }
+            Err(error) => Err(error),
+        },
         CacheStatement::Create(asked) => create(session, asked).await?,
         CacheStatement::Drop { name, if_exists } => match created.named(name) {
             Some(cache) => dropped(created.drop_where(|other| other.query.id == cache.query.id)),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use freshet_cache::{Fill, Insert, Key};
 use freshet_catalog::{Name, TableInfo};
 use freshet_sql::{Input, Method, Modes, QueryPlan, TableName, query_plan};
+use freshet_upstream::now_ms;
 use freshet_views::{Query, Unmaintained};
 
 use super::asked::{from_memory, strips};
@@ -19,8 +20,11 @@ use crate::session::hit::READ_UNFENCED;
 use crate::session::{Missed, Session};
 use crate::template::{BoundSelect, Verdict};
 
-/// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer.
-const WAIT_MIN: Duration = Duration::from_millis(2);
+/// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer. Where that was
+/// in vain of late, the least is less.
+const WAIT_MIN: Duration = Duration::from_millis(50);
+const WAIT_MIN_IN_VAIN: Duration = Duration::from_millis(2);
+const IN_VAIN_MS: u64 = 1000;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
 /// How long a definition that is under way is waited for.
@@ -45,7 +49,10 @@ pub(super) async fn answer(
     bound: &BoundSelect<'_>,
 ) -> Result<bool, Lost> {
     let Some(maintained) = maintained(session, (text, key), bound) else { return Ok(false) };
-    let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(WAIT_MIN, WAIT_MAX);
+    let vain_until_ms = &maintained.cache.vain_until_ms;
+    let is_in_vain = now_ms() < vain_until_ms.load(Ordering::Relaxed);
+    let wait_min = if is_in_vain { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
+    let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(wait_min, WAIT_MAX);
     let until = Instant::now() + wait;
     let mut is_stored = false;
     loop {
@@ -71,6 +78,7 @@ pub(super) async fn answer(
             }
         }
         if Instant::now() >= until {
+            vain_until_ms.store(now_ms() + IN_VAIN_MS, Ordering::Relaxed);
             return Ok(false);
         }
         session.shared.upstream.ask_probe();
@@ -133,7 +141,11 @@ fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
 }
 
 /// What is compiled of a text's form. While a definition of one of its tables is under way, that is waited for, up to a bound.
-pub(super) async fn bound_for_certain<'t>(session: &Session, text: &'t [u8], schema: &str) -> BoundSelect<'t> {
+pub(super) async fn bound_for_certain<'t>(
+    session: &Session,
+    text: &'t [u8],
+    schema: &str,
+) -> BoundSelect<'t> {
     let shared = &session.shared;
     let schema = Some(schema).filter(|schema| !schema.is_empty());
     let until = Instant::now() + DEFINED_WITHIN;

@@ -11,7 +11,8 @@ use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{
-    asked, attributes, decided, explain, introspect, kill, ours, riding, select, text_prepared, transaction, write,
+    asked, attributes, decided, explain, introspect, kill, ours, riding, select, text_prepared, transaction,
+    write,
 };
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;

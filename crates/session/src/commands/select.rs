@@ -6,7 +6,9 @@ use freshet_cache::Key;
 use freshet_protocol::{Command, ErrPacket};
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
-use super::asked::{bound, compiled, from_memory, hint_error, key_for, reads_nothing, strips, touches, without_hint};
+use super::asked::{
+    bound, compiled, from_memory, hint_error, key_for, reads_nothing, strips, touches, without_hint,
+};
 use super::bargain;
 use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
 use super::maintained;

@@ -78,6 +78,8 @@ pub(crate) struct CreatedCache {
     /// What is around the rows of its answers, by the first parts of keys, each with the epoch of rights in which the server has given one.
     frames: Mutex<HashMap<u32, (u64, Arc<Frame>)>>,
     kept: Mutex<Kept>,
+    /// Writes under way were waited for in vain, so that it is waited less until then, in monotonic milliseconds.
+    pub(crate) vain_until_ms: AtomicU64,
     /// How often a result was made from copies of rows.
     pub(crate) maintained: AtomicU64,
     /// Why a result is not refreshed any more, the last time that one was given up.
@@ -144,6 +146,7 @@ impl CreatedCache {
             refreshed: AtomicU64::new(0),
             frames: Mutex::default(),
             kept: Mutex::default(),
+            vain_until_ms: AtomicU64::new(0),
             maintained: AtomicU64::new(0),
             gave_up: Mutex::default(),
         }

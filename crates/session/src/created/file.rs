@@ -163,13 +163,18 @@ mod tests {
         let options = CacheOptions { always: true, method: Some(Method::Deep) };
         caches.create(CreatedCache::new(query.clone(), "mine".to_owned(), "s", options)).unwrap();
         let other = NamedQuery::new(None, "SELECT `x` FROM `s`.`t`".to_owned());
-        caches.create(CreatedCache::new(other.clone(), "other".to_owned(), "", CacheOptions::default())).unwrap();
+        caches
+            .create(CreatedCache::new(other.clone(), "other".to_owned(), "", CacheOptions::default()))
+            .unwrap();
         // Half of a new file, as a kill leaves it.
         fs::write(directory.join(NEW_FILE), "half").unwrap();
         let again = CreatedCaches::new(Some(directory.clone()));
         again.load().unwrap();
         let found = again.of(query.id).unwrap();
-        assert_eq!((&found.query, &*found.name, &*found.schema, found.options), (&query, "mine", "s", options));
+        assert_eq!(
+            (&found.query, &*found.name, &*found.schema, found.options),
+            (&query, "mine", "s", options)
+        );
         assert_eq!(again.drop_where(|cache| cache.name == "mine").unwrap(), 1);
         let last = CreatedCaches::new(Some(directory.clone()));
         last.load().unwrap();

@@ -46,10 +46,10 @@ impl Copied {
                 None => *number,
             },
             (Kind::Integer { .. }, Value::UInt(number)) => i64::try_from(*number).ok()?,
-            (Kind::Date, Value::Date(date)) => date_number(date.year, date.month, date.day),
+            (Kind::Date, Value::Date(date)) => date_number(date.year, date.month, date.day)?,
             (Kind::Moment(digits), Value::DateTime(at)) if at.decimals == digits => {
                 let seconds = (u32::from(at.hour) * 60 + u32::from(at.minute)) * 60 + u32::from(at.second);
-                moment_number((at.date.year, at.date.month, at.date.day), seconds, at.micros)
+                moment_number((at.date.year, at.date.month, at.date.day), seconds, at.micros)?
             }
             _ => return None,
         };

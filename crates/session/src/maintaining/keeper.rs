@@ -25,6 +25,8 @@ const WAITING_ROWS_MAX: usize = 1 << 20;
 /// How long a table is left alone after its copy was given up, by how often that was so.
 const PAUSE_MS: u64 = 200;
 const PAUSE_MS_MAX: u64 = 30_000;
+/// How long it is left alone if it cannot be copied as it is: a value may change, or there may be more room.
+const LASTING_MS: u64 = 600_000;
 
 /// A copy of a table.
 struct Copy {
@@ -191,7 +193,9 @@ impl<'s> Keeper<'s> {
 
     /// What comes of loading a table.
     fn take(&mut self, number: u64, loaded: Loaded) {
-        let Some((name, copy)) = self.copies.iter_mut().find(|(_, copy)| copy.number == number) else { return };
+        let Some((name, copy)) = self.copies.iter_mut().find(|(_, copy)| copy.number == number) else {
+            return;
+        };
         let name = name.clone();
         match loaded {
             Loaded::Begun { columns, primary } => {
@@ -238,7 +242,7 @@ impl<'s> Keeper<'s> {
         let lived_ms = self.copies.get(name).map_or(0, |copy| now_ms().saturating_sub(copy.begun_ms));
         *times = if lived_ms > PAUSE_MS_MAX { 1 } else { *times + 1 };
         let pause = (PAUSE_MS << (*times).min(8)).min(PAUSE_MS_MAX);
-        let not_before_ms = if is_lasting { u64::MAX } else { now_ms() + pause };
+        let not_before_ms = now_ms() + if is_lasting { LASTING_MS } else { pause };
         if let Some(copy) = self.copies.get_mut(name) {
             debug!(table = %format!("{}.{}", name.0, name.1), why, "the copy is given up");
             copy.number = 0;
@@ -291,7 +295,9 @@ impl<'s> Keeper<'s> {
             State::Loading { waiting, .. } if waiting.len() < WAITING_ROWS_MAX => {
                 waiting.push((at, change.clone()));
             }
-            State::Loading { .. } => self.give_up(name, "more rows change than can be loaded".to_owned(), false),
+            State::Loading { .. } => {
+                self.give_up(name, "more rows change than can be loaded".to_owned(), false)
+            }
             State::Complete(may_contain) if at <= *may_contain => self.engine.overwrite(name, before, after),
             State::Complete(_) => {
                 if let Err(why) = self.engine.change(name, before, after) {

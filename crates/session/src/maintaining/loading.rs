@@ -23,12 +23,20 @@ const LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 /// What comes of loading.
 pub(super) enum Loaded {
     /// The columns of the copy, and which of them are its primary key.
-    Begun { columns: Vec<ColumnSpec>, primary: Vec<usize> },
+    Begun {
+        columns: Vec<ColumnSpec>,
+        primary: Vec<usize>,
+    },
     Rows(Vec<Box<[Given]>>),
     /// All rows were read. What is told up to here may be in them already.
-    Complete { may_contain: freshet_cache::Position },
+    Complete {
+        may_contain: freshet_cache::Position,
+    },
     /// It cannot be copied; `is_lasting`: not before its definition changes.
-    Failed { why: String, is_lasting: bool },
+    Failed {
+        why: String,
+        is_lasting: bool,
+    },
 }
 
 /// One loading: which copy of which table, and where what comes of it is told.
@@ -73,7 +81,10 @@ impl Loading {
     async fn load(&self, shared: &Shared, news: &News) -> Result<(), Stopped> {
         let info = &self.info;
         if info.columns.is_empty() || info.engine != "InnoDB" {
-            return Err(Stopped::Refused(format!("its engine is {}, and only InnoDB is copied", info.engine)));
+            return Err(Stopped::Refused(format!(
+                "its engine is {}, and only InnoDB is copied",
+                info.engine
+            )));
         }
         let mut connection = control::connect(shared.upstream.config()).await?;
         let primary = primary_key(&mut connection, info).await?;
@@ -90,7 +101,8 @@ impl Loading {
             tokio::time::sleep(LOOKED_AT_EVERY).await;
         }
         let image_columns = info.columns.len();
-        let wanted = Wanted { name: self.name.clone(), columns: columns.clone(), image_columns, copy: self.copy };
+        let wanted =
+            Wanted { name: self.name.clone(), columns: columns.clone(), image_columns, copy: self.copy };
         let begun = news.want(wanted);
         self.tell(Loaded::Begun { columns: specs, primary: primary.clone() }).await?;
         sees_what_was_missed(shared, news, begun).await;
@@ -101,7 +113,11 @@ impl Loading {
             let is_last = rows.len() < CHUNK_ROWS;
             last = rows.last().map(|row| literals(row, &primary)).transpose()?;
             let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Option<Vec<_>>>();
-            let given = given.ok_or_else(|| Stopped::Refused("a value that is not understood".to_owned()))?;
+            let given = given.ok_or_else(|| {
+                Stopped::Refused(
+                    "a value that is not copied: a date that is no day of the calendar".to_owned(),
+                )
+            })?;
             self.tell(Loaded::Rows(given)).await?;
             if is_last {
                 break;
@@ -153,7 +169,9 @@ async fn primary_key(connection: &mut Connection, info: &TableInfo) -> Result<Ve
     if let Some(name) = padded.text(0, 0) {
         return Err(Stopped::Refused(format!("{name} is ZEROFILL")));
     }
-    names.filter(|names| !names.is_empty()).ok_or_else(|| Stopped::Refused("it has no primary key".to_owned()))
+    names
+        .filter(|names| !names.is_empty())
+        .ok_or_else(|| Stopped::Refused("it has no primary key".to_owned()))
 }
 
 /// What a column of the primary key is copied as; one that is text cannot bound chunks.

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use ahash::HashMap;
 use freshet_cache::Position;
 use freshet_catalog::Name;
-use freshet_follow::{RowNews, RowReader};
 use freshet_follow::applier::{ChangedRows, TransactionEnd};
+use freshet_follow::{RowNews, RowReader};
 use freshet_views::Given;
 
 use super::given::{Copied, of_image};

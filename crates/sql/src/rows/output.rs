@@ -125,9 +125,20 @@ fn item(source: &Source<'_>, range: Range<usize>) -> Item {
         Some(named) if behind_as == last && source.name(last).is_some() => {
             of(lower(source, last), Selected::Column(named))
         }
-        _ if range.len() > 2 && source.word(last - 1, "AS") => of(lower(source, last), Selected::Other),
+        _ if alias_from(source, &range).is_some() => of(lower(source, last), Selected::Other),
         _ => of(None, Selected::Other),
     }
+}
+
+/// Where the alias of a computed item begins: `a + 1 AS b`, and `COUNT(*) b`.
+pub(super) fn alias_from(source: &Source<'_>, range: &Range<usize>) -> Option<usize> {
+    let last = range.end.checked_sub(1).filter(|_| range.len() > 2)?;
+    if source.word(last - 1, "AS") {
+        return Some(last - 1);
+    }
+    // `CASE a WHEN 1 THEN (b) END` and `a + INTERVAL (1) DAY` end with words of the grammar.
+    let has_words = range.clone().any(|at| source.any(at, &["CASE", "INTERVAL"]));
+    (source.is(last - 1, b')') && source.name(last).is_some() && !has_words).then_some(last)
 }
 
 fn lower(source: &Source<'_>, at: usize) -> Option<String> {

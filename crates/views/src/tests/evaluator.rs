@@ -40,7 +40,10 @@ impl<'d> Evaluator<'d> {
                 let others = self.combinations(one);
                 let joined = |left: &Combination<'d>| {
                     let left = left.clone();
-                    others.clone().into_iter().map(move |right| left.clone().into_iter().chain(right).collect())
+                    others
+                        .clone()
+                        .into_iter()
+                        .map(move |right| left.clone().into_iter().chain(right).collect())
                 };
                 so_far.iter().flat_map(joined).collect()
             }),
@@ -83,7 +86,8 @@ impl<'d> Evaluator<'d> {
             other => group.first().map_or(Value::Null, |one| value(other, one)),
         };
         let row = |group: &Vec<Combination<'d>>| {
-            let by: Vec<(Value, bool)> = order.iter().map(|(by, down)| (of_group(by, group), *down)).collect();
+            let by: Vec<(Value, bool)> =
+                order.iter().map(|(by, down)| (of_group(by, group), *down)).collect();
             let shown: Vec<Value> = items.iter().map(|item| of_group(&item.value, group)).collect();
             (by, shown)
         };

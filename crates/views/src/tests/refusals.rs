@@ -16,8 +16,14 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
     let refusals = [
         ("SELECT id FROM t WHERE s = 'x'", "a value that is of another type than what it is compared with"),
         ("SELECT id FROM t WHERE a = '2'", "a value that is of another type than what it is compared with"),
-        ("SELECT id FROM t WHERE d = '2024-02-30'", "a value that is of another type than what it is compared with"),
-        ("SELECT id FROM t WHERE d = '2024-2-3'", "a value that is of another type than what it is compared with"),
+        (
+            "SELECT id FROM t WHERE d = '2024-02-30'",
+            "a value that is of another type than what it is compared with",
+        ),
+        (
+            "SELECT id FROM t WHERE d = '2024-2-3'",
+            "a value that is of another type than what it is compared with",
+        ),
         ("SELECT t.id FROM t JOIN t AS y ON t.s = y.s", "a comparison of texts, or of two types"),
         ("SELECT t.id FROM t JOIN u ON u.at = t.d", "a comparison of texts, or of two types"),
         ("SELECT t.id FROM t, u", "tables that no equality of columns joins"),

@@ -138,7 +138,8 @@ impl World {
         let before = at.map(|at| rows.swap_remove(at));
         // A row that is there is deleted, or updated, also to another key.
         let other = i64::from(what % 6);
-        let moves = before.is_some() && what > 200 && rows.iter().all(|row| row["id"] != Value::Int(other.into()));
+        let moves =
+            before.is_some() && what > 200 && rows.iter().all(|row| row["id"] != Value::Int(other.into()));
         let is_gone = before.is_some() && what % 3 == 0 && !moves;
         let after = (!is_gone).then(|| row(table, if moves { other } else { id }, numbers));
         rows.extend(after.clone());

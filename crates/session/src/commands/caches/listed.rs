@@ -95,9 +95,12 @@ pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&s
         }
     }
     let is_of = |cache: &CreatedCache| method.is_none_or(|method| (method == Method::Deep) == is_deep(cache));
-    let shown = session.shared.created.all().into_iter().filter(|cache| {
-        is_of(cache) && id.is_none_or(|id| cache.query.id.to_string() == id)
-    });
+    let shown = session
+        .shared
+        .created
+        .all()
+        .into_iter()
+        .filter(|cache| is_of(cache) && id.is_none_or(|id| cache.query.id.to_string() == id));
     let rows = shown.map(|cache| {
         row([
             cache.query.id.to_string().into(),
@@ -136,7 +139,8 @@ fn note(cache: &CreatedCache) -> Option<String> {
 /// EXPLAIN CREATE CACHE.
 pub(super) fn explained(asked: &Asked, kept: String) -> Found {
     let supported = asked.unsupported.as_ref().map_or("yes".to_owned(), |why| format!("unsupported: {why}"));
-    let cells = row([asked.query.id.to_string().into(), (*asked.query.text).into(), supported.into(), kept.into()]);
+    let cells =
+        row([asked.query.id.to_string().into(), (*asked.query.text).into(), supported.into(), kept.into()]);
     found(EXPLAINED, vec![cells])
 }
 

@@ -165,8 +165,8 @@ fn is_of_groups(items: &[ResultColumn]) -> bool {
 fn without_alias(source: &crate::rows::source::Source<'_>, item: &output::Item) -> Range<usize> {
     let range = item.range.clone();
     let last = range.end.saturating_sub(1);
-    if range.len() > 2 && source.word(last - 1, "AS") {
-        return range.start..last - 1;
+    if let Some(alias) = output::alias_from(source, &range) {
+        return range.start..alias;
     }
     // `column alias`: both are names, with no dot between them.
     let is_aliased =

@@ -1,0 +1,301 @@
+//! Caches whose results are kept up to date row by row: every answer comes from memory, and is the server's.
+
+use freshet_tests::cached::{Answer, answer, caught_up, connect, eventually, fresh_schema, run};
+use freshet_tests::{Freshet, Server, with_each};
+use mysql::Conn;
+
+/// The query of an article on slow queries, in small.
+const SLOW: &str = "SELECT e.id, e.name, a.pay AS first_pay, b.pay AS last_pay FROM e JOIN s AS a ON e.id = a.id \
+                    JOIN s AS b ON e.id = b.id WHERE a.until <= b.since AND a.pay > b.pay AND b.until = '9999-01-01'";
+
+fn with_stages(schema: &str, tables: &[&str], test: impl Fn(&Server, &mut Conn, &Freshet)) {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        run(&mut direct, tables);
+        let freshet = Freshet::with(server, &["--maintained-cache-size", "64M"]);
+        caught_up(&freshet);
+        test(server, &mut direct, &freshet);
+    });
+}
+
+const EMPLOYEES: [&str; 4] = [
+    "CREATE TABLE e (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL)",
+    "CREATE TABLE s (id INT, since DATE, pay INT, until DATE, PRIMARY KEY (id, since), \
+     FOREIGN KEY (id) REFERENCES e (id) ON DELETE CASCADE)",
+    "INSERT INTO e VALUES (1, 'anna'), (2, 'bob'), (3, 'cé')",
+    "INSERT INTO s VALUES (1, '2020-01-01', 100, '2021-01-01'), (1, '2021-01-01', 90, '9999-01-01'), \
+     (2, '2020-01-01', 10, '9999-01-01'), (3, '2019-01-01', 50, '2020-01-01'), (3, '2020-01-01', 40, '9999-01-01')",
+];
+
+fn is_from_memory(reader: &mut Conn) -> bool {
+    answer(reader, "EXPLAIN LAST STATEMENT").is_ok_and(|rows| rows[0][0] == "readyset")
+}
+
+fn sorted(answer: Answer) -> Answer {
+    answer.map(|mut rows| {
+        rows.sort();
+        rows
+    })
+}
+
+/// The answer is the server's, and comes from memory.
+fn is_kept(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) {
+    let found = sorted(answer(reader, query));
+    let last = answer(reader, "EXPLAIN LAST STATEMENT");
+    assert!(
+        last.as_ref().is_ok_and(|rows| rows[0][0] == "readyset"),
+        "{query}: {last:?}, {:?}, {when}: {found:?}",
+        answer(reader, "SHOW CACHES")
+    );
+    assert_eq!(found, sorted(answer(direct, query)), "{when}: {query}");
+}
+
+/// Until it is kept again, the answer is the server's all the same.
+fn is_kept_again(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) {
+    eventually(when, || {
+        let found = sorted(answer(reader, query));
+        assert_eq!(found, sorted(answer(direct, query)), "{when}: {query}");
+        // A cache that is refreshed would be there by now as well: it has to be one that is made from copies.
+        let caches = answer(reader, "SHOW CACHES").unwrap_or_default();
+        (is_from_memory(reader) || caches.iter().all(|cache| cache[3].starts_with("deep"))).then_some(())
+    });
+}
+
+#[test]
+fn a_slow_join_is_answered_from_memory_after_every_change_of_its_rows() {
+    let schema = "maintained_join";
+    with_stages(schema, &EMPLOYEES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {SLOW}")]);
+        // The first is the server's: it says whether the client may ask, and what the columns are.
+        assert_eq!(answer(&mut reader, SLOW), answer(direct, SLOW));
+        let writes = [
+            "UPDATE s SET pay = 95 WHERE id = 1 AND until = '9999-01-01'",
+            "INSERT INTO s VALUES (2, '2018-01-01', 77, '2019-01-01')",
+            "UPDATE e SET name = 'äö' WHERE id = 2",
+            "UPDATE s SET since = '2017-01-01', pay = pay + 1 WHERE id = 2 AND since = '2018-01-01'",
+            "DELETE FROM s WHERE id = 3 AND since = '2019-01-01'",
+            "REPLACE INTO s VALUES (3, '2019-01-01', 500, '2019-06-01')",
+            "UPDATE s SET until = '2025-01-01' WHERE id = 1 AND until = '9999-01-01'",
+            "INSERT INTO s SELECT id, since + INTERVAL 1 DAY, pay - 1, '9999-01-01' FROM s WHERE id = 1",
+            "UPDATE s JOIN e ON e.id = s.id SET s.pay = s.pay * 2, e.name = 'x' WHERE s.id > 1",
+            "DELETE FROM s WHERE pay > 150",
+        ];
+        for write in writes {
+            run(&mut reader, &[write]);
+            is_kept(&mut reader, direct, SLOW, &format!("{:?} after {write}", server.flavor));
+        }
+        // Around us, and in transactions that come to an end or do not.
+        run(direct, &["INSERT INTO s VALUES (1, '1999-01-01', 999, '1999-02-01')"]);
+        caught_up(freshet);
+        is_kept(&mut reader, direct, SLOW, "after a write around");
+        run(&mut reader, &["BEGIN", "DELETE FROM s WHERE id = 1", "ROLLBACK"]);
+        is_kept(&mut reader, direct, SLOW, "after a rollback");
+        run(&mut reader, &["BEGIN", "UPDATE s SET pay = 7 WHERE id = 1", "SAVEPOINT a", "DELETE FROM s"]);
+        run(
+            &mut reader,
+            &["ROLLBACK TO a", "INSERT INTO s VALUES (3, '1990-01-01', 9999, '1991-01-01')", "COMMIT"],
+        );
+        is_kept(&mut reader, direct, SLOW, "after a transaction");
+    });
+}
+
+#[test]
+fn other_values_of_a_query_are_made_from_copies_and_not_by_the_server() {
+    let schema = "maintained_values";
+    with_stages(schema, &EMPLOYEES, |_, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let of = |day: &str| {
+            format!("SELECT id, pay FROM s WHERE until = '{day}' AND pay > 20 ORDER BY pay DESC, id")
+        };
+        run(&mut reader, &[&format!("CREATE CACHE FROM {}", of("2020-01-01"))]);
+        assert_eq!(answer(&mut reader, &of("2020-01-01")), answer(direct, &of("2020-01-01")));
+        for day in ["9999-01-01", "2021-01-01", "1970-01-01"] {
+            let found = answer(&mut reader, &of(day));
+            assert!(is_from_memory(&mut reader), "{day}");
+            assert_eq!(found, answer(direct, &of(day)), "in this order");
+        }
+        // What is no date is the server's to judge.
+        let odd = of("2020-13-45");
+        assert_eq!(answer(&mut reader, &odd), answer(direct, &odd));
+    });
+}
+
+#[test]
+fn every_type_that_is_kept_is_shown_as_the_server_shows_it() {
+    let schema = "maintained_types";
+    let table = "CREATE TABLE t (id BIGINT, at DATETIME(3), i1 TINYINT, i2 SMALLINT, i3 MEDIUMINT, i4 INT, i8 BIGINT, u1 TINYINT UNSIGNED, \
+                 u2 SMALLINT UNSIGNED, u3 MEDIUMINT UNSIGNED, u4 INT UNSIGNED, d DATE, t0 DATETIME, t6 DATETIME(6), v VARCHAR(10000), c CHAR(9), \
+                 PRIMARY KEY (at, id)) CHARACTER SET utf8mb4";
+    let low = "(-9223372036854775808, '0001-01-01 00:00:00.001', -128, -32768, -8388608, -2147483648, -9223372036854775808, 0, 0, 0, 0, \
+               '0001-01-01', '1000-01-01 00:00:00', '1000-01-01 00:00:00.000001', '', '')";
+    let high = "(9223372036854775807, '9999-12-31 23:59:59.999', 127, 32767, 8388607, 2147483647, 9223372036854775807, 255, 65535, 16777215, \
+                4294967295, '9999-12-31', '9999-12-31 23:59:59', '9999-12-31 23:59:59.999999', REPEAT('🦀é', 900), 'ab  ')";
+    let odd = "(0, '2024-02-29 12:00:00', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)";
+    let other = "(1, '2024-02-29 12:00:00', -1, -1, -1, -1, -1, 128, 32768, 8388608, 2147483648, '2024-01-31', '2024-02-29 00:00:01', \
+                 '2024-02-29 00:00:00.1', ' x ', ' y ')";
+    with_stages(schema, &[table], |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let all = "SELECT * FROM t WHERE id <> 5";
+        let groups = "SELECT d, COUNT(*), COUNT(v), SUM(i8), SUM(u4), MIN(t6), MAX(at), MIN(i1), MAX(u4) FROM t GROUP BY d ORDER BY d DESC";
+        let distinct = "SELECT DISTINCT i1, d FROM t ORDER BY d, i1";
+        let of_all = "SELECT COUNT(*) n, SUM(i4), MAX(d) FROM t WHERE u4 > 5 OR d IS NULL";
+        let queries = [all, groups, distinct, of_all];
+        run(direct, &["SET sql_mode = ''"]);
+        run(direct, &[&format!("INSERT INTO t VALUES {low}, {high}")]);
+        caught_up(freshet);
+        for query in queries {
+            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+            let found = answer(&mut reader, query);
+            assert_eq!(sorted(found), sorted(answer(direct, query)), "{query}");
+        }
+        let writes = [
+            format!("INSERT INTO t VALUES {odd}, {other}"),
+            "UPDATE t SET v = CONCAT(v, 'ß'), c = 'z' WHERE id > 0".to_owned(),
+            "UPDATE t SET i8 = NULL, u4 = 4294967294, d = '2024-02-29' WHERE id = 1".to_owned(),
+            "UPDATE t SET v = REPEAT('a', 9000) WHERE id = 0".to_owned(),
+            "DELETE FROM t WHERE id < 0".to_owned(),
+            "DELETE FROM t".to_owned(),
+            format!("INSERT INTO t VALUES {low}, {high}, {odd}"),
+        ];
+        for write in &writes {
+            run(direct, &[write]);
+            caught_up(freshet);
+            for query in queries {
+                is_kept(&mut reader, direct, query, &format!("{:?} after {write}", server.flavor));
+            }
+        }
+        // In order where there is one.
+        for query in [groups, distinct] {
+            assert_eq!(answer(&mut reader, query), answer(direct, query));
+        }
+        // Texts that are converted for the client are the server's.
+        run(&mut reader, &["SET NAMES latin1"]);
+        let mut latin = server.target.try_connect(schema).expect("a session on the server itself");
+        run(&mut latin, &["SET NAMES latin1"]);
+        for _ in 0..3 {
+            assert_eq!(sorted(answer(&mut reader, all)), sorted(answer(&mut latin, all)));
+            run(direct, &["UPDATE t SET i1 = i1 + 1 WHERE id = 0"]);
+            caught_up(freshet);
+        }
+    });
+}
+
+#[test]
+fn what_changes_a_table_as_a_whole_is_never_shown_wrong_and_it_is_kept_again() {
+    let schema = "maintained_whole";
+    with_stages(schema, &EMPLOYEES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        run(&mut reader, &[&format!("CREATE CACHE FROM {SLOW}")]);
+        assert_eq!(answer(&mut reader, SLOW), answer(direct, SLOW));
+        let changes: [&[&str]; 9] = [
+            &["DELETE FROM e WHERE id = 1"],
+            &["ALTER TABLE s ADD INDEX (pay)"],
+            &[
+                "ALTER TABLE e ADD COLUMN other INT FIRST",
+                "UPDATE e SET name = 'other', other = 5 WHERE id = 2",
+            ],
+            &["ALTER TABLE s MODIFY pay BIGINT", "UPDATE s SET pay = pay * 100000000 WHERE id = 3"],
+            &[
+                "TRUNCATE TABLE s",
+                "INSERT INTO s VALUES (2, '2020-01-01', 9, '2021-01-01'), (2, '2021-01-01', 8, '9999-01-01')",
+            ],
+            &["RENAME TABLE e TO f, f TO e"],
+            &["ALTER TABLE e DROP COLUMN other", "INSERT INTO e VALUES (9, 'new')"],
+            &[
+                "SET sql_log_bin = 0",
+                "INSERT INTO s VALUES (9, '2021-01-01', 80, '2022-01-01')",
+                "SET sql_log_bin = 1",
+            ],
+            &[
+                "XA START 'm'",
+                "INSERT INTO s VALUES (9, '2022-01-01', 8, '9999-01-01')",
+                "XA END 'm'",
+                "XA PREPARE 'm'",
+                "XA COMMIT 'm'",
+            ],
+        ];
+        for change in changes {
+            let mut writer = connect(freshet.target(), schema);
+            // RENAME swaps with a table that is not there: both servers refuse that, and nothing changes.
+            let refused = change.iter().any(|statement| answer(&mut writer, statement).is_err());
+            assert_eq!(
+                refused,
+                change[0].starts_with("RENAME TABLE e TO f, f TO e")
+                    && answer(direct, "SELECT 1 FROM e").is_err(),
+                "{change:?}"
+            );
+            is_kept_again(&mut reader, direct, SLOW, &format!("{:?} after {change:?}", server.flavor));
+        }
+        let notes = answer(&mut reader, "SHOW CACHES").expect("it is listed");
+        assert_eq!(notes.len(), 1);
+    });
+}
+
+#[test]
+fn what_cannot_be_kept_so_is_refreshed_and_says_why() {
+    let schema = "maintained_refused";
+    let tables = [
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20), n DECIMAL(5, 2))",
+        "CREATE TABLE nokey (id INT, v INT)",
+        "INSERT INTO t VALUES (1, 1, 'a', 1.5)",
+    ];
+    with_stages(schema, &tables, |_, _, freshet| {
+        let mut admin = connect(freshet.target(), schema);
+        let refused = [
+            ("SELECT t.id FROM t LEFT JOIN nokey ON nokey.id = t.id", "LEFT JOIN"),
+            ("SELECT id FROM t WHERE name = 'a'", "of another type"),
+            ("SELECT SUM(n) FROM t", "t.n, which is of the type decimal"),
+            ("SELECT id FROM nokey WHERE v = 1", "nokey: it has no primary key"),
+        ];
+        for (query, why) in refused {
+            let explained =
+                answer(&mut admin, &format!("EXPLAIN CREATE CACHE FROM {query}")).expect("it is explained");
+            let deep = answer(&mut admin, &format!("CREATE DEEP CACHE FROM {query}"));
+            assert_eq!(deep, Err(1105), "{query}: {explained:?}");
+            run(&mut admin, &[&format!("CREATE CACHE FROM {query}")]);
+            let caches = answer(&mut admin, "SHOW CACHES").expect("it is listed");
+            assert!(caches[0][3].starts_with("shallow") && caches[0][7].contains(why), "{query}: {caches:?}");
+            run(&mut admin, &["DROP ALL CACHES"]);
+        }
+    });
+}
+
+#[test]
+fn dates_that_are_no_days_are_left_to_the_server() {
+    let schema = "maintained_zero";
+    let tables = [
+        "CREATE TABLE t (id INT PRIMARY KEY, d DATE)",
+        "INSERT INTO t VALUES (1, '2024-01-01'), (2, '2024-01-01')",
+    ];
+    with_stages(schema, &tables, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let query = "SELECT d, COUNT(*) FROM t GROUP BY d";
+        run(&mut reader, &[&format!("CREATE CACHE FROM {query}")]);
+        let _ = answer(&mut reader, query);
+        run(&mut reader, &["UPDATE t SET d = '2024-01-02' WHERE id = 1"]);
+        is_kept(&mut reader, direct, query, "while all are days");
+        run(direct, &["SET sql_mode = ''", "INSERT INTO t VALUES (3, '2024-00-00'), (4, '0000-00-00')"]);
+        caught_up(freshet);
+        // MySQL takes both for one group where the mode forbids zeros.
+        let mut alike = server.target.try_connect(schema).expect("a session on the server itself");
+        for _ in 0..3 {
+            assert_eq!(
+                sorted(answer(&mut reader, query)),
+                sorted(answer(&mut alike, query)),
+                "{:?}",
+                server.flavor
+            );
+            run(&mut reader, &["UPDATE t SET d = d + INTERVAL 1 DAY WHERE id = 1"]);
+        }
+        eventually("it says so", || {
+            run(&mut reader, &["UPDATE t SET d = d + INTERVAL 1 DAY WHERE id = 1"]);
+            let _ = answer(&mut reader, query);
+            let caches = answer(&mut reader, "SHOW CACHES").unwrap_or_default();
+            caches[0][7].contains("no day of the calendar").then_some(())
+        });
+    });
+}
