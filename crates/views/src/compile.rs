@@ -4,11 +4,10 @@ use std::fmt;
 
 use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 
-use crate::condition::{Comparison, Condition, Operand};
-use crate::engine::TableName;
+use crate::condition::{Comparison, Condition, Operand, Place};
 use crate::join::JoinPlan;
-use crate::kind::Kind;
-use crate::query::{ColumnSpec, Item, Output, Place, Query, declared};
+use crate::kind::{ColumnSpec, Kind, TableName};
+use crate::query::{Item, Output, Query, declared};
 
 /// Why a query is not maintained.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,13 @@
 //! Conditions, with the three values that SQL gives them.
 
 use crate::kind::Cell;
-use crate::query::Place;
+
+/// A column of a mention: both by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub(crate) mention: usize,
+    pub(crate) column: usize,
+}
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 
+use crate::condition::Place;
 use crate::join::{Bound, Changed, Join, JoinPlan};
-use crate::kind::{Cell, Given};
-use crate::query::{ColumnSpec, Place, Query};
+use crate::kind::{Cell, ColumnSpec, Given, TableName};
+use crate::query::Query;
 use crate::results::{Results, Shown};
 use crate::table::Table;
-
-/// A schema and a table, as the server reports them.
-pub type TableName = (String, String);
 
 /// A query that is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

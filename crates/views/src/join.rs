@@ -1,8 +1,8 @@
 //! Joining one row with those of the other mentions.
 
-use crate::condition::Condition;
+use crate::condition::{Condition, Place};
 use crate::kind::Cell;
-use crate::query::{Place, Query};
+use crate::query::Query;
 use crate::table::{Slot, Table};
 
 /// How a row of one mention is joined with the others.

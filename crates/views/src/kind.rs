@@ -16,6 +16,18 @@ pub enum Given {
     Text(Box<[u8]>),
 }
 
+/// A schema and a table, as the server reports them.
+pub type TableName = (String, String);
+
+/// A needed column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ColumnSpec {
+    /// In lower case.
+    pub name: String,
+    /// What its numbers mean.
+    pub kind: Kind,
+}
+
 /// What the numbers of a column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {

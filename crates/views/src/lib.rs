@@ -19,21 +19,26 @@
 //! table itself are still the old ones while this is computed; for mentions before the one that `r` stands for, `r` is thought to be there, or
 //! thought to be gone.
 
+// Values, and rows.
 mod kind;
-mod query;
-mod compile;
 mod texts;
 mod table;
+
+// What a query is, and what is made of its plan form.
 mod condition;
+mod query;
 mod join;
+mod compile;
+
+// Results, and what changes them.
 mod groups;
 mod results;
 mod engine;
 
 pub use compile::Unmaintained;
-pub use engine::{Engine, Inconsistent, QueryNumber, TableName, TableRows};
-pub use kind::{Cell, Given, Kind, date_number, moment_number};
-pub use query::{ColumnSpec, Query};
+pub use engine::{Engine, Inconsistent, QueryNumber, TableRows};
+pub use kind::{Cell, ColumnSpec, Given, Kind, TableName, date_number, moment_number};
+pub use query::Query;
 pub use results::Shown;
 
 #[cfg(test)]

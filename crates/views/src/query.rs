@@ -4,18 +4,8 @@ use std::hash::Hash;
 
 use freshet_sql::DataType;
 
-use crate::condition::{Condition, Operand};
-use crate::engine::TableName;
-use crate::kind::Kind;
-
-/// A needed column of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ColumnSpec {
-    /// In lower case.
-    pub name: String,
-    /// What its numbers mean.
-    pub kind: Kind,
-}
+use crate::condition::{Condition, Operand, Place};
+use crate::kind::{ColumnSpec, Kind, TableName};
 
 /// A query of all values of its parameters: conditions of the form `column = literal` are its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,13 +21,6 @@ pub struct Query {
     pub(crate) output: Output,
     /// Columns of the output, or behind it, by which it is ordered; true stands for descending.
     pub(crate) order: Vec<(usize, bool)>,
-}
-
-/// A column of a mention: both by their places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
-    pub(crate) mention: usize,
-    pub(crate) column: usize,
 }
 
 /// What is shown.

@@ -3,8 +3,7 @@
 use ahash::{HashMap, RandomState};
 use hashbrown::HashTable;
 
-use crate::kind::{Cell, Given};
-use crate::query::ColumnSpec;
+use crate::kind::{Cell, ColumnSpec, Given};
 use crate::texts::Texts;
 
 /// Where a row stands in its table.

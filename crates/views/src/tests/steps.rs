@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::evaluator::{Database, Value, evaluate};
 use super::{TABLES, data_type, plan};
-use crate::engine::{Engine, TableName};
-use crate::kind::{Given, Kind};
-use crate::query::{ColumnSpec, Query};
+use crate::engine::Engine;
+use crate::kind::{ColumnSpec, Given, Kind, TableName};
+use crate::query::Query;
 
 const FROM: &[&str] = &[
     "t",
