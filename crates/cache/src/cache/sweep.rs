@@ -8,7 +8,7 @@ use crate::found::Lookup;
 use crate::shard::Left;
 use crate::statistics::Count;
 use crate::stored::Stored;
-use crate::{Fences, Key, Summary, Verdict};
+use crate::{Body, Entry, Fences, Key, Summary, Verdict};
 
 impl Cache {
     /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
@@ -61,6 +61,19 @@ impl Cache {
             Verdict::Fenced => Lookup::Fenced,
             Verdict::Stale => Lookup::Stale { body: 0 },
         }
+    }
+
+    /// What is stored under a key, whether it may be served or not. Nothing is counted.
+    pub fn show<R>(&self, key: Key<'_>, take: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
+        let hash = self.hash_of(key);
+        let shard = self.shard_of(hash).read();
+        let (_, _, stored) = shard.find(hash, key)?;
+        let Some(large) = shard.large(stored.header()) else {
+            return Some(take(&stored.header().view(stored.body())));
+        };
+        let header = *stored.header();
+        drop(shard);
+        Some(take(&header.view(Body::apart(large.bytes()))))
     }
 
     fn is_servable(&self, stored: &Stored<'_>, now_ms: u64) -> bool {

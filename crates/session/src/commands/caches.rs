@@ -7,7 +7,7 @@ mod listed;
 use std::sync::Arc;
 use std::time::Duration;
 
-use freshet_cache::{Dep, Position};
+use freshet_cache::{Dep, Key, Position};
 use freshet_protocol::ErrPacket;
 use freshet_sql::{CacheSource, CacheStatement, CreateCache, Method, Modes, Request};
 use freshet_upstream::now_ms;
@@ -16,12 +16,15 @@ use self::asked::{Asked, error};
 use super::introspect::{Form, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
-use crate::created::{CacheOptions, CreatedCache, FileError, Kept, NotCreated, QueryId, StoredResult, Tries};
+use crate::created::{
+    CacheOptions, CreatedCache, FileError, Frame, Kept, NotCreated, QueryId, StoredResult, Tries,
+};
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Found;
 use crate::maintaining::{self, Answer};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
+use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Session};
 use crate::statistics::QueryRow;
 use crate::template::Verdict;
@@ -32,6 +35,8 @@ const NOT_SUPPORTED: u16 = 1235;
 const ADOPTED_MAX: usize = 1024;
 const ADOPTED_BYTES_MAX: usize = 4 << 20;
 
+/// How many results that are stored already are made from copies at once, so that the next change finds them there.
+const WARMED_MAX: usize = 64;
 /// How often it is looked whether the tables of a new cache are loaded.
 const LOADING_LOOKED_AT_EVERY: Duration = Duration::from_millis(20);
 
@@ -256,7 +261,14 @@ async fn loaded(
                     .and_then(|_| Err(error(format!("this query is not maintained: {why}")))));
             }
             Answer::Never(why) => cache.is_kept(Kept::Refreshed(why)),
-            Answer::Rows(..) | Answer::Loaded => cache.is_kept(Kept::Maintained),
+            Answer::Rows(..) | Answer::Loaded => {
+                cache.is_kept(Kept::Maintained);
+                let results = cache.all_results();
+                for result in results.iter().take(WARMED_MAX) {
+                    let warmed = maintained::warm(&shared, result);
+                    session.waits_for(warmed).await?;
+                }
+            }
             Answer::NotYet(_) if !asked.concurrently => {
                 session.waits_for(tokio::time::sleep(LOADING_LOOKED_AT_EVERY)).await?;
                 continue;
@@ -283,6 +295,9 @@ fn adopt(session: &Session, id: QueryId) {
         let Some(environment) = environment.filter(|_| !summary.is_bargain && !is_of_executions(key)) else {
             continue;
         };
+        let stored = Key { environment: key, text: &summary.text };
+        let frame = shared.cache.show(stored, |entry| Frame::of_entry(entry, READ_UNFENCED)).flatten();
+        frame.into_iter().for_each(|frame| cache.note_frame(key, rights, frame));
         cache.note(StoredResult {
             environment: Arc::clone(environment),
             key,

@@ -12,12 +12,13 @@ use freshet_views::{Query, Unmaintained};
 
 use super::asked::{from_memory, strips};
 use super::filling::{FillPlan, Fillable, plan_of_text, returns_what_it_finds};
-use crate::created::{CreatedCache, Frame, Kept};
+use crate::created::{CreatedCache, Frame, Kept, StoredResult};
 use crate::maintaining::{Answer, Asked};
 use crate::relay::Lost;
 use crate::rows::{Named, Tables};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Missed, Session};
+use crate::shared::Shared;
 use crate::template::{BoundSelect, Verdict};
 
 /// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer. Where that was
@@ -158,6 +159,18 @@ pub(super) async fn bound_for_certain<'t>(
         }
         shared.upstream.ask_probe();
         tokio::time::sleep(LOOKED_AT_EVERY).await;
+    }
+}
+
+/// Has a result made from copies, for whoever asks next.
+pub(super) async fn warm(shared: &Shared, result: &StoredResult) {
+    let environment = &*result.environment;
+    let (modes, schema) = (environment.modes, environment.schema.as_deref());
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let bound = shared.templates.of((&result.text, modes), schema, behind).await;
+    let tables = &bound.template().tables;
+    if let Ok((query, key)) = planned((&result.text, modes), (tables, schema), Query::compile) {
+        shared.maintaining.ask(Asked { query, key: Some(key), tables: infos(tables) }).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What of an answer is around its rows: the columns before them, the packet behind them.
 
+use freshet_cache::Entry;
 use freshet_protocol::{HEADER_LEN, StatusFlags};
 
 /// Around the rows of an answer by text.
@@ -66,6 +67,16 @@ impl Frame {
             cost_us,
         };
         is_whole.then_some(frame)
+    }
+
+    /// That of one that is stored; `ours`: a flag that is kept among the server's.
+    pub(crate) fn of_entry(entry: &Entry<'_>, ours: StatusFlags) -> Option<Self> {
+        let body = entry.body.clone().fold(Vec::new(), |mut body, part| {
+            body.extend_from_slice(part);
+            body
+        });
+        let status = StatusFlags::from_bits_retain(entry.status).difference(ours);
+        Self::of((&body, entry.status_at), status, (entry.cost_us, entry.tag))
     }
 
     /// An answer of these rows, and where the session's status flags stand in it.

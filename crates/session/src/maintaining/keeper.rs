@@ -145,7 +145,10 @@ impl<'s> Keeper<'s> {
             let told = match self.copies.get(name) {
                 Some(copy) if copy.is_of(info) && has_all(&copy.columns, columns) => match &copy.state {
                     State::Complete(may_contain) if *may_contain <= self.at => continue,
-                    State::Complete(_) | State::Loading { .. } => Answer::NotYet("a table is being loaded"),
+                    State::Complete(_) | State::Loading { .. } => {
+                        self.shared.upstream.ask_probe();
+                        Answer::NotYet("a table is being loaded")
+                    }
                     State::Refused { why, not_before_ms } if now_ms() < *not_before_ms => {
                         return Some(Answer::Never(format!("{}: {why}", name.1)));
                     }

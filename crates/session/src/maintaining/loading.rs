@@ -124,7 +124,7 @@ impl Loading {
             }
         }
         connection.quit().await;
-        let may_contain = applied_now(shared).await;
+        let may_contain = applied_now(shared, news).await;
         self.tell(Loaded::Complete { may_contain }).await
     }
 }
@@ -141,14 +141,14 @@ async fn sees_what_was_missed(shared: &Shared, news: &News, begun: Begun) {
     }
 }
 
-/// Waits until all that is committed now is applied. How far the stream is then.
-async fn applied_now(shared: &Shared) -> freshet_cache::Position {
+/// Waits until all that is committed now is applied. Where the last transaction ended that is.
+async fn applied_now(shared: &Shared, news: &News) -> freshet_cache::Position {
     let now = now_ms();
     while shared.upstream.current_to_ms() <= now {
         shared.upstream.ask_current();
         tokio::time::sleep(LOOKED_AT_EVERY).await;
     }
-    shared.freshness().applied()
+    news.last_ended()
 }
 
 /// The columns of the primary key, in their order.

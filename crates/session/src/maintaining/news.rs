@@ -108,6 +108,11 @@ impl News {
         is_over.then_some(waiting.last_ended)
     }
 
+    /// Where the last transaction ended that was told.
+    pub(super) fn last_ended(&self) -> Position {
+        self.waiting().last_ended
+    }
+
     /// Takes out what transactions up to `to` have changed, in their order.
     pub(super) fn take(&self, to: Position) -> Vec<Ended> {
         let mut waiting = self.waiting();
