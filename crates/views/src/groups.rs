@@ -50,10 +50,10 @@ impl Group {
         step(&mut self.rows, is_more);
         for (aggregate, item) in self.aggregates.iter_mut().zip(items) {
             match (aggregate, item) {
-                (Aggregate::Count(count), Item::Count(operand)) => {
-                    if operand.as_ref().is_none_or(|it| value_of(it).is_some()) {
-                        step(count, is_more);
-                    }
+                (Aggregate::Count(count), Item::Count(operand))
+                    if operand.as_ref().is_none_or(|it| value_of(it).is_some()) =>
+                {
+                    step(count, is_more);
                 }
                 (Aggregate::Sum { sum, of }, Item::Sum(operand)) => {
                     let Some(value) = value_of(operand) else { continue };

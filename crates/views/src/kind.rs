@@ -189,7 +189,7 @@ fn show_moment(number: i64, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()
 
 /// Whether this is a day of the calendar.
 fn is_day(year: u16, month: u8, day: u8) -> bool {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,

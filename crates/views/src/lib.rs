@@ -18,6 +18,7 @@
 //! Let a table be mentioned as `s1` and `s2`. The change of a row `r` changes the join by `r ⋈ old(s2)`, and by `new(s1) ⋈ r`. The rows of the
 //! table itself are still the old ones while this is computed; for mentions before the one that `r` stands for, `r` is thought to be there, or
 //! thought to be gone.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 // Values, and rows.
 mod kind;

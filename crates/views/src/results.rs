@@ -193,11 +193,12 @@ impl Rows {
                 }
             }
             (Self::Groups(groups), Output::Groups { by, items, shown }) => {
-                let values = |(key, group): (&Box<[Cell]>, &Group)| {
+                let values = |key: &[Cell], group: &Group| {
                     let value = |(at, item)| group.value(at, item, key);
                     items.iter().enumerate().map(value).collect::<Vec<Computed>>()
                 };
-                let mut rows: Vec<Vec<Computed>> = groups.iter().map(values).collect();
+                let rows = groups.iter().map(|(key, group)| values(key, group));
+                let mut rows: Vec<Vec<Computed>> = rows.collect();
                 rows.sort_unstable_by(|a, b| {
                     ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b))
                 });

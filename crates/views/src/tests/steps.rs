@@ -140,7 +140,7 @@ impl World {
         let other = i64::from(what % 6);
         let moves =
             before.is_some() && what > 200 && rows.iter().all(|row| row["id"] != Value::Int(other.into()));
-        let is_gone = before.is_some() && what % 3 == 0 && !moves;
+        let is_gone = before.is_some() && what.is_multiple_of(3) && !moves;
         let after = (!is_gone).then(|| row(table, if moves { other } else { id }, numbers));
         rows.extend(after.clone());
         let [before, after] = [before, after].map(|row| row.map(|row| given(table, &row)));
