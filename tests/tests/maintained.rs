@@ -1,6 +1,6 @@
 //! Caches whose results are kept up to date row by row: every answer comes from memory, and is the server's.
 
-use freshet_tests::cached::{Answer, answer, caught_up, connect, eventually, fresh_schema, run};
+use freshet_tests::cached::{Answer, answer, caught_up, connect, eventually, fresh_schema, run, status};
 use freshet_tests::{Freshet, Server, with_each};
 use mysql::Conn;
 
@@ -297,5 +297,50 @@ fn dates_that_are_no_days_are_left_to_the_server() {
             let copies = answer(&mut reader, "SHOW FRESHET TABLES").unwrap_or_default();
             copies.iter().any(|copy| copy[2].contains("no day of the calendar")).then_some(())
         });
+    });
+}
+
+#[test]
+fn what_is_maintained_is_compared_with_the_server_and_not_trusted_where_it_differs() {
+    let schema = "maintained_checked";
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        run(&mut direct, &EMPLOYEES);
+        let freshet = Freshet::with(server, &["--maintained-check-interval", "50ms"]);
+        caught_up(&freshet);
+        let mut reader = connect(freshet.target(), schema);
+        run(&mut reader, &[&format!("CREATE CACHE FROM {SLOW}")]);
+        assert_eq!(answer(&mut reader, SLOW), answer(&mut direct, SLOW));
+        let checks = status(&mut reader, "Freshet_maintained_checks");
+        for round in 0..4 {
+            run(&mut reader, &[&format!("UPDATE s SET pay = {} WHERE id = 3", 60 + round)]);
+            is_kept(&mut reader, &mut direct, SLOW, "while it is compared");
+            let before = status(&mut reader, "Freshet_maintained_checks");
+            eventually("it is compared", || {
+                (status(&mut reader, "Freshet_maintained_checks") > before).then_some(())
+            });
+        }
+        assert!(status(&mut reader, "Freshet_maintained_checks") >= checks + 4);
+        assert_eq!(status(&mut reader, "Freshet_maintained_differences"), 0, "{:?}", server.flavor);
+        // What neither the binlog nor Freshet is told of.
+        run(&mut direct, &["SET sql_log_bin = 0", "UPDATE s SET pay = 1000 WHERE id = 2"]);
+        run(
+            &mut direct,
+            &["INSERT INTO s VALUES (2, '2000-01-01', 2000, '2001-01-01')", "SET sql_log_bin = 1"],
+        );
+        eventually("the difference is found", || {
+            (status(&mut reader, "Freshet_maintained_differences") == 1).then_some(())
+        });
+        eventually("it is the server's answer again", || {
+            (sorted(answer(&mut reader, SLOW)) == sorted(answer(&mut direct, SLOW))).then_some(())
+        });
+        let caches = answer(&mut reader, "SHOW CACHES").expect("it is listed");
+        assert!(
+            caches[0][3].starts_with("shallow") && caches[0][7].contains("not the server's"),
+            "{caches:?}"
+        );
     });
 }

@@ -44,6 +44,8 @@ pub enum Sabotage {
     UnsettledHits,
     /// A transaction is served results that it has changed itself.
     OwnWritesHit,
+    /// Updates of rows do not reach the copies that results are made from.
+    DeafCopies,
     /// Nothing is wrong, but the stream is slow: it gives the others time to show.
     SlowStream,
 }
@@ -57,7 +59,7 @@ mod on {
     use crate::{Dep, Position};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    const NAMES: [(&str, Sabotage); 20] = [
+    const NAMES: [(&str, Sabotage); 21] = [
         ("applied-as-visible", Sabotage::AppliedAsVisible),
         ("no-fences", Sabotage::NoFences),
         ("early-lift", Sabotage::EarlyLift),
@@ -77,6 +79,7 @@ mod on {
         ("early-snapshot", Sabotage::EarlySnapshot),
         ("unsettled-hits", Sabotage::UnsettledHits),
         ("own-writes-hit", Sabotage::OwnWritesHit),
+        ("deaf-copies", Sabotage::DeafCopies),
         ("slow-stream", Sabotage::SlowStream),
     ];
 

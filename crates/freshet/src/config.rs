@@ -53,6 +53,8 @@ pub struct Config {
     pub caches_dir: Option<PathBuf>,
     /// Bytes.
     pub maintained_cache_size: usize,
+    /// How often a maintained result is compared; 0: never.
+    pub maintained_check_interval: Duration,
     /// How long a SELECT waits until its answer can be stored.
     pub fill_wait: Duration,
     /// Whether commits wait for us.
@@ -176,6 +178,8 @@ impl Config {
             state_dir: persists_in(typed)?,
             caches_dir: typed.read(&settings::STATE_DIR, directory)?,
             maintained_cache_size: typed.read(&s::MAINTAINED_CACHE_SIZE, |t| bytes(t, 0, 1 << 40))? as usize,
+            maintained_check_interval: typed
+                .read(&s::MAINTAINED_CHECK_INTERVAL, |t| time(t, 0, 86_400_000))?,
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,

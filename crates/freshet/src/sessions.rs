@@ -55,6 +55,7 @@ impl Sessions {
             state_dir: config.state_dir.clone(),
             caches_dir: config.caches_dir.clone(),
             maintained_cache_size: config.maintained_cache_size,
+            maintained_check_interval: config.maintained_check_interval,
             counts_digests: config.query_statistics || config.admin.is_some(),
             multiplexing: config.multiplexing,
             engine: Some(crate::introspection::engine()),

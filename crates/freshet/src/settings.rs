@@ -155,6 +155,15 @@ pub static MAINTAINED_CACHE_SIZE: Setting = setting(
     "What copies of rows may take, and the results that are kept up to date with them; a query of CREATE CACHE whose tables do not fit is \
      refreshed instead. 0: none is kept so",
 );
+/// How often what is maintained is compared with the server.
+pub static MAINTAINED_CHECK_INTERVAL: Setting = setting(
+    "maintained_check_interval",
+    "FRESHET_MAINTAINED_CHECK_INTERVAL",
+    "60s",
+    "0ms to 24h as 86400s; ms and s are understood, s is meant when nothing is said",
+    "How often one result that is kept up to date row by row is compared with the server's answer of the same moment. Where they differ, the query \
+     is refreshed from then on, and the log has the row. 0: never",
+);
 /// Where something is kept from one run to the next.
 pub static STATE_DIR: Setting = setting(
     "state_dir",
@@ -370,7 +379,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 40] = [
+pub static ALL: [&Setting; 41] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -383,6 +392,7 @@ pub static ALL: [&Setting; 40] = [
     &QUERY_CACHE_STRIP_COMMENTS,
     &QUERY_CACHE_WLOCK_INVALIDATE,
     &MAINTAINED_CACHE_SIZE,
+    &MAINTAINED_CHECK_INTERVAL,
     &PERSIST,
     &STATE_DIR,
     &UPSTREAM_TLS,

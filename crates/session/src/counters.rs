@@ -27,6 +27,12 @@ pub(crate) enum Count {
     Carried,
     /// Statements that waited for the answer to an identical one.
     Coalesced,
+    /// Answers that were made from copies of rows.
+    Maintained,
+    /// Comparisons of such answers with the server's.
+    MaintainedChecks,
+    /// Those that found them different.
+    MaintainedDifferences,
     /// Bytes of commands that went to the server.
     BytesSent,
     /// Bytes of its answers that clients were sent.

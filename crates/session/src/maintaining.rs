@@ -11,6 +11,7 @@ mod given;
 mod news;
 mod loading;
 mod keeper;
+pub(crate) mod question;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -9,28 +9,27 @@
 //! it was sent. A result that is asked for again and again, and outrun by changes each time, is asked for ever more rarely; one that nobody reads
 //! meanwhile is left alone until a client asks for it.
 
+mod own;
+mod asking;
+mod checking;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict as Freshly};
-use freshet_protocol::{Capabilities, Command};
-use freshet_sql::contains_ignoring_case;
-use freshet_upstream::{Connection, Error, control, now_ms};
-use tokio::io::AsyncReadExt as _;
+use freshet_upstream::{Error, now_ms};
 use tracing::debug;
 
+use self::asking::{Answered, Outcome, answered};
+use self::checking::Checking;
+use self::own::OwnSessions;
 use crate::commands::returns_what_it_finds;
 use crate::created::{CreatedCache, Kept, StoredResult, Tries};
-use crate::environment::{Environment, Server, are_alike_but_for_account, path_but_for_account};
-use crate::reading::without_hint;
-use crate::relay::{Capture, Filter, Relay, Relayed, Step};
-use crate::rows::{Behind, Depends, Statement, deps_of_reading};
-use crate::session::FORM;
+use crate::relay::Relayed;
+use crate::rows::Depends;
 use crate::session::hit::READ_UNFENCED;
 use crate::shared::Shared;
-use crate::template::{BoundSelect, Verdict};
 use crate::variables::TYPE_OFF;
 
 /// How often it is looked for what has been dropped.
@@ -48,35 +47,12 @@ const UNREAD_MAX: u32 = 16;
 const DOUBLINGS_MAX: u32 = 8;
 /// How long the server may take for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
-/// How many connections are kept, one for each environment.
-const CONNECTIONS_MAX: usize = 4;
 /// How many steps of making room are worth one result.
 const ROOM_STEPS_MAX: usize = 256;
-/// Functions whose results are another for another account.
-const OF_ACCOUNTS: [&[u8]; 4] = [b"user", b"current_role", b"connection_id", b"database_principal"];
-
-/// A connection in the environment of clients.
-struct OwnSession {
-    connection: Connection,
-    /// The identity of the environment, and the form of answers.
-    of: (u32, Capabilities),
-}
-
-/// What came of one result.
-enum Outcome {
-    /// It is stored.
-    Refreshed(Position, Vec<Dep>),
-    /// A change has outrun it.
-    Outrun,
-    /// It cannot be asked for now.
-    NotNow,
-    /// It is not asked for any more.
-    GivenUp(String),
-}
 
 /// Refreshes, for ever.
 pub async fn refresh_created(shared: &Shared) {
-    let mut sessions: Vec<OwnSession> = Vec::new();
+    let (mut sessions, mut checking) = (OwnSessions::default(), Checking::default());
     loop {
         if !shared.created.are_there() {
             sessions.clear();
@@ -95,6 +71,10 @@ pub async fn refresh_created(shared: &Shared) {
                 }
             };
             tokio::time::sleep(pause).await;
+        }
+        if let Err(error) = checking.go_on(shared, &mut sessions).await {
+            debug!(%error, "cannot be checked now");
+            sessions.clear();
         }
         tokio::time::sleep(LOOKED_AT_EVERY.max(looked * LOOKING_SHARE)).await;
     }
@@ -124,7 +104,7 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
 /// Asks for one result again. How long the server took.
 async fn refresh(
     shared: &Shared,
-    sessions: &mut Vec<OwnSession>,
+    sessions: &mut OwnSessions,
     (cache, result): (&CreatedCache, &StoredResult),
 ) -> Result<Duration, Error> {
     let began = Instant::now();
@@ -162,144 +142,15 @@ async fn refresh(
 
 async fn ask(
     shared: &Shared,
-    sessions: &mut Vec<OwnSession>,
-    (cache, result): (&CreatedCache, &StoredResult),
+    sessions: &mut OwnSessions,
+    of: (&CreatedCache, &StoredResult),
 ) -> Result<Outcome, Error> {
-    let environment = &*result.environment;
-    match shared.upstream.rights_epoch() {
-        Some(rights) if rights == result.rights => {}
-        // Whoever asks next is told by the server whether he may.
-        Some(_) => return Ok(Outcome::GivenUp("rights have changed".to_owned())),
-        None => return Ok(Outcome::NotNow),
-    }
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
-    let schema = environment.schema.as_deref();
-    let bound = shared.templates.of((&result.text, environment.modes), schema, behind).await;
-    match &bound.template().verdict {
-        Verdict::Cache => {}
-        Verdict::Never(why) => return Ok(Outcome::GivenUp(why.to_string())),
-        // It is not known what it depends on.
-        Verdict::NotNow(_) => return Ok(Outcome::NotNow),
-    }
-    if let Some(why) = refusal(&bound, (cache, result)) {
-        return Ok(Outcome::GivenUp(why));
-    }
-    let Some(session) = session_of(shared, sessions, result).await? else {
-        return Ok(Outcome::GivenUp("its session's settings cannot be given to another session".to_owned()));
-    };
-    let template = bound.template();
-    let (freshness, upstream) = (shared.freshness(), &shared.upstream);
-    let valid_from = freshness.valid_from();
-    if !upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
-        return Ok(Outcome::NotNow);
-    }
-    let statement = Statement {
-        text: &result.text,
-        modes: environment.modes,
-        schema,
-        zone: environment.zone,
-        tokens: bound.tokens(),
-    };
-    let behind = Behind { valid_from, freshness, watches: upstream.watches() };
-    let mut depends = deps_of_reading(statement, &template.tables, bound.plan(statement), behind);
-    depends.deps.push(environment.sole_user.as_deref().map_or(Dep::ACCOUNTS, |user| freshness.account(user)));
-    if freshness.check(&depends.deps, valid_from, Fences::Refuse) != Freshly::Servable {
-        upstream.ask_probe();
-        return Ok(Outcome::NotNow);
-    }
-    let relayed = session.answer(shared, result).await?;
-    Ok(store(shared, result, (valid_from, depends), relayed).await)
-}
-
-/// Why a result that could be stored is not asked for any more.
-fn refusal(bound: &BoundSelect<'_>, (cache, result): (&CreatedCache, &StoredResult)) -> Option<String> {
-    let template = bound.template();
-    if template.query.id != cache.query.id {
-        return Some("it is another query's".to_owned());
-    }
-    if !template.tables.are_all_base() || !template.tables.below.is_empty() {
-        return Some("it reads a view, whose rows may be others for another account".to_owned());
-    }
-    let is_of_accounts = OF_ACCOUNTS.iter().any(|word| contains_ignoring_case(&result.text, word));
-    is_of_accounts.then(|| "it may ask for the account".to_owned())
-}
-
-/// A session of our own in the environment of the client; `None` if there can be none.
-async fn session_of<'s>(
-    shared: &Shared,
-    sessions: &'s mut Vec<OwnSession>,
-    result: &StoredResult,
-) -> Result<Option<&'s mut OwnSession>, Error> {
-    let Some(form) = result.environment.form() else { return Ok(None) };
-    let of = (result.environment.id, form);
-    if let Some(at) = sessions.iter().position(|session| session.of == of) {
-        // The one that is used least is the first.
-        let session = sessions.remove(at);
-        sessions.push(session);
-    } else {
-        let Some(session) = OwnSession::open(shared, &result.environment, of).await? else { return Ok(None) };
-        if sessions.len() == CONNECTIONS_MAX {
-            sessions.remove(0);
+    Ok(match answered(shared, sessions, of).await? {
+        Ok(Answered { valid_from, depends, relayed }) => {
+            store(shared, of.1, (valid_from, depends), relayed).await
         }
-        sessions.push(session);
-    }
-    Ok(sessions.last_mut())
-}
-
-impl OwnSession {
-    async fn open(
-        shared: &Shared,
-        like: &Environment,
-        of: (u32, Capabilities),
-    ) -> Result<Option<Self>, Error> {
-        let mut connection = control::connect_in_form(shared.upstream.config(), of.1).await?;
-        if connection.capabilities().intersection(FORM) != of.1 {
-            return Ok(None);
-        }
-        let version = connection.greeting().server_version.clone();
-        let Some(query) = shared.vector(&version) else { return Ok(None) };
-        let server = Server::of(&version);
-        let environment = async |connection: &mut Connection| {
-            let rows = connection.query(query.sql()).await?;
-            let row = rows.rows.first().map(Vec::as_slice).unwrap_or_default();
-            Ok::<_, Error>(Environment::read(&query, &[], row, server))
-        };
-        let begun = environment(&mut connection).await?;
-        let Some(path) = path_but_for_account(&query, &begun, like) else { return Ok(None) };
-        for statement in path {
-            match connection.query(&statement).await {
-                Ok(_) => {}
-                Err(Error::Server(_)) => return Ok(None),
-                Err(error) => return Err(error),
-            }
-        }
-        let reached = environment(&mut connection).await?;
-        Ok(are_alike_but_for_account(&query, &reached, like).then_some(Self { connection, of }))
-    }
-
-    /// The server's answer, with a copy if it may be stored.
-    async fn answer(&mut self, shared: &Shared, result: &StoredResult) -> Result<Relayed, Error> {
-        let stripped = without_hint(&result.text, result.environment.modes);
-        let text = stripped.as_deref().unwrap_or(&result.text);
-        let capabilities = self.connection.capabilities();
-        self.connection.send_command(&[&[Command::Query.byte()], text].concat()).await?;
-        let filter = Filter { capabilities, begun: None, told: None, schema: "" };
-        let mut relay = Relay::new(&filter, Command::Query, capabilities);
-        let bytes_max = shared.cache.limit().min(shared.cache.size());
-        relay.capture(Some(Capture::new(bytes_max, &shared.bounds().fill).warned(result.warnings)));
-        let (stream, read) = self.connection.parts();
-        let malformed = || Error::Frame("an answer that cannot be followed".to_owned());
-        loop {
-            match relay.follow(read, None::<&mut BytesMut>).map_err(|_| malformed())? {
-                Step::Last => return Ok(relay.finish()),
-                Step::Infile { .. } => return Err(malformed()),
-                Step::NeedMore => {}
-            }
-            if stream.read_buf(read).await? == 0 {
-                return Err(Error::Closed);
-            }
-        }
-    }
+        Err(outcome) => outcome,
+    })
 }
 
 /// Stores an answer.

@@ -47,6 +47,8 @@ pub struct Options {
     pub caches_dir: Option<PathBuf>,
     /// How much memory copies of rows, and results that are kept up to date with them, may take, in bytes.
     pub maintained_cache_size: usize,
+    /// How often a maintained result is compared with the server's; 0: never.
+    pub maintained_check_interval: Duration,
     /// Whether statements are counted by their digests.
     pub counts_digests: bool,
     /// Whether reads of several sessions are carried on one connection.
@@ -76,6 +78,7 @@ impl Default for Options {
             state_dir: None,
             caches_dir: None,
             maintained_cache_size: 1 << 30,
+            maintained_check_interval: Duration::from_secs(60),
             counts_digests: false,
             multiplexing: Multiplexing::default(),
             engine: None,

@@ -79,6 +79,21 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared, _| if shared.freshness().is_live(now_ms()) { "ON" } else { "OFF" }.to_owned(),
     },
     Status {
+        name: "Freshet_maintained",
+        doc: "Answers that were made from copies of rows, in place of the server's, and stored.",
+        read: |shared, _| shared.counters.sum(Count::Maintained).to_string(),
+    },
+    Status {
+        name: "Freshet_maintained_checks",
+        doc: "How often such an answer was compared with the server's of the same moment, and found equal.",
+        read: |shared, _| shared.counters.sum(Count::MaintainedChecks).to_string(),
+    },
+    Status {
+        name: "Freshet_maintained_differences",
+        doc: "How often it was found different. The log has a row that only one of them has, and the query is refreshed from then on.",
+        read: |shared, _| shared.counters.sum(Count::MaintainedDifferences).to_string(),
+    },
+    Status {
         name: "Freshet_moved",
         doc: "Lookups in transactions that found a result which was read after the transaction's moment, or of tables that the transaction has \
               written.",

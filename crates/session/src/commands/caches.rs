@@ -21,7 +21,7 @@ use crate::created::{
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Found;
-use crate::maintaining::{self, Answer};
+use crate::maintaining::{self, Answer, question};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::hit::READ_UNFENCED;
@@ -265,7 +265,11 @@ async fn loaded(
                 cache.is_kept(Kept::Maintained);
                 let results = cache.all_results();
                 for result in results.iter().take(WARMED_MAX) {
-                    let warmed = maintained::warm(&shared, result);
+                    let warmed = async {
+                        if let Some(asked) = question::of_result(&shared, result).await {
+                            shared.maintaining.ask(asked).await;
+                        }
+                    };
                     session.waits_for(warmed).await?;
                 }
             }

@@ -5,20 +5,19 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use freshet_cache::{Fill, Insert, Key};
-use freshet_catalog::{Name, TableInfo};
-use freshet_sql::{Input, Method, Modes, QueryPlan, TableName, query_plan};
+use freshet_sql::Method;
 use freshet_upstream::now_ms;
-use freshet_views::{Query, Unmaintained};
+use freshet_views::Query;
 
 use super::asked::{from_memory, strips};
 use super::filling::{FillPlan, Fillable, plan_of_text, returns_what_it_finds};
-use crate::created::{CreatedCache, Frame, Kept, StoredResult};
+use crate::counters::Count;
+use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
+use crate::maintaining::question::{infos, planned};
 use crate::maintaining::{Answer, Asked};
 use crate::relay::Lost;
-use crate::rows::{Named, Tables};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Missed, Session};
-use crate::shared::Shared;
 use crate::template::{BoundSelect, Verdict};
 
 /// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer. Where that was
@@ -37,6 +36,8 @@ const ROOM_STEPS_MAX: usize = 256;
 struct Maintained {
     cache: Arc<CreatedCache>,
     frame: Arc<Frame>,
+    /// The epoch of rights.
+    rights: u64,
     asked: (Query, Vec<i64>),
 }
 
@@ -75,6 +76,7 @@ pub(super) async fn answer(
             }
             if from_memory(session, text, key).is_ok() {
                 maintained.cache.maintained.fetch_add(1, Ordering::Relaxed);
+                session.shared.counters.add(Count::Maintained);
                 return Ok(true);
             }
         }
@@ -91,12 +93,16 @@ pub(super) async fn answer(
 fn maintained(session: &Session, (text, key): (&[u8], u32), bound: &BoundSelect<'_>) -> Option<Maintained> {
     let (shared, template) = (&session.shared, bound.template());
     let cache = shared.created.of(template.query.id)?;
-    if cache.options.method == Some(Method::Shallow) || !session.state.tx.surely_autocommits() {
+    if cache.options.method == Some(Method::Shallow)
+        || cache.is_distrusted()
+        || !session.state.tx.surely_autocommits()
+    {
         return None;
     }
-    let frame = cache.frame(key, shared.upstream.rights_epoch()?)?;
+    let rights = shared.upstream.rights_epoch()?;
+    let frame = cache.frame(key, rights)?;
     match compiled(session, text, bound, frame.columns) {
-        Ok(asked) => Some(Maintained { cache, frame, asked }),
+        Ok(asked) => Some(Maintained { cache, frame, rights, asked }),
         Err(why) => {
             cache.is_kept(Kept::Refreshed(why));
             None
@@ -119,28 +125,6 @@ fn compiled(
     if query.columns_shown() == columns { Ok((query, key)) } else { Err("it has other columns".to_owned()) }
 }
 
-/// What is made of the plan of a text, which reads these tables.
-fn planned<T>(
-    (text, modes): (&[u8], Modes),
-    (tables, schema): (&Tables, Option<&str>),
-    make: impl FnOnce(&QueryPlan, &dyn Fn(&Input) -> Option<Name>) -> Result<T, Unmaintained>,
-) -> Result<T, String> {
-    let definition_of = |table: &TableName| tables.definition(table, schema);
-    let columns_of = |table: &TableName| tables.columns_of(table, schema);
-    let plan = query_plan(text, modes, &definition_of, &columns_of).map_err(|why| why.to_string())?;
-    let name_of = |input: &Input| {
-        let table = input.table.as_ref()?;
-        let named = tables.known.iter().find(|named| named.is(table, schema))?;
-        Some((named.schema.clone(), named.name.clone()))
-    };
-    make(&plan, &name_of).map_err(|why| why.to_string())
-}
-
-fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
-    let table = |named: &Named| ((named.schema.clone(), named.name.clone()), Arc::clone(&named.info));
-    tables.known.iter().map(table).collect()
-}
-
 /// What is compiled of a text's form. While a definition of one of its tables is under way, that is waited for, up to a bound.
 pub(super) async fn bound_for_certain<'t>(
     session: &Session,
@@ -159,18 +143,6 @@ pub(super) async fn bound_for_certain<'t>(
         }
         shared.upstream.ask_probe();
         tokio::time::sleep(LOOKED_AT_EVERY).await;
-    }
-}
-
-/// Has a result made from copies, for whoever asks next.
-pub(super) async fn warm(shared: &Shared, result: &StoredResult) {
-    let environment = &*result.environment;
-    let (modes, schema) = (environment.modes, environment.schema.as_deref());
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
-    let bound = shared.templates.of((&result.text, modes), schema, behind).await;
-    let tables = &bound.template().tables;
-    if let Ok((query, key)) = planned((&result.text, modes), (tables, schema), Query::compile) {
-        shared.maintaining.ask(Asked { query, key: Some(key), tables: infos(tables) }).await;
     }
 }
 
@@ -225,7 +197,9 @@ async fn store(
     (plan, maintained): (FillPlan, &Maintained),
     answer: Answer,
 ) -> Insert {
-    let Answer::Rows(valid_from, shown) = answer else { return Insert::Off };
+    let (Answer::Rows(valid_from, shown), Some(environment)) = (answer, session.environment()) else {
+        return Insert::Off;
+    };
     let cache = &session.shared.cache;
     let rows = shown.ends.len() as u64;
     let (body, status_at) = maintained.frame.around(shown.rows());
@@ -251,6 +225,18 @@ async fn store(
         }
         tokio::task::yield_now().await;
     }
+    let result = || StoredResult {
+        environment: Arc::clone(environment),
+        key: key.environment,
+        text: key.text.into(),
+        deps: fill.deps.clone(),
+        valid_from,
+        tag: fill.tag,
+        rights: maintained.rights,
+        warnings: plan.warnings,
+        tries: Tries::default(),
+    };
+    maintained.cache.note_if_new((key.environment, key.text), result);
     let stored = cache.insert_settled(key, fill);
     if stored == Insert::Stored {
         cache.note_found_rows(key, valid_from, u32::try_from(rows).unwrap_or(u32::MAX));

@@ -1,7 +1,7 @@
 //! A cache of one query: what it is called, and what is noted of its results.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
@@ -80,6 +80,9 @@ pub(crate) struct CreatedCache {
     kept: Mutex<Kept>,
     /// Writes under way were waited for in vain, so that it is waited less until then, in monotonic milliseconds.
     pub(crate) vain_until_ms: AtomicU64,
+    /// When a result was found equal to the server's, in monotonic milliseconds; 0: not yet.
+    checked_ms: AtomicU64,
+    is_distrusted: AtomicBool,
     /// How often a result was made from copies of rows.
     pub(crate) maintained: AtomicU64,
     /// Why a result is not refreshed any more, the last time that one was given up.
@@ -147,6 +150,8 @@ impl CreatedCache {
             frames: Mutex::default(),
             kept: Mutex::default(),
             vain_until_ms: AtomicU64::new(0),
+            checked_ms: AtomicU64::new(0),
+            is_distrusted: AtomicBool::new(false),
             maintained: AtomicU64::new(0),
             gave_up: Mutex::default(),
         }
@@ -183,6 +188,34 @@ impl CreatedCache {
     /// Notes how they are kept.
     pub(crate) fn is_kept(&self, kept: Kept) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    }
+
+    /// Notes what is stored of it, if nothing is noted of it yet.
+    pub(crate) fn note_if_new(&self, (key, text): (u32, &[u8]), result: impl FnOnce() -> StoredResult) {
+        if !self.results().contains_key(&(key, text.into()) as &ResultKey) {
+            self.note(result());
+        }
+    }
+
+    /// A result was compared with the server's, and found equal.
+    pub(crate) fn is_checked(&self, now_ms: u64) {
+        self.checked_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// When one was compared last; `None`: none was.
+    pub(crate) fn checked_ms(&self) -> Option<u64> {
+        Some(self.checked_ms.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    }
+
+    /// A result was not the server's: none is made from copies any more.
+    pub(crate) fn distrust(&self) {
+        self.is_distrusted.store(true, Ordering::Release);
+        self.is_kept(Kept::Refreshed("a result was not the server's; see the log".to_owned()));
+    }
+
+    /// Whether that has happened.
+    pub(crate) fn is_distrusted(&self) -> bool {
+        self.is_distrusted.load(Ordering::Acquire)
     }
 
     /// Takes the place of what was noted before, unless that is no longer there.

@@ -79,6 +79,17 @@ impl Frame {
         Self::of((&body, entry.status_at), status, (entry.cost_us, entry.tag))
     }
 
+    /// The rows of the answer that it was made of.
+    pub(crate) fn rows_of<'b>(&self, body: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
+        let end = body.len().saturating_sub(self.tail.len());
+        let mut rest = body.get(self.head.len()..end).unwrap_or_default();
+        std::iter::from_fn(move || {
+            let row = packet(rest)?;
+            rest = &rest[row.len()..];
+            row.get(HEADER_LEN..)
+        })
+    }
+
     /// An answer of these rows, and where the session's status flags stand in it.
     pub(crate) fn around<'r>(&self, rows: impl Iterator<Item = &'r [u8]>) -> (Vec<u8>, [u32; 2]) {
         let mut body = self.head.to_vec();

@@ -16,8 +16,17 @@ use crate::statistics::QueryRow;
 use crate::why::Lasts;
 
 pub(super) const PROXIED: [&str; 4] = ["query id", "proxied query", "Readyset supported", "count"];
-pub(super) const CACHES: [&str; 8] =
-    ["query id", "cache name", "query text", "properties", "count", "results", "refreshed", "note"];
+pub(super) const CACHES: [&str; 9] = [
+    "query id",
+    "cache name",
+    "query text",
+    "properties",
+    "count",
+    "results",
+    "refreshed",
+    "note",
+    "seconds since it was found equal",
+];
 pub(super) const EXPLAINED: [&str; 4] = ["query id", "query", "Readyset supported", "kept"];
 pub(super) const LAST: [&str; 2] = ["Query_destination", "Readyset_reason"];
 pub(super) const EXPORTED: [&str; 1] = ["query text"];
@@ -111,6 +120,7 @@ pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&s
             cache.all_results().len().into(),
             (cache.refreshed.load(Ordering::Relaxed) + cache.maintained.load(Ordering::Relaxed)).into(),
             note(&cache).into(),
+            cache.checked_ms().map(|at| now_ms().saturating_sub(at) / 1000).into(),
         ])
     });
     found(CACHES, rows.collect())

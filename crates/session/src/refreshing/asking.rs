@@ -1,0 +1,101 @@
+//! Asking the server, as a client would, for what is stored of a query with a cache of its own.
+
+use freshet_cache::{Dep, Fences, Position, Verdict as Freshly};
+use freshet_sql::contains_ignoring_case;
+use freshet_upstream::{Error, now_ms};
+
+use super::own::OwnSessions;
+use crate::created::{CreatedCache, StoredResult};
+use crate::relay::Relayed;
+use crate::rows::{Behind, Depends, Statement, deps_of_reading};
+use crate::shared::Shared;
+use crate::template::{BoundSelect, Verdict};
+
+/// Functions whose results are another for another account.
+const OF_ACCOUNTS: [&[u8]; 4] = [b"user", b"current_role", b"connection_id", b"database_principal"];
+
+/// What came of one result.
+pub(super) enum Outcome {
+    /// It is stored.
+    Refreshed(Position, Vec<Dep>),
+    /// A change has outrun it.
+    Outrun,
+    /// It cannot be asked for now.
+    NotNow,
+    /// It is not asked for any more.
+    GivenUp(String),
+}
+
+/// The server's answer, what it depends on, and a position that it is known to see.
+pub(super) struct Answered {
+    pub(super) valid_from: Position,
+    pub(super) depends: Depends,
+    pub(super) relayed: Relayed,
+}
+
+/// Has the server answer again; otherwise, what came of it.
+pub(super) async fn answered(
+    shared: &Shared,
+    sessions: &mut OwnSessions,
+    (cache, result): (&CreatedCache, &StoredResult),
+) -> Result<Result<Answered, Outcome>, Error> {
+    let environment = &*result.environment;
+    match shared.upstream.rights_epoch() {
+        Some(rights) if rights == result.rights => {}
+        // Whoever asks next is told by the server whether he may.
+        Some(_) => return Ok(Err(Outcome::GivenUp("rights have changed".to_owned()))),
+        None => return Ok(Err(Outcome::NotNow)),
+    }
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let schema = environment.schema.as_deref();
+    let bound = shared.templates.of((&result.text, environment.modes), schema, behind).await;
+    match &bound.template().verdict {
+        Verdict::Cache => {}
+        Verdict::Never(why) => return Ok(Err(Outcome::GivenUp(why.to_string()))),
+        // It is not known what it depends on.
+        Verdict::NotNow(_) => return Ok(Err(Outcome::NotNow)),
+    }
+    if let Some(why) = refusal(&bound, (cache, result)) {
+        return Ok(Err(Outcome::GivenUp(why)));
+    }
+    let Some(session) = sessions.of(shared, result).await? else {
+        return Ok(Err(Outcome::GivenUp(
+            "its session's settings cannot be given to another session".to_owned(),
+        )));
+    };
+    let template = bound.template();
+    let (freshness, upstream) = (shared.freshness(), &shared.upstream);
+    let valid_from = freshness.valid_from();
+    if !upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
+        return Ok(Err(Outcome::NotNow));
+    }
+    let statement = Statement {
+        text: &result.text,
+        modes: environment.modes,
+        schema,
+        zone: environment.zone,
+        tokens: bound.tokens(),
+    };
+    let behind = Behind { valid_from, freshness, watches: upstream.watches() };
+    let mut depends = deps_of_reading(statement, &template.tables, bound.plan(statement), behind);
+    depends.deps.push(environment.sole_user.as_deref().map_or(Dep::ACCOUNTS, |user| freshness.account(user)));
+    if freshness.check(&depends.deps, valid_from, Fences::Refuse) != Freshly::Servable {
+        upstream.ask_probe();
+        return Ok(Err(Outcome::NotNow));
+    }
+    let relayed = session.answer(shared, result).await?;
+    Ok(Ok(Answered { valid_from, depends, relayed }))
+}
+
+/// Why a result that could be stored is not asked for any more.
+fn refusal(bound: &BoundSelect<'_>, (cache, result): (&CreatedCache, &StoredResult)) -> Option<String> {
+    let template = bound.template();
+    if template.query.id != cache.query.id {
+        return Some("it is another query's".to_owned());
+    }
+    if !template.tables.are_all_base() || !template.tables.below.is_empty() {
+        return Some("it reads a view, whose rows may be others for another account".to_owned());
+    }
+    let is_of_accounts = OF_ACCOUNTS.iter().any(|word| contains_ignoring_case(&result.text, word));
+    is_of_accounts.then(|| "it may ask for the account".to_owned())
+}

@@ -1,0 +1,115 @@
+//! Connections of Freshet's own account in the environments of clients, to ask what they have asked.
+
+use bytes::BytesMut;
+use freshet_protocol::{Capabilities, Command};
+use freshet_upstream::{Connection, Error, control};
+use tokio::io::AsyncReadExt as _;
+
+use crate::created::StoredResult;
+use crate::environment::{Environment, Server, are_alike_but_for_account, path_but_for_account};
+use crate::reading::without_hint;
+use crate::relay::{Capture, Filter, Relay, Relayed, Step};
+use crate::session::FORM;
+use crate::shared::Shared;
+
+/// How many connections are kept, one for each environment.
+const CONNECTIONS_MAX: usize = 4;
+
+/// Those that are open; the one that was used last stands last.
+#[derive(Default)]
+pub(super) struct OwnSessions(Vec<OwnSession>);
+
+/// A connection in the environment of clients.
+pub(super) struct OwnSession {
+    connection: Connection,
+    /// The identity of the environment, and the form of answers.
+    of: (u32, Capabilities),
+}
+
+impl OwnSessions {
+    /// All are closed.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// One in the environment of the client; `None` if there can be none.
+    pub(super) async fn of(
+        &mut self,
+        shared: &Shared,
+        result: &StoredResult,
+    ) -> Result<Option<&mut OwnSession>, Error> {
+        let sessions = &mut self.0;
+        let Some(form) = result.environment.form() else { return Ok(None) };
+        let of = (result.environment.id, form);
+        if let Some(at) = sessions.iter().position(|session| session.of == of) {
+            // The one that is used least is the first.
+            let session = sessions.remove(at);
+            sessions.push(session);
+        } else {
+            let Some(session) = OwnSession::open(shared, &result.environment, of).await? else {
+                return Ok(None);
+            };
+            if sessions.len() == CONNECTIONS_MAX {
+                sessions.remove(0);
+            }
+            sessions.push(session);
+        }
+        Ok(sessions.last_mut())
+    }
+}
+
+impl OwnSession {
+    async fn open(
+        shared: &Shared,
+        like: &Environment,
+        of: (u32, Capabilities),
+    ) -> Result<Option<Self>, Error> {
+        let mut connection = control::connect_in_form(shared.upstream.config(), of.1).await?;
+        if connection.capabilities().intersection(FORM) != of.1 {
+            return Ok(None);
+        }
+        let version = connection.greeting().server_version.clone();
+        let Some(query) = shared.vector(&version) else { return Ok(None) };
+        let server = Server::of(&version);
+        let environment = async |connection: &mut Connection| {
+            let rows = connection.query(query.sql()).await?;
+            let row = rows.rows.first().map(Vec::as_slice).unwrap_or_default();
+            Ok::<_, Error>(Environment::read(&query, &[], row, server))
+        };
+        let begun = environment(&mut connection).await?;
+        let Some(path) = path_but_for_account(&query, &begun, like) else { return Ok(None) };
+        for statement in path {
+            match connection.query(&statement).await {
+                Ok(_) => {}
+                Err(Error::Server(_)) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let reached = environment(&mut connection).await?;
+        Ok(are_alike_but_for_account(&query, &reached, like).then_some(Self { connection, of }))
+    }
+
+    /// The server's answer, with a copy if it may be stored.
+    pub(super) async fn answer(&mut self, shared: &Shared, result: &StoredResult) -> Result<Relayed, Error> {
+        let stripped = without_hint(&result.text, result.environment.modes);
+        let text = stripped.as_deref().unwrap_or(&result.text);
+        let capabilities = self.connection.capabilities();
+        self.connection.send_command(&[&[Command::Query.byte()], text].concat()).await?;
+        let filter = Filter { capabilities, begun: None, told: None, schema: "" };
+        let mut relay = Relay::new(&filter, Command::Query, capabilities);
+        let bytes_max = shared.cache.limit().min(shared.cache.size());
+        relay.capture(Some(Capture::new(bytes_max, &shared.bounds().fill).warned(result.warnings)));
+        let (stream, read) = self.connection.parts();
+        let malformed = || Error::Frame("an answer that cannot be followed".to_owned());
+        loop {
+            match relay.follow(read, None::<&mut BytesMut>).map_err(|_| malformed())? {
+                Step::Last => return Ok(relay.finish()),
+                Step::Infile { .. } => return Err(malformed()),
+                Step::NeedMore => {}
+            }
+            if stream.read_buf(read).await? == 0 {
+                return Err(Error::Closed);
+            }
+        }
+    }
+}
