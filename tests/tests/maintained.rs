@@ -125,6 +125,45 @@ fn other_values_of_a_query_are_made_from_copies_and_not_by_the_server() {
 }
 
 #[test]
+fn the_first_rows_in_an_order_are_kept_where_the_order_tells_which_they_are() {
+    let schema = "maintained_limit";
+    with_stages(schema, &EMPLOYEES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let most = "SELECT id, COUNT(*) n, SUM(pay) FROM s GROUP BY id ORDER BY n DESC, id LIMIT 2";
+        let page = "SELECT pay, since FROM s WHERE id > 0 ORDER BY pay DESC, since LIMIT 1, 2";
+        let tie = "SELECT id, COUNT(*) n FROM s GROUP BY id ORDER BY n DESC LIMIT 1";
+        for query in [most, page, tie] {
+            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+            let _ = answer(&mut reader, query);
+        }
+        let writes = [
+            "INSERT INTO s VALUES (2, '2018-01-01', 77, '2019-01-01'), (2, '2017-01-01', 77, '2018-01-01')",
+            "UPDATE s SET pay = 200 WHERE id = 3",
+            "DELETE FROM s WHERE id = 1",
+            "DELETE FROM s",
+            "INSERT INTO s VALUES (3, '2018-01-01', 77, '2019-01-01')",
+        ];
+        for write in writes {
+            run(&mut reader, &[write]);
+            for query in [most, page] {
+                let when = format!("{:?} after {write}", server.flavor);
+                is_kept(&mut reader, direct, query, &when);
+                assert_eq!(answer(&mut reader, query), answer(direct, query), "in this order");
+            }
+        }
+        // Another page, and more than there is.
+        let all = page.replace("1, 2", "0, 100");
+        is_kept(&mut reader, direct, &all, "another page");
+        // Two with as many rows: the server says which is the first.
+        run(&mut reader, &["INSERT INTO s VALUES (1, '2018-01-01', 1, '2019-01-01')"]);
+        let found = answer(&mut reader, tie);
+        assert!(!is_from_memory(&mut reader), "{found:?}");
+        let notes = answer(&mut reader, "SHOW CACHES").expect("it is listed");
+        assert!(notes.iter().any(|cache| cache[7].contains("rows tie")), "{notes:?}");
+    });
+}
+
+#[test]
 fn every_type_that_is_kept_is_shown_as_the_server_shows_it() {
     let schema = "maintained_types";
     let table = "CREATE TABLE t (id BIGINT, at DATETIME(3), i1 TINYINT, i2 SMALLINT, i3 MEDIUMINT, i4 INT, i8 BIGINT, u1 TINYINT UNSIGNED, \

@@ -8,6 +8,7 @@ use crate::condition::{Comparison, Condition, Operand, Place};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, TableName};
 use crate::query::{Item, Output, Query, declared};
+use crate::results::Limit;
 
 /// Why a query is not maintained.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,14 +22,26 @@ impl fmt::Display for Unmaintained {
 
 impl std::error::Error for Unmaintained {}
 
-type Compiled<T> = Result<T, Unmaintained>;
+type Found<T> = Result<T, Unmaintained>;
 
-fn refused<T>(why: impl Into<String>) -> Compiled<T> {
+fn refused<T>(why: impl Into<String>) -> Found<T> {
     Err(Unmaintained(why.into()))
+}
+
+/// A query with the values that one text of it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// The query.
+    pub query: Query,
+    /// The values of its parameters.
+    pub key: Vec<i64>,
+    /// Which of its rows are shown; `None`: all.
+    pub limit: Option<Limit>,
 }
 
 /// The parts of a plan form that is maintained.
 struct Parts<'p> {
+    limit: Option<(&'p Datum, Option<&'p Datum>)>,
     order: &'p [(Scalar, bool)],
     is_distinct: bool,
     items: &'p [ResultColumn],
@@ -47,17 +60,17 @@ impl Query {
         plan: &QueryPlan,
         name_of: &dyn Fn(&Input) -> Option<TableName>,
     ) -> Result<Self, Unmaintained> {
-        compile(plan, name_of, true).map(|(query, _)| query)
+        compile(plan, name_of, true).map(|compiled| compiled.query)
     }
 
-    /// Compiles a plan; `name_of` tells under which name the catalog knows an input's table. Returned besides: the values of its parameters.
+    /// Compiles a plan; `name_of` tells under which name the catalog knows an input's table.
     ///
     /// # Errors
     /// What in it is not maintained.
     pub fn compile(
         plan: &QueryPlan,
         name_of: &dyn Fn(&Input) -> Option<TableName>,
-    ) -> Result<(Self, Vec<i64>), Unmaintained> {
+    ) -> Result<Compiled, Unmaintained> {
         compile(plan, name_of, false)
     }
 }
@@ -66,7 +79,7 @@ fn compile(
     plan: &QueryPlan,
     name_of: &dyn Fn(&Input) -> Option<TableName>,
     takes_markers: bool,
-) -> Compiled<(Query, Vec<i64>)> {
+) -> Found<Compiled> {
     let parts = parts(&plan.root)?;
     let compiler = Compiler { takes_markers, ..Compiler::new(plan, &parts, name_of)? };
     let (mut parameters, mut key, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
@@ -81,14 +94,22 @@ fn compile(
         }
     }
     let (output, order) = compiler.output(&parts)?;
-    let Compiler { query, .. } = compiler;
-    let query = Query { conditions, parameters, output, order, ..query };
+    let query = Query { conditions, parameters, output, order, ..compiler.query.clone() };
     let is_joined = (0..query.mentions.len()).all(|mention| JoinPlan::new(&query, mention).is_some());
-    if is_joined { Ok((query, key)) } else { refused("tables that no equality of columns joins") }
+    let limit = parts.limit.map(|(count, offset)| compiler.limit(count, offset)).transpose()?;
+    if is_joined {
+        Ok(Compiled { query, key, limit })
+    } else {
+        refused("tables that no equality of columns joins")
+    }
 }
 
-fn parts(root: &Relation) -> Compiled<Parts<'_>> {
-    let (order, rest) = match root {
+fn parts(root: &Relation) -> Found<Parts<'_>> {
+    let (limit, rest) = match root {
+        Relation::Limit(of, count, offset) => (Some((count, offset.as_ref())), &**of),
+        other => (None, other),
+    };
+    let (order, rest) = match rest {
         Relation::Order(of, order) => (order.as_slice(), &**of),
         other => (&[][..], other),
     };
@@ -111,7 +132,7 @@ fn parts(root: &Relation) -> Compiled<Parts<'_>> {
         other => refused(named(other)),
     };
     let scans = match rest {
-        Relation::Product(all) => all.iter().map(scan).collect::<Compiled<_>>()?,
+        Relation::Product(all) => all.iter().map(scan).collect::<Found<_>>()?,
         other => vec![scan(other)?],
     };
     // What AND connects are conditions of their own.
@@ -122,7 +143,7 @@ fn parts(root: &Relation) -> Compiled<Parts<'_>> {
             _ => at += 1,
         }
     }
-    Ok(Parts { order, is_distinct, items, groups, conditions, scans })
+    Ok(Parts { limit, order, is_distinct, items, groups, conditions, scans })
 }
 
 fn named(relation: &Relation) -> &'static str {
@@ -156,7 +177,7 @@ impl<'p> Compiler<'p> {
         plan: &'p QueryPlan,
         parts: &Parts<'p>,
         name_of: &dyn Fn(&Input) -> Option<TableName>,
-    ) -> Compiled<Self> {
+    ) -> Found<Self> {
         let mut tables: Vec<(TableName, Vec<ColumnSpec>)> = Vec::new();
         let mut mentions = Vec::new();
         for input in &parts.scans {
@@ -193,7 +214,7 @@ impl<'p> Compiler<'p> {
         Ok(Self { plan, scans: parts.scans.clone(), query, takes_markers: false })
     }
 
-    fn place(&self, input: usize, name: &str) -> Compiled<Place> {
+    fn place(&self, input: usize, name: &str) -> Found<Place> {
         let found = || {
             let mention = self.scans.iter().position(|scan| *scan == input)?;
             let columns = &self.query.tables[self.query.mentions[mention]].1;
@@ -207,9 +228,19 @@ impl<'p> Compiler<'p> {
         found().ok_or_else(unknown)
     }
 
-    fn condition(&self, scalar: &Scalar) -> Compiled<Condition> {
+    /// Numbers, or markers.
+    fn limit(&self, count: &Datum, offset: Option<&Datum>) -> Found<Limit> {
+        let number = |datum: &Datum| match datum {
+            Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
+            Datum::Param(_) if self.takes_markers => Ok(0),
+            _ => refused("such a LIMIT"),
+        };
+        Ok(Limit { count: number(count)?, offset: offset.map_or(Ok(0), number)? })
+    }
+
+    fn condition(&self, scalar: &Scalar) -> Found<Condition> {
         let Scalar::Call(name, args) = scalar else { return refused("a value as a condition") };
-        let all = || args.iter().map(|arg| self.condition(arg)).collect::<Compiled<Vec<_>>>();
+        let all = || args.iter().map(|arg| self.condition(arg)).collect::<Found<Vec<_>>>();
         let comparison = |name: &str| {
             Some(match name {
                 "=" => Comparison::Equal,
@@ -236,7 +267,7 @@ impl<'p> Compiler<'p> {
             ("in", [of, list @ ..]) => {
                 let (operand, kind) = self.column(of)?;
                 let constant = |value: &Scalar| self.constant(value, kind);
-                Ok(Condition::In(operand, list.iter().map(constant).collect::<Compiled<_>>()?))
+                Ok(Condition::In(operand, list.iter().map(constant).collect::<Found<_>>()?))
             }
             (name, [left, right]) => match comparison(name) {
                 Some(how) => self.compared(how, left, right),
@@ -247,7 +278,7 @@ impl<'p> Compiler<'p> {
     }
 
     /// A comparison, its column on the left if only one side is a column.
-    fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Compiled<Condition> {
+    fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
                 let ((left, of), (right, with)) = (self.column(left)?, self.column(right)?);
@@ -268,7 +299,7 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn column(&self, scalar: &Scalar) -> Compiled<(Operand, Kind)> {
+    fn column(&self, scalar: &Scalar) -> Found<(Operand, Kind)> {
         match scalar {
             Scalar::Column(input, name) => {
                 let place = self.place(*input, name)?;
@@ -283,26 +314,26 @@ impl<'p> Compiler<'p> {
     }
 
     /// A column whose values can be told apart as their numbers.
-    fn comparable(&self, scalar: &Scalar, why: &str) -> Compiled<Operand> {
+    fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         match self.column(scalar)? {
             (_, Kind::Text) => refused(format!("{why} a text")),
             (operand, _) => Ok(operand),
         }
     }
 
-    fn output(&self, parts: &Parts<'_>) -> Compiled<(Output, Vec<(usize, bool)>)> {
+    fn output(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
         match parts.groups {
             Some(by) => self.groups(parts, by),
             None => self.rows(parts),
         }
     }
 
-    fn rows(&self, parts: &Parts<'_>) -> Compiled<(Output, Vec<(usize, bool)>)> {
+    fn rows(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
         let column = |item: &ResultColumn| match parts.is_distinct {
             true => self.comparable(&item.value, "DISTINCT of"),
             false => self.column(&item.value).map(|(operand, _)| operand),
         };
-        let mut columns = parts.items.iter().map(column).collect::<Compiled<Vec<_>>>()?;
+        let mut columns = parts.items.iter().map(column).collect::<Found<Vec<_>>>()?;
         let shown = columns.len();
         let mut order = Vec::new();
         for (scalar, descends) in parts.order {
@@ -323,7 +354,7 @@ impl<'p> Compiler<'p> {
         Ok((Output::Rows { columns, shown, is_distinct: parts.is_distinct }, order))
     }
 
-    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Compiled<(Output, Vec<(usize, bool)>)> {
+    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<(Output, Vec<(usize, bool)>)> {
         if parts.is_distinct {
             return refused("DISTINCT of groups");
         }
@@ -333,9 +364,9 @@ impl<'p> Compiler<'p> {
         };
         let unknown = || Unmaintained("an item that is not known".to_owned());
         let key = |scalar: &Scalar| self.comparable(&value(scalar).ok_or_else(unknown)?, "GROUP BY");
-        let by = by.iter().map(key).collect::<Compiled<Vec<_>>>()?;
+        let by = by.iter().map(key).collect::<Found<Vec<_>>>()?;
         let item = |scalar: &Scalar| self.item(scalar, &by);
-        let mut items = parts.items.iter().map(|shown| item(&shown.value)).collect::<Compiled<Vec<_>>>()?;
+        let mut items = parts.items.iter().map(|shown| item(&shown.value)).collect::<Found<Vec<_>>>()?;
         let shown = items.len();
         let mut order = Vec::new();
         for (scalar, descends) in parts.order {
@@ -349,7 +380,7 @@ impl<'p> Compiler<'p> {
         Ok((Output::Groups { by, items, shown }, order))
     }
 
-    fn item(&self, scalar: &Scalar, by: &[Operand]) -> Compiled<Item> {
+    fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
         match scalar {
             Scalar::Aggregate(name, true, _) => refused(format!("{}(DISTINCT)", name.to_uppercase())),
             Scalar::Aggregate(name, false, args) => match (name.as_str(), args.as_slice()) {
@@ -374,7 +405,7 @@ impl<'p> Compiler<'p> {
     }
 
     /// A literal as a value of this kind, if it is written as one.
-    fn constant(&self, scalar: &Scalar, kind: Kind) -> Compiled<Operand> {
+    fn constant(&self, scalar: &Scalar, kind: Kind) -> Found<Operand> {
         let number = match (scalar, kind) {
             (Scalar::Value(Datum::Int(number)), Kind::Integer { .. }) => i64::try_from(*number).ok(),
             (Scalar::Value(Datum::Text(text)), Kind::Date | Kind::Moment(_)) => kind.parse(text),

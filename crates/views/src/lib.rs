@@ -36,11 +36,11 @@ mod groups;
 mod results;
 mod engine;
 
-pub use compile::Unmaintained;
+pub use compile::{Compiled, Unmaintained};
 pub use engine::{Engine, Inconsistent, QueryNumber, TableRows};
 pub use kind::{Cell, ColumnSpec, Given, Kind, TableName, date_number, moment_number};
 pub use query::Query;
-pub use results::Shown;
+pub use results::{Limit, Shown};
 
 #[cfg(test)]
 mod tests;

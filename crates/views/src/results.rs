@@ -25,6 +25,17 @@ pub struct Shown {
     pub ends: Vec<u32>,
     /// How many bytes the characters of its texts have, at most; 0 if it shows none.
     pub width: u8,
+    /// Of each row, whether the query's order does not tell it from the row before it.
+    ties: Vec<bool>,
+}
+
+/// So many rows, behind so many that are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// LIMIT.
+    pub count: u64,
+    /// OFFSET.
+    pub offset: u64,
 }
 
 impl Shown {
@@ -34,13 +45,42 @@ impl Shown {
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start as usize..*end as usize])
     }
 
-    fn push(&mut self, row: &Wire) {
-        self.bytes.extend_from_slice(&row.bytes);
-        self.width = self.width.max(row.width);
-        self.end();
+    /// What a LIMIT leaves of it; `None` if that may be other rows as well, because rows that are not shown alike tie where it cuts.
+    #[must_use]
+    pub fn cut(&self, limit: Limit) -> Option<Self> {
+        let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).min(self.ends.len());
+        let (from, to) = (place(limit.offset), place(limit.offset.saturating_add(limit.count)));
+        let rows: Vec<&[u8]> = self.rows().collect();
+        // Where it cuts nothing off, nothing ties.
+        let is_told = |at: usize| {
+            if !self.ties.get(at).copied().unwrap_or(false) {
+                return true;
+            }
+            let first = (0..at).rev().find(|row| !self.ties[*row]).unwrap_or(0);
+            let last = (at..rows.len()).take_while(|row| self.ties[*row]).last().unwrap_or(at);
+            rows[first..=last].iter().all(|row| *row == rows[at])
+        };
+        let is_nothing = from == to;
+        if !is_nothing && !(is_told(from) && is_told(to)) {
+            return None;
+        }
+        let mut out = Self { width: self.width, ..Self::default() };
+        for (row, ties) in rows[from..to].iter().zip(&self.ties[from..to]) {
+            out.bytes.extend_from_slice(row);
+            out.end(*ties);
+        }
+        Some(out)
     }
 
-    fn end(&mut self) {
+    fn push(&mut self, row: &Wire, ties: bool) {
+        self.bytes.extend_from_slice(&row.bytes);
+        self.width = self.width.max(row.width);
+        self.end(ties);
+    }
+
+    /// The row ends here whose bytes were put last.
+    fn end(&mut self, ties: bool) {
+        self.ties.push(ties);
         self.ends.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
     }
 }
@@ -188,8 +228,14 @@ impl Rows {
                     let by = |at: usize| a[at].cmp(&b[at]);
                     ordered(&query.order, by).then_with(|| a.cmp(b))
                 });
-                for (_, (count, wire)) in rows {
-                    (0..if *is_distinct { 1 } else { *count }).for_each(|_| out.push(wire));
+                let mut before: Option<&[Cell]> = None;
+                for (row, (count, wire)) in rows {
+                    let ties = before
+                        .is_some_and(|before| ordered(&query.order, |at| before[at].cmp(&row[at])).is_eq());
+                    before = Some(row);
+                    for time in 0..if *is_distinct { 1 } else { *count } {
+                        out.push(wire, ties || time > 0);
+                    }
                 }
             }
             (Self::Groups(groups), Output::Groups { by, items, shown }) => {
@@ -202,11 +248,14 @@ impl Rows {
                 rows.sort_unstable_by(|a, b| {
                     ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b))
                 });
-                for row in rows {
+                for (number, row) in rows.iter().enumerate() {
                     for (computed, item) in row.iter().zip(items).take(*shown) {
                         put_computed(*computed, kind_of(query, (by, item)), &mut out.bytes);
                     }
-                    out.end();
+                    let before = number.checked_sub(1).map(|before| &rows[before]);
+                    let ties =
+                        |before: &Vec<Computed>| ordered(&query.order, |at| before[at].cmp(&row[at])).is_eq();
+                    out.end(before.is_some_and(ties));
                 }
             }
             _ => {}

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use freshet_cache::{Fill, Insert, Key};
-use freshet_sql::Method;
+use freshet_sql::{Method, contains_ignoring_case};
 use freshet_upstream::now_ms;
 use freshet_views::Query;
 
@@ -13,7 +13,7 @@ use super::asked::{from_memory, strips};
 use super::filling::{FillPlan, Fillable, plan_of_text, returns_what_it_finds};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
-use crate::maintaining::question::{infos, planned};
+use crate::maintaining::question::{asked, infos, planned};
 use crate::maintaining::{Answer, Asked};
 use crate::relay::Lost;
 use crate::session::hit::READ_UNFENCED;
@@ -38,7 +38,7 @@ struct Maintained {
     frame: Arc<Frame>,
     /// The epoch of rights.
     rights: u64,
-    asked: (Query, Vec<i64>),
+    asked: Asked,
 }
 
 /// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of its key.
@@ -66,7 +66,7 @@ pub(super) async fn answer(
             Fillable::Never(_) => return Ok(false),
         };
         if let Some(plan) = plan {
-            let stored = match ask(session, &maintained, bound).await? {
+            let stored = match ask(session, &maintained).await? {
                 Some(answer) => store(session, (text, key), (plan, &maintained), answer).await,
                 None => return Ok(false),
             };
@@ -115,14 +115,27 @@ fn compiled(
     text: &[u8],
     bound: &BoundSelect<'_>,
     columns: usize,
-) -> Result<(Query, Vec<i64>), String> {
+) -> Result<Asked, String> {
     let environment = session.environment().ok_or("its session's settings are not known")?;
-    if !environment.selects_all || !returns_what_it_finds(text) {
-        return Err("LIMIT".to_owned());
+    if !environment.selects_all {
+        return Err("sql_select_limit".to_owned());
+    }
+    if asks_for_more(text) {
+        return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
     let schema = session.state.schema.as_deref();
-    let (query, key) = planned((text, session.modes()), (&bound.template().tables, schema), Query::compile)?;
-    if query.columns_shown() == columns { Ok((query, key)) } else { Err("it has other columns".to_owned()) }
+    let tables = &bound.template().tables;
+    let compiled = planned((text, session.modes()), (tables, schema), Query::compile)?;
+    if compiled.query.columns_shown() != columns {
+        return Err("it has other columns".to_owned());
+    }
+    Ok(asked(compiled, tables))
+}
+
+/// Whether it may say what the plan form does not know of.
+fn asks_for_more(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 3] = [b"sql_calc_found_rows", b"fetch", b"procedure"];
+    WORDS.iter().any(|word| contains_ignoring_case(text, word))
 }
 
 /// What is compiled of a text's form. While a definition of one of its tables is under way, that is waited for, up to a bound.
@@ -158,23 +171,17 @@ pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -
     if !matches!(template.verdict, Verdict::Cache) || !template.tables.are_all_base() {
         return Err("it is not known what it reads".to_owned());
     }
-    if !returns_what_it_finds(text) {
-        return Err("LIMIT".to_owned());
+    if asks_for_more(text) {
+        return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
     let query = planned((text, modes), (&template.tables, schema), Query::check)?;
-    Ok(Asked { query, key: None, tables: infos(&template.tables) })
+    Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
 }
 
 /// The rows, and the position that they are as of.
-async fn ask(
-    session: &mut Session,
-    maintained: &Maintained,
-    bound: &BoundSelect<'_>,
-) -> Result<Option<Answer>, Lost> {
-    let tables = infos(&bound.template().tables);
-    let (query, key) = maintained.asked.clone();
+async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<Answer>, Lost> {
     let shared = Arc::clone(&session.shared);
-    let answer = session.waits_for(shared.maintaining.ask(Asked { query, key: Some(key), tables })).await?;
+    let answer = session.waits_for(shared.maintaining.ask(maintained.asked.clone())).await?;
     let width_max = session.environment().map_or(0, |environment| environment.shows_texts_of_width);
     let answer = match answer {
         Answer::Rows(_, shown) if shown.width > width_max => {
@@ -238,7 +245,7 @@ async fn store(
     };
     maintained.cache.note_if_new((key.environment, key.text), result);
     let stored = cache.insert_settled(key, fill);
-    if stored == Insert::Stored {
+    if stored == Insert::Stored && returns_what_it_finds(key.text) {
         cache.note_found_rows(key, valid_from, u32::try_from(rows).unwrap_or(u32::MAX));
     }
     stored

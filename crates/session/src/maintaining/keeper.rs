@@ -130,9 +130,13 @@ impl<'s> Keeper<'s> {
                 None => return Answer::NotYet("its tables are not there"),
             },
         };
-        match self.engine.show(number, &key) {
-            Some(shown) => Answer::Rows(self.at, shown),
-            None => Answer::NotYet("its tables are not there"),
+        match (self.engine.show(number, &key), asked.limit) {
+            (Some(shown), None) => Answer::Rows(self.at, shown),
+            (Some(shown), Some(limit)) => match shown.cut(limit) {
+                Some(cut) => Answer::Rows(self.at, Arc::new(cut)),
+                None => Answer::Never("rows tie in their order where LIMIT cuts".to_owned()),
+            },
+            (None, _) => Answer::NotYet("its tables are not there"),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use freshet_catalog::{Name, TableInfo};
 use freshet_sql::{Input, Modes, QueryPlan, TableName, query_plan};
-use freshet_views::{Query, Unmaintained};
+use freshet_views::{Compiled, Query, Unmaintained};
 
 use super::Asked;
 use crate::created::StoredResult;
@@ -33,6 +33,11 @@ pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
     tables.known.iter().map(table).collect()
 }
 
+/// What gives the rows of a statement that reads these tables.
+pub(crate) fn asked(Compiled { query, key, limit }: Compiled, tables: &Tables) -> Asked {
+    Asked { query, key: Some(key), limit, tables: infos(tables) }
+}
+
 /// What gives the rows of a stored result, if its query is maintained.
 pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<Asked> {
     let environment = &*result.environment;
@@ -40,6 +45,6 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let bound = shared.templates.of((&result.text, modes), schema, behind).await;
     let tables = &bound.template().tables;
-    let (query, key) = planned((&result.text, modes), (tables, schema), Query::compile).ok()?;
-    Some(Asked { query, key: Some(key), tables: infos(tables) })
+    let compiled = planned((&result.text, modes), (tables, schema), Query::compile).ok()?;
+    Some(asked(compiled, tables))
 }

@@ -35,7 +35,7 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
         ("SELECT AVG(a) FROM t", "AVG()"),
         ("SELECT SUM(DISTINCT a) FROM t", "SUM(DISTINCT)"),
         ("SELECT a + 1 FROM t", "+()"),
-        ("SELECT id FROM t LIMIT 1", "LIMIT at the top"),
+        ("SELECT id FROM t WHERE a IN (1, 2) LIMIT ?", "such a LIMIT"),
         ("SELECT id FROM t UNION ALL SELECT id FROM u", "UNION at the top"),
         ("SELECT id FROM t WHERE a IN (SELECT tid FROM u)", "a subquery"),
         ("SELECT x.id FROM (SELECT id FROM t) AS x", "a view or a derived table"),

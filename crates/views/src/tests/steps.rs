@@ -6,9 +6,11 @@ use proptest::prelude::*;
 
 use super::evaluator::{Database, Value, evaluate};
 use super::{TABLES, data_type, plan};
+use crate::compile::Compiled;
 use crate::engine::Engine;
 use crate::kind::{ColumnSpec, Given, Kind, TableName};
 use crate::query::Query;
+use crate::results::Limit;
 
 const FROM: &[&str] = &[
     "t",
@@ -167,20 +169,33 @@ proptest! {
                 for text in &texts {
                     let plan = plan(text);
                     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-                    let (query, key) = Query::compile(&plan, &input).unwrap_or_else(|why| panic!("{text}: {why}"));
+                    let compiled = Query::compile(&plan, &input).unwrap_or_else(|why| panic!("{text}: {why}"));
+                    let Compiled { query, key, .. } = compiled;
                     installed.push((text, plan, world.engine.install(query).expect("the tables are there"), key));
                 }
             }
             for (text, plan, number, key) in &installed {
                 let shown = world.engine.show(*number, key).expect("it is installed");
-                let mut shown: Vec<Vec<u8>> = shown.rows().map(<[u8]>::to_vec).collect();
+                let whole = shown;
+                let mut shown: Vec<Vec<u8>> = whole.rows().map(<[u8]>::to_vec).collect();
                 let mut expected = encoded(evaluate(plan, &world.database));
                 if text.ends_with("ORDER BY 1 DESC") && text.contains("SELECT t.id") && !text.contains("JOIN") {
                     prop_assert_eq!(&shown, &expected, "{}", text);
                 }
+                let in_order = expected.clone();
                 shown.sort();
                 expected.sort();
                 prop_assert_eq!(shown, expected, "{}", text);
+                // Where it is told what a LIMIT leaves, it is what it leaves of any order.
+                for limit in [Limit { count: 2, offset: 0 }, Limit { count: 1, offset: 1 }, Limit { count: 9, offset: 2 }] {
+                    let Some(cut) = whole.cut(limit) else { continue };
+                    let mut cut: Vec<Vec<u8>> = cut.rows().map(<[u8]>::to_vec).collect();
+                    let (offset, count) = (usize::try_from(limit.offset).unwrap(), usize::try_from(limit.count).unwrap());
+                    let mut left: Vec<Vec<u8>> = in_order.iter().skip(offset).take(count).cloned().collect();
+                    cut.sort();
+                    left.sort();
+                    prop_assert_eq!(cut, left, "{} {:?}", text, limit);
+                }
             }
         }
     }
