@@ -104,6 +104,36 @@ fn a_slow_join_is_answered_from_memory_after_every_change_of_its_rows() {
 }
 
 #[test]
+fn transactions_are_given_what_is_theirs() {
+    let schema = "maintained_transactions";
+    with_stages(schema, &EMPLOYEES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {SLOW}")]);
+        assert_eq!(answer(&mut reader, SLOW), answer(direct, SLOW));
+        for (round, begins) in
+            ["SET autocommit = 0", "BEGIN", "START TRANSACTION READ ONLY"].into_iter().enumerate()
+        {
+            run(direct, &[&format!("UPDATE s SET pay = pay + {} WHERE since < '2020-06-01'", round + 1)]);
+            caught_up(freshet);
+            run(&mut reader, &[begins]);
+            is_kept(&mut reader, direct, SLOW, &format!("{:?} within {begins}", server.flavor));
+            run(&mut reader, &["COMMIT", "SET autocommit = 1"]);
+            is_kept(&mut reader, direct, SLOW, &format!("{:?} after {begins}", server.flavor));
+        }
+        // Its own writes are the server's to show.
+        run(
+            &mut reader,
+            &["BEGIN", "UPDATE s SET pay = pay + 1000 WHERE id = 2", "DELETE FROM s WHERE id = 1"],
+        );
+        let found = sorted(answer(&mut reader, SLOW));
+        assert!(!is_from_memory(&mut reader), "{found:?}");
+        assert_ne!(found, sorted(answer(direct, SLOW)));
+        run(&mut reader, &["ROLLBACK"]);
+        is_kept(&mut reader, direct, SLOW, "after a rollback");
+    });
+}
+
+#[test]
 fn other_values_of_a_query_are_made_from_copies_and_not_by_the_server() {
     let schema = "maintained_values";
     with_stages(schema, &EMPLOYEES, |_, direct, freshet| {

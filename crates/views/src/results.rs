@@ -61,7 +61,7 @@ impl Shown {
             rows[first..=last].iter().all(|row| *row == rows[at])
         };
         let is_nothing = from == to;
-        if !is_nothing && !(is_told(from) && is_told(to)) {
+        if !(is_nothing || is_told(from) && is_told(to)) {
             return None;
         }
         let mut out = Self { width: self.width, ..Self::default() };

@@ -80,6 +80,11 @@ pub(super) async fn answer(
                 return Ok(true);
             }
         }
+        // A transaction that has read reads as of its moment, whatever comes to an end meanwhile.
+        let (tx, view) = (session.state.tx, &session.state.view);
+        if !tx.surely_autocommits() && (view.has_read || view.has_served) {
+            return Ok(false);
+        }
         if Instant::now() >= until {
             vain_until_ms.store(now_ms() + IN_VAIN_MS, Ordering::Relaxed);
             return Ok(false);
@@ -93,10 +98,7 @@ pub(super) async fn answer(
 fn maintained(session: &Session, (text, key): (&[u8], u32), bound: &BoundSelect<'_>) -> Option<Maintained> {
     let (shared, template) = (&session.shared, bound.template());
     let cache = shared.created.of(template.query.id)?;
-    if cache.options.method == Some(Method::Shallow)
-        || cache.is_distrusted()
-        || !session.state.tx.surely_autocommits()
-    {
+    if cache.options.method == Some(Method::Shallow) || cache.is_distrusted() {
         return None;
     }
     let rights = shared.upstream.rights_epoch()?;
