@@ -209,9 +209,10 @@ fn every_type_that_is_kept_is_shown_as_the_server_shows_it() {
     with_stages(schema, &[table], |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
         let all = "SELECT * FROM t WHERE id <> 5";
-        let groups = "SELECT d, COUNT(*), COUNT(v), SUM(i8), SUM(u4), MIN(t6), MAX(at), MIN(i1), MAX(u4) FROM t GROUP BY d ORDER BY d DESC";
+        let groups = "SELECT d, COUNT(*), COUNT(v), SUM(i8), SUM(u4), MIN(t6), MAX(at), MIN(i1), MAX(u4), AVG(i1), AVG(i8), AVG(u4) FROM t GROUP BY d ORDER BY d DESC";
         let distinct = "SELECT DISTINCT i1, d FROM t ORDER BY d, i1";
-        let of_all = "SELECT COUNT(*) n, SUM(i4), MAX(d) FROM t WHERE u4 > 5 OR d IS NULL";
+        let of_all =
+            "SELECT COUNT(*) n, SUM(i4), AVG(i4), AVG(i2) a, MAX(d) FROM t WHERE u4 > 5 OR d IS NULL";
         let queries = [all, groups, distinct, of_all];
         run(direct, &["SET sql_mode = ''"]);
         run(direct, &[&format!("INSERT INTO t VALUES {low}, {high}")]);

@@ -61,6 +61,8 @@ pub(crate) struct Environment {
     pub(crate) selects_all: bool,
     /// Texts in UTF-8 are shown as they are stored, neither converted nor padded, whose characters have up to so many bytes; 0: none is.
     pub(crate) shows_texts_of_width: u8,
+    /// How many digits more a quotient has than what is divided (`div_precision_increment`).
+    pub(crate) division_digits: u8,
     /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
     /// it logs in with.
     pub(crate) account: Vec<u8>,
@@ -182,6 +184,7 @@ impl Environment {
                 "utf8mb3" | "utf8" => 3,
                 _ => 1,
             },
+            division_digits: text("div_precision_increment").parse().unwrap_or(4),
             account: text("account").as_bytes().to_vec(),
             keyed,
             whole,

@@ -22,10 +22,21 @@ impl fmt::Display for Unmaintained {
 
 impl std::error::Error for Unmaintained {}
 
+/// How many digits behind the point an average may have, so that its sum fits.
+const DIVISION_DIGITS_MAX: u8 = 9;
+
 type Found<T> = Result<T, Unmaintained>;
 
 fn refused<T>(why: impl Into<String>) -> Found<T> {
     Err(Unmaintained(why.into()))
+}
+
+/// What is known of who asks.
+pub struct Asker<'a> {
+    /// Under which name the catalog knows an input's table.
+    pub name_of: &'a dyn Fn(&Input) -> Option<TableName>,
+    /// How many digits more a quotient has than what is divided: `div_precision_increment`, 0 to 30.
+    pub division_digits: u8,
 }
 
 /// A query with the values that one text of it has.
@@ -56,32 +67,22 @@ impl Query {
     ///
     /// # Errors
     /// What in it is not maintained.
-    pub fn check(
-        plan: &QueryPlan,
-        name_of: &dyn Fn(&Input) -> Option<TableName>,
-    ) -> Result<Self, Unmaintained> {
-        compile(plan, name_of, true).map(|compiled| compiled.query)
+    pub fn check(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Self, Unmaintained> {
+        compile(plan, asker, true).map(|compiled| compiled.query)
     }
 
-    /// Compiles a plan; `name_of` tells under which name the catalog knows an input's table.
+    /// Compiles a plan.
     ///
     /// # Errors
     /// What in it is not maintained.
-    pub fn compile(
-        plan: &QueryPlan,
-        name_of: &dyn Fn(&Input) -> Option<TableName>,
-    ) -> Result<Compiled, Unmaintained> {
-        compile(plan, name_of, false)
+    pub fn compile(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Compiled, Unmaintained> {
+        compile(plan, asker, false)
     }
 }
 
-fn compile(
-    plan: &QueryPlan,
-    name_of: &dyn Fn(&Input) -> Option<TableName>,
-    takes_markers: bool,
-) -> Found<Compiled> {
+fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Compiled> {
     let parts = parts(&plan.root)?;
-    let compiler = Compiler { takes_markers, ..Compiler::new(plan, &parts, name_of)? };
+    let compiler = Compiler { takes_markers, ..Compiler::new(plan, &parts, asker)? };
     let (mut parameters, mut key, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
     for scalar in &parts.conditions {
         match compiler.condition(scalar)? {
@@ -167,23 +168,20 @@ struct Compiler<'p> {
     /// The input of each mention.
     scans: Vec<usize>,
     query: Query,
+    asker: &'p Asker<'p>,
     /// A marker stands for any value of the type that it is compared with.
     takes_markers: bool,
 }
 
 impl<'p> Compiler<'p> {
     /// Finds the tables, and the columns that are needed of each.
-    fn new(
-        plan: &'p QueryPlan,
-        parts: &Parts<'p>,
-        name_of: &dyn Fn(&Input) -> Option<TableName>,
-    ) -> Found<Self> {
+    fn new(plan: &'p QueryPlan, parts: &Parts<'p>, asker: &'p Asker<'p>) -> Found<Self> {
         let mut tables: Vec<(TableName, Vec<ColumnSpec>)> = Vec::new();
         let mut mentions = Vec::new();
         for input in &parts.scans {
             let named = plan.named.get(*input).ok_or_else(|| Unmaintained("an unknown table".to_owned()))?;
-            let name =
-                name_of(named).ok_or_else(|| Unmaintained(format!("{}, which is not known", named.name)))?;
+            let name = (asker.name_of)(named)
+                .ok_or_else(|| Unmaintained(format!("{}, which is not known", named.name)))?;
             let at = tables.iter().position(|(own, _)| *own == name).unwrap_or(tables.len());
             if at == tables.len() {
                 tables.push((name, Vec::new()));
@@ -211,7 +209,7 @@ impl<'p> Compiler<'p> {
             output,
             order: Vec::new(),
         };
-        Ok(Self { plan, scans: parts.scans.clone(), query, takes_markers: false })
+        Ok(Self { plan, scans: parts.scans.clone(), query, asker, takes_markers: false })
     }
 
     fn place(&self, input: usize, name: &str) -> Found<Place> {
@@ -389,6 +387,13 @@ impl<'p> Compiler<'p> {
                 ("sum", [of]) => match self.column(of)? {
                     (operand, Kind::Integer { .. }) => Ok(Item::Sum(operand)),
                     _ => refused("SUM() of what is no integer"),
+                },
+                ("avg", _) if self.asker.division_digits > DIVISION_DIGITS_MAX => {
+                    refused("AVG() with so many digits")
+                }
+                ("avg", [of]) => match self.column(of)? {
+                    (operand, Kind::Integer { .. }) => Ok(Item::Average(operand, self.asker.division_digits)),
+                    _ => refused("AVG() of what is no integer"),
                 },
                 ("min" | "max", [of]) => {
                     let of = self.comparable(of, "MIN() and MAX() of")?;

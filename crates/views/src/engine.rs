@@ -219,6 +219,11 @@ impl Engine {
         self.queries.contains_key(&number)
     }
 
+    /// Drops all results. They are made again from the rows when they are asked for.
+    pub fn drop_results(&mut self) {
+        self.queries.values_mut().for_each(|installed| installed.results = Results::default());
+    }
+
     /// How many results of a query are held.
     #[must_use]
     pub fn results(&self, number: QueryNumber) -> usize {

@@ -27,6 +27,8 @@ pub(crate) enum Computed {
     Cell(Cell),
     /// An integer.
     Number(i128),
+    /// One of the last of so many digits behind the point.
+    Decimal(i128, u8),
 }
 
 impl Group {
@@ -34,7 +36,7 @@ impl Group {
         let aggregate = |item: &Item| match item {
             Item::Key(_) => Aggregate::None,
             Item::Count(_) => Aggregate::Count(0),
-            Item::Sum(_) => Aggregate::Sum { sum: 0, of: 0 },
+            Item::Sum(_) | Item::Average(..) => Aggregate::Sum { sum: 0, of: 0 },
             Item::Extreme { .. } => Aggregate::Extreme(BTreeMap::new()),
         };
         Self { rows: 0, aggregates: items.iter().map(aggregate).collect() }
@@ -55,7 +57,7 @@ impl Group {
                 {
                     step(count, is_more);
                 }
-                (Aggregate::Sum { sum, of }, Item::Sum(operand)) => {
+                (Aggregate::Sum { sum, of }, Item::Sum(operand) | Item::Average(operand, _)) => {
                     let Some(value) = value_of(operand) else { continue };
                     *sum += if is_more { i128::from(value) } else { -i128::from(value) };
                     step(of, is_more);
@@ -78,6 +80,9 @@ impl Group {
         match (&self.aggregates[at], item) {
             (Aggregate::Count(count), _) => Computed::Number(i128::from(*count)),
             (Aggregate::Sum { of: 0, .. }, _) => Computed::Cell(None),
+            (Aggregate::Sum { sum, of }, Item::Average(_, digits)) => {
+                Computed::Decimal(average(*sum, *of, *digits), *digits)
+            }
             (Aggregate::Sum { sum, .. }, _) => Computed::Number(*sum),
             (Aggregate::Extreme(values), Item::Extreme { is_max: true, .. }) => {
                 Computed::Cell(values.last_key_value().map(|(value, _)| *value))
@@ -89,6 +94,13 @@ impl Group {
             (Aggregate::None, _) => Computed::Cell(None),
         }
     }
+}
+
+/// A quotient in units of its last digit. The servers round it half away from zero.
+fn average(sum: i128, of: u64, digits: u8) -> i128 {
+    let (scaled, of) = (sum * 10_i128.pow(digits.into()), i128::from(of));
+    let rounded = (scaled.abs() * 2 + of) / (of * 2);
+    if scaled < 0 { -rounded } else { rounded }
 }
 
 fn step(count: &mut u64, is_more: bool) {

@@ -36,7 +36,7 @@ mod groups;
 mod results;
 mod engine;
 
-pub use compile::{Compiled, Unmaintained};
+pub use compile::{Asker, Compiled, Unmaintained};
 pub use engine::{Engine, Inconsistent, QueryNumber, TableRows};
 pub use kind::{Cell, ColumnSpec, Given, Kind, TableName, date_number, moment_number};
 pub use query::Query;

@@ -41,6 +41,8 @@ pub(crate) enum Item {
     Count(Option<Operand>),
     /// The sum of an integer.
     Sum(Operand),
+    /// The average of an integer, with so many digits behind the point.
+    Average(Operand, u8),
     /// The least, or the greatest.
     Extreme { of: Operand, is_max: bool },
 }

@@ -277,7 +277,7 @@ fn kind_of(query: &Query, (by, item): (&[Operand], &Item)) -> Option<Kind> {
     match item {
         Item::Key(at) => query.kind_of(&by[*at]),
         Item::Extreme { of, .. } => query.kind_of(of),
-        Item::Count(_) | Item::Sum(_) => None,
+        Item::Count(_) | Item::Sum(_) | Item::Average(..) => None,
     }
 }
 
@@ -288,8 +288,19 @@ fn put_computed(computed: Computed, kind: Option<Kind>, out: &mut Vec<u8>) {
         (Computed::Cell(Some(number)), Some(kind)) => kind.show(number, &mut shown),
         (Computed::Cell(Some(number)), None) => shown = number.to_string().into_bytes(),
         (Computed::Number(number), _) => shown = number.to_string().into_bytes(),
+        (Computed::Decimal(number, digits), _) => shown = decimal(number, digits).into_bytes(),
     }
     put_bytes(&shown, out);
+}
+
+/// A number of which so many digits stand behind the point.
+fn decimal(number: i128, digits: u8) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    let (unit, number) = (10_u128.pow(digits.into()), number.unsigned_abs());
+    match usize::from(digits) {
+        0 => format!("{sign}{number}"),
+        width => format!("{sign}{}.{:0width$}", number / unit, number % unit),
+    }
 }
 
 fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {

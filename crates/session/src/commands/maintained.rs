@@ -127,7 +127,8 @@ fn compiled(
     }
     let schema = session.state.schema.as_deref();
     let tables = &bound.template().tables;
-    let compiled = planned((text, session.modes()), (tables, schema), Query::compile)?;
+    let compiled =
+        planned((text, session.modes()), (tables, schema, environment.division_digits), Query::compile)?;
     if compiled.query.columns_shown() != columns {
         return Err("it has other columns".to_owned());
     }
@@ -176,7 +177,7 @@ pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -
     if asks_for_more(text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
-    let query = planned((text, modes), (&template.tables, schema), Query::check)?;
+    let query = planned((text, modes), (&template.tables, schema, 0), Query::check)?;
     Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
 }
 

@@ -22,9 +22,9 @@ const APPLIED_EVERY: Duration = Duration::from_millis(20);
 const CHUNKS_MAX: usize = 2;
 /// How many changed rows may wait until a table is loaded.
 const WAITING_ROWS_MAX: usize = 1 << 20;
-/// How long a table is left alone after its copy was given up, by how often that was so.
-const PAUSE_MS: u64 = 200;
-const PAUSE_MS_MAX: u64 = 30_000;
+/// A table is left alone after its copy was given up, for so many times as long as loading took: at most a quarter of the time is spent on loading.
+const PAUSES_BY_LOADING: u64 = 3;
+const PAUSE_MS_MIN: u64 = 50;
 /// How long it is left alone if it cannot be copied as it is: a value may change, or there may be more room.
 const LASTING_MS: u64 = 600_000;
 
@@ -38,6 +38,8 @@ struct Copy {
     columns: Vec<ColumnSpec>,
     loader: Loader,
     begun_ms: u64,
+    /// How long it took to load.
+    took_ms: Option<u64>,
 }
 
 /// The task that loads a copy: it ends with the copy.
@@ -69,8 +71,6 @@ struct Keeper<'s> {
     /// The position that the copies are as of.
     at: Position,
     given: u64,
-    /// How often in a row the copy of a table was given up.
-    given_up: HashMap<Name, u32>,
     loaded: mpsc::Sender<(u64, Loaded)>,
 }
 
@@ -112,7 +112,6 @@ impl<'s> Keeper<'s> {
             installed: HashMap::default(),
             at: Position::ZERO,
             given: 0,
-            given_up: HashMap::default(),
             loaded,
         }
     }
@@ -193,6 +192,7 @@ impl<'s> Keeper<'s> {
             columns: all,
             loader: Loader(tokio::task::spawn_local(loader).abort_handle()),
             begun_ms: now_ms(),
+            took_ms: None,
         };
         self.copies.insert(name.clone(), copy);
         Answer::NotYet("a table is being loaded")
@@ -220,6 +220,7 @@ impl<'s> Keeper<'s> {
                 let State::Loading { waiting, .. } = &mut copy.state else { return };
                 let waiting = std::mem::take(waiting);
                 copy.state = State::Complete(may_contain);
+                copy.took_ms = Some(now_ms().saturating_sub(copy.begun_ms));
                 for (at, change) in waiting {
                     self.change(&name, at, &change);
                 }
@@ -234,21 +235,23 @@ impl<'s> Keeper<'s> {
     /// A table that does not fit is not copied.
     fn keep_to_budget(&mut self, name: &Name) {
         let max = self.shared.options.maintained_cache_size;
-        let bytes = self.engine.bytes();
-        if bytes > max {
+        if self.engine.bytes() > max {
+            // They can be made again.
+            self.engine.drop_results();
+        }
+        if self.engine.bytes() > max {
             let why = format!("maintained_cache_size is {max} bytes, and more is needed");
             self.give_up(name, why, true);
         }
     }
 
-    /// The copy of a table counts for nothing. It is made anew when somebody asks, a little later each time.
+    /// The copy of a table counts for nothing. It is made anew when somebody asks, a little later.
     fn give_up(&mut self, name: &Name, why: String, is_lasting: bool) {
         self.shared.maintaining.news.leave(name);
         self.engine.drop_table(name);
-        let times = self.given_up.entry(name.clone()).or_default();
-        let lived_ms = self.copies.get(name).map_or(0, |copy| now_ms().saturating_sub(copy.begun_ms));
-        *times = if lived_ms > PAUSE_MS_MAX { 1 } else { *times + 1 };
-        let pause = (PAUSE_MS << (*times).min(8)).min(PAUSE_MS_MAX);
+        let took = |copy: &Copy| copy.took_ms.unwrap_or_else(|| now_ms().saturating_sub(copy.begun_ms));
+        let pause = self.copies.get(name).map_or(0, took) * PAUSES_BY_LOADING;
+        let pause = pause.max(PAUSE_MS_MIN);
         let not_before_ms = now_ms() + if is_lasting { LASTING_MS } else { pause };
         if let Some(copy) = self.copies.get_mut(name) {
             debug!(table = %format!("{}.{}", name.0, name.1), why, "the copy is given up");
@@ -262,6 +265,7 @@ impl<'s> Keeper<'s> {
     fn advance(&mut self) {
         let shared = self.shared;
         let to = shared.freshness().valid_from();
+        let mut changed = None;
         for Ended { at, told } in shared.maintaining.news.take(to) {
             for told in told {
                 match told {
@@ -269,6 +273,7 @@ impl<'s> Keeper<'s> {
                         let is_it = self.copies.get(&copy.name).is_some_and(|own| own.number == copy.copy);
                         if is_it {
                             self.change(&copy.name, at, &(before, after));
+                            changed = Some(copy);
                         }
                     }
                     Told::Gone(copy) => {
@@ -282,6 +287,7 @@ impl<'s> Keeper<'s> {
             }
         }
         self.at = self.at.max(to);
+        changed.into_iter().for_each(|copy| self.keep_to_budget(&copy.name));
         // After the position was read: a later change of this kind has stamps above it.
         let unlogged = shared.upstream.unlogged_count();
         self.give_all_up("something was changed that no binlog tells of", |copy| copy.unlogged != unlogged);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use freshet_catalog::{Name, TableInfo};
 use freshet_sql::{Input, Modes, QueryPlan, TableName, query_plan};
-use freshet_views::{Compiled, Query, Unmaintained};
+use freshet_views::{Asker, Compiled, Query, Unmaintained};
 
 use super::Asked;
 use crate::created::StoredResult;
@@ -14,8 +14,8 @@ use crate::shared::Shared;
 /// What is made of the plan of a text, which reads these tables.
 pub(crate) fn planned<T>(
     (text, modes): (&[u8], Modes),
-    (tables, schema): (&Tables, Option<&str>),
-    make: impl FnOnce(&QueryPlan, &dyn Fn(&Input) -> Option<Name>) -> Result<T, Unmaintained>,
+    (tables, schema, division_digits): (&Tables, Option<&str>, u8),
+    make: impl FnOnce(&QueryPlan, &Asker<'_>) -> Result<T, Unmaintained>,
 ) -> Result<T, String> {
     let definition_of = |table: &TableName| tables.definition(table, schema);
     let columns_of = |table: &TableName| tables.columns_of(table, schema);
@@ -25,7 +25,7 @@ pub(crate) fn planned<T>(
         let named = tables.known.iter().find(|named| named.is(table, schema))?;
         Some((named.schema.clone(), named.name.clone()))
     };
-    make(&plan, &name_of).map_err(|why| why.to_string())
+    make(&plan, &Asker { name_of: &name_of, division_digits }).map_err(|why| why.to_string())
 }
 
 pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
@@ -45,6 +45,7 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let bound = shared.templates.of((&result.text, modes), schema, behind).await;
     let tables = &bound.template().tables;
-    let compiled = planned((&result.text, modes), (tables, schema), Query::compile).ok()?;
+    let compiled =
+        planned((&result.text, modes), (tables, schema, environment.division_digits), Query::compile).ok()?;
     Some(asked(compiled, tables))
 }

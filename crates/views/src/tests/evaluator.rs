@@ -122,6 +122,14 @@ fn aggregate(name: &str, of: &Scalar, group: &[Combination<'_>]) -> Value {
         "count" => Value::Int(i128::try_from(values.len()).expect("it fits")),
         "sum" if values.is_empty() => Value::Null,
         "sum" => Value::Int(values.iter().map(number).sum()),
+        "avg" if values.is_empty() => Value::Null,
+        // Rounded half up: nothing here is negative.
+        "avg" => {
+            let (sum, of) =
+                (values.iter().map(number).sum::<i128>(), i128::try_from(values.len()).expect("it fits"));
+            let last = (sum * 20_000 + of) / (of * 2);
+            Value::Text(format!("{}.{:04}", last / 10_000, last % 10_000))
+        }
         "min" => values.into_iter().min().unwrap_or(Value::Null),
         "max" => values.into_iter().max().unwrap_or(Value::Null),
         other => panic!("no aggregate {other}"),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::evaluator::{Database, Value, evaluate};
 use super::{TABLES, data_type, plan};
-use crate::compile::Compiled;
+use crate::compile::{Asker, Compiled};
 use crate::engine::Engine;
 use crate::kind::{ColumnSpec, Given, Kind, TableName};
 use crate::query::Query;
@@ -43,7 +43,7 @@ const OUTPUTS: &[&str] = &[
     "DISTINCT t.a, t.b",
     "COUNT(*)",
     "t.a, COUNT(*), COUNT(t.b), SUM(t.b)",
-    "t.a, MIN(t.d), MAX(t.b), SUM(t.a)",
+    "t.a, MIN(t.d), MAX(t.b), SUM(t.a), AVG(t.b)",
     "COUNT(1), SUM(t.a), MAX(t.d)",
     "t.s, t.s",
 ];
@@ -169,7 +169,7 @@ proptest! {
                 for text in &texts {
                     let plan = plan(text);
                     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-                    let compiled = Query::compile(&plan, &input).unwrap_or_else(|why| panic!("{text}: {why}"));
+                    let compiled = Query::compile(&plan, &Asker { name_of: &input, division_digits: 4 }).unwrap_or_else(|why| panic!("{text}: {why}"));
                     let Compiled { query, key, .. } = compiled;
                     installed.push((text, plan, world.engine.install(query).expect("the tables are there"), key));
                 }
