@@ -451,3 +451,36 @@ fn the_schema_is_shown_to_who_looks_around() {
         assert!(full.iter().all(|column| column.len() == 7));
     });
 }
+
+#[test]
+fn advice_is_given_by_what_was_counted_to_who_may_see_everything() {
+    let schema = "registry_advice";
+    with_freshet_alone(schema, |server, _, mut direct| {
+        run(
+            &mut direct,
+            &[&format!("DROP USER IF EXISTS {schema}"), &format!("CREATE USER {schema} IDENTIFIED BY ''")],
+        );
+        let freshet = Freshet::with(server, &[]);
+        caught_up(&freshet);
+        let mut admin = connect(freshet.target(), schema);
+        run(&mut admin, &["SET GLOBAL query_cache_size = 0"]);
+        let advice = |conn: &mut Conn| {
+            let found =
+                answer(conn, "SELECT topic, verdict, found, statement FROM freshet.advice ORDER BY topic");
+            found.expect("it is answered")
+        };
+        let given = advice(&mut admin);
+        let of =
+            |topic: &str| given.iter().find(|row| row[0] == topic).unwrap_or_else(|| panic!("{given:?}"));
+        assert!(of("buffer pool")[2].contains("pages") || of("buffer pool")[2].contains('%'), "{given:?}");
+        assert!(of("size")[3].starts_with("SET GLOBAL query_cache_size = "), "{given:?}");
+        assert!(of("reads and writes")[2].contains("reads"), "{given:?}");
+        // What it says can be done.
+        run(&mut admin, &[&of("size")[3]]);
+        assert_ne!(advice(&mut admin).iter().find(|row| row[0] == "size").unwrap()[2], of("size")[2]);
+        let Target { host, port, .. } = freshet.target();
+        let theirs =
+            Target { host: host.clone(), port: *port, user: schema.to_owned(), password: String::new() };
+        assert!(advice(&mut theirs.connect()).is_empty(), "{:?}", server.flavor);
+    });
+}

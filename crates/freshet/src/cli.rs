@@ -36,6 +36,10 @@ pub fn command() -> Command {
                 )),
         )
         .subcommand(
+            Command::new("advise")
+                .about("Asks the Freshet that runs here what to set, by what it and the server have counted (freshet.advice)"),
+        )
+        .subcommand(
             Command::new("digest")
                 .about("Prints a statement's digest and digest text, as ProxySQL's rules and statistics have them")
                 .arg(Arg::new(STATEMENT).required(true).value_name("STATEMENT").help("One statement of any kind")),

@@ -69,6 +69,7 @@ fn run(matches: &ArgMatches) -> Exit {
     match configure(matches) {
         Ok(config) if subcommand == "check" => print_of(check::run(&config)),
         Ok(config) if subcommand == "explain-plan" => print_of(explain::run(&config, statement())),
+        Ok(config) if subcommand == "advise" => print_of(why::advise(&config)),
         Ok(config) if subcommand == "why" => print_of(why::run(&config, statement())),
         Ok(config) => serve(config),
         Err(refusal) => {

@@ -1,4 +1,5 @@
-//! `freshet why`: what a running Freshet makes of one statement, by `EXPLAIN FRESHET`.
+//! `freshet why` and `freshet advise`: what a running Freshet makes of one statement, by `EXPLAIN FRESHET`, and what it would set, by
+//! `freshet.advice`.
 
 use freshet_upstream::{Address, Config as Upstream, Error, TlsMode, control};
 
@@ -8,8 +9,24 @@ use crate::exit::Exit;
 /// Where MySQL's protocol is spoken if no port is said.
 const PORT: u16 = 3306;
 
-/// Asks; gives what is to be printed, and how the program ends.
+/// Asks about a statement; gives what is to be printed, and how the program ends.
 pub fn run(config: &Config, statement: &str) -> (String, Exit) {
+    let line = |row: &[&str]| format!("{:<16} {}\n", row.first().unwrap_or(&""), row.get(1).unwrap_or(&""));
+    asked(config, &format!("EXPLAIN FRESHET {statement}"), line)
+}
+
+/// Asks for advice, likewise.
+pub fn advise(config: &Config) -> (String, Exit) {
+    let piece = |row: &[&str]| {
+        let cell = |at: usize| row.get(at).copied().unwrap_or_default();
+        let statement = Some(cell(4)).filter(|statement| !statement.is_empty());
+        let statement = statement.map(|statement| format!("    {statement};\n")).unwrap_or_default();
+        format!("{}: {}\n    {}\n    {}\n{statement}", cell(0), cell(1), cell(2), cell(3))
+    };
+    asked(config, "SELECT topic, verdict, found, advice, IFNULL(statement, '') FROM freshet.advice", piece)
+}
+
+fn asked(config: &Config, sql: &str, shown: impl Fn(&[&str]) -> String) -> (String, Exit) {
     let Some(address) = config.listen.first().and_then(address) else {
         return ("There is nowhere to ask: see the setting listen\n".to_owned(), Exit::Failed);
     };
@@ -22,7 +39,7 @@ pub fn run(config: &Config, statement: &str) -> (String, Exit) {
         .enable_all()
         .build()
         .map_err(Into::into)
-        .and_then(|runtime| runtime.block_on(ask(&own, statement)));
+        .and_then(|runtime| runtime.block_on(ask(&own, sql, shown)));
     match asked {
         Ok(lines) => (lines, Exit::Done),
         Err(Error::Server(error)) => {
@@ -32,12 +49,11 @@ pub fn run(config: &Config, statement: &str) -> (String, Exit) {
     }
 }
 
-async fn ask(own: &Upstream, statement: &str) -> Result<String, Error> {
+async fn ask(own: &Upstream, sql: &str, shown: impl Fn(&[&str]) -> String) -> Result<String, Error> {
     let mut connection = control::connect(own).await?;
-    let rows = connection.query(&format!("EXPLAIN FRESHET {statement}")).await?;
+    let rows = connection.query(sql).await?;
     connection.quit().await;
-    let line = |row: Vec<&str>| format!("{:<16} {}\n", row.first().unwrap_or(&""), row.get(1).unwrap_or(&""));
-    Ok(rows.texts().map(line).collect())
+    Ok(rows.texts().map(|row| shown(&row)).collect())
 }
 
 /// Where a client on this machine finds a listener.

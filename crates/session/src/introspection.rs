@@ -3,6 +3,7 @@
 //! The tables are made for one statement, from what its client may see, and only those that it names. Who computes over them is not known
 //! here ([`Engine`]): this room needs no database.
 
+mod advice;
 mod tables;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+pub(crate) use advice::ServerFigures;
 pub(crate) use tables::{Definition, TABLES, View, Viewer};
 
 /// How many statements over these tables are computed at once. Others wait: they may take no more of the processors from answers.

@@ -5,7 +5,7 @@ mod asked;
 mod listed;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Key, Position};
 use freshet_protocol::ErrPacket;
@@ -37,6 +37,8 @@ const ADOPTED_BYTES_MAX: usize = 4 << 20;
 
 /// How many results that are stored already are made from copies at once, so that the next change finds them there.
 const WARMED_MAX: usize = 64;
+/// How long a new cache's tables are waited for; they are loaded further after that.
+const LOADED_WITHIN: Duration = Duration::from_secs(600);
 /// How often it is looked whether the tables of a new cache are loaded.
 const LOADING_LOOKED_AT_EVERY: Duration = Duration::from_millis(20);
 
@@ -252,8 +254,11 @@ async fn loaded(
     load: maintaining::Asked,
 ) -> Result<Result<Done, ErrPacket>, Lost> {
     let shared = Arc::clone(&session.shared);
+    let until = Instant::now() + LOADED_WITHIN;
     loop {
         let answer = session.waits_for(shared.maintaining.ask(load.clone())).await?;
+        // Without the stream nothing can be copied; it is when a client asks after the stream has come back.
+        let goes_on = shared.freshness().is_live(now_ms()) && Instant::now() < until;
         let Some(cache) = shared.created.of(id) else { return Ok(Ok(Done::Ok)) };
         match answer {
             Answer::Never(why) if asked.method == Some(Method::Deep) => {
@@ -273,7 +278,7 @@ async fn loaded(
                     session.waits_for(warmed).await?;
                 }
             }
-            Answer::NotYet(_) if !asked.concurrently => {
+            Answer::NotYet(_) if goes_on && !asked.concurrently => {
                 session.waits_for(tokio::time::sleep(LOADING_LOOKED_AT_EVERY)).await?;
                 continue;
             }

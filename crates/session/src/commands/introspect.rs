@@ -12,10 +12,11 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::{Reads, TableName, contains_ignoring_case};
 
 use super::text::Query;
-use crate::introspection::{Definition, Found, TABLES, Table, Value, View, Viewer};
+use crate::introspection::{Definition, Found, ServerFigures, TABLES, Table, Value, View, Viewer};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
+use crate::shared::Shared;
 
 pub(super) use answer::{Form, put};
 pub(super) use prepared::{execute, prepare};
@@ -66,10 +67,13 @@ async fn found(
     if let Err(error) = session.learn().await {
         return Ok(Err(error.to_err_packet()));
     }
-    let view = match view(session).await? {
+    let mut view = match view(session).await? {
         Ok(view) => view,
         Err(error) => return Ok(Err(error)),
     };
+    if view.only.is_none() && contains_ignoring_case(text, b"advice") {
+        view.server = server_figures(&view.shared).await;
+    }
     let Some(engine) = session.shared.options.engine.clone() else { return Ok(Err(error("it is off"))) };
     let text = String::from_utf8_lossy(text).into_owned();
     // It only fails where it is closed, which nobody does.
@@ -98,7 +102,7 @@ async fn view(session: &mut Session) -> Result<Result<View, ErrPacket>, Lost> {
     let Some(environment) = session.environment().filter(|_| !may_see_all) else {
         let shared = Arc::clone(&session.shared);
         return Ok(if may_see_all {
-            Ok(View { shared, only: None })
+            Ok(View { shared, only: None, server: ServerFigures::default() })
         } else {
             Err(error("the session's settings could not be read"))
         });
@@ -107,7 +111,32 @@ async fn view(session: &mut Session) -> Result<Result<View, ErrPacket>, Lost> {
         user: String::from_utf8_lossy(&session.admitted.user).into_owned(),
         account: environment.account.clone(),
     };
-    Ok(Ok(View { shared: Arc::clone(&session.shared), only: Some(viewer) }))
+    let (shared, server) = (Arc::clone(&session.shared), ServerFigures::default());
+    Ok(Ok(View { shared, only: Some(viewer), server }))
+}
+
+/// What the server has counted; zeros where it cannot be asked.
+async fn server_figures(shared: &Shared) -> ServerFigures {
+    const COUNTED: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_read_requests', 'Innodb_buffer_pool_reads', \
+         'Com_select', 'Com_insert', 'Com_insert_select', 'Com_update', 'Com_update_multi', 'Com_delete', 'Com_delete_multi', 'Com_replace', \
+         'Com_replace_select', 'Com_load')";
+    const SET: &str = "SHOW GLOBAL VARIABLES LIKE 'innodb_buffer_pool_size'";
+    let mut figures = ServerFigures::default();
+    for sql in [COUNTED, SET] {
+        let Ok(found) = shared.upstream.ask(sql).await else { continue };
+        for row in found.texts() {
+            let [name, value] = row[..] else { continue };
+            let value: u64 = value.parse().unwrap_or(0);
+            match name.to_ascii_lowercase().as_str() {
+                "innodb_buffer_pool_read_requests" => figures.pool_requests = value,
+                "innodb_buffer_pool_reads" => figures.pool_reads = value,
+                "innodb_buffer_pool_size" => figures.pool_size = value,
+                "com_select" => figures.selects = value,
+                _ => figures.writes = figures.writes.saturating_add(value),
+            }
+        }
+    }
+    figures
 }
 
 /// Why a query is not answered.

@@ -6,6 +6,7 @@ use ahash::HashMap;
 use freshet_upstream::now_ms;
 
 use super::Kind::{Integer, Real, Text};
+use super::advice::{Advice, Facts, ServerFigures, Slow, advice};
 use super::{Kind, Table, Value};
 use crate::environment::{environment_of, is_of_executions};
 use crate::level::Level;
@@ -25,6 +26,8 @@ pub(crate) struct View {
     pub(crate) shared: Arc<Shared>,
     /// Whose rows alone; `None`: everybody's.
     pub(crate) only: Option<Viewer>,
+    /// What the server has counted, where that is asked for.
+    pub(crate) server: ServerFigures,
 }
 
 /// A client that sees its own rows alone.
@@ -62,7 +65,7 @@ impl Definition {
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) static TABLES: [Definition; 9] = [
+pub(crate) static TABLES: [Definition; 10] = [
     Definition { name: "queries", rows: queries, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
@@ -157,6 +160,13 @@ pub(crate) static TABLES: [Definition; 9] = [
         ("events", Integer, "Events read."),
         ("transactions", Integer, "Transactions read."),
         ("generations", Integer, "How often the stream has begun."),
+    ] },
+    Definition { name: "advice", rows: advised, columns: &[
+        ("topic", Text, "buffer pool, reads and writes, size, memory, table, or slow query."),
+        ("verdict", Text, "good; change; unknown where too little was counted."),
+        ("found", Text, "What was counted since the start, of the server's or of Freshet's."),
+        ("advice", Text, "What to make of it."),
+        ("statement", Text, "What carries it out, where it is one statement: to be read before it is sent."),
     ] },
 ];
 
@@ -374,6 +384,49 @@ fn freshness(view: &View) -> Vec<Vec<Value>> {
         status.transactions.into(),
         status.generations.into(),
     ]]
+}
+
+/// Who may not see everything is given no advice: it is about everybody's statements.
+fn advised(view: &View) -> Vec<Vec<Value>> {
+    if view.only.is_some() {
+        return Vec::new();
+    }
+    let row = |Advice { topic, verdict, found, advice, statement }: Advice| {
+        vec![topic.into(), verdict.into(), found.into(), advice.into(), statement.into()]
+    };
+    advice(&facts(view)).into_iter().map(row).collect()
+}
+
+fn facts(view: &View) -> Facts {
+    let (shared, counted) = (&view.shared, view.shared.cache.statistics());
+    let mut tables: HashMap<String, (u64, u64)> = HashMap::default();
+    let mut slow = Vec::new();
+    for row in view.queries() {
+        for (schema, name) in &row.tables {
+            let of = tables.entry(format!("{schema}.{name}")).or_default();
+            of.0 += row.sent + row.hits;
+            of.1 += row.hits;
+        }
+        let is_stored = row.last.as_ref().is_none_or(|last| last.why.said().lasts != why::Lasts::Always);
+        let query = row.query.as_ref().filter(|query| is_stored && shared.created.of(query.id).is_none());
+        slow.extend(query.map(|query| Slow {
+            id: query.id.to_string(),
+            text: query.text.to_string(),
+            sent: row.sent,
+            average_us: row.server_us.checked_div(row.sent).unwrap_or(0),
+        }));
+    }
+    Facts {
+        server: view.server,
+        cache_type: shared.globals.query_cache_type.load(std::sync::atomic::Ordering::Relaxed),
+        size: counted.size,
+        used: counted.used,
+        hits: counted.hits,
+        inserts: counted.inserts,
+        evicted: counted.lowmem_prunes,
+        tables: tables.into_iter().map(|(name, (reads, hits))| (name, reads, hits)).collect(),
+        slow,
+    }
 }
 
 #[cfg(test)]

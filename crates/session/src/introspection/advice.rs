@@ -1,0 +1,331 @@
+//! What to set, and why: the rules of the guidelines that users of query caches know, over what the server and Freshet have counted.
+//!
+//! The facts come as numbers. Nothing is asked here, and nothing is set.
+
+/// What was counted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    /// What the server has counted since its start.
+    pub(crate) server: ServerFigures,
+    /// `query_cache_type`: 0 off, 1 on, 2 demand.
+    pub(crate) cache_type: u8,
+    /// What the cache may hold, and what it holds, in bytes.
+    pub(crate) size: u64,
+    pub(crate) used: u64,
+    pub(crate) hits: u64,
+    pub(crate) inserts: u64,
+    /// Results evicted because their memory was needed.
+    pub(crate) evicted: u64,
+    /// Tables as `schema.name`, how often they were read, and how many of these reads were hits.
+    pub(crate) tables: Vec<(String, u64, u64)>,
+    /// Queries that take long.
+    pub(crate) slow: Vec<Slow>,
+}
+
+/// What the server has counted, and what it is set to; 0 where it does not tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ServerFigures {
+    /// Pages asked for, and those of them that were read from disk.
+    pub(crate) pool_requests: u64,
+    pub(crate) pool_reads: u64,
+    /// `innodb_buffer_pool_size`, in bytes.
+    pub(crate) pool_size: u64,
+    pub(crate) selects: u64,
+    /// INSERTs, UPDATEs, DELETEs and REPLACEs.
+    pub(crate) writes: u64,
+}
+
+/// A query whose statements take long at the server.
+#[derive(Debug, Clone)]
+pub(crate) struct Slow {
+    /// What CREATE CACHE calls it.
+    pub(crate) id: String,
+    pub(crate) text: String,
+    /// How often the server was asked, and how long it took for one, in microseconds.
+    pub(crate) sent: u64,
+    pub(crate) average_us: u64,
+}
+
+/// One piece of advice.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Advice {
+    pub(crate) topic: &'static str,
+    /// `good`, `change`, or `unknown` where too little was counted.
+    pub(crate) verdict: &'static str,
+    pub(crate) found: String,
+    pub(crate) advice: String,
+    /// What carries it out.
+    pub(crate) statement: Option<String>,
+}
+
+const GOOD: &str = "good";
+const CHANGE: &str = "change";
+const UNKNOWN: &str = "unknown";
+
+/// Fewer than so many of what is judged say nothing.
+const COUNTED_MIN: u64 = 1000;
+/// A buffer pool that finds less than this in memory, in percent, needs the memory itself.
+const POOL_HITS_MIN: u64 = 80;
+/// So many reads for each write, and reads are the load; at less than one, writes are.
+const READS_PER_WRITE_MANY: u64 = 10;
+/// Of a table or a cache, a share of hits that is low, in percent.
+const HITS_LOW: u64 = 10;
+/// Evicted results, in percent of those stored, that say that the cache is too small.
+const EVICTED_MANY: u64 = 10;
+/// `query_cache_size` is a multiple of this.
+const SIZE_STEP: u64 = 1024;
+/// A query is slow whose statements take so many microseconds on average.
+const SLOW_US: u64 = 100_000;
+/// And it was asked so often.
+const SLOW_SENT_MIN: u64 = 3;
+/// How many tables, and how many queries, are named.
+const NAMED_MAX: usize = 10;
+
+impl Advice {
+    fn new(topic: &'static str, verdict: &'static str, found: String, advice: impl Into<String>) -> Self {
+        Self { topic, verdict, found, advice: advice.into(), statement: None }
+    }
+
+    fn by(self, statement: String) -> Self {
+        Self { statement: Some(statement), ..self }
+    }
+}
+
+/// All advice that these facts give rise to.
+pub(crate) fn advice(facts: &Facts) -> Vec<Advice> {
+    let mut all = vec![buffer_pool(&facts.server), cache_type(facts), size(facts)];
+    all.extend(memory(facts));
+    all.extend(tables(facts));
+    all.extend(slow(facts));
+    all
+}
+
+fn percent(part: u64, whole: u64) -> u64 {
+    part.saturating_mul(100).checked_div(whole).unwrap_or(0)
+}
+
+fn buffer_pool(server: &ServerFigures) -> Advice {
+    let topic = "buffer pool";
+    if server.pool_requests < COUNTED_MIN {
+        let found = format!("{} pages were asked for since the server's start", server.pool_requests);
+        return Advice::new(topic, UNKNOWN, found, "Ask again when the server has worked for a while.");
+    }
+    let hits = percent(server.pool_requests.saturating_sub(server.pool_reads), server.pool_requests);
+    let found = format!("{hits} % of the pages that were asked for were in memory");
+    if hits < POOL_HITS_MIN {
+        return Advice::new(
+            topic,
+            CHANGE,
+            found,
+            "Below 80 %, memory is better given to innodb_buffer_pool_size than to a query cache on the server's machine.",
+        );
+    }
+    Advice::new(topic, GOOD, found, "At 80 % and more, the server can spare the memory of a query cache.")
+}
+
+fn cache_type(facts: &Facts) -> Advice {
+    let topic = "reads and writes";
+    let (reads, writes) = (facts.server.selects.saturating_add(facts.hits), facts.server.writes);
+    let found = format!("{reads} reads, {} of them from memory, and {writes} writes", facts.hits);
+    if reads + writes < COUNTED_MIN {
+        return Advice::new(topic, UNKNOWN, found, "Ask again when the server has worked for a while.");
+    }
+    let (wanted, why) = if reads < writes {
+        (
+            0,
+            "There are more writes than reads: turn the cache off for all, and on (1 or 2) in the sessions that read.",
+        )
+    } else if reads < writes.saturating_mul(READS_PER_WRITE_MANY) {
+        (
+            2,
+            "There are up to ten reads for a write: with 2, only what asks for it by SQL_CACHE is stored. With 1 all is, which costs memory alone.",
+        )
+    } else {
+        (1, "There are more than ten reads for each write: with 1, whatever can be stored is.")
+    };
+    // What is stored at all is worth it where it is found again.
+    if facts.cache_type == wanted || facts.cache_type == 1 && wanted == 2 {
+        return Advice::new(topic, GOOD, found, format!("query_cache_type is {}. {why}", facts.cache_type));
+    }
+    let statement = format!("SET GLOBAL query_cache_type = {wanted}");
+    Advice::new(topic, CHANGE, found, format!("query_cache_type is {}. {why}", facts.cache_type))
+        .by(statement)
+}
+
+fn size(facts: &Facts) -> Advice {
+    let topic = "size";
+    let found = format!(
+        "{} of {} bytes are used; {} results were stored, and {} evicted for want of room",
+        facts.used, facts.size, facts.inserts, facts.evicted
+    );
+    let set = |to: u64| format!("SET GLOBAL query_cache_size = {}", to / SIZE_STEP * SIZE_STEP);
+    let default = facts.server.pool_size / 10;
+    if facts.size == 0 {
+        let advice = "Without a size nothing is stored. A tenth of innodb_buffer_pool_size is a beginning, or a fifth of what all results take.";
+        let of_pool = Advice::new(topic, CHANGE, found, advice);
+        return if default < SIZE_STEP { of_pool } else { of_pool.by(set(default)) };
+    }
+    if facts.inserts < COUNTED_MIN {
+        return Advice::new(topic, UNKNOWN, found, "Ask again when more was stored.");
+    }
+    if percent(facts.evicted, facts.inserts) >= EVICTED_MANY {
+        let advice = "Many results leave before they change. Twice the size holds more of them, if there is the memory.";
+        return Advice::new(topic, CHANGE, found, advice).by(set(facts.size.saturating_mul(2)));
+    }
+    if facts.evicted == 0 && facts.used.saturating_mul(4) < facts.size {
+        let advice = "Less than a quarter was ever needed. Memory is taken as it is needed: a smaller size only bounds it.";
+        return Advice::new(topic, GOOD, found, advice).by(set((facts.used * 2).max(SIZE_STEP * SIZE_STEP)));
+    }
+    Advice::new(topic, GOOD, found, "What is stored has room.")
+}
+
+/// Where the cache's memory comes from.
+fn memory(facts: &Facts) -> Option<Advice> {
+    let pool = facts.server.pool_size;
+    if facts.size == 0 || pool == 0 {
+        return None;
+    }
+    let found = format!("innodb_buffer_pool_size is {pool}, query_cache_size {}", facts.size);
+    let advice = "Where Freshet runs on the server's machine and there is no memory to spare, its size is to be taken from the buffer pool: nine tenths of \
+                  what that was, and one tenth for query_cache_size.";
+    Some(
+        Advice::new("memory", GOOD, found, advice)
+            .by(format!("SET GLOBAL innodb_buffer_pool_size = {}", pool / 10 * 9)),
+    )
+}
+
+/// Tables of which little is found again.
+fn tables(facts: &Facts) -> Vec<Advice> {
+    let is_low =
+        |(_, reads, hits): &&(String, u64, u64)| *reads >= COUNTED_MIN && percent(*hits, *reads) < HITS_LOW;
+    let mut low: Vec<&(String, u64, u64)> = facts.tables.iter().filter(is_low).collect();
+    low.sort_by_key(|(_, reads, hits)| std::cmp::Reverse(reads - hits));
+    let one = |(name, reads, hits): &(String, u64, u64)| {
+        let found = format!("{name}: {hits} of {reads} reads were from memory");
+        let advice = "Its results are seldom asked for again before they change. SQL_NO_CACHE in its statements, or a query rule with cache_ttl = 0, \
+                      leaves the memory to others; freshet.queries says which statements these are.";
+        Advice::new("table", CHANGE, found, advice)
+    };
+    low.into_iter().take(NAMED_MAX).map(one).collect()
+}
+
+/// Queries that are worth a cache of their own.
+fn slow(facts: &Facts) -> Vec<Advice> {
+    let is_slow = |slow: &&Slow| slow.average_us >= SLOW_US && slow.sent >= SLOW_SENT_MIN;
+    let mut all: Vec<&Slow> = facts.slow.iter().filter(is_slow).collect();
+    all.sort_by_key(|slow| std::cmp::Reverse(slow.average_us.saturating_mul(slow.sent)));
+    let one = |slow: &Slow| {
+        let found = format!(
+            "the server took {} ms on average, {} times: {}",
+            slow.average_us / 1000,
+            slow.sent,
+            slow.text
+        );
+        let advice = "A cache of its own keeps its results up to date in place of dropping them.";
+        Advice::new("slow query", CHANGE, found, advice).by(format!("CREATE CACHE FROM {}", slow.id))
+    };
+    all.into_iter().take(NAMED_MAX).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy() -> Facts {
+        let server = ServerFigures {
+            pool_requests: 1_000_000,
+            pool_reads: 10_000,
+            pool_size: 1 << 30,
+            selects: 100_000,
+            writes: 1000,
+        };
+        Facts {
+            server,
+            cache_type: 1,
+            size: 256 << 20,
+            used: 200 << 20,
+            hits: 400_000,
+            inserts: 50_000,
+            ..Facts::default()
+        }
+    }
+
+    fn of(facts: &Facts, topic: &str) -> Advice {
+        advice(facts).into_iter().find(|advice| advice.topic == topic).unwrap()
+    }
+
+    #[test]
+    fn a_server_that_reads_much_from_memory_is_left_as_it_is() {
+        let all = advice(&busy());
+        assert!(all.iter().all(|advice| advice.verdict == GOOD), "{all:?}");
+    }
+
+    #[test]
+    fn the_guidelines_thresholds_decide() {
+        let mut facts = busy();
+        facts.server.pool_reads = 210_000;
+        assert_eq!((of(&facts, "buffer pool").verdict, of(&facts, "buffer pool").statement), (CHANGE, None));
+        facts.server.pool_reads = 200_000;
+        assert_eq!(of(&facts, "buffer pool").verdict, GOOD, "80 % is enough");
+        facts.cache_type = 0;
+        assert_eq!(
+            of(&facts, "reads and writes").statement.as_deref(),
+            Some("SET GLOBAL query_cache_type = 1")
+        );
+        facts.server.writes = 100_000;
+        assert_eq!(
+            of(&facts, "reads and writes").statement.as_deref(),
+            Some("SET GLOBAL query_cache_type = 2")
+        );
+        facts.cache_type = 1;
+        assert_eq!(of(&facts, "reads and writes").verdict, GOOD, "1 stores what 2 would, and more");
+        facts.server.writes = 1_000_000;
+        assert_eq!(
+            of(&facts, "reads and writes").statement.as_deref(),
+            Some("SET GLOBAL query_cache_type = 0")
+        );
+    }
+
+    #[test]
+    fn the_size_follows_what_is_evicted_and_the_pool() {
+        let mut facts = busy();
+        facts.evicted = 5000;
+        assert_eq!(of(&facts, "size").statement.as_deref(), Some("SET GLOBAL query_cache_size = 536870912"));
+        facts.size = 0;
+        assert_eq!(of(&facts, "size").statement.as_deref(), Some("SET GLOBAL query_cache_size = 107373568"));
+        let memory = of(&busy(), "memory").statement;
+        assert_eq!(memory.as_deref(), Some("SET GLOBAL innodb_buffer_pool_size = 966367638"));
+        let nothing = Facts::default();
+        assert!(advice(&nothing).iter().all(|advice| advice.verdict != GOOD), "nothing was counted");
+    }
+
+    #[test]
+    fn tables_and_queries_are_named_by_what_they_cost() {
+        let mut facts = busy();
+        let table = |name: &str, reads, hits| (name.to_owned(), reads, hits);
+        facts.tables = vec![
+            table("a", 5000, 100),
+            table("b", 90_000, 100),
+            table("c", 90_000, 80_000),
+            table("d", 10, 0),
+        ];
+        let found =
+            advice(&facts).into_iter().filter(|advice| advice.topic == "table").map(|advice| advice.found);
+        let found: Vec<String> = found.collect();
+        assert_eq!(
+            found,
+            ["b: 100 of 90000 reads were from memory", "a: 100 of 5000 reads were from memory"]
+        );
+        let slow =
+            |id: &str, sent, average_us| Slow { id: id.to_owned(), text: String::new(), sent, average_us };
+        facts.slow = vec![
+            slow("q_1", 5, 200_000),
+            slow("q_2", 3, 5_000_000),
+            slow("q_3", 2, 9_000_000),
+            slow("q_4", 900, 5000),
+        ];
+        let statements = advice(&facts).into_iter().filter(|advice| advice.topic == "slow query");
+        let statements: Vec<String> = statements.filter_map(|advice| advice.statement).collect();
+        assert_eq!(statements, ["CREATE CACHE FROM q_2", "CREATE CACHE FROM q_1"]);
+    }
+}
