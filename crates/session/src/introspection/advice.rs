@@ -72,6 +72,8 @@ const READS_PER_WRITE_MANY: u64 = 10;
 const HITS_LOW: u64 = 10;
 /// Evicted results, in percent of those stored, that say that the cache is too small.
 const EVICTED_MANY: u64 = 10;
+/// A cache of up to this part of the buffer pool can have its memory from there.
+const POOL_SHARE_MAX: u64 = 5;
 /// `query_cache_size` is a multiple of this.
 const SIZE_STEP: u64 = 1024;
 /// A query is slow whose statements take so many microseconds on average.
@@ -188,10 +190,14 @@ fn memory(facts: &Facts) -> Option<Advice> {
     let found = format!("innodb_buffer_pool_size is {pool}, query_cache_size {}", facts.size);
     let advice = "Where Freshet runs on the server's machine and there is no memory to spare, its size is to be taken from the buffer pool: nine tenths of \
                   what that was, and one tenth for query_cache_size.";
-    Some(
-        Advice::new("memory", GOOD, found, advice)
-            .by(format!("SET GLOBAL innodb_buffer_pool_size = {}", pool / 10 * 9)),
-    )
+    let advice = Advice::new("memory", GOOD, found, advice);
+    // A tenth does not make room for much more than a tenth.
+    let is_room = facts.size <= pool / POOL_SHARE_MAX;
+    Some(if is_room {
+        advice.by(format!("SET GLOBAL innodb_buffer_pool_size = {}", pool / 10 * 9))
+    } else {
+        advice
+    })
 }
 
 /// Tables of which little is found again.
@@ -293,7 +299,12 @@ mod tests {
         assert_eq!(of(&facts, "size").statement.as_deref(), Some("SET GLOBAL query_cache_size = 536870912"));
         facts.size = 0;
         assert_eq!(of(&facts, "size").statement.as_deref(), Some("SET GLOBAL query_cache_size = 107373568"));
-        let memory = of(&busy(), "memory").statement;
+        assert_eq!(
+            of(&busy(), "memory").statement,
+            None,
+            "a quarter of the pool is not to be had from a tenth"
+        );
+        let memory = of(&Facts { size: 128 << 20, ..busy() }, "memory").statement;
         assert_eq!(memory.as_deref(), Some("SET GLOBAL innodb_buffer_pool_size = 966367638"));
         let nothing = Facts::default();
         assert!(advice(&nothing).iter().all(|advice| advice.verdict != GOOD), "nothing was counted");
