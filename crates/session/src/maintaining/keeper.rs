@@ -20,6 +20,9 @@ use crate::shared::Shared;
 const APPLIED_EVERY: Duration = Duration::from_millis(20);
 /// How many chunks may wait to be put into the copy: the server is not asked for more meanwhile.
 const CHUNKS_MAX: usize = 2;
+/// How many queries are maintained at once: those of one cache that differ in more than their parameters are several. Another one takes the place
+/// of that which was asked for least lately.
+const QUERIES_MAX: usize = 1024;
 /// How many changed rows may wait until a table is loaded.
 const WAITING_ROWS_MAX: usize = 1 << 20;
 /// A table is left alone after its copy was given up, for so many times as long as loading took: at most a quarter of the time is spent on loading.
@@ -67,7 +70,9 @@ struct Keeper<'s> {
     shared: &'s Arc<Shared>,
     engine: Engine,
     copies: HashMap<Name, Copy>,
-    installed: HashMap<Query, QueryNumber>,
+    /// Queries with their numbers, and when each was asked for last, as a count of questions.
+    installed: HashMap<Query, (QueryNumber, u64)>,
+    questions: u64,
     /// The position that the copies are as of.
     at: Position,
     given: u64,
@@ -110,6 +115,7 @@ impl<'s> Keeper<'s> {
             engine: Engine::default(),
             copies: HashMap::default(),
             installed: HashMap::default(),
+            questions: 0,
             at: Position::ZERO,
             given: 0,
             loaded,
@@ -122,12 +128,8 @@ impl<'s> Keeper<'s> {
             return answer;
         }
         let Some(key) = asked.key else { return Answer::Loaded };
-        let number = match self.installed.get(&asked.query) {
-            Some(number) if self.engine.has_query(*number) => *number,
-            _ => match self.engine.install(asked.query.clone()) {
-                Some(number) => *self.installed.entry(asked.query).insert_entry(number).get(),
-                None => return Answer::NotYet("its tables are not there"),
-            },
+        let Some(number) = self.installed(asked.query) else {
+            return Answer::NotYet("its tables are not there");
         };
         match (self.engine.show(number, &key), asked.limit) {
             (Some(shown), None) => Answer::Rows(self.at, shown),
@@ -137,6 +139,27 @@ impl<'s> Keeper<'s> {
             },
             (None, _) => Answer::NotYet("its tables are not there"),
         }
+    }
+
+    /// The number of a query, which is installed if it is not; `None` if its tables are not there.
+    fn installed(&mut self, query: Query) -> Option<QueryNumber> {
+        self.questions += 1;
+        if let Some((number, asked)) = self.installed.get_mut(&query)
+            && self.engine.has_query(*number)
+        {
+            *asked = self.questions;
+            return Some(*number);
+        }
+        let number = self.engine.install(query.clone())?;
+        self.installed.insert(query, (number, self.questions));
+        if self.installed.len() > QUERIES_MAX {
+            let last = self.installed.iter().min_by_key(|(_, (_, asked))| *asked);
+            if let Some((query, number)) = last.map(|(query, (number, _))| (query.clone(), *number)) {
+                self.installed.remove(&query);
+                self.engine.drop_query(number);
+            }
+        }
+        Some(number)
     }
 
     /// What is said of a query if the copies of its tables are not what it needs; what is missing is begun.

@@ -17,6 +17,8 @@ use crate::shared::Shared;
 
 /// How many rows are read at once.
 const CHUNK_ROWS: usize = 20_000;
+/// How long the stream may take to come to where the definition was read.
+const SETTLED_WITHIN_MS: u64 = 10_000;
 /// How often it is looked whether the stream has come far enough.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 
@@ -97,7 +99,11 @@ impl Loading {
         let place = |name: &String| specs.iter().position(|spec| spec.name == *name);
         let primary: Vec<usize> = primary.iter().filter_map(place).collect();
         // The row images that are told from here on have the layout that the definition says.
+        let until = now_ms() + SETTLED_WITHIN_MS;
         while shared.freshness().applied() < info.settled_by {
+            if now_ms() >= until {
+                return Err(Stopped::Server(Error::Unsettled));
+            }
             tokio::time::sleep(LOOKED_AT_EVERY).await;
         }
         let image_columns = info.columns.len();
