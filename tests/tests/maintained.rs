@@ -1,8 +1,11 @@
 //! Caches whose results are kept up to date row by row: every answer comes from memory, and is the server's.
 
+use std::time::Duration;
+
 use freshet_tests::cached::{Answer, answer, caught_up, connect, eventually, fresh_schema, run, status};
 use freshet_tests::{Freshet, Server, with_each};
-use mysql::Conn;
+use mysql::prelude::Queryable as _;
+use mysql::{Column, Conn, Row};
 
 /// The query of an article on slow queries, in small.
 const SLOW: &str = "SELECT e.id, e.name, a.pay AS first_pay, b.pay AS last_pay FROM e JOIN s AS a ON e.id = a.id \
@@ -41,6 +44,16 @@ fn sorted(answer: Answer) -> Answer {
     })
 }
 
+/// What is said of the columns; nothing if there are no rows.
+fn columns(conn: &mut Conn, query: &str) -> Option<Vec<String>> {
+    let rows: Vec<Row> = conn.query(query).expect("it is answered");
+    let said = |column: &Column| {
+        let (name, kind, flags) = (column.name_str(), column.column_type(), column.flags());
+        format!("{name} {kind:?} {flags:?} {} {}", column.column_length(), column.decimals())
+    };
+    Some(rows.first()?.columns_ref().iter().map(said).collect())
+}
+
 /// The answer is the server's, and comes from memory.
 fn is_kept(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) {
     let found = sorted(answer(reader, query));
@@ -51,6 +64,7 @@ fn is_kept(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) {
         answer(reader, "SHOW CACHES")
     );
     assert_eq!(found, sorted(answer(direct, query)), "{when}: {query}");
+    assert_eq!(columns(reader, query), columns(direct, query), "{when}: {query}");
 }
 
 /// Until it is kept again, the answer is the server's all the same.
@@ -58,6 +72,7 @@ fn is_kept_again(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) 
     eventually(when, || {
         let found = sorted(answer(reader, query));
         assert_eq!(found, sorted(answer(direct, query)), "{when}: {query}");
+        assert_eq!(columns(reader, query), columns(direct, query), "{when}: {query}");
         // A cache that is refreshed would be there by now as well: it has to be one that is made from copies.
         let caches = answer(reader, "SHOW CACHES").unwrap_or_default();
         (is_from_memory(reader) || caches.iter().all(|cache| cache[3].starts_with("deep"))).then_some(())
@@ -100,6 +115,29 @@ fn a_slow_join_is_answered_from_memory_after_every_change_of_its_rows() {
             &["ROLLBACK TO a", "INSERT INTO s VALUES (3, '1990-01-01', 9999, '1991-01-01')", "COMMIT"],
         );
         is_kept(&mut reader, direct, SLOW, "after a transaction");
+    });
+}
+
+#[test]
+fn columns_are_called_as_the_text_says() {
+    let schema = "maintained_names";
+    with_stages(schema, &EMPLOYEES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        run(
+            &mut reader,
+            &["CREATE DEEP CACHE FROM SELECT id, COUNT(*), SUM(pay) FROM s WHERE id > 0 GROUP BY id"],
+        );
+        let texts = [
+            "SELECT id, COUNT(*), SUM(pay) FROM s WHERE id > 0 GROUP BY id",
+            "SELECT id, count( * ), sum(pay) FROM s WHERE id > 0 GROUP BY id",
+            "SELECT id, COUNT(*), SUM(  pay) FROM s WHERE id > 1 GROUP BY id",
+        ];
+        for _ in 0..2 {
+            for text in texts {
+                run(&mut reader, &["UPDATE s SET pay = pay + 1 WHERE id = 2"]);
+                assert_eq!(columns(&mut reader, text), columns(direct, text), "{:?}", server.flavor);
+            }
+        }
     });
 }
 
@@ -261,6 +299,10 @@ fn what_changes_a_table_as_a_whole_is_never_shown_wrong_and_it_is_kept_again() {
         let mut reader = connect(freshet.target(), schema);
         run(&mut reader, &[&format!("CREATE CACHE FROM {SLOW}")]);
         assert_eq!(answer(&mut reader, SLOW), answer(direct, SLOW));
+        // A session of another kind, which has its own columns from the server.
+        let mut other = connect(freshet.target(), schema);
+        run(&mut other, &["SET time_zone = '+05:00'"]);
+        assert_eq!(answer(&mut other, SLOW), answer(direct, SLOW));
         let changes: [&[&str]; 9] = [
             &["DELETE FROM e WHERE id = 1"],
             &["ALTER TABLE s ADD INDEX (pay)"],
@@ -299,6 +341,15 @@ fn what_changes_a_table_as_a_whole_is_never_shown_wrong_and_it_is_kept_again() {
                 "{change:?}"
             );
             is_kept_again(&mut reader, direct, SLOW, &format!("{:?} after {change:?}", server.flavor));
+            // By now the copies are there.
+            for round in 0..3 {
+                run(&mut reader, &[&format!("UPDATE e SET name = 'n{round}' WHERE id > 1")]);
+                let _ = answer(&mut reader, SLOW);
+                std::thread::sleep(Duration::from_millis(60));
+            }
+            run(&mut reader, &["UPDATE e SET name = 'last' WHERE id > 1"]);
+            assert_eq!(sorted(answer(&mut other, SLOW)), sorted(answer(direct, SLOW)), "{change:?}");
+            assert_eq!(columns(&mut other, SLOW), columns(direct, SLOW), "{change:?}");
         }
         let notes = answer(&mut reader, "SHOW CACHES").expect("it is listed");
         assert_eq!(notes.len(), 1);

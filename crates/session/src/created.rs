@@ -13,7 +13,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-pub(crate) use cache::{CacheOptions, CreatedCache, Kept, NamedQuery, QueryId, StoredResult, Tries};
+pub(crate) use cache::{
+    CacheOptions, CreatedCache, Kept, NamedQuery, NotedFrame, QueryId, StoredResult, Tries,
+};
 pub use file::FileError;
 pub(crate) use frame::Frame;
 

@@ -7,7 +7,7 @@ mod listed;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Key, Position};
+use freshet_cache::{Dep, Fences, Key, Lookup, Position};
 use freshet_protocol::ErrPacket;
 use freshet_sql::{CacheSource, CacheStatement, CreateCache, Method, Modes, Request};
 use freshet_upstream::now_ms;
@@ -17,7 +17,7 @@ use super::introspect::{Form, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
 use crate::created::{
-    CacheOptions, CreatedCache, FileError, Frame, Kept, NotCreated, QueryId, StoredResult, Tries,
+    CacheOptions, CreatedCache, FileError, Frame, Kept, NotCreated, NotedFrame, QueryId, StoredResult, Tries,
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Found;
@@ -224,7 +224,7 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
     };
     Ok(match session.shared.created.create(cache) {
         Ok(()) => {
-            adopt(session, id);
+            adopt(session, id).await;
             session.shared.refreshes.notify_one();
             match load {
                 Some(load) => loaded(session, (id, asked), load).await?,
@@ -289,7 +289,7 @@ async fn loaded(
 }
 
 /// Notes what is stored of a query already, so that it is asked for again, once at first, and then when a change drops it.
-fn adopt(session: &Session, id: QueryId) {
+async fn adopt(session: &Session, id: QueryId) {
     let shared = &session.shared;
     // Read before: what may be served after it was not taken from anybody before it.
     let (Some(cache), Some(rights)) = (shared.created.of(id), shared.upstream.rights_epoch()) else { return };
@@ -304,9 +304,18 @@ fn adopt(session: &Session, id: QueryId) {
         let Some(environment) = environment.filter(|_| !summary.is_bargain && !is_of_executions(key)) else {
             continue;
         };
+        let schema = environment.schema.as_deref();
+        let behind = (shared.freshness().as_ref(), &shared.upstream);
+        let bound = shared.templates.of((&summary.text, environment.modes), schema, behind).await;
+        let tables = bound.template().tables.known.iter().map(|named| Arc::clone(&named.info)).collect();
         let stored = Key { environment: key, text: &summary.text };
         let frame = shared.cache.show(stored, |entry| Frame::of_entry(entry, READ_UNFENCED)).flatten();
-        frame.into_iter().for_each(|frame| cache.note_frame(key, rights, frame));
+        // After the definitions: nothing that it depends on has changed before them.
+        let is_servable = matches!(shared.cache.look(stored, now_ms(), Fences::Ignore), Lookup::Hit(()));
+        if let Some(frame) = frame.filter(|_| is_servable) {
+            let noted = NotedFrame { frame: Arc::new(frame), rights, tables, noted_ms: now_ms() };
+            cache.note_frame((key, &summary.text), noted);
+        }
         cache.note(StoredResult {
             environment: Arc::clone(environment),
             key,

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
+use freshet_catalog::TableInfo;
 use freshet_sql::contains_ignoring_case;
 use freshet_upstream::now_ms;
 
 use super::asked::statement;
 use crate::coalescing::{Asked, Leader};
 use crate::counters::Count;
-use crate::created::{CreatedCache, Frame, StoredResult, Tries};
+use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
 use crate::environment::{environment_of, is_of_executions};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
@@ -43,8 +44,17 @@ pub(super) struct FillPlan {
     pub(super) warnings: u16,
     /// Others wait for it.
     pub(super) leader: Option<Box<Leader>>,
-    /// The cache of its query, if it has one of its own, and the epoch of rights.
-    pub(super) created: Option<Box<(Arc<CreatedCache>, u64)>>,
+    /// What is noted for the cache of its query, if it has one of its own.
+    pub(super) created: Option<Box<Creates>>,
+}
+
+/// What is noted for the cache of a query.
+pub(super) struct Creates {
+    cache: Arc<CreatedCache>,
+    /// The epoch of rights.
+    rights: u64,
+    /// What is known of its tables.
+    tables: Vec<Arc<TableInfo>>,
 }
 
 impl FillPlan {
@@ -139,7 +149,11 @@ pub(super) fn plan(
     if session.has_written(&depends.deps) {
         return Fillable::Never(Why::Wrote);
     }
-    let created = || shared.created.of(template.query.id).zip(shared.upstream.rights_epoch()).map(Box::new);
+    let created = || {
+        let (cache, rights) = shared.created.of(template.query.id).zip(shared.upstream.rights_epoch())?;
+        let tables = template.tables.known.iter().map(|named| Arc::clone(&named.info)).collect();
+        Some(Box::new(Creates { cache, rights, tables }))
+    };
     let plan = |depends| FillPlan {
         environment,
         depends,
@@ -242,7 +256,11 @@ pub(super) async fn keep(
     let noted = note(session, key, &plan, relayed.tag);
     if let (Some((cache, result)), Some(captured)) = (noted.as_deref(), relayed.captured.as_ref()) {
         let frame = Frame::of((&captured.body, captured.status_at), captured.status, (cost_us, relayed.tag));
-        frame.into_iter().for_each(|frame| cache.note_frame(key.environment, result.rights, frame));
+        if let (Some(frame), Some(creates)) = (frame, plan.created.as_deref()) {
+            let (frame, rights, tables) = (Arc::new(frame), result.rights, creates.tables.clone());
+            let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms() };
+            cache.note_frame((key.environment, key.text), noted);
+        }
     }
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
@@ -281,7 +299,7 @@ fn note(
     plan: &FillPlan,
     tag: u16,
 ) -> Option<Box<(Arc<CreatedCache>, StoredResult)>> {
-    let (cache, rights) = plan.created.as_deref()?;
+    let Creates { cache, rights, .. } = plan.created.as_deref()?;
     let environment = session.environment().filter(|it| it.id == environment_of(key.environment))?;
     if is_of_executions(key.environment) {
         return None;

@@ -36,6 +36,8 @@ const ROOM_STEPS_MAX: usize = 256;
 struct Maintained {
     cache: Arc<CreatedCache>,
     frame: Arc<Frame>,
+    /// When the server has given it.
+    noted_ms: u64,
     /// The epoch of rights.
     rights: u64,
     asked: Asked,
@@ -58,7 +60,13 @@ pub(super) async fn answer(
     let until = Instant::now() + wait;
     let mut is_stored = false;
     loop {
+        // Its columns are those of the definitions that are known, if these are still so when all is applied that the server could know of then.
+        let is_proven = session.shared.upstream.current_to_ms() >= maintained.noted_ms;
         let plan = match plan_of_text(session, text, bound, (key, Missed::default())) {
+            _ if !is_proven => {
+                session.shared.upstream.ask_current();
+                None
+            }
             Fillable::Surely(plan) => Some(plan),
             // A write is under way that may concern it. At some levels it is given nevertheless.
             Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
@@ -102,9 +110,12 @@ fn maintained(session: &Session, (text, key): (&[u8], u32), bound: &BoundSelect<
         return None;
     }
     let rights = shared.upstream.rights_epoch()?;
-    let frame = cache.frame(key, rights)?;
+    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    let infos = template.tables.known.iter().map(|named| &named.info);
+    let noted = cache.frame((key, &key_text)).filter(|noted| noted.is_of(rights, infos))?;
+    let (frame, noted_ms) = (noted.frame, noted.noted_ms);
     match compiled(session, text, bound, frame.columns) {
-        Ok(asked) => Some(Maintained { cache, frame, rights, asked }),
+        Ok(asked) => Some(Maintained { cache, frame, noted_ms, rights, asked }),
         Err(why) => {
             cache.is_kept(Kept::Refreshed(why));
             None

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::HashMap;
 use freshet_cache::{Dep, Position};
+use freshet_catalog::TableInfo;
 use freshet_digest::Digest;
 use freshet_sql::Method;
 
@@ -75,8 +76,8 @@ pub(crate) struct CreatedCache {
     /// What is stored of it and is to be asked for again, by the keys of the entries.
     results: Mutex<HashMap<ResultKey, Arc<StoredResult>>>,
     pub(crate) refreshed: AtomicU64,
-    /// What is around the rows of its answers, by the first parts of keys, each with the epoch of rights in which the server has given one.
-    frames: Mutex<HashMap<u32, (u64, Arc<Frame>)>>,
+    /// What is around the rows of its answers, by the first parts of keys and the select lists as they are written.
+    frames: Mutex<HashMap<FrameKey, NotedFrame>>,
     kept: Mutex<Kept>,
     /// Writes under way were waited for in vain, so that it is waited less until then, in monotonic milliseconds.
     pub(crate) vain_until_ms: AtomicU64,
@@ -138,6 +139,44 @@ pub(crate) struct Tries {
     pub(crate) unread: u32,
 }
 
+/// What is around the rows of an answer that the server has given.
+#[derive(Debug, Clone)]
+pub(crate) struct NotedFrame {
+    pub(crate) frame: Arc<Frame>,
+    /// The epoch of rights in which it was given.
+    pub(crate) rights: u64,
+    /// What was known of its tables before it was asked for. If that is still so when everything is applied that was committed before
+    /// `noted_ms`, the columns are those of these definitions.
+    pub(crate) tables: Vec<Arc<TableInfo>>,
+    /// When it was complete, in monotonic milliseconds.
+    pub(crate) noted_ms: u64,
+}
+
+impl NotedFrame {
+    /// Whether it was given in this epoch, by these definitions.
+    pub(crate) fn is_of<'t>(
+        &self,
+        rights: u64,
+        tables: impl ExactSizeIterator<Item = &'t Arc<TableInfo>>,
+    ) -> bool {
+        let are_same = self.tables.len() == tables.len()
+            && self.tables.iter().zip(tables).all(|(own, other)| Arc::ptr_eq(own, other));
+        self.rights == rights && are_same
+    }
+}
+
+/// The first part of a key, and the text up to its last FROM: the server calls a column that is computed as it is written, `COUNT( * )` or `count(*)`.
+type FrameKey = (u32, Box<[u8]>);
+
+/// A longer select list has no frame, in bytes.
+const SELECT_LIST_BYTES_MAX: usize = 4096;
+
+fn frame_key(key: u32, text: &[u8]) -> Option<FrameKey> {
+    const FROM: &[u8] = b"from";
+    let last = text.windows(FROM.len()).rposition(|word| word.eq_ignore_ascii_case(FROM))?;
+    (last <= SELECT_LIST_BYTES_MAX).then(|| (key, text[..last].into()))
+}
+
 impl CreatedCache {
     pub(crate) fn new(query: NamedQuery, name: String, schema: &str, options: CacheOptions) -> Self {
         Self {
@@ -166,18 +205,19 @@ impl CreatedCache {
         }
     }
 
-    /// Notes what is around the rows of its answers under keys that begin so, by an answer that the server has given in this epoch of rights.
-    pub(crate) fn note_frame(&self, key: u32, rights: u64, frame: Frame) {
+    /// Notes what is around the rows of the answer to a text under such a key.
+    pub(crate) fn note_frame(&self, (key, text): (u32, &[u8]), noted: NotedFrame) {
+        let Some(key) = frame_key(key, text) else { return };
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if frames.len() < FRAMES_MAX || frames.contains_key(&key) {
-            frames.insert(key, (rights, Arc::new(frame)));
+            frames.insert(key, noted);
         }
     }
 
-    /// What is around the rows of its answers under keys that begin so, if the server has given one in this epoch of rights.
-    pub(crate) fn frame(&self, key: u32, rights: u64) -> Option<Arc<Frame>> {
-        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.get(&key).filter(|(of, _)| *of == rights).map(|(_, frame)| Arc::clone(frame))
+    /// What is around the rows of the answer to a text under such a key, if the server has given one.
+    pub(crate) fn frame(&self, (key, text): (u32, &[u8])) -> Option<NotedFrame> {
+        let key = frame_key(key, text)?;
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
     /// How its results are kept.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use freshet_cache::Dep;
 use freshet_catalog::TableInfo;
 use freshet_upstream::{Connection, Error, control, now_ms};
 use freshet_views::{ColumnSpec, Given, Kind};
@@ -138,8 +139,10 @@ impl Loading {
 /// Waits until whatever is read from now on contains all that was not told.
 async fn sees_what_was_missed(shared: &Shared, news: &News, begun: Begun) {
     loop {
-        let missed_to = news.missed_to(begun);
-        if missed_to.is_some_and(|to| shared.freshness().valid_from() >= to) {
+        // Nor is anything told that lies before the stream's beginning, which everything is stamped with.
+        let freshness = shared.freshness();
+        let missed_to = news.missed_to(begun).map(|to| to.max(freshness.stamp_of(Dep::EVERYTHING)));
+        if missed_to.is_some_and(|to| freshness.valid_from() >= to) {
             return;
         }
         shared.upstream.ask_probe();
