@@ -4,6 +4,7 @@ mod socket;
 
 use std::io;
 use std::net::{Shutdown, SocketAddr};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,6 +26,8 @@ use socket::Socket;
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
 /// And then this often.
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+/// How long to wait for a place in the queue of a unix socket, before the next try.
+const PLACE_LOOKED_FOR_EVERY: Duration = Duration::from_millis(2);
 
 /// A connection to a client or to the server.
 #[derive(Debug)]
@@ -54,7 +57,19 @@ impl Stream {
     pub async fn connect(address: &Address) -> io::Result<Self> {
         match address {
             Address::Tcp { host, port } => Self::tcp(TcpStream::connect((host.as_str(), *port)).await?),
-            Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
+            Address::Unix(path) => Self::unix(path).await,
+        }
+    }
+
+    /// A unix socket whose server has a full queue refuses who does not wait for a place. Linux tells nobody when there is one.
+    async fn unix(path: &Path) -> io::Result<Self> {
+        loop {
+            match UnixStream::connect(path).await {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    tokio::time::sleep(PLACE_LOOKED_FOR_EVERY).await;
+                }
+                connected => return Ok(Self::Unix(connected?)),
+            }
         }
     }
 

@@ -31,3 +31,29 @@ fn only_plain_tcp_can_be_overheard() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
     assert_eq!(Stream::Unix(ours).channel(), Channel::Socket);
 }
+
+/// A crowd that comes at once is served in turn, as clients are that wait for a place.
+#[tokio::test]
+async fn a_full_queue_of_a_unix_socket_is_waited_for() {
+    let path = std::env::temp_dir().join(format!("freshet-queue-{}", std::process::id()));
+    let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&socket2::SockAddr::unix(&path).unwrap()).unwrap();
+    socket.listen(1).unwrap();
+    let address = Address::Unix(path.clone());
+    let crowd = (0..8).map(|_| {
+        let address = address.clone();
+        tokio::spawn(async move { Stream::connect(&address).await.map(drop) })
+    });
+    let crowd: Vec<_> = crowd.collect();
+    let accepting = tokio::task::spawn_blocking(move || {
+        (0..8).for_each(|_| {
+            std::thread::sleep(PLACE_LOOKED_FOR_EVERY);
+            drop(socket.accept().unwrap());
+        });
+    });
+    for one in crowd {
+        one.await.unwrap().unwrap();
+    }
+    accepting.await.unwrap();
+    std::fs::remove_file(path).unwrap();
+}
