@@ -58,12 +58,12 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
     }
 }
 
-/// Has the session's own connection back before a command that may need it. A query says for itself whether it does.
+/// Has the session's own connection back before a command that may need it. Queries and executions say for themselves whether they do.
 ///
 /// # Errors
 /// The connection was lost: there is nothing left to do but what is returned.
 pub(crate) async fn take_back(session: &mut Session, packet: &[u8]) -> Result<(), Result<Flow, Lost>> {
-    if split(packet).0 == Command::Query {
+    if matches!(split(packet).0, Command::Query | Command::StmtExecute) {
         return Ok(());
     }
     session.take_back().await.map_err(|error| refusals::unavailable(session, &error))

@@ -75,8 +75,8 @@ pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use making::{Made, unknown_statement};
 pub(crate) use prepared::{
-    AGAIN_BYTES_MAX, Again, Executed, LAST_PREPARED, Prepared, PreparedSelect, SELECT_BYTES_MAX, Shown,
-    ZoneAt,
+    AGAIN_BYTES_MAX, Again, Carriable, Executed, LAST_PREPARED, Prepared, PreparedSelect, SELECT_BYTES_MAX,
+    Shown, ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, Transactions};
 pub(crate) use ruled::{Came, Storing};

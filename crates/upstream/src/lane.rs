@@ -8,6 +8,8 @@
 //! matter if it is carried out twice. One whose answer does not come, or is large, is its session's again. Statements behind one that
 //! takes long are theirs too: they are still carried out here, and nobody hears the answers.
 
+mod statements;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -24,6 +26,8 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant as Deadline, sleep_until};
 
 use crate::Connection;
+use statements::Statements;
+pub use statements::{Statement, StatementKey};
 
 /// What is sent and not answered, at most: statements, and their bytes. No send ever waits for a server that waits for us: so much has room in the buffers
 /// of any socket.
@@ -65,6 +69,7 @@ pub type Outcome = Result<Carried, NotCarried>;
 #[derive(Debug)]
 pub struct Lane {
     queue: RefCell<Queue>,
+    statements: RefCell<Statements>,
     /// Wakes the task that sends and reads.
     wake: Notify,
     capabilities: Capabilities,
@@ -96,6 +101,33 @@ pub struct Returning {
     connection: oneshot::Receiver<Option<Connection>>,
 }
 
+/// How much of what a lane has carried.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct CarriedSoFar {
+    /// Texts.
+    pub texts: u64,
+    /// Executions of prepared statements.
+    pub executions: u64,
+    /// Preparations.
+    pub preparations: u64,
+}
+
+impl CarriedSoFar {
+    /// All commands.
+    #[must_use]
+    pub const fn commands(&self) -> u64 {
+        self.texts + self.executions + self.preparations
+    }
+
+    const fn count(&mut self, command: Command) {
+        match command {
+            Command::StmtExecute => self.executions += 1,
+            Command::StmtPrepare => self.preparations += 1,
+            _ => self.texts += 1,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Queue {
     /// Statements that are not sent yet, one frame behind the other.
@@ -104,18 +136,21 @@ struct Queue {
     waiting: VecDeque<Waiting>,
     sent: usize,
     sent_bytes: usize,
-    /// How many were sent so far.
-    carried: u64,
+    /// What was sent so far.
+    carried: CarriedSoFar,
     /// Nothing more is taken.
     is_closed: bool,
 }
 
 #[derive(Debug)]
 struct Waiting {
+    command: Command,
     frame_bytes: usize,
     answer: Answer,
     /// `None` where nobody waits any more.
     reply: Option<oneshot::Sender<Outcome>>,
+    /// The statement that it prepares, until its answer has said what that is.
+    prepares: Option<StatementKey>,
 }
 
 impl Lane {
@@ -124,6 +159,7 @@ impl Lane {
         let capabilities = connection.capabilities();
         let lane = Rc::new(Self {
             queue: RefCell::default(),
+            statements: RefCell::default(),
             wake: Notify::new(),
             capabilities,
             has_diagnostics: Cell::new(false),
@@ -162,16 +198,44 @@ impl Lane {
 
     /// Has a command carried, of which the packet is `payload`. `None` if it takes nothing more.
     pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
+        self.add(command, payload, None)
+    }
+
+    /// What is known of a statement here. One that is prepared counts as used.
+    pub fn statement(&self, text: &[u8], kinds: u64) -> Statement {
+        self.statements.borrow_mut().get(text, kinds)
+    }
+
+    /// Has a statement prepared that is not known here, by the packet `payload`. `None` if it takes nothing more.
+    pub fn prepare(&self, key: StatementKey, payload: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
+        self.add(Command::StmtPrepare, payload, Some(key))
+    }
+
+    fn add(
+        &self,
+        command: Command,
+        payload: &[u8],
+        prepares: Option<StatementKey>,
+    ) -> Option<oneshot::Receiver<Outcome>> {
         let mut queue = self.queue.borrow_mut();
         if queue.is_closed || payload.len() > STATEMENT_BYTES_MAX {
             return None;
         }
         let before = queue.unsent.len();
+        if let Some(key) = &prepares {
+            let mut statements = self.statements.borrow_mut();
+            statements.is_asked_for(key);
+            // Closing has no answer.
+            for id in statements.closed.drain(..) {
+                let close = [&[Command::StmtClose.byte()], &id.to_le_bytes()[..]].concat();
+                put_packet(&mut queue.unsent, &mut 0, &close);
+            }
+        }
         put_packet(&mut queue.unsent, &mut 0, payload);
         let frame_bytes = queue.unsent.len() - before;
         let (sender, receiver) = oneshot::channel();
         let answer = Answer::to(command, self.capabilities);
-        queue.waiting.push_back(Waiting { frame_bytes, answer, reply: Some(sender) });
+        queue.waiting.push_back(Waiting { command, frame_bytes, answer, reply: Some(sender), prepares });
         self.counts.carried.fetch_add(1, Ordering::Relaxed);
         self.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
         drop(queue);
@@ -192,6 +256,19 @@ impl Lane {
 }
 
 impl Lane {
+    /// Notes what preparing a statement has come to, by what is there of the answer. False if that is not enough.
+    fn heed_preparation(&self, first: &mut Waiting, frames: &[u8]) -> bool {
+        let Some(key) = &first.prepares else { return true };
+        let heard = self.statements.borrow_mut().heard(key, frames, self.capabilities);
+        if let Some(has_left_diagnostics) = heard {
+            first.prepares = None;
+            if has_left_diagnostics {
+                self.has_left_diagnostics();
+            }
+        }
+        heard.is_some()
+    }
+
     fn takes_nothing_more(&self, queue: &mut Queue) {
         queue.is_closed = true;
         self.counts.is_closed.store(true, Ordering::Relaxed);
@@ -209,9 +286,14 @@ impl Returning {
         self.lane.has_diagnostics.get()
     }
 
-    /// How many statements were carried so far.
-    pub fn carried(&self) -> u64 {
+    /// What was carried so far.
+    pub fn carried(&self) -> CarriedSoFar {
         self.lane.queue.borrow().carried
+    }
+
+    /// The numbers of the statements that were prepared on it, and that the server still has.
+    pub fn prepared(&self) -> Vec<u32> {
+        self.lane.statements.borrow().numbers()
     }
 }
 
@@ -334,6 +416,7 @@ impl Driver {
             match follow(first, buffer, (&mut self.checked, &mut self.unseen))? {
                 true => {
                     let frames = buffer.split_to(self.checked);
+                    lane.heed_preparation(first, &frames);
                     let took = self.since.elapsed();
                     self.since += took;
                     self.checked = 0;
@@ -342,8 +425,9 @@ impl Driver {
                     }
                 }
                 false
-                    if first.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
-                        || self.checked > ANSWER_BYTES_MAX =>
+                    if (first.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+                        || self.checked > ANSWER_BYTES_MAX)
+                        && lane.heed_preparation(first, buffer) =>
                 {
                     first.goes(NotCarried::TooLarge);
                     lane.has_left_diagnostics();
@@ -415,8 +499,8 @@ impl Queue {
             self.sent += 1;
             self.sent_bytes += waiting.frame_bytes;
             bytes += waiting.frame_bytes;
+            self.carried.count(waiting.command);
         }
-        self.carried += (self.sent - before) as u64;
         (bytes > 0).then(|| self.unsent.split_to(bytes))
     }
 

@@ -16,7 +16,8 @@ use freshet_upstream::Error;
 
 use super::filling::{count_not_cached, fill};
 use super::refusals::unavailable;
-use super::{bargain, kill, ours_prepared, rules, transaction};
+use super::select::note_pace;
+use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{
@@ -25,7 +26,7 @@ use crate::session::{
 };
 use crate::why::Why;
 
-pub(super) use execution::{By, Execution, take_stored};
+pub(super) use execution::{By, Execution, is_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
 use planning::{Planned, decided};
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
@@ -73,17 +74,11 @@ async fn carry_out(
     (command, missed): (Command, Missed),
     named: Option<Arc<Prepared>>,
 ) -> Result<Flow, Lost> {
-    let control = named.filter(|_| command == Command::StmtExecute);
-    if let Some((control, text)) = control.as_ref().and_then(|prepared| prepared.control.as_ref()) {
-        if let Some(flow) = transaction::answered(session, control, command) {
-            return Ok(flow);
-        }
-        if session.lease.is_open()
-            && let Some(flow) =
-                Box::pin(transaction::begin(session, (&packet, text, command), control)).await?
-        {
-            return Ok(flow);
-        }
+    let named = named.filter(|_| command == Command::StmtExecute);
+    if let Some(prepared) = &named
+        && let Some(done) = Box::pin(without_the_server(session, &packet, (prepared, missed))).await
+    {
+        return done;
     }
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
@@ -142,6 +137,33 @@ async fn carry_out(
         }
     }
     Ok(Flow::Continue)
+}
+
+/// What becomes of an execution that the session's own connection need not carry out, or that begins a transaction there; `None` of any other.
+async fn without_the_server(
+    session: &mut Session,
+    packet: &BytesMut,
+    (prepared, missed): (&Arc<Prepared>, Missed),
+) -> Option<Result<Flow, Lost>> {
+    if session.may_ride() {
+        match riding::ride_execution(session, packet, prepared, missed).await {
+            Ok(false) => {}
+            done => return Some(done.map(|_| Flow::Continue)),
+        }
+    }
+    let (control, text) = prepared.control.as_ref()?;
+    if let Some(flow) = transaction::answered(session, control, Command::StmtExecute) {
+        return Some(Ok(flow));
+    }
+    if session.lease.is_lent()
+        && let Err(error) = session.take_back().await
+    {
+        return Some(unavailable(session, &error));
+    }
+    if !session.lease.is_open() {
+        return None;
+    }
+    transaction::begin(session, (packet, text, Command::StmtExecute), control).await.transpose()
 }
 
 /// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
@@ -227,6 +249,9 @@ pub(super) async fn select(
     };
     if let Some(compiled) = prepared.select.as_ref().and_then(PreparedSelect::compiled) {
         session.note_template(relayed.tag, &compiled.template);
+        if !relayed.is_unsent {
+            note_pace(&compiled.template, &relayed);
+        }
     }
     prepared.ended(relayed.error, relayed.is_unsent);
     if !relayed.is_unsent {

@@ -3,10 +3,14 @@
 //! To the session it is an answer from memory that had to be waited for. What is no plain answer (an error, warnings that the text
 //! does not tell of, too many rows) is not passed on: the statement is sent once more, on the session's own connection.
 
-use std::time::Instant;
+mod execution;
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use freshet_protocol::Command;
 use freshet_sql::contains_ignoring_case;
+use freshet_upstream::Lane;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
@@ -14,11 +18,13 @@ use super::asked::{key_for, strips};
 use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text, rights};
 use super::text::Query;
 use crate::counters::Count;
-use crate::relay::Lost;
-use crate::session::{Missed, Session};
+use crate::relay::{Lost, Relayed};
+use crate::session::{Missed, Session, Storing};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template, Verdict};
 use crate::why::Why;
+
+pub(super) use execution::ride as ride_execution;
 
 /// Answers it so, if it may be; false if it is still to be answered.
 pub(super) async fn ride(
@@ -27,7 +33,7 @@ pub(super) async fn ride(
     known: BoundSelect<'_>,
 ) -> Result<bool, Lost> {
     let template = known.template();
-    if !may_be_carried(session, template, &known) {
+    if known.compiled.is_hinted || !may_be_carried(session, template) {
         return Ok(false);
     }
     let (text, missed) = (query.text(), query.missed);
@@ -37,57 +43,89 @@ pub(super) async fn ride(
     }
     let Some(plan) = planned(session, (text, missed), &known) else { return Ok(false) };
     let rights = rights(session, template);
-    let Some((lane, outcome)) = session.carry((Command::Query, query.packet), rights) else {
+    let Some(lane) = session.lane(rights) else { return Ok(false) };
+    let sent = (Command::Query, query.packet, text);
+    let Some(ridden) = carried(session, &lane, sent, (template, warnings(&plan))).await? else {
         return Ok(false);
     };
+    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    let found = stored(session, (&key_text, missed), plan, ridden).await;
+    session.answered_by_lane(text, found);
+    Ok(true)
+}
+
+/// An answer that was carried.
+struct Ridden {
+    relayed: Relayed,
+    took: Duration,
+    storing: Storing,
+}
+
+/// Sends a statement over a lane, and puts its answer into the client's buffer. `text` is what it is counted under. `None` if it is still to be answered.
+async fn carried(
+    session: &mut Session,
+    lane: &Rc<Lane>,
+    (command, packet, text): (Command, &[u8], &[u8]),
+    (template, warnings): (&Template, u16),
+) -> Result<Option<Ridden>, Lost> {
+    let Some(outcome) = lane.carry(command, packet) else { return Ok(None) };
     // Before it is answered: what a rule says of its age is counted from here.
     let (started, storing) = (Instant::now(), session.storing());
     session.shared.counters.add(Count::Carried);
     session.shared.counters.add(Count::Forwarded);
-    session.shared.counters.add_many(Count::BytesSent, query.packet.len());
+    session.shared.counters.add_many(Count::BytesSent, packet.len());
     let carried = match session.outcome(outcome).await? {
         Ok(carried) => carried,
         Err(why) => {
             if why == NotCarried::TooLarge {
                 template.pace.is_unfit(now_ms());
             }
-            return Ok(false);
+            return Ok(None);
         }
     };
     note_pace(template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
-    let warnings = plan.as_ref().map_or(0, |plan| plan.warnings);
-    let Some(mut relayed) = session.put_carried((&lane, carried), warnings)? else {
+    let Some(mut relayed) = session.put_carried((lane, command, carried), warnings)? else {
         template.pace.is_unfit(now_ms());
-        return Ok(false);
+        return Ok(None);
     };
     let took = started.elapsed();
-    relayed.tag = session.count_sent((Command::Query, text), took, &relayed);
+    relayed.tag = session.count_sent((command, text), took, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
-    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    let found = found_rows(session, &key_text, &relayed);
+    Ok(Some(Ridden { relayed, took, storing }))
+}
+
+/// Stores an answer that was carried, if it is to be. How many rows it has found.
+async fn stored(
+    session: &mut Session,
+    key: (&[u8], Missed),
+    plan: Result<FillPlan, Why>,
+    Ridden { mut relayed, took, storing }: Ridden,
+) -> Option<u32> {
+    let found = found_rows(session, key.0, &relayed);
     match plan {
         Ok(plan) => {
-            let answer = (&mut relayed, found);
-            keep(session, (&key_text, missed), plan, answer, (took, storing)).await;
+            keep(session, key, plan, (&mut relayed, found), (took, storing)).await;
         }
         Err(why) => {
             count_not_cached(session);
             session.count_refused(&relayed, &why.into());
         }
     }
-    session.answered_by_lane(text, found);
-    Ok(true)
+    found
+}
+
+fn warnings(plan: &Result<FillPlan, Why>) -> u16 {
+    plan.as_ref().map_or(0, |plan| plan.warnings)
 }
 
 /// Whether it is one that is known to be quick, and reads nothing but tables.
-fn may_be_carried(session: &Session, template: &Template, known: &BoundSelect<'_>) -> bool {
+fn may_be_carried(session: &Session, template: &Template) -> bool {
     matches!(template.verdict, Verdict::Cache)
         && template.effects.reads.is_nothing()
         && template.effects.calls.is_nothing()
         && !template.effects.reads_last_statement
-        && !known.compiled.is_hinted
         && !session.ruled.is_bargain()
         && session.state.locals.fill_wait(&session.shared.globals).is_zero()
         && (template.pace.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
@@ -114,7 +152,11 @@ fn planned(
         Err(why @ (Why::CacheOff | Why::NotDemanded)) => return Some(Err(why)),
         Err(_) => return None,
     };
-    match plan_of_text(session, text, known, (key, missed)) {
+    told(plan_of_text(session, text, known, (key, missed)))
+}
+
+fn told(plan: Fillable) -> Option<Result<FillPlan, Why>> {
+    match plan {
         Fillable::Surely(plan) => Some(Ok(plan)),
         Fillable::Perhaps(plan) => Some(plan),
         Fillable::Never(_) => None,

@@ -186,7 +186,7 @@ async fn forward_uncached(
 }
 
 /// Notes how long the server took, of a statement that others may be carried with.
-fn note_pace(template: &Template, relayed: &Relayed) {
+pub(super) fn note_pace(template: &Template, relayed: &Relayed) {
     if relayed.error.is_none() && relayed.bytes <= ANSWER_BYTES_MAX {
         template.pace.took_us(relayed.took_us);
     }

@@ -5,6 +5,7 @@
 //! `Qcache_hits` together are all SELECTs there. So it is here, by the kind of server. Rows that were not read are in no `Handler_…`.
 
 use freshet_sql::Flavor;
+use freshet_upstream::lane::CarriedSoFar;
 
 /// What begins, marks or ends a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,10 +135,12 @@ impl Own {
         }
     }
 
-    /// Notes that so many SELECTs of others were carried.
-    pub(crate) fn carried(&mut self, selects: u64) {
-        self.statements += selects;
-        self.selects += selects;
+    /// Notes that these SELECTs of others were carried.
+    pub(crate) fn carried(&mut self, CarriedSoFar { texts, executions, preparations }: CarriedSoFar) {
+        self.statements += texts + executions;
+        self.selects += texts + executions;
+        self.executions += executions;
+        self.prepared += preparations;
     }
 
     /// Notes that a SELECT of the client's was repeated.

@@ -25,6 +25,7 @@ use super::hit::put_answer;
 use super::hold::Hold;
 use super::paced::kill;
 use super::{Session, Tracking};
+use crate::environment::{Environment, Known};
 use crate::relay::{Capture, Captured, Filter, Lost, Relay, Relayed, Step};
 use crate::shared::Multiplexing;
 
@@ -94,8 +95,12 @@ impl Drop for UnderWay {
 
 impl Session {
     /// Whether a read of this session may be carried with those of others: it is known in which environment it is, and nothing of the session can be
-    /// seen by its reads alone.
-    pub(crate) fn may_ride(&self) -> bool {
+    /// seen by its reads alone. A session that has no connection of its own and begins as others did needs none for such reads.
+    pub(crate) fn may_ride(&mut self) -> bool {
+        self.may_be_carried() && (self.environment().is_some() || self.believes_where_it_is())
+    }
+
+    fn may_be_carried(&self) -> bool {
         const BAR: [Hold; 7] = [
             Hold::Transaction,
             Hold::NextTransaction,
@@ -107,32 +112,44 @@ impl Session {
         ];
         self.shared.options.multiplexing != Multiplexing::Off
             && (self.shared.options.multiplexing == Multiplexing::Always || LANES.with(Lanes::are_worth_it))
-            && self.environment().is_some()
             && !self.ruled.are_timed()
             && !self.state.stops_time
             && self.state.pending.is_empty()
-            && (self.lease.is_lent() || self.lease.tracking == Tracking::On)
+            && (self.lease.is_lent() || self.lease.tracking == Tracking::On || !self.lease.is_open())
             && !BAR.into_iter().any(|hold| self.holds().has(hold))
     }
 
-    /// Has a read carried. `rights` are the rights by which it reads. `None` if there is no lane for it: there is no need of one, or no
-    /// connection to be lent.
-    pub(crate) fn carry(
-        &mut self,
-        (command, payload): (Command, &[u8]),
-        rights: Dep,
-    ) -> Option<(Rc<Lane>, oneshot::Receiver<Outcome>)> {
-        let lane = self.lane(rights).filter(|_| self.has_rights_of_now())?;
-        let outcome = lane.carry(command, payload)?;
-        Some((lane, outcome))
+    /// Takes it that a session without a connection is in the environment in which others like it have begun, if there is a lane in that. Its own
+    /// connection is asked once it is opened ([`Session::connect`]).
+    fn believes_where_it_is(&mut self) -> bool {
+        let Known::Recalled(environment) = &self.state.environment else { return false };
+        let environment = Arc::clone(environment);
+        let fit = self.fit(&environment);
+        let is_there =
+            LANES.with(|lanes| lanes.open.borrow().get(&fit).is_some_and(|open| open.lane.is_open()));
+        if self.lease.is_open() || self.lease.is_lost() || !self.lease.is_new() || !is_there {
+            return false;
+        }
+        self.state.schema.clone_from(&environment.schema);
+        self.state.environment = Known::Read(environment);
+        true
     }
 
-    fn lane(&mut self, rights: Dep) -> Option<Rc<Lane>> {
-        let fit = Fit {
+    fn fit(&self, environment: &Environment) -> Fit {
+        Fit {
             shared: Arc::as_ptr(&self.shared) as usize,
-            environment: self.environment()?.id,
+            environment: environment.id,
             has_attributes: self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES),
-        };
+        }
+    }
+
+    /// The lane for a read. `rights` are the rights by which it reads. `None` if there is none: there is no need of one, or no connection to be
+    /// lent.
+    pub(crate) fn lane(&mut self, rights: Dep) -> Option<Rc<Lane>> {
+        if !self.has_rights_of_now() {
+            return None;
+        }
+        let fit = self.fit(self.environment()?);
         let is_of_now = |from: Position| {
             let is_fenced =
                 [rights, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness().is_fenced(*dep));
@@ -145,6 +162,9 @@ impl Session {
         });
         if let Some((lane, rights_from)) = known {
             return is_of_now(rights_from).then_some(lane);
+        }
+        if !self.lease.is_ready() {
+            return None;
         }
         let rights_from = self.lease.rights_from;
         let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
@@ -205,7 +225,7 @@ impl Session {
     /// It cannot be read.
     pub(crate) fn put_carried(
         &mut self,
-        (lane, carried): (&Lane, Carried),
+        (lane, command, carried): (&Lane, Command, Carried),
         warnings: u16,
     ) -> Result<Option<Relayed>, Lost> {
         let told = self.state.told.clone().unwrap_or_default();
@@ -216,7 +236,7 @@ impl Session {
             told: Some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
         };
-        let mut relay = Relay::new(&filter, Command::Query, lane.capabilities());
+        let mut relay = Relay::new(&filter, command, lane.capabilities());
         let capture = Capture::new(ANSWER_BYTES_MAX, &self.shared.bounds().fill);
         relay.capture(Some(capture.warned(warnings)));
         let mut frames = carried.frames;

@@ -182,8 +182,9 @@ impl Lease {
     pub(super) fn is_back(&mut self, connection: Option<Connection>) {
         let back = connection.map_or(Place::Lost, Place::Here);
         if let Place::Lent(lent) = std::mem::replace(&mut self.at, back) {
-            self.sent += lent.carried();
+            self.sent += lent.carried().commands();
             self.own.carried(lent.carried());
+            self.prepared.were_lent(&lent.prepared());
             self.has_diagnostics |= lent.has_diagnostics();
         }
         self.used_ms = now_ms();

@@ -1,5 +1,6 @@
 //! A prepared statement, as far as it is known here.
 
+mod carriable;
 mod first;
 mod history;
 mod ours;
@@ -17,6 +18,7 @@ use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, T
 use crate::preparations::{CompiledExecution, Preparation};
 use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN};
 use crate::rows::{Write, WriteText, bind};
+pub(crate) use carriable::Carriable;
 use first::First;
 pub(crate) use first::Shown;
 use history::History;

@@ -77,7 +77,7 @@ async fn answers_come_to_those_who_have_asked() {
         let rows = answered(second).await;
         assert!(rows.starts_with(&[1, 0, 0, 1, 1]) && rows.ends_with(&EOF), "{rows:?}");
         assert_eq!(answered(third).await[4..], refusal[..]);
-        assert_eq!((lane.depth(), returning.carried()), (0, 3));
+        assert_eq!((lane.depth(), returning.carried().commands()), (0, 3));
     })
     .await;
 }
@@ -161,6 +161,68 @@ async fn no_more_is_sent_than_the_servers_buffers_hold() {
         let sent = tokio::time::timeout(Duration::from_millis(20), server.stream.read(&mut all)).await;
         assert!((1..most).contains(&sent.unwrap().unwrap()));
         drop(asked);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_statement_is_prepared_once_for_all_who_execute_it_alike() {
+    with_lane(async |lane, returning, mut server| {
+        let text: Arc<[u8]> = Arc::from(&b"SELECT ?"[..]);
+        assert_eq!(lane.statement(&text, 1), Statement::Unknown);
+        let asked = lane.prepare((Arc::clone(&text), 1), b"\x16SELECT ?").unwrap();
+        assert_eq!(lane.statement(&text, 1), Statement::Asked);
+        assert_eq!(server.hear().await, b"\x16SELECT ?");
+        // Number 9, one column, one parameter, no warning.
+        server.say(&[&[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], b"parameter", &EOF, b"column", &EOF]).await;
+        asked.await.unwrap().unwrap();
+        assert_eq!(
+            (lane.statement(&text, 1), lane.statement(&text, 2)),
+            (Statement::At(9), Statement::Unknown)
+        );
+        let refused = lane.prepare((Arc::clone(&text), 2), b"\x16SELECT ?").unwrap();
+        server.hear().await;
+        server.say(&[&ErrPacket::new(1461, "42000", "no").encode()]).await;
+        refused.await.unwrap().unwrap();
+        assert_eq!(lane.statement(&text, 2), Statement::Refused);
+        let carried = CarriedSoFar { preparations: 2, ..CarriedSoFar::default() };
+        assert_eq!((returning.prepared(), returning.carried()), (vec![9], carried));
+        assert!(returning.has_diagnostics());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_statement_that_nobody_waits_for_any_more_is_known_all_the_same() {
+    with_lane(async |lane, returning, mut server| {
+        drop(lane.prepare((Arc::from(&b"a"[..]), 0), b"\x16a").unwrap());
+        server.hear().await;
+        server.say(&[&[0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]).await;
+        while lane.statement(b"a", 0) == Statement::Asked {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(returning.prepared(), [4]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_not_used_for_long_makes_room() {
+    with_lane(async |lane, returning, mut server| {
+        for number in 0..=128_u8 {
+            let text: Arc<[u8]> = Arc::from(&[number][..]);
+            let asked = lane.prepare((Arc::clone(&text), 0), &[0x16, number]).unwrap();
+            let heard = server.hear().await;
+            if number == 128 {
+                assert_eq!(heard, [0x19, 2, 0, 0, 0], "the first was used meanwhile");
+                server.hear().await;
+            }
+            server.say(&[&[0, number + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]).await;
+            asked.await.unwrap().unwrap();
+            assert_eq!(lane.statement(&[0], 0), Statement::At(1));
+        }
+        assert_eq!(lane.statement(&[1], 0), Statement::Unknown);
+        assert_eq!(returning.prepared().len(), 128);
     })
     .await;
 }

@@ -127,7 +127,7 @@ fn take(
 }
 
 /// Notes that an execution was answered from memory, as its statement was noted before.
-pub(super) fn is_answered(session: &mut Session, execution: Execution<'_>) {
+pub(in crate::commands) fn is_answered(session: &mut Session, execution: Execution<'_>) {
     execution.prepared.is_answered(execution.packet, execution.capabilities);
     session.state.served.is_execution(execution.by.kind());
     if execution.by == By::Command {

@@ -59,21 +59,37 @@ impl History {
     }
 }
 
+/// The kinds of an execution's values, as a number; `None` where a value is like itself alone.
+pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<u64> {
+    let mut hasher = HASH.build_hasher();
+    for (of, parameter) in types.iter().zip(parts.parameters(types)) {
+        of.bytes().hash(&mut hasher);
+        kind(*of, &parameter.ok()?)?.hash(&mut hasher);
+    }
+    Some(hasher.finish())
+}
+
+/// The kind of a value; `None` if it is like itself alone.
+fn kind(of: ParameterType, value: &Parameter<'_>) -> Option<u8> {
+    match value {
+        Parameter::Null => Some(1),
+        Parameter::Int(_) | Parameter::UInt(_) => Some(2),
+        Parameter::Text(text) if is_integer(text) => Some(3),
+        Parameter::Text(text) if is_word(text) => Some(4),
+        // No value of this type makes the server resolve anything in another way.
+        Parameter::Float(_) if of.bytes() == DOUBLE => Some(6),
+        _ => None,
+    }
+}
+
 impl Alike {
     fn of(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<Self> {
         let mut hasher = HASH.build_hasher();
-        for (kind, parameter) in types.iter().zip(parts.parameters(types)) {
-            let parameter = parameter.ok()?;
-            kind.bytes().hash(&mut hasher);
-            match parameter {
-                Parameter::Null => 1u8.hash(&mut hasher),
-                Parameter::Int(_) | Parameter::UInt(_) => 2u8.hash(&mut hasher),
-                Parameter::Text(text) if is_integer(text) => 3u8.hash(&mut hasher),
-                Parameter::Text(text) if is_word(text) => 4u8.hash(&mut hasher),
-                // No value of this type makes the server resolve anything in another way.
-                Parameter::Float(_) if kind.bytes() == DOUBLE => 6u8.hash(&mut hasher),
-                // Any other value is like itself alone.
-                _ => (5u8, parts.values).hash(&mut hasher),
+        for (of, parameter) in types.iter().zip(parts.parameters(types)) {
+            of.bytes().hash(&mut hasher);
+            match kind(*of, &parameter.ok()?) {
+                Some(kind) => kind.hash(&mut hasher),
+                None => (5u8, parts.values).hash(&mut hasher),
             }
         }
         let kinds = hasher.finish();

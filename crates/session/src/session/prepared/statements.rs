@@ -120,6 +120,13 @@ impl PreparedStatements {
         self.server_id_max = self.server_id_max.max(id);
     }
 
+    /// These were prepared on the connection for others, while it was lent: the server still has them.
+    pub(crate) fn were_lent(&mut self, ids: &[u32]) {
+        self.any_made |= !ids.is_empty();
+        self.server_id_max = ids.iter().copied().fold(self.server_id_max, u32::max);
+        self.closed.extend(ids);
+    }
+
     /// Whether the server would take this number, which no statement of the client's has, for one that it was given here.
     pub(crate) fn is_given_here(&self, id: u32) -> bool {
         let is_it = |prepared: &Arc<Prepared>| prepared.server_id() == Some(id);

@@ -1,5 +1,8 @@
 //! Reads of many clients are carried on one connection to the server. Nobody notices, but the server.
 
+mod newcomers;
+mod prepared;
+
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;

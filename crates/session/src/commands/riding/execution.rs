@@ -1,0 +1,110 @@
+//! An execution of a prepared SELECT, carried on a lane, where the statement is prepared once for all who execute it alike.
+
+use std::sync::Arc;
+
+use freshet_protocol::Command;
+use freshet_sql::Datum;
+use freshet_upstream::lane::Statement;
+use freshet_upstream::{Lane, now_ms};
+
+use super::{carried, may_be_carried, stored, told, warnings};
+use crate::commands::asked::{key_for, statement};
+use crate::commands::filling::{FillPlan, plan, rights};
+use crate::commands::prepared::{Execution, is_answered, zone_at};
+use crate::environment::key_of_executions;
+use crate::preparations::CompiledExecution;
+use crate::relay::Lost;
+use crate::rows::{Behind, deps_of_execution};
+use crate::session::{Carriable, Missed, Prepared, PreparedSelect, Session};
+use crate::why::Why;
+
+/// Answers it so, if it may be; false if it is still to be answered.
+pub(in crate::commands) async fn ride(
+    session: &mut Session,
+    packet: &[u8],
+    prepared: &Arc<Prepared>,
+    missed: Missed,
+) -> Result<bool, Lost> {
+    let Some((select, compiled)) = known(session, prepared) else { return Ok(false) };
+    let execution = Execution::by_command(session, prepared, packet);
+    let mut key = Vec::new();
+    if execution.key_of(&mut key).is_none() {
+        return Ok(false);
+    }
+    let Some(carriable) = prepared.carriable(packet, session.capabilities()) else { return Ok(false) };
+    let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
+    let plan = values.and_then(|values| planned(session, missed, (select, &compiled, &values)));
+    let Some(plan) = plan else { return Ok(false) };
+    let rights = rights(session, &compiled.template);
+    let Some(lane) = session.lane(rights) else { return Ok(false) };
+    let Carriable { kinds, packet: mut sent } = carriable;
+    let Some(id) = number(session, &lane, (select, kinds)).await? else { return Ok(false) };
+    sent[1..5].copy_from_slice(&id.to_le_bytes());
+    let command = (Command::StmtExecute, &*sent, prepared.asked());
+    let Some(ridden) = carried(session, &lane, command, (&compiled.template, warnings(&plan))).await? else {
+        return Ok(false);
+    };
+    let found = stored(session, (&key, missed), plan, ridden).await;
+    session.answered_by_lane(packet, found);
+    is_answered(session, execution);
+    Ok(true)
+}
+
+/// What is known of a SELECT that may be carried as far as its text and its tables tell, in the session's environment.
+fn known<'a>(
+    session: &Session,
+    prepared: &'a Prepared,
+) -> Option<(&'a PreparedSelect, Arc<CompiledExecution>)> {
+    let select = prepared.select.as_ref()?;
+    let compiled = select.compiled()?;
+    let is_of_environment = session
+        .environment()
+        .is_some_and(|environment| select.is_of(environment.id, session.state.environment_version));
+    let is_plain = select.hint.is_none() && !prepared.is_rewritten();
+    let may = is_of_environment && is_plain && may_be_carried(session, &compiled.template);
+    may.then_some((select, compiled))
+}
+
+/// How its answer is stored, or why it is not; `None` if it is not to be carried.
+fn planned(
+    session: &mut Session,
+    missed: Missed,
+    (select, compiled, values): (&PreparedSelect, &CompiledExecution, &[Datum]),
+) -> Option<Result<FillPlan, Why>> {
+    let template = &compiled.template;
+    // A TIME that is compared with a moment is completed by the current date.
+    if template.tables.have_times && values.iter().any(|value| matches!(value, Datum::Moment(_))) {
+        return None;
+    }
+    let environment = match key_for(session, template, None) {
+        Ok(environment) if missed.may_be_stored() => environment,
+        Ok(_) => return None,
+        Err(why @ (Why::CacheOff | Why::NotDemanded)) => return Some(Err(why)),
+        Err(_) => return None,
+    };
+    let depends = |behind: Behind<'_>| {
+        let statement = statement(session, &select.text);
+        deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+    };
+    told(plan(session, template, (key_of_executions(environment), missed), depends))
+}
+
+/// The statement's number on the lane, where it is prepared first if nobody has done so. `None` while somebody does, and if the server does not.
+async fn number(
+    session: &mut Session,
+    lane: &Lane,
+    (select, kinds): (&PreparedSelect, u64),
+) -> Result<Option<u32>, Lost> {
+    if lane.statement(&select.text, kinds) == Statement::Unknown {
+        let payload = [&[Command::StmtPrepare.byte()], &*select.text].concat();
+        let key = (Arc::clone(&select.text), kinds);
+        let Some(asked) = lane.prepare(key, &payload) else { return Ok(None) };
+        // What it says is known to the lane.
+        let _ = session.outcome(asked).await?;
+        session.active(now_ms());
+    }
+    Ok(match lane.statement(&select.text, kinds) {
+        Statement::At(id) => Some(id),
+        Statement::Unknown | Statement::Asked | Statement::Refused => None,
+    })
+}

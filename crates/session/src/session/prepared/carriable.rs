@@ -1,0 +1,34 @@
+//! An execution as another statement of the same text can carry it out, one that is prepared for many sessions.
+
+use freshet_protocol::{Capabilities, ExecutionParts};
+
+use super::{Prepared, history};
+
+/// An execution that another statement of the same text can carry out.
+#[derive(Debug)]
+pub(crate) struct Carriable {
+    /// The kinds of its values, if the server resolves anything by them: the other has been executed with such alone.
+    pub(crate) kinds: u64,
+    /// The packet, with the types of all parameters.
+    pub(crate) packet: Vec<u8>,
+}
+
+impl Prepared {
+    /// An execution by this packet as another statement of the same text carries it out; `None` if none does for certain.
+    pub(crate) fn carriable(&self, packet: &[u8], capabilities: Capabilities) -> Option<Carriable> {
+        let select = self.select.as_ref()?;
+        let parts = ExecutionParts::cut(packet, self.parameters, capabilities)?;
+        let types = self.types();
+        let said = types.said().unwrap_or_default();
+        let kinds = match &self.history {
+            None => 0,
+            Some(_) if select.tells_kinds_alone() => history::kinds(&parts, said)?,
+            Some(_) => return None,
+        };
+        let packet = match parts.types() {
+            None if self.parameters > 0 => parts.with_types(packet, said, capabilities)?,
+            _ => packet.to_vec(),
+        };
+        Some(Carriable { kinds, packet })
+    }
+}

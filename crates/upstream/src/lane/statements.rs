@@ -1,0 +1,113 @@
+//! Statements that are prepared on a lane, each for all sessions that execute the same text with values of the same kinds.
+//!
+//! A server keeps what it has learned of a statement's parameters from the values that it has met. So only executions of the same kinds of
+//! values share a statement here, as if it had never been executed with others. What the kinds are is for the sessions to know.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use freshet_protocol::{Capabilities, FrameHeader, HEADER_LEN, OkPacket, PrepareOk};
+
+/// How many statements are prepared on one lane, at most: the one that was used longest ago makes room.
+const STATEMENTS_MAX: usize = 128;
+
+/// What a lane knows of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statement {
+    /// Nobody has asked for it.
+    Unknown,
+    /// It is being prepared.
+    Asked,
+    /// It is prepared, and has this number.
+    At(u32),
+    /// The server does not prepare it.
+    Refused,
+}
+
+/// Which one: its text, and the kinds of values that it is executed with.
+pub type StatementKey = (Arc<[u8]>, u64);
+
+/// All of one lane.
+#[derive(Debug, Default)]
+pub(super) struct Statements {
+    by_text: HashMap<Arc<[u8]>, Vec<Known>>,
+    count: usize,
+    /// Counts uses.
+    clock: u64,
+    /// Those that made room, and that the server still has.
+    pub(super) closed: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Known {
+    kinds: u64,
+    is: Statement,
+    used: u64,
+}
+
+impl Statements {
+    pub(super) fn get(&mut self, text: &[u8], kinds: u64) -> Statement {
+        self.clock += 1;
+        let all = self.by_text.get_mut(text).into_iter().flatten();
+        all.into_iter().find(|known| known.kinds == kinds).map_or(Statement::Unknown, |known| {
+            known.used = self.clock;
+            known.is
+        })
+    }
+
+    /// Notes that one is asked for that was unknown.
+    pub(super) fn is_asked_for(&mut self, (text, kinds): &StatementKey) {
+        if self.count >= STATEMENTS_MAX {
+            self.make_room();
+        }
+        let known = Known { kinds: *kinds, is: Statement::Asked, used: self.clock };
+        self.by_text.entry(Arc::clone(text)).or_default().push(known);
+        self.count += 1;
+    }
+
+    fn make_room(&mut self) {
+        let all = self.by_text.iter().flat_map(|(text, all)| all.iter().map(move |known| (text, known)));
+        let oldest =
+            all.filter(|(_, known)| known.is != Statement::Asked).min_by_key(|(_, known)| known.used);
+        let Some((text, used)) = oldest.map(|(text, known)| (Arc::clone(text), known.used)) else { return };
+        let Some(all) = self.by_text.get_mut(&text) else { return };
+        let Some(at) = all.iter().position(|known| known.used == used) else { return };
+        if let Statement::At(id) = all.swap_remove(at).is {
+            self.closed.push(id);
+        }
+        if all.is_empty() {
+            self.by_text.remove(&text);
+        }
+        self.count -= 1;
+    }
+
+    /// Notes what the server has said to preparing one, by the first frame of its answer. None if that is not complete. Else whether it may have left
+    /// diagnostics.
+    pub(super) fn heard(
+        &mut self,
+        (text, kinds): &StatementKey,
+        frames: &[u8],
+        capabilities: Capabilities,
+    ) -> Option<bool> {
+        let header = FrameHeader::parse(frames)?;
+        let payload = frames.get(HEADER_LEN..HEADER_LEN + header.len)?;
+        let is_ok = payload.first() == Some(&OkPacket::HEADER);
+        let prepared = PrepareOk::parse(payload, capabilities).ok().filter(|_| is_ok);
+        let is = prepared.map_or(Statement::Refused, |prepared| Statement::At(prepared.statement_id));
+        let all = self.by_text.get_mut(text).into_iter().flatten();
+        match all.into_iter().find(|known| known.kinds == *kinds) {
+            Some(known) => known.is = is,
+            None => self.closed.extend(prepared.map(|prepared| prepared.statement_id)),
+        }
+        Some(prepared.is_none_or(|prepared| prepared.warnings > 0))
+    }
+
+    /// The numbers of all that the server has.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        let numbers = self.by_text.values().flatten().filter_map(|known| match known.is {
+            Statement::At(id) => Some(id),
+            _ => None,
+        });
+        numbers.chain(self.closed.iter().copied()).collect()
+    }
+}

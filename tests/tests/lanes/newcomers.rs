@@ -1,0 +1,69 @@
+//! Clients that begin as others did, and read what may be carried, need no connection of their own.
+
+use freshet_tests::Target;
+use freshet_tests::cached::{eventually, user_of};
+use freshet_tests::raw::Raw;
+use mysql::prelude::Queryable as _;
+
+use super::{carried, with_lanes};
+
+/// A client that asks nothing by itself.
+struct Client(Raw);
+
+impl Client {
+    fn of(target: &Target, schema: &str) -> Client {
+        let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
+        raw.login(schema, schema, 0).expect("a login");
+        Client(raw)
+    }
+
+    /// The first column of all rows; the last packet where there are none.
+    fn ask(&mut self, statement: &str) -> String {
+        let packets = self.0.query(statement).expect("an answer");
+        let rows = packets.iter().skip(2).filter(|packet| packet[0] != 0xfe && packet.len() > 1);
+        let value = |row: &Vec<u8>| String::from_utf8_lossy(&row[1..=usize::from(row[0])]).into_owned();
+        rows.filter(|row| row.len() == usize::from(row[0]) + 1).map(value).collect::<Vec<_>>().join(",")
+    }
+}
+
+#[test]
+fn who_only_reads_opens_no_connection() {
+    let schema = "lanes_newcomers";
+    with_lanes(schema, |server, direct, freshet| {
+        user_of(direct, schema);
+        let there = |direct: &mut mysql::Conn| -> usize {
+            let list = format!("SELECT id FROM information_schema.processlist WHERE user = '{schema}'");
+            direct.query::<u64, _>(list).expect("they are listed").len()
+        };
+        let read = "SELECT v FROM t WHERE id = 2";
+        // How sessions begin is known from the second that does.
+        let mut first: Vec<_> = (0..3).map(|_| Client::of(freshet.target(), schema)).collect();
+        eventually("all of them are carried", || {
+            let asked = carried(freshet);
+            first.iter_mut().for_each(|client| assert_eq!(client.ask(read), "20"));
+            (carried(freshet) - asked == 3).then_some(())
+        });
+        let before = there(direct);
+        let mut crowd: Vec<_> = (0..20).map(|_| Client::of(freshet.target(), schema)).collect();
+        let asked = carried(freshet);
+        for client in first.iter_mut().take(1).chain(&mut crowd) {
+            assert_eq!(client.ask(read), "20", "{:?}", server.flavor);
+        }
+        assert_eq!(carried(freshet) - asked, 21, "{:?}", server.flavor);
+        assert_eq!(there(direct), before, "{:?}: clients that only read", server.flavor);
+        // Whoever needs one has it, with all that it was promised.
+        let last = &mut crowd[19];
+        last.ask("UPDATE t SET v = 21 WHERE id = 2");
+        assert_eq!(last.ask("SELECT ROW_COUNT()"), "1", "{:?}", server.flavor);
+        for client in &mut crowd {
+            assert_eq!(client.ask(read), "21", "{:?}", server.flavor);
+        }
+        // What a session has read is what its next question is about.
+        let third = &mut crowd[3];
+        assert_eq!(third.ask("SELECT v FROM t WHERE id IN (1, 2)"), "10,21");
+        assert_eq!(third.ask("SELECT FOUND_ROWS()"), "2", "{:?}", server.flavor);
+        third.ask("SET SESSION sql_mode = 'ANSI_QUOTES'");
+        assert_eq!(third.ask("SELECT \"v\" FROM t WHERE id = 1"), "10", "{:?}", server.flavor);
+        assert_eq!(crowd[4].ask("SELECT \"v\" FROM t WHERE id = 1"), "v", "{:?}", server.flavor);
+    });
+}
