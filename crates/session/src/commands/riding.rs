@@ -136,7 +136,7 @@ fn may_be_carried(session: &Session, template: &Template) -> bool {
 fn note_pace(template: &Template, carried: &Carried) {
     template.pace.took(carried.took);
     if carried.took >= SLOW {
-        template.pace.is_unfit(now_ms());
+        template.pace.stalls(now_ms());
     }
 }
 

@@ -7,8 +7,12 @@ use freshet_upstream::now_ms;
 
 /// A template whose statements take longer than this, in microseconds, shares no connection.
 const QUICK_US_MAX: u32 = 2_000;
-/// How long one shares none that was slow or had a large answer, in milliseconds.
+/// How long one shares none that had a large answer, or was slow again and again, in milliseconds.
 const UNFIT_MS: u64 = 10_000;
+/// How long one shares none that was slow once, in milliseconds: a server, or the machine, stands still now and then. Each further time makes it four times as
+/// long, until none was slow for so long, in milliseconds.
+const UNFIT_ONCE_MS: u64 = 100;
+const FORGIVEN_AFTER_MS: u64 = 60_000;
 /// A statement that takes this long, in microseconds, is slow, and others of its template may be for so long, in milliseconds.
 const SLOW_US_MIN: u32 = 10_000;
 const SLOW_MS: u64 = 60_000;
@@ -24,6 +28,9 @@ pub(crate) struct Pace {
     unfit_until_ms: AtomicU64,
     /// Until when its statements may be slow, likewise.
     slow_until_ms: AtomicU64,
+    /// How often one was slow of late among those that it was carried with, and when the last one was, likewise.
+    stalls: AtomicU32,
+    stalled_ms: AtomicU64,
 }
 
 impl Default for Pace {
@@ -32,6 +39,8 @@ impl Default for Pace {
             best_us: AtomicU32::new(u32::MAX),
             unfit_until_ms: AtomicU64::new(0),
             slow_until_ms: AtomicU64::new(0),
+            stalls: AtomicU32::new(0),
+            stalled_ms: AtomicU64::new(0),
         }
     }
 }
@@ -61,7 +70,17 @@ impl Pace {
         !self.is_quick() || now_ms < self.slow_until_ms.load(Ordering::Relaxed)
     }
 
-    /// One was slow, or its answer was large.
+    /// One was slow that others waited behind.
+    pub(crate) fn stalls(&self, now_ms: u64) {
+        let before = self.stalled_ms.swap(now_ms, Ordering::Relaxed);
+        let is_forgiven = before == 0 || now_ms.saturating_sub(before) >= FORGIVEN_AFTER_MS;
+        let stalls = if is_forgiven { 0 } else { self.stalls.load(Ordering::Relaxed).saturating_add(1) };
+        self.stalls.store(stalls, Ordering::Relaxed);
+        let unfit_ms = (UNFIT_ONCE_MS << (2 * stalls.min(8))).min(UNFIT_MS);
+        self.unfit_until_ms.fetch_max(now_ms + unfit_ms, Ordering::Relaxed);
+    }
+
+    /// An answer was large.
     pub(crate) fn is_unfit(&self, now_ms: u64) {
         self.unfit_until_ms.store(now_ms + UNFIT_MS, Ordering::Relaxed);
     }
@@ -101,5 +120,18 @@ mod tests {
         pace.took(Duration::from_micros(300));
         pace.is_unfit(5);
         assert!(!pace.is_fit(5) && pace.is_fit(5 + UNFIT_MS));
+    }
+
+    #[test]
+    fn who_stalls_once_is_soon_fit_again_and_who_does_so_often_is_not() {
+        let pace = Pace::default();
+        pace.stalls(1_000);
+        assert!(!pace.is_fit(1_099) && pace.is_fit(1_100));
+        pace.stalls(2_000);
+        assert!(!pace.is_fit(2_399) && pace.is_fit(2_400));
+        (0..6).for_each(|_| pace.stalls(3_000));
+        assert!(!pace.is_fit(12_999) && pace.is_fit(13_000));
+        pace.stalls(73_000);
+        assert!(pace.is_fit(73_100));
     }
 }
