@@ -140,6 +140,7 @@ impl Session {
 
     /// Appends an ERR packet.
     pub(crate) fn put_error(&mut self, error: &ErrPacket) {
+        self.state.warnings.refuse(error);
         self.wire.put(&error.encode());
     }
 

@@ -51,7 +51,7 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<Kind> {
         Request::Ours(Ours::Caches(statement)) if !super::caches::titles(&statement).is_empty() => None,
         Request::Ours(_) => Some(Kind::Done),
         Request::Select { .. } => {
-            (has_none() && !freshet_sql::mentions(text, modes).is_empty()).then_some(Kind::Filled)
+            (has_none() && !ours::mention::mentions(session, text).is_empty()).then_some(Kind::Filled)
         }
         _ => None,
     }
@@ -71,7 +71,7 @@ async fn substitute(
             Ok(Ok(format!("DO {values}").into_bytes()))
         }
         Kind::Filled => {
-            let mentions = freshet_sql::mentions(text, session.modes());
+            let mentions = ours::mention::mentions(session, text);
             let may_process = ours::mention::may_process(session, &mentions).await?;
             Ok(ours::mention::filled(session, text, &mentions, may_process))
         }
@@ -173,7 +173,7 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
     let Some(mut text) = filled else { return session.refuse(&wrong_arguments()) };
     let is_selected =
         |text: &[u8]| matches!(freshet_sql::read(text, modes), Request::Ours(Ours::SelectVariables(_)));
-    let mentions = freshet_sql::mentions(&text, modes);
+    let mentions = ours::mention::mentions(session, &text);
     if !mentions.is_empty() && !is_selected(&text) {
         let may_process = ours::mention::may_process(session, &mentions).await?;
         text = match ours::mention::filled(session, &text, &mentions, may_process) {
