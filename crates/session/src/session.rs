@@ -135,7 +135,7 @@ impl Session {
 
     /// How statements are read here, as far as is known; see [`Session::certain`] for where it may have changed.
     pub(crate) fn modes(&self) -> Modes {
-        self.state.environment.modes().unwrap_or_else(|| Modes::new(self.flavor()))
+        self.state.environment.modes().unwrap_or_else(|| self.modes_of_server())
     }
 
     /// Appends an ERR packet.

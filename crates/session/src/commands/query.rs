@@ -228,12 +228,14 @@ async fn put_in(
 /// The native query cache's, where they are misused.
 fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
     let (text, modes) = (query.text(), session.modes());
-    let is_none = |text: &[u8]| !freshet_sql::may_be_hinted(text);
+    // What is prepared may be in a user variable.
+    let is_prepared =
+        || text.trim_ascii_start().get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"PREPARE"));
+    let is_none = |text: &[u8]| !freshet_sql::may_be_hinted(text) && !is_prepared();
     if query.long.is_some() || session.flavor() == Flavor::MariaDb || is_none(text) {
         return Ok(None);
     }
-    if let Some(TextPrepared::Prepare { name, text: Some(prepared) }) =
-        freshet_sql::text_prepared(text, modes)
+    if let Some(TextPrepared::Prepare { name, text: Some(prepared), .. }) = text_prepared::read(session, text)
     {
         hint_error(&prepared, modes)?;
         let stripped = freshet_sql::strip_hint(&prepared, modes);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ahash::HashMap;
 use freshet_cache::Summary;
 use freshet_sql::{Flavor, Made};
+use freshet_upstream::server::Version;
 
 use crate::environment::{Environment, environment_of, is_of_executions};
 use crate::session::Session;
@@ -14,6 +15,10 @@ use crate::session::Session;
 /// How many results are listed, and how many bytes their texts have together: it is all sent to the server.
 const LISTED_MAX: usize = 4096;
 const LISTED_BYTES_MAX: usize = 512 << 10;
+/// How many are listed where each row is a SELECT of its own.
+const SELECTED_MAX: usize = 256;
+/// The first MySQL that has `VALUES ROW(…)`.
+const ROWS_SINCE: Version = Version { major: 8, minor: 0, patch: 19 };
 
 /// The columns of MariaDB's plugin, each with a value of its type. Those of which no value is known here are NULL.
 const COLUMNS: [(&str, &str); 25] = [
@@ -55,10 +60,22 @@ pub(super) fn derived(session: &Session, (table, name): (Made, &[u8]), may_proce
     }
 }
 
+/// Whether the server has rows of values.
+fn has_values(session: &Session) -> bool {
+    session.flavor() == Flavor::MariaDb
+        || session.shared.upstream.server().is_some_and(|server| server.version >= ROWS_SINCE)
+}
+
 /// `(SELECT … AS name, … FROM DUAL WHERE FALSE UNION ALL VALUES …)`
 fn with_head(session: &Session, columns: &[(&str, &str)], rows: &[String]) -> String {
     let head: Vec<String> = columns.iter().map(|(name, value)| format!("{value} AS `{name}`")).collect();
     let mut query = format!("(SELECT {} FROM DUAL WHERE 1 = 0", head.join(", "));
+    if !has_values(session) {
+        rows.iter().take(SELECTED_MAX).for_each(|values| {
+            let _ = write!(query, " UNION ALL SELECT {values}");
+        });
+        return query + ")";
+    }
     let row = if session.flavor() == Flavor::MySql { "ROW" } else { "" };
     for (at, values) in rows.iter().enumerate() {
         let before = if at == 0 { " UNION ALL VALUES " } else { ", " };
