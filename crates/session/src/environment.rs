@@ -156,6 +156,7 @@ impl Environment {
             modes: Modes {
                 utf8_strings: text("character_set_client") == "utf8mb4"
                     && text("character_set_connection") == "utf8mb4",
+                utf8_names: matches!(text("character_set_client"), "utf8mb4" | "utf8mb3" | "utf8"),
                 ..modes(text("sql_mode"), server, readable)
             },
             refused: if has_unclear_schema { Some("the default schema's name") } else { refused },
@@ -192,13 +193,19 @@ impl Environment {
         }
     }
 
-    /// The values of the row that it was made of.
     /// The capabilities of its clients that change the bytes of answers: what does not change while the login lasts ends with them.
     pub(crate) fn form(&self) -> Option<Capabilities> {
         let bits = self.whole.get(..self.fixed_bytes)?.last_chunk()?;
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
     }
 
+    /// What was read under this name by a query.
+    pub(crate) fn value(&self, query: &VectorQuery, name: &str) -> Option<String> {
+        let value = self.values().nth(query.position(name)?)??;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// The values of the row that it was made of.
     fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut rest = &self.whole[self.fixed_bytes..];
         std::iter::from_fn(move || {
@@ -260,6 +267,7 @@ fn modes(sql_mode: &str, server: Modes, readable: bool) -> Modes {
         ignore_space: has("IGNORE_SPACE"),
         empty_string_is_null: has("EMPTY_STRING_IS_NULL"),
         utf8_strings: false,
+        utf8_names: false,
         other_syntax: server.other_syntax
             || !readable
             || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB"].iter().any(|name| has(name)),
@@ -271,7 +279,7 @@ fn modes(sql_mode: &str, server: Modes, readable: bool) -> Modes {
 pub(crate) fn of_new_sessions(server: &ServerInfo) -> (Modes, Zone) {
     let text = |name: &str| server.variables.text(name);
     let modes = modes(text("sql_mode"), modes_of_server(text("version").as_bytes()), true);
-    (Modes { utf8_strings: true, ..modes }, Zone::of_name(text("time_zone")))
+    (Modes { utf8_strings: true, utf8_names: true, ..modes }, Zone::of_name(text("time_zone")))
 }
 
 /// What a session knows of its environment.

@@ -43,6 +43,8 @@ pub struct Modes {
     pub empty_string_is_null: bool,
     /// The text is in utf8mb4, and so are its strings where they are compared. Else they are understood where they hold ASCII alone.
     pub utf8_strings: bool,
+    /// The text is in UTF-8, and so are the names in it.
+    pub utf8_names: bool,
     /// A mode that changes the grammar in ways not modelled here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server
     /// older than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
     pub other_syntax: bool,
@@ -61,6 +63,7 @@ impl Modes {
             ignore_space: false,
             empty_string_is_null: false,
             utf8_strings: false,
+            utf8_names: false,
             other_syntax: false,
             before_8: false,
         }
@@ -96,7 +99,10 @@ impl Modes {
             self.utf8_strings,
             self.other_syntax,
         ];
-        [flags.into_iter().fold(0, |byte, flag| byte << 1 | u8::from(flag)), u8::from(self.before_8)]
+        [
+            flags.into_iter().fold(0, |byte, flag| byte << 1 | u8::from(flag)),
+            u8::from(self.before_8) << 1 | u8::from(self.utf8_names),
+        ]
     }
 }
 

@@ -99,7 +99,7 @@ impl ServerInfo {
     /// The modes in which the server shows definitions to our own sessions.
     pub fn modes(&self) -> Modes {
         let Version { major, minor, patch } = self.version;
-        Modes::of_version(self.flavor, (major, minor, patch))
+        Modes { utf8_names: true, ..Modes::of_version(self.flavor, (major, minor, patch)) }
     }
 
     /// Whether it is a MySQL before 8.0, without roles and with other tables of its own.

@@ -282,7 +282,8 @@ async fn prepare_text(
     let made = ours::quoted(session, &made);
     let statement = [b"PREPARE `", &*ours::doubled(name.as_bytes(), b'`'), b"` FROM ", &*made].concat();
     let (payload, effects) = (query.with_text(&statement), Effects::none());
-    let relayed = session.forward(Forward::new(&payload, Command::Query, &effects)).await?;
+    let forward = Forward { text: &statement, ..Forward::new(&payload, Command::Query, &effects) };
+    let relayed = session.forward(forward).await?;
     if relayed.error.is_some() {
         session.state.texts.remove(name);
         return Ok(Flow::Continue);

@@ -35,7 +35,8 @@ impl Session {
     /// How that server reads texts by default.
     pub(crate) fn modes_of_server(&self) -> Modes {
         let met = || self.shared.upstream.server().map(|server| server.modes());
-        self.lease.server.or_else(met).unwrap_or_else(|| Modes::new(Flavor::MySql))
+        let modes = self.lease.server.or_else(met).unwrap_or_else(|| Modes::new(Flavor::MySql));
+        Modes { utf8_names: false, ..modes }
     }
 
     /// The server's connection, opened if this is its first use, and set up with its next command.

@@ -40,7 +40,7 @@ fn check_word(
 ) -> Result<(), Reason> {
     let word = token.of(text);
     if modes.before_8 && functions::is_new_word(word) {
-        return Err(Reason::OtherSyntax);
+        return Err(Reason::NotParsed(format!("{} may be a name to MySQL 5.7", upper(word))));
     }
     let then = |next: &str| after.is_some_and(|after| after.is_word(text, next));
     let is_admitted = admits == Admits::TimeAndChance && functions::is_of_time_or_chance(word);
