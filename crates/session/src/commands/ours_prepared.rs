@@ -281,7 +281,8 @@ async fn prepare_text(
     };
     let made = ours::quoted(session, &made);
     let statement = [b"PREPARE `", &*ours::doubled(name.as_bytes(), b'`'), b"` FROM ", &*made].concat();
-    let (payload, effects) = (query.with_text(&statement), Effects::none());
+    // The server reports it as a change of the session.
+    let (payload, effects) = (query.with_text(&statement), Effects { session: true, ..Effects::none() });
     let forward = Forward { text: &statement, ..Forward::new(&payload, Command::Query, &effects) };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_some() {
