@@ -29,6 +29,8 @@ pub struct Summary {
     pub tag: u16,
     /// See [`Fill::is_bargain`].
     pub is_bargain: bool,
+    /// How often it was hit, up to [`crate::HITS_MAX`].
+    pub hits: u16,
 }
 
 /// A result to be stored.

@@ -7,7 +7,7 @@
 //!
 //! A hit gives credit, and credit is spent for surviving the end of a queue. A result that saves much more upstream time
 //! for its bytes than its neighbours gets more credit for a hit. A hit moves nothing and takes no lock for it: at most one
-//! store of a byte, and none once the credit is full.
+//! store of two bytes, and none once the credit is full and some thousand hits are counted.
 
 use crate::arena::{Arena, BLOCK_CHARGE};
 use crate::budget::Budget;
@@ -140,10 +140,12 @@ impl Shard {
 
     #[inline]
     pub(crate) fn credit_hit(&self, at: u32, slot: &SlabEntry) {
-        let credit = self.slab.credit(at);
-        if credit < CREDIT_MAX {
-            self.slab.set_credit(at, (credit + 1 + slot.weight()).min(CREDIT_MAX));
-        }
+        self.slab.hit(at, (self.slab.credit(at) + 1 + slot.weight()).min(CREDIT_MAX));
+    }
+
+    /// How often the entry was hit, up to a bound.
+    pub(crate) fn hits(&self, at: u32) -> u16 {
+        self.slab.hits(at)
     }
 
     /// Stores an entry. What leaves for it (an older one of the same key, or one whose slot it needs) is handed

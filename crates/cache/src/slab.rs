@@ -5,7 +5,13 @@
 
 use crate::budget::allocated;
 use crate::memory::{Memory, Words};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// A slot's credit is in this many bits of its count, and above them is how often it was hit.
+const CREDIT_BITS: u32 = 3;
+const CREDIT_MASK: u16 = (1 << CREDIT_BITS) - 1;
+/// More hits are not counted, so that what is hit all the time is not written all the time.
+pub const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -109,14 +115,14 @@ pub(crate) struct Slab {
     slots: Memory,
     heads: Words,
     /// Apart from the slots because hits write it under a shared lock.
-    credits: Box<[AtomicU8]>,
+    counts: Box<[AtomicU16]>,
     ends: [Ends; 2],
 }
 
 impl Slab {
     /// The memory of a slab with this capacity.
     pub(crate) const fn bytes_for(capacity: usize) -> usize {
-        capacity * (SlabEntry::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU8>())
+        capacity * (SlabEntry::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU16>())
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -144,14 +150,41 @@ impl Slab {
     /// What a slot has in store against eviction; 0 if there is no such slot.
     #[inline]
     pub(crate) fn credit(&self, at: u32) -> u8 {
-        self.credits.get(at as usize).map_or(0, |credit| credit.load(Ordering::Relaxed))
+        (self.count(at) & CREDIT_MASK) as u8
+    }
+
+    /// How often it was hit, up to [`HITS_MAX`].
+    #[inline]
+    pub(crate) fn hits(&self, at: u32) -> u16 {
+        self.count(at) >> CREDIT_BITS
+    }
+
+    #[inline]
+    fn count(&self, at: u32) -> u16 {
+        self.counts.get(at as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    fn set_count(&self, at: u32, count: u16) {
+        if let Some(place) = self.counts.get(at as usize) {
+            place.store(count, Ordering::Relaxed);
+        }
     }
 
     /// Relaxed and not atomic as a whole: a credit lost to a race is no harm.
     #[inline]
     pub(crate) fn set_credit(&self, at: u32, credit: u8) {
-        if let Some(place) = self.credits.get(at as usize) {
-            place.store(credit, Ordering::Relaxed);
+        self.set_count(at, self.count(at) & !CREDIT_MASK | u16::from(credit) & CREDIT_MASK);
+    }
+
+    /// Notes a hit, and what it leaves of credit: one store, or none. A hit lost to a race is no harm either.
+    #[inline]
+    pub(crate) fn hit(&self, at: u32, credit: u8) {
+        let before = self.count(at);
+        let hits = (before >> CREDIT_BITS).saturating_add(1).min(HITS_MAX);
+        let count = hits << CREDIT_BITS | u16::from(credit) & CREDIT_MASK;
+        if count != before {
+            self.set_count(at, count);
         }
     }
 
@@ -179,18 +212,19 @@ impl Slab {
         let at = self.len as u32;
         self.len += 1;
         self.set(at, &SlabEntry { hash, entry, chain: NONE, newer: NONE, older: NONE, queue });
-        self.set_credit(at, 0);
+        self.set_count(at, 0);
         self.link_chain(at);
         self.link_queue(at, queue);
     }
 
-    /// Puts another entry of the same key into a slot, which keeps its place and its credit. Returns the first block of
+    /// Puts another entry of the same key into a slot, which keeps its place and its credit, and begins to count hits. Returns the first block of
     /// the one that was there.
     pub(crate) fn replace(&mut self, at: u32, entry: Indexed) -> Option<u32> {
         let old = self.get(at)?;
         let ends = &mut self.ends[old.queue as usize];
         ends.charge = ends.charge + entry.charge as usize - old.entry.charge as usize;
         self.set(at, &SlabEntry { entry, ..old });
+        self.set_count(at, self.count(at) & CREDIT_MASK);
         Some(old.head())
     }
 
@@ -215,7 +249,7 @@ impl Slab {
             let moved =
                 self.slots.get::<{ SlabEntry::BYTES }>(last as usize * SlabEntry::BYTES).unwrap_or_default();
             self.slots.set(at as usize * SlabEntry::BYTES, moved);
-            self.set_credit(at, self.credit(last));
+            self.set_count(at, self.count(last));
             self.repoint(last, at);
         }
     }
@@ -230,7 +264,7 @@ impl Slab {
         let mut slots = Memory::map(capacity * SlabEntry::BYTES)?;
         slots.bytes_mut()[..used].copy_from_slice(&self.slots.bytes()[..used]);
         self.slots = slots;
-        self.credits = (0..capacity as u32).map(|at| AtomicU8::new(self.credit(at))).collect();
+        self.counts = (0..capacity as u32).map(|at| AtomicU16::new(self.count(at))).collect();
         self.heads = Words::map(capacity)?;
         (0..capacity).for_each(|bucket| self.heads.set(bucket, NONE));
         (0..self.len as u32).for_each(|at| self.link_chain(at));
@@ -254,7 +288,7 @@ impl Slab {
         let queued = self.audit_queue(Queue::Small) + self.audit_queue(Queue::Main);
         assert_eq!(queued, self.len());
         assert_eq!(self.slots.bytes().len(), self.capacity() * SlabEntry::BYTES, "as large as is charged");
-        assert_eq!(self.credits.len(), self.capacity());
+        assert_eq!(self.counts.len(), self.capacity());
     }
 
     #[cfg(test)]

@@ -308,7 +308,7 @@ async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<For
 }
 
 async fn read_innodb(connection: &mut Connection, server: &ServerInfo) -> Result<Option<ForeignKeys>, Error> {
-    let (keys, columns) = if server.is_mariadb() {
+    let (keys, columns) = if server.is_mariadb() || server.is_before_8() {
         (innodb_mariadb(), INNODB_MARIADB_COLUMNS)
     } else {
         (INNODB_MYSQL.to_owned(), INNODB_MYSQL_COLUMNS)
@@ -318,7 +318,7 @@ async fn read_innodb(connection: &mut Connection, server: &ServerInfo) -> Result
     Ok(from_innodb(&keys, &connection.query(columns).await?))
 }
 
-/// InnoDB's own list in MariaDB: its names are those of files, in an encoding that the server itself can
+/// InnoDB's own list in MariaDB, and in MySQL before 8.0: its names are those of files, in an encoding that the server itself can
 /// undo, but not across the slash.
 fn innodb_mariadb() -> String {
     let part = |column: &str, index: i8| {

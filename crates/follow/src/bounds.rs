@@ -7,7 +7,7 @@
 //! Temporary tables are written too, but nobody else sees those. One thing needs no privilege and writes: XA COMMIT of a branch that
 //! another session has prepared. The caller has to know that the code has none.
 
-use freshet_sql::Flavor;
+use freshet_sql::{Flavor, Modes};
 use freshet_upstream::Error;
 use freshet_upstream::control::quote;
 
@@ -49,7 +49,7 @@ impl Upstream {
         if !server.privileges.has("SELECT") || server.privileges.is_partly_revoked() {
             return Ok(false);
         }
-        let rows = self.ask(&question(user, server.flavor)).await?;
+        let rows = self.ask(&question(user, server.modes())).await?;
         let [accounts, ways, functions] =
             [0, 1, 2].map(|column| rows.text(0, column).and_then(|number| number.parse::<u64>().ok()));
         match (accounts, ways, functions) {
@@ -100,7 +100,7 @@ fn is_meant(user: &str) -> String {
 }
 
 /// Asks for three numbers: of the user's accounts, of what may let it write, and of functions that may write.
-fn question(user: &str, flavor: Flavor) -> String {
+fn question(user: &str, modes: Modes) -> String {
     let (name, is_meant) = (quote(user), is_meant(user));
     let reading: Vec<String> = READING.iter().map(|privilege| quote(privilege)).collect();
     let reading = reading.join(", ");
@@ -115,7 +115,9 @@ fn question(user: &str, flavor: Flavor) -> String {
         .collect();
     ways.push(format!("SELECT 1 FROM mysql.procs_priv WHERE User IN ({name}, '', 'PUBLIC')"));
     ways.push(format!("SELECT 1 FROM mysql.proxies_priv WHERE User IN ({name}, '')"));
-    match flavor {
+    match modes.flavor {
+        // There are no roles.
+        Flavor::MySql if modes.before_8 => {}
         Flavor::MariaDb => {
             ways.push(format!("SELECT 1 FROM mysql.roles_mapping WHERE User IN ({name}, '', 'PUBLIC')"));
         }

@@ -79,6 +79,7 @@ const BOTH: [&str; 9] = [
     "mysql.proxies_priv",
 ];
 const MARIADB: [&str; 2] = ["mysql.global_priv", "mysql.roles_mapping"];
+const BEFORE_8: [&str; 1] = ["mysql.user"];
 const MYSQL: [&str; 4] = ["mysql.user", "mysql.role_edges", "mysql.default_roles", "mysql.global_grants"];
 
 /// The rights as they were last looked at, for the life of one control connection.
@@ -145,7 +146,11 @@ pub(crate) struct Followed<'a> {
 impl Rights {
     /// Looks for the first time. Whatever is in effect by then is found.
     pub(crate) async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
-        let own: &[&str] = if server.is_mariadb() { &MARIADB } else { &MYSQL };
+        let own: &[&str] = match server.is_mariadb() {
+            true => &MARIADB,
+            false if server.is_before_8() => &BEFORE_8,
+            false => &MYSQL,
+        };
         let tables = [&BOTH, own].concat();
         // Before the rights: what changes between the two is noticed the next time.
         let signs = connection.query(SIGNS).await?.rows;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
 use freshet_protocol::Capabilities;
-use freshet_sql::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
+use freshet_sql::{Flavor, Modes};
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
 
@@ -120,7 +120,7 @@ impl Environment {
 
     /// Makes one of the row that [`VectorQuery`] fetched. `fixed` is what does not change while the login lasts
     /// (user, capabilities). Without an identity yet: [`Environments::intern`] gives it.
-    pub(crate) fn read(query: &VectorQuery, fixed: &[u8], row: &[Option<Vec<u8>>], server: Server) -> Self {
+    pub(crate) fn read(query: &VectorQuery, fixed: &[u8], row: &[Option<Vec<u8>>], server: Modes) -> Self {
         let text = |name: &str| -> &str {
             query.position(name).and_then(|at| row.get(at)).and_then(Option::as_deref).map_or("", as_text)
         };
@@ -156,6 +156,7 @@ impl Environment {
             modes: Modes {
                 utf8_strings: text("character_set_client") == "utf8mb4"
                     && text("character_set_connection") == "utf8mb4",
+                utf8_names: matches!(text("character_set_client"), "utf8mb4" | "utf8mb3" | "utf8"),
                 ..modes(text("sql_mode"), server, readable)
             },
             refused: if has_unclear_schema { Some("the default schema's name") } else { refused },
@@ -192,13 +193,19 @@ impl Environment {
         }
     }
 
-    /// The values of the row that it was made of.
     /// The capabilities of its clients that change the bytes of answers: what does not change while the login lasts ends with them.
     pub(crate) fn form(&self) -> Option<Capabilities> {
         let bits = self.whole.get(..self.fixed_bytes)?.last_chunk()?;
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
     }
 
+    /// What was read under this name by a query.
+    pub(crate) fn value(&self, query: &VectorQuery, name: &str) -> Option<String> {
+        let value = self.values().nth(query.position(name)?)??;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// The values of the row that it was made of.
     fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut rest = &self.whole[self.fixed_bytes..];
         std::iter::from_fn(move || {
@@ -242,50 +249,37 @@ fn as_text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or("?")
 }
 
-/// Which server it is whose environment is read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Server {
-    pub(crate) flavor: Flavor,
-    /// Its functions may not be the ones that are known here.
-    pub(crate) is_old: bool,
-}
-
-impl Server {
-    /// As its greeting says.
-    pub(crate) fn of(version_text: &[u8]) -> Self {
-        let is_mariadb = version_text.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb"));
-        let (flavor, oldest) =
-            if is_mariadb { (Flavor::MariaDb, OLDEST_MARIADB) } else { (Flavor::MySql, OLDEST_MYSQL) };
-        Self {
-            flavor,
-            is_old: Version::parse(&String::from_utf8_lossy(version_text)) < Version::from(oldest),
-        }
-    }
+/// How the server whose environment is read reads texts by default, as its greeting tells.
+pub(crate) fn modes_of_server(version_text: &[u8]) -> Modes {
+    let is_mariadb = version_text.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb"));
+    let flavor = if is_mariadb { Flavor::MariaDb } else { Flavor::MySql };
+    let Version { major, minor, patch } = Version::parse(&String::from_utf8_lossy(version_text));
+    Modes::of_version(flavor, (major, minor, patch))
 }
 
 /// What `sql_mode` says about how statements are read; `readable` says whether their character set is one that can be.
-fn modes(sql_mode: &str, server: Server, readable: bool) -> Modes {
-    let Server { flavor, is_old } = server;
+fn modes(sql_mode: &str, server: Modes, readable: bool) -> Modes {
     let has = |name: &str| sql_mode.split(',').any(|mode| mode == name);
     Modes {
-        flavor,
         ansi_quotes: has("ANSI_QUOTES"),
         no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
         pipes_as_concat: has("PIPES_AS_CONCAT"),
         ignore_space: has("IGNORE_SPACE"),
         empty_string_is_null: has("EMPTY_STRING_IS_NULL"),
         utf8_strings: false,
-        other_syntax: is_old
+        utf8_names: false,
+        other_syntax: server.other_syntax
             || !readable
             || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB"].iter().any(|name| has(name)),
+        ..server
     }
 }
 
 /// How a session reads texts that has set nothing and whose client speaks utf8mb4, and its time zone.
 pub(crate) fn of_new_sessions(server: &ServerInfo) -> (Modes, Zone) {
     let text = |name: &str| server.variables.text(name);
-    let modes = modes(text("sql_mode"), Server::of(text("version").as_bytes()), true);
-    (Modes { utf8_strings: true, ..modes }, Zone::of_name(text("time_zone")))
+    let modes = modes(text("sql_mode"), modes_of_server(text("version").as_bytes()), true);
+    (Modes { utf8_strings: true, utf8_names: true, ..modes }, Zone::of_name(text("time_zone")))
 }
 
 /// What a session knows of its environment.

@@ -41,6 +41,7 @@ mod environment;
 // The answer on its way.
 mod relay;
 mod local;
+mod warnings;
 
 // One client: its session, and its commands.
 pub mod session;

@@ -135,11 +135,12 @@ impl Session {
 
     /// How statements are read here, as far as is known; see [`Session::certain`] for where it may have changed.
     pub(crate) fn modes(&self) -> Modes {
-        self.state.environment.modes().unwrap_or_else(|| Modes::new(self.flavor()))
+        self.state.environment.modes().unwrap_or_else(|| self.modes_of_server())
     }
 
     /// Appends an ERR packet.
     pub(crate) fn put_error(&mut self, error: &ErrPacket) {
+        self.state.warnings.refuse(error);
         self.wire.put(&error.encode());
     }
 

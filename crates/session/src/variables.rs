@@ -13,10 +13,11 @@ use std::sync::atomic::Ordering;
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Value};
 
+use crate::warnings::Warning;
+
 use kinds::{boolean, one_of, read_only, size, too_small};
 
 pub use fill_wait::FILL_WAIT_MS_MAX;
-pub(crate) use kinds::Warning;
 pub(crate) use values::{GlobalValues, Locals};
 pub use values::{
     Globals, MAX_STALENESS_MS_DEFAULT, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN, TYPE_DEMAND, TYPE_OFF,

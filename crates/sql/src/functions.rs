@@ -3,6 +3,7 @@
 //! The lists allow: a name that is in none of them may be a stored or a loadable function and do anything. Only functions
 //! that every supported server has are listed, because on a server without it the name is free for a stored function.
 
+mod before_8;
 mod lists;
 /// What beside rows and the session's environment a result may be a function of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,12 @@ pub(crate) fn class(name: &[u8], spaced: bool, modes: Modes) -> Class {
     if spaced && !modes.ignore_space && has(lists::NEED_ADJACENT_PARENTHESIS, name) {
         return Class::Unknown;
     }
+    if modes.before_8 && has(before_8::NOT_IN_5_7, name) {
+        return Class::Unknown;
+    }
+    if modes.before_8 && has(before_8::PURE_5_7, name) {
+        return Class::Pure;
+    }
     let (own, own_volatile) = match modes.flavor {
         Flavor::MySql => (lists::PURE_MYSQL, lists::VOLATILE_MYSQL),
         Flavor::MariaDb => (lists::PURE_MARIADB, lists::VOLATILE_MARIADB),
@@ -97,8 +104,13 @@ pub(crate) fn is_of_time_or_chance(word: &[u8]) -> bool {
 }
 
 /// Whether a word in front of a parenthesis is grammar, and so cannot be the name of a stored function.
-pub(crate) fn is_grammar(word: &[u8]) -> bool {
-    crate::words::is_in(word, lists::GRAMMAR)
+pub(crate) fn is_grammar(word: &[u8], modes: Modes) -> bool {
+    crate::words::is_in(word, lists::GRAMMAR) && !(modes.before_8 && is_new_word(word))
+}
+
+/// Whether a word is one that MySQL 8.0 has reserved, or a later one. In 5.7 it is a name.
+pub(crate) fn is_new_word(word: &[u8]) -> bool {
+    crate::words::is_in(word, before_8::NEW_WORDS)
 }
 
 /// Whether a name that is in no list is one of MariaDB's own functions for sequences.

@@ -82,6 +82,8 @@ impl Hints {
             return;
         }
         if self.depth == 0 && !self.main_seen {
+            // Behind these of an INSERT, every SELECT is a subquery.
+            self.has_no_main |= self.changes_rows && is_in(word, &["SET", "VALUE", "VALUES"]);
             self.changes_rows |= is_in(word, &["DELETE", "INSERT", "REPLACE", "UPDATE"]);
         }
         let Some(main) = self.modifiers_of_main else {

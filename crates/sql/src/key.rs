@@ -64,19 +64,18 @@ impl Tokens<'_> {
     /// Whether SQL_CACHE or SQL_NO_CACHE stands in the text as a hint.
     #[must_use]
     pub fn has_hint(&self) -> bool {
-        hints(self.walk()).is_some_and(|hints| !hints.spans.is_empty())
+        hints(self.walk()).iter().any(|hints| !hints.spans.is_empty())
     }
 }
 
-/// `text` without SQL_CACHE and SQL_NO_CACHE, or None if it has neither.
+/// `text`, one statement or several, without SQL_CACHE and SQL_NO_CACHE, or None if it has neither.
 pub fn strip_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
-    let hints = hints(Lexer::new(text, modes))?;
-    if hints.spans.is_empty() {
-        return None;
-    }
+    let hints = hints(Lexer::new(text, modes));
+    let mut spans = hints.iter().flat_map(|hints| &hints.spans).peekable();
+    spans.peek()?;
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
-    for span in &hints.spans {
+    for span in spans {
         out.extend_from_slice(text.get(from..span.start)?);
         from = span.end;
         if out.last().copied().is_some_and(is_blank) && text.get(from).copied().is_some_and(is_blank) {
@@ -92,31 +91,36 @@ pub fn may_be_hinted(text: &[u8]) -> bool {
     crate::lex::contains_ignoring_case(text, b"_cache")
 }
 
-/// Whether a text begins as a SELECT does, whatever it turns out to be.
-pub fn starts_select(text: &[u8], modes: Modes) -> bool {
-    let first = Lexer::new(text, modes).find(|token| !token.is(b'('));
-    first.is_some_and(|first| first.is_word(text, "SELECT") || first.is_word(text, "WITH"))
+/// Whether a text begins as a SELECT does, whatever it turns out to be, and is no more than one statement.
+pub fn is_one_select(text: &[u8], modes: Modes) -> bool {
+    let mut lexer = Lexer::new(text, modes);
+    let first = lexer.find(|token| !token.is(b'('));
+    let is_select = first.is_some_and(|first| first.is_word(text, "SELECT") || first.is_word(text, "WITH"));
+    is_select && lexer.skip_while(|token| !token.is(b';')).all(|token| token.is(b';'))
 }
 
 /// The error that a misuse of the hints gives: code, SQLSTATE, message.
 pub fn hint_error(text: &[u8], modes: Modes) -> Option<(u16, &'static str, String)> {
-    hints(Lexer::new(text, modes))?.error()
+    hints(Lexer::new(text, modes)).iter().find_map(Hints::error)
 }
 
 /// The hint in the first SELECT of a text: of a view's too.
 pub fn hint(text: &[u8], modes: Modes) -> Option<Hint> {
-    hints(Lexer::new(text, modes))?.hint()
+    hints(Lexer::new(text, modes)).first()?.hint()
 }
 
-/// The hints of a text that has any.
-fn hints(lexer: Lexer<'_>) -> Option<Hints> {
+/// The hints of each statement of a text that has any.
+fn hints(lexer: Lexer<'_>) -> Vec<Hints> {
     let text = lexer.text();
     if !may_be_hinted(text) {
-        return None;
+        return Vec::new();
     }
-    let mut hints = Hints::default();
+    let mut all = vec![Hints::default()];
     for token in lexer {
-        hints.see(text, token);
+        all.last_mut().into_iter().for_each(|hints| hints.see(text, token));
+        if token.is(b';') {
+            all.push(Hints::default());
+        }
     }
-    Some(hints)
+    all
 }

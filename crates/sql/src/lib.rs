@@ -40,6 +40,7 @@ mod kill;
 mod prepared;
 mod transaction;
 mod session_status;
+mod warnings;
 mod process_list;
 mod found_rows;
 mod binlog;
@@ -68,14 +69,14 @@ pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, Transacti
 pub use explained::explained;
 pub use found_rows::{asks_found_rows, keeps_found_rows, names_found_rows};
 pub use hint::Hint;
-pub use key::{hint, hint_error, key_text, may_be_hinted, starts_select, strip_hint};
+pub use key::{hint, hint_error, is_one_select, key_text, may_be_hinted, strip_hint};
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
 pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{
     Assignment, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention, Mentioned,
-    Method, Ours, Scope, SelectedVariable, ShowFilter, Value, mentions,
+    Method, Ours, Scope, SelectedVariable, ShowFilter, Value, empties, mentions,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};
@@ -93,3 +94,4 @@ pub use shape::{Shape, shape};
 pub use tokens::{TokenBuffer, Tokens};
 pub use transaction::{Characteristics, Completion, Isolation, TransactionControl, transaction_control};
 pub use user_variables::{UserVariable, user_variables_set};
+pub use warnings::{AsksWarnings, asks_warnings};

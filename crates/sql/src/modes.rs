@@ -15,7 +15,10 @@ pub enum Flavor {
 ///
 /// On an older server a stored function may carry the name of a newer built-in, so such a server has to be read with
 /// [`Modes::other_syntax`] set.
-pub const OLDEST_MYSQL: (u8, u8, u8) = (8, 0, 11);
+pub const OLDEST_MYSQL: (u8, u8, u8) = (5, 7, 9);
+
+/// The MySQL from which on the words and functions of today are there; those before it are read with [`Modes::before_8`].
+const MYSQL_OF_TODAY: (u16, u16, u16) = (8, 0, 11);
 
 /// The oldest MariaDB whose built-in functions are the ones this crate knows; see [`OLDEST_MYSQL`].
 pub const OLDEST_MARIADB: (u8, u8, u8) = (10, 5, 0);
@@ -40,9 +43,13 @@ pub struct Modes {
     pub empty_string_is_null: bool,
     /// The text is in utf8mb4, and so are its strings where they are compared. Else they are understood where they hold ASCII alone.
     pub utf8_strings: bool,
+    /// The text is in UTF-8, and so are the names in it.
+    pub utf8_names: bool,
     /// A mode that changes the grammar in ways not modelled here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server
     /// older than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
     pub other_syntax: bool,
+    /// It is a MySQL 5.7: what 8.0 has made functions and reserved words may be names there.
+    pub before_8: bool,
 }
 
 impl Modes {
@@ -56,12 +63,32 @@ impl Modes {
             ignore_space: false,
             empty_string_is_null: false,
             utf8_strings: false,
+            utf8_names: false,
             other_syntax: false,
+            before_8: false,
         }
     }
 
-    /// All of it in one byte.
-    pub(crate) fn byte(self) -> u8 {
+    /// Those of a server of this version: major, minor, patch.
+    #[must_use]
+    pub fn of_version(flavor: Flavor, version: (u16, u16, u16)) -> Self {
+        let oldest = match flavor {
+            Flavor::MySql => OLDEST_MYSQL,
+            Flavor::MariaDb => OLDEST_MARIADB,
+        };
+        let is_too_old = version < (oldest.0.into(), oldest.1.into(), oldest.2.into());
+        let is_before = flavor == Flavor::MySql && version < MYSQL_OF_TODAY;
+        // What came before the first release of 8.0 has some of it.
+        let is_between = is_before && version.0 >= 8;
+        Modes {
+            other_syntax: is_too_old || is_between,
+            before_8: is_before && !is_between,
+            ..Self::new(flavor)
+        }
+    }
+
+    /// All of it in two bytes.
+    pub(crate) fn bytes(self) -> [u8; 2] {
         let flags = [
             self.flavor == Flavor::MariaDb,
             self.ansi_quotes,
@@ -72,7 +99,10 @@ impl Modes {
             self.utf8_strings,
             self.other_syntax,
         ];
-        flags.into_iter().fold(0, |byte, flag| byte << 1 | u8::from(flag))
+        [
+            flags.into_iter().fold(0, |byte, flag| byte << 1 | u8::from(flag)),
+            u8::from(self.before_8) << 1 | u8::from(self.utf8_names),
+        ]
     }
 }
 
@@ -113,5 +143,31 @@ impl TableName {
     /// A name with its schema.
     pub fn of(schema: impl Into<String>, name: impl Into<String>) -> Self {
         TableName { schema: Some(schema.into()), name: name.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_servers_are_read_as_such() {
+        let of = |flavor, version| {
+            let modes = Modes::of_version(flavor, version);
+            (modes.other_syntax, modes.before_8)
+        };
+        for (version, expected) in [
+            ((5, 6, 51), (true, true)),
+            ((5, 7, 8), (true, true)),
+            ((5, 7, 9), (false, true)),
+            ((5, 7, 44), (false, true)),
+            ((8, 0, 4), (true, false)),
+            ((8, 0, 11), (false, false)),
+            ((9, 7, 0), (false, false)),
+        ] {
+            assert_eq!(of(Flavor::MySql, version), expected, "{version:?}");
+        }
+        assert_eq!(of(Flavor::MariaDb, (10, 4, 34)), (true, false));
+        assert_eq!(of(Flavor::MariaDb, (10, 5, 0)), (false, false));
     }
 }

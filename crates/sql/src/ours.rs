@@ -10,8 +10,9 @@ mod show;
 mod tests;
 
 use crate::cursor::Cursor;
-use crate::modes::TableName;
-use crate::statement::Statement;
+use crate::lex::Lexer;
+use crate::modes::{Modes, TableName};
+use crate::statement::{STATEMENTS_MAX, Statement};
 
 pub use caches::{CacheSource, CacheStatement, CreateCache, Method};
 pub use mention::{Made, Mention, Mentioned, mentions};
@@ -59,6 +60,26 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
     } else {
         None
     }
+}
+
+/// Which tables' results a text of several statements drops from the cache, if all goes well: `None` for none, an empty list for all.
+#[must_use]
+pub fn empties(text: &[u8], modes: Modes) -> Option<Vec<TableName>> {
+    let contains = |word: &[u8]| crate::lex::contains_ignoring_case(text, word);
+    if !contains(b"flush") && !contains(b"reset") {
+        return None;
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let mut all: Option<Vec<TableName>> = None;
+    for _ in 0..STATEMENTS_MAX {
+        let Some(statement) = Statement::next(&mut lexer, text, modes) else { return all };
+        match read(&statement) {
+            Some(Ours::FlushTables(names)) if !names.is_empty() => all.get_or_insert_default().extend(names),
+            Some(Ours::FlushTables(_) | Ours::ResetQueryCache) => return Some(Vec::new()),
+            _ => {}
+        }
+    }
+    Some(Vec::new())
 }
 
 /// Behind FLUSH TABLES: names, or nothing. With a lock it is of backups, and the native query cache keeps what it has.

@@ -17,6 +17,8 @@ pub enum TextPrepared {
         name: String,
         /// Its text; None where it is not a literal.
         text: Option<Vec<u8>>,
+        /// The user variable that has its text, in lower case, where it is one.
+        variable: Option<String>,
     },
     /// EXECUTE name, with or without values.
     Execute {
@@ -72,8 +74,10 @@ pub fn text_prepared(text: &[u8], modes: Modes) -> Option<TextPrepared> {
     if cursor.word("PREPARE") {
         let name = name(&mut cursor)?;
         cursor.word("FROM").then_some(())?;
+        let mut given = cursor;
         let text = literal(&mut cursor).filter(|_| cursor.at_end());
-        return Some(TextPrepared::Prepare { name, text });
+        let variable = user_variable(&mut given).filter(|_| given.at_end());
+        return Some(TextPrepared::Prepare { name, text, variable });
     }
     if cursor.words(&["DEALLOCATE", "PREPARE"]) || cursor.words(&["DROP", "PREPARE"]) {
         let name = name(&mut cursor)?;
@@ -196,7 +200,8 @@ mod tests {
     #[test]
     fn a_literal_is_read_and_nothing_else() {
         let prepare = |text: Option<&str>| {
-            Some(TextPrepared::Prepare { name: "s".into(), text: text.map(|text| text.as_bytes().to_vec()) })
+            let text = text.map(|text| text.as_bytes().to_vec());
+            Some(TextPrepared::Prepare { name: "s".into(), text, variable: None })
         };
         assert_eq!(read("PREPARE S FROM 'SELECT ''a'''"), prepare(Some("SELECT 'a'")));
         assert_eq!(read("PREPARE s FROM \"SELECT 1\";"), prepare(Some("SELECT 1")));

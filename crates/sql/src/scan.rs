@@ -238,7 +238,7 @@ impl<'a> Scan<'a> {
             return self.counted.push(Counted { name, depth: self.depth, arguments: 0 });
         }
         match functions::class(word, name.end != token.start, self.modes) {
-            Class::Unknown if functions::is_grammar(word) || self.is_in_its_place(word) => {}
+            Class::Unknown if functions::is_grammar(word, self.modes) || self.is_in_its_place(word) => {}
             Class::Unknown if is_in(word, &[JSON_TABLE]) && self.json_tables.len() < CALLS_MAX => {
                 self.json_tables.push(self.depth);
             }

@@ -10,7 +10,7 @@ mod variables;
 mod version;
 
 use freshet_protocol::Capabilities;
-use freshet_sql::{Deprecated, Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL};
+use freshet_sql::{Deprecated, Flavor, Modes};
 
 use crate::connection::{Connection, Rows};
 use crate::error::Error;
@@ -98,12 +98,13 @@ impl ServerInfo {
 
     /// The modes in which the server shows definitions to our own sessions.
     pub fn modes(&self) -> Modes {
-        let oldest = match self.flavor {
-            Flavor::MySql => OLDEST_MYSQL,
-            Flavor::MariaDb => OLDEST_MARIADB,
-        };
-        let too_old = self.version < Version::from(oldest);
-        Modes { other_syntax: too_old, ..Modes::new(self.flavor) }
+        let Version { major, minor, patch } = self.version;
+        Modes { utf8_names: true, ..Modes::of_version(self.flavor, (major, minor, patch)) }
+    }
+
+    /// Whether it is a MySQL before 8.0, without roles and with other tables of its own.
+    pub fn is_before_8(&self) -> bool {
+        self.modes().before_8
     }
 
     /// Whether the tests run on servers of this series. Of others, what their documentation says is assumed.

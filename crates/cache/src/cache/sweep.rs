@@ -118,7 +118,7 @@ impl Cache {
         let (mut found, mut bytes) = (Vec::new(), 0);
         for shard in &self.shards {
             let shard = shard.read();
-            for stored in (0..shard.len() as u32).filter_map(|at| shard.stored_at(at)) {
+            for (at, stored) in (0..shard.len() as u32).filter_map(|at| Some((at, shard.stored_at(at)?))) {
                 let header = stored.header();
                 if !is_wanted(header.tag) {
                     continue;
@@ -128,10 +128,8 @@ impl Cache {
                     return found;
                 }
                 if self.is_servable(&stored, now_ms) {
-                    found.push(summary(
-                        &stored,
-                        shard.large(header).map(|large| (large.bytes().len(), large.charge())),
-                    ));
+                    let large = shard.large(header).map(|large| (large.bytes().len(), large.charge()));
+                    found.push(Summary { hits: shard.hits(at), ..summary(&stored, large) });
                 }
             }
         }
@@ -192,5 +190,6 @@ fn summary(stored: &Stored<'_>, large: Option<(usize, usize)>) -> Summary {
         bytes: blocks * BLOCK_CHARGE + large_charge,
         tag: header.tag,
         is_bargain: header.is_bargain(),
+        hits: 0,
     }
 }

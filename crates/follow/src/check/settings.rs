@@ -27,9 +27,10 @@ pub(super) fn all(server: &ServerInfo) -> Vec<Finding> {
 
 /// The statement that sets a global variable and keeps it over a restart, where the server can.
 fn set(server: &ServerInfo, variable: &str, value: &str) -> String {
-    if server.is_mariadb() {
+    if server.is_mariadb() || server.is_before_8() {
+        let section = section(server);
         format!(
-            "SET GLOBAL {variable} = {value}; and {variable} = {value} under [mariadbd] in the configuration file"
+            "SET GLOBAL {variable} = {value}; and {variable} = {value} under {section} in the configuration file"
         )
     } else {
         format!("SET PERSIST {variable} = {value};")
@@ -47,7 +48,14 @@ fn version(server: &ServerInfo) -> Finding {
     };
     let oldest = Version::from(oldest);
     let found = format!("{name} {}", server.version);
-    if server.version >= oldest {
+    if server.is_before_8() && !server.modes().other_syntax {
+        return Finding::degraded(
+            "version",
+            format!("{found}, with which Freshet is not tested: what its documentation says is assumed"),
+            "docs/servers.md lists what is assumed",
+        );
+    }
+    if !server.modes().other_syntax {
         return Finding::fine("version", found);
     }
     Finding::missing(

@@ -13,7 +13,7 @@ use freshet_upstream::{Address, Channel, Connection, Error, Preference, TlsMode}
 use super::gate::Gate;
 use super::knowledge::Epoch;
 use super::requirement::Requirement;
-use crate::environment::Server;
+use crate::environment::modes_of_server;
 
 /// Who the login is to the server, and as which of its accounts. In hexadecimal digits, which mean the same in every
 /// character set that the client may have.
@@ -150,7 +150,7 @@ pub(super) async fn who(connection: &mut Connection) -> Result<(String, String),
 
 /// The server's own words: MariaDB has the same for both.
 fn refusal(requirement: Requirement, connection: &Connection, who: &str, has_password: bool) -> ErrPacket {
-    let flavor = Server::of(&connection.greeting().server_version).flavor;
+    let flavor = modes_of_server(&connection.greeting().server_version).flavor;
     if flavor == Flavor::MySql && !requirement.tls {
         let text = "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
         return ErrPacket::new(SECURE_TRANSPORT_REQUIRED, "HY000", text);

@@ -23,22 +23,20 @@ use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
-use crate::variables::{self, GlobalValues, Locals, Warning};
+use crate::variables::{self, GlobalValues, Locals};
+use crate::warnings::Warning;
 pub(crate) use made::prepared_text;
 pub(super) use mixed::mixed;
 pub(super) use values::{doubled, quoted};
 use values::{selected, target, unknown};
 
-/// A longer text is not taken for SHOW WARNINGS, in bytes.
-const SHOW_WARNINGS_BYTES_MAX: usize = 1024;
 /// MYSQL_TYPE_TINY, SHORT, LONG, LONGLONG and INT24.
 const INTEGER_KINDS: [u8; 5] = [1, 2, 3, 8, 9];
-/// MYSQL_TYPE_VARCHAR, the four BLOBs, VAR_STRING and STRING.
-const TEXT_KINDS: [u8; 7] = [15, 249, 250, 251, 252, 253, 254];
-/// How many warnings are kept for SHOW WARNINGS: the server's default of `max_error_count`.
-const WARNINGS_MAX: usize = 64;
+/// MYSQL_TYPE_VARCHAR, the four BLOBs, VAR_STRING and STRING; and TIMESTAMP, DATE, TIME and DATETIME, which are texts to a SET.
+const TEXT_KINDS: [u8; 11] = [15, 249, 250, 251, 252, 253, 254, 7, 10, 11, 12];
 
 pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: Ours) -> Result<Flow, Lost> {
+    session.state.warnings.begin(session.flavor());
     match statement {
         Ours::SetVariables(assignments) | Ours::SetMixed { ours: assignments, .. } => {
             let before = Snapshot::of(session);
@@ -47,7 +45,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
                 Err(error) => Err(error),
             };
             match kept {
-                Ok(_) => session.put_ok(u16::try_from(session.state.warnings.len()).unwrap_or(u16::MAX)),
+                Ok(_) => session.put_ok(session.state.warnings.count()),
                 Err(error) => {
                     before.restore(session);
                     session.put_error(&error);
@@ -112,7 +110,7 @@ pub(super) async fn assign(
     assignments: &[Assignment],
 ) -> Result<Result<Changes, ErrPacket>, Lost> {
     let mut changes = Changes::new();
-    session.state.warnings.clear();
+    session.state.warnings.begin(session.flavor());
     if assignments.iter().any(|it| it.scope == Scope::Global)
         && let Err(error) = privileges::require(session, Privilege::SetGlobal).await?
     {
@@ -127,7 +125,6 @@ pub(super) async fn assign(
             Ok(warnings) => session.state.warnings.extend(warnings.into_iter().flatten()),
             Err(error) => return Ok(Err(error)),
         }
-        session.state.warnings.truncate(WARNINGS_MAX);
     }
     session.shared.ask_for_semisync();
     session.refresh_key();
@@ -217,15 +214,9 @@ async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, L
 async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableName]) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let tables = named_in_full(session, names);
     let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
-    if session.forward(forward).await?.error.is_some() {
-        return Ok(Flow::Continue);
-    }
-    match tables {
-        // A stamp and no search: what others have of other tables stays, however much it is.
-        Some(tables) => session.shared.upstream.changed_unlogged(&tables),
-        None => empty(session).await,
+    if session.forward(forward).await?.error.is_none() {
+        drop_of(session, names).await;
     }
     Ok(Flow::Continue)
 }
@@ -258,13 +249,42 @@ async fn reset_persist(
         session.forward(Forward { text, ..Forward::new(query.packet, Command::Query, &effects) }).await?;
         return Ok(Flow::Continue);
     }
-    session.put_ok(u16::try_from(session.state.warnings.len()).unwrap_or(u16::MAX));
+    session.put_ok(session.state.warnings.count());
     Ok(Flow::Continue)
 }
 
 pub(super) fn refused(session: &mut Session) -> Result<Flow, Lost> {
     let message = "This command is not supported in the prepared statement protocol yet";
     session.refuse(&ErrPacket::new(1295, "HY000", message))
+}
+
+/// After a text of several statements, of which one may have emptied the cache: they are the server's, and it does not say how far it came.
+pub(super) async fn heed_several(session: &Session, text: &[u8]) {
+    match freshet_sql::empties(text, session.modes()) {
+        None => {}
+        Some(names) => drop_of(session, &names).await,
+    }
+}
+
+/// Drops what rests on these tables; all if there are none.
+async fn drop_of(session: &Session, names: &[TableName]) {
+    match named_in_full(session, names) {
+        // A stamp and no search: what others have of other tables stays, however much it is.
+        Some(tables) => session.shared.upstream.changed_unlogged(&tables),
+        None => empty(session).await,
+    }
+}
+
+/// What COM_REFRESH has the native cache do: the flags are those of FLUSH.
+pub(super) async fn refreshed(session: &Session, flags: u8) {
+    const TABLES: u8 = 4;
+    const STATUS: u8 = 16;
+    if flags & TABLES != 0 {
+        empty(session).await;
+    }
+    if flags & STATUS != 0 {
+        session.shared.cache.flush_statistics();
+    }
 }
 
 async fn empty(session: &Session) {
@@ -286,33 +306,4 @@ async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
     }
     session.put_ok(0);
     Ok(Flow::Continue)
-}
-
-/// SHOW WARNINGS after a statement of ours that left some.
-pub(super) fn shows_our_warnings(session: &mut Session, text: &[u8]) -> bool {
-    if text.len() > SHOW_WARNINGS_BYTES_MAX {
-        return false;
-    }
-    let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
-    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let is =
-        |word: Option<&[u8]>, text: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()));
-    let shows = is(words.next(), "show") && is(words.next(), "warnings") && words.next().is_none();
-    if !shows || session.state.warnings.is_empty() {
-        return false;
-    }
-    let rows: Vec<[Cell; 3]> = session
-        .state
-        .warnings
-        .iter()
-        .map(|warning| {
-            [
-                Cell::text("Warning"),
-                Cell::Number(warning.code.to_string()),
-                Cell::text(warning.message.clone()),
-            ]
-        })
-        .collect();
-    local::put_rows(session, &["Level", "Code", "Message"], &rows);
-    true
 }

@@ -41,17 +41,16 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<Kind> {
     if text.len() > SELECT_BYTES_MAX {
         return None;
     }
-    let has_none = || freshet_sql::markers(text, modes) == Some(0);
     match freshet_sql::read(text, modes) {
         Request::Ours(Ours::SelectVariables(_)) => Some(Kind::Filled),
         Request::Ours(Ours::ShowVariables { .. } | Ours::ShowStatus { .. } | Ours::ShowAll { .. }) => {
-            has_none().then_some(Kind::Shown)
+            Some(Kind::Shown)
         }
-        Request::Ours(Ours::SetStatement { .. } | Ours::FlushStatus | Ours::FlushTables(_)) => None,
+        Request::Ours(Ours::SetStatement { .. }) => None,
         Request::Ours(Ours::Caches(statement)) if !super::caches::titles(&statement).is_empty() => None,
         Request::Ours(_) => Some(Kind::Done),
         Request::Select { .. } => {
-            (has_none() && !freshet_sql::mentions(text, modes).is_empty()).then_some(Kind::Filled)
+            (!ours::mention::mentions(session, text).is_empty()).then_some(Kind::Filled)
         }
         _ => None,
     }
@@ -71,7 +70,7 @@ async fn substitute(
             Ok(Ok(format!("DO {values}").into_bytes()))
         }
         Kind::Filled => {
-            let mentions = freshet_sql::mentions(text, session.modes());
+            let mentions = ours::mention::mentions(session, text);
             let may_process = ours::mention::may_process(session, &mentions).await?;
             Ok(ours::mention::filled(session, text, &mentions, may_process))
         }
@@ -92,7 +91,7 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: Kind) ->
 /// COM_STMT_EXECUTE of one of them.
 pub(super) async fn execute(
     session: &mut Session,
-    (mut packet, command): (BytesMut, Command),
+    (packet, command): (BytesMut, Command),
     prepared: Arc<Prepared>,
 ) -> Result<Flow, Lost> {
     if let Some(done) = introspect::execute(session, (&packet, command), &prepared).await {
@@ -104,41 +103,74 @@ pub(super) async fn execute(
     let Some(text) = prepared.text_of_ours() else { return session.refuse(&wrong_arguments()) };
     let text = text.to_vec();
     match kind(session, &text) {
-        Some(Kind::Filled) => {
-            let filled = match substitute(session, &text, Kind::Filled).await? {
-                Ok(filled) => filled,
-                Err(error) => return session.refuse(&error),
-            };
-            if let Made::Refused(error) = session.make_otherwise(&prepared, &filled).await? {
-                return session.refuse(&error);
-            }
-            name(&mut packet, &prepared);
-            let effects = session.certain(&filled, freshet_sql::effects(&filled, session.modes()));
-            session.forward(Forward::new(&packet, Command::StmtExecute, &effects)).await?;
-        }
-        Some(Kind::Shown) => {
-            name(&mut packet, &prepared);
-            let effects = session.certain(&text, freshet_sql::effects(&text, session.modes()));
-            let listed = match freshet_sql::read(&text, session.modes()) {
-                Request::Ours(shown) => ours::list::listed(session, shown).await,
-                _ => None,
-            };
-            let listed = listed.map(crate::relay::Listed::in_binary);
-            let forward = Forward { listed, ..Forward::new(&packet, Command::StmtExecute, &effects) };
-            session.forward(forward).await?;
-        }
+        Some(Kind::Filled) => Box::pin(filled(session, (packet, &prepared), &text)).await,
+        Some(Kind::Shown) => Box::pin(shown(session, (packet, &prepared), &text)).await,
         Some(Kind::Done) => {
             let values = prepared.values(&packet, session.capabilities());
             let values: Option<Vec<Vec<u8>>> =
                 values.and_then(|values| values.iter().map(|value| literal(session, value)).collect());
-            return Box::pin(with_values(session, &text, values)).await;
+            Box::pin(with_values(session, &text, values)).await
         }
-        None => return session.refuse(&wrong_arguments()),
+        None => session.refuse(&wrong_arguments()),
     }
+}
+
+/// Executes a SELECT with our values in it.
+async fn filled(
+    session: &mut Session,
+    (packet, prepared): (BytesMut, &Arc<Prepared>),
+    text: &[u8],
+) -> Result<Flow, Lost> {
+    let filled = match substitute(session, text, Kind::Filled).await? {
+        Ok(filled) => filled,
+        Err(error) => return session.refuse(&error),
+    };
+    // What was sent in pieces, the server keeps for what it has prepared.
+    let is_lost = prepared.has_long_data() && !prepared.is_made_as(&filled);
+    // Their types are noted for what is prepared in its place.
+    let has_values = prepared.values(&packet, session.capabilities()).is_some();
+    if is_lost || !has_values {
+        return session.refuse(&wrong_arguments());
+    }
+    if let Made::Refused(error) = session.make_otherwise(prepared, &filled).await? {
+        return session.refuse(&error);
+    }
+    let packet = named(packet, prepared, session.capabilities());
+    let effects = session.certain(&filled, freshet_sql::effects(&filled, session.modes()));
+    session.forward(Forward::new(&packet, Command::StmtExecute, &effects)).await?;
     Ok(Flow::Continue)
 }
 
-/// Puts the number into a packet by which the server knows the statement, and asks for all rows at once: ours are put among them.
+/// Executes a SHOW whose rows are the server's and ours.
+async fn shown(
+    session: &mut Session,
+    (packet, prepared): (BytesMut, &Arc<Prepared>),
+    text: &[u8],
+) -> Result<Flow, Lost> {
+    let values = prepared.values(&packet, session.capabilities());
+    let values: Option<Vec<Vec<u8>>> =
+        values.and_then(|values| values.iter().map(|value| literal(session, value)).collect());
+    let with_values = values.and_then(|values| freshet_sql::with_values(text, &values, session.modes()));
+    let Some(with_values) = with_values else { return session.refuse(&wrong_arguments()) };
+    let listed = match freshet_sql::read(&with_values, session.modes()) {
+        Request::Ours(shown) => ours::list::listed(session, shown).await,
+        _ => None,
+    };
+    let packet = named(packet, prepared, session.capabilities());
+    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
+    let listed = listed.map(crate::relay::Listed::in_binary);
+    session.forward(Forward { listed, ..Forward::new(&packet, Command::StmtExecute, &effects) }).await?;
+    Ok(Flow::Continue)
+}
+
+/// The packet with the number in it by which the server knows the statement, and with the types of its parameters, if the server has not
+/// been told of them. All rows are asked for at once: ours are put among them.
+fn named(mut packet: BytesMut, prepared: &Prepared, capabilities: Capabilities) -> Vec<u8> {
+    name(&mut packet, prepared);
+    prepared.completed(&packet, capabilities).unwrap_or_else(|| packet.to_vec())
+}
+
+/// Puts the number into a packet, and takes its wish for a cursor out.
 fn name(packet: &mut BytesMut, prepared: &Prepared) {
     const HAS_PARAMETER_COUNT: u8 = 8;
     if let Some(flags) = packet.get_mut(5) {
@@ -173,7 +205,7 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
     let Some(mut text) = filled else { return session.refuse(&wrong_arguments()) };
     let is_selected =
         |text: &[u8]| matches!(freshet_sql::read(text, modes), Request::Ours(Ours::SelectVariables(_)));
-    let mentions = freshet_sql::mentions(&text, modes);
+    let mentions = ours::mention::mentions(session, &text);
     if !mentions.is_empty() && !is_selected(&text) {
         let may_process = ours::mention::may_process(session, &mentions).await?;
         text = match ours::mention::filled(session, &text, &mentions, may_process) {
@@ -205,7 +237,7 @@ pub(super) async fn by_text(
     found: &TextPrepared,
 ) -> Option<Result<Flow, Lost>> {
     match found {
-        TextPrepared::Prepare { name, text: Some(text) } => {
+        TextPrepared::Prepare { name, text: Some(text), .. } => {
             let kind = kind(session, text).filter(|_| is_plain(name))?;
             Some(Box::pin(prepare_text(session, query, (name, text, kind))).await)
         }
@@ -223,7 +255,7 @@ pub(super) async fn by_text(
             session.put_ok(0);
             Some(Ok(Flow::Continue))
         }
-        TextPrepared::Prepare { text: None, .. } => None,
+        TextPrepared::Prepare { .. } => None,
     }
 }
 
@@ -249,8 +281,10 @@ async fn prepare_text(
     };
     let made = ours::quoted(session, &made);
     let statement = [b"PREPARE `", &*ours::doubled(name.as_bytes(), b'`'), b"` FROM ", &*made].concat();
-    let (payload, effects) = (query.with_text(&statement), Effects::none());
-    let relayed = session.forward(Forward::new(&payload, Command::Query, &effects)).await?;
+    // The server reports it as a change of the session.
+    let (payload, effects) = (query.with_text(&statement), Effects { session: true, ..Effects::none() });
+    let forward = Forward { text: &statement, ..Forward::new(&payload, Command::Query, &effects) };
+    let relayed = session.forward(forward).await?;
     if relayed.error.is_some() {
         session.state.texts.remove(name);
         return Ok(Flow::Continue);

@@ -3,6 +3,7 @@
 use freshet_protocol::{Answer, Command};
 use freshet_sql::{Around, Effects, TransactionEffect, Writes};
 
+use super::ours;
 use super::refusals::unavailable;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
@@ -32,6 +33,9 @@ pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command
         Command::CreateDb | Command::DropDb | Command::Other(_) => Effects::refused(),
         _ => Effects::none(),
     };
-    session.forward(Forward::new(packet, command, &effects)).await?;
+    let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
+    if command == Command::Refresh && relayed.error.is_none() {
+        ours::refreshed(session, packet.get(1).copied().unwrap_or(0)).await;
+    }
     Ok(Flow::Continue)
 }

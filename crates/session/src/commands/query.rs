@@ -19,6 +19,7 @@ use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Flow, Missed, Session};
 use crate::template::{Bound, Found, New};
+use crate::warnings;
 
 /// Answers a query from memory, if it can be.
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
@@ -80,6 +81,9 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
         return Ok(flow);
+    }
+    if warnings::show(session, query.text()) {
+        return Ok(Flow::Continue);
     }
     if session.may_ride() && Box::pin(rides(session, &query)).await? {
         return Ok(Flow::Continue);
@@ -155,9 +159,6 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
         Request::Ours(statement) => Box::pin(ours::handle(session, query, statement)).await,
         Request::Kill(kill) => Box::pin(kill::statement(session, query, kill)).await,
         Request::Other(effects) => {
-            if ours::shows_our_warnings(session, query.text()) {
-                return Ok(Flow::Continue);
-            }
             if introspect::may_be_shown(query.text())
                 && let Some(done) = Box::pin(introspect::show(session, query.text())).await
             {
@@ -172,7 +173,12 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             }
             let rows = rows.filter(|_| reading::writes_one_table(&effects));
             let rows = rows.map(|what| Write { what: Some(what), ..Write::default() });
-            text_prepared::forward(session, query, effects, rows).await
+            let is_several = effects.several;
+            let flow = text_prepared::forward(session, query, effects, rows).await;
+            if is_several {
+                ours::heed_several(session, query.text()).await;
+            }
+            flow
         }
     }
 }
@@ -199,7 +205,7 @@ async fn put_in(
         return Ok(Ok(None));
     }
     let (text, modes) = (query.text(), session.modes());
-    let mentions = freshet_sql::mentions(text, modes);
+    let mentions = ours::mention::mentions(session, text);
     // In a SET STATEMENT, the values are those that it sets.
     let is_ours = || {
         let read = freshet_sql::read(text, modes);
@@ -222,12 +228,14 @@ async fn put_in(
 /// The native query cache's, where they are misused.
 fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
     let (text, modes) = (query.text(), session.modes());
-    let is_none = |text: &[u8]| !freshet_sql::may_be_hinted(text);
+    // What is prepared may be in a user variable.
+    let is_prepared =
+        || text.trim_ascii_start().get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"PREPARE"));
+    let is_none = |text: &[u8]| !freshet_sql::may_be_hinted(text) && !is_prepared();
     if query.long.is_some() || session.flavor() == Flavor::MariaDb || is_none(text) {
         return Ok(None);
     }
-    if let Some(TextPrepared::Prepare { name, text: Some(prepared) }) =
-        freshet_sql::text_prepared(text, modes)
+    if let Some(TextPrepared::Prepare { name, text: Some(prepared), .. }) = text_prepared::read(session, text)
     {
         hint_error(&prepared, modes)?;
         let stripped = freshet_sql::strip_hint(&prepared, modes);
@@ -238,7 +246,7 @@ fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Optio
             )
         }));
     }
-    if freshet_sql::starts_select(text, modes) {
+    if freshet_sql::is_one_select(text, modes) {
         return Ok(None);
     }
     hint_error(text, modes)?;

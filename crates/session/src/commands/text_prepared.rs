@@ -49,6 +49,18 @@ impl Executing {
     }
 }
 
+/// What a text does with a statement that is prepared by its text. That of a user variable is told where its value is known for certain.
+pub(super) fn read(session: &Session, text: &[u8]) -> Option<TextPrepared> {
+    let mut found = text_prepared(text, session.modes())?;
+    if let TextPrepared::Prepare { text: inner @ None, variable: Some(variable), .. } = &mut found
+        && let Some(environment) = session.environment()
+        && let Some(UserValue::Text(value, _)) = session.state.user_variables.get(variable, environment.id)
+    {
+        *inner = Some(value.clone());
+    }
+    Some(found)
+}
+
 /// Forwards a text that is no SELECT and none of ours. `effects` are those of the text itself, `write` the rows that it writes.
 pub(super) async fn forward(
     session: &mut Session,
@@ -57,7 +69,7 @@ pub(super) async fn forward(
     write: Option<Write<'_>>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
-    let found = text_prepared(text, session.modes());
+    let found = read(session, text);
     if found.is_none() {
         session.state.texts.forget_those_in(text);
     }
@@ -90,7 +102,7 @@ pub(super) async fn forward(
     let (effects, prepares) = match found {
         Some(TextPrepared::Immediate { text: inner, .. }) => (effects_of(session, text, &inner), None),
         Some(TextPrepared::Execute { name, .. }) => (session.state.texts.get(&name).unwrap_or(effects), None),
-        Some(TextPrepared::Prepare { name, text: inner }) => {
+        Some(TextPrepared::Prepare { name, text: inner, .. }) => {
             let prepared = inner.map_or_else(Text::default, |inner| prepare(session, text, &inner));
             (effects, Some((name, Some(prepared))))
         }

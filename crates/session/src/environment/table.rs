@@ -19,6 +19,8 @@ pub(super) struct Item {
 pub(super) enum Expression {
     Sql(&'static str),
     Variable(&'static str),
+    /// The same on servers that have roles.
+    OfRoles(&'static str),
 }
 
 /// How a session is given a value of what is read.
@@ -40,7 +42,7 @@ pub(super) enum Given {
     Never,
 }
 
-use Expression::{Sql, Variable};
+use Expression::{OfRoles, Sql, Variable};
 use Given::{Apart, Never, Role, Set, SetAfterJoinSize, SetUnlessMoved, Use};
 
 const fn keyed(name: &'static str) -> Item {
@@ -80,7 +82,7 @@ const TELLS_TIME: &str = "NOW() BETWEEN SYSDATE() - INTERVAL 2 SECOND AND SYSDAT
 static ITEMS: &[Item] = &[
     Item { name: "schema", expression: Sql("DATABASE()"), keyed: true, given: Use },
     Item { name: "account", expression: Sql("CURRENT_USER()"), keyed: true, given: Never },
-    Item { name: "role", expression: Sql("CURRENT_ROLE()"), keyed: true, given: Role },
+    Item { name: "role", expression: OfRoles("CURRENT_ROLE()"), keyed: true, given: Role },
     keyed("sql_mode"),
     keyed("time_zone"),
     keyed("character_set_client"),
@@ -156,13 +158,14 @@ pub(crate) struct VectorQuery {
 }
 
 impl VectorQuery {
-    /// The query for a server that has the system variables for which `exists` holds.
-    pub(crate) fn new(exists: impl Fn(&str) -> bool) -> Self {
+    /// The query for a server that has the system variables for which `exists` holds, and roles or none.
+    pub(crate) fn new(exists: impl Fn(&str) -> bool, has_roles: bool) -> Self {
         let mut query = Self { sql: "SELECT ".to_owned(), ..Self::default() };
         for item in ITEMS {
             let separator = if query.items.is_empty() { "" } else { ", " };
             match item.expression {
-                Sql(expression) => write!(query.sql, "{separator}{expression}"),
+                OfRoles(_) if !has_roles => continue,
+                Sql(expression) | OfRoles(expression) => write!(query.sql, "{separator}{expression}"),
                 Variable(name) if exists(name) => {
                     query.variables.push(name);
                     write!(query.sql, "{separator}@@session.{name}")
@@ -211,6 +214,6 @@ impl VectorQuery {
 pub(crate) fn variable_names() -> impl Iterator<Item = &'static str> {
     ITEMS.iter().filter_map(|item| match item.expression {
         Variable(name) => Some(name),
-        Sql(_) => None,
+        Sql(_) | OfRoles(_) => None,
     })
 }

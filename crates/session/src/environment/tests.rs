@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use super::*;
 
-const MYSQL: Server = Server { flavor: Flavor::MySql, is_old: false };
+const MYSQL: Modes = Modes::new(Flavor::MySql);
 
 fn query() -> VectorQuery {
-    VectorQuery::new(|name| name != "tx_isolation" && name != "old")
+    VectorQuery::new(|name| name != "tx_isolation" && name != "old", true)
 }
 
 fn row(query: &VectorQuery, values: &[(&str, &str)]) -> Vec<Option<Vec<u8>>> {
@@ -78,7 +78,7 @@ fn names_are_told_where_their_character_set_is_known() {
 fn charsets_and_isolation_levels_refuse() {
     let query = query();
     let refused = |values: &[(&str, &str)]| {
-        Environment::read(&query, b"", &row(&query, values), Server::of(b"10.11.19-MariaDB"))
+        Environment::read(&query, b"", &row(&query, values), modes_of_server(b"10.11.19-MariaDB"))
             .refused
             .is_some()
     };
@@ -112,7 +112,8 @@ fn sessions_at_read_committed_and_repeatable_read_share_their_answers() {
 fn what_transactions_are_like_is_read() {
     let query = query();
     let read = |values: &[(&str, &str)]| {
-        Environment::read(&query, b"", &row(&query, values), Server::of(b"10.11.19-MariaDB")).transactions
+        Environment::read(&query, b"", &row(&query, values), modes_of_server(b"10.11.19-MariaDB"))
+            .transactions
     };
     let usual = [
         ("isolation", "REPEATABLE-READ"),
@@ -189,9 +190,11 @@ fn what_cannot_be_read_for_certain_is_read_as_the_worst() {
     assert!(!modes(&[], MYSQL).other_syntax);
     assert!(modes(&[("character_set_client", "gbk")], MYSQL).other_syntax);
     assert!(modes(&[("sql_mode", "PIPES_AS_CONCAT,ORACLE")], MYSQL).other_syntax);
-    assert!(modes(&[], Server::of(b"5.7.44-log")).other_syntax);
-    assert!(modes(&[], Server::of(b"10.3.39-MariaDB-log")).other_syntax);
-    assert!(!modes(&[], Server::of(b"5.5.5-10.11.19-MariaDB")).other_syntax);
+    assert!(modes(&[], modes_of_server(b"5.6.51-log")).other_syntax);
+    let of_5_7 = modes(&[], modes_of_server(b"5.7.44-log"));
+    assert!(of_5_7.before_8 && !of_5_7.other_syntax);
+    assert!(modes(&[], modes_of_server(b"10.3.39-MariaDB-log")).other_syntax);
+    assert!(!modes(&[], modes_of_server(b"5.5.5-10.11.19-MariaDB")).other_syntax);
 }
 
 #[test]

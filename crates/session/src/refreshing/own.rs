@@ -6,7 +6,7 @@ use freshet_upstream::{Connection, Error, control};
 use tokio::io::AsyncReadExt as _;
 
 use crate::created::StoredResult;
-use crate::environment::{Environment, Server, are_alike_but_for_account, path_but_for_account};
+use crate::environment::{Environment, are_alike_but_for_account, modes_of_server, path_but_for_account};
 use crate::reading::without_hint;
 use crate::relay::{Capture, Filter, Relay, Relayed, Step};
 use crate::session::FORM;
@@ -70,7 +70,7 @@ impl OwnSession {
         }
         let version = connection.greeting().server_version.clone();
         let Some(query) = shared.vector(&version) else { return Ok(None) };
-        let server = Server::of(&version);
+        let server = modes_of_server(&version);
         let environment = async |connection: &mut Connection| {
             let rows = connection.query(query.sql()).await?;
             let row = rows.rows.first().map(Vec::as_slice).unwrap_or_default();

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, Put as _};
-use freshet_sql::{Effects, Flavor, Reads, TableName, Temporary, TextPrepared, Writes};
+use freshet_sql::{Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepared, Writes};
 use freshet_upstream::{Error, control, now_ms};
 
 use super::texts::names_execute;
 use super::{Holds, Lease, Naming, Reports, Session, Tracking};
-use crate::environment::{Environment, Known, Server, Transition, VectorQuery, key_of_texts, variable_names};
+use crate::environment::{
+    Environment, Known, Transition, VectorQuery, key_of_texts, modes_of_server, variable_names,
+};
 use crate::qualify::qualify;
 use crate::shared::Shared;
 use crate::why::Why;
@@ -27,8 +29,14 @@ pub(crate) const FORM: Capabilities = Capabilities::DEPRECATE_EOF
 impl Session {
     /// Which kind of server is behind us: as its greeting says once there is a connection, else as the follower met it.
     pub(crate) fn flavor(&self) -> Flavor {
-        let met = || self.shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor);
-        self.lease.server.map_or_else(met, |server| server.flavor)
+        self.modes_of_server().flavor
+    }
+
+    /// How that server reads texts by default.
+    pub(crate) fn modes_of_server(&self) -> Modes {
+        let met = || self.shared.upstream.server().map(|server| server.modes());
+        let modes = self.lease.server.or_else(met).unwrap_or_else(|| Modes::new(Flavor::MySql));
+        Modes { utf8_names: false, ..modes }
     }
 
     /// The server's connection, opened if this is its first use, and set up with its next command.
@@ -55,7 +63,7 @@ impl Session {
             self.state.key = None;
         }
         if self.lease.tracking == Tracking::Unmet {
-            self.lease.server = self.lease.version().map(Server::of);
+            self.lease.server = self.lease.version().map(modes_of_server);
             // Later than it was opened: a restart of the server since then is not taken for one that ended it.
             self.lease.opened_ms = now_ms();
             Box::pin(self.enter_default_schema()).await?;
@@ -157,7 +165,7 @@ impl Session {
 
     /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
-        let Some(server) = self.lease.version().map(Server::of) else { return Ok(None) };
+        let Some(server) = self.lease.version().map(modes_of_server) else { return Ok(None) };
         let query = vector(&self.shared, &mut self.lease).await?;
         let rows = match self.lease.ask(query.sql()).await {
             Ok(rows) => rows,
@@ -355,19 +363,19 @@ async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, 
     let version = lease.version().ok_or(Error::Closed)?.to_vec();
     match shared.vector(&version) {
         Some(query) => Ok(query),
-        None => Ok(shared.remember_vector(&version, vector_for(lease).await?)),
+        None => Ok(shared.remember_vector(&version, vector_for(lease, &version).await?)),
     }
 }
 
 /// The query for a server that is met for the first time.
-async fn vector_for(lease: &mut Lease) -> Result<VectorQuery, Error> {
+async fn vector_for(lease: &mut Lease, version: &[u8]) -> Result<VectorQuery, Error> {
     let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
     let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
     let rows = lease.ask(&sql).await?;
     let exists = |name: &str| {
         rows.rows.iter().any(|row| row.first().is_some_and(|cell| cell.as_deref() == Some(name.as_bytes())))
     };
-    Ok(VectorQuery::new(exists))
+    Ok(VectorQuery::new(exists, !modes_of_server(version).before_8))
 }
 
 /// Whether how a text is read depends on the modes of quotes. In pieces, each of which is looked at as a whole.

@@ -56,7 +56,8 @@ impl Session {
 
     async fn ask_about(&mut self, schema: &str, name: &str) -> Result<Existence, Error> {
         // What other characters are depends on the session's character set.
-        if !schema.is_ascii() || !name.is_ascii() {
+        let are_told = schema.is_ascii() && name.is_ascii() || self.modes().utf8_names;
+        if !are_told {
             return Ok(Existence::Untold);
         }
         let sql = format!("SHOW CREATE TABLE {}.{}", quoted(schema), quoted(name));

@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use bytes::BytesMut;
 use freshet_cache::Position;
 use freshet_protocol::Capabilities;
+use freshet_sql::Modes;
 use freshet_upstream::lane::Returning;
 use freshet_upstream::{Channel, Connection, Error, Rows, now_ms};
 use tokio::io::AsyncReadExt as _;
@@ -18,7 +19,6 @@ use tokio::io::AsyncReadExt as _;
 use super::prepared::PreparedStatements;
 use super::{Traces, Tracking};
 use crate::auth::{Admitted, Begun, Leave};
-use crate::environment::Server;
 use crate::relay::Lost;
 use crate::relay::Own;
 
@@ -65,7 +65,7 @@ pub(crate) struct Lease {
     /// The rights that its login was given are those of this position or of a later one.
     pub(crate) rights_from: Position,
     /// Which server it leads to, as its greeting says; known once it is set up.
-    pub(crate) server: Option<Server>,
+    pub(crate) server: Option<Modes>,
     /// When it was opened at the latest, in monotonic milliseconds.
     pub(crate) opened_ms: u64,
     /// When it was last used, in monotonic milliseconds.

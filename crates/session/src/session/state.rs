@@ -20,7 +20,8 @@ use crate::environment::Known;
 use crate::fences::{Doubt, Pending};
 use crate::relay::Served;
 use crate::shared::Wlock;
-use crate::variables::{Locals, Warning};
+use crate::variables::Locals;
+use crate::warnings::Warnings;
 
 /// How many tables wait to be told of; a session with more counts as one whose temporary tables are not known.
 const UNPROVEN_MAX: usize = 64;
@@ -75,8 +76,8 @@ pub(crate) struct State {
     /// The values that are known of its user variables.
     pub(crate) user_variables: UserVariables,
     pub(crate) locals: Locals,
-    /// Warnings of a statement that we answered ourselves.
-    pub(crate) warnings: Vec<Warning>,
+    /// Those of a statement that we answered ourselves.
+    pub(crate) warnings: Warnings,
     /// The statement of the last answer from memory, while no other has reached the server since: empty otherwise.
     pub(crate) last_hit: Vec<u8>,
     /// It is the packet of an execution of this statement, and no text.
@@ -125,7 +126,7 @@ impl State {
             texts: Texts::default(),
             user_variables: UserVariables::default(),
             locals,
-            warnings: Vec::new(),
+            warnings: Warnings::default(),
             last_hit: Vec::new(),
             last_hit_of: None,
             found: Found::default(),

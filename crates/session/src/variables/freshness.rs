@@ -6,10 +6,11 @@ use freshet_follow::Semisync;
 use freshet_protocol::ErrPacket;
 use freshet_sql::Value;
 
-use super::kinds::{Warning, number, one_of};
+use super::kinds::{number, one_of};
 use super::values::{Globals, Locals, MAX_STALENESS_MS_DEFAULT, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
 use super::variable::{Lives, Target, Variable};
 use crate::level::{Level, SemisyncMode};
+use crate::warnings::Warning;
 
 /// ER_UNKNOWN_ERROR, as the servers use it for warnings without a number of their own.
 const WARNING: u16 = 1105;

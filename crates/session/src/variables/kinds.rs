@@ -5,12 +5,7 @@ use std::ops::RangeInclusive;
 use freshet_protocol::ErrPacket;
 use freshet_sql::Value;
 
-/// A warning of a SET that succeeded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Warning {
-    pub(crate) code: u16,
-    pub(crate) message: String,
-}
+use crate::warnings::Warning;
 
 fn wrong_value(name: &str, value: &str) -> ErrPacket {
     ErrPacket::new(1231, "42000", format!("Variable '{name}' can't be set to the value of '{value}'"))
@@ -76,6 +71,8 @@ pub(super) fn number(
 pub(super) fn one_of(name: &str, value: &Value, names: &[&str]) -> Result<Option<usize>, ErrPacket> {
     match value {
         Value::Default => Ok(None),
+        // A DECIMAL to the servers.
+        Value::Int(number) if *number > i128::from(u64::MAX) => Err(wrong_type(name)),
         Value::Int(number) => usize::try_from(*number)
             .ok()
             .filter(|at| *at < names.len())

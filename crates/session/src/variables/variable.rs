@@ -6,9 +6,10 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::{Flavor, Scope, Value};
 use tokio::sync::Notify;
 
-use super::kinds::{Warning, read_only};
+use super::kinds::read_only;
 use super::values::{Globals, Locals};
 use crate::level::SemisyncMode;
+use crate::warnings::Warning;
 
 /// What the table's handlers work on.
 pub(crate) struct Target<'a> {

@@ -39,6 +39,9 @@ fn check_word(
     after: Option<&Token>,
 ) -> Result<(), Reason> {
     let word = token.of(text);
+    if modes.before_8 && functions::is_new_word(word) {
+        return Err(Reason::NotParsed(format!("{} may be a name to MySQL 5.7", upper(word))));
+    }
     let then = |next: &str| after.is_some_and(|after| after.is_word(text, next));
     let is_admitted = admits == Admits::TimeAndChance && functions::is_of_time_or_chance(word);
     if functions::is_volatile_word(word) && !is_admitted {

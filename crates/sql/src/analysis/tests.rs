@@ -283,6 +283,31 @@ pub(crate) const NOT: &[(&str, &str)] = &[
     ("SELECT a FROM t INTERSECT", "NotParsed"),
 ];
 
+/// Where the text is in UTF-8, a name beyond ASCII is itself, unless it may be that of a common table expression.
+#[test]
+fn names_beyond_ascii_are_read_where_their_character_set_is_known() {
+    let utf8 = Modes { utf8_names: true, ..Modes::new(Flavor::MySql) };
+    assert_reads("SELECT a FROM tä JOIN `ї$`.`t$ї`", "tä ї$.t$ї", utf8);
+    assert_reads("SELECT a FROM `\u{1f600}`", "[NameBeyondAscii]", utf8);
+    assert_reads("WITH c AS (SELECT 1) SELECT a FROM tä JOIN c", "[NameBeyondAscii]", utf8);
+    assert_reads("SELECT a FROM (WITH c AS (SELECT 1) SELECT * FROM c) x JOIN tä", "tä", utf8);
+}
+
+/// What is a reserved word today may be an alias to MySQL 5.7, behind which there is a table.
+#[test]
+fn words_that_are_names_to_mysql_5_7_are_not_read_there() {
+    let before = Modes { before_8: true, ..Modes::new(Flavor::MySql) };
+    assert_reads("SELECT t.rank, `groups` FROM t", "t", before);
+    for text in [
+        "SELECT RANK() OVER (ORDER BY a) FROM t",
+        "SELECT rank FROM t",
+        "SELECT a FROM t EXCEPT SELECT a FROM u",
+        "SELECT * FROM t intersect JOIN u",
+    ] {
+        assert_reads(text, "[NotParsed]", before);
+    }
+}
+
 fn assert_reads(text: &str, expected: &str, modes: Modes) {
     let found = tables(text, modes);
     match expected.strip_prefix('[') {

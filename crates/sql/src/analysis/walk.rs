@@ -55,6 +55,9 @@ pub(super) fn expression_tables(
     walk.found(census)
 }
 
+/// The longest characters of names, in bytes: the servers know no others.
+const NAME_CHAR_BYTES_MAX: usize = 3;
+
 struct Walk {
     modes: Modes,
     admits: Admits,
@@ -338,7 +341,12 @@ impl Walk {
     fn note(&mut self, table: TableName) -> Done {
         let schema = table.schema.as_deref().unwrap_or_default();
         if !table.name.is_ascii() || !schema.is_ascii() {
-            return Err(Reason::NameBeyondAscii);
+            // What the server takes for the same name as that of a common table expression is not known here.
+            let is_known = self.modes.utf8_names && self.scope.is_empty();
+            let is_short = |name: &str| name.chars().all(|char| char.len_utf8() <= NAME_CHAR_BYTES_MAX);
+            if !is_known || !is_short(&table.name) || !is_short(schema) {
+                return Err(Reason::NameBeyondAscii);
+            }
         }
         if is_system_schema(schema) {
             return Err(Reason::SystemSchema(schema.to_ascii_lowercase()));

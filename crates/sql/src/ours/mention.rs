@@ -46,6 +46,11 @@ pub enum Mentioned {
         /// What it is called in the statement, if that says no name of its own.
         alias: Option<String>,
     },
+    /// `information_schema.system_variables` of MariaDB: our values have to stand in its rows.
+    SystemVariables {
+        /// What it is called in the statement, if that says no name of its own.
+        alias: Option<String>,
+    },
     /// A table that lists variables or status values: ours have to be among its rows.
     Table {
         /// What it lists.
@@ -66,9 +71,11 @@ pub enum Made {
     PersistedVariables,
 }
 
-/// What `text`, one statement or several, mentions of ours, in order. Texts that cannot be read mention nothing.
-pub fn mentions(text: &[u8], modes: Modes) -> Vec<Mention> {
-    if !may_mention(text) {
+/// What `text`, one statement or several, mentions of ours, in order. `schema` is the default schema, in which tables are that are named
+/// without one. Texts that cannot be read mention nothing.
+pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention> {
+    let schema = schema.filter(|schema| is_in(schema.as_bytes(), SCHEMAS));
+    if schema.is_none() && !may_mention(text) {
         return Vec::new();
     }
     let tokens: Vec<Token> = Lexer::new(text, modes).collect();
@@ -78,23 +85,37 @@ pub fn mentions(text: &[u8], modes: Modes) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
     let names = names_in(text, &tokens, modes);
     let mut targets = Targets::new(text, &tokens);
-    let is_select = tokens
-        .first()
-        .is_some_and(|first| first.is(b'(') || first.is_word(text, "SELECT") || first.is_word(text, "WITH"));
+    let lists_tables = may_list_tables(Cursor::new(text, modes, &tokens));
     for at in 0..tokens.len() {
         let cursor = Cursor::new(text, modes, tokens.get(at..).unwrap_or_default());
         let before = at.checked_sub(1).and_then(|before| tokens.get(before)).copied();
         if !targets.is_next(text, before, tokens.get(at).copied()) {
             found.extend(variable(cursor));
         }
-        if is_select && before.is_some_and(|before| introduces_table(text, before)) {
-            found.extend(table(cursor).filter(|mention| names.may_be_listed(&mention.what)));
+        if lists_tables && let Some(before) = before.filter(|before| introduces_table(text, *before)) {
+            // Behind a comma or a parenthesis, a single name may be a column.
+            let schema = schema.filter(|_| before.kind == Kind::Word);
+            found.extend(table(cursor, schema).filter(|mention| names.may_be_listed(&mention.what)));
         }
     }
     if tokens.first().is_some_and(|first| first.is_word(text, "SELECT")) {
         add_titles(text, &tokens, modes, &mut found);
     }
     found
+}
+
+/// The schemas of tables that are ours to make, or to add to.
+const SCHEMAS: &[&str] = &["INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA"];
+
+/// Whether a text reads rows at once. What is kept by its text (a view, a routine) must not keep values of ours.
+fn may_list_tables(mut cursor: Cursor<'_>) -> bool {
+    if cursor.word("CREATE") {
+        let _ = cursor.words(&["OR", "REPLACE"]);
+        cursor.word("TEMPORARY");
+        return cursor.at_word("TABLE");
+    }
+    cursor.punct(b'(')
+        || cursor.at_any(&["DESC", "DESCRIBE", "EXPLAIN", "INSERT", "REPLACE", "SELECT", "WITH"])
 }
 
 /// Whether it is worth reading the text: most have nothing of this kind.
@@ -136,7 +157,7 @@ impl Names {
     fn may_be_listed(&self, what: &Mentioned) -> bool {
         let is_of_session =
             matches!(what, Mentioned::Table { lists: Lists::Status, scope: Scope::Session, .. });
-        if matches!(what, Mentioned::Made { .. }) {
+        if matches!(what, Mentioned::Made { .. } | Mentioned::SystemVariables { .. }) {
             return true;
         }
         match self {
@@ -186,15 +207,20 @@ fn introduces_table(text: &[u8], before: Token) -> bool {
     before.is(b',') || before.is(b'(') || ["FROM", "JOIN"].iter().any(|word| before.is_word(text, word))
 }
 
-/// `information_schema.global_status` and its like, with its alias if it has one.
-fn table(mut cursor: Cursor<'_>) -> Option<Mention> {
+/// `information_schema.global_status` and its like, with its alias if it has one. `default` is the schema of those that are named without.
+fn table(mut cursor: Cursor<'_>, default: Option<&str>) -> Option<Mention> {
     let first = cursor.peek()?;
-    let schema = cursor.identifier()?;
-    if !is_in(schema.as_bytes(), &["INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA"]) || !cursor.punct(b'.') {
+    let mut last = first;
+    let mut name = cursor.identifier()?;
+    let schema = if cursor.punct(b'.') {
+        last = cursor.peek()?;
+        std::mem::replace(&mut name, cursor.identifier()?)
+    } else {
+        default?.to_owned()
+    };
+    if !is_in(schema.as_bytes(), SCHEMAS) {
         return None;
     }
-    let last = cursor.peek()?;
-    let name = cursor.identifier()?;
     let is_named = cursor.peek().is_some_and(|next| {
         next.kind == Kind::Name
             || next.kind == Kind::Word && (cursor.at_word("AS") || !is_reserved(cursor.bytes(next)))
@@ -212,6 +238,9 @@ fn table(mut cursor: Cursor<'_>) -> Option<Mention> {
         }
         "persisted_variables" if !of_information => {
             return Some(Mention { at, what: Mentioned::Made { table: Made::PersistedVariables, alias } });
+        }
+        "system_variables" if of_information => {
+            return Some(Mention { at, what: Mentioned::SystemVariables { alias } });
         }
         "global_variables" => (Scope::Global, Lists::Variables),
         "session_variables" => (Scope::Session, Lists::Variables),

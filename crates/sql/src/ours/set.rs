@@ -1,7 +1,7 @@
 //! SET of our variables, alone or among the server's.
 
 use super::parts::{Assignment, Keeps, Ours, Scope, Value, is_ours, scope, system_variable};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, unquote_name};
 use crate::modes::Flavor;
 use crate::string::unquote_string;
 use crate::token::{Kind, Token};
@@ -14,6 +14,9 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     }
     if cursor.word("STATEMENT") {
         return for_statement(cursor);
+    }
+    if is_of_transaction(cursor) {
+        return None;
     }
     let mut ours = Vec::new();
     let mut rest: Vec<String> = Vec::new();
@@ -42,6 +45,12 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     Some(Ours::SetMixed { ours, rest: format!("SET {}", rest.join(", ")) })
 }
 
+/// SET TRANSACTION, which takes no assignments.
+fn is_of_transaction(mut cursor: Cursor<'_>) -> bool {
+    cursor.any(&["GLOBAL", "LOCAL", "SESSION"]);
+    cursor.word("TRANSACTION") && cursor.at_any(&["ISOLATION", "READ"])
+}
+
 const SCOPES: &[&str] = &["GLOBAL", "LOCAL", "PERSIST", "PERSIST_ONLY", "SESSION"];
 
 /// `name = …`, which takes the scope of the one before it.
@@ -61,7 +70,11 @@ fn written(cursor: Cursor<'_>, inherited: Option<Token>) -> Option<String> {
 
 /// Most SETs have nothing of ours, which is quickly seen.
 fn names_ours(cursor: &Cursor<'_>) -> bool {
-    cursor.rest().iter().any(|&token| token.is_name() && is_ours(cursor.bytes(token)))
+    let is_ours = |token: &Token| {
+        let name = unquote_name(token.kind, cursor.bytes(*token));
+        name.is_some_and(|name| is_ours(name.as_bytes()))
+    };
+    cursor.rest().iter().any(|token| token.is_name() && is_ours(token))
 }
 
 /// Behind SET STATEMENT. A scope is an error there, which is the server's to tell.

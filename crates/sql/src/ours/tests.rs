@@ -178,9 +178,13 @@ fn commands_about_the_cache() {
 
 /// The text with what is mentioned in brackets.
 fn marked(text: &str) -> String {
+    marked_in(text, None)
+}
+
+fn marked_in(text: &str, schema: Option<&str>) -> String {
     let mut marked = String::new();
     let mut behind = 0;
-    for Mention { at, what } in mentions(text.as_bytes(), Modes::new(Flavor::MySql)) {
+    for Mention { at, what } in mentions(text.as_bytes(), Modes::new(Flavor::MySql), schema) {
         marked.push_str(&text[behind..at.start]);
         let title = if let Mentioned::Title(title) = what {
             String::from_utf8(title).unwrap()
@@ -226,7 +230,20 @@ fn mentions_of_ours() {
         ),
         (
             "INSERT INTO t SELECT * FROM information_schema.global_status",
-            "INSERT INTO t SELECT * FROM information_schema.global_status",
+            "INSERT INTO t SELECT * FROM [information_schema.global_status]",
+        ),
+        // It would keep the values of now.
+        (
+            "CREATE VIEW v AS SELECT * FROM information_schema.global_status",
+            "CREATE VIEW v AS SELECT * FROM information_schema.global_status",
+        ),
+        (
+            "CREATE TEMPORARY TABLE t SELECT HITS FROM information_schema.query_cache_info",
+            "CREATE TEMPORARY TABLE t SELECT HITS FROM [information_schema.query_cache_info]",
+        ),
+        (
+            "SELECT * FROM information_schema.SYSTEM_VARIABLES v",
+            "SELECT * FROM [information_schema.SYSTEM_VARIABLES] v",
         ),
         ("SELECT * FROM information_schema.tables", "SELECT * FROM information_schema.tables"),
         // What asks for others of the server's own is the server's.
@@ -249,6 +266,36 @@ fn mentions_of_ours() {
     ] {
         assert_eq!(marked(text), expected, "{text}");
     }
+}
+
+#[test]
+fn tables_are_found_in_the_default_schema() {
+    let text = "SELECT COUNT(GLOBAL_STATUS) FROM GLOBAL_STATUS JOIN QUERY_CACHE_INFO, x.global_status";
+    let marked = |schema| marked_in(text, Some(schema));
+    assert_eq!(
+        marked("Information_Schema"),
+        "SELECT COUNT(GLOBAL_STATUS) FROM [GLOBAL_STATUS] JOIN [QUERY_CACHE_INFO], x.global_status"
+    );
+    assert_eq!(marked("test"), text);
+}
+
+#[test]
+fn several_statements_may_empty_the_cache() {
+    let empties = |text: &str| super::empties(text.as_bytes(), Modes::new(Flavor::MySql));
+    assert_eq!(empties("SELECT 1; flush tables; SELECT 2"), Some(Vec::new()));
+    assert_eq!(empties("FLUSH TABLES a; RESET QUERY CACHE"), Some(Vec::new()));
+    let names = vec![TableName::bare("a"), TableName::of("s", "b")];
+    assert_eq!(empties("FLUSH TABLES a; SELECT 1; FLUSH TABLE s.b"), Some(names));
+    assert_eq!(empties("FLUSH STATUS; FLUSH TABLES a WITH READ LOCK; SELECT 1"), None);
+}
+
+#[test]
+fn quoted_names_are_ours_too() {
+    for text in ["SET SESSION `query_cache_type` = 1", "SET @@session.`Query_Cache_Type` = 1"] {
+        let expected = set(Scope::Session, "query_cache_type", Value::Int(1));
+        assert_eq!(ours(text), Some(Ours::SetVariables(vec![expected])), "{text}");
+    }
+    assert_eq!(ours("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, query_cache_type = 1"), None);
 }
 
 #[test]

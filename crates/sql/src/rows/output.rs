@@ -197,7 +197,7 @@ pub(super) fn has_aggregate(source: &Source<'_>, range: Range<usize>) -> bool {
 fn is_plain_call(source: &Source<'_>, at: usize) -> bool {
     let name = source.bytes(at);
     let pure = functions::class(name, false, source.modes) == Class::Pure;
-    (pure || functions::is_grammar(name)) && !crate::words::is_in(name, AGGREGATES)
+    (pure || functions::is_grammar(name, source.modes)) && !crate::words::is_in(name, AGGREGATES)
 }
 
 /// Whether equal rows of the result are one.

@@ -197,6 +197,9 @@ pub fn query_plan<'v>(
     definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
     columns_of: &dyn Fn(&TableName) -> Vec<InputColumn>,
 ) -> Result<QueryPlan, Unplanned> {
+    if modes.before_8 {
+        return Err(Unplanned::by("MySQL 5.7 orders what it groups"));
+    }
     let source =
         Source::cut(text, modes).ok_or_else(|| Unplanned::by("the text cannot be cut into tokens"))?;
     // A view may outlive the statement, but not the reading of it.

@@ -92,7 +92,8 @@ impl Slotted {
         self.text_bytes = self.form.len();
         self.form.push(TEXT_END);
         self.form.append(&mut self.marks);
-        self.form.extend([MARKS_END, modes.byte()]);
+        self.form.push(MARKS_END);
+        self.form.extend(modes.bytes());
         self.form.extend_from_slice(schema.unwrap_or_default().as_bytes());
         true
     }

@@ -54,7 +54,9 @@ fn grants_are_believed_only_where_they_are_certain() {
 
 #[test]
 fn a_server_older_than_the_known_functions_is_not_understood() {
-    assert!(imagined("5.7.44", &[]).modes().other_syntax);
+    assert!(imagined("5.6.51", &[]).modes().other_syntax);
+    assert!(!imagined("5.7.44-log", &[]).modes().other_syntax && imagined("5.7.44-log", &[]).is_before_8());
+    assert!(!imagined("8.0.36", &[]).is_before_8());
     assert!(!imagined("8.0.36", &[]).modes().other_syntax);
     assert!(imagined("10.4.1-MariaDB", &[]).modes().other_syntax);
 }

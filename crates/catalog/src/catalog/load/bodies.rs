@@ -103,7 +103,8 @@ async fn may_mean_another(
     if kind == RoutineKind::Function {
         let lower = quote(&name.to_lowercase());
         questions.push(format!("SELECT 1 FROM mysql.func WHERE LOWER(name) = {lower}"));
-        if !server.is_mariadb() {
+        // Before 8.0, the table of the functions that are kept is all there is.
+        if !server.is_mariadb() && !server.is_before_8() {
             let loaded = "performance_schema.user_defined_functions";
             questions.push(format!("SELECT 1 FROM {loaded} WHERE LOWER(UDF_NAME) = {lower}"));
         }

@@ -68,6 +68,10 @@ pub(super) async fn read(
         columns: Arc::new([]),
         name,
     };
+    if server.folds_names() && !(object.name.0.is_ascii() && object.name.1.is_ascii()) {
+        // What other letters fold to is the server's to say.
+        object.refusal.get_or_insert_with(|| "its name is not in ASCII, and the server folds names".into());
+    }
     if kind == "VIEW" {
         let refusal = read_view(connection, server, &mut object).await?;
         object.refusal = object.refusal.or(refusal);

@@ -7,13 +7,33 @@ use std::sync::Arc;
 use ahash::HashMap;
 use freshet_cache::Summary;
 use freshet_sql::{Flavor, Made};
+use freshet_upstream::server::Version;
 
-use crate::environment::{Environment, environment_of, is_of_executions};
+use crate::environment::{Environment, VectorQuery, environment_of, is_of_executions};
 use crate::session::Session;
 
 /// How many results are listed, and how many bytes their texts have together: it is all sent to the server.
 const LISTED_MAX: usize = 4096;
 const LISTED_BYTES_MAX: usize = 512 << 10;
+/// How many are listed where each row is a SELECT of its own.
+const SELECTED_MAX: usize = 256;
+/// The first MySQL that has `VALUES ROW(…)`.
+const ROWS_SINCE: Version = Version { major: 8, minor: 0, patch: 19 };
+
+/// A session's settings among the columns, in their order from LIMIT on.
+const SETTINGS: [&str; 11] = [
+    "sql_select_limit",
+    "max_sort_length",
+    "group_concat_max_len",
+    "character_set_client",
+    "character_set_results",
+    "collation_connection",
+    "time_zone",
+    "default_week_format",
+    "div_precision_increment",
+    "sql_mode",
+    "lc_time_names",
+];
 
 /// The columns of MariaDB's plugin, each with a value of its type. Those of which no value is known here are NULL.
 const COLUMNS: [(&str, &str); 25] = [
@@ -55,10 +75,22 @@ pub(super) fn derived(session: &Session, (table, name): (Made, &[u8]), may_proce
     }
 }
 
+/// Whether the server has rows of values.
+fn has_values(session: &Session) -> bool {
+    session.flavor() == Flavor::MariaDb
+        || session.shared.upstream.server().is_some_and(|server| server.version >= ROWS_SINCE)
+}
+
 /// `(SELECT … AS name, … FROM DUAL WHERE FALSE UNION ALL VALUES …)`
 fn with_head(session: &Session, columns: &[(&str, &str)], rows: &[String]) -> String {
     let head: Vec<String> = columns.iter().map(|(name, value)| format!("{value} AS `{name}`")).collect();
     let mut query = format!("(SELECT {} FROM DUAL WHERE 1 = 0", head.join(", "));
+    if !has_values(session) {
+        rows.iter().take(SELECTED_MAX).for_each(|values| {
+            let _ = write!(query, " UNION ALL SELECT {values}");
+        });
+        return query + ")";
+    }
     let row = if session.flavor() == Flavor::MySql { "ROW" } else { "" };
     for (at, values) in rows.iter().enumerate() {
         let before = if at == 0 { " UNION ALL VALUES " } else { ", " };
@@ -73,22 +105,34 @@ fn entries(session: &Session) -> Vec<String> {
     let shared = &session.shared;
     let found = shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX, freshet_upstream::now_ms());
     let known = shared.environments.all();
-    found.iter().map(|summary| entry(summary, &known)).collect()
+    let query = session.lease.version().and_then(|version| shared.vector(version));
+    found.iter().map(|summary| entry(summary, &known, query.as_deref())).collect()
 }
 
-fn entry(summary: &Summary, known: &HashMap<u32, Arc<Environment>>) -> String {
+fn entry(summary: &Summary, known: &HashMap<u32, Arc<Environment>>, query: Option<&VectorQuery>) -> String {
     let environment = known.get(&environment_of(summary.environment));
     let schema = environment.and_then(|it| it.schema.as_deref()).unwrap_or_default();
     let is_execution = is_of_executions(summary.environment);
     let text = if is_execution { prepared_text(&summary.text) } else { &summary.text };
-    let Summary { body_bytes, blocks, bytes, .. } = summary;
-    let unknown = ["NULL"; 11].join(", ");
+    let Summary { body_bytes, blocks, bytes, hits, .. } = summary;
+    let setting = |name| environment?.value(query?, name);
+    let settings = SETTINGS.map(|name| setting(name).map_or("NULL".to_owned(), |value| shown(&value)));
     format!(
-        "{}, {}, {blocks}, {bytes}, {body_bytes}, {unknown}, 1, 1, NULL, {}, 0, NULL, NULL, NULL, NULL",
+        "{}, {}, {blocks}, {bytes}, {body_bytes}, {}, 1, 1, NULL, {}, 0, NULL, NULL, NULL, {hits}",
         hex(schema.as_bytes()),
         hex(String::from_utf8_lossy(text).as_bytes()),
+        settings.join(", "),
         u8::from(is_execution),
     )
+}
+
+/// A setting as the plugin shows it. No limit is -1.
+fn shown(value: &str) -> String {
+    match value.parse::<u64>() {
+        Ok(u64::MAX) => "-1".to_owned(),
+        Ok(number) => number.to_string(),
+        Err(_) => hex(value.as_bytes()),
+    }
 }
 
 /// A string in any session's character set and modes.

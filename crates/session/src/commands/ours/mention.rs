@@ -11,6 +11,11 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::Session;
 
+/// What a text mentions of ours.
+pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Mention> {
+    freshet_sql::mentions(text, session.modes(), session.state.schema.as_deref())
+}
+
 /// The statement with our values in it.
 ///
 /// # Errors
@@ -31,6 +36,13 @@ pub(in crate::commands) fn filled(
             Mentioned::Made { table, alias } => {
                 let name = text.get(at.clone()).unwrap_or_default();
                 filled.extend(made::derived(session, (*table, name), may_process));
+                if let Some(alias) = alias {
+                    filled.extend([b" AS `", &*doubled(alias.as_bytes(), b'`'), b"`"].concat());
+                }
+            }
+            Mentioned::SystemVariables { alias } => {
+                let table = text.get(at.clone()).unwrap_or_default();
+                filled.extend(system_variables(session, table));
                 if let Some(alias) = alias {
                     filled.extend([b" AS `", &*doubled(alias.as_bytes(), b'`'), b"`"].concat());
                 }
@@ -62,7 +74,7 @@ pub(in crate::commands) async fn may_process(
 /// The error that the server finds before it comes to the variables, if there is one: a column that there is not. It is asked to explain
 /// the statement with NULLs in their places.
 pub(in crate::commands) async fn error_before(session: &mut Session, text: &[u8]) -> Option<ErrPacket> {
-    let mentions = freshet_sql::mentions(text, session.modes());
+    let mentions = mentions(session, text);
     let variables = mentions.iter().filter(|mention| matches!(mention.what, Mentioned::Variable { .. }));
     let mut asked = b"EXPLAIN ".to_vec();
     let mut behind = 0;
@@ -85,6 +97,45 @@ fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, E
         Cell::Number(digits) => digits.into_bytes(),
         Cell::Text(text) => quoted(session, text.as_bytes()),
     })
+}
+
+/// The columns of MariaDB's table of system variables, and which of them hold a value.
+const SYSTEM_VARIABLES: [(&str, Option<Scope>); 15] = [
+    ("VARIABLE_NAME", None),
+    ("SESSION_VALUE", Some(Scope::Session)),
+    ("GLOBAL_VALUE", Some(Scope::Global)),
+    ("GLOBAL_VALUE_ORIGIN", None),
+    ("DEFAULT_VALUE", None),
+    ("VARIABLE_SCOPE", None),
+    ("VARIABLE_TYPE", None),
+    ("VARIABLE_COMMENT", None),
+    ("NUMERIC_MIN_VALUE", None),
+    ("NUMERIC_MAX_VALUE", None),
+    ("NUMERIC_BLOCK_SIZE", None),
+    ("ENUM_VALUE_LIST", None),
+    ("READ_ONLY", None),
+    ("COMMAND_LINE_ARGUMENT", None),
+    ("GLOBAL_VALUE_PATH", None),
+];
+
+/// `(SELECT VARIABLE_NAME, IF(it is ours and has a value, CASE … END, SESSION_VALUE) AS SESSION_VALUE, … FROM table)`: what the server has
+/// rows for, with our values.
+fn system_variables(session: &mut Session, table: &[u8]) -> Vec<u8> {
+    let mut columns: Vec<Vec<u8>> = Vec::new();
+    for (column, holds) in SYSTEM_VARIABLES {
+        let Some(scope) = holds else {
+            columns.push(column.as_bytes().to_vec());
+            continue;
+        };
+        let mut cases = format!("IF({column} IS NULL, NULL, CASE VARIABLE_NAME").into_bytes();
+        for (name, value) in list::rows(session, (Lists::Variables, scope), |_| true) {
+            let (name, value) = (quoted(session, name.as_bytes()), quoted(session, value.as_bytes()));
+            cases.extend([b" WHEN ", &*name, b" THEN ", &*value].concat());
+        }
+        cases.extend(format!(" ELSE {column} END) AS {column}").into_bytes());
+        columns.push(cases);
+    }
+    [b"(SELECT ", &*columns.join(&b", "[..]), b" FROM ", table, b")"].concat()
 }
 
 /// `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`

@@ -12,7 +12,8 @@ use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::Session;
-use crate::variables::{self, Globals, Locals, Target, Warning};
+use crate::variables::{self, Globals, Locals, Target};
+use crate::warnings::Warning;
 
 /// ER_OPTION_PREVENTS_STATEMENT.
 const NOT_KEPT: u16 = 1290;
@@ -84,14 +85,13 @@ pub(super) async fn reset(
     if let Err(error) = privileges::require(session, Privilege::SetGlobal).await? {
         return Ok(Err(error));
     }
-    session.state.warnings.clear();
     let values = session.shared.persisted.values();
     if let Some(name) = &name
         && !values.contains_key(name)
     {
         let message = format!("Variable {name} does not exist in persisted config file");
         if if_exists {
-            session.state.warnings.push(Warning { code: NOT_THERE, message });
+            session.state.warnings.extend([Warning { code: NOT_THERE, message }]);
             return Ok(Ok(()));
         }
         return Ok(Err(ErrPacket::new(NOT_THERE, "HY000", message)));

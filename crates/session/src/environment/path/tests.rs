@@ -1,9 +1,10 @@
 //! Paths, and where they lead on real servers: FRESHET_TEST_MARIADB and FRESHET_TEST_MYSQL are URLs of accounts that may do
 //! everything. Without them the tests on servers say so and pass, unless FRESHET_TEST_SERVERS is `required`.
 
+use freshet_sql::Modes;
 use freshet_upstream::{Config, Connection, control};
 
-use super::super::{Server, variable_names};
+use super::super::{modes_of_server, variable_names};
 use super::*;
 
 const SCHEMA: &str = "freshet_path";
@@ -21,7 +22,7 @@ impl Session {
         let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
         let rows = connection.query(&sql).await.unwrap();
         let has = |name: &str| (0..rows.rows.len()).any(|row| rows.text(row, 0) == Some(name));
-        Self { query: VectorQuery::new(has), connection }
+        Self { query: VectorQuery::new(has, true), connection }
     }
 
     async fn run(&mut self, statement: &str) {
@@ -48,7 +49,7 @@ impl Session {
     }
 
     async fn environment(&mut self) -> Environment {
-        let server = Server::of(&self.connection.greeting().server_version);
+        let server = modes_of_server(&self.connection.greeting().server_version);
         let rows = self.connection.query(self.query.sql()).await.unwrap();
         Environment::read(&self.query, b"a kind of login", &rows.rows[0], server)
     }
@@ -145,8 +146,8 @@ fn every_environment_is_reached_on_mysql() {
 
 #[test]
 fn where_no_statement_leads_there_is_no_path() {
-    const SERVER: Server = Server { flavor: freshet_sql::Flavor::MySql, is_old: false };
-    let query = VectorQuery::new(|_| true);
+    const SERVER: Modes = Modes::new(freshet_sql::Flavor::MySql);
+    let query = VectorQuery::new(|_| true, true);
     let environment = |fixed: &[u8], name: &str, value: Option<&str>| {
         let mut row = vec![Some(b"1".to_vec()); query.width()];
         row[query.position(name).unwrap()] = value.map(|value| value.as_bytes().to_vec());

@@ -21,10 +21,11 @@ impl Prepared {
         self.ours.as_ref().is_some_and(|ours| ours.is(text))
     }
 
-    /// Notes what the server has prepared in its place.
+    /// Notes what the server has prepared in its place, of whose parameters' types it was told nothing.
     pub(crate) fn set_made_as(&self, text: &[u8]) {
         if let Some(ours) = &self.ours {
             ours.set(text);
+            self.types().forget_told();
         }
     }
 

@@ -1,7 +1,10 @@
 use super::*;
 
 fn query() -> VectorQuery {
-    VectorQuery::new(|name| name == "sql_mode" || name == "wait_timeout" || name.starts_with("session_track"))
+    VectorQuery::new(
+        |name| name == "sql_mode" || name == "wait_timeout" || name.starts_with("session_track"),
+        true,
+    )
 }
 
 fn listing(variables: &str) -> Reports {

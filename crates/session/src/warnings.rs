@@ -1,0 +1,89 @@
+//! What SHOW WARNINGS shows after a statement that was answered here.
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::{AsksWarnings, Flavor};
+
+use crate::local::{self, Cell};
+use crate::session::Session;
+
+/// How many are kept: the server's default of `max_error_count`.
+const WARNINGS_MAX: usize = 64;
+
+/// A warning of a statement that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    pub(crate) code: u16,
+    pub(crate) message: String,
+}
+
+/// The warnings, or the error, of the last statement, where that was answered here.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    /// SHOW WARNINGS is about a statement that was answered here, and not about one of the server's.
+    are_ours: bool,
+    all: Vec<Warning>,
+    /// There is one, which is the last of all.
+    has_error: bool,
+}
+
+impl Warnings {
+    /// What can be asked for is the server's.
+    pub(crate) fn clear(&mut self) {
+        self.are_ours = false;
+        self.all.clear();
+    }
+
+    /// A statement of ours begins. MySQL forgets then what was before it; MariaDB keeps it until there is something new.
+    pub(crate) fn begin(&mut self, flavor: Flavor) {
+        *self = Self { are_ours: flavor == Flavor::MySql, ..Self::default() };
+    }
+
+    /// It has warnings.
+    pub(crate) fn extend(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        self.all.extend(warnings);
+        self.all.truncate(WARNINGS_MAX);
+        self.are_ours |= !self.all.is_empty();
+    }
+
+    /// It is refused. What it has warned of before is not shown.
+    pub(crate) fn refuse(&mut self, error: &ErrPacket) {
+        let message = String::from_utf8_lossy(&error.message).into_owned();
+        *self = Self { are_ours: true, all: vec![Warning { code: error.code, message }], has_error: true };
+    }
+
+    /// How many there are, as an OK packet says it.
+    pub(crate) fn count(&self) -> u16 {
+        u16::try_from(self.all.len()).unwrap_or(u16::MAX)
+    }
+
+    fn errors(&self) -> usize {
+        usize::from(self.has_error && !self.all.is_empty())
+    }
+}
+
+/// Answers a statement that asks for warnings, if the last statement was answered here.
+pub(crate) fn show(session: &mut Session, text: &[u8]) -> bool {
+    if !session.state.warnings.are_ours {
+        return false;
+    }
+    let Some(asked) = freshet_sql::asks_warnings(text, session.modes()) else { return false };
+    let warnings = &session.state.warnings;
+    match asked {
+        AsksWarnings::Count { errors, title } => {
+            let count = if errors { warnings.errors() } else { warnings.all.len() };
+            local::put_rows(session, &[&title], &[[Cell::Number(count.to_string())]]);
+        }
+        AsksWarnings::Rows { errors, offset, count } => {
+            let level = if warnings.errors() > 0 { "Error" } else { "Warning" };
+            let is_shown = !errors || warnings.errors() > 0;
+            let row = |warning: &Warning| {
+                let code = Cell::Number(warning.code.to_string());
+                [Cell::text(level), code, Cell::text(warning.message.clone())]
+            };
+            let shown = warnings.all.iter().filter(|_| is_shown).skip(offset).take(count);
+            let rows: Vec<[Cell; 3]> = shown.map(row).collect();
+            local::put_rows(session, &["Level", "Code", "Message"], &rows);
+        }
+    }
+    true
+}
