@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use clap::Parser;
 
-use crate::keys::Distribution;
-use crate::mix::Mix;
+use crate::load::Load;
 
 /// Whatever ends a measurement early.
 pub type Failure = Box<dyn std::error::Error>;
@@ -16,50 +15,20 @@ pub type Failure = Box<dyn std::error::Error>;
 #[derive(Debug, Clone, Parser)]
 #[command(name = "freshet-bench")]
 pub struct Args {
-    /// What is measured: NAME=HOST:PORT or NAME=/SOCKET, with ,PID for each server process whose processor time counts;
-    /// up to three, driven in turns
+    /// What is measured: NAME=HOST:PORT or NAME=/SOCKET, with ,PID for each server process whose processor time counts, and ,+PID
+    /// for each process before the server; several are driven in turns
     #[arg(long = "target", required_unless_present = "floor", num_args = 1)]
     pub targets: Vec<Target>,
-    /// Account
-    #[arg(long, default_value = "bench")]
-    pub user: String,
-    /// Its password: mysql_native_password, or caching_sha2_password that the server has cached, has over a unix
-    /// socket, or that is empty
-    #[arg(long, default_value = "")]
-    pub password: String,
-    /// Schema
-    #[arg(long, default_value = "sbtest")]
-    pub database: String,
-    /// Table, or with several tables what their names begin with
-    #[arg(long, default_value = "sbtest1")]
-    pub table: String,
-    /// How many tables, numbered from 1
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub tables: u32,
-    /// What is asked
-    #[arg(long, value_enum, default_value_t = Mix::Points)]
-    pub mix: Mix,
-    /// Connections
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub clients: u32,
-    /// Statements that each connection sends at once, before it reads their answers: the latency is that of all of them
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub pipeline: u32,
+    #[command(flatten)]
+    pub account: Account,
+    #[command(flatten)]
+    pub load: Load,
     /// Length of a round
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     pub seconds: u32,
     /// Rounds for each target
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub rounds: u32,
-    /// Rows that are asked for: ids 1 to this
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub keys: u32,
-    /// Which of them how often
-    #[arg(long, value_enum, default_value_t = Distribution::Uniform)]
-    pub distribution: Distribution,
-    /// Percent of the statements that are updates, among points
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub writes: u8,
     /// Measures instead for how long the second target goes on showing what was before a commit on the first, which is the
     /// server itself, while so many rows a second are changed there, in commits of 50
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(50..=1_000_000))]
@@ -83,15 +52,30 @@ pub struct Args {
     /// Threads of the floor
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub threads: u32,
-    /// TLS, with any certificate, and without resuming: each client is a new one
-    #[arg(long)]
-    pub tls: bool,
     /// Makes instead the schema of the public sample of employees and salaries, through the first target: 300,024 and 2,844,047 rows, made up
     #[arg(long)]
     pub employees: bool,
     /// Makes the tables first, through the first target
     #[arg(long)]
     pub prepare: bool,
+}
+
+/// Who logs in.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Account {
+    /// Account
+    #[arg(long, default_value = "bench")]
+    pub user: String,
+    /// Its password: mysql_native_password, or caching_sha2_password that the server has cached, has over a unix
+    /// socket, or that is empty
+    #[arg(long, default_value = "")]
+    pub password: String,
+    /// Schema
+    #[arg(long, default_value = "sbtest")]
+    pub database: String,
+    /// TLS, with any certificate, and without resuming: each client is a new one
+    #[arg(long)]
+    pub tls: bool,
 }
 
 /// One thing that is measured.
@@ -101,8 +85,10 @@ pub struct Target {
     pub name: String,
     /// Where it listens.
     pub address: Address,
-    /// Whose processor time is counted.
-    pub pids: Vec<u32>,
+    /// The server's processes.
+    pub servers: Vec<u32>,
+    /// The processes of what stands before it.
+    pub proxies: Vec<u32>,
 }
 
 /// Where a target listens.
@@ -118,16 +104,22 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Target, String> {
-        let wrong = || format!("{text:?} is not NAME=HOST:PORT[,PID...] or NAME=/SOCKET[,PID...]");
+        let wrong =
+            || format!("{text:?} is not NAME=HOST:PORT[,PID][,+PID]... or NAME=/SOCKET[,PID][,+PID]...");
         let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
         let mut parts = rest.split(',');
         let address = parts.next().filter(|address| address.contains([':', '/'])).ok_or_else(wrong)?;
-        let pids = parts.map(|pid| pid.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
+        let (mut servers, mut proxies) = (Vec::new(), Vec::new());
+        for part in parts {
+            let (of, pid) =
+                part.strip_prefix('+').map_or((&mut servers, part), |proxy| (&mut proxies, proxy));
+            of.push(pid.parse().map_err(|_| wrong())?);
+        }
         let address = if address.starts_with('/') {
             Address::Unix(address.into())
         } else {
             Address::Tcp(address.to_owned())
         };
-        Ok(Target { name: name.to_owned(), address, pids })
+        Ok(Target { name: name.to_owned(), address, servers, proxies })
     }
 }

@@ -3,7 +3,7 @@
 use freshet_protocol::{HEADER_LEN, Reader};
 
 use crate::answer::{Step, Walk};
-use crate::args::{Args, Failure, Target};
+use crate::args::{Account, Failure, Target};
 use crate::login;
 use crate::question::query_packet;
 use crate::wire::Wire;
@@ -23,8 +23,8 @@ pub struct Counters {
 
 impl Counters {
     /// Asks a target, over a connection of its own.
-    pub async fn read(args: &Args, target: &Target) -> Result<Counters, Failure> {
-        let mut wire = login::open(args, target, "").await?;
+    pub async fn read(account: &Account, target: &Target) -> Result<Counters, Failure> {
+        let mut wire = login::open(account, target, "").await?;
         let mut counters = Counters::default();
         for (name, counter) in [
             ("Qcache_hits", &mut counters.hits),
