@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use freshet_protocol::{Command, ErrPacket, PrepareOk};
 
-use crate::args::Failure;
 use crate::load::Load;
 use crate::login::WANTED;
 use crate::question::put_command;
 use crate::statement::{Form, Statement};
+use crate::target::Failure;
 use crate::texts::{Prepared, Texts, put_execution};
 use crate::wire::Wire;
 

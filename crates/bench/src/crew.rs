@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::args::{Account, Failure, Target};
 use crate::asker::Asker;
 use crate::latency::Latency;
 use crate::load::Load;
@@ -13,6 +12,7 @@ use crate::login;
 use crate::pace::Pace;
 use crate::reply::{Done, read_answer};
 use crate::statements::Statements;
+use crate::target::{Account, Failure, Target};
 use crate::texts::Texts;
 use crate::wire::Wire;
 

@@ -9,9 +9,10 @@ use std::io::{Write, stdout};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
 use crate::crew::Crew;
 use crate::report::Report;
+use crate::target::{Failure, Target};
 use crate::wire::Wire;
 use crate::{login, round, table};
 

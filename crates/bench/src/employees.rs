@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::args::{Args, Failure};
+use crate::args::Args;
 use crate::login;
 use crate::table::say;
+use crate::target::Failure;
 use crate::wire::Wire;
 
 const EMPLOYEES: u32 = 300_024;

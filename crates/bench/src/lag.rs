@@ -6,9 +6,10 @@
 use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
 use crate::counters::{second, status};
 use crate::latency::Latency;
+use crate::target::{Failure, Target};
 use crate::wire::Wire;
 use crate::{login, mix, table};
 

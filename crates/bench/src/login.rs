@@ -5,7 +5,7 @@ use freshet_protocol::{
     SslRequest, caching_sha2, native, scramble_in,
 };
 
-use crate::args::{Account, Failure, Target};
+use crate::target::{Account, Failure, Target};
 use crate::wire::Wire;
 
 /// What is asked for: nothing that would change the form of answers. Without DEPRECATE_EOF each result has two EOF

@@ -9,6 +9,7 @@
 //! system before and after each round.
 
 mod args;
+mod target;
 
 mod answer;
 mod login;
@@ -34,6 +35,7 @@ mod report;
 mod round;
 mod table;
 
+mod benchmark;
 mod definitions;
 mod employees;
 mod floor;
@@ -46,8 +48,9 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use args::{Args, Failure};
+use args::{Args, Command};
 use crew::Crew;
+use target::Failure;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -61,11 +64,13 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(Command::Report(options)) = &args.command {
+        return in_one_thread(benchmark::run(options));
+    }
     if let Some(address) = args.floor {
         return floor::serve(address, args.threads);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, async {
+    in_one_thread(async {
         if args.employees {
             return employees::prepare(args).await;
         }
@@ -83,6 +88,12 @@ fn run(args: &Args) -> Result<(), Failure> {
         }
         in_turns(args).await
     })
+}
+
+/// Does it with all clients in this thread.
+fn in_one_thread(what: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, what)
 }
 
 /// Drives the targets in turns, and prints what came of it.

@@ -45,6 +45,11 @@ pub const READ_WRITE: [Form; 18] = [
 /// How much of it `oltp_read_only` has.
 const READS: usize = 14;
 impl Mix {
+    /// Whether it changes rows.
+    pub fn writes(self) -> bool {
+        self.cycle().iter().any(|form| !form.reads())
+    }
+
     /// The forms of a cycle.
     pub fn cycle(self) -> &'static [Form] {
         match self {

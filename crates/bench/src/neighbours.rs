@@ -11,12 +11,13 @@ use std::io::{Write, stdout};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::args::{Account, Args, Failure, Target};
+use crate::args::Args;
 use crate::counters::{second, status};
 use crate::latency::Latency;
 use crate::question::{QUIT, put_command, query_packet};
 use crate::reply::{read_answer, read_any};
 use crate::report::median;
+use crate::target::{Account, Failure, Target};
 use crate::wire::Wire;
 use crate::{login, table};
 use noise::{Again, CLEANUP, NEAR, NOISE, Noise, READS, SETUP, Servers};

@@ -2,8 +2,9 @@
 
 use std::io::{Write, stdout};
 
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
 use crate::round::Outcome;
+use crate::target::{Failure, Target};
 
 const MIB: f64 = 1_048_576.0;
 

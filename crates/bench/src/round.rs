@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::args::{Account, Args, Failure, Target};
+use crate::args::Args;
 use crate::counters::Counters;
 use crate::crew::{Crew, Tally};
 use crate::login;
@@ -12,6 +12,7 @@ use crate::processor::{self, Machine};
 use crate::question::QUIT;
 use crate::reply::{Done, read_answer};
 use crate::statements::Statements;
+use crate::target::{Account, Failure, Target};
 use crate::texts::Texts;
 
 /// What came of a round.

@@ -1,10 +1,11 @@
 //! Makes the table that is measured, in sysbench's form.
 
-use crate::args::{Args, Failure};
+use crate::args::Args;
 use crate::login;
 use crate::mix;
 use crate::question::query_packet;
 use crate::reply::read_answer;
+use crate::target::Failure;
 use crate::wire::Wire;
 
 /// Rows for each INSERT.
