@@ -15,6 +15,7 @@ mod cache;
 mod ideal;
 mod measured;
 mod measuring;
+mod stock;
 
 mod chart;
 mod document;
@@ -23,6 +24,7 @@ mod results;
 mod svg;
 
 use std::fs;
+use std::time::Instant;
 
 use crate::login;
 use crate::table;
@@ -40,15 +42,16 @@ use results::Results;
 /// # Errors
 /// If a column does not answer, or the report cannot be written.
 pub async fn run(options: &Options) -> Result<(), Failure> {
+    let began = Instant::now();
     let columns = columns(options).await?;
-    let wanted = tables(&options.only)?;
+    let wanted = tables(&options.only, options.sysbench)?;
     prepare(options, &columns).await?;
     fs::create_dir_all(&options.out)?;
     let mut done: Vec<Measured> = Vec::new();
     for table in wanted {
         progress(&format!("{}: {}", table.id, table.title))?;
         done.push(Measuring { options, columns: &columns, table }.run().await?);
-        document::write(&Results { options, columns: &columns, tables: &done })?;
+        document::write(&Results { options, columns: &columns, tables: &done, took: began.elapsed() })?;
     }
     Ok(())
 }

@@ -8,6 +8,8 @@ const TICK_US: u64 = 10_000;
 const UTIME_AT: usize = 11;
 /// Where the time stands in /proc/stat in which nothing was done, and waiting for a disk.
 const IDLE_AT: [usize; 2] = [3, 4];
+/// Where that of interrupts stands.
+const INTERRUPTS_AT: [usize; 2] = [5, 6];
 /// Times of guests stand behind these, and are in them already.
 const TIMES: usize = 8;
 
@@ -38,6 +40,8 @@ pub fn resident_bytes(pids: &[u32]) -> u64 {
 pub struct Machine {
     /// In which something was done.
     pub busy: u64,
+    /// In which that was for devices and the network, and is counted for no process.
+    pub interrupts: u64,
     /// In all.
     pub all: u64,
 }
@@ -55,13 +59,18 @@ impl Machine {
         for (at, time) in times.enumerate() {
             machine.all += time * TICK_US;
             machine.busy += if IDLE_AT.contains(&at) { 0 } else { time * TICK_US };
+            machine.interrupts += if INTERRUPTS_AT.contains(&at) { time * TICK_US } else { 0 };
         }
         machine
     }
 
     /// What was used since `before`.
     pub fn since(self, before: Machine) -> Machine {
-        Machine { busy: self.busy.saturating_sub(before.busy), all: self.all.saturating_sub(before.all) }
+        Machine {
+            busy: self.busy.saturating_sub(before.busy),
+            interrupts: self.interrupts.saturating_sub(before.interrupts),
+            all: self.all.saturating_sub(before.all),
+        }
     }
 }
 
@@ -72,7 +81,7 @@ mod tests {
     #[test]
     fn a_machine_is_idle_where_it_waits() {
         let machine = Machine::parse("cpu  1 2 3 40 5 6 7 8 100 100\ncpu0 1 2 3 40 5 6 7 8 100 100\n");
-        assert_eq!((machine.busy, machine.all), (270_000, 720_000));
+        assert_eq!((machine.busy, machine.interrupts, machine.all), (270_000, 130_000, 720_000));
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    fn now(target: &Target) -> Memory {
+    /// What they have now.
+    pub fn now(target: &Target) -> Memory {
         Memory {
             server: processor::resident_bytes(&target.servers),
             proxy: processor::resident_bytes(&target.proxies),

@@ -44,8 +44,10 @@ fn plot(
             }
         };
         let point = |row: &Row| (!row.cell(at).is_empty()).then(|| point(row.spread(at, number)));
-        let points = measured.rows.iter().map(point).collect();
-        lines.push(Line { name: column.title.clone(), colour, points });
+        let points: Vec<_> = measured.rows.iter().map(point).collect();
+        if points.iter().any(Option::is_some) {
+            lines.push(Line { name: column.title.clone(), colour, points });
+        }
     }
     let across = match measured.table.across {
         Across::Clients => "clients",

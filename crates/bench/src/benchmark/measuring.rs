@@ -13,7 +13,7 @@ use super::options::{CLIENTS, Options};
 use super::plan::{Across, Table, Warm};
 use super::progress::progress;
 use super::sample::Sample;
-use super::{cache, ideal};
+use super::{cache, ideal, stock};
 
 /// The sizes of table 5, as shares of what all results take.
 const SIZES: [(&str, f64); 7] =
@@ -59,7 +59,8 @@ impl Measuring<'_> {
         let load = self.load(CLIENTS);
         let all = self.all_results_bytes(&load).await?;
         let mut rows = Vec::new();
-        for (name, share) in SIZES {
+        // A quick look has every other size.
+        for (name, share) in SIZES.into_iter().step_by(1 + usize::from(self.options.quick)) {
             let bytes = (all as f64 * share) as u64 / 1024 * 1024;
             self.warm(bytes).await?;
             let mut row = self.row(name.to_owned(), &load).await?;
@@ -105,7 +106,8 @@ impl Measuring<'_> {
                 cache::fill(account, column, &load).await?;
             }
             let mut crew = Crew::open(account, &column.target, &load, SEED_STEP).await?;
-            crew.round(self.options.warm()).await?;
+            let length = if column.has_cache() { self.options.warm() } else { self.options.settle() };
+            crew.round(length).await?;
         }
         Ok(())
     }
@@ -113,20 +115,14 @@ impl Measuring<'_> {
     /// All rounds of all columns, in turns.
     async fn row(&self, at: String, load: &Load) -> Result<Row, Failure> {
         let mut row = Row { at, ..Row::default() };
-        let account = &self.options.account;
-        let mut crews = Vec::new();
-        for column in self.columns {
-            let mut crew = Crew::open(account, &column.target, load, self.seed(load)).await?;
-            crew.round(self.options.settle()).await?;
-            crews.push(crew);
-        }
+        let mut crews = self.crews(load).await?;
         for number in 0..self.options.rounds as usize {
             // Each round begins with another column.
             for at in 0..self.columns.len() {
                 let at = (at + number) % self.columns.len();
-                let (Some(column), Some(crew)) = (self.columns.get(at), crews.get_mut(at)) else { continue };
-                let outcome = round::run((account, &column.target), crew, self.options.round()).await?;
-                row.add(at, Sample::new(&outcome));
+                if let Some(sample) = self.sample((at, load), crews.get_mut(at)).await? {
+                    row.add(at, sample);
+                }
                 if load.mix.writes() {
                     tokio::time::sleep(PAUSE_AFTER_WRITES).await;
                 }
@@ -134,6 +130,35 @@ impl Measuring<'_> {
         }
         progress(&format!("  {}: {}", row.at, self.said(&row)))?;
         Ok(row)
+    }
+
+    /// The clients of all columns, connected; none if sysbench has its own.
+    async fn crews(&self, load: &Load) -> Result<Vec<Crew>, Failure> {
+        let mut crews = Vec::new();
+        for column in self.columns.iter().filter(|_| self.table.sysbench.is_none()) {
+            let mut crew = Crew::open(&self.options.account, &column.target, load, self.seed(load)).await?;
+            crew.round(self.options.settle()).await?;
+            crews.push(crew);
+        }
+        Ok(crews)
+    }
+
+    /// One round of one column.
+    async fn sample(
+        &self,
+        (at, load): (usize, &Load),
+        crew: Option<&mut Crew>,
+    ) -> Result<Option<Sample>, Failure> {
+        let Some(column) = self.columns.get(at) else { return Ok(None) };
+        let (whom, length) = ((&self.options.account, &column.target), self.options.round());
+        match (self.table.sysbench, crew) {
+            // The floor has no cache, and knows no more than what our own clients ask.
+            _ if column.role == Role::Floor && self.table.across == Across::Sizes => Ok(None),
+            (Some(_), _) if column.role == Role::Floor => Ok(None),
+            (Some(test), _) => Ok(Some(stock::round(whom, (test, load.clients), length).await?)),
+            (None, Some(crew)) => Ok(Some(Sample::new(&round::run(whom, crew, length).await?))),
+            (None, None) => Ok(None),
+        }
     }
 
     /// Another for each row, and the same for all columns.

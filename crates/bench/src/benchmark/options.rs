@@ -30,12 +30,15 @@ pub struct Options {
     /// Rounds for each number of clients and each column
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
-    /// Milliseconds of a round; 2000 if nothing is said, and 600 with --quick
+    /// Milliseconds of a round; 1500 if nothing is said, and 400 with --quick
     #[arg(long, value_parser = clap::value_parser!(u32).range(100..=600_000))]
     pub round_ms: Option<u32>,
     /// Percent of the keys that are hot in table 5
     #[arg(long, default_value_t = 20.0)]
     pub hot: f64,
+    /// Stock sysbench's scripts too, which must be installed
+    #[arg(long)]
+    pub sysbench: bool,
     /// All tables with prepared statements
     #[arg(long)]
     pub prepared: bool,
@@ -59,7 +62,7 @@ impl Options {
 
     /// How long a round is.
     pub fn round(&self) -> Duration {
-        let default = if self.quick { 600 } else { 2_000 };
+        let default = if self.quick { 400 } else { 1_500 };
         Duration::from_millis(u64::from(self.round_ms.unwrap_or(default)))
     }
 
@@ -70,6 +73,6 @@ impl Options {
 
     /// How long they ask before a table is measured, so that what is asked for again and again is in memory.
     pub fn warm(&self) -> Duration {
-        self.round() * 2
+        self.round() * 3
     }
 }

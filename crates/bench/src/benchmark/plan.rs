@@ -14,11 +14,13 @@ pub const TABLES: u32 = 5;
 /// The rows of each.
 pub const ROWS: u32 = 20_000;
 /// The rows of each that most tables of the report ask for.
-const KEYS: u32 = 10_000;
+pub const KEYS: u32 = 10_000;
+/// Those that are asked for where the cache is far too small, so that it has seen each of them before it is measured.
+const FEW_KEYS: u32 = 2_000;
 
 /// A size at which everything fits, and one that is far too small.
 const ROOMY: u64 = 512 << 20;
-const TINY: u64 = 4 << 20;
+const TINY: u64 = 1 << 20;
 /// sysbench's `special` as it is if nothing is said.
 const SPECIAL: Draw =
     Draw { distribution: Distribution::Special, hot_keys: 1.0, hot_draws: 75, rest: Rest::Gaussian };
@@ -69,7 +71,9 @@ pub struct Table {
     pub transactions: bool,
     /// How many tables it is asked of.
     pub tables: u32,
-    /// Which rows.
+    /// The rows of each of these that are asked for.
+    pub keys: u32,
+    /// Which of them how often.
     pub draw: Draw,
     /// The cache's size in bytes.
     pub cache_bytes: u64,
@@ -79,6 +83,8 @@ pub struct Table {
     pub across: Across,
     /// Whether latencies at a given rate are measured too.
     pub rate: bool,
+    /// The test of stock sysbench that asks it, if our own clients do not.
+    pub sysbench: Option<&'static str>,
     /// What the article's cache gained: at each number of clients, or at each size.
     pub published: &'static [(&'static str, &'static str)],
 }
@@ -91,11 +97,13 @@ const ALL_HITS: Table = Table {
     prepared: false,
     transactions: false,
     tables: TABLES,
+    keys: KEYS,
     draw: SPECIAL,
     cache_bytes: ROOMY,
     warm: Warm::Everything,
     across: Across::Clients,
     rate: true,
+    sysbench: None,
     published: &[("1", "+14 %"), ("8", "+21 %"), ("64", "+109 %"), ("256", "+108 %"), ("1024", "+127 %")],
 };
 
@@ -121,8 +129,20 @@ const LEGACY: Table = Table {
     ..ALL_HITS
 };
 
+const STOCK: Table = Table {
+    id: "s1",
+    title: "Stock sysbench: oltp_point_select",
+    about: "sysbench's own script and clients, with no option but connection, threads, and the tables' number and size. Its statements are \
+            prepared. Each round is of whole seconds. Of its clients, the processor time is not known.",
+    sysbench: Some("oltp_point_select"),
+    prepared: true,
+    rate: false,
+    published: &[],
+    ..ALL_HITS
+};
+
 /// All of them, in their order.
-const ALL: [Table; 12] = [
+const ALL: [Table; 15] = [
     ALL_HITS,
     Table {
         id: "1b",
@@ -145,9 +165,10 @@ const ALL: [Table; 12] = [
     Table {
         id: "3a",
         title: "About 10 % hits, a cache far too small",
-        about: "oltp_read_only in transactions; all rows are asked for alike, and the cache has 4 MiB.",
+        about: "oltp_read_only in transactions; 2,000 rows of each table are asked for alike, and the cache has 1 MiB.",
         mix: Mix::ReadOnly,
         transactions: true,
+        keys: FEW_KEYS,
         draw: UNIFORM,
         cache_bytes: TINY,
         warm: Warm::Asked,
@@ -160,6 +181,7 @@ const ALL: [Table; 12] = [
         title: "About 10 % hits, without transactions",
         about: "The same statements, each on its own.",
         mix: Mix::ReadOnly,
+        keys: FEW_KEYS,
         draw: UNIFORM,
         cache_bytes: TINY,
         warm: Warm::Asked,
@@ -203,6 +225,7 @@ const ALL: [Table; 12] = [
         title: "The cache's size against hits and gain",
         about: "Point selects of 64 clients, with more rows; sizes as shares of what all results take in Freshet's memory. \
                 *At best* is the share of hits of a cache that holds those results that are asked for most.",
+        keys: ROWS,
         warm: Warm::Asked,
         across: Across::Sizes,
         rate: false,
@@ -225,6 +248,24 @@ const ALL: [Table; 12] = [
         mix: Mix::Ranges,
         ..LEGACY
     },
+    STOCK,
+    Table {
+        id: "s2",
+        title: "Stock sysbench: oltp_read_only",
+        sysbench: Some("oltp_read_only"),
+        mix: Mix::ReadOnly,
+        transactions: true,
+        ..STOCK
+    },
+    Table {
+        id: "s4",
+        title: "Stock sysbench: oltp_read_write",
+        sysbench: Some("oltp_read_write"),
+        mix: Mix::ReadWrite,
+        transactions: true,
+        warm: Warm::Asked,
+        ..STOCK
+    },
 ];
 
 impl Table {
@@ -240,31 +281,56 @@ impl Table {
             clients,
             pipeline: 1,
             rate: None,
-            keys: if self.across == Across::Sizes { ROWS } else { KEYS },
+            keys: self.keys,
             draw: self.draw,
             writes: 0,
         }
     }
 }
 
-/// Those that are wanted: all, or those whose number begins so.
+/// Those that are wanted: all, or those whose number begins so. Those of stock sysbench are wanted only if that is said, or if they are
+/// named.
 ///
 /// # Errors
 /// If there is none of a name.
-pub fn tables(only: &[String]) -> Result<Vec<&'static Table>, Failure> {
-    static TABLES: [Table; 12] = ALL;
+pub fn tables(only: &[String], sysbench: bool) -> Result<Vec<&'static Table>, Failure> {
+    static TABLES: [Table; 15] = ALL;
     for name in only {
         if !TABLES.iter().any(|table| table.is(name)) {
             let all: Vec<_> = TABLES.iter().map(|table| table.id).collect();
             return Err(format!("there is no table {name}; there are {}", all.join(", ")).into());
         }
     }
-    Ok(TABLES.iter().filter(|table| only.is_empty() || only.iter().any(|name| table.is(name))).collect())
+    let is_wanted = |table: &&Table| match only {
+        [] => sysbench || table.sysbench.is_none(),
+        _ => only.iter().any(|name| table.is(name)),
+    };
+    Ok(TABLES.iter().filter(is_wanted).collect())
 }
 
 impl Table {
+    /// Whether it has this number, or is a part of that table.
     fn is(&self, name: &str) -> bool {
         self.id.eq_ignore_ascii_case(name)
             || self.id.strip_prefix(name).is_some_and(|part| name.len() == 1 && part.len() == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(only: &[&str], sysbench: bool) -> Vec<&'static str> {
+        let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+        tables(&only, sysbench).unwrap().iter().map(|table| table.id).collect()
+    }
+
+    #[test]
+    fn tables_are_chosen_by_number_and_part() {
+        assert_eq!(named(&["3"], false), ["3a", "3b", "3c", "3d", "3e"]);
+        assert_eq!(named(&["3c", "pk"], false), ["3c", "pk"]);
+        assert_eq!(named(&["s"], false), ["s1", "s2", "s4"]);
+        assert_eq!((named(&[], false).len(), named(&[], true).len()), (12, 15));
+        assert!(tables(&["6".to_owned()], false).is_err());
     }
 }

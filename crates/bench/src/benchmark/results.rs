@@ -1,5 +1,7 @@
 //! What the report is made from.
 
+use std::time::Duration;
+
 use super::column::Column;
 use super::measured::Measured;
 use super::options::Options;
@@ -13,4 +15,6 @@ pub struct Results<'a> {
     pub columns: &'a [Column],
     /// What was measured.
     pub tables: &'a [Measured],
+    /// How long that took.
+    pub took: Duration,
 }

@@ -47,7 +47,7 @@ impl Sample {
         let (tally, used) = (&outcome.tally, outcome.used);
         let count = (tally.statements as f64).max(1.0);
         let elapsed_us = (outcome.elapsed.as_micros() as f64).max(1.0);
-        let ours = used.server + used.proxy + used.own;
+        let known = used.server + used.proxy + used.own + used.machine.interrupts;
         Sample {
             per_second: tally.statements as f64 / (elapsed_us / 1e6),
             p50_us: tally.latency.quantile_us(0.5),
@@ -58,7 +58,7 @@ impl Sample {
             client_us: used.own as f64 / count,
             client_cores: used.own as f64 / elapsed_us,
             busy: percent(used.machine.busy, used.machine.all),
-            others: percent(used.machine.busy.saturating_sub(ours), used.machine.all),
+            others: percent(used.machine.busy.saturating_sub(known), used.machine.all),
             hits: percent(outcome.counters.hits, tally.reads),
             refused: percent(tally.refused, tally.statements),
             server_mib: outcome.memory.server as f64 / MIB,

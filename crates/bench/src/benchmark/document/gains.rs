@@ -14,7 +14,9 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
     let mut head = vec![measured.table.across.name().to_owned()];
     let notes = measured.rows.first().map(|row| row.notes.as_slice()).unwrap_or_default();
     head.extend(notes.iter().map(|(name, _)| (*name).to_owned()));
-    head.extend(of_group(columns, group).map(|(_, column)| column.title.clone()));
+    let is_measured = |at: usize| measured.rows.iter().any(|row| !row.cell(at).is_empty());
+    let shown = || of_group(columns, group).filter(|(at, _)| is_measured(*at));
+    head.extend(shown().map(|(_, column)| column.title.clone()));
     if !published.is_empty() {
         head.push("published".to_owned());
     }
@@ -23,7 +25,7 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
         let mut cells = vec![row.at.clone()];
         cells.extend(row.notes.iter().map(|(_, note)| note.clone()));
         let of_column = |(at, column)| cell(row, (at, column), direct, measured.table.across);
-        cells.extend(of_group(columns, group).map(of_column));
+        cells.extend(shown().map(of_column));
         if !published.is_empty() {
             let found = published.iter().find(|(at, _)| *at == row.at);
             cells.push(found.map(|(_, gain)| (*gain).to_owned()).unwrap_or_default());

@@ -63,7 +63,8 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
     ));
     lines.push(String::new());
     lines.extend(options.says.iter().map(|says| format!("- {says}")));
-    lines.push(format!("- {}", others(results)));
+    let seconds = results.took.as_secs();
+    lines.push(format!("- It took {} min {} s. {}", seconds / 60, seconds % 60, others(results)));
     lines.extend(COLUMNS.iter().map(|line| (*line).to_owned()));
     lines
 }

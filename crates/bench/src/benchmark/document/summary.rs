@@ -24,15 +24,38 @@ pub fn lines(results: &Results<'_>) -> Vec<String> {
     for measured in measured {
         for group in groups(results.columns) {
             let Some((direct, freshet)) = pair(results.columns, group) else { continue };
-            let mut cells = vec![
-                format!("{}: {}", measured.table.id, measured.table.title),
-                server_of(results.columns, group),
-            ];
+            let mut cells = vec![name(measured), server_of(results.columns, group)];
             cells.extend(clients.iter().map(|clients| ratio(measured, clients, (freshet, direct))));
             lines.push(line(&cells));
         }
     }
+    lines.extend(sizes(results));
     lines
+}
+
+/// The same for the sizes of the cache, with the hits.
+fn sizes(results: &Results<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for measured in results.tables.iter().filter(|measured| measured.table.across == Across::Sizes) {
+        let mut head = vec!["table".to_owned(), "server".to_owned()];
+        head.extend(measured.rows.iter().map(|row| row.at.clone()));
+        lines.push(String::new());
+        lines.extend(grid::head(&head, 2));
+        for group in groups(results.columns) {
+            let Some((direct, freshet)) = pair(results.columns, group) else { continue };
+            let mut cells = vec![name(measured), server_of(results.columns, group)];
+            cells.extend(measured.rows.iter().map(|row| {
+                let hits = row.spread(freshet, |sample| sample.hits).median;
+                format!("**{:.2}** at {hits:.0} %", row.ratio(freshet, direct).median)
+            }));
+            lines.push(line(&cells));
+        }
+    }
+    lines
+}
+
+fn name(measured: &Measured) -> String {
+    format!("{}: {}", measured.table.id, measured.table.title)
 }
 
 /// The places of the server itself and of Freshet before its like.

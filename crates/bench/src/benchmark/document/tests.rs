@@ -1,4 +1,5 @@
 use std::fs;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -16,7 +17,8 @@ struct Wanted {
 }
 
 fn options(out: &str) -> Options {
-    let clients = ["test", "--column", "a:direct=a:1", "--clients", "1,64", "--out", out];
+    let clients =
+        ["test", "--column", "a:direct=a:1", "--clients", "1,64", "--round-ms", "600", "--out", out];
     Wanted::parse_from(clients.iter().chain(&["--says", "Made by a test."])).options
 }
 
@@ -40,10 +42,10 @@ fn columns() -> Vec<Column> {
 }
 
 /// Two rounds of each column, the later ones the faster.
-fn row(at: &str, many: f64) -> Row {
+fn row(at: &str, many: f64, columns: usize) -> Row {
     let mut row = Row { at: at.to_owned(), ..Row::default() };
     for round in [1.0, 1.1] {
-        for column in 0..6 {
+        for column in 0..columns {
             let times = f64::from(column as u32 + 1);
             let sample = Sample {
                 per_second: 1_000.0 * many * times * round,
@@ -66,14 +68,14 @@ fn row(at: &str, many: f64) -> Row {
 }
 
 fn measured() -> Vec<Measured> {
-    let wanted = tables(&["1a".to_owned(), "5".to_owned()]).unwrap();
-    let mut size = row("1/40", 3.0);
+    let wanted = tables(&["1a".to_owned(), "5".to_owned()], false).unwrap();
+    let mut size = row("1/40", 3.0, 5);
     size.notes = vec![("MiB", "1.2".to_owned()), ("at best", "12 %".to_owned())];
     vec![
         Measured {
             table: wanted[0],
-            rows: vec![row("1", 1.0), row("64", 8.0)],
-            at_rate: Some(row("500 statements a second of 64 clients", 0.5)),
+            rows: vec![row("1", 1.0, 6), row("64", 8.0, 6)],
+            at_rate: Some(row("500 statements a second of 64 clients", 0.5, 6)),
         },
         Measured { table: wanted[1], rows: vec![size], at_rate: None },
     ]
@@ -85,7 +87,10 @@ fn the_text_has_the_form_of_the_golden_one() {
     let (options, columns, tables) = (options("unused"), columns(), measured());
     let machine =
         head::Machine { processor: "a test".to_owned(), cores: 2, gib: 24.0, linux: "6.1".to_owned() };
-    let text = text(&Results { options: &options, columns: &columns, tables: &tables }, &machine);
+    let text = text(
+        &Results { options: &options, columns: &columns, tables: &tables, took: Duration::from_secs(754) },
+        &machine,
+    );
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/benchmark/document/tests/golden.md");
     if std::env::var("FRESHET_GOLDEN").as_deref() == Ok("write") {
         fs::write(file, &text).unwrap();
@@ -98,7 +103,8 @@ fn every_plot_that_the_text_shows_is_written() {
     let out = std::env::temp_dir().join(format!("freshet-report-{}", std::process::id()));
     fs::create_dir_all(&out).unwrap();
     let (options, columns, tables) = (options(out.to_str().unwrap()), columns(), measured());
-    write(&Results { options: &options, columns: &columns, tables: &tables }).unwrap();
+    write(&Results { options: &options, columns: &columns, tables: &tables, took: Duration::from_secs(754) })
+        .unwrap();
     let text = fs::read_to_string(out.join("report.md")).unwrap();
     let shown: Vec<&str> =
         text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name).collect();
