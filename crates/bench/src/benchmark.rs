@@ -2,7 +2,7 @@
 //!
 //! For each table and each number of clients, all columns are connected, and short rounds against them alternate. So whatever else
 //! the machine does hits all columns alike, and the ratio of a column to the server itself is taken within a round. The report is
-//! written anew after each table: what is measured is not lost if a later one fails.
+//! written anew after each table, and a table that fails does not keep the others from being measured.
 
 mod column;
 mod options;
@@ -30,7 +30,6 @@ use crate::login;
 use crate::table;
 use crate::target::Failure;
 use column::{Column, columns};
-use measured::Measured;
 use measuring::Measuring;
 pub use options::Options;
 use plan::{DATABASE, ROWS, TABLE, TABLES, tables};
@@ -40,20 +39,28 @@ use results::Results;
 /// Measures all tables that are wanted, and writes the report.
 ///
 /// # Errors
-/// If a column does not answer, or the report cannot be written.
+/// If a column does not answer, a table cannot be measured, or the report cannot be written.
 pub async fn run(options: &Options) -> Result<(), Failure> {
     let began = Instant::now();
     let columns = columns(options).await?;
     let wanted = tables(&options.only, options.sysbench)?;
     prepare(options, &columns).await?;
     fs::create_dir_all(&options.out)?;
-    let mut done: Vec<Measured> = Vec::new();
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
     for table in wanted {
         progress(&format!("{}: {}", table.id, table.title))?;
-        done.push(Measuring { options, columns: &columns, table }.run().await?);
-        document::write(&Results { options, columns: &columns, tables: &done, took: began.elapsed() })?;
+        match (Measuring { options, columns: &columns, table }).run().await {
+            Ok(measured) => done.push(measured),
+            Err(error) => {
+                let error = format!("Table {} failed: {error}", table.id);
+                progress(&error)?;
+                failed.push(error);
+            }
+        }
+        let took = began.elapsed();
+        document::write(&Results { options, columns: &columns, tables: &done, failed: &failed, took })?;
     }
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err("not all tables could be measured".into()) }
 }
 
 /// Makes the data behind each column that has a server.

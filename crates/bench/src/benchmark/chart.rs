@@ -9,6 +9,9 @@ use super::svg::{Line, Plot, Point};
 /// Other columns' colours begin here.
 const OTHERS: usize = 4;
 
+/// What is counted in the plot of hits.
+const HITS: &str = "percent of the reads answered from memory";
+
 /// A number of a round, by its name.
 type Number = (&'static str, fn(&Sample) -> f64);
 
@@ -16,7 +19,7 @@ type Number = (&'static str, fn(&Sample) -> f64);
 pub fn plots(measured: &Measured, columns: &[Column], (group, server): (&str, &str)) -> Vec<(String, Plot)> {
     let name = format!("{}-{group}", measured.table.id);
     let rate: Number = ("statements a second", |sample| sample.per_second);
-    let hits: Number = ("percent of the reads answered from memory", |sample| sample.hits);
+    let hits: Number = (HITS, |sample| sample.hits);
     let mut plots = vec![(name.clone(), plot(measured, columns, (group, server), rate))];
     if measured.table.across == Across::Sizes {
         plots.push((format!("{name}-hits"), plot(measured, columns, (group, server), hits)));
@@ -24,12 +27,7 @@ pub fn plots(measured: &Measured, columns: &[Column], (group, server): (&str, &s
     plots
 }
 
-fn plot(
-    measured: &Measured,
-    columns: &[Column],
-    (group, server): (&str, &str),
-    (up, number): Number,
-) -> Plot {
+fn plot(measured: &Measured, columns: &[Column], (group, server): (&str, &str), number: Number) -> Plot {
     let mut others = OTHERS;
     let mut lines = Vec::new();
     for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.is_in(group)) {
@@ -43,11 +41,22 @@ fn plot(
                 others - 1
             }
         };
-        let point = |row: &Row| (!row.cell(at).is_empty()).then(|| point(row.spread(at, number)));
+        let point = |row: &Row| (!row.cell(at).is_empty()).then(|| point(row.spread(at, number.1)));
+        if number.0 == HITS && !column.has_cache() {
+            continue;
+        }
         let points: Vec<_> = measured.rows.iter().map(point).collect();
         if points.iter().any(Option::is_some) {
             lines.push(Line { name: column.title.clone(), colour, points });
         }
+    }
+    if number.0 == HITS {
+        let best = |row: &Row| row.best.map(|best| Point { middle: best, least: best, most: best });
+        lines.push(Line {
+            name: "at best".to_owned(),
+            colour: 3,
+            points: measured.rows.iter().map(best).collect(),
+        });
     }
     let across = match measured.table.across {
         Across::Clients => "clients",
@@ -56,7 +65,7 @@ fn plot(
     Plot {
         title: format!("{} ({server})", measured.table.title),
         across: across.to_owned(),
-        up: up.to_owned(),
+        up: number.0.to_owned(),
         places: measured.rows.iter().map(|row| row.at.clone()).collect(),
         lines,
     }

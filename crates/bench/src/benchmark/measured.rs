@@ -21,6 +21,8 @@ pub struct Row {
     pub at: String,
     /// More of it, for the table.
     pub notes: Vec<(&'static str, String)>,
+    /// Percent of hits that no cache of this size has more of, where that is a question.
+    pub best: Option<f64>,
     /// The rounds of each column, in the order of the columns.
     pub cells: Vec<Vec<Sample>>,
 }

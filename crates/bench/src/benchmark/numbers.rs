@@ -2,8 +2,14 @@
 
 use super::sample::Spread;
 
+/// What stands for a number that is not known.
+const UNKNOWN: &str = "–";
+
 /// A whole number with commas, as 1,234,567.
 pub fn whole(number: f64) -> String {
+    if number.is_nan() {
+        return UNKNOWN.to_owned();
+    }
     let digits = format!("{:.0}", number.max(0.0));
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -18,6 +24,7 @@ pub fn whole(number: f64) -> String {
 /// With as many digits behind the point as make three in all.
 pub fn short(number: f64) -> String {
     match number.abs() {
+        size if size.is_nan() => UNKNOWN.to_owned(),
         size if size >= 1_000.0 => whole(number),
         size if size >= 99.95 => format!("{number:.0}"),
         size if size >= 9.995 => format!("{number:.1}"),
@@ -51,6 +58,7 @@ mod tests {
         {
             assert_eq!(short(number), text);
         }
+        assert_eq!((whole(f64::NAN), short(f64::NAN)), ("–".to_owned(), "–".to_owned()));
         let spread = Spread { median: 2.0, least: 1.9, most: 2.3 };
         assert_eq!(ratio(spread), "2.00 × (1.90–2.30)");
         assert_eq!(wobble(spread), "± 10 %");

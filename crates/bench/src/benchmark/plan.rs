@@ -133,7 +133,7 @@ const STOCK: Table = Table {
     id: "s1",
     title: "Stock sysbench: oltp_point_select",
     about: "sysbench's own script and clients, with no option but connection, threads, and the tables' number and size. Its statements are \
-            prepared. Each round is of whole seconds. Of its clients, the processor time is not known.",
+            prepared. Each round is of whole seconds, p99 is that of whole transactions, and of its clients the processor time is not known.",
     sysbench: Some("oltp_point_select"),
     prepared: true,
     rate: false,

@@ -15,6 +15,8 @@ pub struct Results<'a> {
     pub columns: &'a [Column],
     /// What was measured.
     pub tables: &'a [Measured],
+    /// What could not be measured, and why.
+    pub failed: &'a [String],
     /// How long that took.
     pub took: Duration,
 }

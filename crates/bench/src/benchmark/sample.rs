@@ -8,7 +8,7 @@ const SATURATED: f64 = 90.0;
 /// What the load generator may take of a core before it may be what is slow.
 const OWN_CORES_MAX: f64 = 0.5;
 
-/// The numbers of one round of one column.
+/// The numbers of one round of one column. What is not known is NaN.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// Statements a second.

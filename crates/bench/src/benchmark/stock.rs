@@ -26,10 +26,17 @@ pub async fn round(
     outcome.tally.statements = said.statements;
     outcome.tally.reads = said.reads;
     let sample = Sample::new(&outcome);
-    let per_second = said.statements as f64 / said.seconds.max(f64::MIN_POSITIVE);
-    let p99_us = said.p99_ms * 1_000.0;
-    // What the clients take is among the others' time, which says nothing here.
-    Ok(Sample { per_second, p99_us, others: 0.0, client_us: 0.0, client_cores: 0.0, ..sample })
+    Ok(Sample {
+        per_second: said.statements as f64 / said.seconds.max(f64::MIN_POSITIVE),
+        p50_us: f64::NAN,
+        p99_us: said.p99_ms * 1_000.0,
+        p999_us: f64::NAN,
+        client_us: f64::NAN,
+        client_cores: f64::NAN,
+        // What the clients take is among it.
+        others: f64::NAN,
+        ..sample
+    })
 }
 
 fn run(

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::numbers::short;
+use super::numbers::{short, whole};
 
 /// The plot's size, and what of it is around the lines, in pixels.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 150.0;
-const TOP: f64 = 44.0;
+const TOP: f64 = 56.0;
 const BOTTOM: f64 = 56.0;
 /// Lines across, at most.
 const STEPS_MAX: f64 = 6.0;
@@ -68,7 +68,7 @@ impl Plot {
              font-family=\"sans-serif\" font-size=\"12\">"
         )?;
         writeln!(out, "<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>")?;
-        text(out, (WIDTH - RIGHT + LEFT) / 2.0, TOP / 2.0, ("middle", &self.title))?;
+        text(out, (WIDTH - RIGHT + LEFT) / 2.0, 18.0, ("middle", &self.title))?;
         text(out, (WIDTH - RIGHT + LEFT) / 2.0, HEIGHT - 14.0, ("middle", &self.across))?;
         text(out, 8.0, TOP - 12.0, ("start", &self.up))?;
         self.grid(out)?;
@@ -86,12 +86,8 @@ impl Plot {
             let y = self.y(value);
             let right = WIDTH - RIGHT;
             writeln!(out, "<path d=\"M{LEFT} {y:.1}H{right}\" stroke=\"#dddddd\"/>")?;
-            text(
-                out,
-                LEFT - 8.0,
-                y + 4.0,
-                ("end", &if value == 0.0 { "0".to_owned() } else { short(value) }),
-            )?;
+            let number = if step < 1.0 && value > 0.0 { short(value) } else { whole(value) };
+            text(out, LEFT - 8.0, y + 4.0, ("end", &number))?;
         }
         for (at, place) in self.places.iter().enumerate() {
             text(out, self.x(at), HEIGHT - BOTTOM + 20.0, ("middle", place))?;

@@ -65,6 +65,14 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
     lines.extend(options.says.iter().map(|says| format!("- {says}")));
     let seconds = results.took.as_secs();
     lines.push(format!("- It took {} min {} s. {}", seconds / 60, seconds % 60, others(results)));
+    // An error may have many lines, of which a list's has one.
+    lines.extend(
+        results
+            .failed
+            .iter()
+            .filter_map(|failed| failed.lines().next())
+            .map(|failed| format!("- **{failed}**")),
+    );
     lines.extend(COLUMNS.iter().map(|line| (*line).to_owned()));
     lines
 }
@@ -84,7 +92,8 @@ const COLUMNS: [&str; 6] = [
 /// Whether somebody else used the machine.
 fn others(results: &Results<'_>) -> String {
     let rows = results.tables.iter().flat_map(|measured| measured.rows.iter().chain(&measured.at_rate));
-    let others = Spread::of(rows.flat_map(|row| row.cells.iter().flatten()).map(|sample| sample.others));
+    let others = rows.flat_map(|row| row.cells.iter().flatten()).map(|sample| sample.others);
+    let others = Spread::of(others.filter(|others| !others.is_nan()));
     format!(
         "Other processes took {:.0} % of the machine in the median round, and {:.0} % in the worst. Above a few percent, measure again.",
         others.median, others.most

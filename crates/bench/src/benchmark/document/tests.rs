@@ -70,6 +70,7 @@ fn row(at: &str, many: f64, columns: usize) -> Row {
 fn measured() -> Vec<Measured> {
     let wanted = tables(&["1a".to_owned(), "5".to_owned()], false).unwrap();
     let mut size = row("1/40", 3.0, 5);
+    size.best = Some(12.0);
     size.notes = vec![("MiB", "1.2".to_owned()), ("at best", "12 %".to_owned())];
     vec![
         Measured {
@@ -84,11 +85,18 @@ fn measured() -> Vec<Measured> {
 /// To make it anew after a change that is wanted: FRESHET_GOLDEN=write cargo test -p freshet-bench
 #[test]
 fn the_text_has_the_form_of_the_golden_one() {
+    let failed = ["Table 9 failed: no\nmore".to_owned()];
     let (options, columns, tables) = (options("unused"), columns(), measured());
     let machine =
         head::Machine { processor: "a test".to_owned(), cores: 2, gib: 24.0, linux: "6.1".to_owned() };
     let text = text(
-        &Results { options: &options, columns: &columns, tables: &tables, took: Duration::from_secs(754) },
+        &Results {
+            options: &options,
+            columns: &columns,
+            tables: &tables,
+            failed: &failed,
+            took: Duration::from_secs(754),
+        },
         &machine,
     );
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/benchmark/document/tests/golden.md");
@@ -102,9 +110,16 @@ fn the_text_has_the_form_of_the_golden_one() {
 fn every_plot_that_the_text_shows_is_written() {
     let out = std::env::temp_dir().join(format!("freshet-report-{}", std::process::id()));
     fs::create_dir_all(&out).unwrap();
+    let failed = ["Table 9 failed: no\nmore".to_owned()];
     let (options, columns, tables) = (options(out.to_str().unwrap()), columns(), measured());
-    write(&Results { options: &options, columns: &columns, tables: &tables, took: Duration::from_secs(754) })
-        .unwrap();
+    write(&Results {
+        options: &options,
+        columns: &columns,
+        tables: &tables,
+        failed: &failed,
+        took: Duration::from_secs(754),
+    })
+    .unwrap();
     let text = fs::read_to_string(out.join("report.md")).unwrap();
     let shown: Vec<&str> =
         text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name).collect();
