@@ -64,8 +64,13 @@ fn run(
         .args(["--percentile=99", "--mysql-ignore-errors=1062,1213,1020,1205", "run"])
         .output()
         .map_err(|error| format!("sysbench cannot be run: {error}"))?;
-    let said = String::from_utf8_lossy(&out.stdout).into_owned();
-    if out.status.success() { Ok(said) } else { Err(format!("sysbench has failed:\n{said}").into()) }
+    if out.status.success() {
+        return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    // The first complaint is of the cause.
+    let cause = said.lines().find(|line| line.starts_with("FATAL")).unwrap_or(&said);
+    Err(format!("sysbench has failed: {cause}").into())
 }
 
 /// What sysbench has said.
