@@ -3,9 +3,9 @@
 use freshet_protocol::{HEADER_LEN, Reader};
 
 use crate::answer::{Step, Walk};
-use crate::args::{Args, Failure, Target};
 use crate::login;
 use crate::question::query_packet;
+use crate::target::{Account, Failure, Target};
 use crate::wire::Wire;
 
 /// Counters since the target's start, or the difference of two readings. Zero where a target has no such counter.
@@ -23,8 +23,8 @@ pub struct Counters {
 
 impl Counters {
     /// Asks a target, over a connection of its own.
-    pub async fn read(args: &Args, target: &Target) -> Result<Counters, Failure> {
-        let mut wire = login::open(args, target, "").await?;
+    pub async fn read(account: &Account, target: &Target) -> Result<Counters, Failure> {
+        let mut wire = login::open(account, target, "").await?;
         let mut counters = Counters::default();
         for (name, counter) in [
             ("Qcache_hits", &mut counters.hits),
@@ -55,33 +55,49 @@ pub async fn status(wire: &mut Wire, name: &str) -> Result<Option<u64>, Failure>
 
 /// The second column of the only row of an answer of two columns, if it is a number.
 pub async fn second(wire: &mut Wire, question: &str) -> Result<Option<u64>, Failure> {
-    let mut packet = Vec::new();
-    query_packet(&mut packet, question);
-    wire.send_raw(&packet).await?;
+    const ROW: usize = 4;
+    let row = row(wire, question, ROW).await?;
+    let value = |row: &[u8]| {
+        let mut reader = Reader::new(row);
+        reader.lenenc_bytes().ok()?;
+        std::str::from_utf8(reader.lenenc_bytes().ok()?).ok()?.parse().ok()
+    };
+    Ok(row.and_then(|row| value(&row)))
+}
+
+/// The only value of an answer of one column.
+pub async fn first(wire: &mut Wire, question: &str) -> Result<Option<String>, Failure> {
+    const ROW: usize = 3;
+    let row = row(wire, question, ROW).await?;
+    let value = |row: &[u8]| String::from_utf8(Reader::new(row).lenenc_bytes().ok()?.to_vec()).ok();
+    Ok(row.and_then(|row| value(&row)))
+}
+
+/// The only row of an answer: the packet of that number, counted from 0, behind the count, the definitions and an EOF.
+async fn row(wire: &mut Wire, question: &str, at: usize) -> Result<Option<Vec<u8>>, Failure> {
+    let mut sent = Vec::new();
+    query_packet(&mut sent, question);
+    wire.send_raw(&sent).await?;
     loop {
         wire.fill().await?;
         // From the front each time: these answers are a few packets.
         match Walk::default().step(wire.buffer()) {
             Step::More(_) => {}
-            Step::End(at) => return Ok(value(&wire.buffer().split_to(at))),
+            Step::End(end) => return Ok(packet_at(&wire.buffer().split_to(end), at)),
             Step::Err(_) => return Err(format!("{question} is answered by an error").into()),
         }
     }
 }
 
-/// The second column of the only row of an answer of two columns: count, two definitions, EOF, row, EOF.
-fn value(answer: &[u8]) -> Option<u64> {
-    const ROW: usize = 4;
-
+/// The packet of a number, if another one follows.
+fn packet_at(answer: &[u8], at: usize) -> Option<Vec<u8>> {
     let mut rest = answer;
-    for _ in 0..ROW {
+    for _ in 0..at {
         rest = packet(rest)?.1;
     }
     let (row, after) = packet(rest)?;
     packet(after)?;
-    let mut reader = Reader::new(row);
-    reader.lenenc_bytes().ok()?;
-    std::str::from_utf8(reader.lenenc_bytes().ok()?).ok()?.parse().ok()
+    Some(row.to_vec())
 }
 
 fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {

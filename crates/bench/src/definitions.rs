@@ -9,8 +9,10 @@ use std::io::{Write, stdout};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
+use crate::crew::Crew;
 use crate::report::Report;
+use crate::target::{Failure, Target};
 use crate::wire::Wire;
 use crate::{login, round, table};
 
@@ -35,7 +37,9 @@ pub async fn measure(args: &Args, rate: u32) -> Result<(), Failure> {
                 Some(by) => Some(Definer::start(&args, by, rate).await?),
                 None => None,
             };
-            report.add(number, target, round::run(&args, target).await?)?;
+            let mut crew = Crew::open(&args.account, target, &args.load, 0).await?;
+            let length = Duration::from_secs(u64::from(args.seconds));
+            report.add(number, target, &round::run((&args.account, target), &mut crew, length).await?)?;
             if let Some(definer) = definer {
                 *made += definer.stop().await?;
             }
@@ -55,8 +59,8 @@ struct Definer {
 
 impl Definer {
     async fn start(args: &Args, by: &Target, rate: u32) -> Result<Definer, Failure> {
-        let mut wire = login::open(args, by, "").await?;
-        let schema = format!("{}_defined", args.database);
+        let mut wire = login::open(&args.account, by, "").await?;
+        let schema = format!("{}_defined", args.account.database);
         table::say(&mut wire, &format!("CREATE DATABASE IF NOT EXISTS {schema}")).await?;
         table::say(&mut wire, &format!("DROP TABLE IF EXISTS {schema}.a")).await?;
         let over = Rc::new(Cell::new(false));

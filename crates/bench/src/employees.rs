@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::args::{Args, Failure};
+use crate::args::Args;
 use crate::login;
 use crate::table::say;
+use crate::target::Failure;
 use crate::wire::Wire;
 
 const EMPLOYEES: u32 = 300_024;
@@ -74,9 +75,9 @@ const TABLES: [&str; 2] = [
 /// If there is no target, or it refuses.
 pub async fn prepare(args: &Args) -> Result<(), Failure> {
     let target = args.targets.first().ok_or("there is no target")?;
-    let mut wire = login::open(args, target, "").await?;
+    let mut wire = login::open(&args.account, target, "").await?;
     for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE", "USE"] {
-        say(&mut wire, &format!("{statement} {}", args.database)).await?;
+        say(&mut wire, &format!("{statement} {}", args.account.database)).await?;
     }
     for table in TABLES {
         say(&mut wire, table).await?;
@@ -88,7 +89,7 @@ pub async fn prepare(args: &Args) -> Result<(), Failure> {
     for table in ["employees", "salaries"] {
         say(&mut wire, &format!("ANALYZE TABLE {table}")).await?;
     }
-    let made = format!("{EMPLOYEES} employees and {SALARIES} salaries are in {}", args.database);
+    let made = format!("{EMPLOYEES} employees and {SALARIES} salaries are in {}", args.account.database);
     Ok(writeln!(std::io::stdout(), "{made}")?)
 }
 

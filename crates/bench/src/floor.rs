@@ -1,39 +1,28 @@
 //! The floor: a server that reads a packet and writes an answer that lies ready. No server answers for less; what another one takes
 //! more is its own work.
 
+mod answers;
+
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::thread;
 
 use bytes::BytesMut;
-use freshet_protocol::{
-    Capabilities, Column, Command, FrameHeader, Greeting, HEADER_LEN, MYSQL_NATIVE_PASSWORD, OkPacket,
-    StatusFlags, put_packet, text_result_set,
-};
+use freshet_protocol::{FrameHeader, HEADER_LEN};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Socket, Type};
 
-use crate::args::Failure;
+use crate::target::Failure;
+use answers::Answers;
 
-/// What the one value of the answer takes, in bytes: that of a sysbench table.
-const VALUE_BYTES: usize = 120;
-/// MYSQL_TYPE_STRING.
-const STRING: u8 = 0xFE;
 /// What one read asks for, in bytes.
 const READ_BYTES: usize = 64 * 1024;
 /// How many events are taken at once.
 const EVENTS_MAX: usize = 256;
 /// Clients that wait to be let in, for each thread.
 const BACKLOG: i32 = 1024;
-/// What the greeting offers, which is what the clients of this program want.
-const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
-    .union(Capabilities::PROTOCOL_41)
-    .union(Capabilities::SECURE_CONNECTION)
-    .union(Capabilities::TRANSACTIONS)
-    .union(Capabilities::CONNECT_WITH_DB)
-    .union(Capabilities::PLUGIN_AUTH);
 const LISTENER: Token = Token(0);
 
 /// Serves on `address` with so many threads, until the process is ended.
@@ -59,59 +48,6 @@ fn listener(address: SocketAddr) -> Result<TcpListener, Failure> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(TcpListener::from_std(socket.into()))
-}
-
-/// What is answered.
-struct Answers {
-    greeting: BytesMut,
-    let_in: BytesMut,
-    rows: BytesMut,
-    ok: BytesMut,
-}
-
-impl Answers {
-    fn new() -> Self {
-        let greeting = Greeting {
-            server_version: b"8.0.0-floor".to_vec(),
-            connection_id: 1,
-            scramble: [b'7'; 20],
-            capabilities: OFFERED,
-            collation: 45,
-            status: StatusFlags::AUTOCOMMIT,
-            auth_plugin: MYSQL_NATIVE_PASSWORD.to_owned(),
-        };
-        let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() }.encode(OFFERED, 0);
-        let named = |name: &str| name.as_bytes().to_vec();
-        let column = Column {
-            schema: named("sbtest"),
-            table: named("sbtest1"),
-            org_table: named("sbtest1"),
-            name: named("c"),
-            org_name: named("c"),
-            collation: 45,
-            length: 480,
-            kind: STRING,
-            ..Column::default()
-        };
-        let mut rows = BytesMut::new();
-        let value = [[Some(vec![b'7'; VALUE_BYTES])]];
-        text_result_set(&mut rows, &mut 1, OFFERED, StatusFlags::AUTOCOMMIT, &[column], value.iter());
-        Self { greeting: packet(0, &greeting.encode()), let_in: packet(2, &ok), rows, ok: packet(1, &ok) }
-    }
-
-    fn to(&self, payload: &[u8]) -> &[u8] {
-        let is_select = |text: &[u8]| text.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(b"SELECT"));
-        match payload.split_first() {
-            Some((command, text)) if *command == Command::Query.byte() && is_select(text) => &self.rows,
-            _ => &self.ok,
-        }
-    }
-}
-
-fn packet(mut seq: u8, payload: &[u8]) -> BytesMut {
-    let mut frames = BytesMut::new();
-    put_packet(&mut frames, &mut seq, payload);
-    frames
 }
 
 struct Client {
@@ -181,11 +117,11 @@ impl Client {
                 Err(_) => return None,
             };
             self.read.extend_from_slice(buffer.get(..read)?);
-            let mut at = 0;
+            let (mut at, mut made) = (0, BytesMut::new());
             while let Some(header) = FrameHeader::parse(self.read.get(at..)?) {
                 let start = at + HEADER_LEN;
                 let Some(payload) = self.read.get(start..start + header.len) else { break };
-                let answer = if self.is_in { answers.to(payload) } else { &answers.let_in };
+                let answer = if self.is_in { answers.to(payload, &mut made) } else { &answers.let_in };
                 self.is_in = true;
                 if self.stream.write(answer).ok()? < answer.len() {
                     return None;

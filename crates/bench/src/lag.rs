@@ -6,9 +6,10 @@
 use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
 use crate::counters::{second, status};
 use crate::latency::Latency;
+use crate::target::{Failure, Target};
 use crate::wire::Wire;
 use crate::{login, mix, table};
 
@@ -26,9 +27,9 @@ const SEEN_WITHIN: Duration = Duration::from_secs(30);
 pub async fn measure(args: &Args, rate: u32) -> Result<(), Failure> {
     let [server, cache] = &args.targets[..] else { return Err("--lag needs two targets".into()) };
     let until = Instant::now() + Duration::from_secs(u64::from(args.seconds));
-    let name = mix::name(&args.table, args.tables, 1);
-    let load = login::open(args, server, &args.database).await?;
-    let load = tokio::task::spawn_local(change(load, name.clone(), (args.keys, rate), until));
+    let name = mix::name(&args.load.table, args.load.tables, 1);
+    let load = login::open(&args.account, server, &args.account.database).await?;
+    let load = tokio::task::spawn_local(change(load, name.clone(), (args.load.keys, rate), until));
     let lags = look(args, (server, cache), &name, until).await?;
     let changed = load.await??;
     let ms = |share| lags.quantile_us(share) / 1_000.0;
@@ -72,16 +73,16 @@ async fn look(
     name: &str,
     until: Instant,
 ) -> Result<Latency, Failure> {
-    let mut writer = login::open(args, server, &args.database).await?;
-    let mut reader = login::open(args, cache, &args.database).await?;
-    let question = format!("SELECT id, k FROM {name} WHERE id = {}", args.keys);
+    let mut writer = login::open(&args.account, server, &args.account.database).await?;
+    let mut reader = login::open(&args.account, cache, &args.account.database).await?;
+    let question = format!("SELECT id, k FROM {name} WHERE id = {}", args.load.keys);
     let mut lags = Latency::default();
     for value in 1_000_000.. {
         if Instant::now() >= until {
             break;
         }
         until_from_memory(&mut reader, &question).await?;
-        let update = format!("UPDATE {name} SET k = {value} WHERE id = {}", args.keys);
+        let update = format!("UPDATE {name} SET k = {value} WHERE id = {}", args.load.keys);
         table::say(&mut writer, &update).await?;
         let written = Instant::now();
         while second(&mut reader, &question).await? != Some(value) {

@@ -5,12 +5,12 @@ use freshet_protocol::{
     SslRequest, caching_sha2, native, scramble_in,
 };
 
-use crate::args::{Args, Failure, Target};
+use crate::target::{Account, Failure, Target};
 use crate::wire::Wire;
 
 /// What is asked for: nothing that would change the form of answers. Without DEPRECATE_EOF each result has two EOF
 /// packets, which is how its end is found.
-const WANTED: Capabilities = Capabilities::LONG_PASSWORD
+pub const WANTED: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::PROTOCOL_41)
     .union(Capabilities::SECURE_CONNECTION)
     .union(Capabilities::TRANSACTIONS)
@@ -21,7 +21,7 @@ const PACKET_BYTES_MAX: u32 = 1 << 24;
 const COLLATION: u8 = 45;
 
 /// A connection that is logged in; `database` may be empty.
-pub async fn open(args: &Args, target: &Target, database: &str) -> Result<Wire, Failure> {
+pub async fn open(account: &Account, target: &Target, database: &str) -> Result<Wire, Failure> {
     let mut wire = Wire::connect(&target.address).await?;
     let hello = wire.packet().await?;
     let greeting = match ServerHello::parse(&hello.payload)? {
@@ -32,7 +32,7 @@ pub async fn open(args: &Args, target: &Target, database: &str) -> Result<Wire, 
     let mut capabilities = WANTED;
     // The request for TLS announces already what the login will have.
     capabilities.set(Capabilities::CONNECT_WITH_DB, !database.is_empty());
-    if args.tls {
+    if account.tls {
         capabilities |= Capabilities::SSL;
         let request = SslRequest { capabilities, max_packet_size: PACKET_BYTES_MAX, collation: COLLATION };
         wire.send(seq, &request.encode()).await?;
@@ -43,19 +43,19 @@ pub async fn open(args: &Args, target: &Target, database: &str) -> Result<Wire, 
         capabilities,
         max_packet_size: PACKET_BYTES_MAX,
         collation: COLLATION,
-        user: args.user.clone().into(),
-        auth_response: token(&greeting.auth_plugin, args, &greeting.scramble)?,
+        user: account.user.clone().into(),
+        auth_response: token(&greeting.auth_plugin, account, &greeting.scramble)?,
         database: (!database.is_empty()).then(|| database.into()),
         auth_plugin: Some(greeting.auth_plugin.clone().into()),
         attributes: None,
         zstd_level: None,
     };
     wire.send(seq, &login.encode()).await?;
-    finish(&mut wire, args).await?;
+    finish(&mut wire, account).await?;
     Ok(wire)
 }
 
-async fn finish(wire: &mut Wire, args: &Args) -> Result<(), Failure> {
+async fn finish(wire: &mut Wire, account: &Account) -> Result<(), Failure> {
     loop {
         let packet = wire.packet().await?;
         let seq = packet.last_seq.wrapping_add(1);
@@ -64,11 +64,11 @@ async fn finish(wire: &mut Wire, args: &Args) -> Result<(), Failure> {
             AuthReply::Err(payload) => return Err(said(&ErrPacket::parse(payload)?).into()),
             AuthReply::Switch { plugin, data } => {
                 let scramble = scramble_in(data).ok_or("the server sent no scramble")?;
-                wire.send(seq, &token(&String::from_utf8_lossy(plugin), args, &scramble)?).await?;
+                wire.send(seq, &token(&String::from_utf8_lossy(plugin), account, &scramble)?).await?;
             }
             AuthReply::More(data) if data.first() == Some(&caching_sha2::FAST_AUTH_OK) => {}
             AuthReply::More(_) if wire.secure => {
-                wire.send(seq, &[args.password.as_bytes(), b"\0"].concat()).await?;
+                wire.send(seq, &[account.password.as_bytes(), b"\0"].concat()).await?;
             }
             _ => {
                 return Err(
@@ -79,10 +79,10 @@ async fn finish(wire: &mut Wire, args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn token(plugin: &str, args: &Args, scramble: &[u8; 20]) -> Result<Vec<u8>, Failure> {
+fn token(plugin: &str, account: &Account, scramble: &[u8; 20]) -> Result<Vec<u8>, Failure> {
     match plugin {
-        MYSQL_NATIVE_PASSWORD => Ok(native::token(args.password.as_bytes(), scramble)),
-        CACHING_SHA2_PASSWORD => Ok(caching_sha2::token(args.password.as_bytes(), scramble)),
+        MYSQL_NATIVE_PASSWORD => Ok(native::token(account.password.as_bytes(), scramble)),
+        CACHING_SHA2_PASSWORD => Ok(caching_sha2::token(account.password.as_bytes(), scramble)),
         other => Err(format!("the account's plugin {other} is not known here").into()),
     }
 }

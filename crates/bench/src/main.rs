@@ -9,34 +9,48 @@
 //! system before and after each round.
 
 mod args;
+mod target;
 
 mod answer;
 mod login;
+mod reply;
 mod tls;
 mod wire;
 
-mod counters;
-mod definitions;
-mod employees;
-mod floor;
+mod asker;
 mod keys;
-mod lag;
-mod latency;
+mod load;
 mod mix;
-mod neighbours;
-mod processor;
 mod question;
+mod statement;
+mod statements;
+mod texts;
 
+mod counters;
+mod crew;
+mod latency;
+mod pace;
+mod processor;
 mod report;
 mod round;
 mod table;
 
+mod benchmark;
+mod definitions;
+mod employees;
+mod floor;
+mod lag;
+mod neighbours;
+
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
-use args::{Args, Failure};
+use args::{Args, Command};
+use crew::Crew;
+use target::Failure;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -50,11 +64,13 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(Command::Report(options)) = &args.command {
+        return in_one_thread(benchmark::run(options));
+    }
     if let Some(address) = args.floor {
         return floor::serve(address, args.threads);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, async {
+    in_one_thread(async {
         if args.employees {
             return employees::prepare(args).await;
         }
@@ -70,13 +86,33 @@ fn run(args: &Args) -> Result<(), Failure> {
         if args.neighbours {
             return neighbours::measure(args).await;
         }
-        let mut rounds = report::Report::new(args);
-        rounds.head()?;
-        for number in 1..=args.rounds {
-            for target in &args.targets {
-                rounds.add(number, target, round::run(args, target).await?)?;
-            }
-        }
-        rounds.summary()
+        in_turns(args).await
     })
+}
+
+/// Does it with all clients in this thread.
+fn in_one_thread(what: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, what)
+}
+
+/// Drives the targets in turns, and prints what came of it.
+async fn in_turns(args: &Args) -> Result<(), Failure> {
+    let length = Duration::from_secs(u64::from(args.seconds));
+    let mut crews = Vec::new();
+    for target in args.targets.iter().filter(|_| !args.connect) {
+        crews.push(Crew::open(&args.account, target, &args.load, 0).await?);
+    }
+    let mut rounds = report::Report::new(args);
+    rounds.head()?;
+    for number in 1..=args.rounds {
+        for (at, target) in args.targets.iter().enumerate() {
+            let outcome = match crews.get_mut(at) {
+                Some(crew) => round::run((&args.account, target), crew, length).await?,
+                None => round::come_and_go(args, target).await?,
+            };
+            rounds.add(number, target, &outcome)?;
+        }
+    }
+    rounds.summary()
 }

@@ -11,12 +11,13 @@ use std::io::{Write, stdout};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
 use crate::counters::{second, status};
 use crate::latency::Latency;
-use crate::question::{put_command, query_packet};
+use crate::question::{QUIT, put_command, query_packet};
+use crate::reply::{read_answer, read_any};
 use crate::report::median;
-use crate::round::{read_answer, read_any};
+use crate::target::{Account, Failure, Target};
 use crate::wire::Wire;
 use crate::{login, table};
 use noise::{Again, CLEANUP, NEAR, NOISE, Noise, READS, SETUP, Servers};
@@ -29,8 +30,6 @@ const ROUND: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_millis(1);
 /// A target that has not answered from memory within this is an error.
 const HITS_WITHIN: Duration = Duration::from_secs(30);
-/// The command COM_QUIT.
-const QUIT: u8 = 1;
 
 /// One round of the reader.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +53,7 @@ struct Done {
 /// If there is not one target, if the account may not make schemas and accounts there, or if the target does not answer.
 pub async fn measure(args: &Args) -> Result<(), Failure> {
     let [target] = &args.targets[..] else { return Err("--neighbours needs one target".into()) };
-    let mut owner = login::open(args, target, "").await?;
+    let mut owner = login::open(&args.account, target, "").await?;
     let mariadb = second(&mut owner, "SELECT 0, VERSION() LIKE '%MariaDB%'").await? == Some(1);
     let servers = if mariadb { Servers::MariaDb } else { Servers::MySql };
     prepare(&mut owner).await?;
@@ -132,8 +131,8 @@ impl Reader {
             packet
         };
         Ok(Reader {
-            wire: login::open(args, target, NEAR).await?,
-            counting: login::open(args, target, "").await?,
+            wire: login::open(&args.account, target, NEAR).await?,
+            counting: login::open(&args.account, target, "").await?,
             packets: (1..=KEYS).map(packet).collect(),
         })
     }
@@ -193,14 +192,12 @@ struct Neighbour {
 impl Neighbour {
     /// Gives it when it has done its thing once.
     async fn start(args: &Args, target: &Target, noise: Noise) -> Result<Neighbour, Failure> {
-        let user = if noise.denied {
-            (READS.to_owned(), String::new())
-        } else {
-            (args.user.clone(), args.password.clone())
-        };
-        let args = Args { user: user.0, password: user.1, ..args.clone() };
+        let mut account = args.account.clone();
+        if noise.denied {
+            account = Account { user: READS.to_owned(), password: String::new(), ..account };
+        }
         let mut client =
-            Client { wire: login::open(&args, target, NEAR).await?, args, target: target.clone() };
+            Client { wire: login::open(&account, target, NEAR).await?, account, target: target.clone() };
         for statement in noise.first {
             client.say(statement).await?;
         }
@@ -220,7 +217,7 @@ impl Neighbour {
 /// Its connection, and how another is made.
 struct Client {
     wire: Wire,
-    args: Args,
+    account: Account,
     target: Target,
 }
 
@@ -251,10 +248,10 @@ impl Client {
                 self.wire.send_raw(&packet).await?;
                 // Some servers close the connection.
                 if read_any(&mut self.wire).await.is_err() {
-                    self.wire = login::open(&self.args, &self.target, NEAR).await?;
+                    self.wire = login::open(&self.account, &self.target, NEAR).await?;
                 }
             }
-            Again::Login => leave(login::open(&self.args, &self.target, NEAR).await?).await?,
+            Again::Login => leave(login::open(&self.account, &self.target, NEAR).await?).await?,
             Again::Idle => tokio::time::sleep(PAUSE).await,
         }
         Ok(refused)

@@ -1,4 +1,4 @@
-//! The processor time of processes, as the system counts it.
+//! The processor time of processes and of the machine, and the memory of processes, as the system counts them.
 
 use std::fs;
 
@@ -6,6 +6,12 @@ use std::fs;
 const TICK_US: u64 = 10_000;
 /// Where utime and stime stand behind the name in /proc/PID/stat.
 const UTIME_AT: usize = 11;
+/// Where the time stands in /proc/stat in which nothing was done, and waiting for a disk.
+const IDLE_AT: [usize; 2] = [3, 4];
+/// Where that of interrupts stands.
+const INTERRUPTS_AT: [usize; 2] = [5, 6];
+/// Times of guests stand behind these, and are in them already.
+const TIMES: usize = 8;
 
 /// User and system time of some processes, in microseconds; 0 for those that are gone.
 pub fn used_us(pids: &[u32]) -> u64 {
@@ -17,4 +23,70 @@ fn ticks(pid: u32) -> Option<u64> {
     // The name stands in brackets and may hold anything, so it is skipped from behind.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(UTIME_AT);
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+}
+
+/// What some processes have in memory, in bytes; 0 for those that are gone.
+pub fn resident_bytes(pids: &[u32]) -> u64 {
+    let kib = |pid: &u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    pids.iter().filter_map(kib).sum::<u64>() * 1024
+}
+
+/// The time of all cores together, in microseconds: up to a moment, or between two.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Machine {
+    /// In which something was done.
+    pub busy: u64,
+    /// In which that was for devices and the network, and is counted for no process.
+    pub interrupts: u64,
+    /// In all.
+    pub all: u64,
+}
+
+impl Machine {
+    /// Up to now.
+    pub fn now() -> Machine {
+        fs::read_to_string("/proc/stat").map(|stat| Machine::parse(&stat)).unwrap_or_default()
+    }
+
+    fn parse(stat: &str) -> Machine {
+        let line = stat.lines().next().unwrap_or_default();
+        let times = line.split_whitespace().skip(1).take(TIMES).map(|time| time.parse::<u64>().unwrap_or(0));
+        let mut machine = Machine::default();
+        for (at, time) in times.enumerate() {
+            machine.all += time * TICK_US;
+            machine.busy += if IDLE_AT.contains(&at) { 0 } else { time * TICK_US };
+            machine.interrupts += if INTERRUPTS_AT.contains(&at) { time * TICK_US } else { 0 };
+        }
+        machine
+    }
+
+    /// What was used since `before`.
+    pub fn since(self, before: Machine) -> Machine {
+        Machine {
+            busy: self.busy.saturating_sub(before.busy),
+            interrupts: self.interrupts.saturating_sub(before.interrupts),
+            all: self.all.saturating_sub(before.all),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_idle_where_it_waits() {
+        let machine = Machine::parse("cpu  1 2 3 40 5 6 7 8 100 100\ncpu0 1 2 3 40 5 6 7 8 100 100\n");
+        assert_eq!((machine.busy, machine.interrupts, machine.all), (270_000, 130_000, 720_000));
+    }
+
+    #[test]
+    fn this_process_has_memory_and_has_used_time() {
+        assert!(resident_bytes(&[std::process::id()]) > 1 << 20);
+        assert_eq!(resident_bytes(&[0]), 0);
+    }
 }

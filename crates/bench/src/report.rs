@@ -2,8 +2,11 @@
 
 use std::io::{Write, stdout};
 
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
 use crate::round::Outcome;
+use crate::target::{Failure, Target};
+
+const MIB: f64 = 1_048_576.0;
 
 /// All rounds so far.
 pub struct Report<'a> {
@@ -19,7 +22,11 @@ struct Line {
     p50_us: f64,
     p99_us: f64,
     server_us: f64,
+    proxy_us: f64,
     own_us: f64,
+    /// MiB in memory.
+    server_mib: f64,
+    proxy_mib: f64,
     /// Percent of the reads that were answered from memory, and that were refused under a fence; of the stale results that
     /// were asked for again, those that had not changed.
     from_memory: f64,
@@ -29,16 +36,20 @@ struct Line {
 
 impl Line {
     fn new(target: &Target, outcome: &Outcome) -> Line {
-        let count = (outcome.latency.count() as f64).max(1.0);
+        let latency = &outcome.tally.latency;
+        let count = (outcome.tally.statements as f64).max(1.0);
         Line {
             target: target.name.clone(),
             per_second: count / outcome.elapsed.as_secs_f64(),
-            p50_us: outcome.latency.quantile_us(0.5),
-            p99_us: outcome.latency.quantile_us(0.99),
-            server_us: outcome.server_us as f64 / count,
-            own_us: outcome.own_us as f64 / count,
-            from_memory: percent(outcome.counters.hits, outcome.reads),
-            fenced: percent(outcome.counters.fenced, outcome.reads),
+            p50_us: latency.quantile_us(0.5),
+            p99_us: latency.quantile_us(0.99),
+            server_us: outcome.used.server as f64 / count,
+            proxy_us: outcome.used.proxy as f64 / count,
+            own_us: outcome.used.own as f64 / count,
+            server_mib: outcome.memory.server as f64 / MIB,
+            proxy_mib: outcome.memory.proxy as f64 / MIB,
+            from_memory: percent(outcome.counters.hits, outcome.tally.reads),
+            fenced: percent(outcome.counters.fenced, outcome.tally.reads),
             needless: percent(outcome.counters.needless, outcome.counters.refilled),
         }
     }
@@ -52,12 +63,22 @@ impl<'a> Report<'a> {
 
     /// What is measured, and the columns.
     pub fn head(&self) -> Result<(), Failure> {
-        let a = self.args;
+        let (args, load) = (self.args, &self.args.load);
         let mut out = stdout();
         writeln!(
             out,
-            "{} clients, {} at once, {:?}, {} tables of {} keys {:?}, {} % writes, {} rounds of {} s",
-            a.clients, a.pipeline, a.mix, a.tables, a.keys, a.distribution, a.writes, a.rounds, a.seconds
+            "{} clients, {} at once, {:?}{}{}, {} tables of {} keys {:?}, {} % writes, {} rounds of {} s",
+            load.clients,
+            load.pipeline,
+            load.mix,
+            if load.prepared { ", prepared" } else { "" },
+            if load.transactions { ", in transactions" } else { "" },
+            load.tables,
+            load.keys,
+            load.draw.distribution,
+            load.writes,
+            args.rounds,
+            args.seconds
         )?;
         let titles = [
             "q/s",
@@ -65,7 +86,10 @@ impl<'a> Report<'a> {
             "p50 us",
             "p99 us",
             "server us/q",
+            "proxy us/q",
             "client us/q",
+            "server MiB",
+            "proxy MiB",
             "hits %",
             "fenced %",
             "needless %",
@@ -78,8 +102,8 @@ impl<'a> Report<'a> {
     }
 
     /// Prints a round. Its ratio is to the first target's of the same round.
-    pub fn add(&mut self, round: u32, target: &Target, outcome: Outcome) -> Result<(), Failure> {
-        let line = Line::new(target, &outcome);
+    pub fn add(&mut self, round: u32, target: &Target, outcome: &Outcome) -> Result<(), Failure> {
+        let line = Line::new(target, outcome);
         self.lines.push(line.clone());
         let before = (self.lines.len() - 1) / self.args.targets.len() * self.args.targets.len();
         let first = self.lines.get(before).map_or(line.per_second, |first| first.per_second);
@@ -99,7 +123,10 @@ impl<'a> Report<'a> {
                 p50_us: of(|line| line.p50_us),
                 p99_us: of(|line| line.p99_us),
                 server_us: of(|line| line.server_us),
+                proxy_us: of(|line| line.proxy_us),
                 own_us: of(|line| line.own_us),
+                server_mib: of(|line| line.server_mib),
+                proxy_mib: of(|line| line.proxy_mib),
                 from_memory: of(|line| line.from_memory),
                 fenced: of(|line| line.fenced),
                 needless: of(|line| line.needless),
@@ -115,8 +142,17 @@ fn print(round: &str, line: &Line, ratio: f64) -> Result<(), Failure> {
     write!(out, "{round:>6} {:<12} {:>12.0} {ratio:>12.3}", line.target, line.per_second)?;
     writeln!(
         out,
-        " {:>12.1} {:>12.1} {:>12.2} {:>12.2} {:>12.2} {:>12.2} {:>12.2}",
-        line.p50_us, line.p99_us, line.server_us, line.own_us, line.from_memory, line.fenced, line.needless
+        " {:>12.1} {:>12.1} {:>12.2} {:>12.2} {:>12.0} {:>12.0} {:>12.2} {:>12.2} {:>12.2} {:>12.2}",
+        line.p50_us,
+        line.p99_us,
+        line.server_us,
+        line.proxy_us,
+        line.own_us,
+        line.server_mib,
+        line.proxy_mib,
+        line.from_memory,
+        line.fenced,
+        line.needless
     )?;
     Ok(())
 }

@@ -2,176 +2,140 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Buf as _;
-use freshet_protocol::{ErrPacket, FrameHeader, HEADER_LEN};
 use tokio::task::JoinSet;
 
-use crate::answer::{Step, Walk};
-use crate::args::{Args, Failure, Target};
+use crate::args::Args;
 use crate::counters::Counters;
-use crate::keys::Keys;
-use crate::latency::Latency;
-use crate::mix::Statements;
-use crate::question::{put_query, query_packet};
-use crate::wire::Wire;
-use crate::{login, processor};
+use crate::crew::{Crew, Tally};
+use crate::login;
+use crate::processor::{self, Machine};
+use crate::question::QUIT;
+use crate::reply::{Done, read_answer};
+use crate::statements::Statements;
+use crate::target::{Account, Failure, Target};
+use crate::texts::Texts;
 
-/// What clients do to each other: two insert the same row, or wait for each other's locks.
-const EXPECTED_ERRORS: [u16; 3] = [1062, 1205, 1213];
-
-/// COM_QUIT.
-const QUIT: u8 = 1;
 /// What came of a round.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// How long the answers took, reads and writes.
-    pub latency: Latency,
-    /// How many of them were reads.
-    pub reads: u64,
+    /// What the clients did.
+    pub tally: Tally,
     /// What the target counted.
     pub counters: Counters,
     /// How long the round was.
     pub elapsed: Duration,
-    /// Processor time of the target's servers.
-    pub server_us: u64,
-    /// Processor time of this program.
-    pub own_us: u64,
+    /// Processor time.
+    pub used: Used,
+    /// What the target's processes had in memory at the end.
+    pub memory: Memory,
 }
 
-/// Drives the target for one round.
-pub async fn run(args: &Args, target: &Target) -> Result<Outcome, Failure> {
-    let before = Counters::read(args, target).await?;
-    let mut wires = Vec::new();
-    for _ in 0..if args.connect { 0 } else { args.clients } {
-        wires.push(login::open(args, target, &args.database).await?);
+/// Memory in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Memory {
+    /// Of the target's servers.
+    pub server: u64,
+    /// Of what stands before them.
+    pub proxy: u64,
+}
+
+impl Memory {
+    /// What they have now.
+    pub fn now(target: &Target) -> Memory {
+        Memory {
+            server: processor::resident_bytes(&target.servers),
+            proxy: processor::resident_bytes(&target.proxies),
+        }
     }
-    let own = [std::process::id()];
-    let (server_us, own_us) = (processor::used_us(&target.pids), processor::used_us(&own));
-    let started = Instant::now();
+}
+
+/// Processor time, in microseconds: up to a moment, or between two.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Used {
+    /// Of the target's servers.
+    pub server: u64,
+    /// Of what stands before them.
+    pub proxy: u64,
+    /// Of this program.
+    pub own: u64,
+    /// Of the whole machine.
+    pub machine: Machine,
+}
+
+impl Used {
+    /// Up to now.
+    pub fn now(target: &Target) -> Used {
+        Used {
+            server: processor::used_us(&target.servers),
+            proxy: processor::used_us(&target.proxies),
+            own: processor::used_us(&[std::process::id()]),
+            machine: Machine::now(),
+        }
+    }
+
+    /// What was used since `before`.
+    pub fn since(self, before: Used) -> Used {
+        Used {
+            server: self.server.saturating_sub(before.server),
+            proxy: self.proxy.saturating_sub(before.proxy),
+            own: self.own.saturating_sub(before.own),
+            machine: self.machine.since(before.machine),
+        }
+    }
+}
+
+/// Drives a target's clients for one round.
+pub async fn run(
+    (account, target): (&Account, &Target),
+    crew: &mut Crew,
+    length: Duration,
+) -> Result<Outcome, Failure> {
+    let before = Counters::read(account, target).await?;
+    let (used, started) = (Used::now(target), Instant::now());
+    let tally = crew.round(length).await?;
+    let (used, elapsed) = (Used::now(target).since(used), started.elapsed());
+    let counters = Counters::read(account, target).await?.since(before);
+    Ok(Outcome { tally, counters, elapsed, used, memory: Memory::now(target) })
+}
+
+/// Drives clients for one round that connect, ask once and leave, each followed by another.
+pub async fn come_and_go(args: &Args, target: &Target) -> Result<Outcome, Failure> {
+    let before = Counters::read(&args.account, target).await?;
+    let (used, started) = (Used::now(target), Instant::now());
     let until = started + Duration::from_secs(u64::from(args.seconds));
     let mut clients = JoinSet::new();
-    let mut wires = wires.into_iter();
-    for number in 0..args.clients {
-        let keys = Keys::new(u64::from(number), args.keys, args.distribution);
-        let statements = Statements::new(args.mix, &args.table, args.tables, args.writes, keys);
-        match wires.next() {
-            Some(wire) => clients.spawn_local(drive(wire, statements, args.pipeline, until)),
-            None => clients.spawn_local(come_and_go(args.clone(), target.clone(), statements, until)),
-        };
+    for number in 0..args.load.clients {
+        clients.spawn_local(one_by_one(args.clone(), target.clone(), u64::from(number), until));
     }
-    let (mut latency, mut reads) = (Latency::default(), 0);
+    let mut tally = Tally::default();
     while let Some(client) = clients.join_next().await {
-        let (of_client, reads_of_client) = client??;
-        latency.merge(&of_client);
-        reads += reads_of_client;
+        tally.merge(&client??);
     }
-    let counters = Counters::read(args, target).await?.since(before);
-    Ok(Outcome {
-        latency,
-        reads,
-        counters,
-        elapsed: started.elapsed(),
-        server_us: processor::used_us(&target.pids).saturating_sub(server_us),
-        own_us: processor::used_us(&own).saturating_sub(own_us),
-    })
-}
-
-/// One client: asks `depth` statements at once and reads their answers, until the round is over.
-async fn drive(
-    mut wire: Wire,
-    mut statements: Statements,
-    depth: u32,
-    until: Instant,
-) -> Result<(Latency, u64), String> {
-    let (mut latency, mut reads) = (Latency::default(), 0);
-    let mut question = String::new();
-    let mut packet = Vec::new();
-    let mut now = Instant::now();
-    while now < until {
-        packet.clear();
-        for _ in 0..depth {
-            reads += u64::from(statements.next(&mut question));
-            put_query(&mut packet, &question);
-        }
-        wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
-        for _ in 0..depth {
-            read_answer(&mut wire).await?;
-        }
-        let answered = Instant::now();
-        (0..depth).for_each(|_| latency.add(answered - now));
-        now = answered;
-    }
-    Ok((latency, reads))
+    let (used, elapsed) = (Used::now(target).since(used), started.elapsed());
+    let counters = Counters::read(&args.account, target).await?.since(before);
+    Ok(Outcome { tally, counters, elapsed, used, memory: Memory::now(target) })
 }
 
 /// Clients one after another: each connects, asks once and leaves.
-async fn come_and_go(
-    args: Args,
-    target: Target,
-    mut statements: Statements,
-    until: Instant,
-) -> Result<(Latency, u64), String> {
-    let (mut latency, mut reads) = (Latency::default(), 0);
-    let mut question = String::new();
+async fn one_by_one(args: Args, target: Target, seed: u64, until: Instant) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    let (texts, mut statements) = (Texts::new(&args.load), Statements::new(&args.load, seed));
     let mut packet = Vec::new();
     let mut now = Instant::now();
     while now < until {
-        let mut wire =
-            login::open(&args, &target, &args.database).await.map_err(|error| error.to_string())?;
-        reads += u64::from(statements.next(&mut question));
-        query_packet(&mut packet, &question);
+        let login = login::open(&args.account, &target, &args.account.database);
+        let mut wire = login.await.map_err(|error| error.to_string())?;
+        let statement = statements.next();
+        tally.reads += u64::from(statement.reads());
+        packet.clear();
+        texts.put(&mut packet, &statement);
         wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
-        read_answer(&mut wire).await?;
+        tally.refused += u64::from(read_answer(&mut wire).await? == Done::Refused);
         wire.send(0, &[QUIT]).await.map_err(|error| error.to_string())?;
         let left = Instant::now();
-        latency.add(left - now);
+        tally.statements += 1;
+        tally.latency.add(left - now);
         now = left;
     }
-    Ok((latency, reads))
-}
-
-/// The length of the packet that begins here.
-fn error_len(packet: &[u8]) -> usize {
-    FrameHeader::parse(packet).map_or(0, |header| header.len)
-}
-
-/// Reads to the end of an answer, which is none of the errors that are not expected.
-pub async fn read_answer(wire: &mut Wire) -> Result<(), String> {
-    match read_any(wire).await? {
-        Some(error) if !EXPECTED_ERRORS.contains(&error.code) => {
-            Err(format!("the server said {}: {}", error.code, String::from_utf8_lossy(&error.message)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Reads to the end of an answer. Gives the error if it is one.
-pub async fn read_any(wire: &mut Wire) -> Result<Option<ErrPacket>, String> {
-    let mut walk = Walk::default();
-    loop {
-        // What came behind the answer before is looked at first.
-        if wire.buffer().is_empty() {
-            wire.fill().await.map_err(|error| error.to_string())?;
-        }
-        let step = walk.step(wire.buffer());
-        match step {
-            Step::More(walked) => {
-                wire.buffer().advance(walked);
-                if !wire.buffer().is_empty() {
-                    wire.fill().await.map_err(|error| error.to_string())?;
-                }
-            }
-            Step::End(end) => {
-                wire.buffer().advance(end);
-                return Ok(None);
-            }
-            Step::Err(at) => {
-                let error =
-                    ErrPacket::parse(&wire.buffer()[at + HEADER_LEN..]).map_err(|error| error.to_string())?;
-                let end = wire.buffer().len().min(at + HEADER_LEN + error_len(&wire.buffer()[at..]));
-                wire.buffer().advance(end);
-                return Ok(Some(error));
-            }
-        }
-    }
+    Ok(tally)
 }

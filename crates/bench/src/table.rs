@@ -1,10 +1,11 @@
 //! Makes the table that is measured, in sysbench's form.
 
-use crate::args::{Args, Failure};
+use crate::args::Args;
 use crate::login;
 use crate::mix;
 use crate::question::query_packet;
-use crate::round::read_answer;
+use crate::reply::read_answer;
+use crate::target::Failure;
 use crate::wire::Wire;
 
 /// Rows for each INSERT.
@@ -13,11 +14,12 @@ const BATCH_ROWS: u32 = 500;
 /// Makes schema and tables anew through the first target.
 pub async fn prepare(args: &Args) -> Result<(), Failure> {
     let target = args.targets.first().ok_or("there is no target")?;
-    let mut wire = login::open(args, target, "").await?;
-    say(&mut wire, &format!("CREATE DATABASE IF NOT EXISTS {}", args.database)).await?;
-    for number in 1..=args.tables {
-        let table = format!("{}.{}", args.database, mix::name(&args.table, args.tables, number));
-        make(&mut wire, &table, args.keys).await?;
+    let mut wire = login::open(&args.account, target, "").await?;
+    say(&mut wire, &format!("CREATE DATABASE IF NOT EXISTS {}", args.account.database)).await?;
+    for number in 1..=args.load.tables {
+        let table =
+            format!("{}.{}", args.account.database, mix::name(&args.load.table, args.load.tables, number));
+        make(&mut wire, &table, args.load.keys).await?;
     }
     Ok(())
 }
@@ -47,5 +49,6 @@ pub async fn say(wire: &mut Wire, statement: &str) -> Result<(), Failure> {
     let mut packet = Vec::new();
     query_packet(&mut packet, statement);
     wire.send_raw(&packet).await?;
-    Ok(read_answer(wire).await?)
+    read_answer(wire).await?;
+    Ok(())
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-use crate::args::{Address, Failure};
+use crate::target::{Address, Failure};
 use crate::tls;
 
 /// The largest packet that is expected while logging in.

@@ -1,0 +1,77 @@
+//! The report: the tables of the articles that Freshet is compared with, measured side by side in one run.
+//!
+//! For each table and each number of clients, all columns are connected, and short rounds against them alternate. So whatever else
+//! the machine does hits all columns alike, and the ratio of a column to the server itself is taken within a round. The report is
+//! written anew after each table, and a table that fails does not keep the others from being measured.
+
+mod column;
+mod options;
+mod plan;
+mod sample;
+
+mod progress;
+
+mod cache;
+mod ideal;
+mod measured;
+mod measuring;
+mod stock;
+
+mod chart;
+mod document;
+mod numbers;
+mod results;
+mod svg;
+
+use std::fs;
+use std::time::Instant;
+
+use crate::login;
+use crate::table;
+use crate::target::Failure;
+use column::{Column, columns};
+use measuring::Measuring;
+pub use options::Options;
+use plan::{DATABASE, ROWS, TABLE, TABLES, tables};
+use progress::progress;
+use results::Results;
+
+/// Measures all tables that are wanted, and writes the report.
+///
+/// # Errors
+/// If a column does not answer, a table cannot be measured, or the report cannot be written.
+pub async fn run(options: &Options) -> Result<(), Failure> {
+    let began = Instant::now();
+    let columns = columns(options).await?;
+    let wanted = tables(&options.only, options.sysbench)?;
+    prepare(options, &columns).await?;
+    fs::create_dir_all(&options.out)?;
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for table in wanted {
+        progress(&format!("{}: {}", table.id, table.title))?;
+        match (Measuring { options, columns: &columns, table }).run().await {
+            Ok(measured) => done.push(measured),
+            Err(error) => {
+                let error = format!("Table {} failed: {error}", table.id);
+                progress(&error)?;
+                failed.push(error);
+            }
+        }
+        let took = began.elapsed();
+        document::write(&Results { options, columns: &columns, tables: &done, failed: &failed, took })?;
+    }
+    if failed.is_empty() { Ok(()) } else { Err("not all tables could be measured".into()) }
+}
+
+/// Makes the data behind each column that has a server.
+async fn prepare(options: &Options, columns: &[Column]) -> Result<(), Failure> {
+    for column in columns.iter().filter(|column| column.has_data()) {
+        progress(&format!("data behind {}", column.target.name))?;
+        let mut wire = login::open(&options.account, &column.target, "").await?;
+        table::say(&mut wire, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).await?;
+        for number in 1..=TABLES {
+            table::make(&mut wire, &format!("{DATABASE}.{TABLE}{number}"), ROWS).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The caches before a table is measured: their sizes, and what is in them.
+
+use std::rc::Rc;
+
+use crate::asker::Asker;
+use crate::counters::{second, status};
+use crate::load::Load;
+use crate::login;
+use crate::reply::read_answer;
+use crate::statement::{Form, Statement, Value};
+use crate::table::say;
+use crate::target::{Account, Failure};
+use crate::texts::Texts;
+use crate::wire::Wire;
+
+use super::column::Column;
+
+/// Statements that are sent at once.
+const DEPTH: usize = 50;
+/// What the rows of a range are more than one.
+const RANGE_MORE: u32 = 99;
+
+/// Empties a cache and gives it a size.
+pub async fn resize(account: &Account, column: &Column, bytes: u64) -> Result<(), Failure> {
+    let mut wire = login::open(account, &column.target, "").await?;
+    for bytes in [0, bytes] {
+        say(&mut wire, &format!("SET GLOBAL query_cache_size = {bytes}")).await?;
+    }
+    Ok(())
+}
+
+/// Asks once for each row, by each form of the load's that has one row, or by ranges where it has nothing else.
+pub async fn fill(account: &Account, column: &Column, load: &Load) -> Result<(), Failure> {
+    let mut wire = login::open(account, &column.target, &account.database).await?;
+    let texts = Rc::new(Texts::new(load));
+    let mut asker = Asker::new(load, &texts, &mut wire).await?;
+    let cycle = load.mix.cycle();
+    let form = if cycle.contains(&Form::Point) { Form::Point } else { Form::Range };
+    let ids: Vec<u32> = (1..=load.keys).collect();
+    for table in 1..=load.tables {
+        for some in ids.chunks(DEPTH) {
+            ask(&mut wire, &mut asker, (form, table), some).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn ask(
+    wire: &mut Wire,
+    asker: &mut Asker,
+    (form, table): (Form, u32),
+    ids: &[u32],
+) -> Result<(), Failure> {
+    let mut packet = Vec::new();
+    for &id in ids {
+        let end = if form == Form::Range { Value::Int(id + RANGE_MORE) } else { Value::None };
+        let values = [Value::Int(id), end, Value::None, Value::None];
+        asker.put(&mut packet, &Statement::Of { form, table, values });
+    }
+    wire.send_raw(&packet).await?;
+    for _ in ids {
+        read_answer(wire).await?;
+    }
+    Ok(())
+}
+
+/// What its results take, in bytes.
+pub async fn used_bytes(account: &Account, column: &Column) -> Result<u64, Failure> {
+    let mut wire = login::open(account, &column.target, "").await?;
+    let size = second(&mut wire, "SHOW GLOBAL VARIABLES LIKE 'query_cache_size'").await?.unwrap_or_default();
+    let free = status(&mut wire, "Qcache_free_memory").await?.unwrap_or_default();
+    Ok(size.saturating_sub(free))
+}

@@ -1,0 +1,101 @@
+//! How it was measured.
+
+use std::fs;
+use std::thread;
+
+use crate::benchmark::column::{groups, server_of};
+use crate::benchmark::numbers::whole;
+use crate::benchmark::plan::{ROWS, TABLES};
+use crate::benchmark::sample::Spread;
+
+use crate::benchmark::results::Results;
+
+/// The machine.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// What its processors call themselves.
+    pub processor: String,
+    /// How many cores it has for this program.
+    pub cores: usize,
+    /// Its memory in GiB.
+    pub gib: f64,
+    /// The version of its Linux.
+    pub linux: String,
+}
+
+impl Machine {
+    /// This one.
+    pub fn now() -> Machine {
+        let of = |file: &str, name: &str| {
+            let text = fs::read_to_string(file).unwrap_or_default();
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+            line.split_once(':').map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+        };
+        let kib = of("/proc/meminfo", "MemTotal");
+        let kib: f64 = kib.split(' ').next().and_then(|kib| kib.parse().ok()).unwrap_or_default();
+        Machine {
+            processor: of("/proc/cpuinfo", "model name"),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            gib: kib / 1_048_576.0,
+            linux: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
+        }
+    }
+}
+
+/// The head of the report.
+pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
+    let options = results.options;
+    let servers: Vec<_> =
+        groups(results.columns).iter().map(|group| server_of(results.columns, group)).collect();
+    let mut lines = vec!["# Freshet beside the server itself".to_owned(), String::new()];
+    lines.push(format!(
+        "Clients, Freshet and servers share {} cores ({}, {:.0} GiB, Linux {}), so **the ratios count and not the rates**. All columns \
+         of a table are measured in turns: {} rounds of {} ms each. Each number is the median of the rounds, ratios are taken within a \
+         round, and what stands in brackets is the least and the most. The data: {TABLES} tables of {} rows in sysbench's form, on {}.",
+        machine.cores,
+        machine.processor,
+        machine.gib,
+        machine.linux,
+        options.rounds,
+        whole(options.round().as_millis() as f64),
+        whole(f64::from(ROWS)),
+        servers.join(" and "),
+    ));
+    lines.push(String::new());
+    lines.extend(options.says.iter().map(|says| format!("- {says}")));
+    let seconds = results.took.as_secs();
+    lines.push(format!("- It took {} min {} s. {}", seconds / 60, seconds % 60, others(results)));
+    // An error may have many lines, of which a list's has one.
+    lines.extend(
+        results
+            .failed
+            .iter()
+            .filter_map(|failed| failed.lines().next())
+            .map(|failed| format!("- **{failed}**")),
+    );
+    lines.extend(COLUMNS.iter().map(|line| (*line).to_owned()));
+    lines
+}
+
+/// What the columns are.
+const COLUMNS: [&str; 6] = [
+    "- *direct*: the server itself, its query cache off. Each column has a server of its own, all alike.",
+    "- *native cache*: MariaDB with its query cache on, of the same size as Freshet's.",
+    "- *floor*: a server that writes an answer which lies ready. No server answers for less.",
+    "- *p50, p99, p99.9*: microseconds from the question to the end of its answer. Where a rate is given, they count from the moment \
+     at which the question was due, so that a pause of the server counts for all that waited for it.",
+    "- *CPU*: microseconds of processor time for each statement, of the server, of what stands before it, and of the clients.",
+    "- ▲: the clients, who share one thread, took more than half of a core while no core was idle. Such a column could be faster than it \
+     shows.",
+];
+
+/// Whether somebody else used the machine.
+fn others(results: &Results<'_>) -> String {
+    let rows = results.tables.iter().flat_map(|measured| measured.rows.iter().chain(&measured.at_rate));
+    let others = rows.flat_map(|row| row.cells.iter().flatten()).map(|sample| sample.others);
+    let others = Spread::of(others.filter(|others| !others.is_nan()));
+    format!(
+        "Other processes took {:.0} % of the machine in the median round, and {:.0} % in the worst. Above a few percent, measure again.",
+        others.median, others.most
+    )
+}

@@ -1,0 +1,74 @@
+//! What has been measured of one table.
+
+use super::plan::Table;
+use super::sample::{Sample, Spread};
+
+/// One table's numbers.
+#[derive(Debug)]
+pub struct Measured {
+    /// Which.
+    pub table: &'static Table,
+    /// By the number of clients or the size.
+    pub rows: Vec<Row>,
+    /// At a given rate, if that was measured.
+    pub at_rate: Option<Row>,
+}
+
+/// What was measured in turns.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    /// The number of clients or the size.
+    pub at: String,
+    /// More of it, for the table.
+    pub notes: Vec<(&'static str, String)>,
+    /// Percent of hits that no cache of this size has more of, where that is a question.
+    pub best: Option<f64>,
+    /// The rounds of each column, in the order of the columns.
+    pub cells: Vec<Vec<Sample>>,
+}
+
+impl Row {
+    /// The rounds of a column.
+    pub fn cell(&self, column: usize) -> &[Sample] {
+        self.cells.get(column).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What a number of a column came to.
+    pub fn spread(&self, column: usize, number: impl Fn(&Sample) -> f64) -> Spread {
+        Spread::of(self.cell(column).iter().map(number))
+    }
+
+    /// How many times the statements a second of another column its were, in the same rounds.
+    pub fn ratio(&self, column: usize, to: usize) -> Spread {
+        let pairs = self.cell(column).iter().zip(self.cell(to)).filter(|(_, to)| to.per_second > 0.0);
+        Spread::of(pairs.map(|(of, to)| of.per_second / to.per_second))
+    }
+
+    /// The numbers of each round for one column.
+    pub fn add(&mut self, column: usize, sample: Sample) {
+        if self.cells.len() <= column {
+            self.cells.resize(column + 1, Vec::new());
+        }
+        if let Some(cell) = self.cells.get_mut(column) {
+            cell.push(sample);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_the_same_round() {
+        let mut row = Row::default();
+        for (direct, cache) in [(100.0, 200.0), (50.0, 150.0), (200.0, 300.0)] {
+            row.add(0, Sample { per_second: direct, ..Sample::default() });
+            row.add(2, Sample { per_second: cache, ..Sample::default() });
+        }
+        let ratio = row.ratio(2, 0);
+        assert_eq!((ratio.median, ratio.least, ratio.most), (2.0, 1.5, 3.0));
+        assert_eq!(row.spread(0, |sample| sample.per_second).median, 100.0);
+        assert_eq!(row.ratio(1, 0), Spread::default());
+    }
+}
