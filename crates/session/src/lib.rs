@@ -30,6 +30,7 @@ mod powerless;
 mod kept;
 mod newcomers;
 mod template;
+mod prefaces;
 mod preparations;
 mod why;
 pub mod explain;

@@ -32,6 +32,7 @@ mod hidden;
 mod begun;
 mod exchange;
 mod making;
+mod preface;
 mod found;
 mod forward;
 mod replay;

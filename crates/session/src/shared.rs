@@ -23,6 +23,7 @@ use crate::level::{Level, SemisyncMode};
 use crate::maintaining::Maintaining;
 use crate::persisted::Persisted;
 use crate::powerless::Powerless;
+use crate::prefaces::Prefaces;
 use crate::preparations::Preparations;
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
@@ -122,6 +123,7 @@ pub struct Shared {
     pub(crate) persisted: Persisted,
     pub(crate) templates: Templates,
     pub(crate) preparations: Preparations,
+    pub(crate) prefaces: Prefaces,
     pub(crate) readers: Readers,
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
@@ -163,6 +165,7 @@ impl Shared {
             options,
             templates: Templates::default(),
             preparations: Preparations::default(),
+            prefaces: Prefaces::default(),
             readers: Readers::default(),
             environments: Environments::default(),
             registry: Registry::default(),

@@ -209,6 +209,24 @@ fn a_slow_read_holds_nobody_up() {
     });
 }
 
+/// How long a session waits is its own to say.
+#[test]
+fn a_session_with_a_time_limit_of_its_own_is_not_carried() {
+    let schema = "lanes_limits";
+    with_lanes(schema, |server, direct, freshet| {
+        let mut lender = lender(freshet, schema);
+        let mut hasty = connect(freshet.target(), schema);
+        let read = "SELECT v FROM t WHERE id = 2";
+        one(&mut hasty, read);
+        run(&mut hasty, &["SET SESSION lock_wait_timeout = 1"]);
+        run(direct, &["LOCK TABLES t WRITE"]);
+        one(&mut lender, "SELECT v FROM u WHERE id = 2");
+        assert_eq!(answer(&mut hasty, read), Err(1205), "{:?}", server.flavor);
+        run(direct, &["UNLOCK TABLES"]);
+        assert_eq!(one(&mut hasty, read), "20");
+    });
+}
+
 #[test]
 fn a_connection_that_is_killed_takes_no_read_with_it() {
     let schema = "lanes_killed";

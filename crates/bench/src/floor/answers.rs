@@ -164,3 +164,6 @@ fn prepared(text: &[u8]) -> BytesMut {
     }
     frames
 }
+
+#[cfg(test)]
+mod tests;

@@ -219,7 +219,7 @@ impl Session {
 }
 
 /// What is in the names of variables that say how long a statement may take.
-const LIMITS: [&[u8]; 2] = [b"execution_time", b"statement_time"];
+const LIMITS: [&[u8]; 3] = [b"execution_time", b"statement_time", b"lock_wait_timeout"];
 
 /// The first word of a text is looked for in so many bytes.
 const FIRST_WORD_BYTES_MAX: usize = 1024;

@@ -114,6 +114,7 @@ impl Session {
             && (self.shared.options.multiplexing == Multiplexing::Always || LANES.with(Lanes::are_worth_it))
             && !self.ruled.are_timed()
             && !self.state.stops_time
+            && !self.state.limits_time
             && self.state.pending.is_empty()
             && (self.lease.is_lent() || self.lease.tracking == Tracking::On || !self.lease.is_open())
             && !BAR.into_iter().any(|hold| self.holds().has(hold))
