@@ -8,6 +8,7 @@
 //! FRESHET_TEST_SERVERS is `required`. FRESHET_BIN is the program, by default the newest one below `target`;
 //! FRESHET_TEST_DIRECT makes every test go to the server itself, which proves the tests and not Freshet.
 
+pub mod administered;
 pub mod built_in;
 pub mod cached;
 pub mod freshet;

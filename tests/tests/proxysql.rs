@@ -1,59 +1,11 @@
 //! The admin port, by the client that people have for it.
 
 use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::Command;
 
+use freshet_tests::administered::{Directory, with_each};
 use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run};
-use freshet_tests::{Flavor, Freshet, Server, Target, server, tool};
+use freshet_tests::{Server, Target, tool};
 use mysql::prelude::Queryable;
-
-/// A place for sockets and tables that goes with the test.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("freshet-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a directory is made");
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn freshet(&self, server: &Server) -> Freshet {
-        let (socket, state) = (self.path("admin.sock"), self.path("state"));
-        Freshet::with(server, &["--admin-listen", &socket, "--state-dir", &state])
-    }
-
-    /// What the command-line client prints for these statements, a line for each row.
-    fn client(&self, user: &str, statements: &str) -> Result<Vec<String>, String> {
-        let program = if tool::is_there("mariadb") { "mariadb" } else { "mysql" };
-        let mut client = Command::new(program);
-        client.args([
-            "--no-defaults",
-            "--batch",
-            "--skip-column-names",
-            "--socket",
-            &self.path("admin.sock"),
-        ]);
-        client.args([&format!("--user={user}"), &format!("--password={user}"), "--execute", statements]);
-        let output = client.output().expect("the client runs");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        if !output.status.success() {
-            return Err(text(&output.stderr));
-        }
-        Ok(text(&output.stdout).lines().map(str::to_owned).collect())
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 const SELECT: &str = "SELECT count_star,sum_time,hostgroup,digest,digest_text FROM";
 const POINT: &str = "SELECT c FROM sbtest1 WHERE id=?";
@@ -66,16 +18,6 @@ fn counts(lines: &[String], digest: &str) -> (u64, u64) {
         of.map(|fields| fields[0].parse::<u64>().expect("a number")).sum()
     };
     (count("0"), count("-1"))
-}
-
-fn with_each(name: &str, test: impl Fn(&Server, &Directory)) {
-    if std::env::var_os("FRESHET_TEST_DIRECT").is_some() {
-        return;
-    }
-    for server in server::all() {
-        let flavor = if server.flavor == Flavor::MariaDb { "ma" } else { "my" };
-        test(&server, &Directory::new(&format!("{name}-{flavor}")));
-    }
 }
 
 /// The table of the article, with twenty rows.
@@ -264,4 +206,204 @@ fn while_it_is_paused_nobody_is_let_in_and_who_is_in_goes_on() {
         assert_eq!(answer(&mut inside, "SELECT 9"), Ok(vec![vec!["9".to_owned()]]));
         freshet.stop();
     });
+}
+
+/// The article's statements, word for word.
+const ALL_DIGESTS: &str = "SELECT count_star,sum_time,hostgroup,digest,digest_text FROM stats_mysql_query_digest ORDER BY sum_time DESC;";
+const RESET: &str = "SELECT count_star,sum_time,hostgroup,digest,digest_text FROM stats_mysql_query_digest_reset ORDER BY sum_time DESC;";
+const RULE_1: &str = "INSERT INTO mysql_query_rules (rule_id,active,digest,cache_ttl,apply) VALUES (1,1,'0xBF001A0C13781C1D',5000,1);";
+const RULE_2: &str = "INSERT INTO mysql_query_rules (rule_id,active,digest,cache_ttl,apply) VALUES (2,1,'0x290B92FD743826DA',5000,1);";
+
+/// The article's two sysbench commands, by the scripts that sysbench has today: those of oltp_legacy are not packaged any more. The statements
+/// are the same: `oltp.lua` with point selects or simple ranges alone, as texts and outside of transactions.
+fn sysbench(target: &Target, range: bool) {
+    let schema = "--mysql-db=proxysql_sysbench";
+    let host = format!("--mysql-host={}", target.host);
+    let port = format!("--mysql-port={}", target.port);
+    let user = format!("--mysql-user={}", target.user);
+    let password = format!("--mysql-password={}", target.password);
+    let kind = if range {
+        vec!["oltp_read_only", "--point-selects=0", "--simple-ranges=1"]
+    } else {
+        vec!["oltp_read_only", "--point-selects=1", "--simple-ranges=0"]
+    };
+    let others = ["--sum-ranges=0", "--order-ranges=0", "--distinct-ranges=0", "--skip-trx=on"];
+    let run = ["--db-ps-mode=disable", "--table-size=100", "--threads=4", "--events=2000", "--time=0", "run"];
+    let login = [schema, &host, &port, &user, &password];
+    let words = kind.iter().chain(&others).chain(&login).chain(&run);
+    let report = tool::run("sysbench", &words.map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    assert!(report.contains("total number of events:              2000"), "{report}");
+}
+
+/// How often a digest was counted under a hostgroup.
+fn counted(lines: &[String], hostgroup: &str, digest: &str, text: &str) -> u64 {
+    let end = format!("\t{hostgroup}\t{digest}\t{text}");
+    let line = lines.iter().find(|line| line.ends_with(&end));
+    line.map_or(0, |line| line.split('\t').next().unwrap().parse().expect("a number"))
+}
+
+#[test]
+fn the_article_word_for_word() {
+    if !tool::is_there("sysbench") {
+        return;
+    }
+    with_each("words", |server, directory| {
+        let values: Vec<String> = (1..=100).map(|id| format!("({id},{id},'c{id}','p')")).collect();
+        run(
+            &mut fresh_schema(server, "proxysql_sysbench"),
+            &[
+                "CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL)",
+                &format!("INSERT INTO sbtest1 VALUES {}", values.join(",")),
+            ],
+        );
+        let freshet = directory.freshet(server);
+        caught_up(&freshet);
+        let admin = |statements: &str| directory.client("admin", statements).expect("it is carried out");
+        let Target { host, port, .. } = &server.target;
+        // Its user belongs to the readers, which are one here; ProxySQL caches what rules name and nothing else.
+        admin(&format!(
+            "UPDATE mysql_servers SET hostgroup_id = 1; INSERT INTO mysql_servers (hostgroup_id,hostname,port) VALUES (2,'{host}',{port}); \
+             LOAD MYSQL SERVERS TO RUNTIME; SAVE MYSQL SERVERS TO DISK; \
+             INSERT INTO mysql_users (username,password,default_hostgroup) VALUES ('{}','x',2); LOAD MYSQL USERS TO RUNTIME; \
+             SET mysql-query_cache_rules_only='true'; LOAD MYSQL VARIABLES TO RUNTIME; SAVE MYSQL VARIABLES TO DISK;",
+            freshet.target().user
+        ));
+        let servers = admin("select * from mysql_servers;");
+        assert_eq!(servers.len(), 2, "{servers:?}");
+        assert!(servers.iter().all(|line| line.contains("\tONLINE\t")), "{servers:?}");
+        admin(RESET);
+        assert!(admin(RESET).is_empty(), "Empty set");
+
+        sysbench(freshet.target(), false);
+        sysbench(freshet.target(), true);
+        let lines = admin(RESET);
+        let text = "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?";
+        for (digest, text) in [("0xBF001A0C13781C1D", POINT), ("0x290B92FD743826DA", text)] {
+            assert_eq!(counted(&lines, "2", digest, text), 2000, "{lines:?}");
+            assert_eq!(counted(&lines, "-1", digest, text), 0, "{lines:?}");
+        }
+
+        admin(RULE_1);
+        admin(RULE_2);
+        assert!(admin("LOAD MYSQL QUERY RULES TO RUNTIME; SAVE MYSQL QUERY RULES TO DISK;").is_empty());
+        assert!(
+            admin("SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1; -- we reset the counters").len()
+                <= 1
+        );
+        for (range, digest, text) in
+            [(true, "0x290B92FD743826DA", text), (false, "0xBF001A0C13781C1D", POINT)]
+        {
+            sysbench(freshet.target(), range);
+            let lines = admin(ALL_DIGESTS);
+            let (sent, hits) = (counted(&lines, "2", digest, text), counted(&lines, "-1", digest, text));
+            assert_eq!(sent + hits, 2000, "{lines:?}");
+            assert!(sent >= 1 && hits > 1000, "{lines:?}");
+            let zero = lines.iter().filter(|line| line.contains("\t-1\t"));
+            assert!(zero.into_iter().all(|line| line.split('\t').nth(1) == Some("0")), "{lines:?}");
+            assert_eq!(
+                admin("SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1; -- we reset the counters"),
+                ["1"]
+            );
+        }
+        let met = admin("SELECT rule_id, hits >= 2000 FROM stats_mysql_query_rules");
+        assert_eq!(met, ["1\t1", "2\t1"]);
+        freshet.stop();
+
+        let freshet = directory.freshet(server);
+        let rules =
+            admin("SELECT rule_id, digest, cache_ttl FROM runtime_mysql_query_rules ORDER BY rule_id");
+        assert_eq!(rules, ["1\t0xBF001A0C13781C1D\t5000", "2\t0x290B92FD743826DA\t5000"]);
+        assert_eq!(admin("select hostgroup_id from mysql_servers order by 1"), ["1", "2"]);
+        freshet.stop();
+    });
+}
+
+fn counters_and_the_monitor(server: &Server, directory: &Directory) {
+    let Target { host, port, .. } = &server.target;
+    let admin = |statements: &str| directory.client("stats", statements).expect("it is shown");
+    let one = |query: &str| -> u64 { admin(query)[0].parse().expect("a number") };
+    let global = |name: &str| {
+        one(&format!("SELECT Variable_Value FROM stats_mysql_global WHERE Variable_Name = '{name}'"))
+    };
+    for name in [
+        "Query_Cache_bytes_IN",
+        "Questions",
+        "Client_Connections_created",
+        "Server_Connections_created",
+        "Stmt_Cached",
+    ] {
+        assert!(global(name) > 0, "{name}");
+    }
+    assert!(
+        one("SELECT Variable_Value FROM stats_memory_metrics WHERE Variable_Name = 'process_resident_bytes'")
+            > 1 << 20
+    );
+    eventually("the server was asked", || {
+        let latency = one("SELECT Latency_us FROM stats_mysql_connection_pool");
+        let read_only = admin(
+            "SELECT read_only, success_time_us > 0, error FROM monitor.mysql_server_read_only_log LIMIT 1",
+        );
+        let logged = admin("SELECT hostname, port, ping_error FROM mysql_server_ping_log LIMIT 1");
+        (latency > 0 && read_only == ["0\t1\tNULL"] && logged == [format!("{host}\t{port}\tNULL")])
+            .then_some(())
+    });
+}
+
+#[test]
+fn what_the_server_refused_and_what_was_prepared_is_told() {
+    with_each("told", |server, directory| {
+        let mut direct = fresh_schema(server, "proxysql_told");
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,1)"]);
+        let freshet = directory.freshet_with(server, &["--metrics-address", &directory.path("metrics.sock")]);
+        caught_up(&freshet);
+        let mut conn = connect(freshet.target(), "proxysql_told");
+        for _ in 0..3 {
+            assert_eq!(answer(&mut conn, "SELECT * FROM nowhere"), Err(1146));
+        }
+        assert_eq!(answer(&mut conn, "INSERT INTO t VALUES (1, 2)"), Err(1062));
+        let user = &freshet.target().user;
+        let Target { host, port, .. } = &server.target;
+        let errors = "SELECT hostgroup, hostname, port, username, err_no, count_star, first_seen <= last_seen, last_error FROM";
+        let of = |table: &str| {
+            let query = format!("{errors} {table} WHERE schemaname = 'proxysql_told' ORDER BY err_no");
+            directory.client("stats", &query).expect("it is shown")
+        };
+        let lines = of("stats_mysql_errors_reset");
+        let begin = format!("0\t{host}\t{port}\t{user}\t1146\t3\t1\tTable 'proxysql_told.nowhere'");
+        assert!(
+            lines.len() == 2 && lines[1].starts_with(&begin) && lines[0].contains("\t1062\t1\t"),
+            "{lines:?}"
+        );
+        assert!(of("stats_mysql_errors").is_empty());
+
+        let mut prepared = Vec::new();
+        eventually("a statement is prepared from memory", || {
+            let one = conn.prep("SELECT v, id FROM t WHERE id = ?").expect("it is prepared");
+            let _: Option<(i32, i32)> = conn.exec_first(&one, (1,)).expect("it is executed");
+            prepared.push(one);
+            let query = "SELECT schemaname, username, num_columns, num_params, query, digest FROM stats_mysql_prepared_statements_info";
+            let lines = directory.client("stats", query).expect("it is shown");
+            let begin = format!("proxysql_told\t{user}\t2\t1\tSELECT v, id FROM t WHERE id = ?\t0x");
+            lines.iter().any(|line| line.starts_with(&begin)).then_some(())
+        });
+        counters_and_the_monitor(server, directory);
+        let metrics = page(&directory.path("metrics.sock"));
+        assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
+        assert!(metrics.contains("\nproxysql_client_connections_connected 1\n"), "{metrics}");
+        assert!(metrics.contains("# TYPE freshet_live gauge\nfreshet_live 1\n"), "{metrics}");
+        let shown: Vec<Vec<String>> =
+            answer(&mut directory.connect("stats"), "SHOW PROMETHEUS METRICS").unwrap();
+        assert!(shown[0][0].contains("# HELP proxysql_query_cache_memory_bytes "), "{shown:?}");
+        freshet.stop();
+    });
+}
+
+/// What the endpoint for Prometheus answers.
+fn page(socket: &str) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).expect("it listens");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").expect("it reads");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("it answers");
+    page
 }

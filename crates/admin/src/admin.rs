@@ -1,15 +1,23 @@
 //! Statements of clients, carried out.
 
-use std::path::Path;
+mod files;
+mod keeping;
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::command::{self, Command, Copy, Module};
+use crate::config_file;
 use crate::error::Refusal;
+use crate::history::Keeping;
+use crate::hostgroups;
 use crate::lock::Lock;
 use crate::runtime::{Runtime, Statistic, Value};
 use crate::shows;
-use crate::store::{ATTACHED, Answer, Chosen, Parameter, Role, Store};
-use crate::tables::{CONFIGURATION, STATISTICS, Table};
-use crate::variables::{self, VARIABLES};
+use crate::statistics::STATISTICS;
+use crate::store::{Answer, Chosen, Parameter, Role, Store};
+use crate::tables::{ATTACHED, CONFIGURATION, Table};
+use crate::variables::{self, OwnVariables, Owner, VARIABLES, Variable};
 
 /// Why the admin port cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -25,23 +33,38 @@ pub enum StartError {
     Configuration(String),
 }
 
+/// What a client is told that wants to change something between BEGIN and COMMIT.
+const NO_TRANSACTIONS: &str =
+    "there are no transactions here: each statement is one. Between BEGIN and COMMIT nothing can be changed";
+
 /// The tables and what they are about.
 pub struct Admin {
     store: Store,
     runtime: Box<dyn Runtime>,
+    own: OwnVariables,
+    /// What LOAD … FROM CONFIG reads.
+    file: PathBuf,
+    kept: Keeping,
     _lock: Lock,
 }
 
 impl Admin {
-    /// Opens what is in `directory`, which is made if it is missing, and has what was saved there running.
+    /// Opens what is in `directory`, which is made if it is missing, and has what was saved there running. `file` is what LOAD … FROM CONFIG reads.
     ///
     /// # Errors
     /// Whatever stands in the way.
-    pub fn start(directory: &Path, runtime: Box<dyn Runtime>) -> Result<Self, StartError> {
+    pub fn start(directory: &Path, file: &Path, runtime: Box<dyn Runtime>) -> Result<Self, StartError> {
         let named = |error| StartError::Directory(directory.display().to_string(), error);
         std::fs::create_dir_all(directory).map_err(named)?;
         let lock = Lock::take(directory).map_err(named)?;
-        let mut admin = Self { store: Store::open(directory)?, runtime, _lock: lock };
+        let mut admin = Self {
+            store: Store::open(directory)?,
+            runtime,
+            own: OwnVariables::default(),
+            file: file.to_owned(),
+            kept: Keeping::default(),
+            _lock: lock,
+        };
         admin.begin().map_err(|refusal| StartError::Configuration(refusal.to_string()))?;
         Ok(admin)
     }
@@ -82,9 +105,13 @@ impl Admin {
         role: Role,
         chosen: &mut Chosen,
     ) -> Result<Answer, Refusal> {
+        self.store.choose(&chosen.schema);
         match command::read(statement) {
             Some(command) => self.carry_out(command, role, chosen),
             None => {
+                if chosen.has_begun && !self.store.only_reads(statement, role) {
+                    return Err(Refusal::NotSupported(NO_TRANSACTIONS));
+                }
                 self.refresh(statement)?;
                 self.store.run(statement, parameters, role)
             }
@@ -125,29 +152,23 @@ impl Admin {
     }
 
     fn carry_out(&mut self, command: Command, role: Role, chosen: &mut Chosen) -> Result<Answer, Refusal> {
-        let changes = matches!(
-            command,
-            Command::Move(..)
-                | Command::Set { .. }
-                | Command::FlushCache
-                | Command::Purge(_)
-                | Command::FlushDigests
-                | Command::Pause(_)
-                | Command::ShutDown
-                | Command::Truncate(_)
-        );
+        let changes = command.changes();
         if changes && role != Role::Admin {
             return Err(Refusal::Denied);
         }
+        if changes && chosen.has_begun {
+            return Err(Refusal::NotSupported(NO_TRANSACTIONS));
+        }
         match command {
             Command::Move(module, copy) => self.copy(module, copy).map(|()| Answer::ok()),
-            Command::FromConfig => {
-                Err(Refusal::NotSupported("Freshet has no configuration file of ProxySQL's"))
-            }
+            Command::FromConfig(module) => self.load_file(module),
+            Command::ToFile(path) => self.save_file(Path::new(&path)),
+            Command::ShowFile => Ok(shows::data(config_file::write(&self.store)?)),
             Command::Set { name, value } => self.set(&name, &value),
-            Command::SetSession | Command::End => Ok(Answer::ok()),
-            Command::Begin => {
-                Err(Refusal::NotSupported("there are no transactions here: each statement is one"))
+            Command::SetSession => Ok(Answer::ok()),
+            Command::Begin | Command::End => {
+                chosen.has_begun = command == Command::Begin;
+                Ok(Answer::ok())
             }
             Command::Use(name) => self.choose(&name, chosen),
             Command::FlushCache => {
@@ -158,6 +179,11 @@ impl Admin {
                 Ok(Answer::Done { affected, last_insert_id: 0 })
             }
             Command::FlushDigests => self.flush_digests(),
+            Command::KeepDigests => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let now_s = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+                Ok(Answer::Done { affected: self.keep_digests(now_s)?, last_insert_id: 0 })
+            }
             Command::Pause(is_paused) if self.runtime.pause(is_paused) => Ok(Answer::ok()),
             Command::Pause(true) => Err(Refusal::Pointless("it is paused already")),
             Command::Pause(false) => Err(Refusal::Pointless("it is not paused")),
@@ -166,18 +192,25 @@ impl Admin {
                 Ok(Answer::ok())
             }
             Command::Truncate(name) if is_digests(&name) => self.flush_digests(),
-            Command::Truncate(name) => {
-                let is_known = CONFIGURATION.iter().any(|table| table.name.eq_ignore_ascii_case(&name));
-                let statement = format!("DELETE FROM {}", if is_known { &name } else { "no_such_table" });
+            Command::Truncate(name) | Command::Drop(name) => {
+                let statement =
+                    format!("DELETE FROM {}", if is_configuration(&name) { &name } else { "no_such_table" });
                 self.store.run(&statement, &[], role)
             }
+            // It is there, as it is here.
+            Command::Create(name) if is_configuration(&name) => Ok(Answer::ok()),
+            Command::Create(_) => Err(Refusal::NotSupported("tables cannot be made here")),
             Command::Ask(items) => Ok(shows::asked(items, chosen, &*self.runtime)),
+            Command::ShowPrometheus => Ok(shows::data(self.runtime.prometheus())),
             Command::ShowWarnings => Ok(shows::nothing(&["Level", "Code", "Message"])),
             Command::ShowNothing(columns) => Ok(shows::nothing(columns)),
             shown => {
                 let query = shows::query(&shown, &chosen.schema, role)?;
                 self.refresh(&query)?;
-                let is_of_names = matches!(shown, Command::ShowDatabases | Command::ShowColumns(_));
+                let is_of_names = !matches!(
+                    shown,
+                    Command::ShowVariables(..) | Command::ShowStatus | Command::ShowProcesses
+                );
                 self.store.run(&query, &[], if is_of_names { Role::Own } else { role })
             }
         }
@@ -198,7 +231,7 @@ impl Admin {
 
     fn set(&self, name: &str, value: &str) -> Result<Answer, Refusal> {
         let variable = variables::find(name).ok_or_else(|| Refusal::NoSuchVariable(name.to_owned()))?;
-        if !variable.is_set_here {
+        if !variable.is_set_here() {
             return Err(Refusal::ReadOnlyVariable(variable.name.to_owned()));
         }
         let value = value.replace('\'', "''");
@@ -214,7 +247,8 @@ impl Admin {
         let statement = statement.to_ascii_lowercase();
         for table in &STATISTICS {
             if names(&statement, table.name) {
-                let rows = self.runtime.rows(table.of);
+                let mut rows = self.runtime.rows(table.of);
+                hostgroups::fill_in(&self.store, table.of, &mut rows)?;
                 self.store.replace(&format!("stats.{}", table.name), &rows)?;
             }
         }
@@ -226,8 +260,12 @@ impl Admin {
 
     /// Puts the variables as they are into a table of variables.
     fn put_variables(&mut self, table: &str) -> Result<(), Refusal> {
-        let row = |name: &str| Some(vec![Value::from(name), Value::Text(self.runtime.variable(name)?)]);
-        let rows: Vec<_> = VARIABLES.iter().filter_map(|variable| row(variable.name)).collect();
+        let value = |variable: &Variable| match variable.of {
+            Owner::Number(..) => Some(self.own.get(variable.name).to_string()),
+            Owner::Started | Owner::Program => self.runtime.variable(variable.name),
+        };
+        let row = |variable: &Variable| Some(vec![Value::from(variable.name), Value::Text(value(variable)?)]);
+        let rows: Vec<_> = VARIABLES.iter().filter_map(row).collect();
         self.store.replace(table, &rows)
     }
 
@@ -257,7 +295,7 @@ impl Admin {
     /// Variables that are not set here are not saved and not loaded: they are what the program was started with.
     fn copy_variables(&mut self, module: Module, copy: Copy) -> Result<(), Refusal> {
         let begins = if module == Module::Variables { "mysql-" } else { "admin-" };
-        let ours = || VARIABLES.iter().filter(|it| it.is_set_here && it.name.starts_with(begins));
+        let ours = || VARIABLES.iter().filter(|it| it.is_set_here() && it.name.starts_with(begins));
         match copy {
             Copy::MemoryToRuntime => {
                 for variable in ours() {
@@ -268,7 +306,8 @@ impl Admin {
                     let Some(Some(value)) = self.store.rows(&query)?.into_iter().flatten().next() else {
                         continue;
                     };
-                    let set = self.runtime.set_variable(variable.name, &value);
+                    let own = self.own.set(variable, &value);
+                    let set = own.unwrap_or_else(|| self.runtime.set_variable(variable.name, &value));
                     set.map_err(|why| Refusal::NotLoaded(format!("{}: {why}", variable.name)))?;
                 }
                 Ok(())
@@ -295,6 +334,11 @@ fn names(text: &str, name: &str) -> bool {
         let behind = text.as_bytes().get(at + name.len());
         !before.is_some_and(is_part) && !behind.is_some_and(is_part)
     })
+}
+
+fn is_configuration(name: &str) -> bool {
+    let name = name.strip_prefix("main.").unwrap_or(name);
+    CONFIGURATION.iter().any(|table| table.name.eq_ignore_ascii_case(name))
 }
 
 fn is_digests(name: &str) -> bool {

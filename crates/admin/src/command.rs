@@ -26,7 +26,11 @@ pub enum Copy {
 pub enum Command {
     Move(Module, Copy),
     /// `LOAD … FROM CONFIG`.
-    FromConfig,
+    FromConfig(Module),
+    /// The tables of memory, as a file of this path.
+    ToFile(String),
+    /// The same, as a row.
+    ShowFile,
     Set {
         name: String,
         value: String,
@@ -34,12 +38,16 @@ pub enum Command {
     /// A `SET` of the session, which has no state here.
     SetSession,
     ShowDatabases,
-    /// From a database, where one is named.
-    ShowTables(Option<String>),
+    /// From a database, where one is named, and those that are like this.
+    ShowTables(Option<String>, Option<String>),
+    /// The same.
+    ShowTableStatus(Option<String>, Option<String>),
     ShowCreate(String),
+    ShowCreateDatabase(String),
     /// Those whose name begins so, and those that are like this.
     ShowVariables(&'static str, Option<String>),
     ShowStatus,
+    ShowPrometheus,
     ShowProcesses,
     ShowWarnings,
     /// `SELECT @@name, …` and its like: the columns' names, and what is asked for.
@@ -53,6 +61,8 @@ pub enum Command {
     /// Some of it.
     Purge(Purge),
     FlushDigests,
+    /// `SAVE MYSQL DIGEST TO DISK`: into the history.
+    KeepDigests,
     /// Whether no client is let in any more, or again.
     Pause(bool),
     ShutDown,
@@ -60,6 +70,31 @@ pub enum Command {
     End,
     Begin,
     Truncate(String),
+    /// A dump makes the tables anew that it fills.
+    Drop(String),
+    Create(String),
+}
+
+impl Command {
+    /// Whether it changes anything, or tells of passwords: who only looks at statistics may not.
+    pub fn changes(&self) -> bool {
+        matches!(
+            self,
+            Self::Move(..)
+                | Self::FromConfig(_)
+                | Self::ToFile(_)
+                | Self::ShowFile
+                | Self::Set { .. }
+                | Self::FlushCache
+                | Self::Purge(_)
+                | Self::FlushDigests
+                | Self::KeepDigests
+                | Self::Pause(_)
+                | Self::ShutDown
+                | Self::Truncate(_)
+                | Self::Drop(_)
+        )
+    }
 }
 
 /// What clients ask every server.
@@ -99,6 +134,10 @@ pub fn read(statement: &str) -> Option<Command> {
     let words = &mut Words(statement.split_ascii_whitespace().peekable());
     match words.name()?.to_ascii_lowercase().as_str() {
         "load" => moved(words, true),
+        "save" if words.is(&["mysql", "digest", "to", "disk"]) => Some(Command::KeepDigests),
+        "save" if words.is(&["config", "to", "file"]) => path(words).map(Command::ToFile),
+        "select" if words.is(&["config", "into", "outfile"]) => path(words).map(Command::ToFile),
+        "select" if words.is(&["config", "file"]) && words.ends() => Some(Command::ShowFile),
         "save" => moved(words, false),
         "set" => Some(set(statement)),
         "show" => show(words, statement),
@@ -109,13 +148,29 @@ pub fn read(statement: &str) -> Option<Command> {
         "lock" | "unlock" if words.is(&["tables"]) => Some(Command::End),
         "flush" if words.is(&["tables"]) || words.is(&["local", "tables"]) => Some(Command::End),
         "desc" | "describe" => words.name().map(|name| Command::ShowColumns(unquoted(name))),
-        "begin" | "start" | "savepoint" => Some(Command::Begin),
+        "rollback" if words.is(&["to"]) => Some(Command::SetSession),
+        "savepoint" | "release" => Some(Command::SetSession),
+        "begin" => Some(Command::Begin),
+        "start" if words.is(&["transaction"]) => Some(Command::Begin),
+        "drop" if words.is(&["table"]) => {
+            words.is(&["if", "exists"]);
+            words.name().map(|name| Command::Drop(unquoted(name)))
+        }
+        "create" if words.is(&["table"]) => {
+            words.is(&["if", "not", "exists"]);
+            words.name().map(|name| Command::Create(unquoted(name.split('(').next().unwrap_or(name))))
+        }
         "truncate" => {
             words.is(&["table"]);
             words.name().map(|name| Command::Truncate(unquoted(name)))
         }
         _ => None,
     }
+}
+
+/// A path, which has no blanks in it.
+fn path(words: &mut Words<'_>) -> Option<String> {
+    words.name().filter(|_| words.ends()).map(unquoted)
 }
 
 fn moved(words: &mut Words<'_>, loads: bool) -> Option<Command> {
@@ -137,7 +192,7 @@ fn moved(words: &mut Words<'_>, loads: bool) -> Option<Command> {
         (true, true, "memory" | "mem") | (true, false, "disk") => Copy::DiskToMemory,
         (false, true, "memory" | "mem") | (false, false, "runtime" | "run") => Copy::RuntimeToMemory,
         (false, true, "disk") | (false, false, "memory" | "mem") => Copy::MemoryToDisk,
-        (true, false, "config") if words.ends() => return Some(Command::FromConfig),
+        (true, false, "config") if words.ends() => return Some(Command::FromConfig(module)),
         _ => return None,
     };
     words.ends().then_some(Command::Move(module, copy))
@@ -156,6 +211,11 @@ fn set(statement: &str) -> Command {
     Command::Set { name, value: unquoted(value.trim()) }
 }
 
+/// The name behind FROM or IN.
+fn from(words: &mut Words<'_>) -> Option<String> {
+    (words.is(&["from"]) || words.is(&["in"])).then(|| words.name().map(unquoted)).flatten()
+}
+
 fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
     let like = || {
         let at = statement.to_ascii_lowercase().find(" like ")?;
@@ -165,8 +225,14 @@ fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
         return Some(Command::ShowDatabases);
     }
     if words.is(&["tables"]) || words.is(&["full", "tables"]) {
-        let from = (words.is(&["from"]) || words.is(&["in"])).then(|| words.name().map(unquoted)).flatten();
-        return Some(Command::ShowTables(from));
+        return Some(Command::ShowTables(from(words), like()));
+    }
+    if words.is(&["table", "status"]) {
+        return Some(Command::ShowTableStatus(from(words), like()));
+    }
+    if words.is(&["create", "database"]) || words.is(&["create", "schema"]) {
+        words.is(&["if", "not", "exists"]);
+        return words.name().map(|name| Command::ShowCreateDatabase(unquoted(name)));
     }
     if words.is(&["create", "table"]) {
         return words.name().map(|name| Command::ShowCreate(unquoted(name)));
@@ -185,19 +251,24 @@ fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
     if words.is(&["mysql", "status"]) || words.is(&["global", "status"]) || words.is(&["status"]) {
         return Some(Command::ShowStatus);
     }
+    if words.is(&["prometheus", "metrics"]) {
+        return Some(Command::ShowPrometheus);
+    }
     if words.is(&["full", "processlist"]) || words.is(&["processlist"]) {
         return Some(Command::ShowProcesses);
     }
     let is_of_columns = words.is(&["full"]) || !words.ends();
     if is_of_columns && (words.is(&["columns"]) || words.is(&["fields"])) {
-        return (words.is(&["from"]) || words.is(&["in"]))
-            .then(|| words.name().map(unquoted))
-            .flatten()
-            .map(Command::ShowColumns);
+        return from(words).map(Command::ShowColumns);
     }
-    const NONE: [(&[&str], &[&str]); 5] = [
+    const NONE: [(&[&str], &[&str]); 10] = [
         (&["triggers"], &["Trigger", "Event", "Table", "Statement", "Timing", "Created"]),
-        (&["table", "status"], &["Name", "Engine", "Version", "Row_format", "Rows", "Comment"]),
+        (&["function", "status"], &["Db", "Name", "Type"]),
+        (&["procedure", "status"], &["Db", "Name", "Type"]),
+        (&["package", "status"], &["Db", "Name", "Type"]),
+        (&["events"], &["Db", "Name", "Type"]),
+        (&["keys"], &["Table", "Non_unique", "Key_name", "Seq_in_index", "Column_name"]),
+        (&["index"], &["Table", "Non_unique", "Key_name", "Seq_in_index", "Column_name"]),
         (&["engines"], &["Engine", "Support", "Comment"]),
         (&["plugins"], &["Name", "Status", "Type", "Library", "License"]),
         (&["errors"], &["Level", "Code", "Message"]),

@@ -11,6 +11,9 @@ pub enum Refusal {
     /// The running part does not take over what is loaded; what ran before still runs.
     #[error("{0}")]
     NotLoaded(String),
+    /// A file of configuration.
+    #[error("{0}")]
+    NotRead(String),
     /// What is to be dropped from the cache is not known.
     #[error("{0}")]
     NotPurged(String),
@@ -38,7 +41,11 @@ impl Refusal {
     /// As a packet.
     pub fn packet(&self) -> ErrPacket {
         let (code, state) = match self {
-            Self::Sqlite(_) | Self::NotLoaded(_) | Self::NotPurged(_) | Self::Pointless(_) => (1045, "28000"),
+            Self::Sqlite(_)
+            | Self::NotLoaded(_)
+            | Self::NotRead(_)
+            | Self::NotPurged(_)
+            | Self::Pointless(_) => (1045, "28000"),
             Self::NoSuchVariable(_) => (1193, "HY000"),
             Self::ReadOnlyVariable(_) => (1238, "HY000"),
             Self::NoSuchDatabase(_) => (1049, "42000"),

@@ -8,22 +8,32 @@
 //! trait, [`Runtime`]. It has a thread of its own, since SQLite waits for disks and a statement may take long; clients of the
 //! cache never wait for it.
 //!
-//! In reading order: what is asked (`statements`, `command`), what there is (`tables`, `variables`, `runtime`), where it is
-//! kept (`lock`, `store`), how a command is carried out (`admin`, `shows`), and how a client gets at it (`login`, `prepared`, `server`).
+//! In reading order: what is asked (`statements`, `command`), what there is (`tables`, `statistics`, `variables`, `runtime`), where it is
+//! kept (`lock`, `store`, `dictionary`; of times past `times`, `history`, `monitor`; `hostgroups` of what is shown; as a file `libconfig`, `config_file`), how a command is
+//! carried out (`admin`, `import`, `shows`), and how a client gets at it (`login`, `prepared`, `server`).
 
 mod command;
 mod error;
 mod lock;
 mod runtime;
 mod statements;
+mod statistics;
 mod tables;
 mod variables;
 
+mod times;
 mod bounded;
+mod dictionary;
 mod store;
+mod history;
+mod monitor;
+mod hostgroups;
+mod libconfig;
+mod config_file;
 mod computed;
 
 mod admin;
+mod import;
 mod shows;
 
 mod login;
@@ -33,6 +43,9 @@ mod wire;
 
 pub use admin::{Admin, StartError};
 pub use computed::{Computed, Kind, MemoryTable, columns, query};
+pub use config_file::Imported;
+pub use import::import;
 pub use login::Accounts;
+pub use monitor::{PROBES, Probe, Probed};
 pub use runtime::{Purge, Runtime, Statistic, Value};
 pub use server::serve;

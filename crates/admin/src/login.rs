@@ -9,6 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::store::Role;
 use crate::wire::{Lost, Wire};
 
+/// The status of every session: SQLite's texts have no backslash escapes.
+const STATUS: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
 /// `utf8mb4_general_ci`.
 const COLLATION: u8 = 45;
 /// What `caching_sha2_password` says when it needs nothing more.
@@ -73,7 +75,7 @@ pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
         scramble: random_scramble(),
         capabilities: OFFERED,
         collation: COLLATION,
-        status: StatusFlags::AUTOCOMMIT,
+        status: STATUS,
         auth_plugin: MYSQL_NATIVE_PASSWORD.to_owned(),
     };
     wire.put(&greeting.encode());
@@ -95,7 +97,7 @@ pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
         wire.flush().await?;
         return Ok(None);
     };
-    let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
+    let ok = OkPacket { status: STATUS, ..OkPacket::default() };
     wire.put(&ok.encode(capabilities, OkPacket::HEADER));
     wire.flush().await?;
     Ok(Some(Admitted { role, capabilities, schema: login.database }))

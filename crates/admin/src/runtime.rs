@@ -66,6 +66,16 @@ pub enum Statistic {
     Users,
     /// `stats_mysql_query_digest_reset`: the same, counted from 0 again.
     DigestsReset,
+    /// `stats_mysql_errors`.
+    Errors,
+    /// `stats_mysql_errors_reset`: the same, forgotten.
+    ErrorsReset,
+    /// `stats_mysql_prepared_statements_info`.
+    Prepared,
+    /// `stats_mysql_free_connections`.
+    FreeConnections,
+    /// What the system has counted of the process, by name; no table of its own.
+    Process,
 }
 
 /// Which results are to be dropped.
@@ -112,6 +122,8 @@ pub trait Runtime: Send + 'static {
     fn flush_cache(&self) -> u64;
     /// Lets no client in any more, or lets clients in again; those that are connected go on. False if that is so already.
     fn pause(&self, is_paused: bool) -> bool;
+    /// Everything that is counted, in the text format of Prometheus.
+    fn prometheus(&self) -> String;
     /// Ends the program, as a signal does.
     fn shut_down(&self);
 }

@@ -40,7 +40,7 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         let mut session = Session {
             admin,
             admitted,
-            chosen: Chosen { schema: "main".to_owned(), connection: id },
+            chosen: Chosen { schema: "main".to_owned(), connection: id, has_begun: false },
             prepared: Prepared::default(),
         };
         if let Some(schema) = session.admitted.schema.take() {
@@ -71,6 +71,7 @@ impl Session {
                 Command::Ping | Command::SetOption => self.put_ok(wire, 0, 0, false),
                 Command::ResetConnection => {
                     self.prepared.clear();
+                    self.chosen.has_begun = false;
                     self.put_ok(wire, 0, 0, false);
                 }
                 Command::FieldList => self.list_fields(body, wire),
@@ -253,7 +254,8 @@ fn column(name: String) -> Column {
 }
 
 fn status(has_more: bool) -> StatusFlags {
-    let mut status = StatusFlags::AUTOCOMMIT;
+    // SQLite knows no escapes: clients that are told so double their quotes.
+    let mut status = StatusFlags::AUTOCOMMIT | StatusFlags::NO_BACKSLASH_ESCAPES;
     status.set(StatusFlags::MORE_RESULTS, has_more);
     status
 }

@@ -1,9 +1,11 @@
 //! SHOW, and what clients ask every server.
 
 use crate::command::{Asked, Command};
+use crate::dictionary::DATABASES;
 use crate::error::Refusal;
 use crate::runtime::Runtime;
-use crate::store::{ATTACHED, Answer, Chosen, Role};
+use crate::store::{Answer, Chosen, Role};
+use crate::tables::ATTACHED;
 
 /// Who answers, as clients of ProxySQL expect.
 const VERSION_COMMENT: &str = "(ProxySQL Admin Module)";
@@ -11,30 +13,35 @@ const VERSION_COMMENT: &str = "(ProxySQL Admin Module)";
 /// The query that shows it.
 pub fn query(command: &Command, schema: &str, role: Role) -> Result<String, Refusal> {
     Ok(match command {
-        Command::ShowDatabases => "SELECT seq, name, file FROM pragma_database_list".to_owned(),
-        Command::ShowTables(from) => {
+        Command::ShowDatabases => format!(
+            "SELECT seq, name, file FROM pragma_database_list WHERE name NOT IN ('{}')",
+            DATABASES.join("','")
+        ),
+        Command::ShowTables(from, like) => {
             let from = from.as_deref().unwrap_or(if role == Role::Stats { "stats" } else { schema });
             let from = database(from)?;
+            let like = like_text("name", like.as_deref());
             format!(
                 "SELECT name AS tables FROM {from}.sqlite_master \
-                 WHERE type = 'table' AND name <> 'sqlite_sequence' ORDER BY name"
+                 WHERE type = 'table' AND name <> 'sqlite_sequence'{like} ORDER BY name"
             )
         }
-        Command::ShowCreate(name) => {
-            let (from, name) = name.split_once('.').unwrap_or((schema, name));
-            let from = database(from)?;
-            let name = literal(name);
-            // A table of statistics is found whichever database is chosen.
+        Command::ShowTableStatus(from, like) => {
+            let from = database(from.as_deref().unwrap_or(schema))?;
+            let like = like_text("table_name", like.as_deref());
             format!(
-                "SELECT name AS \"table\", REPLACE(sql, '{from}.', '') AS \"Create Table\" FROM \
-                 (SELECT * FROM {from}.sqlite_master UNION ALL SELECT * FROM stats.sqlite_master) \
-                 WHERE type = 'table' AND name = {name} LIMIT 1"
+                "SELECT table_name AS Name, engine AS Engine, version AS Version, row_format AS Row_format, table_rows AS Rows, \
+                 create_options AS Create_options, table_comment AS Comment FROM information_schema.tables \
+                 WHERE table_schema = '{from}'{like} ORDER BY table_name"
             )
         }
+        Command::ShowCreateDatabase(name) => {
+            let name = database(name)?;
+            format!("SELECT '{name}' AS \"Database\", 'CREATE DATABASE `{name}`' AS \"Create Database\"")
+        }
+        Command::ShowCreate(name) => created(name, schema)?,
         Command::ShowVariables(begins, like) => {
-            let like = like
-                .as_deref()
-                .map_or_else(String::new, |it| format!(" AND variable_name LIKE {}", literal(it)));
+            let like = like_text("variable_name", like.as_deref());
             format!(
                 "SELECT variable_name AS Variable_name, variable_value AS Value FROM main.global_variables \
                  WHERE variable_name LIKE '{begins}%'{like} ORDER BY variable_name"
@@ -64,6 +71,28 @@ pub fn query(command: &Command, schema: &str, role: Role) -> Result<String, Refu
     })
 }
 
+/// How a table is made.
+fn created(name: &str, schema: &str) -> Result<String, Refusal> {
+    let (from, name) = name.split_once('.').unwrap_or((schema, name));
+    let name = literal(name);
+    // As in a SELECT, a table is found whichever database is chosen.
+    let others = ["main"].into_iter().chain(ATTACHED);
+    let found: Vec<String> = [database(from)?]
+        .into_iter()
+        .chain(others)
+        .map(|it| format!("SELECT type, name, REPLACE(sql, '{it}.', '') AS text FROM {it}.sqlite_master"))
+        .collect();
+    Ok(format!(
+        "SELECT name AS \"table\", text AS \"Create Table\" FROM ({}) WHERE type = 'table' AND name = {name} LIMIT 1",
+        found.join(" UNION ALL ")
+    ))
+}
+
+/// A further condition on a column, where there is a pattern for it.
+fn like_text(column: &str, like: Option<&str>) -> String {
+    like.map_or_else(String::new, |it| format!(" AND {column} LIKE {} ESCAPE '\\'", literal(it)))
+}
+
 fn database(name: &str) -> Result<&'static str, Refusal> {
     let known = ATTACHED.iter().chain(&["main"]).find(|known| known.eq_ignore_ascii_case(name));
     known.copied().ok_or_else(|| Refusal::NoSuchDatabase(name.to_owned()))
@@ -91,6 +120,11 @@ pub fn asked(items: Vec<(String, Asked)>, session: &Chosen, runtime: &dyn Runtim
     };
     let (columns, row) = items.into_iter().map(of).unzip();
     Answer::Rows { columns, rows: vec![row] }
+}
+
+/// A text, as one row.
+pub fn data(text: String) -> Answer {
+    Answer::Rows { columns: vec!["Data".to_owned()], rows: vec![vec![Some(text.into_bytes())]] }
 }
 
 /// What there is none of.

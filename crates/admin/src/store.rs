@@ -4,8 +4,8 @@
 //! statement gets around it.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -13,12 +13,12 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::bounded::Deadline;
+use crate::dictionary;
 use crate::error::Refusal;
 use crate::runtime::Value;
-use crate::tables::{CONFIGURATION, STATISTICS, create};
-
-/// The databases beside `main`.
-pub const ATTACHED: [&str; 4] = ["disk", "stats", "monitor", "stats_history"];
+use crate::statistics::STATISTICS;
+use crate::tables::{ATTACHED, CONFIGURATION, create};
+use crate::times;
 
 /// How long a statement of a client may take. It is the admin port's own thread that it takes it from.
 const STATEMENT_TIME_MAX: Duration = Duration::from_secs(10);
@@ -46,6 +46,8 @@ pub enum Role {
 pub struct Chosen {
     pub schema: String,
     pub connection: u32,
+    /// It has said BEGIN: until it says COMMIT it only reads.
+    pub has_begun: bool,
 }
 
 /// What became of a statement.
@@ -68,6 +70,8 @@ pub struct Store {
     connection: Connection,
     role: Arc<AtomicU8>,
     deadline: Deadline,
+    /// What DATABASE() gives.
+    schema: Arc<Mutex<String>>,
 }
 
 impl Store {
@@ -88,12 +92,21 @@ impl Store {
         for table in &STATISTICS {
             connection.execute(&create("stats", table.name, table.columns), [])?;
         }
+        for (name, columns) in times::MONITOR {
+            connection.execute(&create("monitor", name, columns), [])?;
+        }
+        for (name, columns) in times::history() {
+            connection.execute(&create("stats_history", &name, &columns), [])?;
+        }
+        dictionary::fill(&connection)?;
         let deadline = Deadline::on(&mut connection, TEXT_BYTES_MAX)?;
+        let schema = Arc::new(Mutex::new(String::new()));
+        dictionary::name_schema(&connection, &schema)?;
         let role = Arc::new(AtomicU8::new(Role::Own as u8));
         let of = Arc::clone(&role);
         connection
             .authorizer(Some(move |context: AuthContext<'_>| may(of.load(Ordering::Relaxed), &context)))?;
-        Ok(Self { connection, role, deadline })
+        Ok(Self { connection, role, deadline, schema })
     }
 
     /// Carries out one statement for a client.
@@ -111,6 +124,16 @@ impl Store {
             let columns = prepared.column_names().map(str::to_owned).collect();
             Ok((prepared.parameter_count(), columns))
         })
+    }
+
+    /// What DATABASE() gives from now on.
+    pub fn choose(&self, schema: &str) {
+        schema.clone_into(&mut self.schema.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Whether a statement changes nothing. One that cannot be compiled changes nothing either.
+    pub fn only_reads(&self, statement: &str, role: Role) -> bool {
+        self.as_role(role, || self.connection.prepare(statement).is_ok_and(|it| it.readonly()))
     }
 
     fn as_role<R>(&self, role: Role, run: impl FnOnce() -> R) -> R {
@@ -155,14 +178,14 @@ impl Store {
     pub fn replace(&mut self, table: &str, rows: &[Vec<Value>]) -> Result<(), Refusal> {
         let transaction = self.connection.transaction()?;
         transaction.execute(&format!("DELETE FROM {table}"), [])?;
-        if let Some(first) = rows.first() {
-            let places = vec!["?"; first.len()].join(",");
-            let mut insert =
-                transaction.prepare(&format!("INSERT OR REPLACE INTO {table} VALUES ({places})"))?;
-            for row in rows {
-                insert.execute(params_from_iter(row))?;
-            }
-        }
+        insert(&transaction, table, rows)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Puts these rows beside a table's.
+    pub fn append(&mut self, table: &str, rows: &[Vec<Value>]) -> Result<(), Refusal> {
+        let transaction = self.connection.transaction()?;
+        insert(&transaction, table, rows)?;
         Ok(transaction.commit()?)
     }
 
@@ -172,6 +195,16 @@ impl Store {
         let text = |value: Option<Vec<u8>>| value.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok(rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
     }
+}
+
+fn insert(connection: &Connection, table: &str, rows: &[Vec<Value>]) -> rusqlite::Result<()> {
+    let Some(first) = rows.first() else { return Ok(()) };
+    let places = vec!["?"; first.len()].join(",");
+    let mut insert = connection.prepare(&format!("INSERT OR REPLACE INTO {table} VALUES ({places})"))?;
+    for row in rows {
+        insert.execute(params_from_iter(row))?;
+    }
+    Ok(())
 }
 
 impl rusqlite::ToSql for Value {

@@ -1,6 +1,7 @@
 //! Every table, with its columns, constraints and defaults.
 
-use crate::runtime::Statistic;
+/// The databases beside `main`.
+pub const ATTACHED: [&str; 4] = ["disk", "stats", "monitor", "stats_history"];
 
 /// A table of configuration: it exists in memory, on disk, and as `runtime_` in memory.
 pub struct Table {
@@ -9,13 +10,6 @@ pub struct Table {
     pub columns: &'static str,
     /// Which of its rows count, as a condition.
     pub counts: &'static str,
-}
-
-/// A table of statistics, in the database `stats`.
-pub struct StatisticTable {
-    pub name: &'static str,
-    pub columns: &'static str,
-    pub of: Statistic,
 }
 
 const RULES: &str = "
@@ -99,87 +93,6 @@ const VARIABLES: &str = "
     variable_name VARCHAR NOT NULL PRIMARY KEY,
     variable_value VARCHAR NOT NULL";
 
-const DIGESTS: &str = "
-    hostgroup INT,
-    schemaname VARCHAR NOT NULL,
-    username VARCHAR NOT NULL,
-    client_address VARCHAR NOT NULL,
-    digest VARCHAR NOT NULL,
-    digest_text VARCHAR NOT NULL,
-    count_star INTEGER NOT NULL,
-    first_seen INTEGER NOT NULL,
-    last_seen INTEGER NOT NULL,
-    sum_time INTEGER NOT NULL,
-    min_time INTEGER NOT NULL,
-    max_time INTEGER NOT NULL,
-    sum_rows_affected INTEGER NOT NULL,
-    sum_rows_sent INTEGER NOT NULL,
-    PRIMARY KEY (hostgroup, schemaname, username, client_address, digest)";
-
-const NAMED_VALUES: &str = "
-    Variable_Name VARCHAR NOT NULL PRIMARY KEY,
-    Variable_Value VARCHAR NOT NULL";
-
-const RULE_HITS: &str = "
-    rule_id INTEGER PRIMARY KEY,
-    hits INT NOT NULL";
-
-const COMMANDS: &str = "
-    Command VARCHAR NOT NULL PRIMARY KEY,
-    Total_Time_us INT NOT NULL,
-    Total_cnt INT NOT NULL,
-    cnt_100us INT NOT NULL,
-    cnt_500us INT NOT NULL,
-    cnt_1ms INT NOT NULL,
-    cnt_5ms INT NOT NULL,
-    cnt_10ms INT NOT NULL,
-    cnt_50ms INT NOT NULL,
-    cnt_100ms INT NOT NULL,
-    cnt_500ms INT NOT NULL,
-    cnt_1s INT NOT NULL,
-    cnt_5s INT NOT NULL,
-    cnt_10s INT NOT NULL,
-    cnt_INFs INT NOT NULL";
-
-const POOL: &str = "
-    hostgroup INT,
-    srv_host VARCHAR,
-    srv_port INT,
-    status VARCHAR,
-    ConnUsed INT,
-    ConnFree INT,
-    ConnOK INT,
-    ConnERR INT,
-    MaxConnUsed INT,
-    Queries INT,
-    Queries_GTID_sync INT,
-    Bytes_data_sent INT,
-    Bytes_data_recv INT,
-    Latency_us INT";
-
-const USERS_CONNECTED: &str = "
-    username VARCHAR PRIMARY KEY,
-    frontend_connections INT NOT NULL,
-    frontend_max_connections INT NOT NULL";
-
-const PROCESSES: &str = "
-    ThreadID INT NOT NULL,
-    SessionID INTEGER PRIMARY KEY,
-    user VARCHAR,
-    db VARCHAR,
-    cli_host VARCHAR,
-    cli_port INT,
-    hostgroup INT,
-    l_srv_host VARCHAR,
-    l_srv_port INT,
-    srv_host VARCHAR,
-    srv_port INT,
-    command VARCHAR,
-    time_ms INT NOT NULL,
-    info VARCHAR,
-    status_flags INT,
-    extended_info VARCHAR";
-
 /// Tables of configuration.
 pub static CONFIGURATION: [Table; 5] = [
     Table { name: "mysql_servers", columns: SERVERS, counts: "1" },
@@ -187,24 +100,6 @@ pub static CONFIGURATION: [Table; 5] = [
     Table { name: "mysql_users", columns: USERS, counts: "active = 1" },
     Table { name: "mysql_query_rules", columns: RULES, counts: "active = 1" },
     Table { name: "global_variables", columns: VARIABLES, counts: "1" },
-];
-
-/// Tables of statistics.
-pub static STATISTICS: [StatisticTable; 10] = [
-    StatisticTable { name: "stats_mysql_global", columns: NAMED_VALUES, of: Statistic::Global },
-    StatisticTable { name: "stats_memory_metrics", columns: NAMED_VALUES, of: Statistic::Memory },
-    StatisticTable { name: "stats_mysql_processlist", columns: PROCESSES, of: Statistic::Processes },
-    StatisticTable { name: "stats_mysql_query_rules", columns: RULE_HITS, of: Statistic::Rules },
-    StatisticTable { name: "stats_mysql_connection_pool", columns: POOL, of: Statistic::Connections },
-    StatisticTable {
-        name: "stats_mysql_connection_pool_reset",
-        columns: POOL,
-        of: Statistic::ConnectionsReset,
-    },
-    StatisticTable { name: "stats_mysql_commands_counters", columns: COMMANDS, of: Statistic::Commands },
-    StatisticTable { name: "stats_mysql_users", columns: USERS_CONNECTED, of: Statistic::Users },
-    StatisticTable { name: "stats_mysql_query_digest", columns: DIGESTS, of: Statistic::Digests },
-    StatisticTable { name: "stats_mysql_query_digest_reset", columns: DIGESTS, of: Statistic::DigestsReset },
 ];
 
 /// The statement that makes a table.

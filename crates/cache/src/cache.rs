@@ -230,6 +230,7 @@ impl Cache {
         let became = self.try_insert(key, &fill, ends_asked).unwrap_or_else(|refusal| refusal);
         if became.is_in_memory() {
             self.counters.add(Count::Inserts);
+            self.counters.add_many(Count::BytesStored, fill.body.len() as u64);
         }
         became
     }

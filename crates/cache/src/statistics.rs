@@ -31,6 +31,8 @@ pub struct Statistics {
     pub refilled: u64,
     /// Those among them that had not changed at all: what killed them concerned something else.
     pub needless: u64,
+    /// Bytes of the packets of results that were stored.
+    pub bytes_stored: u64,
     /// Entries stored now, dead ones included.
     pub queries_in_cache: u64,
     /// Bytes that may be used, all overhead included.
@@ -57,9 +59,10 @@ pub(crate) enum Count {
     Invalidated,
     Refilled,
     Needless,
+    BytesStored,
 }
 
-const COUNTS: usize = Count::Needless as usize + 1;
+const COUNTS: usize = Count::BytesStored as usize + 1;
 
 #[derive(Default)]
 pub(crate) struct Counters(Striped<COUNTS>);
@@ -68,6 +71,10 @@ impl Counters {
     #[inline]
     pub(crate) fn add(&self, count: Count) {
         self.0.add(count as usize);
+    }
+
+    pub(crate) fn add_many(&self, count: Count, many: u64) {
+        self.0.add_many(count as usize, many);
     }
 
     fn sum(&self, count: Count) -> u64 {
@@ -97,6 +104,7 @@ impl Counters {
             invalidated: self.sum(Count::Invalidated),
             refilled: self.sum(Count::Refilled),
             needless: self.sum(Count::Needless),
+            bytes_stored: self.sum(Count::BytesStored),
             ..Statistics::default()
         }
     }

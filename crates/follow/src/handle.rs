@@ -79,6 +79,12 @@ impl Upstream {
         self.shared.feed.read_by(reader)
     }
 
+    /// How many events of the stream have changed rows of a table.
+    #[must_use]
+    pub fn writes_of(&self, schema: &str, table: &str) -> u64 {
+        self.shared.written.of(schema, table)
+    }
+
     /// How many changes were made that no binlog tells of. It is counted before such a change sets its stamps.
     #[must_use]
     pub fn unlogged_count(&self) -> u64 {

@@ -27,6 +27,7 @@ mod semisync;
 mod status;
 mod proven;
 mod looks;
+mod written;
 mod shared;
 
 // The thread: what a server must be like, its stream, the questions beside the stream, one generation after another.

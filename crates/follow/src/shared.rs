@@ -23,6 +23,7 @@ use crate::rights::Regranted;
 use crate::rights_news::RightsNews;
 use crate::settle::{Outcome, Settling};
 use crate::status::{FollowState, FollowStatus};
+use crate::written::Written;
 
 /// A session's question to the control connection, and where the answer goes.
 pub(crate) enum Ask {
@@ -48,6 +49,7 @@ pub(crate) struct Following {
     pub(crate) proven: Proofs,
     pub(crate) looks: Looks,
     pub(crate) feed: Feed,
+    pub(crate) written: Written,
     /// How many changes were made that no binlog tells of.
     unlogged: AtomicU64,
     server: RwLock<Option<Arc<ServerInfo>>>,
@@ -105,6 +107,7 @@ impl Following {
             proven,
             looks: Looks::default(),
             feed: Feed::default(),
+            written: Written::default(),
             unlogged: AtomicU64::new(0),
             config: Arc::new(config),
             catalog,
@@ -330,6 +333,11 @@ impl ChangeSink for Arc<Following> {
     fn reach(&mut self, _at: Position) {}
 
     fn change(&mut self, change: &StreamChange<'_>, at: Position) {
+        match *change {
+            StreamChange::Rows(rows) => self.written.count(rows.table),
+            StreamChange::AnyRows(table) => self.written.count(table),
+            _ => {}
+        }
         if let Some(what) = change.of_definitions() {
             self.catalog.changed(what);
             self.definitions.notify_one();

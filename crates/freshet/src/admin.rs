@@ -1,13 +1,14 @@
 //! The admin port: where it listens, and what it shows of the rest.
 
-use std::collections::BTreeMap;
+mod monitor;
+mod shown;
+
 use std::io;
-use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use freshet_admin::{Accounts, Admin, Purge, Runtime, StartError, Statistic, Value};
-use freshet_follow::FollowState;
 use freshet_rules::{Defaults as RuleDefaults, Rule};
 use freshet_session::purge::Purged;
 use freshet_session::{ServerConnections, Shared};
@@ -43,6 +44,8 @@ impl Port {
     ) -> Result<Option<Port>, PortError> {
         let Some(settings) = &config.admin else { return Ok(None) };
         let ended = Arc::new(Notify::new());
+        let ping_us = Arc::new(AtomicU64::new(0));
+        let upstream = Arc::clone(shared.upstream.config());
         let behind = Behind {
             shared,
             config: Arc::clone(config),
@@ -51,8 +54,9 @@ impl Port {
             paused,
             connections_before: Mutex::default(),
             rules: Mutex::new((Vec::new(), RuleDefaults::default())),
+            ping_us: Arc::clone(&ping_us),
         };
-        let admin = Admin::start(Path::new(&settings.directory), Box::new(behind))?;
+        let admin = Admin::start(&settings.directory, &settings.file, Box::new(behind))?;
         let mut listeners = Vec::new();
         for listen in &settings.listen {
             listeners.extend(Listener::bind(listen).await?);
@@ -60,9 +64,11 @@ impl Port {
         let (sender, receiver) = mpsc::channel(1);
         let pair = |of: &Credentials| (of.user.clone(), of.password.clone());
         let accounts = Arc::new(Accounts { admin: pair(&settings.admin), stats: pair(&settings.stats) });
-        std::thread::Builder::new()
-            .name("freshet-admin".to_owned())
-            .spawn(move || run(receiver, Arc::new(Mutex::new(admin)), accounts))?;
+        std::thread::Builder::new().name("freshet-admin".to_owned()).spawn(move || {
+            let admin = Arc::new(Mutex::new(admin));
+            let watching = monitor::watch(Arc::clone(&admin), upstream, ping_us);
+            run(receiver, watching, admin, accounts);
+        })?;
         for listener in &listeners {
             tracing::info!(address = %listener.address(), "ready for administration");
         }
@@ -91,12 +97,18 @@ pub enum PortError {
 }
 
 /// Serves the admin port's clients, on a thread that waits for disks.
-fn run(mut receiver: mpsc::Receiver<Incoming>, admin: Arc<Mutex<Admin>>, accounts: Arc<Accounts>) {
+fn run(
+    mut receiver: mpsc::Receiver<Incoming>,
+    watching: impl Future<Output = ()> + 'static,
+    admin: Arc<Mutex<Admin>>,
+    accounts: Arc<Accounts>,
+) {
     let runtime = match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
         Ok(runtime) => runtime,
         Err(error) => return tracing::error!(%error, "the admin port has no event loop"),
     };
     runtime.block_on(async move {
+        tokio::task::spawn_local(watching);
         let places = Arc::new(Semaphore::new(CLIENTS_MAX));
         let version: Arc<str> = VERSION.into();
         while let Some(incoming) = receiver.recv().await {
@@ -138,16 +150,20 @@ struct Behind {
     /// What was counted of connections to the server when that was begun anew.
     connections_before: Mutex<ServerConnections>,
     rules: Mutex<(Vec<Rule>, RuleDefaults)>,
+    /// How long the last ping took, in microseconds.
+    ping_us: Arc<AtomicU64>,
 }
 
 impl Runtime for Behind {
     fn rows(&self, of: Statistic) -> Vec<Vec<Value>> {
         match of {
             Statistic::Global => self.global(),
-            Statistic::Memory => {
-                let used = self.shared.cache.statistics().used;
-                vec![vec!["Query_Cache_Memory_bytes".into(), used.to_string().into()]]
-            }
+            Statistic::Memory => self.memory(),
+            Statistic::Process => self.process(),
+            Statistic::Errors => self.errors(false),
+            Statistic::ErrorsReset => self.errors(true),
+            Statistic::Prepared => self.prepared(),
+            Statistic::FreeConnections => self.free_connections(),
             Statistic::Processes => self.processes(),
             Statistic::Connections => vec![self.connections(false)],
             Statistic::ConnectionsReset => vec![self.connections(true)],
@@ -256,6 +272,10 @@ impl Runtime for Behind {
         self.paused.send_replace(is_paused) != is_paused
     }
 
+    fn prometheus(&self) -> String {
+        freshet_session::metrics::prometheus(&self.shared, self.program())
+    }
+
     fn shut_down(&self) {
         self.ended.notify_one();
     }
@@ -284,114 +304,5 @@ impl Behind {
         self.shared.load_rules(changed.0.clone(), changed.1).map_err(|error| error.to_string())?;
         *rules = changed;
         Ok(())
-    }
-
-    fn global(&self) -> Vec<Vec<Value>> {
-        let cache = self.shared.cache.statistics();
-        let looked_up =
-            cache.hits + cache.misses + cache.stale + cache.fenced + cache.unsettled + cache.moved;
-        let named = [
-            ("ProxySQL_Uptime", self.started.elapsed().as_secs()),
-            ("Client_Connections_connected", self.shared.clients() as u64),
-            ("Query_Cache_Memory_bytes", cache.used),
-            ("Query_Cache_count_GET", looked_up),
-            ("Query_Cache_count_GET_OK", cache.hits),
-            ("Query_Cache_count_SET", cache.inserts),
-            ("Query_Cache_Purged", cache.lowmem_prunes + cache.invalidated),
-            ("Query_Cache_Entries", cache.queries_in_cache),
-        ];
-        let theirs = named.map(|(name, value)| vec![name.into(), value.to_string().into()]);
-        let ours = freshet_session::status::all(&self.shared)
-            .into_iter()
-            .map(|(name, value)| vec![name.into(), value.into()]);
-        theirs.into_iter().chain(ours).collect()
-    }
-
-    /// The server's row. The time that a ping takes is not measured.
-    fn connections(&self, resets: bool) -> Vec<Value> {
-        let now = self.shared.server_connections(resets);
-        let mut before = self.connections_before.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |of: fn(&ServerConnections) -> u64| Value::from(of(&now).saturating_sub(of(&before)));
-        let is_lost = matches!(self.shared.upstream.follow_status().state, FollowState::Connecting { .. });
-        let (host, port) = self.server();
-        let row = vec![
-            Value::Integer(0),
-            host.into(),
-            i64::from(port).into(),
-            if is_lost { "SHUNNED" } else { "ONLINE" }.into(),
-            now.used.into(),
-            now.free.into(),
-            since(|it| it.opened),
-            since(|it| it.failed),
-            now.most_used.into(),
-            since(|it| it.commands),
-            Value::Integer(0),
-            since(|it| it.bytes_sent),
-            since(|it| it.bytes_received),
-            Value::Integer(0),
-        ];
-        if resets {
-            *before = now;
-        }
-        row
-    }
-
-    fn commands(&self) -> Vec<Vec<Value>> {
-        let row = |row: freshet_session::statistics::CommandRow| {
-            let total = row.counts.iter().sum::<u64>();
-            let named = [row.name.into(), row.time_us.into(), total.into()];
-            named.into_iter().chain(row.counts.map(Value::from)).collect()
-        };
-        self.shared.commands().into_iter().map(row).collect()
-    }
-
-    /// How many clients each user has, and how many all of them together may have.
-    fn users(&self) -> Vec<Vec<Value>> {
-        let mut connected = BTreeMap::<String, u64>::new();
-        self.shared.processes().into_iter().for_each(|it| *connected.entry(it.user).or_default() += 1);
-        let most = Value::from(self.config.max_clients);
-        connected.into_iter().map(|(user, count)| vec![user.into(), count.into(), most.clone()]).collect()
-    }
-
-    fn processes(&self) -> Vec<Vec<Value>> {
-        let (host, port) = self.server();
-        let row = |process: freshet_session::Process| {
-            let command = if process.is_busy { "Query" } else { "Sleep" };
-            let mut row = vec![Value::Null; 16];
-            row[0] = Value::Integer(0);
-            row[1] = Value::from(u64::from(process.id));
-            row[2] = process.user.into();
-            row[6] = Value::Integer(0);
-            if process.server_id != 0 {
-                (row[9], row[10]) = (host.as_str().into(), i64::from(port).into());
-            }
-            row[11] = command.into();
-            row[12] = process.silent_ms.into();
-            row
-        };
-        self.shared.processes().into_iter().map(row).collect()
-    }
-
-    fn digests(&self, resets: bool) -> Vec<Vec<Value>> {
-        let row = |row: freshet_session::statistics::DigestRow| {
-            let (sum, min, max) = row.times_us;
-            vec![
-                Value::Integer(if row.from_memory { -1 } else { row.hostgroup }),
-                row.schema.into(),
-                row.user.into(),
-                "".into(),
-                row.digest.into(),
-                row.text.into(),
-                row.count.into(),
-                row.seen.0.into(),
-                row.seen.1.into(),
-                sum.into(),
-                min.into(),
-                max.into(),
-                row.affected.into(),
-                row.sent.into(),
-            ]
-        };
-        self.shared.digests(resets).into_iter().map(row).collect()
     }
 }

@@ -12,6 +12,9 @@ const EXIT_CODES: &str = "Exit codes: 0 ended as asked; 1 failed while running; 
 /// The argument of `explain-plan`, `why` and `digest`.
 pub const STATEMENT: &str = "statement";
 
+/// The argument of `import`.
+pub const FILE: &str = "file";
+
 /// The whole command line.
 pub fn command() -> Command {
     Command::new("freshet")
@@ -43,6 +46,11 @@ pub fn command() -> Command {
             Command::new("digest")
                 .about("Prints a statement's digest and digest text, as ProxySQL's rules and statistics have them")
                 .arg(Arg::new(STATEMENT).required(true).value_name("STATEMENT").help("One statement of any kind")),
+        )
+        .subcommand(
+            Command::new("import")
+                .about("Takes a configuration file of ProxySQL's over into the tables of state_dir, which no running Freshet may have")
+                .arg(Arg::new(FILE).required(true).value_name("PROXYSQL.CNF").help("The file")),
         )
         .subcommand(Command::new("settings").about("Prints the reference of all settings, in Markdown"))
         .args(settings::ALL.iter().copied().map(argument))

@@ -93,6 +93,8 @@ pub struct Config {
     pub multiplexing: Multiplexing,
     /// The admin port, if it is wanted.
     pub admin: Option<Admin>,
+    /// Where Prometheus asks.
+    pub metrics: Vec<Listen>,
 }
 
 /// The admin port.
@@ -106,6 +108,8 @@ pub struct Admin {
     pub stats: Credentials,
     /// Where its tables are kept.
     pub directory: PathBuf,
+    /// A file in ProxySQL's syntax that its tables can be loaded from.
+    pub file: PathBuf,
 }
 
 /// A name and a password.
@@ -193,6 +197,7 @@ impl Config {
             query_statistics: typed.read(&s::QUERY_STATISTICS, switch)?,
             multiplexing: typed.read(&s::MULTIPLEXING, multiplexing)?,
             admin: admin(typed)?,
+            metrics: typed.read(&s::METRICS_ADDRESS, listens)?,
         })
     }
 }
@@ -202,6 +207,14 @@ fn persists_in(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
     let directory = typed.read(&settings::STATE_DIR, directory)?;
     let persists = typed.read(&settings::PERSIST, switch)?;
     persists.then(|| needed(directory, "persist is on")).transpose()
+}
+
+/// Where something is kept from one run to the next.
+///
+/// # Errors
+/// If it is not set.
+pub fn state_dir(typed: &Typed) -> Result<PathBuf, Refusal> {
+    needed(typed.read(&settings::STATE_DIR, directory)?, "tables are kept there")
 }
 
 fn needed(directory: Option<PathBuf>, because: &str) -> Result<PathBuf, Refusal> {
@@ -232,10 +245,10 @@ fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, R
 /// Passwords that everybody knows are for this machine alone.
 fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     use settings as s;
-    let listen =
-        typed.read(&s::ADMIN_LISTEN, |text| if text.is_empty() { Some(Vec::new()) } else { listen(text) })?;
+    let listen = typed.read(&s::ADMIN_LISTEN, listens)?;
     let admin = typed.read(&s::ADMIN_CREDENTIALS, credentials)?;
     let stats = typed.read(&s::STATS_CREDENTIALS, credentials)?;
+    let file = typed.read(&s::ADMIN_CONFIG_FILE, directory)?;
     let is_far = listen.iter().any(|listen| !listen.is_local());
     for setting in [&s::ADMIN_CREDENTIALS, &s::STATS_CREDENTIALS] {
         let text = typed.read(setting, |text| Some(text.to_owned()))?;
@@ -248,7 +261,8 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
         return Ok(None);
     }
     let directory = needed(typed.read(&s::STATE_DIR, directory)?, "admin_listen is")?;
-    Ok(Some(Admin { listen, admin, stats, directory }))
+    let file = file.unwrap_or_else(|| directory.join("proxysql.cnf"));
+    Ok(Some(Admin { listen, admin, stats, directory, file }))
 }
 
 /// A directory's path, which may be empty.
@@ -260,6 +274,11 @@ fn directory(text: &str) -> Option<Option<PathBuf>> {
 fn credentials(text: &str) -> Option<Credentials> {
     let (user, password) = text.split_once(':')?;
     (!user.is_empty()).then(|| Credentials { user: user.to_owned(), password: password.to_owned() })
+}
+
+/// As [`listen`], or nowhere.
+fn listens(text: &str) -> Option<Vec<Listen>> {
+    if text.is_empty() { Some(Vec::new()) } else { listen(text) }
 }
 
 fn listen(text: &str) -> Option<Vec<Listen>> {

@@ -24,16 +24,19 @@ mod worker;
 mod sessions;
 mod admin;
 mod introspection;
+mod metrics;
 mod shutdown;
 mod serve;
 
-// The other subcommands: those that reach the server, and one that does not.
+// The other subcommands: those that reach the server, and those that do not.
 mod check;
 mod explain;
 mod why;
+mod import;
 mod digest;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
@@ -66,17 +69,31 @@ fn run(matches: &ArgMatches) -> Exit {
     if subcommand == "digest" {
         return print(&digest::of(statement()));
     }
+    if subcommand == "import" {
+        let file = matches.get_one::<String>(cli::FILE).map_or("", String::as_str);
+        return match state_dir(matches) {
+            Ok(directory) => print_of(import::run(&directory, file)),
+            Err(refusal) => refuse(&refusal),
+        };
+    }
     match configure(matches) {
         Ok(config) if subcommand == "check" => print_of(check::run(&config)),
         Ok(config) if subcommand == "explain-plan" => print_of(explain::run(&config, statement())),
         Ok(config) if subcommand == "advise" => print_of(why::advise(&config)),
         Ok(config) if subcommand == "why" => print_of(why::run(&config, statement())),
         Ok(config) => serve(config),
-        Err(refusal) => {
-            let _ = writeln!(std::io::stderr(), "freshet: {refusal}");
-            Exit::Refused
-        }
+        Err(refusal) => refuse(&refusal),
     }
+}
+
+fn refuse(refusal: &Refusal) -> Exit {
+    let _ = writeln!(std::io::stderr(), "freshet: {refusal}");
+    Exit::Refused
+}
+
+/// The directory of the admin port's tables: all that is needed where no server is.
+fn state_dir(matches: &ArgMatches) -> Result<PathBuf, Refusal> {
+    config::state_dir(&Typed::gather(matches)?)
 }
 
 fn configure(matches: &ArgMatches) -> Result<Config, Refusal> {

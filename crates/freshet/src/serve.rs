@@ -13,7 +13,7 @@ use crate::listen::{Incoming, Listener, accept_into};
 use crate::sessions::Sessions;
 use crate::shutdown::{Phase, Signals};
 use crate::worker::Worker;
-use crate::{limits, tls};
+use crate::{limits, metrics, tls};
 
 /// How long until an address that is taken is tried again.
 const BIND_PAUSE: Duration = Duration::from_secs(1);
@@ -78,6 +78,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     let listeners = bind(&config.listen).await?;
     let (pauses, mut paused) = watch::channel(false);
     let admin = Port::start(&config, sessions.shared(), pauses.clone()).await?;
+    let asked = metrics::bind(&config.metrics).await.map_err(system("cannot listen for Prometheus"))?;
     let (phase, watch) = watch::channel(Phase::Running);
     let workers = (0..config.threads)
         .map(|number| Worker::start(number, sessions.clone(), watch.clone()))
@@ -89,6 +90,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     tokio::select! {
         () = accept_all(listeners, &workers, (config.max_clients, &mut paused)) => {}
         () = sessions.keep_house() => {}
+        () = metrics::serve(asked, sessions.shared(), Arc::clone(&config)) => {}
         () = sessions.keep_to_size() => {}
         () = sessions.refresh_created() => {}
         signal = signals.next() => tracing::info!(signal, "shutting down"),

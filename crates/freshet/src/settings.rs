@@ -366,6 +366,22 @@ pub static STATS_CREDENTIALS: Setting = Setting {
     doc: "Who may read statistics at the admin port. It must be given where that can be reached from other machines",
     secret: true,
 };
+/// Where ProxySQL's configuration file is.
+pub static ADMIN_CONFIG_FILE: Setting = setting(
+    "admin_config_file",
+    "FRESHET_ADMIN_CONFIG_FILE",
+    "",
+    "the path of a file in ProxySQL's syntax, or empty",
+    "What LOAD … FROM CONFIG reads at the admin port; empty: proxysql.cnf in state_dir",
+);
+/// Where Prometheus asks.
+pub static METRICS_ADDRESS: Setting = setting(
+    "metrics_address",
+    "FRESHET_METRICS_ADDRESS",
+    "",
+    "host:port or /path/of/a/unix.socket, or several, separated by commas, or empty",
+    "Where GET /metrics gives everything that is counted in the text format of Prometheus, to whoever asks; empty: nowhere",
+);
 /// What is logged.
 pub static LOG_LEVEL: Setting = setting(
     "log_level",
@@ -379,7 +395,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 41] = [
+pub static ALL: [&Setting; 43] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -418,6 +434,8 @@ pub static ALL: [&Setting; 41] = [
     &ADMIN_LISTEN,
     &ADMIN_CREDENTIALS,
     &STATS_CREDENTIALS,
+    &ADMIN_CONFIG_FILE,
+    &METRICS_ADDRESS,
     &LOG_LEVEL,
     &LOG_FORMAT,
     &CONFIG,

@@ -7,6 +7,7 @@ mod config;
 mod frames;
 mod growth;
 mod lexer;
+mod libconfig;
 mod login;
 mod pins;
 mod readings;
@@ -15,7 +16,7 @@ mod statements;
 use crate::target::Target;
 
 /// Every target.
-pub static ALL: [&Target; 10] = [
+pub static ALL: [&Target; 11] = [
     &frames::TARGET,
     &commands::TARGET,
     &login::TARGET,
@@ -26,4 +27,5 @@ pub static ALL: [&Target; 10] = [
     &pins::TARGET,
     &growth::TARGET,
     &config::TARGET,
+    &libconfig::TARGET,
 ];

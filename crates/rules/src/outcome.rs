@@ -12,6 +12,8 @@ pub struct Outcome {
     pub id: u64,
     /// The places of the rules in their set.
     pub(crate) rules: Box<[u32]>,
+    /// Their `rule_id`s.
+    pub(crate) ids: Box<[i64]>,
     pub(crate) settings: Settings,
     /// How often it came about, as far as that is counted here.
     pub(crate) times: AtomicU64,
@@ -27,6 +29,18 @@ impl Outcome {
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// The `rule_id`s of the rules that were met, in their order.
+    #[must_use]
+    pub fn ids(&self) -> &[i64] {
+        &self.ids
+    }
+
+    /// What they say together.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The hostgroup that statements are counted under.

@@ -110,6 +110,7 @@ impl RuleSet {
             nothing: Arc::new(Outcome {
                 id: 0,
                 rules: Box::default(),
+                ids: Box::default(),
                 settings: Settings::default(),
                 times: AtomicU64::new(0),
             }),
@@ -249,8 +250,9 @@ impl RuleSet {
         let settings = all.fold(Settings::default(), Settings::overridden_by);
         let is_full = outcomes.len() >= OUTCOMES_MAX;
         let id = if is_full { 0 } else { next() };
-        let outcome =
-            Arc::new(Outcome { id, rules: rules.clone().into(), settings, times: AtomicU64::new(0) });
+        let ids = rules.iter().map(|at| self.rules[*at as usize].rule_id).collect();
+        let times = AtomicU64::new(0);
+        let outcome = Arc::new(Outcome { id, rules: rules.clone().into(), ids, settings, times });
         if !is_full {
             outcomes.insert(rules.into(), Arc::clone(&outcome));
         }

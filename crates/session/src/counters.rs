@@ -37,9 +37,11 @@ pub(crate) enum Count {
     BytesSent,
     /// Bytes of its answers that clients were sent.
     BytesReceived,
+    /// Bytes of answers from memory, where statements are counted by digest.
+    BytesServed,
 }
 
-const COUNTS: usize = Count::BytesReceived as usize + 1;
+const COUNTS: usize = Count::BytesServed as usize + 1;
 
 /// What sessions count beside the cache. Each event loop writes cache lines of its own.
 #[derive(Debug, Default)]

@@ -85,6 +85,11 @@ impl<K: Eq + Hash, V> Kept<K, V> {
         self.slots.insert(key, KeptEntry { value, bytes, uses, used_at: self.now });
     }
 
+    /// Everything that is kept, which is no use of it.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.slots.iter().map(|(key, slot)| (key, &slot.value))
+    }
+
     /// Frees an eighth of the bound, or more.
     fn make_room(&mut self) {
         let mut all: Vec<(u8, u64, usize)> =

@@ -75,6 +75,13 @@ impl Preparation {
         freshness.check(&self.deps, self.valid_from, Fences::Refuse) == Verdict::Servable
     }
 
+    /// How many columns its answers have.
+    pub(crate) fn columns(&self) -> usize {
+        // Behind the number of the statement, in the first packet.
+        let bytes = self.answer.get(Self::ID_AT + 4..).and_then(<[u8]>::first_chunk);
+        bytes.map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)))
+    }
+
     fn bytes(&self) -> usize {
         // The text is in the key, too.
         2 * self.text.len() + self.answer.len() + size_of_val(self.deps.as_slice()) + PREPARATION_BYTES
@@ -102,6 +109,23 @@ impl Preparations {
     /// What is kept under this key, whether or not it may still be given.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Arc<Preparation>> {
         self.0.of(key).get(key).map(Arc::clone)
+    }
+
+    /// How many are kept.
+    pub(crate) fn count(&self) -> usize {
+        let mut count = 0;
+        self.0.each(|_, _| count += 1);
+        count
+    }
+
+    /// What is kept, with the identities of the environments.
+    pub(crate) fn all(&self) -> Vec<(u32, Arc<Preparation>)> {
+        let mut all = Vec::new();
+        self.0.each(|key, preparation| {
+            let environment = key.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+            all.push((environment, Arc::clone(preparation)));
+        });
+        all
     }
 
     /// Keeps one in the place of what was there.

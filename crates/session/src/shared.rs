@@ -17,19 +17,19 @@ use crate::bounds::Bounds;
 use crate::coalescing::Coalescing;
 use crate::counters::{Count, Counters};
 use crate::created::CreatedCaches;
-use crate::environment::{Environments, VectorQuery};
+use crate::environment::{Environments, VectorQuery, environment_of};
 use crate::introspection::Engine;
 use crate::level::{Level, SemisyncMode};
 use crate::maintaining::Maintaining;
 use crate::persisted::Persisted;
 use crate::powerless::Powerless;
 use crate::prefaces::Prefaces;
-use crate::preparations::Preparations;
+use crate::preparations::{Preparation, Preparations};
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
 use crate::rules::Rules;
 use crate::settling::Settling;
-use crate::statistics::{CommandRow, DigestRow, Statistics};
+use crate::statistics::{CommandRow, DigestRow, ErrorRow, Statistics};
 use crate::template::Templates;
 use crate::variables::Globals;
 
@@ -106,6 +106,23 @@ pub struct ServerConnections {
     pub bytes_sent: u64,
     /// Those of the answers.
     pub bytes_received: u64,
+}
+
+/// A SELECT that was prepared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedRow {
+    /// The default schema that it was prepared in.
+    pub schema: String,
+    /// The account.
+    pub account: String,
+    /// The statement.
+    pub text: String,
+    /// How many columns its answers have.
+    pub columns: usize,
+    /// How many parameters it has.
+    pub parameters: usize,
+    /// How many statements of sessions it is the preparation of, about.
+    pub sessions: usize,
 }
 
 /// What all sessions share.
@@ -202,6 +219,45 @@ impl Shared {
             bytes_sent: self.counters.sum(Count::BytesSent),
             bytes_received: self.counters.sum(Count::BytesReceived),
         }
+    }
+
+    /// The server's errors, if they are counted. `resets`: they are forgotten.
+    pub fn errors(&self, resets: bool) -> Vec<ErrorRow> {
+        self.statistics.as_ref().map(|statistics| statistics.errors(resets)).unwrap_or_default()
+    }
+
+    /// The SELECTs of which it is known what preparing them gives.
+    pub fn prepared_statements(&self) -> Vec<PreparedRow> {
+        let known = self.environments.all();
+        let row = |(environment, preparation): (u32, Arc<Preparation>)| {
+            let environment = known.get(&environment_of(environment))?;
+            Some(PreparedRow {
+                schema: environment.schema.clone().unwrap_or_default(),
+                account: String::from_utf8_lossy(&environment.account).into_owned(),
+                text: String::from_utf8_lossy(&preparation.text).into_owned(),
+                columns: preparation.columns(),
+                parameters: preparation.parameters,
+                // One is held by what is kept.
+                sessions: Arc::strong_count(&preparation.compiled).saturating_sub(1),
+            })
+        };
+        self.preparations.all().into_iter().filter_map(row).collect()
+    }
+
+    /// How many of them there are.
+    pub(crate) fn prepared_count(&self) -> usize {
+        self.preparations.count()
+    }
+
+    /// What buffers of packets from clients, of answers to them, and of copies for the cache hold now, in bytes.
+    pub fn buffers(&self) -> [u64; 3] {
+        let bounds = self.bounds();
+        [&bounds.receive, &bounds.send, &bounds.fill].map(|budget| budget.used() as u64)
+    }
+
+    /// Connections to the server that nobody has: whose each was, and for how many milliseconds nobody had it.
+    pub fn free_connections(&self) -> Vec<(String, u64)> {
+        self.gate.spare_connections()
     }
 
     /// What was counted by command, if that is counted.

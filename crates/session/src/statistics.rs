@@ -8,23 +8,29 @@
 //! counts; ProxySQL keeps all, for as long as there is memory. A place that is taken again has another generation, which is part
 //! of the tag: hits of entries that were stored for the digest before count for nobody's row.
 
+mod clock;
 mod commands;
+mod errors;
 mod queries;
 mod refused;
 
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use ahash::{HashMap, RandomState};
 use freshet_cache::{STRIPES, stripe};
 use freshet_digest::{Digest, Options, put_text};
+use freshet_protocol::ErrPacket;
 use freshet_rules::Outcome;
 use freshet_upstream::now_ms;
 
+use clock::Clock;
 pub use commands::CommandRow;
 use commands::Commands;
+pub use errors::ErrorRow;
+use errors::Errors;
 pub(crate) use queries::QueryRow;
 use refused::Refused;
 
@@ -50,6 +56,9 @@ struct Sent {
     affected: AtomicU64,
     rows: AtomicU64,
     stored: AtomicU64,
+    /// Stored anew after a change, and those of them that were the same.
+    refilled: AtomicU64,
+    needless: AtomicU64,
 }
 
 impl Sent {
@@ -64,6 +73,8 @@ impl Sent {
             affected: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             stored: AtomicU64::new(0),
+            refilled: AtomicU64::new(0),
+            needless: AtomicU64::new(0),
         }
     }
 }
@@ -118,6 +129,7 @@ pub(crate) struct Statistics {
     /// Made when an answer is not stored for the first time.
     refused: Box<[OnceLock<Box<Refused>>]>,
     commands: Commands,
+    errors: Errors,
     /// Where the statements of a place are counted among the commands.
     kinds: Box<[AtomicU8]>,
     hash: RandomState,
@@ -133,6 +145,7 @@ impl Default for Statistics {
             hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
             refused: (0..PLACES).map(|_| OnceLock::new()).collect(),
             commands: Commands::default(),
+            errors: Errors::default(),
             kinds: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hash: RandomState::new(),
             options: Options::default(),
@@ -145,8 +158,8 @@ impl Default for Statistics {
 pub struct DigestRow {
     /// Whether these are the answers from memory.
     pub from_memory: bool,
-    /// The hostgroup that query rules have named; 0 without.
-    pub hostgroup: i64,
+    /// The hostgroup that query rules have named, if they have.
+    pub hostgroup: Option<i64>,
     /// The default schema.
     pub schema: String,
     /// The user.
@@ -226,6 +239,21 @@ impl Statistics {
         self.sent[place].add(cost, now_ms());
         self.commands.add(self.kinds[place].load(Ordering::Relaxed), cost.time);
         tag
+    }
+
+    /// Counts an error of the server's.
+    pub(crate) fn count_error(
+        &self,
+        whose: (&str, &[u8]),
+        outcome: Option<&Arc<Outcome>>,
+        refusal: &ErrPacket,
+    ) {
+        self.errors.count(whose, outcome.and_then(|outcome| outcome.hostgroup()), refusal);
+    }
+
+    /// The server's errors, as they were counted. `resets`: they are forgotten.
+    pub(crate) fn errors(&self, resets: bool) -> Vec<ErrorRow> {
+        self.errors.rows(resets)
     }
 
     /// The second part of an [`Id`].
@@ -312,6 +340,8 @@ impl Statistics {
             &sent.affected,
             &sent.rows,
             &sent.stored,
+            &sent.refilled,
+            &sent.needless,
             &sent.first_ms,
         ] {
             counter.store(0, Ordering::Relaxed);
@@ -440,7 +470,7 @@ impl Named {
     fn row(&self) -> DigestRow {
         DigestRow {
             from_memory: false,
-            hostgroup: self.outcome.as_ref().and_then(|outcome| outcome.hostgroup()).unwrap_or(0),
+            hostgroup: self.outcome.as_ref().and_then(|outcome| outcome.hostgroup()),
             schema: self.schema.to_string(),
             user: self.user.to_string(),
             digest: self.digest.to_string(),
@@ -456,9 +486,9 @@ impl Named {
 
 /// Rows that differ in nothing but the query rules that were met are one.
 fn merged(rows: Vec<DigestRow>) -> Vec<DigestRow> {
-    let mut merged: HashMap<(bool, i64, String, String, String), DigestRow> = HashMap::default();
+    let mut merged: HashMap<(bool, Option<i64>, String, String, String), DigestRow> = HashMap::default();
     for row in rows {
-        let hostgroup = if row.from_memory { -1 } else { row.hostgroup };
+        let hostgroup = row.hostgroup.filter(|_| !row.from_memory);
         let id = (row.from_memory, hostgroup, row.schema.clone(), row.user.clone(), row.digest.clone());
         match merged.entry(id) {
             Entry::Vacant(place) => drop(place.insert(row)),
@@ -476,24 +506,6 @@ impl DigestRow {
         self.times_us = (sum + more.0, min.min(more.1), max.max(more.2));
         self.affected += other.affected;
         self.sent += other.sent;
-    }
-}
-
-/// What the clock of counters is in seconds since 1970.
-#[derive(Debug, Clone, Copy)]
-struct Clock {
-    now_ms: u64,
-    now_s: u64,
-}
-
-impl Clock {
-    fn now() -> Self {
-        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Self { now_ms: now_ms(), now_s }
-    }
-
-    fn at(self, ms: u64) -> u64 {
-        self.now_s.saturating_sub(self.now_ms.saturating_sub(ms) / 1000)
     }
 }
 

@@ -82,7 +82,8 @@ fn select(cursor: &mut Cursor<'_>) -> Option<AsksWarnings> {
     let mark = Some(()).filter(|()| cursor.word("SELECT")).and_then(|()| cursor.next())?;
     let is_scoped = cursor.at_any(&["LOCAL", "SESSION"]) && cursor.peek_at(1)?.is(b'.');
     if is_scoped {
-        (cursor.next(), cursor.next());
+        cursor.next();
+        cursor.next();
     }
     let name = cursor.peek().filter(|_| mark.kind == Kind::AtAt)?;
     let errors = cursor.word("ERROR_COUNT");

@@ -46,7 +46,6 @@ fn what_drivers_say_first_needs_no_server() {
             });
             // What is asked next is asked of a session that was told the same.
             for next in [
-                "SELECT FOUND_ROWS(), ROW_COUNT()",
                 "SELECT ROW_COUNT(), @@sql_mode, @@autocommit, @@character_set_client, @@time_zone",
                 "SHOW SESSION STATUS LIKE 'Com_set_option'",
                 "SHOW WARNINGS",

@@ -25,6 +25,7 @@ impl Runtime for Fake {
                 *self.resets.lock().unwrap() += 1;
                 vec![digest()]
             }
+            Statistic::Connections => Vec::new(),
             _ => vec![vec![Value::from("Client_Connections_connected"), Value::from("1")]],
         }
     }
@@ -68,6 +69,10 @@ impl Runtime for Fake {
         is_paused
     }
 
+    fn prometheus(&self) -> String {
+        "# HELP x y".to_owned()
+    }
+
     fn shut_down(&self) {}
 }
 
@@ -90,11 +95,11 @@ impl Drop for Directory {
 
 fn start(directory: &Directory) -> (Admin, Fake) {
     let fake = Fake::default();
-    (Admin::start(&directory.0, Box::new(fake.clone())).unwrap(), fake)
+    (Admin::start(&directory.0, &directory.0.join("proxysql.cnf"), Box::new(fake.clone())).unwrap(), fake)
 }
 
 fn main() -> Chosen {
-    Chosen { schema: "main".to_owned(), connection: 1 }
+    Chosen { schema: "main".to_owned(), connection: 1, has_begun: false }
 }
 
 fn run_as(admin: &mut Admin, statement: &str, role: Role) -> Result<Vec<String>, String> {
@@ -173,11 +178,10 @@ fn nobody_leaves_the_tables() {
         "VACUUM INTO '/tmp/x.db'",
         "PRAGMA writable_schema = 1",
         "CREATE TABLE x (y)",
-        "DROP TABLE mysql_users",
+        "DROP TABLE runtime_mysql_users",
         "DELETE FROM runtime_mysql_users",
         "DELETE FROM stats_mysql_global",
         "DELETE FROM sqlite_master",
-        "BEGIN",
         "SELECT load_extension('x')",
     ] {
         assert!(run_as(&mut admin, statement, Role::Admin).is_err(), "{statement}");
@@ -292,10 +296,13 @@ fn a_rule_that_would_not_do_what_it_says_is_not_loaded() {
 fn a_directory_is_one_processes() {
     let directory = Directory::new("locked");
     let (admin, fake) = start(&directory);
-    let Err(error) = Admin::start(&directory.0, Box::new(fake.clone())) else { panic!("two have it") };
+    let Err(error) = Admin::start(&directory.0, &directory.0.join("proxysql.cnf"), Box::new(fake.clone()))
+    else {
+        panic!("two have it")
+    };
     assert!(error.to_string().ends_with("another Freshet that runs has this state_dir"), "{error}");
     drop(admin);
-    assert!(Admin::start(&directory.0, Box::new(fake)).is_ok());
+    assert!(Admin::start(&directory.0, &directory.0.join("proxysql.cnf"), Box::new(fake)).is_ok());
 }
 
 #[test]
@@ -328,10 +335,179 @@ fn what_clients_and_dumps_ask() {
     for done in ["LOCK TABLES `mysql_users` READ", "UNLOCK TABLES", "FLUSH TABLES", "COMMIT"] {
         assert_eq!(run(&mut admin, done), [DONE]);
     }
-    for nothing in ["SHOW TRIGGERS LIKE 'x'", "SHOW TABLE STATUS LIKE 'mysql_users'", "SHOW WARNINGS"] {
+    for nothing in ["SHOW TRIGGERS LIKE 'x'", "SHOW PROCEDURE STATUS WHERE Db = 'main'", "SHOW WARNINGS"] {
         assert!(run(&mut admin, nothing).is_empty(), "{nothing}");
     }
     let columns = run(&mut admin, "SHOW FULL COLUMNS FROM `mysql_users`");
     assert_eq!(columns[0], "username|VARCHAR|NO|PRI|NULL|");
     assert_eq!(run(&mut admin, "DESC global_variables").len(), 2);
+    assert_eq!(
+        run(&mut admin, "SHOW TABLE STATUS LIKE 'mysql\\_users'"),
+        ["mysql_users|SQLite|10|Dynamic|NULL||"]
+    );
+    assert_eq!(
+        run(
+            &mut admin,
+            "SELECT table_name FROM INFORMATION_SCHEMA.TABLES WHERE table_schema = DATABASE() AND table_name = 'mysql_users'"
+        ),
+        ["mysql_users"]
+    );
+    assert_eq!(run(&mut admin, "SHOW TABLES LIKE 'mysql_query%'"), ["mysql_query_rules"]);
+    assert_eq!(run(&mut admin, "SHOW CREATE DATABASE IF NOT EXISTS `main`"), ["main|CREATE DATABASE `main`"]);
+}
+
+#[test]
+fn a_dump_can_be_played_back() {
+    let directory = Directory::new("back");
+    let (mut admin, _) = start(&directory);
+    run(&mut admin, "INSERT INTO mysql_users (username) VALUES ('a')");
+    for done in ["DROP TABLE IF EXISTS `mysql_users`", "CREATE TABLE mysql_users (username VARCHAR NOT NULL)"]
+    {
+        run(&mut admin, done);
+    }
+    assert!(run(&mut admin, "SELECT * FROM mysql_users").is_empty());
+    assert!(run_as(&mut admin, "CREATE TABLE others (x)", Role::Admin).is_err());
+    assert!(run_as(&mut admin, "DROP TABLE IF EXISTS mysql_users", Role::Stats).is_err());
+}
+
+#[test]
+fn between_begin_and_commit_is_only_read() {
+    let directory = Directory::new("begun");
+    let (mut admin, _) = start(&directory);
+    let mut chosen = main();
+    let mut run = |statement: &str| admin.run((statement, &[]), Role::Admin, &mut chosen).is_ok();
+    assert!(run("START TRANSACTION"));
+    assert!(run("SELECT * FROM mysql_users"));
+    for change in ["DELETE FROM mysql_users", "DROP TABLE mysql_users", "LOAD MYSQL USERS TO RUNTIME"] {
+        assert!(!run(change), "{change}");
+    }
+    assert!(run("ROLLBACK"));
+    assert!(run("DELETE FROM mysql_users"));
+}
+
+#[test]
+fn a_file_that_is_written_is_read_as_the_same_tables() {
+    let directory = Directory::new("files");
+    let (mut admin, _) = start(&directory);
+    for statement in [
+        "INSERT INTO mysql_query_rules (rule_id,active,match_pattern,comment,cache_ttl,attributes) VALUES
+            (1,1,'^a\\d\"x','it''s\n',5,'{\"freshness\":\"ttl\"}'),(9,0,NULL,NULL,NULL,'')",
+        "UPDATE mysql_query_rules SET re_modifiers = '' WHERE rule_id = 9",
+        "INSERT INTO mysql_users (username,password,default_schema) VALUES ('a','*AB',NULL),('b','','x')",
+        "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (3,'10.0.0.1')",
+        "INSERT INTO mysql_replication_hostgroups (writer_hostgroup,reader_hostgroup) VALUES (1,2)",
+        "SET mysql-query_cache_size_MB = 77",
+        "SET admin-stats_system_cpu = 5",
+    ] {
+        run(&mut admin, statement);
+    }
+    let tables = ["mysql_query_rules", "mysql_users", "mysql_servers", "mysql_replication_hostgroups"];
+    let all = |admin: &mut Admin| -> Vec<Vec<String>> {
+        let mut all: Vec<_> =
+            tables.iter().map(|table| run(admin, &format!("SELECT * FROM {table}"))).collect();
+        all.push(run(admin, "SELECT variable_value FROM global_variables WHERE variable_name IN ('mysql-query_cache_size_MB', 'admin-stats_system_cpu')"));
+        all
+    };
+    let before = all(&mut admin);
+    let file = directory.0.join("proxysql.cnf");
+    run(&mut admin, &format!("SAVE CONFIG TO FILE '{}'", file.display()));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), run(&mut admin, "SELECT CONFIG FILE")[0]);
+    for table in tables {
+        run(&mut admin, &format!("DELETE FROM {table}"));
+    }
+    run(&mut admin, "SET mysql-query_cache_size_MB = 1");
+    run(&mut admin, "SET admin-stats_system_cpu = 1");
+    for module in ["MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", "MYSQL VARIABLES", "ADMIN VARIABLES"]
+    {
+        run(&mut admin, &format!("LOAD {module} FROM CONFIG"));
+    }
+    assert_eq!(all(&mut admin), before);
+    // It may be written again, and what is no configuration is not written over.
+    run(&mut admin, &format!("SELECT CONFIG INTO OUTFILE {}", file.display()));
+    let other = directory.0.join("other");
+    std::fs::write(&other, "not ours").unwrap();
+    assert!(run_as(&mut admin, &format!("SAVE CONFIG TO FILE {}", other.display()), Role::Admin).is_err());
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "not ours");
+    for denied in ["SELECT CONFIG FILE", "SAVE CONFIG TO FILE /tmp/x", "LOAD MYSQL USERS FROM CONFIG"] {
+        assert!(run_as(&mut admin, denied, Role::Stats).is_err(), "{denied}");
+    }
+    // Nothing is half-loaded.
+    std::fs::write(&file, "mysql_servers = ( { address = \"a\" }, { port = 70000 } )").unwrap();
+    let before = all(&mut admin);
+    assert!(run_as(&mut admin, "LOAD MYSQL SERVERS FROM CONFIG", Role::Admin).is_err());
+    assert_eq!(all(&mut admin), before);
+    drop(admin);
+    // A directory that no process has takes a file in; the next start has it running.
+    std::fs::write(
+        &file,
+        "datadir = \"x\" mysql_variables = { threads = 4 query_cache_size_MB = 5 }
+        mysql_users = ( { username = \"c\" old = 1 } )",
+    )
+    .unwrap();
+    let imported = crate::import(&directory.0, &file).unwrap();
+    assert_eq!(imported.rows, [("global_variables", 1), ("mysql_users", 1)]);
+    assert_eq!(
+        imported.left,
+        [
+            "datadir: it has no meaning in Freshet",
+            "mysql-threads: it is the setting threads of Freshet",
+            "mysql_users: a column old is not known"
+        ]
+    );
+    let (mut admin, fake) = start(&directory);
+    assert_eq!(run(&mut admin, "SELECT username FROM runtime_mysql_users"), ["c"]);
+    assert!(fake.set.lock().unwrap().contains(&("mysql-query_cache_size_MB".to_owned(), "5".to_owned())));
+}
+
+#[test]
+fn what_was_counted_is_kept_for_a_time() {
+    let directory = Directory::new("history");
+    let (mut admin, fake) = start(&directory);
+    let began = 1_700_000_000;
+    for second in 0..150 {
+        admin.keep(began + second);
+    }
+    let noted =
+        "SELECT timestamp, Client_Connections_connected FROM stats_history.mysql_connections ORDER BY 1";
+    assert_eq!(run(&mut admin, noted), ["1700000060|1", "1700000120|1"]);
+    let of_hours = "SELECT timestamp, Client_Connections_connected FROM mysql_connections_hour";
+    assert_eq!(run(&mut admin, of_hours), ["1699999200|1"]);
+    let values = "SELECT DISTINCT variable_name, variable_value FROM history_mysql_status_variables JOIN \
+                  history_mysql_status_variables_lookup USING (variable_id)";
+    assert_eq!(run(&mut admin, values), ["Client_Connections_connected|1"]);
+    run(&mut admin, "SET admin-stats_mysql_connections = 0");
+    run(&mut admin, "LOAD ADMIN VARIABLES TO RUNTIME");
+    admin.keep(began + 4000);
+    assert_eq!(run(&mut admin, noted).len(), 2);
+    run(&mut admin, "SAVE MYSQL DIGEST TO DISK");
+    assert_eq!(*fake.resets.lock().unwrap(), 1);
+    assert_eq!(run(&mut admin, "SELECT digest, count_star FROM history_mysql_query_digest").len(), 1);
+    drop(admin);
+    let (mut admin, _) = start(&directory);
+    assert_eq!(run(&mut admin, noted).len(), 2, "a restart keeps it");
+    // After a week it is gone, and that of its hours is not.
+    for later in [0, 8 * 24 * 3600] {
+        admin.keep(began + later);
+    }
+    assert_eq!(run(&mut admin, "SELECT COUNT(*) FROM mysql_connections WHERE timestamp < 1700001000"), ["0"]);
+    assert_eq!(
+        run(&mut admin, "SELECT COUNT(*) FROM mysql_connections_hour WHERE timestamp = 1699999200"),
+        ["1"]
+    );
+}
+
+#[test]
+fn how_the_server_has_answered_is_noted_for_a_time() {
+    use crate::monitor::{Probe, Probed};
+    let directory = Directory::new("monitor");
+    let (mut admin, _) = start(&directory);
+    let probed = |probe, begun_us, answer| Probed { probe, begun_us, answer };
+    admin.probed(&probed(Probe::Ping, 1_000_000, Ok((70, None))));
+    admin.probed(&probed(Probe::ReadOnly, 1_000_001, Ok((80, Some(true)))));
+    admin.probed(&probed(Probe::Connect, 1_000_002, Err("it is gone".to_owned())));
+    assert_eq!(run(&mut admin, "SELECT * FROM mysql_server_ping_log"), ["db's|3307|1000000|70|NULL"]);
+    assert_eq!(run(&mut admin, "SELECT * FROM mysql_server_read_only_log"), ["db's|3307|1000001|80|1|NULL"]);
+    assert_eq!(run(&mut admin, "SELECT * FROM mysql_server_connect_log"), ["db's|3307|1000002|0|it is gone"]);
+    admin.probed(&probed(Probe::Ping, 1_000_000 + 601_000_000, Ok((71, None))));
+    assert_eq!(run(&mut admin, "SELECT ping_success_time_us FROM mysql_server_ping_log"), ["71"]);
 }

@@ -31,7 +31,7 @@ fn every_spelling_of_load_and_save() {
             assert_eq!(read(&statement), Some(Command::Move(module, copy)), "{statement}");
         }
     }
-    assert_eq!(read("LOAD MYSQL USERS FROM CONFIG"), Some(Command::FromConfig));
+    assert_eq!(read("LOAD MYSQL USERS FROM CONFIG"), Some(Command::FromConfig(Module::Users)));
     for none in [
         "LOAD MYSQL USERS",
         "SAVE MYSQL USERS TO RUNTIME",

@@ -129,6 +129,11 @@ impl Gate {
         &self.dials
     }
 
+    /// Connections to the server that are kept for the next login of their users: whose each is, and for how many milliseconds.
+    pub(crate) fn spare_connections(&self) -> Vec<(String, u64)> {
+        self.spares.list()
+    }
+
     /// How many connections to the server are kept for the next login of their users.
     pub(crate) fn spares(&self) -> usize {
         self.spares.count()

@@ -170,6 +170,15 @@ impl Spares {
         self.lock().len()
     }
 
+    /// Whose each is, and for how many milliseconds it has been kept.
+    pub(super) fn list(&self) -> Vec<(String, u64)> {
+        let of = |spare: &Spare| {
+            let idle_ms = u64::try_from(spare.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+            (String::from_utf8_lossy(&spare.leave.fit.user).into_owned(), idle_ms)
+        };
+        self.lock().iter().map(of).collect()
+    }
+
     fn room(&self) -> Option<Room> {
         *self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }

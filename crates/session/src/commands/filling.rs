@@ -346,7 +346,11 @@ fn filled(
 ) -> Fill {
     let cache = &session.shared.cache;
     if let Some(before) = missed.stale_body {
-        cache.count_refilled(cache.fingerprint(&captured.body) == before);
+        let is_same = cache.fingerprint(&captured.body) == before;
+        cache.count_refilled(is_same);
+        if let Some(statistics) = &session.shared.statistics {
+            statistics.count_refilled(tag, is_same);
+        }
     }
     // After the answer is complete: a write that it shows is under its fence still, or applied.
     let absent = depends.absent.map(|(dep, _)| dep);

@@ -65,7 +65,7 @@ impl Definition {
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) static TABLES: [Definition; 10] = [
+pub(crate) static TABLES: [Definition; 12] = [
     Definition { name: "queries", rows: queries, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
@@ -80,6 +80,8 @@ pub(crate) static TABLES: [Definition; 10] = [
         ("hits", Integer, "How often it was answered from memory."),
         ("hit_ratio", Real, "Hits by executions."),
         ("stored", Integer, "How often an answer was stored."),
+        ("invalidations", Integer, "How often an answer was asked for that a change had made stale, and stored anew."),
+        ("needless", Integer, "How often that turned out the same: the change concerned something else."),
         ("refused", Integer, "How often an answer was not stored."),
         ("refusals", Text, "How often for which reason; freshet.refusals has them as rows."),
         ("rows_sent", Integer, "Rows that the server sent."),
@@ -118,6 +120,9 @@ pub(crate) static TABLES: [Definition; 10] = [
         ("reads", Integer, "How often these were executed, from memory or by the server."),
         ("hits", Integer, "How often they were answered from memory."),
         ("stored", Integer, "How often their answers were stored."),
+        ("writes", Integer, "Events of the binlog that have changed its rows."),
+        ("invalidations", Integer, "How often an answer of these digests was asked for that a change had made stale, of this table or another, and stored anew."),
+        ("needless", Integer, "How often that turned out the same."),
         ("entries", Integer, "Results that read it, are stored and may be served now."),
         ("bytes", Integer, "The memory that these take."),
         ("changed_at", Integer, "The position (see Freshet_applied) of its last change; 0 if it has not changed since the stream began."),
@@ -160,6 +165,33 @@ pub(crate) static TABLES: [Definition; 10] = [
         ("events", Integer, "Events read."),
         ("transactions", Integer, "Transactions read."),
         ("generations", Integer, "How often the stream has begun."),
+    ] },
+    Definition { name: "rules", rows: rules, columns: &[
+        ("rule_id", Integer, "A query rule that counts, as in mysql_query_rules of the admin port."),
+        ("hits", Integer, "How many statements have met it."),
+        ("username", Text, "Of whose statements it is; NULL: anybody's."),
+        ("schemaname", Text, "In which default schema; NULL: any."),
+        ("digest", Text, "Of which digest."),
+        ("match_digest", Text, "A pattern that the digest text matches."),
+        ("match_pattern", Text, "A pattern that the text matches."),
+        ("cache_ttl", Integer, "How old an answer from memory may be, in milliseconds."),
+        ("destination_hostgroup", Integer, "The hostgroup that its statements are counted under."),
+        ("attributes", Text, "What it says besides, in JSON."),
+    ] },
+    Definition { name: "decisions", rows: decisions, columns: &[
+        ("schema_name", Text, "The session's default schema."),
+        ("user", Text, "Who sent it."),
+        ("digest", Text, "A statement that has met query rules."),
+        ("digest_text", Text, "The statement without its values."),
+        ("rules", Text, "The rules that it has met, in their order."),
+        ("cache_ttl", Integer, "How old an answer from memory may be, in milliseconds; NULL: they do not say."),
+        ("may_be_stale", Integer, "1 if it is given whatever is written meanwhile."),
+        ("destination_hostgroup", Integer, "The hostgroup that it is counted under."),
+        ("timeout", Integer, "How long the server may take, in milliseconds."),
+        ("delay", Integer, "How long it waits before it is sent, in milliseconds."),
+        ("answered_with", Text, "error or ok, where it is answered by the rules."),
+        ("executions", Integer, "How often it was executed, from memory or by the server."),
+        ("hits", Integer, "How often it was answered from memory."),
     ] },
     Definition { name: "advice", rows: advised, columns: &[
         ("topic", Text, "buffer pool, reads and writes, size, memory, table, or slow query."),
@@ -223,6 +255,8 @@ fn queries(view: &View) -> Vec<Vec<Value>> {
             row.hits.into(),
             Value::Real(row.hits as f64 / executions.max(1) as f64),
             row.stored.into(),
+            row.refilled.into(),
+            row.needless.into(),
             row.refused.iter().map(|(_, count)| u64::from(*count)).sum::<u64>().into(),
             refusals.join(", ").into(),
             row.rows.0.into(),
@@ -275,6 +309,8 @@ struct Readers {
     sent: u64,
     hits: u64,
     filled: u64,
+    refilled: u64,
+    needless: u64,
     stored: Stored,
 }
 
@@ -289,6 +325,8 @@ fn tables(view: &View) -> Vec<Vec<Value>> {
             readers.sent += row.sent;
             readers.hits += row.hits;
             readers.filled += row.stored;
+            readers.refilled += row.refilled;
+            readers.needless += row.needless;
             readers.stored.entries += of.entries;
             readers.stored.bytes += of.bytes;
         }
@@ -297,6 +335,7 @@ fn tables(view: &View) -> Vec<Vec<Value>> {
     let row = |((schema, name), readers): ((String, String), Readers)| {
         let deps = freshness.table(&schema, &name);
         let changed_at = freshness.stamp_of(deps.definition).max(freshness.stamp_of(deps.rows)).get();
+        let writes = view.shared.upstream.writes_of(&schema, &name);
         let is_fenced = freshness.is_fenced(deps.definition) || freshness.is_fenced(deps.rows);
         vec![
             schema.into(),
@@ -305,6 +344,9 @@ fn tables(view: &View) -> Vec<Vec<Value>> {
             (readers.sent + readers.hits).into(),
             readers.hits.into(),
             readers.filled.into(),
+            writes.into(),
+            readers.refilled.into(),
+            readers.needless.into(),
             readers.stored.entries.into(),
             readers.stored.bytes.into(),
             changed_at.into(),
@@ -384,6 +426,57 @@ fn freshness(view: &View) -> Vec<Vec<Value>> {
         status.transactions.into(),
         status.generations.into(),
     ]]
+}
+
+/// Who may not see everything is shown no rule: they tell of others' statements.
+fn rules(view: &View) -> Vec<Vec<Value>> {
+    let set = view.shared.rules.set().filter(|_| view.only.is_none());
+    let Some(set) = set else { return Vec::new() };
+    let hits: HashMap<i64, u64> = view.shared.rule_hits().into_iter().collect();
+    let row = |rule: &freshet_rules::Rule| {
+        vec![
+            Value::Integer(rule.rule_id),
+            hits.get(&rule.rule_id).copied().unwrap_or(0).into(),
+            rule.username.clone().into(),
+            rule.schemaname.clone().into(),
+            rule.digest.clone().into(),
+            rule.match_digest.clone().into(),
+            rule.match_pattern.clone().into(),
+            rule.cache_ttl.into(),
+            rule.destination_hostgroup.map(Value::Integer).into(),
+            Some(rule.attributes.clone()).filter(|it| !it.is_empty()).into(),
+        ]
+    };
+    set.rules().iter().map(row).collect()
+}
+
+fn decisions(view: &View) -> Vec<Vec<Value>> {
+    let row = |row: QueryRow| {
+        let outcome = row.outcome?;
+        let settings = outcome.settings();
+        let rules: Vec<String> = outcome.ids().iter().map(ToString::to_string).collect();
+        let answered = match (&settings.error_msg, &settings.ok_msg) {
+            (Some(_), _) => Some("error"),
+            (None, Some(_)) => Some("ok"),
+            (None, None) => None,
+        };
+        Some(vec![
+            row.schema.into(),
+            row.user.into(),
+            row.digest.into(),
+            row.text.into(),
+            rules.join(", ").into(),
+            settings.cache_ttl_ms.into(),
+            u64::from(settings.is_bargain == Some(true)).into(),
+            settings.hostgroup.map(Value::Integer).into(),
+            settings.timeout_ms.into(),
+            settings.delay_ms.into(),
+            answered.into(),
+            (row.sent + row.hits).into(),
+            row.hits.into(),
+        ])
+    };
+    view.queries().into_iter().filter_map(row).collect()
 }
 
 /// Who may not see everything is given no advice: it is about everybody's statements.

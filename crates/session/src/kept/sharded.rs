@@ -20,6 +20,14 @@ impl<V, const SHARDS: usize> Sharded<V, SHARDS> {
         Self { shards, hash: RandomState::new() }
     }
 
+    /// Looks at everything, one shard after the other.
+    pub(crate) fn each(&self, mut look: impl FnMut(&[u8], &V)) {
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.iter().for_each(|(key, value)| look(key, value));
+        }
+    }
+
     /// The shard of this key.
     pub(crate) fn of(&self, key: &[u8]) -> MutexGuard<'_, Kept<Box<[u8]>, V>> {
         let at = (self.hash.hash_one(key) % SHARDS as u64) as usize;

@@ -38,6 +38,9 @@ impl Session {
             return 0;
         };
         let whose = (self.state.schema.as_deref().unwrap_or_default(), &self.admitted.user[..]);
+        if let Some(refusal) = &relayed.refusal {
+            statistics.count_error(whose, self.ruled.outcome(), refusal);
+        }
         let cost = Cost { time, affected: relayed.affected, rows: relayed.rows };
         statistics.count_sent(whose, text, (cost, self.ruled.outcome()))
     }

@@ -19,9 +19,9 @@ const STATEMENTS_MAX: usize = 16;
 /// What a client has said so far that the server does not know of.
 #[derive(Debug, Default)]
 pub(crate) struct Preface {
-    /// How the session began.
+    /// How the session began, or what is known of it since.
     began: Option<Arc<Environment>>,
-    /// What it has set, as [`Transition`] has it.
+    /// What it has set since, as [`Transition`] has it.
     set: Vec<u8>,
     statements: Vec<Box<[u8]>>,
 }
@@ -59,10 +59,10 @@ impl Session {
         let Some(says) = Says::of(text).filter(|_| preface.statements.len() < STATEMENTS_MAX) else {
             return false;
         };
-        let began = Arc::clone(began);
+        let mut began = Arc::clone(began);
         let key = Prefaces::key(&began.whole, &preface.set, text);
         let Some(answer) = self.shared.prefaces.get(&key) else { return false };
-        if says == Says::Sets && !self.is_set_here(&began, text, &answer) {
+        if says == Says::Sets && !self.is_set_here(&mut began, text, &answer) {
             return false;
         }
         self.state.preface.began = Some(began);
@@ -86,23 +86,28 @@ impl Session {
             && tx.said().is_empty()
     }
 
-    /// Notes what a SET makes of the session; false if that is not known.
-    fn is_set_here(&mut self, began: &Arc<Environment>, text: &[u8], answer: &[u8]) -> bool {
+    /// Notes what a SET makes of the session; false if its answer cannot be read. Where nobody has looked yet what it has made of another session, that is not
+    /// known here either, and what follows is found by how the session began and by all that was set.
+    fn is_set_here(&mut self, began: &mut Arc<Environment>, text: &[u8], answer: &[u8]) -> bool {
         let status = answer
             .get(HEADER_LEN..)
             .and_then(|payload| OkPacket::parse(payload, self.capabilities()).ok())
             .map(|ok| ok.status);
         let Some(status) = status else { return false };
-        let mut set = self.state.preface.set.clone();
+        let mut set = std::mem::take(&mut self.state.preface.set);
         set.extend_from_slice(&text.len().to_le_bytes());
         set.extend_from_slice(text);
         let transition = Transition { before: began.whole.clone(), statement: set };
-        let Some(after) = self.shared.environments.after(&began.account, &transition) else { return false };
-        self.state.preface.set = transition.statement;
         self.state.answered(false, Some(status), false);
-        self.state.environment_version += 1;
-        self.state.schema.clone_from(&after.schema);
-        self.state.environment = Known::Recalled(after);
+        self.state.environment_is_unknown();
+        match self.shared.environments.after(&began.account, &transition) {
+            Some(after) => {
+                self.state.schema.clone_from(&after.schema);
+                self.state.environment = Known::Recalled(Arc::clone(&after));
+                *began = after;
+            }
+            None => self.state.preface.set = transition.statement,
+        }
         self.refresh_key();
         true
     }
@@ -115,8 +120,10 @@ impl Session {
         if self.lease.has_diagnostics {
             return Ok(None);
         }
-        if self.lease.untouched {
-            Box::pin(self.learn()).await?;
+        // What shows settings leaves its own counts in the place of those that this takes.
+        match Says::of(text) {
+            Some(Says::Shows) => Box::pin(self.learn()).await?,
+            _ => Box::pin(self.learn_quietly()).await?,
         }
         let (began, set) = match &self.state.environment {
             Known::Read(began) => (began, &[][..]),
@@ -154,6 +161,8 @@ impl Session {
     }
 
     async fn tell(&mut self, statements: &[Box<[u8]>]) -> Result<(), Error> {
+        // What the session has become is found by how it began, without another question.
+        Box::pin(self.learn()).await?;
         for text in statements {
             let payload = [&query_prefix(self.lease.has_attributes()), &**text].concat();
             let told = async {
@@ -168,6 +177,10 @@ impl Session {
             if let Some(error) = error {
                 warn!(error, "the server refuses what it has let others set");
                 return Err(Error::Closed);
+            }
+            if Says::of(text) == Some(Says::Sets) {
+                self.state.environment_version += 1;
+                self.state.environment.changed_by(text, true);
             }
         }
         Ok(())

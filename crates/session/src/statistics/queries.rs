@@ -24,6 +24,11 @@ pub(crate) struct QueryRow {
     pub(crate) hits: u64,
     /// Stored.
     pub(crate) stored: u64,
+    /// Stored anew after a change, and those of them that were the same.
+    pub(crate) refilled: u64,
+    pub(crate) needless: u64,
+    /// What query rules have come to, if they have.
+    pub(crate) outcome: Option<Arc<Outcome>>,
     /// Why not, and how often.
     pub(crate) refused: Vec<(Why, u32)>,
     /// Why the last answer of the server's was not stored, if it was not.
@@ -58,6 +63,15 @@ impl Statistics {
             if let Some(refused) = self.refused[place].get() {
                 refused.is_over();
             }
+        }
+    }
+
+    /// Counts an answer that is stored anew after a change; `is_same`: it had not changed at all.
+    pub(crate) fn count_refilled(&self, tag: u16, is_same: bool) {
+        if self.is_anybodys(tag) {
+            let sent = &self.sent[place_of(tag)];
+            sent.refilled.fetch_add(1, Ordering::Relaxed);
+            sent.needless.fetch_add(u64::from(is_same), Ordering::Relaxed);
         }
     }
 
@@ -114,6 +128,9 @@ impl Statistics {
             sent: count(&sent),
             hits: count(&hits),
             stored: self.sent[place].stored.load(Ordering::Relaxed),
+            refilled: self.sent[place].refilled.load(Ordering::Relaxed),
+            needless: self.sent[place].needless.load(Ordering::Relaxed),
+            outcome: named.outcome.clone().filter(|outcome| !outcome.is_nothing()),
             refused: refused.map(|refused| refused.counts()).unwrap_or_default(),
             last: refused.and_then(|refused| refused.last()),
             seen: (first, last),

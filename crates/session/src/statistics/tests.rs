@@ -1,3 +1,5 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use super::*;
 use crate::why::{Refusal, Why};
 

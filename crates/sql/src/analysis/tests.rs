@@ -464,8 +464,17 @@ fn soup() -> impl proptest::strategy::Strategy<Value = String> {
 
 fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
     use proptest::prelude::*;
-    (any::<[bool; 6]>()).prop_map(
-        |[maria, ansi_quotes, no_backslash_escapes, pipes_as_concat, ignore_space, other]| Modes {
+    (any::<[bool; 8]>()).prop_map(
+        |[
+            maria,
+            ansi_quotes,
+            no_backslash_escapes,
+            pipes_as_concat,
+            ignore_space,
+            other,
+            before_8,
+            utf8_names,
+        ]| Modes {
             flavor: if maria { Flavor::MariaDb } else { Flavor::MySql },
             ansi_quotes,
             no_backslash_escapes,
@@ -473,7 +482,9 @@ fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
             ignore_space,
             empty_string_is_null: false,
             utf8_strings: ansi_quotes,
+            utf8_names,
             other_syntax: other && maria,
+            before_8: before_8 && !maria,
         },
     )
 }

@@ -1,0 +1,263 @@
+//! The tables of configuration as one file in ProxySQL's syntax, and back.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::command::Module;
+use crate::error::Refusal;
+use crate::libconfig::{self, Setting, Value};
+use crate::store::Store;
+use crate::tables::CONFIGURATION;
+use crate::variables;
+
+/// The longest file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// A list of groups in the file, and the table that its rows are of.
+struct Section {
+    name: &'static str,
+    module: Module,
+    /// Other names of columns in files.
+    aliases: &'static [(&'static str, &'static str)],
+}
+
+const SECTIONS: [Section; 4] = [
+    Section {
+        name: "mysql_servers",
+        module: Module::Servers,
+        aliases: &[("address", "hostname"), ("hostgroup", "hostgroup_id")],
+    },
+    Section { name: "mysql_replication_hostgroups", module: Module::Servers, aliases: &[] },
+    Section { name: "mysql_users", module: Module::Users, aliases: &[] },
+    Section { name: "mysql_query_rules", module: Module::Rules, aliases: &[] },
+];
+
+/// Groups of variables in the file, and how their names begin in the table.
+const VARIABLES: [(&str, Module, &str); 2] =
+    [("mysql_variables", Module::Variables, "mysql-"), ("admin_variables", Module::AdminVariables, "admin-")];
+
+/// Settings of Freshet that stand for variables of ProxySQL's.
+const SETTINGS: [(&str, &str); 8] = [
+    ("mysql-interfaces", "listen"),
+    ("mysql-max_connections", "max_clients"),
+    ("mysql-threads", "threads"),
+    ("mysql-wait_timeout", "idle_timeout"),
+    ("admin-admin_credentials", "admin_credentials"),
+    ("admin-stats_credentials", "stats_credentials"),
+    ("admin-mysql_ifaces", "admin_listen"),
+    ("admin-restapi_port", "metrics_address"),
+];
+
+/// What became of a file.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// How many rows were put into which table.
+    pub rows: Vec<(&'static str, usize)>,
+    /// What was not taken over, and why.
+    pub left: Vec<String>,
+}
+
+/// The text of a file.
+pub fn read(path: &Path) -> Result<String, Refusal> {
+    let failed = |error: std::io::Error| Refusal::NotRead(format!("{}: {error}", path.display()));
+    let mut text = String::new();
+    let file = File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(Refusal::NotRead(format!("{}: it is no file", path.display())));
+    }
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(Refusal::NotRead(format!(
+            "{}: it has more than {} MiB",
+            path.display(),
+            FILE_BYTES_MAX >> 20
+        )));
+    }
+    Ok(text)
+}
+
+/// Puts what a file says of a module, or of all, into the tables of a database, beside what is there: all of it or nothing.
+pub fn load(
+    store: &mut Store,
+    (database, only): (&str, Option<Module>),
+    text: &str,
+) -> Result<Imported, Refusal> {
+    let settings = libconfig::parse(text).map_err(|wrong| Refusal::NotRead(wrong.to_string()))?;
+    let is_wanted = |module| only.is_none_or(|only| only == module);
+    let mut imported = Imported::default();
+    let mut statements = Vec::new();
+    for setting in &settings {
+        let section = SECTIONS.iter().find(|section| section.name == setting.name);
+        let variables = VARIABLES.iter().find(|(name, ..)| *name == setting.name);
+        match (&setting.value, section, variables) {
+            (Value::List(groups), Some(section), _) if is_wanted(section.module) => {
+                for group in groups {
+                    let Value::Group(group) = group else {
+                        return Err(Refusal::NotRead(format!("{}: a row is a group", section.name)));
+                    };
+                    statements.push(row(database, section, group, &mut imported)?);
+                }
+                imported.rows.push((section.name, groups.len()));
+            }
+            (Value::Group(group), _, Some((_, module, begins))) if is_wanted(*module) => {
+                let put = variables_of(database, (begins, group), &mut imported)?;
+                imported.rows.push(("global_variables", put.len()));
+                statements.extend(put);
+            }
+            (_, None, None) if only.is_none() => {
+                imported.left.push(format!("{}: it has no meaning in Freshet", setting.name));
+            }
+            (_, Some(_), _) | (_, _, Some(_)) if is_wanted_but_wrong(section, variables, is_wanted) => {
+                return Err(Refusal::NotRead(format!("{}: it is of another kind", setting.name)));
+            }
+            _ => {}
+        }
+    }
+    store.all_or_none(&statements)?;
+    Ok(imported)
+}
+
+fn is_wanted_but_wrong(
+    section: Option<&Section>,
+    variables: Option<&(&str, Module, &str)>,
+    is_wanted: impl Fn(Module) -> bool,
+) -> bool {
+    let module = section.map(|section| section.module).or(variables.map(|(_, module, _)| *module));
+    module.is_some_and(is_wanted)
+}
+
+/// The statement that puts one row.
+fn row(
+    database: &str,
+    section: &Section,
+    group: &[Setting],
+    imported: &mut Imported,
+) -> Result<String, Refusal> {
+    let table = CONFIGURATION.iter().find(|table| table.name == section.name);
+    let columns = table.map(|table| columns_of(table.columns)).unwrap_or_default();
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    for Setting { name, value } in group {
+        let alias = section.aliases.iter().find(|(alias, _)| alias == name);
+        let column = alias.map_or(name.as_str(), |(_, column)| column);
+        let Some((column, _)) = columns.iter().find(|(known, _)| known.eq_ignore_ascii_case(column)) else {
+            imported.left.push(format!("{}: a column {name} is not known", section.name));
+            continue;
+        };
+        names.push(*column);
+        values.push(literal(value).ok_or_else(|| {
+            Refusal::NotRead(format!("{}: {name} is neither a text nor a number", section.name))
+        })?);
+    }
+    let (name, names, values) = (section.name, names.join(", "), values.join(", "));
+    Ok(format!("INSERT OR REPLACE INTO {database}.{name} ({names}) VALUES ({values})"))
+}
+
+/// The statements that put variables.
+fn variables_of(
+    database: &str,
+    (begins, group): (&str, &[Setting]),
+    imported: &mut Imported,
+) -> Result<Vec<String>, Refusal> {
+    let mut statements = Vec::new();
+    for Setting { name, value } in group {
+        let name = format!("{begins}{name}");
+        let Some(variable) = variables::find(&name).filter(|variable| variable.is_set_here()) else {
+            let stands = SETTINGS.iter().find(|(variable, _)| *variable == name);
+            imported.left.push(match stands {
+                Some((_, setting)) => format!("{name}: it is the setting {setting} of Freshet"),
+                None => format!("{name}: it has no meaning in Freshet"),
+            });
+            continue;
+        };
+        let value = match value {
+            Value::Bool(is) => format!("'{is}'"),
+            other => literal(other)
+                .ok_or_else(|| Refusal::NotRead(format!("{name} is neither a text nor a number")))?,
+        };
+        statements.push(format!(
+            "INSERT OR REPLACE INTO {database}.global_variables (variable_name, variable_value) VALUES ('{}', {value})",
+            variable.name
+        ));
+    }
+    Ok(statements)
+}
+
+/// A value in SQL.
+fn literal(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Bool(is) => u8::from(*is).to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) if text.contains('\0') => return None,
+        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::List(_) | Value::Group(_) => return None,
+    })
+}
+
+/// The columns of a table, by how it is made, and whether they are numbers.
+fn columns_of(columns: &'static str) -> Vec<(&'static str, bool)> {
+    let line = |line: &'static str| {
+        let mut words = line.split_ascii_whitespace();
+        let (name, kind) = (words.next()?, words.next()?);
+        let is_column = ["INT", "INTEGER", "VARCHAR"].contains(&kind.trim_end_matches(','));
+        is_column.then_some((name, kind.starts_with("INT")))
+    };
+    columns.lines().filter_map(line).collect()
+}
+
+/// The tables of memory as the text of a file.
+pub fn write(store: &Store) -> Result<String, Refusal> {
+    let mut settings = Vec::new();
+    for (name, _, begins) in VARIABLES {
+        let known: Vec<String> = variables::VARIABLES
+            .iter()
+            .filter(|variable| variable.is_set_here() && variable.name.starts_with(begins))
+            .map(|variable| format!("'{}'", variable.name))
+            .collect();
+        let query = format!(
+            "SELECT variable_name, variable_value FROM main.global_variables WHERE variable_name IN ({})",
+            known.join(", ")
+        );
+        let variable = |row: Vec<Option<String>>| {
+            let [Some(variable), Some(value)] = &row[..] else { return None };
+            Some(Setting { name: variable.strip_prefix(begins)?.to_owned(), value: scalar(value) })
+        };
+        let group = store.rows(&query)?.into_iter().filter_map(variable).collect();
+        settings.push(Setting { name: name.to_owned(), value: Value::Group(group) });
+    }
+    for section in &SECTIONS {
+        settings.push(Setting { name: section.name.to_owned(), value: Value::List(groups(store, section)?) });
+    }
+    Ok(format!("# Freshet's configuration, in ProxySQL's syntax.\n{}", libconfig::write(&settings)))
+}
+
+/// The rows of a table; NULL is left out.
+fn groups(store: &Store, section: &Section) -> Result<Vec<Value>, Refusal> {
+    let table = CONFIGURATION.iter().find(|table| table.name == section.name);
+    let columns = table.map(|table| columns_of(table.columns)).unwrap_or_default();
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let query = format!("SELECT {} FROM main.{} ORDER BY rowid", names.join(", "), section.name);
+    let setting = |(value, (name, is_number)): (Option<String>, &(&str, bool))| {
+        // Where a column has another default, NULL is the empty text.
+        let text = value.or_else(|| (*name == "re_modifiers").then(String::new))?;
+        let alias = section.aliases.iter().find(|(_, column)| column == name);
+        let number = text.parse().ok().filter(|_| *is_number).map(Value::Integer);
+        Some(Setting {
+            name: alias.map_or(*name, |(alias, _)| alias).to_owned(),
+            value: number.unwrap_or(Value::Text(text)),
+        })
+    };
+    let group =
+        |row: Vec<Option<String>>| Value::Group(row.into_iter().zip(&columns).filter_map(setting).collect());
+    Ok(store.rows(&query)?.into_iter().map(group).collect())
+}
+
+fn scalar(text: &str) -> Value {
+    match (text, text.parse::<i64>()) {
+        ("true", _) => Value::Bool(true),
+        ("false", _) => Value::Bool(false),
+        (_, Ok(number)) if number.to_string() == text => Value::Integer(number),
+        _ => Value::Text(text.to_owned()),
+    }
+}

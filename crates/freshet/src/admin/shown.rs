@@ -1,0 +1,216 @@
+//! The rows of the tables of statistics.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use freshet_admin::{Runtime, Value};
+use freshet_digest::{Digest, Options, put_text};
+use freshet_follow::FollowState;
+use freshet_session::metrics::{self, Program};
+use freshet_session::{PreparedRow, ServerConnections};
+
+use super::Behind;
+
+impl Behind {
+    pub(super) fn program(&self) -> Program {
+        Program { uptime_s: self.started.elapsed().as_secs(), threads: self.config.threads }
+    }
+
+    pub(super) fn global(&self) -> Vec<Vec<Value>> {
+        let named = metrics::named(&self.shared, self.program());
+        named.into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect()
+    }
+
+    pub(super) fn memory(&self) -> Vec<Vec<Value>> {
+        let [receive, send, fill] = self.shared.buffers();
+        let [mapped, resident] = memory_of_process();
+        let named = [
+            ("Query_Cache_Memory_bytes", self.shared.cache.statistics().used),
+            ("receive_buffers_bytes", receive),
+            ("send_buffers_bytes", send),
+            ("fill_buffers_bytes", fill),
+            ("process_mapped_bytes", mapped),
+            ("process_resident_bytes", resident),
+        ];
+        named.into_iter().map(|(name, bytes)| vec![name.into(), bytes.to_string().into()]).collect()
+    }
+
+    /// What the system has counted, under the names that the history has for it.
+    #[expect(clippy::unused_self, reason = "it stands among the others")]
+    pub(super) fn process(&self) -> Vec<Vec<Value>> {
+        let [mapped, resident] = memory_of_process();
+        let [user, system] = ticks_of_process();
+        let named = [
+            ("memory_mapped", mapped),
+            ("memory_resident", resident),
+            ("cpu_user_ticks", user),
+            ("cpu_system_ticks", system),
+        ];
+        named.into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect()
+    }
+
+    pub(super) fn errors(&self, resets: bool) -> Vec<Vec<Value>> {
+        let (host, port) = self.server();
+        let row = |row: freshet_session::statistics::ErrorRow| {
+            vec![
+                row.hostgroup.map_or(Value::Null, Value::Integer),
+                host.as_str().into(),
+                i64::from(port).into(),
+                row.user.into(),
+                "".into(),
+                row.schema.into(),
+                i64::from(row.code).into(),
+                row.count.into(),
+                row.seen.0.into(),
+                row.seen.1.into(),
+                row.last.into(),
+            ]
+        };
+        self.shared.errors(resets).into_iter().map(row).collect()
+    }
+
+    pub(super) fn prepared(&self) -> Vec<Vec<Value>> {
+        let row = |(at, row): (usize, PreparedRow)| {
+            let mut text = Vec::new();
+            put_text(row.text.as_bytes(), &Options::default(), &mut text);
+            let user = row.account.rsplit_once('@').map_or(row.account.as_str(), |(user, _)| user);
+            vec![
+                (at + 1).into(),
+                Value::Null,
+                row.schema.into(),
+                user.into(),
+                Digest::of(&text).to_string().into(),
+                row.sessions.into(),
+                Value::Integer(0),
+                row.columns.into(),
+                row.parameters.into(),
+                row.text.into(),
+            ]
+        };
+        self.shared.prepared_statements().into_iter().enumerate().map(row).collect()
+    }
+
+    /// Connections of clients that have left, for the next login. What they are set to is what a new session is.
+    pub(super) fn free_connections(&self) -> Vec<Vec<Value>> {
+        let (host, port) = self.server();
+        let row = |(at, (user, idle_ms)): (usize, (String, u64))| {
+            let mut row = vec![Value::Null; 13];
+            row[0] = at.into();
+            (row[2], row[3]) = (host.as_str().into(), i64::from(port).into());
+            (row[4], row[5]) = (user.into(), "".into());
+            row[10] = idle_ms.into();
+            row
+        };
+        self.shared.free_connections().into_iter().enumerate().map(row).collect()
+    }
+
+    /// The server's row.
+    pub(super) fn connections(&self, resets: bool) -> Vec<Value> {
+        let now = self.shared.server_connections(resets);
+        let mut before = self.connections_before.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = |of: fn(&ServerConnections) -> u64| Value::from(of(&now).saturating_sub(of(&before)));
+        let is_lost = matches!(self.shared.upstream.follow_status().state, FollowState::Connecting { .. });
+        let (host, port) = self.server();
+        let row = vec![
+            Value::Null,
+            host.into(),
+            i64::from(port).into(),
+            if is_lost { "SHUNNED" } else { "ONLINE" }.into(),
+            now.used.into(),
+            now.free.into(),
+            since(|it| it.opened),
+            since(|it| it.failed),
+            now.most_used.into(),
+            since(|it| it.commands),
+            Value::Integer(0),
+            since(|it| it.bytes_sent),
+            since(|it| it.bytes_received),
+            self.ping_us.load(Ordering::Relaxed).into(),
+        ];
+        if resets {
+            *before = now;
+        }
+        row
+    }
+
+    pub(super) fn commands(&self) -> Vec<Vec<Value>> {
+        let row = |row: freshet_session::statistics::CommandRow| {
+            let total = row.counts.iter().sum::<u64>();
+            let named = [row.name.into(), row.time_us.into(), total.into()];
+            named.into_iter().chain(row.counts.map(Value::from)).collect()
+        };
+        self.shared.commands().into_iter().map(row).collect()
+    }
+
+    /// How many clients each user has, and how many all of them together may have.
+    pub(super) fn users(&self) -> Vec<Vec<Value>> {
+        let mut connected = BTreeMap::<String, u64>::new();
+        self.shared.processes().into_iter().for_each(|it| *connected.entry(it.user).or_default() += 1);
+        let most = Value::from(self.config.max_clients);
+        connected.into_iter().map(|(user, count)| vec![user.into(), count.into(), most.clone()]).collect()
+    }
+
+    pub(super) fn processes(&self) -> Vec<Vec<Value>> {
+        let (host, port) = self.server();
+        let row = |process: freshet_session::Process| {
+            let command = if process.is_busy { "Query" } else { "Sleep" };
+            let mut row = vec![Value::Null; 16];
+            row[0] = Value::Integer(0);
+            row[1] = Value::from(u64::from(process.id));
+            row[2] = process.user.into();
+            if process.server_id != 0 {
+                (row[9], row[10]) = (host.as_str().into(), i64::from(port).into());
+            }
+            row[11] = command.into();
+            row[12] = process.silent_ms.into();
+            row
+        };
+        self.shared.processes().into_iter().map(row).collect()
+    }
+
+    pub(super) fn digests(&self, resets: bool) -> Vec<Vec<Value>> {
+        let row = |row: freshet_session::statistics::DigestRow| {
+            let (sum, min, max) = row.times_us;
+            vec![
+                // Where rules name none, it is the user's.
+                row.hostgroup.filter(|_| !row.from_memory).map_or_else(
+                    || if row.from_memory { Value::Integer(-1) } else { Value::Null },
+                    Value::Integer,
+                ),
+                row.schema.into(),
+                row.user.into(),
+                "".into(),
+                row.digest.into(),
+                row.text.into(),
+                row.count.into(),
+                row.seen.0.into(),
+                row.seen.1.into(),
+                sum.into(),
+                min.into(),
+                max.into(),
+                row.affected.into(),
+                row.sent.into(),
+            ]
+        };
+        self.shared.digests(resets).into_iter().map(row).collect()
+    }
+}
+
+/// What the process has mapped and what of it is in memory, in bytes; zeros where the system does not say.
+fn memory_of_process() -> [u64; 2] {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ["VmSize:", "VmRSS:"].map(|name| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kilobytes.map_or(0, |kilobytes| kilobytes << 10)
+    })
+}
+
+/// Processor time of the process and of the system for it, in the system's ticks.
+fn ticks_of_process() -> [u64; 2] {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which may hold anything, the twelfth and the thirteenth.
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
+    [11, 12].map(|at| fields.get(at).and_then(|ticks| ticks.parse().ok()).unwrap_or(0))
+}

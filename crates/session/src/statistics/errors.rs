@@ -1,0 +1,128 @@
+//! The server's errors, by who got them: for each schema, user and number how often, and what the last one said.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ahash::HashMap;
+use freshet_protocol::ErrPacket;
+use freshet_upstream::now_ms;
+
+use super::clock::Clock;
+
+/// How many rows are kept. With one more, the one that was seen longest ago leaves.
+const ROWS_MAX: usize = 1000;
+/// How much is kept of a message, in bytes.
+const MESSAGE_BYTES_MAX: usize = 512;
+
+/// Whose error it is, and which.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Id {
+    hostgroup: Option<i64>,
+    schema: Box<str>,
+    user: Box<[u8]>,
+    code: u16,
+}
+
+#[derive(Debug)]
+struct Counted {
+    count: u64,
+    first_ms: u64,
+    last_ms: u64,
+    last: Box<[u8]>,
+}
+
+/// What the server has refused.
+#[derive(Debug, Default)]
+pub(super) struct Errors(Mutex<HashMap<Id, Counted>>);
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorRow {
+    /// The hostgroup that query rules have named, if they have.
+    pub hostgroup: Option<i64>,
+    /// The default schema.
+    pub schema: String,
+    /// The user.
+    pub user: String,
+    /// The error's number.
+    pub code: u16,
+    /// How often.
+    pub count: u64,
+    /// The first and the last time, in seconds since 1970.
+    pub seen: (u64, u64),
+    /// What the last one said.
+    pub last: String,
+}
+
+impl Errors {
+    pub(super) fn count(&self, (schema, user): (&str, &[u8]), hostgroup: Option<i64>, refusal: &ErrPacket) {
+        let now_ms = now_ms();
+        let id = Id { hostgroup, schema: schema.into(), user: user.into(), code: refusal.code };
+        let message = &refusal.message[..refusal.message.len().min(MESSAGE_BYTES_MAX)];
+        let mut rows = self.lock();
+        if rows.len() >= ROWS_MAX && !rows.contains_key(&id) {
+            let oldest = rows.iter().min_by_key(|(_, row)| row.last_ms).map(|(id, _)| id.clone());
+            oldest.map(|oldest| rows.remove(&oldest));
+        }
+        let row = rows.entry(id).or_insert(Counted {
+            count: 0,
+            first_ms: now_ms,
+            last_ms: 0,
+            last: Box::default(),
+        });
+        row.count += 1;
+        row.last_ms = now_ms;
+        if *row.last != *message {
+            row.last = message.into();
+        }
+    }
+
+    /// The rows as they are. `resets`: they are forgotten.
+    pub(super) fn rows(&self, resets: bool) -> Vec<ErrorRow> {
+        let clock = Clock::now();
+        let mut rows = self.lock();
+        let row = |(id, row): (&Id, &Counted)| ErrorRow {
+            hostgroup: id.hostgroup,
+            schema: id.schema.to_string(),
+            user: String::from_utf8_lossy(&id.user).into_owned(),
+            code: id.code,
+            count: row.count,
+            seen: (clock.at(row.first_ms), clock.at(row.last_ms)),
+            last: String::from_utf8_lossy(&row.last).into_owned(),
+        };
+        let found = rows.iter().map(row).collect();
+        if resets {
+            rows.clear();
+        }
+        found
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Counted>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted_by_who_got_them_and_bounded() {
+        let errors = Errors::default();
+        let gone = |text: &str| ErrPacket::new(1146, "42S02", text);
+        errors.count(("shop", b"u"), None, &gone("Table 'shop.a' doesn't exist"));
+        errors.count(("shop", b"u"), None, &gone("Table 'shop.b' doesn't exist"));
+        errors.count(("shop", b"v"), None, &gone("Table 'shop.b' doesn't exist"));
+        let mut rows = errors.rows(false);
+        rows.sort_by(|a, b| a.user.cmp(&b.user));
+        assert_eq!(
+            rows.iter().map(|row| (&*row.user, row.code, row.count)).collect::<Vec<_>>(),
+            [("u", 1146, 2), ("v", 1146, 1)]
+        );
+        assert_eq!(rows[0].last, "Table 'shop.b' doesn't exist");
+        for number in 0..ROWS_MAX {
+            errors.count((&number.to_string(), b"u"), None, &gone("x"));
+        }
+        assert_eq!(errors.rows(true).len(), ROWS_MAX);
+        assert!(errors.rows(false).is_empty());
+    }
+}
