@@ -30,7 +30,6 @@ mod powerless;
 mod kept;
 mod newcomers;
 mod template;
-mod prefaces;
 mod preparations;
 mod why;
 pub mod explain;

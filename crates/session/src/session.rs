@@ -32,7 +32,6 @@ mod hidden;
 mod begun;
 mod exchange;
 mod making;
-mod preface;
 mod found;
 mod forward;
 mod replay;

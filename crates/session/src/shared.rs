@@ -23,7 +23,6 @@ use crate::level::{Level, SemisyncMode};
 use crate::maintaining::Maintaining;
 use crate::persisted::Persisted;
 use crate::powerless::Powerless;
-use crate::prefaces::Prefaces;
 use crate::preparations::{Preparation, Preparations};
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
@@ -140,7 +139,6 @@ pub struct Shared {
     pub(crate) persisted: Persisted,
     pub(crate) templates: Templates,
     pub(crate) preparations: Preparations,
-    pub(crate) prefaces: Prefaces,
     pub(crate) readers: Readers,
     pub(crate) environments: Environments,
     pub(crate) registry: Registry,
@@ -182,7 +180,6 @@ impl Shared {
             options,
             templates: Templates::default(),
             preparations: Preparations::default(),
-            prefaces: Prefaces::default(),
             readers: Readers::default(),
             environments: Environments::default(),
             registry: Registry::default(),

@@ -1,7 +1,6 @@
 //! Logins that are answered from memory, and sessions that begin as earlier ones did: the server is not asked, and nothing is
 //! answered that the server would not answer.
 
-mod prefaces;
 mod spares;
 
 use std::process::{Command, Stdio};

@@ -77,32 +77,6 @@ async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Re
 
 /// Carries a statement out that is decided.
 async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
-    if query.long.is_none() && session.says_preface(query.text()) {
-        return Box::pin(preface(session, query)).await;
-    }
-    pin!(carry_out_any(session, query)).await
-}
-
-/// What a client says before its first question.
-async fn preface(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
-    if session.answer_preface(query.text()) {
-        return Ok(Flow::Continue);
-    }
-    if let Err(error) = session.connect().await {
-        return unavailable(session, &error);
-    }
-    let asked = match session.asks_preface(query.text()).await {
-        Ok(asked) => asked,
-        Err(error) => return unavailable(session, &error),
-    };
-    let flow = carry_out_any(session, query).await?;
-    if let Some(asked) = asked {
-        session.keep_preface(asked);
-    }
-    Ok(flow)
-}
-
-async fn carry_out_any(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {

@@ -74,9 +74,6 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        if !self.state.preface.is_empty() {
-            Box::pin(self.repeat_preface()).await?;
-        }
         Ok(())
     }
 
@@ -156,8 +153,7 @@ impl Session {
     /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found
     /// before the server is asked for anything. If statements are sent, it is read before anything is stored.
     pub(crate) fn recall(&mut self) {
-        let has_said = !self.state.preface.is_empty();
-        if has_said || !matches!(self.state.environment, Known::Unknown) || !self.lease.is_new() {
+        if !matches!(self.state.environment, Known::Unknown) || !self.lease.is_new() {
             return;
         }
         let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);

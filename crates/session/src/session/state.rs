@@ -9,7 +9,6 @@ use freshet_sql::Effects;
 
 use super::found_rows::Found;
 use super::making::PreparedSince;
-use super::preface::Preface;
 use super::prepared::Prepared;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
@@ -74,8 +73,6 @@ pub(crate) struct State {
     pub(crate) pending: Pending,
     /// What is prepared by its text.
     pub(crate) texts: Texts,
-    /// What the client has said of which the server does not know.
-    pub(crate) preface: Preface,
     /// The values that are known of its user variables.
     pub(crate) user_variables: UserVariables,
     pub(crate) locals: Locals,
@@ -127,7 +124,6 @@ impl State {
             may_number: false,
             pending: Pending::default(),
             texts: Texts::default(),
-            preface: Preface::default(),
             user_variables: UserVariables::default(),
             locals,
             warnings: Warnings::default(),
