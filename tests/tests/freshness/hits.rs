@@ -130,6 +130,10 @@ fn every_shape_is_answered_from_memory() {
             let mut reader = connect(freshet.target(), schema);
             for (name, text) in statements(prefix) {
                 let expected = answer(&mut direct, &text);
+                // MariaDB has it from 10.6 on.
+                if name == "json as a table" && expected == Err(1064) {
+                    continue;
+                }
                 assert!(expected.is_ok(), "{name}: {expected:?}");
                 match counted.try_prime(&mut reader, &text) {
                     Some(got) => assert_eq!(got, expected, "{name} from {schema:?}"),

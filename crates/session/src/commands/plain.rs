@@ -35,7 +35,7 @@ pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command
     };
     let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
     if command == Command::Refresh && relayed.error.is_none() {
-        ours::refreshed(session, packet.get(1).copied().unwrap_or(0)).await;
+        Box::pin(ours::refreshed(session, packet.get(1).copied().unwrap_or(0))).await;
     }
     Ok(Flow::Continue)
 }

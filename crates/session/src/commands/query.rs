@@ -106,23 +106,22 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         Ok(filled) => filled,
         Err(error) => return session.refuse(&error),
     };
-    let query = match &filled {
-        // It is decided as it came; what is stored of the other is decided as that.
-        Some(packet) if session.ruled.are_there() => {
+    let mut missed = query.missed;
+    if let Some(packet) = &filled {
+        if session.ruled.are_there() {
+            // It is decided as it came; what is stored of the other is decided as that.
             session.ruled.bar();
-            Query { packet, long: None, ..query }
+        } else {
+            let Err(found) = from_memory(session, packet) else { return Ok(Flow::Continue) };
+            missed = found;
         }
-        Some(packet) => {
-            let Err(missed) = from_memory(session, packet) else { return Ok(Flow::Continue) };
-            Query { packet, long: None, missed, ..query }
-        }
-        None => query,
-    };
-    let unhinted = match without_hints_elsewhere(session, &query) {
+    }
+    let unhinted = match without_hints_elsewhere(session, &query.in_packet(filled.as_deref())) {
         Ok(unhinted) => unhinted,
         Err(error) => return session.refuse(&error),
     };
-    let query = unhinted.as_deref().map_or(query, |packet| Query { packet, long: None, ..query });
+    let made = unhinted.or(filled);
+    let query = Query { missed, ..query.in_packet(made.as_deref()) };
     let new = match found(session, &query) {
         Some(Found::Known(Bound::Select(known))) => {
             return pin!(select::handle(session, query, select::Found::Known(known))).await;
@@ -174,9 +173,9 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             let rows = rows.filter(|_| reading::writes_one_table(&effects));
             let rows = rows.map(|what| Write { what: Some(what), ..Write::default() });
             let is_several = effects.several;
-            let flow = text_prepared::forward(session, query, effects, rows).await;
+            let flow = Box::pin(text_prepared::forward(session, query, effects, rows)).await;
             if is_several {
-                ours::heed_several(session, query.text()).await;
+                Box::pin(ours::heed_several(session, query.text())).await;
             }
             flow
         }

@@ -25,6 +25,11 @@ impl<'a> Query<'a> {
         &self.packet[self.text_at..]
     }
 
+    /// The same in another packet, if there is one.
+    pub(super) fn in_packet(self, packet: Option<&'a [u8]>) -> Self {
+        packet.map_or(self, |packet| Self { packet, long: None, ..self })
+    }
+
     /// The same packet with another statement.
     pub(super) fn with_text(&self, text: &[u8]) -> Vec<u8> {
         [&self.packet[..self.text_at], text].concat()

@@ -193,9 +193,10 @@ impl Session {
     /// Answers a command with what the server says of its statement, which it does not prepare.
     pub(crate) fn put_not_made(&mut self, refusal: &ErrPacket) {
         self.forget_last_hit();
-        self.state.warnings.clear();
         self.lease.has_diagnostics = true;
         self.put_error(refusal);
+        // The server has it too, in words and packets of its own.
+        self.state.warnings.clear();
     }
 
     /// Whether the session's environment is the one in which a client had this prepared. If anything has changed that, it is read anew.
