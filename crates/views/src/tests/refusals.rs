@@ -33,7 +33,12 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
         ("SELECT s, COUNT(*) FROM t GROUP BY s", "GROUP BY a text"),
         ("SELECT id FROM t ORDER BY s", "ORDER BY a text"),
         ("SELECT a, COUNT(*) FROM t GROUP BY a HAVING COUNT(*) > 1", "HAVING"),
-        ("SELECT AVG(d) FROM t", "AVG() of what is no integer"),
+        ("SELECT AVG(d) FROM t", "AVG() of what is no exact number"),
+        (
+            "SELECT id FROM t WHERE m = '1.50'",
+            "a value that is of another type than what it is compared with",
+        ),
+        ("SELECT t.id FROM t JOIN u ON u.z = t.m", "a comparison of texts, or of two types"),
         ("SELECT SUM(DISTINCT a) FROM t", "SUM(DISTINCT)"),
         ("SELECT a + 1 FROM t", "+()"),
         ("SELECT id FROM t WHERE a IN (1, 2) LIMIT ?", "such a LIMIT"),
