@@ -36,7 +36,8 @@ impl Compiler<'_> {
             ])),
             ("in", [of, list @ ..]) => {
                 let (operand, kind) = self.column(of)?;
-                let equal = |value: &Scalar| Ok(Operand::Constant(Some(self.constant(value, kind)?.equal())));
+                let equal =
+                    |value: &Scalar| Ok(Operand::Constant(Some(self.constant(value, kind)?.equal()?)));
                 Ok(Condition::In(operand, list.iter().map(equal).collect::<Found<_>>()?))
             }
             (name, [left, right]) => match comparison(name) {
@@ -59,11 +60,11 @@ impl Compiler<'_> {
             }
             (Scalar::Column(..), value) => {
                 let (left, kind) = self.column(left)?;
-                Ok(self.constant(value, kind)?.compared(how, left))
+                self.constant(value, kind)?.compared(how, left)
             }
             (value, Scalar::Column(..)) => {
                 let (right, kind) = self.column(right)?;
-                Ok(self.constant(value, kind)?.compared(how.turned(), right))
+                self.constant(value, kind)?.compared(how.turned(), right)
             }
             _ => refused("a comparison of computed values"),
         }
@@ -100,6 +101,14 @@ impl Compiler<'_> {
             (Scalar::Value(Datum::Param(_)), _) if self.takes_markers && kind != Kind::Text => {
                 Some(Scaled::Exact(0))
             }
+            // A literal's sign is not part of its marker.
+            (Scalar::Call(name, args), Some(_))
+                if self.takes_markers
+                    && name == "-"
+                    && matches!(args[..], [Scalar::Value(Datum::Param(_))]) =>
+            {
+                Some(Scaled::Exact(0))
+            }
             (Scalar::Query(_), _) => return refused("a subquery"),
             _ => None,
         };
@@ -111,15 +120,15 @@ impl Compiler<'_> {
 }
 
 impl Scaled {
-    /// What is equal to it: a number that no column has, if none is.
-    const fn equal(self) -> Number {
+    /// What is equal to it. MariaDB rounds a literal of more digits to those of the column if it looks for it in an index, and not otherwise.
+    fn equal(self) -> Found<Number> {
         match self {
-            Self::Exact(number) => number,
-            Self::Above(_) => Number::MAX,
+            Self::Exact(number) => Ok(number),
+            Self::Above(_) => refused("an equality with a literal of more digits than the column has"),
         }
     }
 
-    fn compared(self, how: Comparison, left: Operand) -> Condition {
+    fn compared(self, how: Comparison, left: Operand) -> Found<Condition> {
         let (how, number) = match (self, how) {
             (Self::Above(floor), Comparison::Less | Comparison::LessOrEqual) => {
                 (Comparison::LessOrEqual, floor)
@@ -127,8 +136,10 @@ impl Scaled {
             (Self::Above(floor), Comparison::Greater | Comparison::GreaterOrEqual) => {
                 (Comparison::Greater, floor)
             }
-            (scaled, how) => (how, scaled.equal()),
+            // No column has this number.
+            (Self::Above(_), Comparison::Unequal) => (how, Number::MAX),
+            (scaled, how) => (how, scaled.equal()?),
         };
-        Condition::Compare(how, left, Operand::Constant(Some(number)))
+        Ok(Condition::Compare(how, left, Operand::Constant(Some(number))))
     }
 }
