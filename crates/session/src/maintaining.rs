@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use freshet_cache::Position;
 use freshet_catalog::{Name, TableInfo};
-use freshet_views::{Limit, Query, Shown};
+use freshet_views::{Limit, Number, Query, Shown};
 use tokio::sync::{mpsc, oneshot};
 
 use self::news::News;
@@ -31,7 +31,7 @@ pub use keeper::maintain;
 pub(crate) struct Asked {
     pub(crate) query: Query,
     /// The values of its parameters; `None`: only that its tables are loaded is asked for.
-    pub(crate) key: Option<Vec<i64>>,
+    pub(crate) key: Option<Vec<Number>>,
     /// Which of the rows are shown; `None`: all.
     pub(crate) limit: Option<Limit>,
     /// What is known of its tables.

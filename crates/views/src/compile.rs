@@ -1,13 +1,16 @@
 //! From the plan form to a query that is maintained.
 
+mod conditions;
+mod output;
+
 use std::fmt;
 
 use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 
 use crate::condition::{Comparison, Condition, Operand, Place};
 use crate::join::JoinPlan;
-use crate::kind::{ColumnSpec, Kind, TableName};
-use crate::query::{Item, Output, Query, declared};
+use crate::kind::{ColumnSpec, Kind, Number, TableName};
+use crate::query::{Output, Query, declared};
 use crate::results::Limit;
 
 /// Why a query is not maintained.
@@ -21,9 +24,6 @@ impl fmt::Display for Unmaintained {
 }
 
 impl std::error::Error for Unmaintained {}
-
-/// How many digits behind the point an average may have, so that its sum fits.
-const DIVISION_DIGITS_MAX: u8 = 9;
 
 type Found<T> = Result<T, Unmaintained>;
 
@@ -45,7 +45,7 @@ pub struct Compiled {
     /// The query.
     pub query: Query,
     /// The values of its parameters.
-    pub key: Vec<i64>,
+    pub key: Vec<Number>,
     /// Which of its rows are shown; `None`: all.
     pub limit: Option<Limit>,
 }
@@ -234,193 +234,5 @@ impl<'p> Compiler<'p> {
             _ => refused("such a LIMIT"),
         };
         Ok(Limit { count: number(count)?, offset: offset.map_or(Ok(0), number)? })
-    }
-
-    fn condition(&self, scalar: &Scalar) -> Found<Condition> {
-        let Scalar::Call(name, args) = scalar else { return refused("a value as a condition") };
-        let all = || args.iter().map(|arg| self.condition(arg)).collect::<Found<Vec<_>>>();
-        let comparison = |name: &str| {
-            Some(match name {
-                "=" => Comparison::Equal,
-                "<>" => Comparison::Unequal,
-                "<" => Comparison::Less,
-                "<=" => Comparison::LessOrEqual,
-                ">" => Comparison::Greater,
-                ">=" => Comparison::GreaterOrEqual,
-                "<=>" => Comparison::Same,
-                _ => return None,
-            })
-        };
-        match (name.as_str(), args.as_slice()) {
-            ("and", _) => all().map(Condition::And),
-            ("or", _) => all().map(Condition::Or),
-            ("not", [one]) => Ok(Condition::Not(Box::new(self.condition(one)?))),
-            ("is null", [Scalar::Column(input, name)]) => {
-                Ok(Condition::IsNull(Operand::Column(self.place(*input, name)?)))
-            }
-            ("between", [of, low, high]) => Ok(Condition::And(vec![
-                self.compared(Comparison::GreaterOrEqual, of, low)?,
-                self.compared(Comparison::LessOrEqual, of, high)?,
-            ])),
-            ("in", [of, list @ ..]) => {
-                let (operand, kind) = self.column(of)?;
-                let constant = |value: &Scalar| self.constant(value, kind);
-                Ok(Condition::In(operand, list.iter().map(constant).collect::<Found<_>>()?))
-            }
-            (name, [left, right]) => match comparison(name) {
-                Some(how) => self.compared(how, left, right),
-                None => refused(name.to_uppercase()),
-            },
-            (name, _) => refused(name.to_uppercase()),
-        }
-    }
-
-    /// A comparison, its column on the left if only one side is a column.
-    fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
-        match (left, right) {
-            (Scalar::Column(..), Scalar::Column(..)) => {
-                let ((left, of), (right, with)) = (self.column(left)?, self.column(right)?);
-                if !of.compares_with(with) {
-                    return refused("a comparison of texts, or of two types");
-                }
-                Ok(Condition::Compare(how, left, right))
-            }
-            (Scalar::Column(..), value) => {
-                let (left, kind) = self.column(left)?;
-                Ok(Condition::Compare(how, left, self.constant(value, kind)?))
-            }
-            (value, Scalar::Column(..)) => {
-                let (right, kind) = self.column(right)?;
-                Ok(Condition::Compare(how.turned(), right, self.constant(value, kind)?))
-            }
-            _ => refused("a comparison of computed values"),
-        }
-    }
-
-    fn column(&self, scalar: &Scalar) -> Found<(Operand, Kind)> {
-        match scalar {
-            Scalar::Column(input, name) => {
-                let place = self.place(*input, name)?;
-                Ok((Operand::Column(place), self.query.kind(place)))
-            }
-            Scalar::Value(_) | Scalar::All => refused("a literal in the place of a column"),
-            Scalar::Item(_) => refused("a condition on an item"),
-            Scalar::Call(name, _) => refused(format!("{}()", name.to_uppercase())),
-            Scalar::Aggregate(name, ..) => refused(format!("{}() in this place", name.to_uppercase())),
-            Scalar::Query(_) => refused("a subquery"),
-        }
-    }
-
-    /// A column whose values can be told apart as their numbers.
-    fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
-        match self.column(scalar)? {
-            (_, Kind::Text) => refused(format!("{why} a text")),
-            (operand, _) => Ok(operand),
-        }
-    }
-
-    fn output(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
-        match parts.groups {
-            Some(by) => self.groups(parts, by),
-            None => self.rows(parts),
-        }
-    }
-
-    fn rows(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
-        let column = |item: &ResultColumn| match parts.is_distinct {
-            true => self.comparable(&item.value, "DISTINCT of"),
-            false => self.column(&item.value).map(|(operand, _)| operand),
-        };
-        let mut columns = parts.items.iter().map(column).collect::<Found<Vec<_>>>()?;
-        let shown = columns.len();
-        let mut order = Vec::new();
-        for (scalar, descends) in parts.order {
-            let value = match scalar {
-                Scalar::Item(at) => parts.items.get(*at).map_or(scalar, |item| &item.value),
-                other => other,
-            };
-            let operand = self.comparable(value, "ORDER BY")?;
-            let at = columns.iter().position(|column| *column == operand).unwrap_or(columns.len());
-            if at == columns.len() {
-                columns.push(operand);
-            }
-            order.push((at, *descends));
-        }
-        if parts.is_distinct && columns.len() > shown {
-            return refused("DISTINCT in the order of what is not shown");
-        }
-        Ok((Output::Rows { columns, shown, is_distinct: parts.is_distinct }, order))
-    }
-
-    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<(Output, Vec<(usize, bool)>)> {
-        if parts.is_distinct {
-            return refused("DISTINCT of groups");
-        }
-        let value = |scalar: &Scalar| match scalar {
-            Scalar::Item(at) => parts.items.get(*at).map(|item| item.value.clone()),
-            other => Some(other.clone()),
-        };
-        let unknown = || Unmaintained("an item that is not known".to_owned());
-        let key = |scalar: &Scalar| self.comparable(&value(scalar).ok_or_else(unknown)?, "GROUP BY");
-        let by = by.iter().map(key).collect::<Found<Vec<_>>>()?;
-        let item = |scalar: &Scalar| self.item(scalar, &by);
-        let mut items = parts.items.iter().map(|shown| item(&shown.value)).collect::<Found<Vec<_>>>()?;
-        let shown = items.len();
-        let mut order = Vec::new();
-        for (scalar, descends) in parts.order {
-            let item = item(&value(scalar).ok_or_else(unknown)?)?;
-            let at = items.iter().position(|own| *own == item).unwrap_or(items.len());
-            if at == items.len() {
-                items.push(item);
-            }
-            order.push((at, *descends));
-        }
-        Ok((Output::Groups { by, items, shown }, order))
-    }
-
-    fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
-        match scalar {
-            Scalar::Aggregate(name, true, _) => refused(format!("{}(DISTINCT)", name.to_uppercase())),
-            Scalar::Aggregate(name, false, args) => match (name.as_str(), args.as_slice()) {
-                ("count", [Scalar::All | Scalar::Value(Datum::Int(_))]) => Ok(Item::Count(None)),
-                ("count", [of]) => Ok(Item::Count(Some(self.column(of)?.0))),
-                ("sum", [of]) => match self.column(of)? {
-                    (operand, Kind::Integer { .. }) => Ok(Item::Sum(operand)),
-                    _ => refused("SUM() of what is no integer"),
-                },
-                ("avg", _) if self.asker.division_digits > DIVISION_DIGITS_MAX => {
-                    refused("AVG() with so many digits")
-                }
-                ("avg", [of]) => match self.column(of)? {
-                    (operand, Kind::Integer { .. }) => Ok(Item::Average(operand, self.asker.division_digits)),
-                    _ => refused("AVG() of what is no integer"),
-                },
-                ("min" | "max", [of]) => {
-                    let of = self.comparable(of, "MIN() and MAX() of")?;
-                    Ok(Item::Extreme { of, is_max: name == "max" })
-                }
-                (name, _) => refused(format!("{}()", name.to_uppercase())),
-            },
-            column => {
-                let operand = self.column(column)?.0;
-                let at = by.iter().position(|own| *own == operand);
-                at.map(Item::Key).ok_or_else(|| Unmaintained("a column that is not grouped by".to_owned()))
-            }
-        }
-    }
-
-    /// A literal as a value of this kind, if it is written as one.
-    fn constant(&self, scalar: &Scalar, kind: Kind) -> Found<Operand> {
-        let number = match (scalar, kind) {
-            (Scalar::Value(Datum::Int(number)), Kind::Integer { .. }) => i64::try_from(*number).ok(),
-            (Scalar::Value(Datum::Text(text)), Kind::Date | Kind::Moment(_)) => kind.parse(text),
-            (Scalar::Value(Datum::Param(_)), kind) if self.takes_markers && kind != Kind::Text => Some(0),
-            (Scalar::Query(_), _) => return refused("a subquery"),
-            _ => None,
-        };
-        match number {
-            Some(number) => Ok(Operand::Constant(Some(number))),
-            None => refused("a value that is of another type than what it is compared with"),
-        }
     }
 }

@@ -6,7 +6,7 @@ use ahash::HashMap;
 
 use crate::condition::Place;
 use crate::join::{Bound, Changed, Join, JoinPlan};
-use crate::kind::{Cell, ColumnSpec, Given, TableName};
+use crate::kind::{Cell, ColumnSpec, Given, Number, TableName};
 use crate::query::Query;
 use crate::results::{Results, Shown};
 use crate::table::Table;
@@ -231,7 +231,7 @@ impl Engine {
     }
 
     /// The result for these values of a query's parameters, made from the base rows if it is not held. `None` if there is no such query.
-    pub fn show(&mut self, number: QueryNumber, key: &[i64]) -> Option<Arc<Shown>> {
+    pub fn show(&mut self, number: QueryNumber, key: &[Number]) -> Option<Arc<Shown>> {
         let installed = self.queries.get_mut(&number)?;
         if key.len() != installed.query.parameters.len() {
             return None;
@@ -251,7 +251,7 @@ impl Engine {
 fn fill(
     installed: &Installed,
     all: &HashMap<TableName, Table>,
-    (results, key): (&mut Results, &[i64]),
+    (results, key): (&mut Results, &[Number]),
 ) -> Option<()> {
     let tables = installed.tables(all)?;
     let query = &installed.query;

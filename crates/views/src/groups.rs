@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::kind::Cell;
+use crate::decimal;
+use crate::kind::{Cell, Number};
 use crate::query::Item;
 
 /// One group.
@@ -16,8 +17,8 @@ pub(crate) struct Group {
 enum Aggregate {
     None,
     Count(u64),
-    Sum { sum: i128, of: u64 },
-    Extreme(BTreeMap<i64, u64>),
+    Sum { sum: Number, count: u64 },
+    Extreme(BTreeMap<Number, u64>),
 }
 
 /// A value of a group.
@@ -26,9 +27,9 @@ pub(crate) enum Computed {
     /// One that is shown as its column is.
     Cell(Cell),
     /// An integer.
-    Number(i128),
+    Number(Number),
     /// One of the last of so many digits behind the point.
-    Decimal(i128, u8),
+    Decimal(Number, u8),
 }
 
 impl Group {
@@ -36,7 +37,7 @@ impl Group {
         let aggregate = |item: &Item| match item {
             Item::Key(_) => Aggregate::None,
             Item::Count(_) => Aggregate::Count(0),
-            Item::Sum(_) | Item::Average(..) => Aggregate::Sum { sum: 0, of: 0 },
+            Item::Sum { .. } | Item::Average { .. } => Aggregate::Sum { sum: 0, count: 0 },
             Item::Extreme { .. } => Aggregate::Extreme(BTreeMap::new()),
         };
         Self { rows: 0, aggregates: items.iter().map(aggregate).collect() }
@@ -57,10 +58,10 @@ impl Group {
                 {
                     step(count, is_more);
                 }
-                (Aggregate::Sum { sum, of }, Item::Sum(operand) | Item::Average(operand, _)) => {
-                    let Some(value) = value_of(operand) else { continue };
-                    *sum += if is_more { i128::from(value) } else { -i128::from(value) };
-                    step(of, is_more);
+                (Aggregate::Sum { sum, count }, Item::Sum { of, .. } | Item::Average { of, .. }) => {
+                    let Some(value) = value_of(of) else { continue };
+                    *sum += if is_more { value } else { -value };
+                    step(count, is_more);
                 }
                 (Aggregate::Extreme(values), Item::Extreme { of, .. }) => {
                     let Some(value) = value_of(of) else { continue };
@@ -78,12 +79,12 @@ impl Group {
     /// The value of an item; `key`: the group's.
     pub(crate) fn value(&self, at: usize, item: &Item, key: &[Cell]) -> Computed {
         match (&self.aggregates[at], item) {
-            (Aggregate::Count(count), _) => Computed::Number(i128::from(*count)),
-            (Aggregate::Sum { of: 0, .. }, _) => Computed::Cell(None),
-            (Aggregate::Sum { sum, of }, Item::Average(_, digits)) => {
-                Computed::Decimal(average(*sum, *of, *digits), *digits)
+            (Aggregate::Count(count), _) => Computed::Number(Number::from(*count)),
+            (Aggregate::Sum { count: 0, .. }, _) => Computed::Cell(None),
+            (Aggregate::Sum { sum, count }, Item::Average { scale, more, .. }) => {
+                Computed::Decimal(decimal::average(*sum, *count, *more), scale + more)
             }
-            (Aggregate::Sum { sum, .. }, _) => Computed::Number(*sum),
+            (Aggregate::Sum { sum, .. }, Item::Sum { scale, .. }) => Computed::Decimal(*sum, *scale),
             (Aggregate::Extreme(values), Item::Extreme { is_max: true, .. }) => {
                 Computed::Cell(values.last_key_value().map(|(value, _)| *value))
             }
@@ -91,16 +92,9 @@ impl Group {
                 Computed::Cell(values.first_key_value().map(|(value, _)| *value))
             }
             (Aggregate::None, Item::Key(of)) => Computed::Cell(key[*of]),
-            (Aggregate::None, _) => Computed::Cell(None),
+            (Aggregate::None | Aggregate::Sum { .. }, _) => Computed::Cell(None),
         }
     }
-}
-
-/// A quotient in units of its last digit. The servers round it half away from zero.
-fn average(sum: i128, of: u64, digits: u8) -> i128 {
-    let (scaled, of) = (sum * 10_i128.pow(digits.into()), i128::from(of));
-    let rounded = (scaled.abs() * 2 + of) / (of * 2);
-    if scaled < 0 { -rounded } else { rounded }
 }
 
 fn step(count: &mut u64, is_more: bool) {

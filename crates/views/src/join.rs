@@ -1,7 +1,7 @@
 //! Joining one row with those of the other mentions.
 
 use crate::condition::{Condition, Place};
-use crate::kind::Cell;
+use crate::kind::{Cell, Number};
 use crate::query::Query;
 use crate::table::{Slot, Table};
 
@@ -75,7 +75,7 @@ pub(crate) struct Join<'a, 'r> {
     pub(crate) plan: &'a JoinPlan,
     pub(crate) changed: Option<Changed<'r>>,
     /// The values of the parameters; `None`: any.
-    pub(crate) wanted: Option<&'a [i64]>,
+    pub(crate) wanted: Option<&'a [Number]>,
 }
 
 impl JoinPlan {

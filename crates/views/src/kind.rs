@@ -4,8 +4,11 @@ use std::io::Write as _;
 
 use freshet_sql::DataType;
 
+use crate::decimal;
+pub use crate::decimal::Number;
+
 /// NULL, or a number.
-pub type Cell = Option<i64>;
+pub type Cell = Option<Number>;
 
 /// A value as it is handed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +34,14 @@ pub struct ColumnSpec {
 /// What the numbers of a column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// An integer; `is_small` if it fits 32 bits with a sign.
-    Integer {
-        /// All its values fit an `i32`.
-        is_small: bool,
+    /// An integer, and what holds all its values.
+    Integer(Width),
+    /// A DECIMAL: a whole number of its last digit.
+    Decimal {
+        /// All its digits.
+        digits: u8,
+        /// Those behind the point.
+        scale: u8,
     },
     /// `year * 10000 + month * 100 + day`.
     Date,
@@ -44,9 +51,22 @@ pub enum Kind {
     Text,
 }
 
+/// What holds the numbers of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// 32 bits with a sign.
+    Small,
+    /// 64 bits with a sign.
+    Wide,
+    /// 128 bits with a sign.
+    Huge,
+}
+
 /// The most digits behind the point of a moment.
 const DIGITS_MAX: u8 = 6;
-const MICROS: i64 = 1_000_000;
+/// The most digits of an integer of any width.
+const INTEGER_DIGITS_MAX: u8 = 20;
+const MICROS: Number = 1_000_000;
 
 impl Kind {
     /// That of a declared type; an error names what cannot be kept.
@@ -56,9 +76,11 @@ impl Kind {
     pub fn of(declared: &DataType) -> Result<Self, String> {
         let scale = || u8::try_from(declared.scale.unwrap_or(0)).unwrap_or(u8::MAX).min(DIGITS_MAX);
         match &*declared.name {
-            "tinyint" | "smallint" | "mediumint" => Ok(Self::Integer { is_small: true }),
-            "int" => Ok(Self::Integer { is_small: !declared.is_unsigned }),
-            "bigint" if !declared.is_unsigned => Ok(Self::Integer { is_small: false }),
+            "tinyint" | "smallint" | "mediumint" => Ok(Self::Integer(Width::Small)),
+            "int" if !declared.is_unsigned => Ok(Self::Integer(Width::Small)),
+            "int" => Ok(Self::Integer(Width::Wide)),
+            "bigint" if !declared.is_unsigned => Ok(Self::Integer(Width::Wide)),
+            "decimal" => decimal_of(declared),
             "date" => Ok(Self::Date),
             "datetime" => Ok(Self::Moment(scale())),
             "char" | "varchar" => {
@@ -76,23 +98,36 @@ impl Kind {
     #[must_use]
     pub(crate) fn compares_with(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Integer { .. }, Self::Integer { .. })
-            | (Self::Date, Self::Date)
-            | (Self::Moment(_), Self::Moment(_)) => true,
-            (Self::Integer { .. } | Self::Date | Self::Moment(_) | Self::Text, _) => false,
+            (Self::Date, Self::Date) | (Self::Moment(_), Self::Moment(_)) => true,
+            _ => self.digits().zip(other.digits()).is_some_and(|((_, one), (_, other))| one == other),
         }
     }
 
-    /// Whether 32 bits with a sign hold its numbers.
-    pub(crate) const fn is_small(self) -> bool {
-        matches!(self, Self::Integer { is_small: true } | Self::Date | Self::Text)
+    /// Of an exact number: how many digits it has at most, and how many of them behind the point.
+    pub(crate) const fn digits(self) -> Option<(u8, u8)> {
+        match self {
+            Self::Integer(_) => Some((INTEGER_DIGITS_MAX, 0)),
+            Self::Decimal { digits, scale } => Some((digits, scale)),
+            Self::Date | Self::Moment(_) | Self::Text => None,
+        }
+    }
+
+    /// What holds its numbers.
+    pub(crate) const fn width(self) -> Width {
+        match self {
+            Self::Integer(width) => width,
+            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Text => Width::Small,
+            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) => Width::Wide,
+            Self::Decimal { .. } => Width::Huge,
+        }
     }
 
     /// The number that a text stands for, as the servers show values of this kind; `None` if it is none, or a text itself.
     #[must_use]
-    pub fn parse(self, text: &[u8]) -> Option<i64> {
+    pub fn parse(self, text: &[u8]) -> Option<Number> {
         match self {
-            Self::Integer { .. } => std::str::from_utf8(text).ok()?.parse().ok(),
+            Self::Integer(_) => std::str::from_utf8(text).ok()?.parse().ok(),
+            Self::Decimal { scale, .. } => decimal::parse(text, scale),
             Self::Date => date(text),
             Self::Moment(_) => moment(text),
             Self::Text => None,
@@ -100,9 +135,10 @@ impl Kind {
     }
 
     /// A number as the servers show it.
-    pub(crate) fn show(self, number: i64, out: &mut Vec<u8>) {
+    pub(crate) fn show(self, number: Number, out: &mut Vec<u8>) {
         let shown = match self {
-            Self::Integer { .. } | Self::Text => write!(out, "{number}"),
+            Self::Decimal { scale, .. } => out.write_all(decimal::show(number, scale).as_bytes()),
+            Self::Integer(_) | Self::Text => write!(out, "{number}"),
             Self::Date => {
                 write!(out, "{:04}-{:02}-{:02}", number / 10_000, number / 100 % 100, number % 100)
             }
@@ -112,19 +148,30 @@ impl Kind {
     }
 }
 
+/// That of a DECIMAL, if its digits fit.
+fn decimal_of(declared: &DataType) -> Result<Kind, String> {
+    let small = |digits: Option<u32>| u8::try_from(digits?).ok();
+    match (small(declared.length), small(declared.scale)) {
+        (Some(digits @ 1..=decimal::DIGITS_MAX), Some(scale)) if scale <= digits => {
+            Ok(Kind::Decimal { digits, scale })
+        }
+        _ => Err(format!("is a DECIMAL of more than {} digits", decimal::DIGITS_MAX)),
+    }
+}
+
 /// The number of a date; `None` if it is no day of the calendar. What the servers do with `2024-00-00` hangs on `sql_mode`: MySQL groups it with
 /// `0000-00-00`, and warns of it.
 #[must_use]
-pub fn date_number(year: u16, month: u8, day: u8) -> Option<i64> {
-    let number = i64::from(year) * 10_000 + i64::from(month) * 100 + i64::from(day);
+pub fn date_number(year: u16, month: u8, day: u8) -> Option<Number> {
+    let number = Number::from(year) * 10_000 + Number::from(month) * 100 + Number::from(day);
     is_day(year, month, day).then_some(number)
 }
 
 /// The number of a moment: its day, its seconds within the day, its microseconds. `None` as for [`date_number`].
 #[must_use]
-pub fn moment_number((year, month, day): (u16, u8, u8), seconds: u32, micros: u32) -> Option<i64> {
-    let days = (i64::from(year) * 13 + i64::from(month)) * 32 + i64::from(day);
-    let number = (days * 86_400 + i64::from(seconds)) * MICROS + i64::from(micros);
+pub fn moment_number((year, month, day): (u16, u8, u8), seconds: u32, micros: u32) -> Option<Number> {
+    let days = (Number::from(year) * 13 + Number::from(month)) * 32 + Number::from(day);
+    let number = (days * 86_400 + Number::from(seconds)) * MICROS + Number::from(micros);
     is_day(year, month, day).then_some(number)
 }
 
@@ -142,12 +189,12 @@ fn date_parts(text: &[u8]) -> Option<(u16, u8, u8)> {
     is_date.then_some((u16::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?))
 }
 
-fn date(text: &[u8]) -> Option<i64> {
+fn date(text: &[u8]) -> Option<Number> {
     date_parts(text).and_then(|(year, month, day)| date_number(year, month, day))
 }
 
 /// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
-fn moment(text: &[u8]) -> Option<i64> {
+fn moment(text: &[u8]) -> Option<Number> {
     let day = date_parts(text.get(..10)?)?;
     let time = text.get(10..)?;
     let is_cut = time.len() >= 9 && time[0] == b' ' && time[3] == b':' && time[6] == b':';
@@ -167,7 +214,7 @@ fn moment(text: &[u8]) -> Option<i64> {
     moment_number(day, hour * 3600 + minute * 60 + second, micros)
 }
 
-fn show_moment(number: i64, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
+fn show_moment(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
     let (seconds, micros) = (number / MICROS, number % MICROS);
     let (days, seconds) = (seconds / 86_400, seconds % 86_400);
     let (months, day) = (days / 32, days % 32);
@@ -181,7 +228,7 @@ fn show_moment(number: i64, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()
         seconds % 60
     )?;
     if digits > 0 {
-        let scaled = micros / 10_i64.pow(u32::from(DIGITS_MAX - digits.min(DIGITS_MAX)));
+        let scaled = micros / 10_i128.pow(u32::from(DIGITS_MAX - digits.min(DIGITS_MAX)));
         write!(out, ".{scaled:0width$}", width = usize::from(digits))?;
     }
     Ok(())

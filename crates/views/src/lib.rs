@@ -10,8 +10,9 @@
 //!
 //! # Values
 //!
-//! Every value is NULL or one `i64` ([`Cell`]): an integer itself, a date or a moment in a form that keeps the order, and a text as the number
-//! under which its table knows it. The type of a column ([`Kind`]) tells which. So rows are small, and comparisons are those of numbers.
+//! Every value is NULL or one number ([`Cell`]): an integer itself, a DECIMAL as a whole number of its last digit, a date or a moment in a form that
+//! keeps the order, and a text as the number under which its table knows it. The type of a column ([`Kind`]) tells which. A table holds each column
+//! in as few bits as its type needs. So rows are small, and comparisons are those of numbers.
 //!
 //! # One changed row
 //!
@@ -21,6 +22,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 // Values, and rows.
+mod decimal;
 mod kind;
 mod texts;
 mod table;
@@ -38,7 +40,7 @@ mod engine;
 
 pub use compile::{Asker, Compiled, Unmaintained};
 pub use engine::{Engine, Inconsistent, QueryNumber, TableRows};
-pub use kind::{Cell, ColumnSpec, Given, Kind, TableName, date_number, moment_number};
+pub use kind::{Cell, ColumnSpec, Given, Kind, Number, TableName, Width, date_number, moment_number};
 pub use query::Query;
 pub use results::{Limit, Shown};
 

@@ -39,10 +39,10 @@ pub(crate) enum Item {
     Key(usize),
     /// How many rows; with an operand, how many are not NULL in it.
     Count(Option<Operand>),
-    /// The sum of an integer.
-    Sum(Operand),
-    /// The average of an integer, with so many digits behind the point.
-    Average(Operand, u8),
+    /// The sum of an exact number, of which so many digits are behind the point.
+    Sum { of: Operand, scale: u8 },
+    /// The average of an exact number, with so many digits more behind the point than the number has.
+    Average { of: Operand, scale: u8, more: u8 },
     /// The least, or the greatest.
     Extreme { of: Operand, is_max: bool },
 }

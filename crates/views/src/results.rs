@@ -5,9 +5,10 @@ use std::sync::Arc;
 use ahash::HashMap;
 
 use crate::condition::Operand;
+use crate::decimal;
 use crate::groups::{Computed, Group};
 use crate::join::Combination;
-use crate::kind::{Cell, Kind};
+use crate::kind::{Cell, Kind, Number};
 use crate::query::{Item, Output, Query};
 use crate::table::Table;
 
@@ -96,7 +97,7 @@ struct Wire {
 /// All results of one query that are held.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    by_key: HashMap<Box<[i64]>, Held>,
+    by_key: HashMap<Box<[Number]>, Held>,
     reads: u64,
     bytes: usize,
 }
@@ -146,7 +147,7 @@ impl Results {
     }
 
     /// Whether it is held; notes that it is read.
-    pub(crate) fn has(&mut self, key: &[i64]) -> bool {
+    pub(crate) fn has(&mut self, key: &[Number]) -> bool {
         self.reads += 1;
         let held = self.by_key.get_mut(key);
         let has = held.is_some();
@@ -155,7 +156,7 @@ impl Results {
     }
 
     /// Begins one without rows.
-    pub(crate) fn begin(&mut self, query: &Query, key: &[i64]) {
+    pub(crate) fn begin(&mut self, query: &Query, key: &[Number]) {
         if self.by_key.len() >= RESULTS_MAX
             && let Some(last) =
                 self.by_key.iter().min_by_key(|(_, held)| held.read).map(|(key, _)| key.clone())
@@ -166,7 +167,7 @@ impl Results {
             .insert(key.into(), Held { rows: Rows::new(&query.output), read: self.reads, shown: None });
     }
 
-    fn drop_one(&mut self, key: &[i64]) {
+    fn drop_one(&mut self, key: &[Number]) {
         let held = self.by_key.remove(key);
         if let Some(Held { rows: Rows::Each(rows), .. }) = held {
             let bytes: usize = rows.iter().map(|(row, (_, shown))| bytes_of(row, shown)).sum();
@@ -177,7 +178,8 @@ impl Results {
     /// A combination of rows that is there, or that is gone.
     pub(crate) fn add(&mut self, combination: &Combination<'_, '_>, is_more: bool) {
         let query = combination.query;
-        let key: Option<Vec<i64>> = query.parameters.iter().map(|place| combination.value(*place)).collect();
+        let key: Option<Vec<Number>> =
+            query.parameters.iter().map(|place| combination.value(*place)).collect();
         let Some(held) = key.and_then(|key| self.by_key.get_mut(&*key)) else { return };
         held.shown = None;
         let value = |operand: &Operand| operand.value(&|place| combination.value(place));
@@ -209,7 +211,7 @@ impl Results {
     }
 
     /// The rows of a result that is held, in its order.
-    pub(crate) fn show(&mut self, query: &Query, key: &[i64]) -> Option<Arc<Shown>> {
+    pub(crate) fn show(&mut self, query: &Query, key: &[Number]) -> Option<Arc<Shown>> {
         let held = self.by_key.get_mut(key)?;
         if held.shown.is_none() {
             held.shown = Some(Arc::new(held.rows.show(query)));
@@ -277,7 +279,7 @@ fn kind_of(query: &Query, (by, item): (&[Operand], &Item)) -> Option<Kind> {
     match item {
         Item::Key(at) => query.kind_of(&by[*at]),
         Item::Extreme { of, .. } => query.kind_of(of),
-        Item::Count(_) | Item::Sum(_) | Item::Average(..) => None,
+        Item::Count(_) | Item::Sum { .. } | Item::Average { .. } => None,
     }
 }
 
@@ -288,19 +290,9 @@ fn put_computed(computed: Computed, kind: Option<Kind>, out: &mut Vec<u8>) {
         (Computed::Cell(Some(number)), Some(kind)) => kind.show(number, &mut shown),
         (Computed::Cell(Some(number)), None) => shown = number.to_string().into_bytes(),
         (Computed::Number(number), _) => shown = number.to_string().into_bytes(),
-        (Computed::Decimal(number, digits), _) => shown = decimal(number, digits).into_bytes(),
+        (Computed::Decimal(number, scale), _) => shown = decimal::show(number, scale).into_bytes(),
     }
     put_bytes(&shown, out);
-}
-
-/// A number of which so many digits stand behind the point.
-fn decimal(number: i128, digits: u8) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    let (unit, number) = (10_u128.pow(digits.into()), number.unsigned_abs());
-    match usize::from(digits) {
-        0 => format!("{sign}{number}"),
-        width => format!("{sign}{}.{:0width$}", number / unit, number % unit),
-    }
 }
 
 fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {

@@ -3,7 +3,7 @@
 use ahash::{HashMap, RandomState};
 use hashbrown::HashTable;
 
-use crate::kind::{Cell, ColumnSpec, Given};
+use crate::kind::{Cell, ColumnSpec, Given, Number, Width};
 use crate::texts::Texts;
 
 /// Where a row stands in its table.
@@ -14,6 +14,7 @@ pub(crate) type Slot = u32;
 enum Numbers {
     Small(Vec<i32>),
     Wide(Vec<i64>),
+    Huge(Vec<Number>),
 }
 
 #[derive(Debug)]
@@ -34,7 +35,7 @@ enum Slots {
 /// The rows of a column by their values. NULLs are not in it: nothing is equal to them.
 #[derive(Debug, Default)]
 struct Index {
-    by_value: HashMap<i64, Slots>,
+    by_value: HashMap<Number, Slots>,
 }
 
 /// A table.
@@ -63,8 +64,9 @@ impl Column {
             return None;
         }
         Some(match &self.numbers {
-            Numbers::Small(all) => i64::from(all[at]),
-            Numbers::Wide(all) => all[at],
+            Numbers::Small(all) => all[at].into(),
+            Numbers::Wide(all) => all[at].into(),
+            Numbers::Huge(all) => all[at],
         })
     }
 
@@ -73,11 +75,9 @@ impl Column {
         let at = slot as usize;
         let number = cell.unwrap_or(0);
         match &mut self.numbers {
-            Numbers::Small(all) => {
-                let small = i32::try_from(number).unwrap_or(i32::MAX);
-                put(all, at, small);
-            }
-            Numbers::Wide(all) => put(all, at, number),
+            Numbers::Small(all) => put(all, at, number.try_into().unwrap_or(i32::MAX)),
+            Numbers::Wide(all) => put(all, at, number.try_into().unwrap_or(i64::MAX)),
+            Numbers::Huge(all) => put(all, at, number),
         }
         if cell.is_none() && self.nulls.len() <= at {
             self.nulls.resize(at + 1, false);
@@ -91,6 +91,7 @@ impl Column {
         match self.numbers {
             Numbers::Small(_) => 4,
             Numbers::Wide(_) => 8,
+            Numbers::Huge(_) => 16,
         }
     }
 }
@@ -128,7 +129,7 @@ impl Index {
         }
     }
 
-    fn get(&self, value: i64) -> &[Slot] {
+    fn get(&self, value: Number) -> &[Slot] {
         match self.by_value.get(&value) {
             Some(Slots::One(slot)) => std::slice::from_ref(slot),
             Some(Slots::Many(slots)) => slots,
@@ -140,9 +141,10 @@ impl Index {
 impl Table {
     /// Without rows.
     pub(crate) fn new(columns: Vec<ColumnSpec>, primary: Vec<usize>) -> Self {
-        let numbers = |spec: &ColumnSpec| match spec.kind.is_small() {
-            true => Numbers::Small(Vec::new()),
-            false => Numbers::Wide(Vec::new()),
+        let numbers = |spec: &ColumnSpec| match spec.kind.width() {
+            Width::Small => Numbers::Small(Vec::new()),
+            Width::Wide => Numbers::Wide(Vec::new()),
+            Width::Huge => Numbers::Huge(Vec::new()),
         };
         let column = |spec| Column { numbers: numbers(&spec), nulls: Vec::new(), spec };
         Self {
@@ -191,7 +193,7 @@ impl Table {
     }
 
     /// The rows that have this value in an indexed column.
-    pub(crate) fn with(&self, column: usize, value: i64) -> &[Slot] {
+    pub(crate) fn with(&self, column: usize, value: Number) -> &[Slot] {
         self.indexes.get(&column).map_or(&[], |index| index.get(value))
     }
 
@@ -200,7 +202,7 @@ impl Table {
     }
 
     /// The text with this number.
-    pub(crate) fn text(&self, number: i64) -> &[u8] {
+    pub(crate) fn text(&self, number: Number) -> &[u8] {
         self.texts.get(number)
     }
 
@@ -221,7 +223,7 @@ impl Table {
         let texts = &mut self.texts;
         let cell = |given: &Given| match given {
             Given::Number(cell) => *cell,
-            Given::Text(text) => Some(i64::from(texts.take(text))),
+            Given::Text(text) => Some(Number::from(texts.take(text))),
         };
         Some(given.iter().map(cell).collect())
     }

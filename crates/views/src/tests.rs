@@ -9,15 +9,47 @@ use freshet_sql::{DataType, Definition, Flavor, InputColumn, Modes, QueryPlan, T
 /// How servers read texts that say nothing about it.
 pub(crate) const MODES: Modes = Modes::new(Flavor::MySql);
 
-pub(crate) fn data_type(name: &str) -> DataType {
-    let collation = (name == "varchar").then(|| "utf8mb4_general_ci".into());
-    DataType { name: name.into(), is_unsigned: false, length: None, scale: None, collation }
+/// `decimal(6,2)`, `bigint unsigned` or the like.
+pub(crate) fn data_type(declared: &str) -> DataType {
+    let (name, rest) = declared.split_once(['(', ' ']).unwrap_or((declared, ""));
+    let mut digits = rest.trim_end_matches(')').split(',').map(|digits| digits.parse().ok());
+    DataType {
+        name: name.into(),
+        is_unsigned: declared.ends_with("unsigned"),
+        length: digits.next().flatten(),
+        scale: digits.next().flatten(),
+        collation: (name == "varchar").then(|| "utf8mb4_general_ci".into()),
+    }
 }
 
+/// The columns of a table, each with its type.
+type Columns = &'static [(&'static str, &'static str)];
+
 /// The tables of the tests: `id` is the primary key, all but it may be NULL.
-pub(crate) const TABLES: [(&str, &[(&str, &str)]); 2] = [
-    ("t", &[("id", "int"), ("a", "bigint"), ("b", "int"), ("d", "date"), ("s", "varchar")]),
-    ("u", &[("id", "int"), ("tid", "int"), ("x", "smallint"), ("at", "datetime")]),
+pub(crate) const TABLES: [(&str, Columns); 2] = [
+    (
+        "t",
+        &[
+            ("id", "int"),
+            ("a", "bigint"),
+            ("b", "int"),
+            ("d", "date"),
+            ("m", "decimal(6,2)"),
+            ("s", "varchar"),
+            ("w", "decimal(25,3)"),
+        ],
+    ),
+    (
+        "u",
+        &[
+            ("id", "int"),
+            ("tid", "int"),
+            ("x", "smallint"),
+            ("at", "datetime"),
+            ("m", "decimal(10,2)"),
+            ("z", "decimal(9,0)"),
+        ],
+    ),
 ];
 
 fn columns_of(table: &TableName) -> Vec<InputColumn> {

@@ -3,6 +3,8 @@
 use ahash::RandomState;
 use hashbrown::HashTable;
 
+use crate::kind::Number;
+
 /// Texts by their numbers. A text that no row has any more gives its number away.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
@@ -58,7 +60,7 @@ impl Texts {
         self.free.push(number);
     }
 
-    pub(crate) fn get(&self, number: i64) -> &[u8] {
+    pub(crate) fn get(&self, number: Number) -> &[u8] {
         usize::try_from(number).ok().and_then(|at| self.texts.get(at)).map_or(&[], |(text, _)| text)
     }
 

@@ -72,6 +72,11 @@ impl<'a> Decimal<'a> {
         out
     }
 
+    /// All digits of the column, before and after the point.
+    pub fn precision(&self) -> u8 {
+        self.precision
+    }
+
     /// Digits after the point.
     pub fn scale(&self) -> u8 {
         self.scale

@@ -29,6 +29,8 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
 /// How long a definition that is under way is waited for.
 const DEFINED_WITHIN: Duration = Duration::from_secs(2);
+/// The default of `div_precision_increment`.
+const DIVISION_DIGITS: u8 = 4;
 /// How many steps of making room are worth one result.
 const ROOM_STEPS_MAX: usize = 256;
 
@@ -188,7 +190,8 @@ pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -
     if asks_for_more(text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
-    let query = planned((text, modes), (&template.tables, schema, 0), Query::check)?;
+    let digits = session.environment().map_or(DIVISION_DIGITS, |environment| environment.division_digits);
+    let query = planned((text, modes), (&template.tables, schema, digits), Query::check)?;
     Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
 }
 

@@ -1,8 +1,8 @@
 //! Rows of the binlog and of answers as the engine takes them.
 
 use freshet_catalog::ColumnInfo;
-use freshet_protocol::binlog::{Field, Value};
-use freshet_views::{ColumnSpec, Given, Kind, date_number, moment_number};
+use freshet_protocol::binlog::{Decimal, Field, Value};
+use freshet_views::{ColumnSpec, Given, Kind, Number, date_number, moment_number};
 
 /// A column that is copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Copied {
             "mediumint" => 24,
             _ => 32,
         };
-        let is_unsigned = column.data_type.is_unsigned && matches!(spec.kind, Kind::Integer { .. });
+        let is_unsigned = column.data_type.is_unsigned && matches!(spec.kind, Kind::Integer(_));
         Ok(Self { spec: spec.clone(), ordinal, unsigned_bits: is_unsigned.then_some(bits) })
     }
 
@@ -41,11 +41,14 @@ impl Copied {
         };
         let number = match (self.spec.kind, value) {
             (Kind::Text, Value::Bytes(bytes)) => return Some(Given::Text((*bytes).into())),
-            (Kind::Integer { .. }, Value::Int(number)) => match self.unsigned_bits {
-                Some(bits) => number & ((1 << bits) - 1),
-                None => *number,
+            (Kind::Integer(_), Value::Int(number)) => match self.unsigned_bits {
+                Some(bits) => Number::from(*number) & ((1 << bits) - 1),
+                None => Number::from(*number),
             },
-            (Kind::Integer { .. }, Value::UInt(number)) => i64::try_from(*number).ok()?,
+            (Kind::Integer(_), Value::UInt(number)) => Number::from(*number),
+            (Kind::Decimal { digits, scale }, Value::Decimal(decimal)) => {
+                whole(decimal).filter(|_| (decimal.precision(), decimal.scale()) == (digits, scale))?
+            }
             (Kind::Date, Value::Date(date)) => date_number(date.year, date.month, date.day)?,
             (Kind::Moment(digits), Value::DateTime(at)) if at.decimals == digits => {
                 let seconds = (u32::from(at.hour) * 60 + u32::from(at.minute)) * 60 + u32::from(at.second);
@@ -64,6 +67,15 @@ impl Copied {
             (Some(text), kind) => kind.parse(text).map(|number| Given::Number(Some(number))),
         }
     }
+}
+
+/// A DECIMAL as a whole number of its last digit; `None` if it has too many digits.
+fn whole(decimal: &Decimal<'_>) -> Option<Number> {
+    let digits = decimal.digits();
+    let digits = &digits[..usize::from(decimal.precision())];
+    let add = |number: Number, digit: &u8| number.checked_mul(10)?.checked_add((*digit).into());
+    let number = digits.iter().try_fold(0, add)?;
+    Some(if decimal.is_negative() { -number } else { number })
 }
 
 /// A row image, as far as it is copied.

@@ -118,7 +118,7 @@ impl Loading {
             let sql = chunk(info, (&columns, &primary), last.as_deref());
             let rows = connection.query(&sql).await?.rows;
             let is_last = rows.len() < CHUNK_ROWS;
-            last = rows.last().map(|row| literals(row, &primary)).transpose()?;
+            last = rows.last().map(|row| literals((row, &columns), &primary)).transpose()?;
             let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Option<Vec<_>>>();
             let given = given.ok_or_else(|| {
                 Stopped::Refused(
@@ -223,10 +223,20 @@ fn chunk(info: &TableInfo, (columns, primary): (&[Copied], &[usize]), last: Opti
 }
 
 /// The primary key of a row as literals.
-fn literals(row: &[Option<Vec<u8>>], primary: &[usize]) -> Result<Vec<String>, Stopped> {
+fn literals(
+    (row, columns): (&[Option<Vec<u8>>], &[Copied]),
+    primary: &[usize],
+) -> Result<Vec<String>, Stopped> {
     let literal = |at: &usize| {
-        let text = row.get(*at)?.as_deref()?;
-        std::str::from_utf8(text).ok().map(control::quote)
+        let (text, kind) = (row.get(*at)?.as_deref()?, columns[*at].spec.kind);
+        let text = std::str::from_utf8(text).ok()?;
+        // Beside a quoted one, DECIMAL is compared as DOUBLE.
+        let is_number = matches!(kind, Kind::Integer(_) | Kind::Decimal { .. });
+        if is_number && kind.parse(text.as_bytes()).is_some() {
+            Some(text.to_owned())
+        } else {
+            Some(control::quote(text))
+        }
     };
     let all: Option<Vec<String>> = primary.iter().map(literal).collect();
     all.ok_or_else(|| Stopped::Refused("a primary key that is not understood".to_owned()))

@@ -9,7 +9,52 @@ use freshet_sql::{Datum, QueryPlan, Relation, Scalar};
 pub(super) enum Value {
     Null,
     Int(i128),
+    /// So many units of [`UNIT`] parts, and how many digits behind the point are shown.
+    Exact(i128, u32),
     Text(String),
+}
+
+/// How many parts one has.
+pub(super) const UNIT: i128 = 10_000_000_000;
+
+impl Value {
+    pub(super) const fn exact(parts: i128, scale: u32) -> Self {
+        Self::Exact(parts, scale)
+    }
+
+    /// As a server shows it; `None` for NULL.
+    pub(super) fn shown(&self) -> Option<String> {
+        Some(match self {
+            Self::Null => return None,
+            Self::Int(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+            Self::Exact(parts, scale) => {
+                let all = format!("{}.{:010}", parts.abs() / UNIT, parts.abs() % UNIT);
+                let cut = all.len() - 10 + *scale as usize;
+                let shown = all[..cut].trim_end_matches('.');
+                let is_zero = shown.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+                format!("{}{shown}", if *parts < 0 && !is_zero { "-" } else { "" })
+            }
+        })
+    }
+
+    /// Its parts, if it is a number.
+    fn parts(&self) -> Option<i128> {
+        match self {
+            Self::Int(number) => number.checked_mul(UNIT),
+            Self::Exact(parts, _) => Some(*parts),
+            Self::Null | Self::Text(_) => None,
+        }
+    }
+
+    fn scale(&self) -> u32 {
+        if let Self::Exact(_, scale) = self { *scale } else { 0 }
+    }
+
+    /// It compares as its parts, if it is a number.
+    fn comparable(&self) -> Self {
+        self.parts().map_or_else(|| self.clone(), Self::Int)
+    }
 }
 
 /// The rows of all tables, by the tables' names; each row by the names of its columns.
@@ -117,18 +162,19 @@ fn aggregate(name: &str, of: &Scalar, group: &[Combination<'_>]) -> Value {
         Scalar::All | Scalar::Value(_) => group.iter().map(|_| Value::Int(1)).collect(),
         of => group.iter().map(|one| value(of, one)).filter(|value| *value != Value::Null).collect(),
     };
-    let number = |value: &Value| if let Value::Int(number) = value { *number } else { 0 };
+    let sum = || values.iter().filter_map(Value::parts).sum::<i128>();
+    let scale = values.first().map_or(0, Value::scale);
     match name {
         "count" => Value::Int(i128::try_from(values.len()).expect("it fits")),
         "sum" if values.is_empty() => Value::Null,
-        "sum" => Value::Int(values.iter().map(number).sum()),
+        "sum" => Value::Exact(sum(), scale),
         "avg" if values.is_empty() => Value::Null,
-        // Rounded half up: nothing here is negative.
+        // Rounded half away from zero.
         "avg" => {
-            let (sum, of) =
-                (values.iter().map(number).sum::<i128>(), i128::try_from(values.len()).expect("it fits"));
-            let last = (sum * 20_000 + of) / (of * 2);
-            Value::Text(format!("{}.{:04}", last / 10_000, last % 10_000))
+            let of = i128::try_from(values.len()).expect("it fits");
+            let last = 10_i128.pow(10 - scale - 4) * of;
+            let rounded = (sum().abs() * 2 + last) / (last * 2) * last / of;
+            Value::Exact(sum().signum() * rounded, scale + 4)
         }
         "min" => values.into_iter().min().unwrap_or(Value::Null),
         "max" => values.into_iter().max().unwrap_or(Value::Null),
@@ -140,7 +186,7 @@ fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Null => None,
         Value::Int(number) => Some(*number != 0),
-        Value::Text(text) => panic!("{text:?} as a condition"),
+        other => panic!("{other:?} as a condition"),
     }
 }
 
@@ -150,6 +196,11 @@ fn value(scalar: &Scalar, one: &Combination<'_>) -> Value {
         Scalar::Column(input, name) => one[input][name.as_str()].clone(),
         Scalar::Value(Datum::Null) => Value::Null,
         Scalar::Value(Datum::Int(number)) => Value::Int(*number),
+        Scalar::Value(Datum::Decimal(text)) => {
+            let (whole, fraction) = text.trim_start_matches('-').split_once('.').expect("it has a point");
+            let parts: i128 = format!("{whole}{fraction:0<10}").parse().expect("it is a number");
+            Value::Exact(if text.starts_with('-') { -parts } else { parts }, 0)
+        }
         Scalar::Value(Datum::Text(text)) => Value::Text(String::from_utf8_lossy(text).into_owned()),
         Scalar::Call(name, args) => {
             let args: Vec<Value> = args.iter().map(|arg| value(arg, one)).collect();
@@ -160,7 +211,7 @@ fn value(scalar: &Scalar, one: &Combination<'_>) -> Value {
 }
 
 fn call(name: &str, args: &[Value]) -> Option<bool> {
-    let known = |value: &Value| (*value != Value::Null).then(|| value.clone());
+    let known = |value: &Value| (*value != Value::Null).then(|| value.comparable());
     let both = || Some((known(&args[0])?, known(&args[1])?));
     let and = |left: Option<bool>, right: Option<bool>| match (left, right) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -172,7 +223,7 @@ fn call(name: &str, args: &[Value]) -> Option<bool> {
         "or" => args.iter().map(|arg| truth(arg).map(|it| !it)).fold(Some(true), and).map(|it| !it),
         "not" => truth(&args[0]).map(|truth| !truth),
         "is null" => Some(args[0] == Value::Null),
-        "<=>" => Some(args[0] == args[1]),
+        "<=>" => Some(args[0].comparable() == args[1].comparable()),
         "=" => both().map(|(a, b)| a == b),
         "<>" => both().map(|(a, b)| a != b),
         "<" => both().map(|(a, b)| a < b),

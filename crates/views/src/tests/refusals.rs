@@ -33,7 +33,18 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
         ("SELECT s, COUNT(*) FROM t GROUP BY s", "GROUP BY a text"),
         ("SELECT id FROM t ORDER BY s", "ORDER BY a text"),
         ("SELECT a, COUNT(*) FROM t GROUP BY a HAVING COUNT(*) > 1", "HAVING"),
-        ("SELECT AVG(d) FROM t", "AVG() of what is no integer"),
+        ("SELECT AVG(d) FROM t", "AVG() of what is no exact number"),
+        (
+            "SELECT id FROM t WHERE m = '1.50'",
+            "a value that is of another type than what it is compared with",
+        ),
+        ("SELECT id FROM t WHERE m = 1.505", "an equality with a literal of more digits than the column has"),
+        (
+            "SELECT id FROM t WHERE m IN (1, 1.505)",
+            "an equality with a literal of more digits than the column has",
+        ),
+        ("SELECT id FROM t WHERE b <=> 1.5", "an equality with a literal of more digits than the column has"),
+        ("SELECT t.id FROM t JOIN u ON u.z = t.m", "a comparison of texts, or of two types"),
         ("SELECT SUM(DISTINCT a) FROM t", "SUM(DISTINCT)"),
         ("SELECT a + 1 FROM t", "+()"),
         ("SELECT id FROM t WHERE a IN (1, 2) LIMIT ?", "such a LIMIT"),
@@ -54,6 +65,8 @@ fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
             .map(|query| query.tables().count())
     };
     assert_eq!(checked("SELECT t.id FROM t JOIN u ON u.tid = t.id WHERE t.a = ? AND u.x > ?"), Ok(2));
+    assert_eq!(checked("SELECT id FROM t WHERE m > -? AND a IN (-?, ?)"), Ok(1), "a literal may have a sign");
+    assert!(checked("SELECT id FROM t WHERE d = -?").is_err(), "dates have none");
     assert!(checked("SELECT id FROM t WHERE s = ?").is_err(), "texts are not compared");
     assert!(
         Query::compile(&plan("SELECT id FROM t WHERE a = ?"), &Asker { name_of: &input, division_digits: 4 })

@@ -1,0 +1,104 @@
+//! What a query shows, and in which order.
+
+use freshet_sql::{Datum, ResultColumn, Scalar};
+
+use super::{Compiler, Found, Parts, Unmaintained, refused};
+use crate::condition::Operand;
+use crate::decimal;
+use crate::kind::Kind;
+use crate::query::{Item, Output};
+
+impl Compiler<'_> {
+    pub(super) fn output(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
+        match parts.groups {
+            Some(by) => self.groups(parts, by),
+            None => self.rows(parts),
+        }
+    }
+
+    fn rows(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
+        let column = |item: &ResultColumn| match parts.is_distinct {
+            true => self.comparable(&item.value, "DISTINCT of"),
+            false => self.column(&item.value).map(|(operand, _)| operand),
+        };
+        let mut columns = parts.items.iter().map(column).collect::<Found<Vec<_>>>()?;
+        let shown = columns.len();
+        let mut order = Vec::new();
+        for (scalar, descends) in parts.order {
+            let value = match scalar {
+                Scalar::Item(at) => parts.items.get(*at).map_or(scalar, |item| &item.value),
+                other => other,
+            };
+            let operand = self.comparable(value, "ORDER BY")?;
+            let at = columns.iter().position(|column| *column == operand).unwrap_or(columns.len());
+            if at == columns.len() {
+                columns.push(operand);
+            }
+            order.push((at, *descends));
+        }
+        if parts.is_distinct && columns.len() > shown {
+            return refused("DISTINCT in the order of what is not shown");
+        }
+        Ok((Output::Rows { columns, shown, is_distinct: parts.is_distinct }, order))
+    }
+
+    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<(Output, Vec<(usize, bool)>)> {
+        if parts.is_distinct {
+            return refused("DISTINCT of groups");
+        }
+        let value = |scalar: &Scalar| match scalar {
+            Scalar::Item(at) => parts.items.get(*at).map(|item| item.value.clone()),
+            other => Some(other.clone()),
+        };
+        let unknown = || Unmaintained("an item that is not known".to_owned());
+        let key = |scalar: &Scalar| self.comparable(&value(scalar).ok_or_else(unknown)?, "GROUP BY");
+        let by = by.iter().map(key).collect::<Found<Vec<_>>>()?;
+        let item = |scalar: &Scalar| self.item(scalar, &by);
+        let mut items = parts.items.iter().map(|shown| item(&shown.value)).collect::<Found<Vec<_>>>()?;
+        let shown = items.len();
+        let mut order = Vec::new();
+        for (scalar, descends) in parts.order {
+            let item = item(&value(scalar).ok_or_else(unknown)?)?;
+            let at = items.iter().position(|own| *own == item).unwrap_or(items.len());
+            if at == items.len() {
+                items.push(item);
+            }
+            order.push((at, *descends));
+        }
+        Ok((Output::Groups { by, items, shown }, order))
+    }
+
+    fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
+        match scalar {
+            Scalar::Aggregate(name, true, _) => refused(format!("{}(DISTINCT)", name.to_uppercase())),
+            Scalar::Aggregate(name, false, args) => match (name.as_str(), args.as_slice()) {
+                ("count", [Scalar::All | Scalar::Value(Datum::Int(_))]) => Ok(Item::Count(None)),
+                ("count", [of]) => Ok(Item::Count(Some(self.column(of)?.0))),
+                ("sum" | "avg", [of]) => self.sum(name, self.column(of)?),
+                ("min" | "max", [of]) => {
+                    let of = self.comparable(of, "MIN() and MAX() of")?;
+                    Ok(Item::Extreme { of, is_max: name == "max" })
+                }
+                (name, _) => refused(format!("{}()", name.to_uppercase())),
+            },
+            column => {
+                let operand = self.column(column)?.0;
+                let at = by.iter().position(|own| *own == operand);
+                at.map(Item::Key).ok_or_else(|| Unmaintained("a column that is not grouped by".to_owned()))
+            }
+        }
+    }
+
+    fn sum(&self, name: &str, (of, kind): (Operand, Kind)) -> Found<Item> {
+        let called = name.to_uppercase();
+        let more = self.asker.division_digits;
+        match (name, kind.digits()) {
+            (_, None) => refused(format!("{called}() of what is no exact number")),
+            ("sum", Some((digits, scale))) if decimal::can_sum(digits) => Ok(Item::Sum { of, scale }),
+            ("avg", Some((digits, scale))) if decimal::can_average(digits, scale, more) => {
+                Ok(Item::Average { of, scale, more })
+            }
+            (_, Some(_)) => refused(format!("{called}() with so many digits")),
+        }
+    }
+}
