@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Value};
 
-use crate::{Freshet, Server, Target};
+use crate::{Freshet, Server, Target, with_each};
 
 /// How long anything that should happen by itself may take.
 pub const SECONDS_MAX: u64 = 20;
@@ -251,4 +251,20 @@ pub fn fresh_schema(server: &Server, schema: &str) -> Conn {
 /// If there is none to be had.
 pub fn connect(target: &Target, schema: &str) -> Conn {
     target.try_connect(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
+}
+
+/// Runs a test with each server and a Freshet before it, and with a client of a schema of its own there, in which a table `t` has two rows. The server
+/// itself has another query cache or none: this is for tests of Freshet alone.
+pub fn with_two_rows(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
+    with_each(|server, freshet| {
+        if freshet.is_there() {
+            let mut direct = fresh_schema(server, schema);
+            run(
+                &mut direct,
+                &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
+            );
+            caught_up(freshet);
+            test(server, freshet, connect(freshet.target(), schema));
+        }
+    });
 }

@@ -1,27 +1,12 @@
 //! What else users of a native query cache find where it was: SHOW WARNINGS after our own errors, our variables and tables by any of their
 //! names, prepared statements with parameters, all that empties the cache, and what is told of each entry.
 
-use freshet_tests::cached::{Answer, Counted, answer, caught_up, connect, fresh_schema, hits, run};
+use freshet_tests::Flavor;
+use freshet_tests::cached::{Answer, Counted, answer, caught_up, hits, run, with_two_rows};
 use freshet_tests::raw::{Raw, command};
-use freshet_tests::{Flavor, Freshet, Server, with_each};
-use mysql::Conn;
 use mysql::prelude::Queryable;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
-
-fn with_freshet(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
-    with_each(|server, freshet| {
-        if freshet.is_there() {
-            let mut direct = fresh_schema(server, schema);
-            run(
-                &mut direct,
-                &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
-            );
-            caught_up(freshet);
-            test(server, freshet, connect(freshet.target(), schema));
-        }
-    });
-}
 
 fn one(text: &str) -> Answer {
     Ok(vec![vec![text.to_owned()]])
@@ -29,7 +14,7 @@ fn one(text: &str) -> Answer {
 
 #[test]
 fn an_error_of_ours_can_be_asked_for() {
-    with_freshet("surface_errors", |server, freshet, mut conn| {
+    with_two_rows("surface_errors", |server, freshet, mut conn| {
         for (statement, code, text) in [
             (
                 "SET query_cache_type = 7",
@@ -79,7 +64,7 @@ fn an_error_of_ours_can_be_asked_for() {
 
 #[test]
 fn our_variables_and_tables_have_all_their_names() {
-    with_freshet("surface_names", |server, _, mut conn| {
+    with_two_rows("surface_names", |server, _, mut conn| {
         for set in [
             "SET `query_cache_type` = DEMAND",
             "SET SESSION `Query_Cache_Type` = 'demand'",
@@ -133,7 +118,7 @@ fn execution(id: &[u8], value: i64, says_type: bool) -> Vec<u8> {
 
 #[test]
 fn what_is_prepared_may_have_parameters() {
-    with_freshet("surface_prepared", |server, freshet, mut conn| {
+    with_two_rows("surface_prepared", |server, freshet, mut conn| {
         let computes = conn.prep("SELECT @@query_cache_limit + ?, @@query_cache_type").expect("prepared");
         assert_eq!(computes.num_params(), 1);
         let shows = conn.prep("SHOW VARIABLES WHERE Variable_name = ?").expect("prepared");
@@ -194,7 +179,7 @@ fn what_is_prepared_may_have_parameters() {
 
 #[test]
 fn whatever_flushes_tables_empties_the_cache() {
-    with_freshet("surface_flush", |server, freshet, mut conn| {
+    with_two_rows("surface_flush", |server, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let flush = conn.prep("FLUSH TABLES").expect("prepared");
         let of_one = conn.prep("FLUSH TABLES t").expect("prepared");
@@ -244,7 +229,7 @@ fn whatever_flushes_tables_empties_the_cache() {
 
 #[test]
 fn entries_tell_how_often_they_were_hit_and_by_which_settings() {
-    with_freshet("surface_info", |_, freshet, mut conn| {
+    with_two_rows("surface_info", |_, freshet, mut conn| {
         run(&mut conn, &["RESET QUERY CACHE", "SET time_zone = '+03:00', group_concat_max_len = 513"]);
         let mut counted = Counted::of(freshet);
         let _ = counted.prime(&mut conn, READ);
@@ -265,7 +250,7 @@ fn entries_tell_how_often_they_were_hit_and_by_which_settings() {
 /// Names that are not in ASCII are what they are in UTF-8, along foreign keys too.
 #[test]
 fn tables_with_names_beyond_ascii_are_cached_for() {
-    with_freshet("surface_ascii", |server, freshet, mut conn| {
+    with_two_rows("surface_ascii", |server, freshet, mut conn| {
         let mut direct = server.target.connect();
         run(&mut direct, &["DROP DATABASE IF EXISTS `surface_ї$`", "CREATE DATABASE `surface_ї$`"]);
         run(

@@ -2,29 +2,15 @@
 //! prepared statements.
 
 use freshet_tests::cached::{
-    Answer, Counted, answer, caught_up, connect, eventually, fresh_schema, hits, run, status, user_of,
+    Answer, Counted, answer, connect, eventually, hits, run, status, user_of, with_two_rows,
 };
 use freshet_tests::raw::{Raw, capability, command};
-use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
+use freshet_tests::{Flavor, Freshet, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
-
-fn with_freshet(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
-    with_each(|server, freshet| {
-        if freshet.is_there() {
-            let mut direct = fresh_schema(server, schema);
-            run(
-                &mut direct,
-                &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
-            );
-            caught_up(freshet);
-            test(server, freshet, connect(freshet.target(), schema));
-        }
-    });
-}
 
 fn one(text: &str) -> Answer {
     Ok(vec![vec![text.to_owned()]])
@@ -36,7 +22,7 @@ fn value(conn: &mut Conn, name: &str) -> String {
 
 #[test]
 fn a_variable_holds_for_one_statement() {
-    with_freshet("switches_for", |server, freshet, mut conn| {
+    with_two_rows("switches_for", |server, freshet, mut conn| {
         if server.flavor != Flavor::MariaDb {
             let refused = answer(&mut conn, "SET STATEMENT query_cache_type = OFF FOR SELECT 1");
             assert_eq!(refused, Err(1064), "MySQL knows no such statement");
@@ -75,7 +61,7 @@ fn a_variable_holds_for_one_statement() {
 
 #[test]
 fn entries_are_listed_to_whom_may_see_them() {
-    with_freshet("switches_info", |server, freshet, mut conn| {
+    with_two_rows("switches_info", |server, freshet, mut conn| {
         run(&mut conn, &["RESET QUERY CACHE"]);
         let counts = "SELECT COUNT(*) FROM information_schema.QUERY_CACHE_INFO";
         assert_eq!(answer(&mut conn, counts), one("0"));
@@ -125,7 +111,7 @@ fn entries_are_listed_to_whom_may_see_them() {
 
 #[test]
 fn flush_and_reset_empty_what_the_native_cache_empties() {
-    with_freshet("switches_flush", |server, freshet, mut conn| {
+    with_two_rows("switches_flush", |server, freshet, mut conn| {
         run(&mut conn, &["CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO u VALUES (1)"]);
         run(&mut conn, &["CREATE VIEW seen AS SELECT id, v FROM t"]);
         let (of_view, of_other) = ("SELECT v FROM seen WHERE id = 2", "SELECT id FROM u");
@@ -253,7 +239,7 @@ fn pairs(conn: &mut Conn, statement: &mysql::Statement) -> Vec<(String, String)>
 
 #[test]
 fn what_is_prepared_is_ours_too() {
-    with_freshet("switches_prepared", |_, freshet, mut conn| {
+    with_two_rows("switches_prepared", |_, freshet, mut conn| {
         let mut other = freshet.target().connect();
         let selects = conn.prep("SELECT @@query_cache_limit AS l, @@query_cache_type").expect("prepared");
         let computes =
@@ -303,7 +289,7 @@ fn what_is_prepared_is_ours_too() {
 
 #[test]
 fn what_is_prepared_by_its_text_is_ours_too() {
-    with_freshet("switches_texts", |server, _, mut conn| {
+    with_two_rows("switches_texts", |server, _, mut conn| {
         run(
             &mut conn,
             &[
@@ -339,7 +325,7 @@ fn what_is_prepared_by_its_text_is_ours_too() {
 /// silently left undone.
 #[test]
 fn unknown_code_may_take_a_name_of_ours() {
-    with_freshet("switches_unknown", |_, _, mut conn| {
+    with_two_rows("switches_unknown", |_, _, mut conn| {
         run(
             &mut conn,
             &[
@@ -361,7 +347,7 @@ fn unknown_code_may_take_a_name_of_ours() {
 
 #[test]
 fn statements_within_statements_end() {
-    with_freshet("switches_deep", |server, _, mut conn| {
+    with_two_rows("switches_deep", |server, _, mut conn| {
         if server.flavor == Flavor::MariaDb {
             let (outer, inner) =
                 ("SET STATEMENT max_statement_time = 9", "SET STATEMENT query_cache_strip_comments = 1");
@@ -376,7 +362,7 @@ fn statements_within_statements_end() {
 /// The server has a substitute for a statement of ours, which does nothing. Executed in bulk, it is refused and not silently left undone.
 #[test]
 fn executions_in_bulk_are_refused() {
-    with_freshet("switches_bulk", |server, freshet, mut conn| {
+    with_two_rows("switches_bulk", |server, freshet, mut conn| {
         if server.flavor != Flavor::MariaDb {
             return;
         }

@@ -1,28 +1,11 @@
 //! The query cache's variables, hints, counters and commands, as the native query cache has them, on every server.
 
-use freshet_tests::cached::{
-    Answer, Counted, answer, caught_up, connect, eventually, fresh_schema, hits, run, status,
-};
-use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
+use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, hits, run, status, with_two_rows};
+use freshet_tests::{Flavor, Freshet, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
-
-/// The server itself has another query cache or none, so that these are tests of Freshet alone.
-fn with_freshet(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
-    with_each(|server, freshet| {
-        if freshet.is_there() {
-            let mut direct = fresh_schema(server, schema);
-            run(
-                &mut direct,
-                &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
-            );
-            caught_up(freshet);
-            test(server, freshet, connect(freshet.target(), schema));
-        }
-    });
-}
 
 fn one(text: &str) -> Answer {
     Ok(vec![vec![text.to_owned()]])
@@ -45,7 +28,7 @@ fn hits_of(conn: &mut Conn, statement: &str) -> u64 {
 
 #[test]
 fn the_type_says_what_is_cached() {
-    with_freshet("vars_type", |_, freshet, mut conn| {
+    with_two_rows("vars_type", |_, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let _ = counted.prime(&mut conn, READ);
         for (set, shown) in [
@@ -72,7 +55,7 @@ fn the_type_says_what_is_cached() {
 
 #[test]
 fn a_global_type_reaches_new_sessions_and_off_all() {
-    with_freshet("vars_global", |_, freshet, mut conn| {
+    with_two_rows("vars_global", |_, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let _ = counted.prime(&mut conn, READ);
         let mut earlier = connect(freshet.target(), "vars_global");
@@ -98,7 +81,7 @@ fn a_global_type_reaches_new_sessions_and_off_all() {
 
 #[test]
 fn hints_are_understood_before_every_server() {
-    with_freshet("vars_hints", |_, freshet, mut conn| {
+    with_two_rows("vars_hints", |_, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         assert_eq!(counted.prime(&mut conn, "SELECT SQL_CACHE v FROM t WHERE id = 1"), one("10"));
         assert_eq!(answer(&mut conn, "SELECT SQL_NO_CACHE v FROM t WHERE id = 2"), one("20"));
@@ -114,7 +97,7 @@ fn hints_are_understood_before_every_server() {
 /// Of statements that are no SELECTs too, and of texts that are prepared. (MySQL knows SQL_CACHE no more.)
 #[test]
 fn hints_are_understood_in_every_statement() {
-    with_freshet("vars_hints_elsewhere", |server, freshet, mut conn| {
+    with_two_rows("vars_hints_elsewhere", |server, freshet, mut conn| {
         run(
             &mut conn,
             &[
@@ -143,7 +126,7 @@ fn hints_are_understood_in_every_statement() {
 /// What is read right after a write is stored at once where the reader waits, and counted for as long as it may be served.
 #[test]
 fn a_reader_that_waits_fills_the_cache_right_after_a_write() {
-    with_freshet("vars_fill_wait", |_, _, mut conn| {
+    with_two_rows("vars_fill_wait", |_, _, mut conn| {
         run(&mut conn, &["SET fill_wait = 20000", "RESET QUERY CACHE"]);
         assert_eq!(value(&mut conn, "fill_wait"), "20000");
         for v in 1..=10 {
@@ -182,7 +165,7 @@ fn default_is_what_the_program_was_started_with() {
 
 #[test]
 fn the_size_is_kept_in_steps_and_can_be_zero() {
-    with_freshet("vars_size", |_, freshet, mut conn| {
+    with_two_rows("vars_size", |_, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         for (set, kept, warned) in [
             ("SET GLOBAL query_cache_size = 1048576", "1048576", false),
@@ -212,7 +195,7 @@ fn the_size_is_kept_in_steps_and_can_be_zero() {
 
 #[test]
 fn a_limit_keeps_large_results_out() {
-    with_freshet("vars_limit", |_, freshet, mut conn| {
+    with_two_rows("vars_limit", |_, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let large = "SELECT REPEAT('x', 5000) FROM t WHERE id = 1";
         let _ = counted.prime(&mut conn, large);
@@ -228,7 +211,7 @@ fn a_limit_keeps_large_results_out() {
 
 #[test]
 fn bad_values_have_the_native_codes() {
-    with_freshet("vars_bad", |_, _, mut conn| {
+    with_two_rows("vars_bad", |_, _, mut conn| {
         for (set, code) in [
             ("SET query_cache_type = 3", 1231),
             ("SET query_cache_type = 'maybe'", 1231),
@@ -268,7 +251,7 @@ fn bad_values_have_the_native_codes() {
 
 #[test]
 fn a_set_may_mix_our_variables_with_the_servers() {
-    with_freshet("vars_mixed", |_, _, mut conn| {
+    with_two_rows("vars_mixed", |_, _, mut conn| {
         run(
             &mut conn,
             &["SET sort_buffer_size = 524288, query_cache_type = DEMAND, @x = 'a, query_cache_type = 1'"],
@@ -286,7 +269,7 @@ fn a_set_may_mix_our_variables_with_the_servers() {
 
 #[test]
 fn variables_and_status_are_shown_as_the_server_shows_its_own() {
-    with_freshet("vars_shown", |_, _, mut conn| {
+    with_two_rows("vars_shown", |_, _, mut conn| {
         for show in [
             "SHOW VARIABLES LIKE 'query_cache%'",
             "SHOW GLOBAL VARIABLES LIKE 'query_cache%'",
@@ -330,7 +313,7 @@ fn variables_and_status_are_shown_as_the_server_shows_its_own() {
 
 #[test]
 fn counters_count() {
-    with_freshet("vars_counters", |_, freshet, mut conn| {
+    with_two_rows("vars_counters", |_, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let inserts = status(&mut conn, "Qcache_inserts");
         let not_cached = status(&mut conn, "Qcache_not_cached");
@@ -356,7 +339,7 @@ fn counters_count() {
 
 #[test]
 fn privileges_are_asked_for() {
-    with_freshet("vars_rights", |server, freshet, mut conn| {
+    with_two_rows("vars_rights", |server, freshet, mut conn| {
         let mut direct = server.target.connect();
         run(
             &mut direct,
@@ -387,7 +370,7 @@ fn privileges_are_asked_for() {
 
 #[test]
 fn after_a_hit_the_session_is_as_after_the_query() {
-    with_freshet("vars_after", |server, freshet, mut conn| {
+    with_two_rows("vars_after", |server, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let mut direct = connect(&server.target, "vars_after");
         for read in [
@@ -421,7 +404,7 @@ fn after_a_hit_the_session_is_as_after_the_query() {
 
 #[test]
 fn comments_can_be_left_out_of_the_key() {
-    with_freshet("vars_comments", |_, freshet, mut conn| {
+    with_two_rows("vars_comments", |_, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let _ = counted.prime(&mut conn, "SELECT v FROM t /* one */ WHERE id = 1");
         run(&mut conn, &["SET query_cache_strip_comments = ON"]);
@@ -436,7 +419,7 @@ fn comments_can_be_left_out_of_the_key() {
 #[test]
 fn a_comment_that_means_something_is_never_left_out_of_the_key() {
     const ALL: &str = "SELECT v FROM t";
-    with_freshet("vars_meaning", |server, freshet, mut conn| {
+    with_two_rows("vars_meaning", |server, freshet, mut conn| {
         let mut counted = Counted::of(freshet);
         let mut direct = connect(&server.target, "vars_meaning");
         run(&mut conn, &["SET query_cache_strip_comments = ON"]);
@@ -473,7 +456,7 @@ fn rows(conn: &mut Conn, statement: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn a_value_may_be_any_expression() {
-    with_freshet("vars_expressions", |_, _, mut conn| {
+    with_two_rows("vars_expressions", |_, _, mut conn| {
         run(&mut conn, &["SET @mb = 4, @kind = 'demand', @nothing = NULL"]);
         for (set, shown) in [
             ("SET GLOBAL query_cache_size = 2 * 1024 * 1024", "2097152"),
@@ -511,7 +494,7 @@ fn a_value_may_be_any_expression() {
 
 #[test]
 fn an_expression_may_have_our_variables() {
-    with_freshet("vars_computed", |_, freshet, mut conn| {
+    with_two_rows("vars_computed", |_, freshet, mut conn| {
         run(&mut conn, &["SET GLOBAL query_cache_size = 16777216"]);
         for (select, value) in [
             ("SELECT @@query_cache_size / 1024 DIV 1024 AS mb", "16"),
@@ -565,7 +548,7 @@ fn is_ours(name: &str) -> bool {
 
 #[test]
 fn what_lists_variables_and_status_lists_ours() {
-    with_freshet("vars_listed", |server, _, mut conn| {
+    with_two_rows("vars_listed", |server, _, mut conn| {
         let mut direct = connect(&server.target, "vars_listed");
         run(&mut conn, &["SET GLOBAL query_cache_size = 16777216", "SET query_cache_type = DEMAND"]);
         for show in [
@@ -611,7 +594,7 @@ fn what_lists_variables_and_status_lists_ours() {
 
 #[test]
 fn tables_of_variables_and_status_have_ours() {
-    with_freshet("vars_tables", |server, _, mut conn| {
+    with_two_rows("vars_tables", |server, _, mut conn| {
         run(&mut conn, &["SET GLOBAL query_cache_size = 16777216", "SET query_cache_type = DEMAND"]);
         let schema = match server.flavor {
             Flavor::MariaDb => "information_schema",

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use freshet_protocol::Command;
-use freshet_sql::contains_ignoring_case;
+use freshet_sql::{Hint, contains_ignoring_case};
 use freshet_upstream::Lane;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
@@ -146,13 +146,23 @@ fn planned(
     (text, missed): (&[u8], Missed),
     known: &BoundSelect<'_>,
 ) -> Option<Result<FillPlan, Why>> {
-    let key = match key_for(session, known.template(), known.compiled.hint) {
-        Ok(key) if missed.may_be_stored() => key,
-        Ok(_) => return None,
-        Err(why @ (Why::CacheOff | Why::NotDemanded)) => return Some(Err(why)),
-        Err(_) => return None,
-    };
-    told(plan_of_text(session, text, known, (key, missed)))
+    match keyed(session, (known.template(), known.compiled.hint), missed)? {
+        Ok(key) => told(plan_of_text(session, text, known, (key, missed))),
+        Err(why) => Some(Err(why)),
+    }
+}
+
+/// The first part of the key that its answer is stored under, or why it is not; `None` if it is not to be carried.
+fn keyed(
+    session: &mut Session,
+    (template, hint): (&Template, Option<Hint>),
+    missed: Missed,
+) -> Option<Result<u32, Why>> {
+    match key_for(session, template, hint) {
+        Ok(key) => missed.may_be_stored().then_some(Ok(key)),
+        Err(why @ (Why::CacheOff | Why::NotDemanded)) => Some(Err(why)),
+        Err(_) => None,
+    }
 }
 
 fn told(plan: Fillable) -> Option<Result<FillPlan, Why>> {

@@ -71,7 +71,7 @@ impl Session {
             return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
-        let (_, found_rows, tag, bytes) = if self.state.tx.surely_autocommits() {
+        let (_, found_rows, tag) = if self.state.tx.surely_autocommits() {
             self.take_stored(key, now, admits)?
         } else {
             self.take_in_transaction(key, now, admits)?
@@ -81,7 +81,7 @@ impl Session {
             self.shared.counters.add(Count::NotProven);
             return Err(Missed::default());
         }
-        self.is_answered(statement, (found_rows, tag, bytes), now);
+        self.is_answered(statement, (found_rows, tag, before), now);
         Ok(())
     }
 
@@ -92,8 +92,9 @@ impl Session {
     pub(crate) fn answer_by_bargain(&mut self, key: Key<'_>, statement: &[u8]) -> Result<(), Missed> {
         let now = now_ms();
         let flags = self.state.status_for_answers();
+        let before = self.wire.out().0.len();
         let (shared, wire) = (&self.shared, &mut self.wire);
-        let (_, found_rows, tag, bytes) =
+        let (_, found_rows, tag) =
             match shared.cache.get_bargain(key, now, |entry| copied(entry, flags, wire)) {
                 Lookup::Hit(taken) => taken,
                 other => return Err(missed(&other)),
@@ -101,18 +102,24 @@ impl Session {
         self.shared.counters.add(Count::Bargains);
         // Of what is written, it may show what no stamp tells of yet.
         self.has_seen();
-        self.is_answered(statement, (found_rows, tag, bytes), now);
+        self.is_answered(statement, (found_rows, tag, before), now);
         Ok(())
     }
 
-    /// What follows an answer from memory.
-    fn is_answered(&mut self, statement: &[u8], (found_rows, tag, bytes): (Option<u32>, u16, u32), now: u64) {
+    /// What follows an answer from memory. `before`: how much was unsent before it.
+    fn is_answered(
+        &mut self,
+        statement: &[u8],
+        (found_rows, tag, before): (Option<u32>, u16, usize),
+        now: u64,
+    ) {
         // The client's next command starts the numbering anew.
         *self.wire.out().1 = 0;
         self.active(now);
         if let Some(statistics) = &self.shared.statistics {
             statistics.count_hit(tag, now);
-            self.shared.counters.add_many(Count::BytesServed, bytes as usize);
+            let bytes = self.wire.out().0.len() - before;
+            self.shared.counters.add_many(Count::BytesServed, bytes);
         }
         self.is_answered_from_memory(statement, found_rows);
         self.destination.set(Destination::Memory);
@@ -319,8 +326,8 @@ impl Session {
     }
 }
 
-/// The flags that an answer was stored with, the rows that its statement found, where they are known, the digest that it is counted under, and its bytes.
-type Taken = (StatusFlags, Option<u32>, u16, u32);
+/// The flags that an answer was stored with, the rows that its statement found, where they are known, and the digest that it is counted under.
+type Taken = (StatusFlags, Option<u32>, u16);
 
 /// What a look-up says that found no answer.
 fn missed(found: &Lookup<Taken>) -> Missed {
@@ -350,9 +357,8 @@ fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<Ta
     }
     wire.out().0.reserve(entry.body.len());
     let stored = StatusFlags::from_bits_retain(entry.status);
-    let bytes = u32::try_from(entry.body.len()).unwrap_or(u32::MAX);
     put_answer(wire, entry.body.clone(), entry.status_at, (stored, session));
-    Some((stored, entry.found_rows, entry.tag, bytes))
+    Some((stored, entry.found_rows, entry.tag))
 }
 
 /// Puts an answer into the client's buffer that was given to another session. Of the flags that it came with, its own stay; the others are this

@@ -69,6 +69,13 @@ impl Lanes {
         self.under_way.get() >= UNDER_WAY_MIN || !self.open.borrow().is_empty()
     }
 
+    /// The lane for these, with its rights.
+    fn of(&self, fit: &Fit) -> Option<(Rc<Lane>, Position)> {
+        let open = self.open.borrow();
+        let open = open.get(fit).filter(|open| open.lane.is_open());
+        open.map(|Open { lane, rights_from }| (Rc::clone(lane), *rights_from))
+    }
+
     /// Notes a lane, and forgets those that are closed.
     fn opened(&self, fit: Fit, lane: Open) {
         let mut open = self.open.borrow_mut();
@@ -126,8 +133,7 @@ impl Session {
         let Known::Recalled(environment) = &self.state.environment else { return false };
         let environment = Arc::clone(environment);
         let fit = self.fit(&environment);
-        let is_there =
-            LANES.with(|lanes| lanes.open.borrow().get(&fit).is_some_and(|open| open.lane.is_open()));
+        let is_there = LANES.with(|lanes| lanes.of(&fit)).is_some();
         if self.lease.is_open() || self.lease.is_lost() || !self.lease.is_new() || !is_there {
             return false;
         }
@@ -156,16 +162,8 @@ impl Session {
                 [rights, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness().is_fenced(*dep));
             !is_fenced && self.shared.upstream.are_rights_of(rights, from)
         };
-        let known = LANES.with(|lanes| {
-            let open = lanes.open.borrow();
-            let open = open.get(&fit).filter(|open| open.lane.is_open());
-            open.map(|Open { lane, rights_from }| (Rc::clone(lane), *rights_from))
-        });
-        if let Some((lane, rights_from)) = known {
+        if let Some((lane, rights_from)) = LANES.with(|lanes| lanes.of(&fit)) {
             return is_of_now(rights_from).then_some(lane);
-        }
-        if !self.lease.is_ready() {
-            return None;
         }
         let rights_from = self.lease.rights_from;
         let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;

@@ -214,7 +214,8 @@ impl Session {
         unknown_statement(prepared.id, Command::StmtExecute, self.flavor())
     }
 
-    fn packet_of_preparing(&self, select: &PreparedSelect) -> Vec<u8> {
+    /// What has the server prepare a SELECT.
+    pub(crate) fn packet_of_preparing(&self, select: &PreparedSelect) -> Vec<u8> {
         let stripped = without_hint(&select.text, self.modes());
         [&[Command::StmtPrepare.byte()], stripped.as_deref().unwrap_or(&select.text)].concat()
     }

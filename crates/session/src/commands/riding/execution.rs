@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use freshet_protocol::Command;
 use freshet_sql::Datum;
+use freshet_upstream::Lane;
 use freshet_upstream::lane::Statement;
-use freshet_upstream::{Lane, now_ms};
 
-use super::{carried, may_be_carried, stored, told, warnings};
-use crate::commands::asked::{key_for, statement};
+use super::{carried, keyed, may_be_carried, stored, told, warnings};
+use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, plan, rights};
 use crate::commands::prepared::{Execution, is_answered, zone_at};
 use crate::environment::key_of_executions;
@@ -76,11 +76,9 @@ fn planned(
     if template.tables.have_times && values.iter().any(|value| matches!(value, Datum::Moment(_))) {
         return None;
     }
-    let environment = match key_for(session, template, None) {
-        Ok(environment) if missed.may_be_stored() => environment,
-        Ok(_) => return None,
-        Err(why @ (Why::CacheOff | Why::NotDemanded)) => return Some(Err(why)),
-        Err(_) => return None,
+    let environment = match keyed(session, (template, None), missed)? {
+        Ok(environment) => environment,
+        Err(why) => return Some(Err(why)),
     };
     let depends = |behind: Behind<'_>| {
         let statement = statement(session, &select.text);
@@ -96,12 +94,11 @@ async fn number(
     (select, kinds): (&PreparedSelect, u64),
 ) -> Result<Option<u32>, Lost> {
     if lane.statement(&select.text, kinds) == Statement::Unknown {
-        let payload = [&[Command::StmtPrepare.byte()], &*select.text].concat();
+        let payload = session.packet_of_preparing(select);
         let key = (Arc::clone(&select.text), kinds);
         let Some(asked) = lane.prepare(key, &payload) else { return Ok(None) };
         // What it says is known to the lane.
         let _ = session.outcome(asked).await?;
-        session.active(now_ms());
     }
     Ok(match lane.statement(&select.text, kinds) {
         Statement::At(id) => Some(id),

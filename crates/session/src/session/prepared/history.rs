@@ -33,6 +33,8 @@ struct Alike {
     kinds: u64,
     /// By its types and its values.
     values: u64,
+    /// No value is like itself alone.
+    has_kinds_alone: bool,
 }
 
 impl History {
@@ -61,12 +63,7 @@ impl History {
 
 /// The kinds of an execution's values, as a number; `None` where a value is like itself alone.
 pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<u64> {
-    let mut hasher = HASH.build_hasher();
-    for (of, parameter) in types.iter().zip(parts.parameters(types)) {
-        of.bytes().hash(&mut hasher);
-        kind(*of, &parameter.ok()?)?.hash(&mut hasher);
-    }
-    Some(hasher.finish())
+    Alike::of(parts, types).filter(|alike| alike.has_kinds_alone).map(|alike| alike.kinds)
 }
 
 /// The kind of a value; `None` if it is like itself alone.
@@ -84,17 +81,20 @@ fn kind(of: ParameterType, value: &Parameter<'_>) -> Option<u8> {
 
 impl Alike {
     fn of(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<Self> {
-        let mut hasher = HASH.build_hasher();
+        let (mut hasher, mut has_kinds_alone) = (HASH.build_hasher(), true);
         for (of, parameter) in types.iter().zip(parts.parameters(types)) {
             of.bytes().hash(&mut hasher);
             match kind(*of, &parameter.ok()?) {
                 Some(kind) => kind.hash(&mut hasher),
-                None => (5u8, parts.values).hash(&mut hasher),
+                None => {
+                    has_kinds_alone = false;
+                    (5u8, parts.values).hash(&mut hasher);
+                }
             }
         }
         let kinds = hasher.finish();
         (parts.nulls, parts.values).hash(&mut hasher);
-        Some(Self { kinds, values: hasher.finish() })
+        Some(Self { kinds, values: hasher.finish(), has_kinds_alone })
     }
 }
 
