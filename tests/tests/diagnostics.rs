@@ -1,7 +1,7 @@
 //! What a session can ask about the statement before: counts, warnings, errors, the last id. Freshet asks questions of
 //! its own on the client's connection and answers from memory; neither may show.
 
-use freshet_tests::cached::{Answer, Counted, answer, connect, fresh_schema, run};
+use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run, user_of};
 use freshet_tests::raw::Raw;
 use freshet_tests::{Target, with_each};
 use mysql::Conn;
@@ -256,3 +256,62 @@ fn a_transaction_shows_no_warnings_but_its_own() {
         assert_eq!(asked(freshet.target()), asked(&server.target), "{:?}", server.flavor);
     });
 }
+
+/// What a client does that has asked nothing yet; "ping" is the command.
+const FIRST: &[&[&str]] = &[
+    &["ping"],
+    &[HIT, "ping"],
+    &["ping", HIT],
+    &[HIT, "ping", "ping"],
+    &[HIT, "ping", HIT],
+    &["BEGIN", "ping"],
+    &["BEGIN", HIT, "ping"],
+    &["BEGIN", HIT, "COMMIT", "ping"],
+    &[HIT, "BEGIN", "ping", "COMMIT"],
+];
+
+/// Clients that are served from memory have no connection of their own yet. What they do is asked about there all the same.
+#[test]
+fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, SCHEMA);
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"]);
+        user_of(&mut direct, SCHEMA);
+        let client = |target: &Target| {
+            let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
+            raw.login(SCHEMA, SCHEMA, 0).expect("a login");
+            raw
+        };
+        let connections = |direct: &mut Conn| {
+            let list = format!("SELECT id FROM information_schema.processlist WHERE user = '{SCHEMA}'");
+            direct.query::<u64, _>(list).expect("they are listed").len()
+        };
+        let mut wrong = Vec::new();
+        for first in FIRST {
+            for asked in ASKED_FIRST {
+                let told = |target: &Target| {
+                    let mut raw = client(target);
+                    let mut told = Vec::new();
+                    for step in first.iter().chain([asked]) {
+                        told.push(if *step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }.expect("an answer"));
+                    }
+                    told
+                };
+                eventually("a session needs no connection", || {
+                    let mut raw = client(freshet.target());
+                    raw.query(HIT).expect("an answer");
+                    (connections(&mut direct) == 0).then_some(())
+                });
+                let (got, wanted) = (told(freshet.target()), told(&server.target));
+                if got != wanted {
+                    wrong.push(format!("{first:?} {asked}: {got:?} instead of {wanted:?}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{:?}: {}\n{}", server.flavor, wrong.len(), wrong.join("\n"));
+    });
+}
+
+const PING: u8 = 0x0e;
+const ASKED_FIRST: &[&str] =
+    &["SELECT ROW_COUNT()", "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()", "SHOW WARNINGS", "SELECT @@warning_count"];

@@ -51,6 +51,8 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
         Command::StmtClose => prepared::close_here(session, packet).map(|()| Flow::Continue),
         Command::Ping if !session.lease.is_open() => {
             session.active(now_ms());
+            // What is asked next may be about it.
+            session.state.pinged = !session.state.last_hit.is_empty();
             session.put_ok(0);
             Ok(Flow::Continue)
         }
