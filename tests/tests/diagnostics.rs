@@ -1,9 +1,11 @@
 //! What a session can ask about the statement before: counts, warnings, errors, the last id. Freshet asks questions of
 //! its own on the client's connection and answers from memory; neither may show.
 
+use std::time::Duration;
+
 use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run, user_of};
 use freshet_tests::raw::Raw;
-use freshet_tests::{Target, with_each};
+use freshet_tests::{Flavor, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -275,7 +277,10 @@ const FIRST: &[&[&str]] = &[
 fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
     with_each(|server, freshet| {
         let mut direct = fresh_schema(server, SCHEMA);
-        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"]);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
+        );
         user_of(&mut direct, SCHEMA);
         let client = |target: &Target| {
             let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
@@ -293,7 +298,10 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
                     let mut raw = client(target);
                     let mut told = Vec::new();
                     for step in first.iter().chain([asked]) {
-                        told.push(if *step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }.expect("an answer"));
+                        told.push(
+                            if *step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }
+                                .expect("an answer"),
+                        );
                     }
                     told
                 };
@@ -313,5 +321,70 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
 }
 
 const PING: u8 = 0x0e;
-const ASKED_FIRST: &[&str] =
-    &["SELECT ROW_COUNT()", "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()", "SHOW WARNINGS", "SELECT @@warning_count"];
+const ASKED_FIRST: &[&str] = &[
+    "SELECT ROW_COUNT()",
+    "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()",
+    "SHOW WARNINGS",
+    "SELECT @@warning_count",
+];
+
+/// A connection that is kept alive beside answers from memory tells nothing of that.
+#[test]
+fn what_keeps_a_connection_leaves_no_counts() {
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, SCHEMA);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20),(3,30)"],
+        );
+        user_of(&mut direct, SCHEMA);
+        let told = |target: &Target| {
+            let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
+            raw.login(SCHEMA, SCHEMA, 0).expect("a login");
+            raw.query("SET SESSION wait_timeout = 3").expect("an answer");
+            for _ in 0..3 {
+                raw.query("SELECT v FROM t WHERE id = 3").expect("an answer");
+                raw.ask(PREPARE, HIT.as_bytes()).expect("an answer");
+            }
+            raw.query("UPDATE t SET v = v + 1 WHERE id > 1").expect("an answer");
+            std::thread::sleep(Duration::from_millis(1500));
+            raw.ask(PREPARE, HIT.as_bytes()).expect("an answer");
+            raw.query("SELECT ROW_COUNT()").expect("an answer")
+        };
+        assert_eq!(told(freshet.target()), told(&server.target), "{:?}", server.flavor);
+    });
+}
+
+/// A transaction in which all is answered from memory is not idle to its client, and so not to the server.
+#[test]
+fn a_busy_transaction_is_not_cut_off_as_idle() {
+    with_each(|server, freshet| {
+        if server.flavor != Flavor::MariaDb {
+            return;
+        }
+        let mut direct = fresh_schema(server, SCHEMA);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20),(3,30)"],
+        );
+        let mut counted = Counted::of(freshet);
+        let mut reader = connect(freshet.target(), SCHEMA);
+        let _ = counted.prime(&mut reader, HIT);
+        run(&mut reader, &["SET SESSION idle_transaction_timeout = 1", READ_COMMITTED]);
+        let _ = counted.prime(&mut reader, HIT);
+        run(&mut reader, &["BEGIN"]);
+        let _ = answer(&mut reader, "SELECT v FROM t WHERE id = 2 FOR UPDATE");
+        let before = counted.hits();
+        for _ in 0..10 {
+            assert_eq!(answer(&mut reader, HIT), Ok(vec![vec!["10".to_owned()]]));
+            std::thread::sleep(Duration::from_millis(250));
+        }
+        assert!(counted.hits() >= before + 9, "the server saw the transaction all the time");
+        assert_eq!(answer(&mut reader, "SELECT v FROM t WHERE id = 3"), Ok(vec![vec!["30".to_owned()]]));
+        run(&mut reader, &["COMMIT"]);
+    });
+}
+
+const PREPARE: u8 = 0x16;
+/// So that a transaction goes on being answered from memory when the server has opened it.
+const READ_COMMITTED: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";

@@ -2,6 +2,7 @@
 //! warnings of its text, and the rows that its LIMIT left out. Packets are compared byte for byte with the server's own.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use freshet_tests::cached::{Counted, caught_up, eventually, fresh_schema, run, user_of};
 use freshet_tests::raw::{Raw, capability, command};
@@ -533,4 +534,91 @@ fn columns(row: &[u8]) -> Vec<String> {
         rest = behind;
     }
     columns
+}
+
+/// What is asked, what somebody else does then, and how that is undone.
+const OUTDATED: &[(&str, &str, &[&str])] = &[
+    ("SELECT id FROM t", "INSERT INTO t VALUES (9,90,'z')", &["DELETE FROM t WHERE id = 9"]),
+    ("SELECT v FROM t WHERE id = 9", "INSERT INTO t VALUES (9,90,'z')", &["DELETE FROM t WHERE id = 9"]),
+    ("SELECT CAST(s AS SIGNED) FROM o WHERE id = 1", "UPDATE o SET s = 'abc'", &["UPDATE o SET s = '12'"]),
+    (
+        "SELECT s FROM o WHERE id = 1",
+        "DROP TABLE o",
+        &["CREATE TABLE o (id INT PRIMARY KEY, s VARCHAR(10))", "INSERT INTO o VALUES (1,'12')"],
+    ),
+    ("SELECT s FROM o WHERE id < 3", "LOCK TABLES o WRITE", &["UNLOCK TABLES"]),
+];
+const ASKED_THEN: &[&str] = &[
+    "SELECT FOUND_ROWS() + 0, ROW_COUNT()",
+    "SELECT @@warning_count, @@error_count",
+    "SHOW WARNINGS",
+    "SHOW COUNT(*) ERRORS",
+    "INSERT INTO w (a) VALUES (FOUND_ROWS())",
+];
+
+/// What an answer from memory left to its client is what it was, whatever the statement would leave by now; and nobody waits for a table to be told.
+#[test]
+fn what_an_answer_left_is_not_what_it_would_leave_now() {
+    with_each(|server, freshet| {
+        let mut ground = Ground::set_up(server, freshet, "last_11");
+        run(&mut ground.direct, OUTDATED[3].2);
+        for (hit, then, undo) in OUTDATED {
+            for (asked, executes) in ASKED_THEN.iter().flat_map(|asked| [(asked, false), (asked, true)]) {
+                let answers: Vec<_> = [&server.target, freshet.target()]
+                    .into_iter()
+                    .map(|target| {
+                        let mut client = client(target, 0);
+                        client.stream().set_read_timeout(Some(Duration::from_secs(10))).expect("a limit");
+                        run(&mut ground.direct, &["TRUNCATE w"]);
+                        caught_up(freshet);
+                        if target.port == freshet.target().port {
+                            ground.prime(&mut client, hit);
+                        }
+                        if executes {
+                            let prepared =
+                                client.ask(command::STMT_PREPARE, hit.as_bytes()).expect("an answer");
+                            let execution = [&prepared[0][1..5], &[0, 1, 0, 0, 0]].concat();
+                            (0..2).for_each(|_| drop(client.ask(command::STMT_EXECUTE, &execution)));
+                        } else {
+                            ask(&mut client, hit);
+                        }
+                        run(&mut ground.direct, &[then]);
+                        let told = [ask(&mut client, asked), ask(&mut client, "SELECT a FROM w")];
+                        run(&mut ground.direct, undo);
+                        told
+                    })
+                    .collect();
+                assert_eq!(answers[1], answers[0], "{:?}: {hit}; {then}; {asked} {executes}", server.flavor);
+            }
+        }
+    });
+}
+
+/// Who wants notes is not given an answer that was made for somebody who wants none.
+#[test]
+fn notes_are_each_sessions_own() {
+    with_each(|server, freshet| {
+        if server.flavor != Flavor::MariaDb {
+            return;
+        }
+        let mut ground = Ground::set_up(server, freshet, "last_12");
+        run(
+            &mut ground.direct,
+            &["CREATE TABLE k (id INT PRIMARY KEY, s VARCHAR(10), KEY (s))", "INSERT INTO k VALUES (1,'5')"],
+        );
+        caught_up(freshet);
+        let asked = "SELECT id FROM k WHERE s = 5";
+        let loud = "SET note_verbosity = 'unusable_keys'";
+        for quiet in [&["SET note_verbosity = ''"][..], &[loud, "SET sql_notes = 0"]] {
+            let mut first = client(freshet.target(), 0);
+            quiet.iter().for_each(|set| drop(ask(&mut first, set)));
+            ground.prime(&mut first, asked);
+            let answers = [&server.target, freshet.target()].map(|target| {
+                let mut other = client(target, 0);
+                ask(&mut other, loud);
+                [ask(&mut other, asked), ask(&mut other, "SHOW WARNINGS")]
+            });
+            assert_eq!(answers[1], answers[0], "after {quiet:?}");
+        }
+    });
 }

@@ -53,8 +53,8 @@ pub(crate) struct Environment {
     /// Nothing but the account, the login and the global variables makes a new session's environment: there is no
     /// `init_connect`.
     pub(crate) begins_alike: bool,
-    /// After how many idle seconds the server closes the session's connection.
-    pub(crate) wait_timeout_s: u64,
+    /// After how many idle seconds the server may close the session's connection.
+    pub(crate) idle_s_max: u64,
     /// Its time is the server's.
     pub(crate) tells_time: bool,
     /// A SELECT without LIMIT returns all of its rows: `sql_select_limit` is as it begins.
@@ -176,7 +176,11 @@ impl Environment {
                 writes_heed_snapshots: text("innodb_snapshot_isolation") == "1",
             },
             begins_alike: text("init_connect").is_empty(),
-            wait_timeout_s: text("wait_timeout").parse().unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
+            idle_s_max: IDLE_TIMEOUTS
+                .iter()
+                .filter_map(|name| text(name).parse().ok().filter(|seconds| *seconds > 0))
+                .min()
+                .unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
             tells_time: text("tells_time") == "1",
             selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
             shows_texts_of_width: match text("character_set_results") {
@@ -241,6 +245,14 @@ fn canonical(mut bytes: Vec<u8>, values: &[Option<Vec<u8>>]) -> Vec<u8> {
     }
     bytes
 }
+
+/// What ends a session that is idle, within a transaction or without; 0 for never.
+const IDLE_TIMEOUTS: [&str; 4] = [
+    "wait_timeout",
+    "idle_transaction_timeout",
+    "idle_readonly_transaction_timeout",
+    "idle_write_transaction_timeout",
+];
 
 /// Both servers' default of `wait_timeout`, in seconds.
 const WAIT_TIMEOUT_DEFAULT_S: u64 = 28_800;

@@ -92,6 +92,8 @@ pub use rows::{
 pub use session_status::{SessionStatus, StatusName, session_status};
 pub use shape::{Shape, shape};
 pub use tokens::{TokenBuffer, Tokens};
-pub use transaction::{Characteristics, Completion, Isolation, TransactionControl, transaction_control};
+pub use transaction::{
+    Characteristics, Completion, Isolation, TransactionControl, may_control_transaction, transaction_control,
+};
 pub use user_variables::{UserVariable, user_variables_set};
 pub use warnings::{AsksWarnings, asks_warnings};

@@ -150,6 +150,16 @@ const KEYWORDS: &[&str] = &[
     "VIRTUAL",
 ];
 
+/// Whether a text may be such a statement, by its first letters. One that begins with a blank or a comment is not looked at.
+pub fn may_control_transaction(text: &[u8]) -> bool {
+    let [first, _, third, ..] = text else { return false };
+    match first | 0x20 {
+        b'b' | b'c' | b'r' => true,
+        b's' => third | 0x20 != b'l',
+        _ => false,
+    }
+}
+
 /// Reads a text that is one such statement; None for any other.
 pub fn transaction_control(text: &[u8], modes: Modes) -> Option<TransactionControl> {
     let text = without_end(text);

@@ -26,6 +26,8 @@ const OF_INDEXES: u8 = 0x30;
 pub type Told = Option<Vec<Vec<u8>>>;
 
 /// What each client does before a script. What FOUND_ROWS() says before the first SELECT is chance.
+/// What a server says of a connection that is gone, before the number.
+const UNKNOWN_ID: &[u8] = b"Unknown thread id: ";
 const FIRST: [&str; 2] = ["SET SESSION innodb_lock_wait_timeout = {wait}, lock_wait_timeout = 1", SOME_ROWS];
 const SOME_ROWS: &str = "SELECT 1";
 
@@ -90,8 +92,11 @@ impl World {
         told.ok().map(|packets| packets.into_iter().map(|packet| self.normal(packet)).collect())
     }
 
-    /// A packet as it would be with the other schema, and whatever indexes the server took.
+    /// A packet as it would be with the other schema and with other numbers of connections, and whatever indexes the server took.
     fn normal(&self, mut packet: Vec<u8>) -> Vec<u8> {
+        if let Some(at) = packet.windows(UNKNOWN_ID.len()).position(|part| part == UNKNOWN_ID) {
+            packet.truncate(at + UNKNOWN_ID.len());
+        }
         let name = THROUGH.as_bytes();
         let places: Vec<usize> = (0..packet.len()).filter(|&at| packet[at..].starts_with(name)).collect();
         for at in places {

@@ -237,7 +237,8 @@ pub(super) async fn fill(
 /// How many rows a statement has found, by its answer, where that tells.
 pub(super) fn found_rows(session: &Session, key_text: &[u8], relayed: &Relayed) -> Option<u32> {
     let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok())?;
-    let finds_all = session.environment().is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
+    let known = session.state.environment.current();
+    let finds_all = known.is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
     finds_all.then_some(rows)
 }
 

@@ -28,7 +28,8 @@ pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
     let key = session.current_key();
     // With query rules, what has no key of its own is decided first.
     if !session.ruled.are_there() {
-        if text.is_some_and(|text| session.answer_found_rows(text)) {
+        if text.is_some_and(|text| session.answer_found_rows(text) || transaction::from_memory(session, text))
+        {
             return Ok(());
         }
         if let Some(done) = text.and_then(|text| text_prepared::from_memory(session, text)) {

@@ -14,6 +14,18 @@ pub(super) fn read(session: &Session, text: &[u8]) -> Option<TransactionControl>
     if text.len() < LONG_BYTES_MIN { freshet_sql::transaction_control(text, session.modes()) } else { None }
 }
 
+/// Carries out a text that is such a statement and does not end the session, if that needs no server. Most other texts cost no look.
+pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> bool {
+    let control = freshet_sql::may_control_transaction(text).then(|| read(session, text)).flatten();
+    let is_plain = |control: &TransactionControl| match control {
+        TransactionControl::Commit(completion) | TransactionControl::Rollback(completion) => {
+            !session.releases(*completion)
+        }
+        _ => true,
+    };
+    control.filter(is_plain).is_some_and(|control| answered(session, &control, Command::Query).is_some())
+}
+
 /// Carries out such a statement, if that needs no server.
 pub(super) fn answered(
     session: &mut Session,

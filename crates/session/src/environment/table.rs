@@ -117,6 +117,9 @@ static ITEMS: &[Item] = &[
     keyed("sql_buffer_result"),
     // How many warnings of an answer are counted.
     keyed("max_error_count"),
+    // Which of them there are.
+    keyed("sql_notes"),
+    keyed("note_verbosity"),
     keyed("big_tables"),
     // A result is the same at READ COMMITTED and at REPEATABLE READ. At the other two levels nothing is stored and nothing given.
     Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: false, given: Set },
@@ -129,6 +132,10 @@ static ITEMS: &[Item] = &[
     Item { name: "read_only", expression: Variable("tx_read_only"), keyed: false, given: Set },
     unkeyed("sql_log_bin"),
     unkeyed("wait_timeout"),
+    // MariaDB's: the same within transactions.
+    unkeyed("idle_transaction_timeout"),
+    unkeyed("idle_readonly_transaction_timeout"),
+    unkeyed("idle_write_transaction_timeout"),
     unkeyed("session_track_gtids").given(Apart),
     unkeyed("session_track_schema").given(Apart),
     unkeyed("session_track_state_change").given(Apart),

@@ -206,7 +206,8 @@ fn what_is_not_keyed_is_each_sessions_own_all_the_same() {
     };
     assert!(!read(&[("sql_log_bin", "1")]).unlogged);
     assert!(read(&[("sql_log_bin", "0")]).unlogged);
-    assert_eq!(read(&[("wait_timeout", "7")]).wait_timeout_s, 7);
+    assert_eq!(read(&[("wait_timeout", "7"), ("idle_transaction_timeout", "0")]).idle_s_max, 7);
+    assert_eq!(read(&[("wait_timeout", "7"), ("idle_transaction_timeout", "2")]).idle_s_max, 2);
 }
 
 #[test]

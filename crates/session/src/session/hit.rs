@@ -317,11 +317,16 @@ impl Session {
         self.seen = Seen::by_now(&self.shared);
     }
 
-    /// Whether the server's connection has been unused for so long, at the last command, that it needs a sign of life.
+    /// Whether the server's connection has been unused for so long, at the last command, that it needs a sign of life. That leaves counts of its own, which
+    /// must be nobody's: those that the client may ask for are brought about anew.
     pub(crate) fn needs_keepalive(&self) -> bool {
-        let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.wait_timeout_s * 1000 / 3);
-        self.lease.is_open()
-            && !self.lease.is_lent()
+        if !self.lease.is_open() || self.lease.is_lent() {
+            return false;
+        }
+        let is_hit = !self.state.last_hit.is_empty() && !self.state.found.is_past();
+        let has_own_counts = is_hit || self.state.ended_since;
+        let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.idle_s_max * 1000 / 3);
+        has_own_counts
             && self.handle.active_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
     }
 }

@@ -1,6 +1,7 @@
 //! What was answered here is brought about at the server, for a statement that asks about it.
 
 use freshet_protocol::Command;
+use freshet_sql::{Deprecations, contains_ignoring_case};
 
 use super::begun::words::END;
 use super::texts::begins_with_execute;
@@ -11,6 +12,12 @@ use crate::relay::{Lost, Repeated};
 /// Statements that leave a transaction as it is, whatever was done in it. A savepoint of the client's must not be set anew: what was
 /// written since would stay when the client goes back to it.
 const MARK_NOTHING: [&str; 2] = ["SAVEPOINT `freshet: nothing`", "RELEASE SAVEPOINT `freshet: nothing`"];
+
+/// The most rows that a statement finds in the place of another.
+const STAND_IN_ROWS_MAX: u32 = 64;
+
+/// What is in the names of the status values that tell what a statement has cost, which no other statement in its place has.
+const OF_COST: &[u8] = b"last_query";
 
 impl Session {
     /// Brings about at the server what the client believes to be there, for a statement that asks about it, or that is shown older
@@ -23,7 +30,8 @@ impl Session {
         let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
         if repeats {
             self.lease.has_diagnostics &= self.state.last_hit.is_empty();
-            Box::pin(self.replay_last_hit()).await?;
+            let stand_in = if contains_ignoring_case(text, OF_COST) { None } else { self.stand_in() };
+            Box::pin(self.replay(stand_in)).await?;
         } else if ends {
             self.repeat_preparation().await?;
             self.replay_end().await?;
@@ -34,11 +42,44 @@ impl Session {
     /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
     /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
     pub(super) async fn replay_last_hit(&mut self) -> Result<(), Lost> {
+        self.replay(self.stand_in()).await
+    }
+
+    /// A SELECT that leaves what the last answer from memory left to its client: so many rows found, and no warnings. It reads no table, so what was written
+    /// since cannot show in it, and it waits for nobody. `None` where the answer left more, or where that is not known.
+    fn stand_in(&self) -> Option<String> {
+        let state = &self.state;
+        let rows = state.found.rows.filter(|rows| *rows <= STAND_IN_ROWS_MAX)?;
+        // Where autocommit is off, a SELECT that reads tables begins a transaction.
+        let is_explicit = state.tx.is_open() || state.tx.begun().is_some_and(|begun| begun.is_explicit);
+        let is_clear = state.tx.surely_autocommits() || is_explicit;
+        let text = state.last_hit_of.as_ref().map_or(&*state.last_hit, |prepared| prepared.text());
+        // What is read in one way in some modes and in another in others.
+        let is_one_way = || !text.iter().any(|byte| b"\"\\|".contains(byte));
+        let reads = state.environment.current().is_some() || is_one_way();
+        if state.last_hit.is_empty() || !is_clear || !reads || begins_with_execute(text) {
+            return None;
+        }
+        let warnings = self.warnings_of(Deprecations::of(text, self.modes())?);
+        let rows = match rows {
+            0 => "SELECT 1 LIMIT 0".to_owned(),
+            rows => vec!["SELECT 1"; rows as usize].join(" UNION ALL "),
+        };
+        // In a FROM: after statements without, MariaDB still shows the warnings of those before.
+        (warnings == 0).then(|| format!("SELECT 1 FROM ({rows}) AS t LIMIT {STAND_IN_ROWS_MAX}"))
+    }
+
+    /// As [`Self::replay_last_hit`], with another statement in the place of the last answer's, if there is one.
+    async fn replay(&mut self, stand_in: Option<String>) -> Result<(), Lost> {
         if self.state.last_hit.is_empty() {
             self.repeat_preparation().await?;
             return self.replay_end().await;
         }
-        if let Some(prepared) = self.state.last_hit_of.clone() {
+        if let Some(text) = stand_in {
+            self.lease.own.repeated(Repeated::Text);
+            self.send(&[&query_prefix(self.lease.has_attributes()), text.as_bytes()].concat()).await?;
+            self.skip_answer(Command::Query).await?;
+        } else if let Some(prepared) = self.state.last_hit_of.clone() {
             // What the server does not prepare any more, it does not execute.
             let Made::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
             let mut packet = std::mem::take(&mut self.state.last_hit);

@@ -14,6 +14,13 @@ pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
     !effects.several && (WORDS.iter().any(|word| first_word_is(text, word)) || sets())
 }
 
+/// Whether a text is several statements, of which one may touch tables before another ends the transaction.
+pub(super) fn does_more(effects: &Effects) -> bool {
+    let is_nothing =
+        effects.writes == Writes::Nothing && effects.reads.is_nothing() && effects.calls.is_nothing();
+    effects.several && !is_nothing
+}
+
 pub(super) fn first_word_is(text: &[u8], word: &str) -> bool {
     let first = text.split(|byte| !byte.is_ascii_alphabetic()).next();
     first.is_some_and(|first| first.eq_ignore_ascii_case(word.as_bytes()))
