@@ -400,6 +400,7 @@ const ASKED: &[&str] = &[
     "SHOW STATUS WHERE Variable_name IN ('Com_begin','Com_commit','Com_rollback')",
     "SHOW STATUS LIKE 'Com_%savepoint'",
     "SHOW SESSION STATUS LIKE 'Com_insert'",
+    "SHOW SESSION STATUS WHERE Variable_name IN ('Com_stmt_reset', 'Com_admin_commands')",
 ];
 
 /// Does what a client does, and gives how often it was answered from memory.
@@ -424,6 +425,8 @@ fn act(ground: &mut Ground<'_>, target: &Target, done: &[&str], executes: bool) 
             let execution = [&prepared[0][1..5], &[0, 1, 0, 0, 0]].concat();
             raw.ask(command::STMT_EXECUTE, &execution).expect("an answer");
         }
+        raw.ask(command::STMT_RESET, &prepared[0][1..5]).expect("an answer");
+        raw.ask(command::PING, &[]).expect("an answer");
     }
     hits += ground.counted.hits() - before;
     (raw, hits)

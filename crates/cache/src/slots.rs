@@ -103,7 +103,7 @@ const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
 const FENCE_BITS: u32 = u64::BITS - POSITION_BITS;
 /// How many fences stand on one head at the most, and the bits that they are counted in.
 const FENCES_MAX: u64 = (1 << FENCE_BITS) - 1;
-/// The words of a bucket: the floor with the fences, and what is known exactly.
+/// The words of a bucket: the floor, and what is known exactly.
 const WORDS: usize = 8;
 /// How many neighbours share a head.
 const BUCKETS_PER_HEAD: usize = 2;

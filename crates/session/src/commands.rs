@@ -53,6 +53,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
             session.active(now_ms());
             // What is asked next may be about it.
             session.state.pinged = !session.state.last_hit.is_empty();
+            session.state.served.pings += 1;
             session.put_ok(0);
             Ok(Flow::Continue)
         }

@@ -40,6 +40,10 @@ pub(crate) struct Served {
     pub(crate) prepared: u64,
     /// Statements that were closed of which the server knows nothing.
     pub(crate) closed: u64,
+    /// Statements that were reset of which the server knows nothing.
+    pub(crate) resets: u64,
+    /// COM_PING.
+    pub(crate) pings: u64,
     /// Statements of a transaction of which the server need not know, or hears later.
     pub(crate) controlled: Controlled,
     /// Those of them that were executed by COM_STMT_EXECUTE.
@@ -83,6 +87,7 @@ pub(crate) struct Own {
     immediate: u64,
     prepared: u64,
     made: u64,
+    pings: u64,
     controlled: Controlled,
 }
 
@@ -157,6 +162,11 @@ impl Own {
         self.made += 1;
     }
 
+    /// Notes a ping.
+    pub(crate) fn pinged(&mut self) {
+        self.pings += 1;
+    }
+
     /// Notes that a statement of the client's was prepared once more, and is closed again.
     pub(crate) fn prepared(&mut self) {
         self.prepared += 1;
@@ -178,6 +188,7 @@ struct Counter {
 }
 
 static COUNTERS: &[Counter] = &[
+    Counter { name: "Com_admin_commands", of: |it| (it.served.pings, it.own.pings) },
     Counter { name: "Com_begin", of: |it| it.controlled(Controls::Begin) },
     Counter { name: "Com_commit", of: |it| it.controlled(Controls::Commit) },
     Counter { name: "Com_execute_immediate", of: |it| (it.served.immediate, it.own.immediate) },
@@ -193,6 +204,7 @@ static COUNTERS: &[Counter] = &[
     Counter { name: "Com_stmt_execute", of: |it| (it.executions(), it.own.executions) },
     Counter { name: "Com_stmt_close", of: |it| it.closed() },
     Counter { name: "Com_stmt_prepare", of: |it| it.prepared() },
+    Counter { name: "Com_stmt_reset", of: |it| (it.served.resets, 0) },
     Counter {
         name: "Questions",
         of: |it| (it.served.answers() + it.served.controlled.iter().sum::<u64>(), it.own.statements),

@@ -517,6 +517,7 @@ impl Session {
 
     /// Keeps the server's connection alive while its client is answered from memory.
     pub(crate) async fn keep_alive(&mut self) -> Result<(), Lost> {
+        self.lease.own.pinged();
         self.send(&[Command::Ping.byte()]).await?;
         self.skip_answer(Command::Ping).await
     }

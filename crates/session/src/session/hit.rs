@@ -2,8 +2,8 @@
 //!
 //! * `strict`: what a write under way may change is refused, so that every answer is as new as anything anyone has seen.
 //! * `session`: what is fenced may be served as long as it cannot be older than what *this session* has seen. All that a
-//!   forwarded answer contains of writes through us was fenced before the answer was complete, or is applied. So if the oldest
-//!   fence that stands is younger than the youngest of then, all of it is applied, and the stamps tell. The session's own
+//!   forwarded answer contains of writes through us was fenced before the answer was complete, or is applied. So if every fence
+//!   that stands now was raised after that answer was complete, all of it is applied, and the stamps tell. The session's own
 //!   writes are among it. A stored answer that was not fenced when it was complete ([`READ_UNFENCED`]) contains nothing
 //!   that is not applied. Any other may contain the write under way: where it is taken from under a fence, it counts like
 //!   a forwarded one.
@@ -35,8 +35,8 @@ use crate::wire::Wire;
 pub(super) const ENTRY_FLAGS: StatusFlags =
     StatusFlags::NO_GOOD_INDEX.union(StatusFlags::NO_INDEX).union(StatusFlags::SESSION_STATE_CHANGED);
 
-/// Kept among the flags of a stored answer, in the place of one that no answer to a SELECT has and that is never taken from
-/// there: nothing that the answer depends on was fenced when it was complete.
+/// Set in the flags of a stored answer if nothing that it depends on was fenced when it was complete. It has the bit of a flag that no
+/// answer to a SELECT has, and is never sent.
 pub(crate) const READ_UNFENCED: StatusFlags = StatusFlags::PS_OUT_PARAMS;
 
 /// What the buffer for the last statement keeps of itself, in bytes.

@@ -25,7 +25,7 @@ use history::History;
 pub(crate) use statements::{LAST_PREPARED, PreparedStatements};
 use types::Types;
 
-/// A prepared statement. One session's own; it is made of atomics only because sessions may move between threads.
+/// A prepared statement. One session's own, and shared by what works for that session: what changes of it is in atomics and locks that nobody contends for.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// The number by which its client knows it.

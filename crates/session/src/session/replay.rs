@@ -102,8 +102,7 @@ impl Session {
         }
         self.repeat_preparation().await?;
         if self.state.pinged {
-            self.send(&[Command::Ping.byte()]).await?;
-            self.skip_answer(Command::Ping).await?;
+            self.keep_alive().await?;
         }
         self.replay_end().await
     }

@@ -187,7 +187,7 @@ impl State {
         self.environment = Known::Unknown;
     }
 
-    /// Notes what it cannot be told of now whether it runs code of which nothing is known.
+    /// Remembers tables and routines that may run unknown code: it cannot be told now whether they do.
     pub(crate) fn doubts(&mut self, doubts: Vec<Doubt>) {
         for doubt in doubts {
             if !self.unproven.contains(&doubt) {

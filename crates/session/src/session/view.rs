@@ -100,7 +100,7 @@ pub(crate) struct ReadView {
     as_of: Option<Position>,
     /// When that was.
     since: Option<Instant>,
-    /// What the answers depend on that were served as of then.
+    /// What the answers depend on that were served as of that position.
     served: Vec<Dep>,
     /// What the definitions of the tables hang on of which answers were served. The server does not know that they were read, and lets
     /// others define them anew.

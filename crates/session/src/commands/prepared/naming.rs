@@ -51,6 +51,7 @@ pub(in crate::commands) async fn reset(session: &mut Session, packet: BytesMut) 
         session.state.pinged |= !session.state.last_hit.is_empty();
         session.keep_alive().await?;
     }
+    session.state.served.resets += 1;
     session.put_ok(0);
     Ok(Flow::Continue)
 }
