@@ -1,10 +1,12 @@
 //! Values: NULL, or one number whose meaning the type of its column tells.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use freshet_sql::DataType;
 
 use crate::decimal;
+use crate::utc;
 pub use crate::decimal::Number;
 
 /// NULL, or a number.
@@ -29,6 +31,8 @@ pub struct ColumnSpec {
     pub name: String,
     /// What its numbers mean.
     pub kind: Kind,
+    /// The names of an ENUM, from its number 1 on.
+    pub names: Option<Arc<[Vec<u8>]>>,
 }
 
 /// What the numbers of a column mean.
@@ -47,6 +51,12 @@ pub enum Kind {
     Date,
     /// Microseconds of a calendar whose months and years are all of one length, with this many digits behind the point shown.
     Moment(u8),
+    /// Microseconds of UTC since 1970, with this many digits behind the point shown: what is shown hangs on the time zone.
+    Stamp(u8),
+    /// A year: 0, or 1901 to 2155.
+    Year,
+    /// The number of a name.
+    Enum,
     /// The number of a text in its table.
     Text,
 }
@@ -58,6 +68,8 @@ pub enum Width {
     Small,
     /// 64 bits with a sign.
     Wide,
+    /// 64 bits without a sign.
+    Unsigned,
     /// 128 bits with a sign.
     Huge,
 }
@@ -80,6 +92,11 @@ impl Kind {
             "int" if !declared.is_unsigned => Ok(Self::Integer(Width::Small)),
             "int" => Ok(Self::Integer(Width::Wide)),
             "bigint" if !declared.is_unsigned => Ok(Self::Integer(Width::Wide)),
+            "bigint" => Ok(Self::Integer(Width::Unsigned)),
+            "year" => Ok(Self::Year),
+            "timestamp" => Ok(Self::Stamp(scale())),
+            "enum" if declared.names.is_some() => Ok(Self::Enum),
+            "enum" => Err("is an ENUM whose names are not told apart here".to_owned()),
             "decimal" => decimal_of(declared),
             "date" => Ok(Self::Date),
             "datetime" => Ok(Self::Moment(scale())),
@@ -98,7 +115,10 @@ impl Kind {
     #[must_use]
     pub(crate) fn compares_with(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Date, Self::Date) | (Self::Moment(_), Self::Moment(_)) => true,
+            (Self::Date, Self::Date)
+            | (Self::Moment(_), Self::Moment(_))
+            | (Self::Stamp(_), Self::Stamp(_))
+            | (Self::Year, Self::Year) => true,
             _ => self.digits().zip(other.digits()).is_some_and(|((_, one), (_, other))| one == other),
         }
     }
@@ -108,7 +128,7 @@ impl Kind {
         match self {
             Self::Integer(_) => Some((INTEGER_DIGITS_MAX, 0)),
             Self::Decimal { digits, scale } => Some((digits, scale)),
-            Self::Date | Self::Moment(_) | Self::Text => None,
+            Self::Date | Self::Moment(_) | Self::Stamp(_) | Self::Year | Self::Enum | Self::Text => None,
         }
     }
 
@@ -116,17 +136,20 @@ impl Kind {
     pub(crate) const fn width(self) -> Width {
         match self {
             Self::Integer(width) => width,
-            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Text => Width::Small,
-            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) => Width::Wide,
+            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Year | Self::Enum | Self::Text => Width::Small,
+            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) | Self::Stamp(_) => Width::Wide,
             Self::Decimal { .. } => Width::Huge,
         }
     }
 
-    /// The number that a text stands for, as the servers show values of this kind; `None` if it is none, or a text itself.
+    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or a text itself. Of an ENUM they
+    /// show the number where it is calculated with.
     #[must_use]
     pub fn parse(self, text: &[u8]) -> Option<Number> {
         match self {
-            Self::Integer(_) => std::str::from_utf8(text).ok()?.parse().ok(),
+            Self::Integer(_) | Self::Year => std::str::from_utf8(text).ok()?.parse().ok(),
+            Self::Enum => std::str::from_utf8(text).ok()?.parse().ok().filter(|number| *number > 0),
+            Self::Stamp(_) => utc::of_text(text),
             Self::Decimal { scale, .. } => decimal::parse(text, scale),
             Self::Date => date(text),
             Self::Moment(_) => moment(text),
@@ -134,17 +157,47 @@ impl Kind {
         }
     }
 
-    /// A number as the servers show it.
-    pub(crate) fn show(self, number: Number, out: &mut Vec<u8>) {
+    /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
+    fn show(self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
         let shown = match self {
+            Self::Year => write!(out, "{number:04}"),
+            Self::Stamp(digits) => show_moment(utc::moment(number, offset_s), digits, out),
             Self::Decimal { scale, .. } => out.write_all(decimal::show(number, scale).as_bytes()),
-            Self::Integer(_) | Self::Text => write!(out, "{number}"),
+            Self::Integer(_) | Self::Enum | Self::Text => write!(out, "{number}"),
             Self::Date => {
                 write!(out, "{:04}-{:02}-{:02}", number / 10_000, number / 100 % 100, number % 100)
             }
             Self::Moment(digits) => show_moment(number, digits, out),
         };
         debug_assert!(shown.is_ok(), "a vector takes everything");
+    }
+}
+
+impl ColumnSpec {
+    /// That of a column that is declared so.
+    ///
+    /// # Errors
+    /// As of [`Kind::of`].
+    pub fn of(name: &str, declared: &DataType) -> Result<Self, String> {
+        let kind = Kind::of(declared)?;
+        Ok(Self { name: name.to_owned(), kind, names: declared.names.clone() })
+    }
+
+    /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
+    pub(crate) fn show(&self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
+        match &self.names {
+            Some(names) if self.kind == Kind::Enum => {
+                let at = usize::try_from(number - 1).ok();
+                out.extend_from_slice(at.and_then(|at| names.get(at)).map_or(&[], Vec::as_slice));
+            }
+            _ => self.kind.show(number, offset_s, out),
+        }
+    }
+
+    /// The number of an ENUM's name.
+    pub(crate) fn number_of(&self, name: &[u8]) -> Option<Number> {
+        let at = self.names.as_ref()?.iter().position(|own| own == name)?;
+        Number::try_from(at + 1).ok()
     }
 }
 
@@ -194,7 +247,7 @@ fn date(text: &[u8]) -> Option<Number> {
 }
 
 /// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
-fn moment(text: &[u8]) -> Option<Number> {
+pub(crate) fn moment(text: &[u8]) -> Option<Number> {
     let day = date_parts(text.get(..10)?)?;
     let time = text.get(10..)?;
     let is_cut = time.len() >= 9 && time[0] == b' ' && time[3] == b':' && time[6] == b':';

@@ -6,7 +6,7 @@ use crate::query::Query;
 
 fn refusal(text: &str) -> String {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-    match Query::compile(&plan(text), &Asker { name_of: &input, division_digits: 4 }) {
+    match Query::compile(&plan(text), &Asker { name_of: &input, division_digits: 4, values: &[], offset_s: Some(3600) }) {
         Ok(_) => panic!("{text} is maintained"),
         Err(why) => why.to_string(),
     }
@@ -61,7 +61,7 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
 fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
     let checked = |text: &str| {
-        Query::check(&plan(text), &Asker { name_of: &input, division_digits: 4 })
+        Query::check(&plan(text), &Asker { name_of: &input, division_digits: 4, values: &[], offset_s: Some(3600) })
             .map(|query| query.tables().count())
     };
     assert_eq!(checked("SELECT t.id FROM t JOIN u ON u.tid = t.id WHERE t.a = ? AND u.x > ?"), Ok(2));
@@ -69,7 +69,7 @@ fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
     assert!(checked("SELECT id FROM t WHERE d = -?").is_err(), "dates have none");
     assert!(checked("SELECT id FROM t WHERE s = ?").is_err(), "texts are not compared");
     assert!(
-        Query::compile(&plan("SELECT id FROM t WHERE a = ?"), &Asker { name_of: &input, division_digits: 4 })
+        Query::compile(&plan("SELECT id FROM t WHERE a = ?"), &Asker { name_of: &input, division_digits: 4, values: &[], offset_s: Some(3600) })
             .is_err()
     );
 }

@@ -6,7 +6,7 @@ use super::*;
 fn typed(table: &TableName) -> Vec<InputColumn> {
     let Some(Definition::Table { columns, .. }) = columns_of(table) else { return Vec::new() };
     let integer =
-        DataType { name: "int".into(), is_unsigned: false, length: None, scale: None, collation: None };
+        DataType { name: "int".into(), is_unsigned: false, length: None, scale: None, collation: None, names: None };
     let text = DataType {
         name: "varchar".into(),
         length: Some(20),

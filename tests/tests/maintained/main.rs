@@ -1,5 +1,7 @@
 //! Caches whose results are kept up to date row by row: every answer comes from memory, and is the server's.
 
+mod executions;
+
 use std::time::Duration;
 
 use freshet_tests::cached::{Answer, answer, caught_up, connect, eventually, fresh_schema, run, status};

@@ -1,0 +1,106 @@
+//! Executions of prepared statements: the same rows, in the binary form.
+
+use freshet_tests::cached::{caught_up, connect, run};
+use mysql::prelude::Queryable as _;
+use mysql::{Conn, Params, Row, Value};
+
+use super::{is_from_memory, with_stages};
+
+const TABLES: [&str; 4] = [
+    "CREATE TABLE t (id INT PRIMARY KEY, i1 TINYINT, i2 SMALLINT, u3 MEDIUMINT UNSIGNED, u4 INT UNSIGNED, i8 BIGINT, m DECIMAL(10, 2), d DATE, \
+     t0 DATETIME, t6 DATETIME(6), v VARCHAR(300) CHARACTER SET utf8mb4, c CHAR(5) CHARACTER SET ascii)",
+    "CREATE TABLE u (id INT PRIMARY KEY, tid INT, x SMALLINT UNSIGNED)",
+    "INSERT INTO t VALUES (1, -128, -32768, 16777215, 4294967295, -9223372036854775808, 1.10, '2024-02-29', '2024-02-29 00:00:00', \
+     '2024-02-29 12:34:56.000001', REPEAT('é', 300), 'ab'), (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), \
+     (3, 127, 32767, 0, 0, 9223372036854775807, -0.01, '2024-02-28', '2024-02-29 10:00:01', '2024-02-29 12:34:56', '', '')",
+    "INSERT INTO u VALUES (1, 1, 65535), (2, 3, 7), (3, 3, NULL)",
+];
+
+/// Every value of the answer, each of its type, and what is said of the columns; in any order.
+fn executed(conn: &mut Conn, query: &str, params: &[Value]) -> (Vec<Vec<Value>>, Vec<String>) {
+    let params = if params.is_empty() { Params::Empty } else { Params::Positional(params.to_vec()) };
+    let rows: Vec<Row> = conn.exec(query, params).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let said = |column: &mysql::Column| {
+        let (name, kind, flags) = (column.name_str(), column.column_type(), column.flags());
+        format!("{name} {kind:?} {flags:?} {} {}", column.column_length(), column.decimals())
+    };
+    let columns = rows.first().map(|row| row.columns_ref().iter().map(said).collect()).unwrap_or_default();
+    let mut rows: Vec<Vec<Value>> = rows.into_iter().map(Row::unwrap).collect();
+    rows.sort_by_key(|row| format!("{row:?}"));
+    (rows, columns)
+}
+
+#[test]
+fn executions_are_answered_from_copies_with_the_types_of_their_columns() {
+    let schema = "maintained_executions";
+    let date = |year, month, day| Value::Date(year, month, day, 0, 0, 0, 0);
+    let queries: [(&str, Vec<Vec<Value>>); 10] = [
+        ("SELECT * FROM t WHERE id = ?", vec![vec![1.into()], vec![2.into()], vec![3_u64.into()], vec![(-7).into()]]),
+        ("SELECT id, v, c FROM t WHERE id IN (?, ?)", vec![vec![1.into(), 3.into()], vec![2.into(), 2.into()]]),
+        ("SELECT id, t6 FROM t WHERE d = ?", vec![vec!["2024-02-29".into()], vec![date(2024, 2, 28)], vec!["2024-02-28".into()]]),
+        ("SELECT id FROM t WHERE t6 >= ?", vec![vec!["2024-02-29 12:34:56.000001".into()], vec![Value::Date(2024, 2, 29, 12, 34, 56, 0)]]),
+        ("SELECT id, m FROM t WHERE m < ?", vec![vec![1.into()], vec![(-3).into()], vec![99.into()]]),
+        ("SELECT u.id, t.i8, u.x FROM u JOIN t ON t.id = u.tid WHERE u.tid = ? AND t.u4 < ?", vec![vec![3.into(), 5.into()], vec![1.into(), u32::MAX.into()]]),
+        ("SELECT tid, COUNT(*), SUM(x), AVG(x), MIN(x), MAX(id) FROM u WHERE id > ? GROUP BY tid ORDER BY tid", vec![vec![0.into()], vec![1.into()]]),
+        ("SELECT d, COUNT(*), MAX(t0), MIN(t6), MAX(m), SUM(m), MIN(i1), MAX(u3) FROM t GROUP BY d", vec![vec![]]),
+        ("SELECT id, t0 FROM t WHERE i1 BETWEEN ? AND ? ORDER BY id LIMIT ?", vec![vec![(-128).into(), 0.into(), 5.into()], vec![0.into(), 127.into(), 1.into()]]),
+        ("SELECT DISTINCT t0, d FROM t WHERE id <> ?", vec![vec![5.into()]]),
+    ];
+    let writes = [
+        "INSERT INTO t (id, i1, m, d, t0, t6, v) VALUES (4, 5, 0.5, '2024-02-29', '2023-01-01 00:00:00', '2023-01-01 00:00:00.5', 'x')",
+        "UPDATE t SET i2 = 7, u3 = 8, u4 = 4294967294, i8 = -1, c = 'zz' WHERE id <> 2",
+        "INSERT INTO u VALUES (4, 1, 1), (5, 3, 100)",
+        "UPDATE t SET t6 = t6 + INTERVAL 1 MICROSECOND, m = m + 1, d = d - INTERVAL 1 DAY",
+        "DELETE FROM u WHERE id = 2",
+        "DELETE FROM t WHERE id = 1",
+    ];
+    with_stages(schema, &TABLES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        for (query, all) in &queries {
+            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+            let params = &all[0];
+            assert_eq!(executed(&mut reader, query, params), executed(direct, query, params), "{query}");
+        }
+        for write in writes {
+            run(direct, &[write]);
+            caught_up(freshet);
+            for (query, all) in &queries {
+                for params in all {
+                    let found = executed(&mut reader, query, params);
+                    assert!(is_from_memory(&mut reader), "{:?} after {write}: {query} {params:?}", server.flavor);
+                    let expected = executed(direct, query, params);
+                    assert_eq!(found.0, expected.0, "{:?} after {write}: {query} {params:?}", server.flavor);
+                    assert_eq!(found.1, expected.1, "{:?} after {write}: {query} {params:?}", server.flavor);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn values_of_other_types_than_their_columns_are_left_to_the_server() {
+    let schema = "maintained_given";
+    with_stages(schema, &TABLES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let queries = ["SELECT id FROM t WHERE i1 = ?", "SELECT id FROM t WHERE m = ?", "SELECT id FROM t WHERE t0 >= ?", "SELECT id FROM t WHERE d > ?"];
+        let date = Value::Date(2024, 2, 28, 10, 0, 0, 1);
+        let given: [Value; 9] =
+            [5.into(), "5".into(), 5.0.into(), "5.0".into(), Value::NULL, "2024-02-28".into(), "2024-2-28 10".into(), date, 20_240_228.into()];
+        for query in queries {
+            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+        }
+        for round in 0..2 {
+            for value in &given {
+                for query in queries {
+                    run(direct, &[&format!("UPDATE t SET i1 = 5, m = 5, i2 = {round} WHERE id = 3")]);
+                    caught_up(freshet);
+                    let answers = [&mut reader, &mut *direct].map(|conn| {
+                        let rows: Result<Vec<Row>, mysql::Error> = conn.exec(query, vec![value.clone()]);
+                        rows.map(|rows| rows.into_iter().map(Row::unwrap).collect::<Vec<_>>()).map_err(|error| format!("{error:?}"))
+                    });
+                    assert_eq!(answers[0], answers[1], "{:?}: {query} {value:?}", server.flavor);
+                }
+            }
+        }
+    });
+}
