@@ -8,7 +8,6 @@ use std::fmt;
 
 use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 
-use self::output::Outcome;
 use crate::condition::{Comparison, Condition, Operand, Place};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
@@ -78,6 +77,13 @@ struct Parts<'p> {
     scans: Vec<usize>,
     /// Those of them that LEFT JOIN adds, by their places, and what they are joined by.
     optional: Vec<(usize, Vec<&'p Scalar>)>,
+}
+
+/// What a query shows, of which groups, and in which order.
+struct Outcome {
+    output: Output,
+    having: Vec<Condition>,
+    order: Vec<(usize, bool)>,
 }
 
 impl Query {
@@ -187,7 +193,9 @@ fn tables<'p>(
             let mut on: Vec<&Scalar> = on.iter().collect();
             split(&mut on);
             optional.push((scans.len(), on));
-            scans.push(scan(&both.1).map_err(|_| Unmaintained("LEFT JOIN of more than one table".to_owned()))?);
+            scans.push(
+                scan(&both.1).map_err(|_| Unmaintained("LEFT JOIN of more than one table".to_owned()))?,
+            );
         }
         Relation::Product(all) => scans.extend(all.iter().map(scan).collect::<Found<Vec<_>>>()?),
         other => scans.push(scan(other)?),
@@ -217,6 +225,8 @@ struct Compiler<'p> {
     scans: Vec<usize>,
     query: Query,
     asker: &'p Asker<'p>,
+    /// Some of its mentions may be missing.
+    has_optional: bool,
     /// A marker stands for any value of the type that it is compared with.
     takes_markers: bool,
 }
@@ -261,10 +271,19 @@ impl<'p> Compiler<'p> {
         };
         let mut specs = query.tables.iter().flat_map(|(_, columns)| columns);
         if specs.any(|spec| matches!(spec.kind, Kind::Stamp(_))) {
-            let offset_s = asker.offset_s.map_or_else(|| refused("TIMESTAMP in a time zone whose distance from UTC changes"), Ok)?;
+            let offset_s = asker
+                .offset_s
+                .map_or_else(|| refused("TIMESTAMP in a time zone whose distance from UTC changes"), Ok)?;
             query.offset_s = offset_s;
         }
-        Ok(Self { plan, scans: parts.scans.clone(), query, asker, takes_markers: false })
+        Ok(Self {
+            plan,
+            scans: parts.scans.clone(),
+            query,
+            asker,
+            has_optional: !parts.optional.is_empty(),
+            takes_markers: false,
+        })
     }
 
     fn place(&self, input: usize, name: &str) -> Found<Place> {
@@ -279,6 +298,14 @@ impl<'p> Compiler<'p> {
             Unmaintained(format!("{input}.{name}, which is a column of another query"))
         };
         found().ok_or_else(unknown)
+    }
+
+    /// Whether a column may be NULL.
+    fn may_be_null(&self, scalar: &Scalar) -> bool {
+        let Scalar::Column(input, name) = scalar else { return true };
+        let columns = self.plan.named.get(*input).map(|input| input.columns.as_slice()).unwrap_or_default();
+        let column = columns.iter().find(|column| column.name == *name);
+        self.has_optional || column.is_none_or(|column| column.is_nullable)
     }
 
     /// Numbers, or markers.

@@ -74,7 +74,9 @@ impl Installed {
         for (mention, _) in query.mentions.iter().enumerate().filter(|(_, table)| **table == number) {
             let changed = Some(Changed { table: number, mention, row });
             let join = Join { plan: &plans[mention], changed, wanted: None };
-            join.each((query, &tables), row, &mut |found, is_instead| results.add(found, is_more != is_instead));
+            join.each((query, &tables), row, &mut |found, is_instead| {
+                results.add(found, is_more != is_instead)
+            });
         }
     }
 }
@@ -192,8 +194,11 @@ impl Engine {
         let columns: Vec<Vec<usize>> = query.tables().map(places).collect::<Option<_>>()?;
         let plan = |mention| JoinPlan::new(&query, mention);
         let plans: Vec<JoinPlan> = (0..query.mentions.len()).map(plan).collect::<Option<_>>()?;
-        let looked_by: Vec<Place> =
-            plans.iter().flat_map(JoinPlan::looked_by).chain(sought(&query).map(|(place, _)| place)).collect();
+        let looked_by: Vec<Place> = plans
+            .iter()
+            .flat_map(JoinPlan::looked_by)
+            .chain(sought(&query).map(|(place, _)| place))
+            .collect();
         for place in looked_by {
             let number = query.mentions[place.mention];
             self.tables.get_mut(&query.tables[number].0)?.index(columns[number][place.column]);

@@ -17,7 +17,10 @@ pub(crate) struct Group {
 enum Aggregate {
     None,
     Count(u64),
-    Sum { sum: Number, count: u64 },
+    Sum {
+        sum: Number,
+        count: u64,
+    },
     /// How often each value is there.
     Values(BTreeMap<Number, u64>),
 }

@@ -199,7 +199,9 @@ impl Step {
 enum End {
     Pivot,
     /// A combination; `is_instead`: NULLs stand in it in the place of the first row.
-    Combination { is_instead: bool },
+    Combination {
+        is_instead: bool,
+    },
 }
 
 impl<'a, 'r> Join<'a, 'r> {
@@ -245,7 +247,8 @@ impl<'a, 'r> Join<'a, 'r> {
             !seen_new.is_some_and(|it| matches!(it.row, Bound::Slot(gone) if gone == *slot))
         };
         let slots = value.map_or(&[][..], |value| table.with(column, value));
-        let is_it = |row: &Bound<'_>| matches!(row, Bound::Row(row) if value.is_some() && row[column] == value);
+        let is_it =
+            |row: &Bound<'_>| matches!(row, Bound::Row(row) if value.is_some() && row[column] == value);
         let new = seen_new.map(|it| it.row).filter(is_it);
         slots.iter().copied().filter(is_there).map(Bound::Slot).chain(new)
     }

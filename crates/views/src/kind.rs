@@ -6,8 +6,8 @@ use std::sync::Arc;
 use freshet_sql::DataType;
 
 use crate::decimal;
-use crate::utc;
 pub use crate::decimal::Number;
+use crate::utc;
 
 /// NULL, or a number.
 pub type Cell = Option<Number>;
@@ -53,7 +53,7 @@ pub enum Kind {
     Moment(u8),
     /// Microseconds of UTC since 1970, with this many digits behind the point shown: what is shown hangs on the time zone.
     Stamp(u8),
-    /// A year: 0, or 1901 to 2155.
+    /// A year, 1901 to 2155.
     Year,
     /// The number of a name.
     Enum,
@@ -136,7 +136,9 @@ impl Kind {
     pub(crate) const fn width(self) -> Width {
         match self {
             Self::Integer(width) => width,
-            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Year | Self::Enum | Self::Text => Width::Small,
+            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Year | Self::Enum | Self::Text => {
+                Width::Small
+            }
             Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) | Self::Stamp(_) => Width::Wide,
             Self::Decimal { .. } => Width::Huge,
         }
@@ -147,9 +149,12 @@ impl Kind {
     #[must_use]
     pub fn parse(self, text: &[u8]) -> Option<Number> {
         match self {
-            Self::Integer(_) | Self::Year => std::str::from_utf8(text).ok()?.parse().ok(),
-            Self::Enum => std::str::from_utf8(text).ok()?.parse().ok().filter(|number| *number > 0),
-            Self::Stamp(_) => utc::of_text(text),
+            Self::Integer(_) => std::str::from_utf8(text).ok()?.parse().ok(),
+            // MariaDB shows a year 0 as `0000` or as `0`, and an ENUM's 0 is none of its names.
+            Self::Year | Self::Enum => {
+                std::str::from_utf8(text).ok()?.parse().ok().filter(|number| *number > 0)
+            }
+            Self::Stamp(_) => moment_parts(text).map(utc::of_parts),
             Self::Decimal { scale, .. } => decimal::parse(text, scale),
             Self::Date => date(text),
             Self::Moment(_) => moment(text),
@@ -161,7 +166,10 @@ impl Kind {
     fn show(self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
         let shown = match self {
             Self::Year => write!(out, "{number:04}"),
-            Self::Stamp(digits) => show_moment(utc::moment(number, offset_s), digits, out),
+            Self::Stamp(digits) => {
+                let (day, seconds, micros) = utc::parts(number, offset_s);
+                show_moment(moment_number(day, seconds, micros).unwrap_or(0), digits, out)
+            }
             Self::Decimal { scale, .. } => out.write_all(decimal::show(number, scale).as_bytes()),
             Self::Integer(_) | Self::Enum | Self::Text => write!(out, "{number}"),
             Self::Date => {
@@ -246,8 +254,13 @@ fn date(text: &[u8]) -> Option<Number> {
     date_parts(text).and_then(|(year, month, day)| date_number(year, month, day))
 }
 
+fn moment(text: &[u8]) -> Option<Number> {
+    let (day, seconds, micros) = moment_parts(text)?;
+    moment_number(day, seconds, micros)
+}
+
 /// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
-pub(crate) fn moment(text: &[u8]) -> Option<Number> {
+fn moment_parts(text: &[u8]) -> Option<utc::Parts> {
     let day = date_parts(text.get(..10)?)?;
     let time = text.get(10..)?;
     let is_cut = time.len() >= 9 && time[0] == b' ' && time[3] == b':' && time[6] == b':';
@@ -264,7 +277,7 @@ pub(crate) fn moment(text: &[u8]) -> Option<Number> {
         }
         _ => return None,
     };
-    moment_number(day, hour * 3600 + minute * 60 + second, micros)
+    Some((day, hour * 3600 + minute * 60 + second, micros))
 }
 
 fn show_moment(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {

@@ -1,6 +1,6 @@
 //! Moments as microseconds of UTC since 1970, and as the calendar has them.
 
-use crate::kind::{self, Number, moment_number};
+use crate::decimal::Number;
 
 const MICROS: Number = 1_000_000;
 const SECONDS_OF_DAY: Number = 86_400;
@@ -24,23 +24,23 @@ fn date(days: Number) -> (Number, Number, Number) {
     (era * 400 + year, month, day)
 }
 
-/// Of a moment as servers show it in UTC.
-pub(crate) fn of_text(text: &[u8]) -> Option<Number> {
-    let number = kind::moment(text)?;
-    let (seconds, micros) = (number / MICROS, number % MICROS);
-    let (days_of, seconds) = (seconds / SECONDS_OF_DAY, seconds % SECONDS_OF_DAY);
-    let (months, day) = (days_of / 32, days_of % 32);
-    Some((days((months / 13, months % 13, day)) * SECONDS_OF_DAY + seconds) * MICROS + micros)
+/// A day of the calendar, seconds within the day, microseconds.
+pub(crate) type Parts = ((u16, u8, u8), u32, u32);
+
+/// Of a moment of UTC.
+pub(crate) fn of_parts(((year, month, day), seconds, micros): Parts) -> Number {
+    let days = days((year.into(), month.into(), day.into()));
+    (days * SECONDS_OF_DAY + Number::from(seconds)) * MICROS + Number::from(micros)
 }
 
-/// The number of the moment that a clock shows which is so many seconds ahead.
-pub(crate) fn moment(stamp: Number, offset_s: i32) -> Number {
+/// What a clock shows which is so many seconds ahead.
+pub(crate) fn parts(stamp: Number, offset_s: i32) -> Parts {
     let (seconds, micros) = (stamp.div_euclid(MICROS) + Number::from(offset_s), stamp.rem_euclid(MICROS));
     let (year, month, day) = date(seconds.div_euclid(SECONDS_OF_DAY));
     let small = |number: Number| u8::try_from(number).unwrap_or(1);
     let day = (u16::try_from(year).unwrap_or(0), small(month), small(day));
     let seconds = u32::try_from(seconds.rem_euclid(SECONDS_OF_DAY)).unwrap_or(0);
-    moment_number(day, seconds, u32::try_from(micros).unwrap_or(0)).unwrap_or(0)
+    (day, seconds, u32::try_from(micros).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn moments_are_those_of_a_clock() {
-        assert_eq!(of_text(b"1970-01-01 00:00:01.5"), Some(1_500_000));
-        let stamp = of_text(b"2024-02-29 23:30:00").unwrap();
-        assert_eq!(Some(moment(stamp, 3600)), kind::moment(b"2024-03-01 00:30:00"));
-        assert_eq!(Some(moment(stamp, -86_400 * 60)), kind::moment(b"2023-12-31 23:30:00"));
+        assert_eq!(of_parts(((1970, 1, 1), 1, 500_000)), 1_500_000);
+        let stamp = of_parts(((2024, 2, 29), 84_600, 0));
+        assert_eq!(parts(stamp, 3600), ((2024, 3, 1), 1_800, 0));
+        assert_eq!(parts(stamp, -86_400 * 60), ((2023, 12, 31), 84_600, 0));
     }
 }

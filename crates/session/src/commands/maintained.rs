@@ -17,8 +17,8 @@ use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
 use crate::maintaining::question::{asked, infos, planned};
 use crate::maintaining::{Answer, Asked};
 use crate::relay::Lost;
-use crate::session::hit::READ_UNFENCED;
 use crate::session::Session;
+use crate::session::hit::READ_UNFENCED;
 use crate::template::{BoundSelect, Verdict};
 
 pub(super) use way::Way;
@@ -52,10 +52,7 @@ struct Maintained {
 ///
 /// # Errors
 /// The session is ended, or its client has left.
-pub(super) async fn answer(
-    session: &mut Session,
-    (way, key): (Way<'_>, u32),
-) -> Result<bool, Lost> {
+pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<bool, Lost> {
     let Some(maintained) = maintained(session, (way, key)) else { return Ok(false) };
     let vain_until_ms = &maintained.cache.vain_until_ms;
     let is_in_vain = now_ms() < vain_until_ms.load(Ordering::Relaxed);
@@ -139,8 +136,11 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<Asked, St
     }
     let schema = session.state.schema.as_deref();
     let tables = &way.template().tables;
-    let compiled =
-        planned((text, session.modes(), way.values()), (tables, schema, environment.computes()), Query::compile)?;
+    let compiled = planned(
+        (text, session.modes(), way.values()),
+        (tables, schema, environment.computes()),
+        Query::compile,
+    )?;
     if compiled.query.columns_shown() != columns {
         return Err("it has other columns".to_owned());
     }
@@ -189,8 +189,14 @@ pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -
     if asks_for_more(text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
-    let computes = session.environment().map_or((DIVISION_DIGITS, None), |environment| environment.computes());
+    let computes =
+        session.environment().map_or((DIVISION_DIGITS, None), |environment| environment.computes());
     let query = planned((text, modes, &[]), (&template.tables, schema, computes), Query::check)?;
+    for (name, _) in query.tables() {
+        if let Some(setting) = session.shared.options.copied_tables.leaves_out(name) {
+            return Err(format!("{}, which {setting} leaves out", name.1));
+        }
+    }
     Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
 }
 
@@ -241,17 +247,18 @@ async fn store(
         expires_ms: 0,
         refresh_ms: 0,
     };
-    let key = Key { environment: way.first_key(key), text: &text };
+    let of_texts = key;
+    let key = Key { environment: way.first_key(of_texts), text: &text };
     for _ in 0..ROOM_STEPS_MAX {
         if !cache.make_room(key, &fill) {
             break;
         }
         tokio::task::yield_now().await;
     }
-    let result = || StoredResult {
+    let result = |text: &[u8]| StoredResult {
         environment: Arc::clone(environment),
-        key: key.environment,
-        text: key.text.into(),
+        key: of_texts,
+        text: text.into(),
         deps: fill.deps.clone(),
         valid_from,
         tag: fill.tag,
@@ -259,8 +266,9 @@ async fn store(
         warnings: plan.warnings,
         tries: Tries::default(),
     };
-    if way.is_text() {
-        maintained.cache.note_if_new((key.environment, key.text), result);
+    // What is executed is compared with the server by the text that asks the same.
+    if let Some(text) = way.written(session) {
+        maintained.cache.note_if_new((of_texts, &text), || result(&text));
     }
     let stored = cache.insert_settled(key, fill);
     if stored == Insert::Stored && returns_what_it_finds(key.text) {

@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn moments_are_as_short_as_they_can_be() {
-        let of = |kind, text: &[u8]| row(&[ColumnType(kind)], &shown(&[Some(text)])).map(|row| row[2..].to_vec());
+        let of =
+            |kind, text: &[u8]| row(&[ColumnType(kind)], &shown(&[Some(text)])).map(|row| row[2..].to_vec());
         assert_eq!(of(10, b"2024-02-29"), Some(vec![4, 0xE8, 0x07, 2, 29]));
         assert_eq!(of(12, b"2024-02-29 00:00:00.000"), Some(vec![4, 0xE8, 0x07, 2, 29]));
         assert_eq!(of(7, b"2024-02-29 23:59:01"), Some(vec![7, 0xE8, 0x07, 2, 29, 23, 59, 1]));

@@ -50,7 +50,7 @@ impl Copied {
             (Kind::Decimal { digits, scale }, Value::Decimal(decimal)) => {
                 whole(decimal).filter(|_| (decimal.precision(), decimal.scale()) == (digits, scale))?
             }
-            (Kind::Year, Value::Year(year)) => Number::from(*year),
+            (Kind::Year, Value::Year(year)) if *year > 0 => Number::from(*year),
             // 0 stands for what was none of the names, and for what is no moment.
             (Kind::Enum, Value::Enum(number)) if *number > 0 => Number::from(*number),
             (Kind::Stamp(digits), Value::Timestamp(at)) if at.decimals == digits && at.seconds > 0 => {

@@ -124,7 +124,7 @@ impl Loading {
             let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Option<Vec<_>>>();
             let given = given.ok_or_else(|| {
                 Stopped::Refused(
-                    "a value that is not copied: a date that is no day of the calendar".to_owned(),
+                    "a value that is not copied: a date that is no day of the calendar, a year 0, or what is none of the names of an ENUM".to_owned(),
                 )
             })?;
             self.tell(Loaded::Rows(given)).await?;

@@ -25,7 +25,8 @@ pub(crate) fn planned<T>(
         let named = tables.known.iter().find(|named| named.is(table, schema))?;
         Some((named.schema.clone(), named.name.clone()))
     };
-    make(&plan, &Asker { name_of: &name_of, division_digits, offset_s, values }).map_err(|why| why.to_string())
+    make(&plan, &Asker { name_of: &name_of, division_digits, offset_s, values })
+        .map_err(|why| why.to_string())
 }
 
 pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {

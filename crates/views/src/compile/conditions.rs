@@ -1,5 +1,7 @@
 //! Conditions: columns of one type, and literals that are written as one.
 
+use std::borrow::Cow;
+
 use freshet_sql::{Datum, Scalar};
 
 use super::{Compiler, Found, refused};
@@ -129,10 +131,12 @@ impl Compiler<'_> {
             (Datum::Decimal(_), Some(_)) if is_given && matches!(kind, Kind::Integer(_)) => None,
             (Datum::Decimal(text), Some((_, scale))) => decimal::literal(text, scale),
             // Of two digits, they are made four.
-            (Datum::Int(year @ YEAR_MIN..=YEAR_MAX), None) if kind == Kind::Year => Some(Scaled::Exact(*year)),
+            (Datum::Int(year @ YEAR_MIN..=YEAR_MAX), None) if kind == Kind::Year => {
+                Some(Scaled::Exact(*year))
+            }
             (Datum::Text(name), None) if kind == Kind::Enum => spec.number_of(name).map(Scaled::Exact),
             (Datum::Text(text), None) => self.moment(text, kind),
-            (Datum::Moment(text), None) if is_given => self.moment(text, kind),
+            (Datum::Moment(text), None) if is_given => self.moment(&as_of_kind(text, kind), kind),
             (Datum::Param(_), _) if self.takes_markers && kind != Kind::Text => Some(Scaled::Exact(0)),
             _ => None,
         }
@@ -152,6 +156,18 @@ impl Compiler<'_> {
             _ => return None,
         };
         Some(Scaled::Exact(number))
+    }
+}
+
+/// A date or a moment that is given as such, as a column of this kind has it: a date is the moment at its midnight.
+fn as_of_kind(text: &[u8], kind: Kind) -> Cow<'_, [u8]> {
+    const MIDNIGHT: &[u8] = b" 00:00:00";
+    match (kind, text.strip_suffix(MIDNIGHT)) {
+        (Kind::Date, Some(date)) => date.into(),
+        (Kind::Moment(_) | Kind::Stamp(_), None) if text.len() == b"YYYY-MM-DD".len() => {
+            [text, MIDNIGHT].concat().into()
+        }
+        _ => text.into(),
     }
 }
 

@@ -32,7 +32,8 @@ impl Groups<'_, '_> {
                 self.compared(Comparison::LessOrEqual, (of, high))?,
             ])),
             (name, [left, right]) => {
-                let how = comparison(name).map_or_else(|| refused(format!("{} in HAVING", name.to_uppercase())), Ok)?;
+                let how = comparison(name)
+                    .map_or_else(|| refused(format!("{} in HAVING", name.to_uppercase())), Ok)?;
                 if matches!(left, Scalar::Value(_)) {
                     return self.compared(how.turned(), (right, left));
                 }

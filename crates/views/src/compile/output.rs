@@ -3,18 +3,11 @@
 use freshet_sql::{Datum, ResultColumn, Scalar};
 
 use super::having::Groups;
-use super::{Compiler, Found, Parts, Unmaintained, refused};
-use crate::condition::{Condition, Operand};
+use super::{Compiler, Found, Outcome, Parts, Unmaintained, refused};
+use crate::condition::Operand;
 use crate::decimal;
 use crate::kind::{ColumnSpec, Kind};
 use crate::query::{Item, Output};
-
-/// What a query shows, of which groups, and in which order.
-pub(super) struct Outcome {
-    pub(super) output: Output,
-    pub(super) having: Vec<Condition>,
-    pub(super) order: Vec<(usize, bool)>,
-}
 
 impl Compiler<'_> {
     pub(super) fn output(&self, parts: &Parts<'_>) -> Found<Outcome> {
@@ -91,9 +84,7 @@ impl Compiler<'_> {
                 ("count", [of]) => Ok(Item::Count(Some(self.column(of)?.0))),
                 ("sum" | "avg", [of]) => self.sum(name, self.column(of)?),
                 ("min" | "max", [of]) => {
-                    if self.column(of)?.1.kind == Kind::Enum {
-                        return refused("MIN() and MAX() of an ENUM, which are those of its names");
-                    }
+                    self.is_ordered(of, by)?;
                     let of = self.comparable(of, "MIN() and MAX() of")?;
                     Ok(Item::Extreme { of, is_max: name == "max" })
                 }
@@ -104,6 +95,17 @@ impl Compiler<'_> {
                 let at = by.iter().position(|own| *own == operand);
                 at.map(Item::Key).ok_or_else(|| Unmaintained("a column that is not grouped by".to_owned()))
             }
+        }
+    }
+
+    /// Whether MIN() and MAX() of a column are those of its numbers, without a warning.
+    fn is_ordered(&self, of: &Scalar, by: &[Operand]) -> Found<()> {
+        match self.column(of)?.1.kind {
+            Kind::Enum => refused("MIN() and MAX() of an ENUM, which are those of its names"),
+            Kind::Stamp(_) if !by.is_empty() && self.may_be_null(of) => {
+                refused("MIN() and MAX() of a TIMESTAMP that may be NULL in a group, of which MySQL warns")
+            }
+            _ => Ok(()),
         }
     }
 

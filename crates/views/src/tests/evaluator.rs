@@ -101,11 +101,15 @@ impl<'d> Evaluator<'d> {
             Relation::LeftJoin(both, on) => {
                 let (rights, inputs) = (self.combinations(&both.1), inputs(&both.1));
                 let joined = |left: Combination<'d>| {
-                    let all = rights.iter().map(|right| left.clone().into_iter().chain(right.clone()).collect());
-                    let holds = |one: &Combination<'_>| on.iter().all(|on| truth(&value(on, one)) == Some(true));
+                    let all =
+                        rights.iter().map(|right| left.clone().into_iter().chain(right.clone()).collect());
+                    let holds =
+                        |one: &Combination<'_>| on.iter().all(|on| truth(&value(on, one)) == Some(true));
                     let mut joined: Vec<Combination<'d>> = all.filter(holds).collect();
                     if joined.is_empty() {
-                        joined.push(left.into_iter().chain(inputs.iter().map(|input| (*input, None))).collect());
+                        joined.push(
+                            left.into_iter().chain(inputs.iter().map(|input| (*input, None))).collect(),
+                        );
                     }
                     joined
                 };
@@ -126,7 +130,9 @@ impl<'d> Evaluator<'d> {
         };
         let Relation::Project(of, items) = of else { panic!("no projection but {of:?}") };
         let (of, having) = match &**of {
-            Relation::Filter(of, having) if matches!(**of, Relation::Aggregate(..)) => (of, having.as_slice()),
+            Relation::Filter(of, having) if matches!(**of, Relation::Aggregate(..)) => {
+                (of, having.as_slice())
+            }
             _ => (of, &[][..]),
         };
         let groups: Vec<Vec<Combination<'d>>> = match &**of {

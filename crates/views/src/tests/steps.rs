@@ -105,7 +105,7 @@ const OUTPUTS: &[(&str, &str)] = &[
 /// What is shown where `u` is there as well.
 const JOINED: &[(&str, &str)] = &[
     ("t.id, u.id, u.x, u.ts", ""),
-    ("t.a, COUNT(u.id), COUNT(DISTINCT u.x), MAX(u.ts), SUM(u.m), COUNT(*)", "t.a"),
+    ("t.a, COUNT(u.id), COUNT(DISTINCT u.x), MAX(u.at), SUM(u.m), COUNT(*)", "t.a"),
     ("u.x, COUNT(*), MIN(t.b)", "u.x HAVING COUNT(t.id) > 1"),
     ("COUNT(u.id), MIN(u.at), MAX(u.ts)", ""),
 ];
@@ -117,7 +117,8 @@ fn text(choices: (usize, usize, usize, usize, usize)) -> Option<String> {
     let outputs = if is_joined && output % 3 == 0 { JOINED } else { OUTPUTS };
     let (output, by) = outputs[output / 3 % outputs.len()];
     // Both servers call what is shown by the names of the tables.
-    let (by, having) = by.split_once(" HAVING").map_or((by, String::new()), |(by, having)| (by, format!(" HAVING{having}")));
+    let (by, having) =
+        by.split_once(" HAVING").map_or((by, String::new()), |(by, having)| (by, format!(" HAVING{having}")));
     let condition = |at: usize| CONDITIONS.get(at % (CONDITIONS.len() + 4)).copied();
     let conditions: Vec<&str> = [first, second].into_iter().filter_map(condition).collect();
     let glue = if from.contains("WHERE") { " AND " } else { " WHERE " };

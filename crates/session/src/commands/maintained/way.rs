@@ -120,8 +120,27 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Whether its answer can be asked for again by the second part of its key.
-    pub(super) const fn is_text(&self) -> bool {
-        matches!(self, Self::Text(..))
+    /// The text that asks the same, as the key of its answer has it; `None` if a value cannot be written.
+    pub(super) fn written(&self, session: &Session) -> Option<Vec<u8>> {
+        let written = match self {
+            Self::Text(text, _) => text.to_vec(),
+            Self::Execution(_, values, (select, _)) => {
+                let values: Vec<Vec<u8>> = values.iter().map(literal).collect::<Option<_>>()?;
+                freshet_sql::with_values(&select.text, &values, session.modes())?
+            }
+        };
+        Some(freshet_sql::key_text(&written, session.modes(), strips(session, &written)).to_vec())
     }
+}
+
+/// A value as a literal.
+fn literal(value: &Datum) -> Option<Vec<u8>> {
+    Some(match value {
+        // Behind another sign it would begin a comment.
+        Datum::Int(number) if *number < 0 => format!(" {number}").into_bytes(),
+        Datum::Int(number) => number.to_string().into_bytes(),
+        Datum::Decimal(digits) => format!(" {digits}").into_bytes(),
+        Datum::Text(text) | Datum::Moment(text) if !text.contains(&b'\'') => [b"'", &**text, b"'"].concat(),
+        _ => return None,
+    })
 }
