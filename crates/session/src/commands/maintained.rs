@@ -83,7 +83,7 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
                 Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(false),
                 _ => is_stored = true,
             }
-            if way.from_memory(session, key) {
+            if way.answers_from_memory(session, key) {
                 maintained.cache.maintained.fetch_add(1, Ordering::Relaxed);
                 session.shared.counters.add(Count::Maintained);
                 return Ok(true);

@@ -101,7 +101,7 @@ impl<'a> Way<'a> {
     }
 
     /// Answers it from memory, if it is there.
-    pub(super) fn from_memory(&self, session: &mut Session, of_texts: u32) -> bool {
+    pub(super) fn answers_from_memory(&self, session: &mut Session, of_texts: u32) -> bool {
         match self {
             Self::Text(text, _) => asked::from_memory(session, text, of_texts).is_ok(),
             Self::Execution(execution, ..) => take_stored(session, *execution, of_texts).is_ok(),
