@@ -34,12 +34,11 @@ fn executed(conn: &mut Conn, query: &str, params: &[Value]) -> (Vec<Vec<Value>>,
     (rows, columns)
 }
 
-// MySQL reads a statement with other types of values, and beside moments with other values, in another way than before: each has one list of them there.
-#[test]
-fn executions_are_answered_from_copies_with_the_types_of_their_columns() {
-    let schema = "maintained_executions";
+/// Queries with lists of values. MySQL reads a statement with other types of values, and beside moments and names with other values, in another way than
+/// before: each has one list of them there.
+fn queries() -> Vec<(&'static str, Vec<Vec<Value>>)> {
     let date = |year, month, day| Value::Date(year, month, day, 0, 0, 0, 0);
-    let queries: [(&str, Vec<Vec<Value>>); 19] = [
+    vec![
         (
             "SELECT * FROM t WHERE id = ?",
             vec![vec![1.into()], vec![2.into()], vec![3.into()], vec![(-7).into()]],
@@ -80,17 +79,24 @@ fn executions_are_answered_from_copies_with_the_types_of_their_columns() {
         ("SELECT id, y FROM w WHERE ts >= ?", vec![vec![Value::Date(2024, 2, 29, 0, 0, 0, 0)]]),
         ("SELECT MAX(ts), MIN(ts), MAX(y) FROM w WHERE id > ?", vec![vec![0.into()], vec![2.into()]]),
         ("SELECT DISTINCT t0, d FROM t WHERE id <> ?", vec![vec![5.into()]]),
-    ];
-    let writes = [
-        "INSERT INTO t (id, i1, m, d, t0, t6, v) VALUES (4, 5, 0.5, '2024-02-29', '2023-01-01 00:00:00', '2023-01-01 00:00:00.5', 'x')",
-        "UPDATE t SET i2 = 7, u3 = 8, u4 = 4294967294, i8 = -1, c = 'zz' WHERE id <> 2",
-        "INSERT INTO u VALUES (4, 1, 1), (5, 3, 100)",
-        "UPDATE t SET t6 = t6 + INTERVAL 1 MICROSECOND, m = m + 1, d = d - INTERVAL 1 DAY",
-        "DELETE FROM u WHERE id = 2",
-        "UPDATE w SET u8 = 5, y = y + 1, e = 'paid', ts = ts + INTERVAL 1 SECOND",
-        "INSERT INTO w VALUES (4, 18446744073709551614, 2000, 'new', '2030-01-01 00:00:00.01')",
-        "DELETE FROM t WHERE id = 1",
-    ];
+    ]
+}
+
+const WRITES: [&str; 8] = [
+    "INSERT INTO t (id, i1, m, d, t0, t6, v) VALUES (4, 5, 0.5, '2024-02-29', '2023-01-01 00:00:00', '2023-01-01 00:00:00.5', 'x')",
+    "UPDATE t SET i2 = 7, u3 = 8, u4 = 4294967294, i8 = -1, c = 'zz' WHERE id <> 2",
+    "INSERT INTO u VALUES (4, 1, 1), (5, 3, 100)",
+    "UPDATE t SET t6 = t6 + INTERVAL 1 MICROSECOND, m = m + 1, d = d - INTERVAL 1 DAY",
+    "DELETE FROM u WHERE id = 2",
+    "UPDATE w SET u8 = 5, y = y + 1, e = 'paid', ts = ts + INTERVAL 1 SECOND",
+    "INSERT INTO w VALUES (4, 18446744073709551614, 2000, 'new', '2030-01-01 00:00:00.01')",
+    "DELETE FROM t WHERE id = 1",
+];
+
+#[test]
+fn executions_are_answered_from_copies_with_the_types_of_their_columns() {
+    let schema = "maintained_executions";
+    let queries = queries();
     with_stages(schema, &TABLES, |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
         run(&mut reader, &["SET time_zone = '+01:00'"]);
@@ -100,7 +106,7 @@ fn executions_are_answered_from_copies_with_the_types_of_their_columns() {
             let params = &all[0];
             assert_eq!(executed(&mut reader, query, params), executed(direct, query, params), "{query}");
         }
-        for write in writes {
+        for write in WRITES {
             run(direct, &[write]);
             caught_up(freshet);
             for (query, all) in &queries {
