@@ -72,6 +72,10 @@ fn what_is_asked_is_listed_and_cached_by_its_id() {
         assert_eq!(line(&mut admin, "SHOW PROXIED SUPPORTED QUERIES", &never[1]), None);
         let one = format!("SHOW PROXIED QUERIES WHERE query_id = '{id}' LIMIT 1");
         assert_eq!(rows(&mut admin, &one), std::slice::from_ref(&query));
+        let methods = ["DEEP", "SHALLOW"].map(|method| {
+            rows(&mut admin, &format!("SHOW PROXIED {method} QUERIES")).iter().any(|row| row[1] == REWRITTEN)
+        });
+        assert_eq!(methods, [false, true], "texts are not compared");
         // Prepared, in the binary form.
         let prepared: Vec<Row> = admin.exec(&one, ()).expect("it can be prepared");
         assert_eq!(prepared.len(), 1);
@@ -156,7 +160,7 @@ fn what_is_refreshed_is_as_the_clients_session_would_have_it() {
                 reader
             })
             .collect();
-        run(&mut admin, &[&format!("CREATE CACHE zoned FROM {of_zone}")]);
+        run(&mut admin, &[&format!("CREATE SHALLOW CACHE zoned FROM {of_zone}")]);
         let mut counted = Counted::of(freshet);
         for reader in &mut readers {
             counted.prime(reader, of_zone).expect("it is answered");
@@ -270,5 +274,34 @@ fn clients_that_name_no_schema_get_that_of_the_servers_url() {
         let without =
             Target { host: host.clone(), port: *port, user: schema.to_owned(), password: String::new() };
         assert_eq!(rows(&mut without.connect(), "SELECT DATABASE()"), [["NULL"]]);
+    });
+}
+
+#[test]
+fn tables_that_are_left_out_are_not_copied() {
+    let schema = "created_tables";
+    let kept = |freshet: &Freshet| {
+        caught_up(freshet);
+        let mut admin = connect(freshet.target(), schema);
+        ["t", "u"].map(|table| {
+            let explained =
+                rows(&mut admin, &format!("EXPLAIN CREATE CACHE FROM SELECT v FROM {table} WHERE id = 1"));
+            explained[0][3].clone()
+        })
+    };
+    let left_out = |table: &str, setting: &str| format!("refreshed: {table}, which {setting} leaves out");
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        for table in ["t", "u"] {
+            run(&mut direct, &[&format!("CREATE TABLE {table} (id INT PRIMARY KEY, v INT)")]);
+        }
+        let only = Freshet::with(server, &["--replication-tables", &format!("other.*, {schema}.t")]);
+        assert_eq!(kept(&only), ["maintained".to_owned(), left_out("u", "replication_tables")]);
+        drop(only);
+        let ignored = Freshet::with(server, &["--replication-tables-ignore", &format!("{schema}.t")]);
+        assert_eq!(kept(&ignored), [left_out("t", "replication_tables_ignore"), "maintained".to_owned()]);
     });
 }

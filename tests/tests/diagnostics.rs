@@ -296,14 +296,7 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
             for asked in ASKED_FIRST {
                 let told = |target: &Target| {
                     let mut raw = client(target);
-                    let mut told = Vec::new();
-                    for step in first.iter().chain([asked]) {
-                        told.push(
-                            if *step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }
-                                .expect("an answer"),
-                        );
-                    }
-                    told
+                    first.iter().chain([asked]).map(|step| told_of(&mut raw, step)).collect::<Vec<_>>()
                 };
                 eventually("a session needs no connection", || {
                     let mut raw = client(freshet.target());
@@ -321,6 +314,11 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
 }
 
 const PING: u8 = 0x0e;
+
+/// What a ping or a statement is answered.
+fn told_of(raw: &mut Raw, step: &str) -> Vec<Vec<u8>> {
+    if step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }.expect("an answer")
+}
 const ASKED_FIRST: &[&str] = &[
     "SELECT ROW_COUNT()",
     "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()",

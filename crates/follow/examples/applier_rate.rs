@@ -53,6 +53,7 @@ fn table() -> TableInfo {
             length: None,
             scale: None,
             collation: None,
+            names: None,
         },
         generated: false,
         on_update: false,

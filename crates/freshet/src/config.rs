@@ -10,10 +10,10 @@ pub mod units;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use freshet_session::Multiplexing;
 use freshet_session::bounds;
 use freshet_session::level::{Level, SemisyncMode};
 use freshet_session::variables::{FILL_WAIT_MS_MAX, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
+use freshet_session::{CopiedTables, Multiplexing, TableList};
 use freshet_upstream::TlsMode;
 
 pub use refusal::Refusal;
@@ -55,6 +55,8 @@ pub struct Config {
     pub maintained_cache_size: usize,
     /// How often a maintained result is compared; 0: never.
     pub maintained_check_interval: Duration,
+    /// Which tables may be copied.
+    pub copied_tables: CopiedTables,
     /// How long a SELECT waits until its answer can be stored.
     pub fill_wait: Duration,
     /// Whether commits wait for us.
@@ -184,6 +186,10 @@ impl Config {
             maintained_cache_size: typed.read(&s::MAINTAINED_CACHE_SIZE, |t| bytes(t, 0, 1 << 40))? as usize,
             maintained_check_interval: typed
                 .read(&s::MAINTAINED_CHECK_INTERVAL, |t| time(t, 0, 86_400_000))?,
+            copied_tables: CopiedTables {
+                only: typed.read(&s::REPLICATION_TABLES, TableList::parse)?,
+                ignored: typed.read(&s::REPLICATION_TABLES_IGNORE, TableList::parse)?,
+            },
             max_clients: typed.read(&s::MAX_CLIENTS, |t| number(t, 1, 1_000_000))? as usize,
             max_allowed_packet: typed.read(&s::MAX_ALLOWED_PACKET, |t| bytes(t, 1024, PACKET_BYTES_MAX))?
                 as usize,

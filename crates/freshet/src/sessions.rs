@@ -56,6 +56,7 @@ impl Sessions {
             caches_dir: config.caches_dir.clone(),
             maintained_cache_size: config.maintained_cache_size,
             maintained_check_interval: config.maintained_check_interval,
+            copied_tables: config.copied_tables.clone(),
             counts_digests: config.query_statistics || config.admin.is_some(),
             multiplexing: config.multiplexing,
             engine: Some(crate::introspection::engine()),

@@ -164,6 +164,22 @@ pub static MAINTAINED_CHECK_INTERVAL: Setting = setting(
     "How often one result that is kept up to date row by row is compared with the server's answer of the same moment. Where they differ, the query \
      is refreshed from then on, and the log has the row. 0: never",
 );
+/// Which tables are copied.
+pub static REPLICATION_TABLES: Setting = setting(
+    "replication_tables",
+    "REPLICATION_TABLES",
+    "",
+    "schema.table or schema.*, or several with commas between them; empty: all",
+    "The tables whose rows may be copied for queries of CREATE CACHE. Queries that read others are refreshed",
+);
+/// Which are not.
+pub static REPLICATION_TABLES_IGNORE: Setting = setting(
+    "replication_tables_ignore",
+    "REPLICATION_TABLES_IGNORE",
+    "",
+    "schema.table or schema.*, or several with commas between them; empty: none",
+    "Tables whose rows are never copied, also where replication_tables names them",
+);
 /// Where something is kept from one run to the next.
 pub static STATE_DIR: Setting = setting(
     "state_dir",
@@ -395,7 +411,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 43] = [
+pub static ALL: [&Setting; 45] = [
     &UPSTREAM,
     &LISTEN,
     &FRESHNESS,
@@ -409,6 +425,8 @@ pub static ALL: [&Setting; 43] = [
     &QUERY_CACHE_WLOCK_INVALIDATE,
     &MAINTAINED_CACHE_SIZE,
     &MAINTAINED_CHECK_INTERVAL,
+    &REPLICATION_TABLES,
+    &REPLICATION_TABLES_IGNORE,
     &PERSIST,
     &STATE_DIR,
     &UPSTREAM_TLS,

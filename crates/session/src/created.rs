@@ -4,6 +4,7 @@
 //! again, in the background, when a change has dropped it (`refreshing.rs`), so that the next client finds it in memory. The query is one of all
 //! values: results are refreshed for those that clients have asked for.
 
+mod binary;
 mod frame;
 mod cache;
 mod file;

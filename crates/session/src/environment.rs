@@ -203,6 +203,16 @@ impl Environment {
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
     }
 
+    /// What of it counts for what is computed: how many digits more a quotient has than what is divided, and how many seconds its clock is ahead of
+    /// UTC, if that never changes.
+    pub(crate) const fn computes(&self) -> (u8, Option<i32>) {
+        let offset_s = match self.zone {
+            Zone::Fixed(seconds) => Some(seconds),
+            Zone::Other => None,
+        };
+        (self.division_digits, offset_s)
+    }
+
     /// What was read under this name by a query.
     pub(crate) fn value(&self, query: &VectorQuery, name: &str) -> Option<String> {
         let value = self.values().nth(query.position(name)?)??;

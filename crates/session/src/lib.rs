@@ -65,7 +65,7 @@ mod reference;
 mod restoring;
 
 pub use created::FileError;
-pub use maintaining::maintain;
+pub use maintaining::{CopiedTables, TableList, maintain};
 pub use reference::reference;
 pub use refreshing::refresh_created;
 pub use registry::Process;

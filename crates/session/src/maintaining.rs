@@ -10,6 +10,7 @@
 mod given;
 mod news;
 mod loading;
+mod selection;
 mod keeper;
 pub(crate) mod question;
 
@@ -25,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::news::News;
 
 pub use keeper::maintain;
+pub use selection::{CopiedTables, TableList};
 
 /// A question for a result.
 #[derive(Debug, Clone)]

@@ -20,7 +20,7 @@ use crate::created::CreatedCaches;
 use crate::environment::{Environments, VectorQuery, environment_of};
 use crate::introspection::Engine;
 use crate::level::{Level, SemisyncMode};
-use crate::maintaining::Maintaining;
+use crate::maintaining::{CopiedTables, Maintaining};
 use crate::persisted::Persisted;
 use crate::powerless::Powerless;
 use crate::preparations::{Preparation, Preparations};
@@ -49,6 +49,8 @@ pub struct Options {
     pub maintained_cache_size: usize,
     /// How often a maintained result is compared with the server's; 0: never.
     pub maintained_check_interval: Duration,
+    /// Which tables may be copied.
+    pub copied_tables: CopiedTables,
     /// Whether statements are counted by their digests.
     pub counts_digests: bool,
     /// Whether reads of several sessions are carried on one connection.
@@ -79,6 +81,7 @@ impl Default for Options {
             caches_dir: None,
             maintained_cache_size: 1 << 30,
             maintained_check_interval: Duration::from_secs(60),
+            copied_tables: CopiedTables::default(),
             counts_digests: false,
             multiplexing: Multiplexing::default(),
             engine: None,

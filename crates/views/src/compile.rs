@@ -1,6 +1,7 @@
 //! From the plan form to a query that is maintained.
 
 mod conditions;
+mod having;
 mod output;
 
 use std::fmt;
@@ -10,7 +11,7 @@ use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 use crate::condition::{Comparison, Condition, Operand, Place};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
-use crate::query::{Output, Query, declared};
+use crate::query::{Optional, Output, Query, declared};
 use crate::results::Limit;
 
 /// Why a query is not maintained.
@@ -37,6 +38,20 @@ pub struct Asker<'a> {
     pub name_of: &'a dyn Fn(&Input) -> Option<TableName>,
     /// How many digits more a quotient has than what is divided: `div_precision_increment`, 0 to 30.
     pub division_digits: u8,
+    /// How many seconds the session's clock is ahead of UTC, if that never changes.
+    pub offset_s: Option<i32>,
+    /// What its markers stand for, in their order; empty if that is not known yet.
+    pub values: &'a [Datum],
+}
+
+impl Asker<'_> {
+    /// A value, or what a marker stands for.
+    fn value<'d>(&'d self, datum: &'d Datum) -> &'d Datum {
+        match datum {
+            Datum::Param(number) => self.values.get(usize::from(*number)).unwrap_or(datum),
+            other => other,
+        }
+    }
 }
 
 /// A query with the values that one text of it has.
@@ -57,8 +72,18 @@ struct Parts<'p> {
     is_distinct: bool,
     items: &'p [ResultColumn],
     groups: Option<&'p [Scalar]>,
+    having: &'p [Scalar],
     conditions: Vec<&'p Scalar>,
     scans: Vec<usize>,
+    /// Those of them that LEFT JOIN adds, by their places, and what they are joined by.
+    optional: Vec<(usize, Vec<&'p Scalar>)>,
+}
+
+/// What a query shows, of which groups, and in which order.
+struct Outcome {
+    output: Output,
+    having: Vec<Condition>,
+    order: Vec<(usize, bool)>,
 }
 
 impl Query {
@@ -94,8 +119,13 @@ fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Co
             other => conditions.push(other),
         }
     }
-    let (output, order) = compiler.output(&parts)?;
-    let query = Query { conditions, parameters, output, order, ..compiler.query.clone() };
+    let Outcome { output, having, order } = compiler.output(&parts)?;
+    let optional = |(mention, on): &(usize, Vec<&Scalar>)| {
+        let on = on.iter().map(|scalar| compiler.condition(scalar)).collect::<Found<_>>()?;
+        Ok(Optional { mention: *mention, on })
+    };
+    let optional = parts.optional.iter().map(optional).collect::<Found<_>>()?;
+    let query = Query { optional, conditions, parameters, output, having, order, ..compiler.query.clone() };
     let is_joined = (0..query.mentions.len()).all(|mention| JoinPlan::new(&query, mention).is_some());
     let limit = parts.limit.map(|(count, offset)| compiler.limit(count, offset)).transpose()?;
     if is_joined {
@@ -119,24 +149,26 @@ fn parts(root: &Relation) -> Found<Parts<'_>> {
         other => (false, other),
     };
     let Relation::Project(rest, items) = rest else { return refused(format!("{} at the top", named(rest))) };
-    let (groups, rest) = match &**rest {
+    let (having, rest) = match &**rest {
+        Relation::Filter(of, having) if matches!(**of, Relation::Aggregate(..)) => (having.as_slice(), &**of),
+        other => (&[][..], other),
+    };
+    let (groups, rest) = match rest {
         Relation::Aggregate(of, by) => (Some(by.as_slice()), &**of),
-        Relation::Filter(of, _) if matches!(**of, Relation::Aggregate(..)) => return refused("HAVING"),
         other => (None, other),
     };
     let (mut conditions, rest) = match rest {
         Relation::Filter(of, conditions) => (conditions.iter().collect(), &**of),
         other => (Vec::new(), other),
     };
-    let scan = |relation: &Relation| match relation {
-        Relation::Scan(input) => Ok(*input),
-        other => refused(named(other)),
-    };
-    let scans = match rest {
-        Relation::Product(all) => all.iter().map(scan).collect::<Found<_>>()?,
-        other => vec![scan(other)?],
-    };
-    // What AND connects are conditions of their own.
+    let (mut scans, mut optional) = (Vec::new(), Vec::new());
+    tables(rest, (&mut scans, &mut optional))?;
+    split(&mut conditions);
+    Ok(Parts { limit, order, is_distinct, items, groups, having, conditions, scans, optional })
+}
+
+/// What AND connects are conditions of their own.
+fn split(conditions: &mut Vec<&Scalar>) {
     let mut at = 0;
     while let Some(condition) = conditions.get(at).copied() {
         match condition {
@@ -144,7 +176,31 @@ fn parts(root: &Relation) -> Found<Parts<'_>> {
             _ => at += 1,
         }
     }
-    Ok(Parts { limit, order, is_distinct, items, groups, conditions, scans })
+}
+
+/// Notes the tables of a FROM.
+fn tables<'p>(
+    relation: &'p Relation,
+    (scans, optional): (&mut Vec<usize>, &mut Vec<(usize, Vec<&'p Scalar>)>),
+) -> Found<()> {
+    let scan = |relation: &Relation| match relation {
+        Relation::Scan(input) => Ok(*input),
+        other => refused(named(other)),
+    };
+    match relation {
+        Relation::LeftJoin(both, on) => {
+            tables(&both.0, (scans, optional))?;
+            let mut on: Vec<&Scalar> = on.iter().collect();
+            split(&mut on);
+            optional.push((scans.len(), on));
+            scans.push(
+                scan(&both.1).map_err(|_| Unmaintained("LEFT JOIN of more than one table".to_owned()))?,
+            );
+        }
+        Relation::Product(all) => scans.extend(all.iter().map(scan).collect::<Found<Vec<_>>>()?),
+        other => scans.push(scan(other)?),
+    }
+    Ok(())
 }
 
 fn named(relation: &Relation) -> &'static str {
@@ -169,6 +225,8 @@ struct Compiler<'p> {
     scans: Vec<usize>,
     query: Query,
     asker: &'p Asker<'p>,
+    /// Some of its mentions may be missing.
+    has_optional: bool,
     /// A marker stands for any value of the type that it is compared with.
     takes_markers: bool,
 }
@@ -190,9 +248,8 @@ impl<'p> Compiler<'p> {
                 let Some(declared) = declared(&named.columns, column) else {
                     return refused(format!("{}.{column}, whose type is not known", named.name));
                 };
-                let kind = Kind::of(declared)
+                let spec = ColumnSpec::of(column, declared)
                     .map_err(|why| Unmaintained(format!("{}.{column}, which {why}", named.name)))?;
-                let spec = ColumnSpec { name: column.to_owned(), kind };
                 if !tables[at].1.contains(&spec) {
                     tables[at].1.push(spec);
                 }
@@ -201,15 +258,32 @@ impl<'p> Compiler<'p> {
         }
         tables.iter_mut().for_each(|(_, columns)| columns.sort_by(|a, b| a.name.cmp(&b.name)));
         let output = Output::Rows { columns: Vec::new(), shown: 0, is_distinct: false };
-        let query = Query {
+        let mut query = Query {
             tables,
             mentions,
+            optional: Vec::new(),
             conditions: Vec::new(),
             parameters: Vec::new(),
             output,
+            having: Vec::new(),
             order: Vec::new(),
+            offset_s: 0,
         };
-        Ok(Self { plan, scans: parts.scans.clone(), query, asker, takes_markers: false })
+        let mut specs = query.tables.iter().flat_map(|(_, columns)| columns);
+        if specs.any(|spec| matches!(spec.kind, Kind::Stamp(_))) {
+            let offset_s = asker
+                .offset_s
+                .map_or_else(|| refused("TIMESTAMP in a time zone whose distance from UTC changes"), Ok)?;
+            query.offset_s = offset_s;
+        }
+        Ok(Self {
+            plan,
+            scans: parts.scans.clone(),
+            query,
+            asker,
+            has_optional: !parts.optional.is_empty(),
+            takes_markers: false,
+        })
     }
 
     fn place(&self, input: usize, name: &str) -> Found<Place> {
@@ -226,9 +300,17 @@ impl<'p> Compiler<'p> {
         found().ok_or_else(unknown)
     }
 
+    /// Whether a column may be NULL.
+    fn may_be_null(&self, scalar: &Scalar) -> bool {
+        let Scalar::Column(input, name) = scalar else { return true };
+        let columns = self.plan.named.get(*input).map(|input| input.columns.as_slice()).unwrap_or_default();
+        let column = columns.iter().find(|column| column.name == *name);
+        self.has_optional || column.is_none_or(|column| column.is_nullable)
+    }
+
     /// Numbers, or markers.
     fn limit(&self, count: &Datum, offset: Option<&Datum>) -> Found<Limit> {
-        let number = |datum: &Datum| match datum {
+        let number = |datum: &Datum| match self.asker.value(datum) {
             Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
             Datum::Param(_) if self.takes_markers => Ok(0),
             _ => refused("such a LIMIT"),

@@ -74,7 +74,9 @@ impl Installed {
         for (mention, _) in query.mentions.iter().enumerate().filter(|(_, table)| **table == number) {
             let changed = Some(Changed { table: number, mention, row });
             let join = Join { plan: &plans[mention], changed, wanted: None };
-            join.each((query, &tables), row, &mut |found| results.add(found, is_more));
+            join.each((query, &tables), row, &mut |found, is_instead| {
+                results.add(found, is_more != is_instead)
+            });
         }
     }
 }
@@ -192,8 +194,11 @@ impl Engine {
         let columns: Vec<Vec<usize>> = query.tables().map(places).collect::<Option<_>>()?;
         let plan = |mention| JoinPlan::new(&query, mention);
         let plans: Vec<JoinPlan> = (0..query.mentions.len()).map(plan).collect::<Option<_>>()?;
-        let looked_by: Vec<Place> =
-            plans.iter().flat_map(JoinPlan::looked_by).chain(query.parameters.first().copied()).collect();
+        let looked_by: Vec<Place> = plans
+            .iter()
+            .flat_map(JoinPlan::looked_by)
+            .chain(sought(&query).map(|(place, _)| place))
+            .collect();
         for place in looked_by {
             let number = query.mentions[place.mention];
             self.tables.get_mut(&query.tables[number].0)?.index(columns[number][place.column]);
@@ -255,20 +260,28 @@ fn fill(
 ) -> Option<()> {
     let tables = installed.tables(all)?;
     let query = &installed.query;
-    let first = query.parameters.first();
-    let plan = installed.plans.get(first.map_or(0, |place| place.mention))?;
+    let sought = sought(query);
+    let plan = installed.plans.get(sought.as_ref().map_or(0, |(place, _)| place.mention))?;
     let (table, columns) = tables[query.mentions[plan.start]];
     let join = Join { plan, changed: None, wanted: Some(key) };
     let mut one = |slot| {
-        join.each((query, &tables), Bound::Slot(slot), &mut |found| results.add(found, true));
+        join.each((query, &tables), Bound::Slot(slot), &mut |found, _| results.add(found, true));
     };
-    match first.map(|place| columns[place.column]) {
-        Some(column) if table.is_indexed(column) => {
-            table.with(column, key[0]).iter().copied().for_each(&mut one)
+    match sought {
+        Some((place, values)) if table.is_indexed(columns[place.column]) => {
+            let values = if query.parameters.is_empty() { values } else { key[..1].to_vec() };
+            let slots = values.iter().flat_map(|value| table.with(columns[place.column], *value));
+            slots.copied().for_each(&mut one);
         }
         _ => table.slots().for_each(&mut one),
     }
     Some(())
+}
+
+/// The column by which the first rows of a result are found: that of a parameter, or one that has one of these values.
+fn sought(query: &Query) -> Option<(Place, Vec<Number>)> {
+    let parameter = query.parameters.first().map(|place| (*place, Vec::new()));
+    parameter.or_else(|| query.listed())
 }
 
 /// NULL or a number, for who hands in rows.

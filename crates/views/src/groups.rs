@@ -17,8 +17,22 @@ pub(crate) struct Group {
 enum Aggregate {
     None,
     Count(u64),
-    Sum { sum: Number, count: u64 },
-    Extreme(BTreeMap<Number, u64>),
+    Sum {
+        sum: Number,
+        count: u64,
+    },
+    /// How often each value is there.
+    Values(BTreeMap<Number, u64>),
+}
+
+impl Computed {
+    /// Its number.
+    pub(crate) const fn cell(self) -> Cell {
+        match self {
+            Self::Cell(cell) => cell,
+            Self::Number(number) | Self::Decimal(number, _) => Some(number),
+        }
+    }
 }
 
 /// A value of a group.
@@ -38,7 +52,7 @@ impl Group {
             Item::Key(_) => Aggregate::None,
             Item::Count(_) => Aggregate::Count(0),
             Item::Sum { .. } | Item::Average { .. } => Aggregate::Sum { sum: 0, count: 0 },
-            Item::Extreme { .. } => Aggregate::Extreme(BTreeMap::new()),
+            Item::Extreme { .. } | Item::Distinct(_) => Aggregate::Values(BTreeMap::new()),
         };
         Self { rows: 0, aggregates: items.iter().map(aggregate).collect() }
     }
@@ -63,7 +77,7 @@ impl Group {
                     *sum += if is_more { value } else { -value };
                     step(count, is_more);
                 }
-                (Aggregate::Extreme(values), Item::Extreme { of, .. }) => {
+                (Aggregate::Values(values), Item::Extreme { of, .. } | Item::Distinct(of)) => {
                     let Some(value) = value_of(of) else { continue };
                     let count = values.entry(value).or_default();
                     step(count, is_more);
@@ -85,10 +99,11 @@ impl Group {
                 Computed::Decimal(decimal::average(*sum, *count, *more), scale + more)
             }
             (Aggregate::Sum { sum, .. }, Item::Sum { scale, .. }) => Computed::Decimal(*sum, *scale),
-            (Aggregate::Extreme(values), Item::Extreme { is_max: true, .. }) => {
+            (Aggregate::Values(values), Item::Distinct(_)) => Computed::Number(values.len() as Number),
+            (Aggregate::Values(values), Item::Extreme { is_max: true, .. }) => {
                 Computed::Cell(values.last_key_value().map(|(value, _)| *value))
             }
-            (Aggregate::Extreme(values), _) => {
+            (Aggregate::Values(values), _) => {
                 Computed::Cell(values.first_key_value().map(|(value, _)| *value))
             }
             (Aggregate::None, Item::Key(of)) => Computed::Cell(key[*of]),

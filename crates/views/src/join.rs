@@ -2,7 +2,7 @@
 
 use crate::condition::{Condition, Place};
 use crate::kind::{Cell, Number};
-use crate::query::Query;
+use crate::query::{Optional, Query};
 use crate::table::{Slot, Table};
 
 /// How a row of one mention is joined with the others.
@@ -11,6 +11,16 @@ pub(crate) struct JoinPlan {
     pub(crate) start: usize,
     /// What can be told of the first row alone.
     checks: Checks,
+    steps: Vec<Step>,
+    /// If the row is of a mention that may be missing: what comes behind `steps`.
+    pivot: Option<Pivot>,
+}
+
+/// Where a row is joined that takes the place of NULLs, or leaves it to them.
+#[derive(Debug)]
+struct Pivot {
+    /// How other rows are found that are joined in its place. Their checks are those behind it, whatever stands there.
+    other: Step,
     steps: Vec<Step>,
 }
 
@@ -28,7 +38,41 @@ struct Step {
     mention: usize,
     column: usize,
     from: Place,
+    /// What else it is joined by, if NULLs stand in the place of a row where there is none.
+    on: Option<Vec<Condition>>,
     checks: Checks,
+}
+
+/// What has not been told yet while a plan is made.
+struct Untold<'q> {
+    conditions: Vec<&'q Condition>,
+    parameters: Vec<(usize, Place)>,
+}
+
+impl Untold<'_> {
+    /// What can be told of these mentions, the last one included.
+    fn told_of(&mut self, bound: &[usize]) -> Checks {
+        let is_told = |place: &Place| bound.contains(&place.mention);
+        let conditions = std::mem::take(&mut self.conditions).into_iter();
+        let (told, rest): (Vec<&Condition>, _) =
+            conditions.partition(|condition| condition.places().iter().all(is_told));
+        self.conditions = rest;
+        let parameters = std::mem::take(&mut self.parameters).into_iter();
+        let (now, later) = parameters.partition(|(_, place)| is_told(place));
+        self.parameters = later;
+        Checks { conditions: told.into_iter().cloned().collect(), parameters: now }
+    }
+}
+
+/// The column of a mention that is not bound, and the one of a mention that is, which a condition says are equal.
+fn link(condition: &Condition, bound: &[usize], is_wanted: impl Fn(usize) -> bool) -> Option<(Place, Place)> {
+    let (left, right) = condition.equal_columns()?;
+    let (from, to) = match (bound.contains(&left.mention), bound.contains(&right.mention)) {
+        (true, false) => (left, right),
+        (false, true) => (right, left),
+        _ => return None,
+    };
+    is_wanted(to.mention).then_some((from, to))
 }
 
 /// The row of a mention.
@@ -81,55 +125,102 @@ pub(crate) struct Join<'a, 'r> {
 impl JoinPlan {
     /// Plans from this mention on; `None` if some mention is joined with no other by an equality.
     pub(crate) fn new(query: &Query, start: usize) -> Option<Self> {
-        let mut bound = vec![start];
-        let mut left: Vec<&Condition> = query.conditions.iter().collect();
-        let mut parameters: Vec<(usize, Place)> = query.parameters.iter().copied().enumerate().collect();
-        let mut checks = |bound: &[usize]| {
-            let is_told = |place: &Place| bound.contains(&place.mention);
-            let (told, rest) = left.iter().partition(|condition| condition.places().iter().all(is_told));
-            left = rest;
-            let told: Vec<&Condition> = told;
-            let (now, later) = parameters.iter().partition(|(_, place)| is_told(place));
-            parameters = later;
-            Checks { conditions: told.into_iter().cloned().collect(), parameters: now }
-        };
-        let first = checks(&bound);
-        let mut steps = Vec::new();
-        while bound.len() < query.mentions.len() {
-            let reached = |condition: &Condition| {
-                let (left, right) = condition.equal_columns()?;
-                match (bound.contains(&left.mention), bound.contains(&right.mention)) {
-                    (true, false) => Some((left, right)),
-                    (false, true) => Some((right, left)),
-                    _ => None,
-                }
-            };
-            let (from, to) = query.conditions.iter().find_map(reached)?;
-            bound.push(to.mention);
-            let checks = checks(&bound);
-            steps.push(Step { mention: to.mention, column: to.column, from, checks });
+        // Of a mention that may be missing there is a row, and so of each by which that is joined.
+        let mut present = Vec::new();
+        let mut next = query.optional(start);
+        while let Some(optional) = next {
+            present.push(optional);
+            let (_, to) = optional.on.iter().find_map(|one| link(one, &[optional.mention], |_| true))?;
+            next = query.optional(to.mention);
         }
-        Some(Self { start, checks: first, steps })
+        let given: Vec<&Condition> =
+            present.iter().flat_map(|optional| &optional.on).chain(&query.conditions).collect();
+        let is_missing = |mention| {
+            query.optional(mention).is_some() && present.iter().all(|optional| optional.mention != mention)
+        };
+        let parameters = query.parameters.iter().copied().enumerate().collect();
+        // What is asked of the rows that are shown and names the first row, NULLs may satisfy in its place.
+        let is_early = |condition: &Condition| {
+            present.is_empty() || condition.places().iter().all(|place| place.mention != start)
+        };
+        let (early, late): (Vec<&Condition>, Vec<_>) = query.conditions.iter().partition(|it| is_early(it));
+        let on = present.iter().flat_map(|optional| &optional.on);
+        let mut untold = Untold { conditions: on.chain(early).collect(), parameters };
+        let mut bound = vec![start];
+        let checks = untold.told_of(&bound);
+        let mut steps = Vec::new();
+        let inner = (0..query.mentions.len()).filter(|mention| !is_missing(*mention)).count();
+        while bound.len() < inner {
+            let reached = |one: &&Condition| link(one, &bound, |mention| !is_missing(mention));
+            let (from, to) = given.iter().find_map(reached)?;
+            bound.push(to.mention);
+            let checks = untold.told_of(&bound);
+            steps.push(Step { mention: to.mention, column: to.column, from, on: None, checks });
+        }
+        let at = query.optional.iter().position(|optional| optional.mention == start);
+        let (before, behind) = query.optional.split_at(at.unwrap_or(query.optional.len()));
+        for optional in before.iter().filter(|optional| is_missing(optional.mention)) {
+            steps.push(Step::optional(optional, &mut bound, &mut untold)?);
+        }
+        let Some((own, behind)) = behind.split_first() else {
+            return Some(Self { start, checks, steps, pivot: None });
+        };
+        // Their conditions on the first row are told behind it.
+        untold.conditions.extend(late);
+        bound.retain(|mention| *mention != start);
+        let other = Step::optional(own, &mut bound, &mut untold)?;
+        let more = behind.iter().map(|optional| Step::optional(optional, &mut bound, &mut untold));
+        let more = more.collect::<Option<Vec<_>>>()?;
+        Some(Self { start, checks, steps, pivot: Some(Pivot { other, steps: more }) })
     }
 
     /// The columns that rows are looked for by: mentions and columns.
     pub(crate) fn looked_by(&self) -> impl Iterator<Item = Place> {
-        self.steps.iter().map(|step| Place { mention: step.mention, column: step.column })
+        let pivot = self.pivot.iter().flat_map(|pivot| std::iter::once(&pivot.other).chain(&pivot.steps));
+        let place = |step: &Step| Place { mention: step.mention, column: step.column };
+        self.steps.iter().chain(pivot).map(place)
     }
 }
 
+impl Step {
+    /// That of a mention that may be missing, behind those that are bound.
+    fn optional(optional: &Optional, bound: &mut Vec<usize>, untold: &mut Untold<'_>) -> Option<Self> {
+        let is_it = |mention| mention == optional.mention;
+        let (from, to) = optional.on.iter().find_map(|one| link(one, bound, is_it))?;
+        bound.push(optional.mention);
+        let checks = untold.told_of(bound);
+        let on = Some(optional.on.clone());
+        Some(Self { mention: to.mention, column: to.column, from, on, checks })
+    }
+}
+
+/// What is behind the last step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Pivot,
+    /// A combination; `is_instead`: NULLs stand in it in the place of the first row.
+    Combination {
+        is_instead: bool,
+    },
+}
+
 impl<'a, 'r> Join<'a, 'r> {
-    /// Each combination that the row of the plan's first mention makes with rows of the others.
+    /// Each combination that the row of the plan's first mention makes with rows of the others. If that may be missing, there are with true the
+    /// combinations that NULLs make in its place, where no other row does.
     pub(crate) fn each(
         &self,
         (query, tables): (&'a Query, &'a [(&'a Table, &'a [usize])]),
         row: Bound<'r>,
-        found: &mut impl FnMut(&Combination<'a, 'r>),
+        found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
         let mut combination = Combination { query, tables, rows: vec![Bound::None; query.mentions.len()] };
         combination.rows[self.plan.start] = row;
+        let end = match self.plan.pivot {
+            Some(_) => End::Pivot,
+            None => End::Combination { is_instead: false },
+        };
         if self.passes(&self.plan.checks, &combination) {
-            self.step(&self.plan.steps, &mut combination, found);
+            self.step((&self.plan.steps, end), &mut combination, found);
         }
     }
 
@@ -138,45 +229,94 @@ impl<'a, 'r> Join<'a, 'r> {
             Some(wanted) => combination.value(*place) == Some(wanted[*number]),
             None => true,
         };
-        checks.parameters.iter().all(is_wanted)
-            && checks.conditions.iter().all(|one| one.holds(&|place| combination.value(place)) == Some(true))
+        checks.parameters.iter().all(is_wanted) && all_hold(&checks.conditions, combination)
     }
 
-    fn step(
+    /// The rows that a step may bind.
+    fn candidates(
         &self,
-        steps: &[Step],
-        combination: &mut Combination<'a, 'r>,
-        found: &mut impl FnMut(&Combination<'a, 'r>),
-    ) {
-        let Some((step, rest)) = steps.split_first() else { return found(combination) };
-        let Some(value) = combination.value(step.from) else { return };
+        step: &Step,
+        combination: &Combination<'a, 'r>,
+    ) -> impl Iterator<Item = Bound<'r>> + use<'a, 'r> {
+        let value = combination.value(step.from);
         let number = combination.query.mentions[step.mention];
         let (table, columns) = combination.tables[number];
         let column = columns[step.column];
         let seen_new = self.changed.filter(|it| it.table == number && step.mention < it.mention);
-        for slot in table.with(column, value) {
-            let is_gone = seen_new.is_some_and(|it| matches!(it.row, Bound::Slot(gone) if gone == *slot));
-            if !is_gone {
-                self.bind(step, rest, (combination, Bound::Slot(*slot)), found);
+        let is_there = move |slot: &Slot| {
+            !seen_new.is_some_and(|it| matches!(it.row, Bound::Slot(gone) if gone == *slot))
+        };
+        let slots = value.map_or(&[][..], |value| table.with(column, value));
+        let is_it =
+            |row: &Bound<'_>| matches!(row, Bound::Row(row) if value.is_some() && row[column] == value);
+        let new = seen_new.map(|it| it.row).filter(is_it);
+        slots.iter().copied().filter(is_there).map(Bound::Slot).chain(new)
+    }
+
+    fn step(
+        &self,
+        (steps, end): (&[Step], End),
+        combination: &mut Combination<'a, 'r>,
+        found: &mut impl FnMut(&Combination<'a, 'r>, bool),
+    ) {
+        let Some((step, rest)) = steps.split_first() else {
+            return match (end, &self.plan.pivot) {
+                (End::Pivot, Some(pivot)) => self.pivot(pivot, combination, found),
+                (End::Pivot, None) => {}
+                (End::Combination { is_instead }, _) => found(combination, is_instead),
+            };
+        };
+        let mut is_joined = false;
+        for row in self.candidates(step, combination) {
+            combination.rows[step.mention] = row;
+            if step.on.as_ref().is_none_or(|on| all_hold(on, combination)) {
+                is_joined = true;
+                self.go_on((step, rest, end), combination, found);
             }
         }
-        if let Some(Changed { row: Bound::Row(row), .. }) = seen_new
-            && row[column] == Some(value)
-        {
-            self.bind(step, rest, (combination, Bound::Row(row)), found);
+        combination.rows[step.mention] = Bound::None;
+        if step.on.is_some() && !is_joined {
+            self.go_on((step, rest, end), combination, found);
         }
     }
 
-    fn bind(
+    fn go_on(
         &self,
-        step: &Step,
-        rest: &[Step],
-        (combination, row): (&mut Combination<'a, 'r>, Bound<'r>),
-        found: &mut impl FnMut(&Combination<'a, 'r>),
+        (step, rest, end): (&Step, &[Step], End),
+        combination: &mut Combination<'a, 'r>,
+        found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
-        combination.rows[step.mention] = row;
         if self.passes(&step.checks, combination) {
-            self.step(rest, combination, found);
+            self.step((rest, end), combination, found);
         }
     }
+
+    /// All but the mentions behind the first row's are bound: with that row, and with NULLs in its place.
+    fn pivot(
+        &self,
+        Pivot { other, steps }: &Pivot,
+        combination: &mut Combination<'a, 'r>,
+        found: &mut impl FnMut(&Combination<'a, 'r>, bool),
+    ) {
+        let own = combination.rows[other.mention];
+        self.go_on((other, steps, End::Combination { is_instead: false }), combination, found);
+        if self.changed.is_some() && !self.has_other(other, own, combination) {
+            combination.rows[other.mention] = Bound::None;
+            self.go_on((other, steps, End::Combination { is_instead: true }), combination, found);
+        }
+        combination.rows[other.mention] = own;
+    }
+
+    /// Whether another row than this one is joined in its place.
+    fn has_other(&self, step: &Step, own: Bound<'r>, combination: &mut Combination<'a, 'r>) -> bool {
+        let is_own = |row: &Bound<'_>| matches!((row, own), (Bound::Slot(a), Bound::Slot(b)) if *a == b);
+        self.candidates(step, combination).filter(|row| !is_own(row)).any(|row| {
+            combination.rows[step.mention] = row;
+            step.on.as_ref().is_none_or(|on| all_hold(on, combination))
+        })
+    }
+}
+
+fn all_hold(conditions: &[Condition], combination: &Combination<'_, '_>) -> bool {
+    conditions.iter().all(|one| one.holds(&|place| combination.value(place)) == Some(true))
 }

@@ -1,11 +1,13 @@
 //! Values: NULL, or one number whose meaning the type of its column tells.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use freshet_sql::DataType;
 
 use crate::decimal;
 pub use crate::decimal::Number;
+use crate::utc;
 
 /// NULL, or a number.
 pub type Cell = Option<Number>;
@@ -29,6 +31,8 @@ pub struct ColumnSpec {
     pub name: String,
     /// What its numbers mean.
     pub kind: Kind,
+    /// The names of an ENUM, from its number 1 on.
+    pub names: Option<Arc<[Vec<u8>]>>,
 }
 
 /// What the numbers of a column mean.
@@ -47,6 +51,12 @@ pub enum Kind {
     Date,
     /// Microseconds of a calendar whose months and years are all of one length, with this many digits behind the point shown.
     Moment(u8),
+    /// Microseconds of UTC since 1970, with this many digits behind the point shown: what is shown hangs on the time zone.
+    Stamp(u8),
+    /// A year, 1901 to 2155.
+    Year,
+    /// The number of a name.
+    Enum,
     /// The number of a text in its table.
     Text,
 }
@@ -58,6 +68,8 @@ pub enum Width {
     Small,
     /// 64 bits with a sign.
     Wide,
+    /// 64 bits without a sign.
+    Unsigned,
     /// 128 bits with a sign.
     Huge,
 }
@@ -80,6 +92,11 @@ impl Kind {
             "int" if !declared.is_unsigned => Ok(Self::Integer(Width::Small)),
             "int" => Ok(Self::Integer(Width::Wide)),
             "bigint" if !declared.is_unsigned => Ok(Self::Integer(Width::Wide)),
+            "bigint" => Ok(Self::Integer(Width::Unsigned)),
+            "year" => Ok(Self::Year),
+            "timestamp" => Ok(Self::Stamp(scale())),
+            "enum" if declared.names.is_some() => Ok(Self::Enum),
+            "enum" => Err("is an ENUM whose names are not told apart here".to_owned()),
             "decimal" => decimal_of(declared),
             "date" => Ok(Self::Date),
             "datetime" => Ok(Self::Moment(scale())),
@@ -98,7 +115,10 @@ impl Kind {
     #[must_use]
     pub(crate) fn compares_with(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Date, Self::Date) | (Self::Moment(_), Self::Moment(_)) => true,
+            (Self::Date, Self::Date)
+            | (Self::Moment(_), Self::Moment(_))
+            | (Self::Stamp(_), Self::Stamp(_))
+            | (Self::Year, Self::Year) => true,
             _ => self.digits().zip(other.digits()).is_some_and(|((_, one), (_, other))| one == other),
         }
     }
@@ -108,7 +128,7 @@ impl Kind {
         match self {
             Self::Integer(_) => Some((INTEGER_DIGITS_MAX, 0)),
             Self::Decimal { digits, scale } => Some((digits, scale)),
-            Self::Date | Self::Moment(_) | Self::Text => None,
+            Self::Date | Self::Moment(_) | Self::Stamp(_) | Self::Year | Self::Enum | Self::Text => None,
         }
     }
 
@@ -116,17 +136,25 @@ impl Kind {
     pub(crate) const fn width(self) -> Width {
         match self {
             Self::Integer(width) => width,
-            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Text => Width::Small,
-            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) => Width::Wide,
+            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Year | Self::Enum | Self::Text => {
+                Width::Small
+            }
+            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) | Self::Stamp(_) => Width::Wide,
             Self::Decimal { .. } => Width::Huge,
         }
     }
 
-    /// The number that a text stands for, as the servers show values of this kind; `None` if it is none, or a text itself.
+    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or a text itself. Of an ENUM they
+    /// show the number where it is calculated with.
     #[must_use]
     pub fn parse(self, text: &[u8]) -> Option<Number> {
         match self {
             Self::Integer(_) => std::str::from_utf8(text).ok()?.parse().ok(),
+            // MariaDB shows a year 0 as `0000` or as `0`, and an ENUM's 0 is none of its names.
+            Self::Year | Self::Enum => {
+                std::str::from_utf8(text).ok()?.parse().ok().filter(|number| *number > 0)
+            }
+            Self::Stamp(_) => moment_parts(text).map(utc::of_parts),
             Self::Decimal { scale, .. } => decimal::parse(text, scale),
             Self::Date => date(text),
             Self::Moment(_) => moment(text),
@@ -134,17 +162,50 @@ impl Kind {
         }
     }
 
-    /// A number as the servers show it.
-    pub(crate) fn show(self, number: Number, out: &mut Vec<u8>) {
+    /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
+    fn show(self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
         let shown = match self {
+            Self::Year => write!(out, "{number:04}"),
+            Self::Stamp(digits) => {
+                let (day, seconds, micros) = utc::parts(number, offset_s);
+                show_moment(moment_number(day, seconds, micros).unwrap_or(0), digits, out)
+            }
             Self::Decimal { scale, .. } => out.write_all(decimal::show(number, scale).as_bytes()),
-            Self::Integer(_) | Self::Text => write!(out, "{number}"),
+            Self::Integer(_) | Self::Enum | Self::Text => write!(out, "{number}"),
             Self::Date => {
                 write!(out, "{:04}-{:02}-{:02}", number / 10_000, number / 100 % 100, number % 100)
             }
             Self::Moment(digits) => show_moment(number, digits, out),
         };
         debug_assert!(shown.is_ok(), "a vector takes everything");
+    }
+}
+
+impl ColumnSpec {
+    /// That of a column that is declared so.
+    ///
+    /// # Errors
+    /// As of [`Kind::of`].
+    pub fn of(name: &str, declared: &DataType) -> Result<Self, String> {
+        let kind = Kind::of(declared)?;
+        Ok(Self { name: name.to_owned(), kind, names: declared.names.clone() })
+    }
+
+    /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
+    pub(crate) fn show(&self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
+        match &self.names {
+            Some(names) if self.kind == Kind::Enum => {
+                let at = usize::try_from(number - 1).ok();
+                out.extend_from_slice(at.and_then(|at| names.get(at)).map_or(&[], Vec::as_slice));
+            }
+            _ => self.kind.show(number, offset_s, out),
+        }
+    }
+
+    /// The number of an ENUM's name.
+    pub(crate) fn number_of(&self, name: &[u8]) -> Option<Number> {
+        let at = self.names.as_ref()?.iter().position(|own| own == name)?;
+        Number::try_from(at + 1).ok()
     }
 }
 
@@ -193,8 +254,13 @@ fn date(text: &[u8]) -> Option<Number> {
     date_parts(text).and_then(|(year, month, day)| date_number(year, month, day))
 }
 
-/// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
 fn moment(text: &[u8]) -> Option<Number> {
+    let (day, seconds, micros) = moment_parts(text)?;
+    moment_number(day, seconds, micros)
+}
+
+/// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
+fn moment_parts(text: &[u8]) -> Option<utc::Parts> {
     let day = date_parts(text.get(..10)?)?;
     let time = text.get(10..)?;
     let is_cut = time.len() >= 9 && time[0] == b' ' && time[3] == b':' && time[6] == b':';
@@ -211,7 +277,7 @@ fn moment(text: &[u8]) -> Option<Number> {
         }
         _ => return None,
     };
-    moment_number(day, hour * 3600 + minute * 60 + second, micros)
+    Some((day, hour * 3600 + minute * 60 + second, micros))
 }
 
 fn show_moment(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {

@@ -23,6 +23,7 @@
 
 // Values, and rows.
 mod decimal;
+mod utc;
 mod kind;
 mod texts;
 mod table;

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use freshet_sql::DataType;
 
 use crate::condition::{Condition, Operand, Place};
-use crate::kind::{ColumnSpec, Kind, TableName};
+use crate::kind::{ColumnSpec, Number, TableName};
 
 /// A query of all values of its parameters: conditions of the form `column = literal` are its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,13 +14,27 @@ pub struct Query {
     pub(crate) tables: Vec<(TableName, Vec<ColumnSpec>)>,
     /// The mentions of tables, each with the place of its table in `tables`.
     pub(crate) mentions: Vec<usize>,
+    /// The mentions that LEFT JOIN adds, in their order; the others are joined before them.
+    pub(crate) optional: Vec<Optional>,
     /// What holds of each combination of rows.
     pub(crate) conditions: Vec<Condition>,
     /// The columns that have to be equal to the parameters, in their order.
     pub(crate) parameters: Vec<Place>,
     pub(crate) output: Output,
+    /// What holds of each group that is shown: of its items, by their places as those of columns.
+    pub(crate) having: Vec<Condition>,
     /// Columns of the output, or behind it, by which it is ordered; true stands for descending.
     pub(crate) order: Vec<(usize, bool)>,
+    /// How many seconds the clock is ahead of UTC by which moments of UTC are shown; 0 where there are none.
+    pub(crate) offset_s: i32,
+}
+
+/// A mention whose row is NULLs where no row of its table satisfies what it is joined by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Optional {
+    pub(crate) mention: usize,
+    /// Of the row, and of those of mentions before it.
+    pub(crate) on: Vec<Condition>,
 }
 
 /// What is shown.
@@ -39,6 +53,8 @@ pub(crate) enum Item {
     Key(usize),
     /// How many rows; with an operand, how many are not NULL in it.
     Count(Option<Operand>),
+    /// How many values there are that are not NULL.
+    Distinct(Operand),
     /// The sum of an exact number, of which so many digits are behind the point.
     Sum { of: Operand, scale: u8 },
     /// The average of an exact number, with so many digits more behind the point than the number has.
@@ -61,14 +77,37 @@ impl Query {
         }
     }
 
-    pub(crate) fn kind(&self, place: Place) -> Kind {
-        self.tables[self.mentions[place.mention]].1[place.column].kind
+    /// What a mention is joined by, if it is one that LEFT JOIN adds.
+    pub(crate) fn optional(&self, mention: usize) -> Option<&Optional> {
+        self.optional.iter().find(|optional| optional.mention == mention)
     }
 
-    /// The kind of an operand; a constant is only compared.
-    pub(crate) fn kind_of(&self, operand: &Operand) -> Option<Kind> {
+    /// A column that has one of few values in every row that counts, of a mention that has a row.
+    pub(crate) fn listed(&self) -> Option<(Place, Vec<Number>)> {
+        let listed = |condition: &Condition| match condition {
+            Condition::In(Operand::Column(place), list) if self.optional(place.mention).is_none() => {
+                let values = list.iter().map(|one| match one {
+                    Operand::Constant(cell) => *cell,
+                    Operand::Column(_) => None,
+                });
+                Some((*place, values.collect::<Option<Vec<Number>>>()?))
+            }
+            _ => None,
+        };
+        let (place, mut values) = self.conditions.iter().find_map(listed)?;
+        values.sort_unstable();
+        values.dedup();
+        Some((place, values))
+    }
+
+    pub(crate) fn spec(&self, place: Place) -> &ColumnSpec {
+        &self.tables[self.mentions[place.mention]].1[place.column]
+    }
+
+    /// The column of an operand; a constant is only compared.
+    pub(crate) fn spec_of(&self, operand: &Operand) -> Option<&ColumnSpec> {
         match operand {
-            Operand::Column(place) => Some(self.kind(*place)),
+            Operand::Column(place) => Some(self.spec(*place)),
             Operand::Constant(_) => None,
         }
     }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 
-use crate::condition::Operand;
+use crate::condition::{Operand, Place};
 use crate::decimal;
 use crate::groups::{Computed, Group};
 use crate::join::Combination;
-use crate::kind::{Cell, Kind, Number};
+use crate::kind::{Cell, ColumnSpec, Kind, Number};
 use crate::query::{Item, Output, Query};
 use crate::table::Table;
 
@@ -245,14 +245,18 @@ impl Rows {
                     let value = |(at, item)| group.value(at, item, key);
                     items.iter().enumerate().map(value).collect::<Vec<Computed>>()
                 };
+                let is_shown = |row: &Vec<Computed>| {
+                    let value = |place: Place| row[place.column].cell();
+                    query.having.iter().all(|one| one.holds(&value) == Some(true))
+                };
                 let rows = groups.iter().map(|(key, group)| values(key, group));
-                let mut rows: Vec<Vec<Computed>> = rows.collect();
+                let mut rows: Vec<Vec<Computed>> = rows.filter(is_shown).collect();
                 rows.sort_unstable_by(|a, b| {
                     ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b))
                 });
                 for (number, row) in rows.iter().enumerate() {
                     for (computed, item) in row.iter().zip(items).take(*shown) {
-                        put_computed(*computed, kind_of(query, (by, item)), &mut out.bytes);
+                        put_computed(*computed, (spec_of(query, (by, item)), query.offset_s), &mut out.bytes);
                     }
                     let before = number.checked_sub(1).map(|before| &rows[before]);
                     let ties =
@@ -275,19 +279,19 @@ fn ordered(order: &[(usize, bool)], by: impl Fn(usize) -> std::cmp::Ordering) ->
     order.iter().map(one).find(|it| it.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
 }
 
-fn kind_of(query: &Query, (by, item): (&[Operand], &Item)) -> Option<Kind> {
+fn spec_of<'q>(query: &'q Query, (by, item): (&[Operand], &Item)) -> Option<&'q ColumnSpec> {
     match item {
-        Item::Key(at) => query.kind_of(&by[*at]),
-        Item::Extreme { of, .. } => query.kind_of(of),
-        Item::Count(_) | Item::Sum { .. } | Item::Average { .. } => None,
+        Item::Key(at) => query.spec_of(&by[*at]),
+        Item::Extreme { of, .. } => query.spec_of(of),
+        Item::Count(_) | Item::Distinct(_) | Item::Sum { .. } | Item::Average { .. } => None,
     }
 }
 
-fn put_computed(computed: Computed, kind: Option<Kind>, out: &mut Vec<u8>) {
+fn put_computed(computed: Computed, (spec, offset_s): (Option<&ColumnSpec>, i32), out: &mut Vec<u8>) {
     let mut shown = Vec::new();
-    match (computed, kind) {
+    match (computed, spec) {
         (Computed::Cell(None), _) => return out.push(NULL),
-        (Computed::Cell(Some(number)), Some(kind)) => kind.show(number, &mut shown),
+        (Computed::Cell(Some(number)), Some(spec)) => spec.show(number, offset_s, &mut shown),
         (Computed::Cell(Some(number)), None) => shown = number.to_string().into_bytes(),
         (Computed::Number(number), _) => shown = number.to_string().into_bytes(),
         (Computed::Decimal(number, scale), _) => shown = decimal::show(number, scale).into_bytes(),
@@ -303,15 +307,15 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
             (_, None) => out.push(NULL),
             (Operand::Column(place), Some(number)) => {
                 let query = combination.query;
-                let kind = query.kind(*place);
-                if kind == Kind::Text {
+                let spec = query.spec(*place);
+                if spec.kind == Kind::Text {
                     let (table, _): (&Table, _) = combination.tables[query.mentions[place.mention]];
                     let text = table.text(number);
                     width = width.max(width_of(text));
                     put_bytes(text, &mut out);
                 } else {
                     shown.clear();
-                    kind.show(number, &mut shown);
+                    spec.show(number, query.offset_s, &mut shown);
                     put_bytes(&shown, &mut out);
                 }
             }

@@ -14,6 +14,7 @@ pub(crate) type Slot = u32;
 enum Numbers {
     Small(Vec<i32>),
     Wide(Vec<i64>),
+    Unsigned(Vec<u64>),
     Huge(Vec<Number>),
 }
 
@@ -66,6 +67,7 @@ impl Column {
         Some(match &self.numbers {
             Numbers::Small(all) => all[at].into(),
             Numbers::Wide(all) => all[at].into(),
+            Numbers::Unsigned(all) => all[at].into(),
             Numbers::Huge(all) => all[at],
         })
     }
@@ -77,6 +79,7 @@ impl Column {
         match &mut self.numbers {
             Numbers::Small(all) => put(all, at, number.try_into().unwrap_or(i32::MAX)),
             Numbers::Wide(all) => put(all, at, number.try_into().unwrap_or(i64::MAX)),
+            Numbers::Unsigned(all) => put(all, at, number.try_into().unwrap_or(u64::MAX)),
             Numbers::Huge(all) => put(all, at, number),
         }
         if cell.is_none() && self.nulls.len() <= at {
@@ -90,7 +93,7 @@ impl Column {
     const fn bytes_each(&self) -> usize {
         match self.numbers {
             Numbers::Small(_) => 4,
-            Numbers::Wide(_) => 8,
+            Numbers::Wide(_) | Numbers::Unsigned(_) => 8,
             Numbers::Huge(_) => 16,
         }
     }
@@ -144,6 +147,7 @@ impl Table {
         let numbers = |spec: &ColumnSpec| match spec.kind.width() {
             Width::Small => Numbers::Small(Vec::new()),
             Width::Wide => Numbers::Wide(Vec::new()),
+            Width::Unsigned => Numbers::Unsigned(Vec::new()),
             Width::Huge => Numbers::Huge(Vec::new()),
         };
         let column = |spec| Column { numbers: numbers(&spec), nulls: Vec::new(), spec };

@@ -19,6 +19,7 @@ pub(crate) fn data_type(declared: &str) -> DataType {
         length: digits.next().flatten(),
         scale: digits.next().flatten(),
         collation: (name == "varchar").then(|| "utf8mb4_general_ci".into()),
+        names: (name == "enum").then(|| ["new", "paid", "sent"].map(|name| name.as_bytes().to_vec()).into()),
     }
 }
 
@@ -37,6 +38,9 @@ pub(crate) const TABLES: [(&str, Columns); 2] = [
             ("m", "decimal(6,2)"),
             ("s", "varchar"),
             ("w", "decimal(25,3)"),
+            ("e", "enum"),
+            ("big", "bigint unsigned"),
+            ("y", "year"),
         ],
     ),
     (
@@ -48,6 +52,7 @@ pub(crate) const TABLES: [(&str, Columns); 2] = [
             ("at", "datetime"),
             ("m", "decimal(10,2)"),
             ("z", "decimal(9,0)"),
+            ("ts", "timestamp"),
         ],
     ),
 ];

@@ -23,7 +23,14 @@ pub fn text() -> KeyType {
 
 /// A type of this name.
 pub fn declared(name: &str) -> DataType {
-    DataType { name: name.into(), is_unsigned: false, length: None, scale: None, collation: None }
+    DataType {
+        name: name.into(),
+        is_unsigned: false,
+        length: None,
+        scale: None,
+        collation: None,
+        names: None,
+    }
 }
 
 /// A column with no property but that it may be NULL.

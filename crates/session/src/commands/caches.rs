@@ -102,8 +102,11 @@ async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Resul
     }
     let created = Arc::clone(&session.shared.created);
     Ok(match statement {
-        CacheStatement::ShowProxied { supported, id, limit } => {
-            listed::proxied(session, (*supported, id.as_deref(), *limit)).map(Done::Rows)
+        CacheStatement::ShowProxied { supported, method, id, limit } => {
+            match listed::proxied(session, (*supported || method.is_some(), id.as_deref())) {
+                Ok(all) => Ok(Done::Rows(listed::of_proxied(of_method(session, all, *method).await, *limit))),
+                Err(error) => Err(error),
+            }
         }
         CacheStatement::ShowCaches { method, id } => {
             Ok(Done::Rows(listed::caches(session, (*method, id.as_deref()))))
@@ -245,6 +248,24 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
 async fn kept(session: &Session, asked: &Asked) -> Result<maintaining::Asked, String> {
     let text = as_statement(asked.query.text.as_bytes(), session.modes());
     maintained::maintainable(session, &text, &asked.schema).await
+}
+
+/// Those whose results would be kept so.
+async fn of_method(
+    session: &Session,
+    all: Vec<listed::Proxied>,
+    method: Option<Method>,
+) -> Vec<listed::Proxied> {
+    let Some(method) = method else { return all };
+    let mut kept_so = Vec::new();
+    for query in all {
+        let text = as_statement(query.query.text.as_bytes(), session.modes());
+        let is_deep = maintained::maintainable(session, &text, &query.schema).await.is_ok();
+        if is_deep == (method == Method::Deep) {
+            kept_so.push(query);
+        }
+    }
+    kept_so
 }
 
 /// Has the tables of a new cache loaded, and waits for it unless CONCURRENTLY is said.

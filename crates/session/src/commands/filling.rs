@@ -255,14 +255,7 @@ pub(super) async fn keep(
     // Others go on when it is stored, or is not.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
     let noted = note(session, key, &plan, relayed.tag);
-    if let (Some((cache, result)), Some(captured)) = (noted.as_deref(), relayed.captured.as_ref()) {
-        let frame = Frame::of((&captured.body, captured.status_at), captured.status, (cost_us, relayed.tag));
-        if let (Some(frame), Some(creates)) = (frame, plan.created.as_deref()) {
-            let (frame, rights, tables) = (Arc::new(frame), result.rights, creates.tables.clone());
-            let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms() };
-            cache.note_frame((key.environment, key.text), noted);
-        }
-    }
+    note_frame(session, key, (&plan, relayed, cost_us));
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
             relayed.uncaptured = Some(Why::QueryRule);
@@ -317,6 +310,30 @@ fn note(
         tries: Tries::default(),
     };
     Some(Box::new((Arc::clone(cache), result)))
+}
+
+/// Notes what is around the rows of an answer to a query with a cache of its own.
+fn note_frame(session: &Session, key: Key<'_>, (plan, relayed, cost_us): (&FillPlan, &Relayed, u32)) {
+    let (Some(creates), Some(captured)) = (plan.created.as_deref(), relayed.captured.as_ref()) else {
+        return;
+    };
+    if session.environment().is_none_or(|it| it.id != environment_of(key.environment)) {
+        return;
+    }
+    let frame = Frame::of((&captured.body, captured.status_at), captured.status, (cost_us, relayed.tag));
+    let (Some(frame), Some(text)) = (frame, statement_of(key)) else { return };
+    let (frame, rights, tables) = (Arc::new(frame), creates.rights, creates.tables.clone());
+    let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms() };
+    creates.cache.note_frame((key.environment, text), noted);
+}
+
+/// The text of the statement that a key is of; `None` of one that was executed by a text.
+fn statement_of(key: Key<'_>) -> Option<&[u8]> {
+    if !is_of_executions(key.environment) {
+        return Some(key.text);
+    }
+    let length = key.text.last_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+    key.text.get(..usize::try_from(length).ok()?)
 }
 
 /// Why an answer was not stored; `uncaptured`: why there was no copy of it.

@@ -1,5 +1,7 @@
 //! A SELECT whose results are kept up to date row by row: its answer is made from copies of rows, stored, and given from memory.
 
+mod way;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -9,16 +11,17 @@ use freshet_sql::{Method, contains_ignoring_case};
 use freshet_upstream::now_ms;
 use freshet_views::Query;
 
-use super::asked::{from_memory, strips};
-use super::filling::{FillPlan, Fillable, plan_of_text, returns_what_it_finds};
+use super::filling::{FillPlan, Fillable, returns_what_it_finds};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
 use crate::maintaining::question::{asked, infos, planned};
 use crate::maintaining::{Answer, Asked};
 use crate::relay::Lost;
+use crate::session::Session;
 use crate::session::hit::READ_UNFENCED;
-use crate::session::{Missed, Session};
 use crate::template::{BoundSelect, Verdict};
+
+pub(super) use way::Way;
 
 /// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer. Where that was
 /// in vain of late, the least is less.
@@ -45,16 +48,12 @@ struct Maintained {
     asked: Asked,
 }
 
-/// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of its key.
+/// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of the key that it has, or would have as a text.
 ///
 /// # Errors
 /// The session is ended, or its client has left.
-pub(super) async fn answer(
-    session: &mut Session,
-    (text, key): (&[u8], u32),
-    bound: &BoundSelect<'_>,
-) -> Result<bool, Lost> {
-    let Some(maintained) = maintained(session, (text, key), bound) else { return Ok(false) };
+pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<bool, Lost> {
+    let Some(maintained) = maintained(session, (way, key)) else { return Ok(false) };
     let vain_until_ms = &maintained.cache.vain_until_ms;
     let is_in_vain = now_ms() < vain_until_ms.load(Ordering::Relaxed);
     let wait_min = if is_in_vain { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
@@ -64,7 +63,7 @@ pub(super) async fn answer(
     loop {
         // Its columns are those of the definitions that are known, if these are still so when all is applied that the server could know of then.
         let is_proven = session.shared.upstream.current_to_ms() >= maintained.noted_ms;
-        let plan = match plan_of_text(session, text, bound, (key, Missed::default())) {
+        let plan = match way.plan(session, key) {
             _ if !is_proven => {
                 session.shared.upstream.ask_current();
                 None
@@ -77,14 +76,14 @@ pub(super) async fn answer(
         };
         if let Some(plan) = plan {
             let stored = match ask(session, &maintained).await? {
-                Some(answer) => store(session, (text, key), (plan, &maintained), answer).await,
+                Some(answer) => store(session, (way, key), (plan, &maintained), answer).await,
                 None => return Ok(false),
             };
             match stored {
                 Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(false),
                 _ => is_stored = true,
             }
-            if from_memory(session, text, key).is_ok() {
+            if way.answers_from_memory(session, key) {
                 maintained.cache.maintained.fetch_add(1, Ordering::Relaxed);
                 session.shared.counters.add(Count::Maintained);
                 return Ok(true);
@@ -105,18 +104,19 @@ pub(super) async fn answer(
 }
 
 /// What is needed to answer it so; `None` if it is not.
-fn maintained(session: &Session, (text, key): (&[u8], u32), bound: &BoundSelect<'_>) -> Option<Maintained> {
-    let (shared, template) = (&session.shared, bound.template());
+fn maintained(session: &Session, (way, key): (Way<'_>, u32)) -> Option<Maintained> {
+    let (shared, template) = (&session.shared, way.template());
     let cache = shared.created.of(template.query.id)?;
     if cache.options.method == Some(Method::Shallow) || cache.is_distrusted() {
         return None;
     }
     let rights = shared.upstream.rights_epoch()?;
-    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    let key_text = way.key_text(session)?;
     let infos = template.tables.known.iter().map(|named| &named.info);
-    let noted = cache.frame((key, &key_text)).filter(|noted| noted.is_of(rights, infos))?;
+    let frame = cache.frame((way.first_key(key), way.frame_text(&key_text)));
+    let noted = frame.filter(|noted| noted.is_of(rights, infos))?;
     let (frame, noted_ms) = (noted.frame, noted.noted_ms);
-    match compiled(session, text, bound, frame.columns) {
+    match compiled(session, way, frame.columns) {
         Ok(asked) => Some(Maintained { cache, frame, noted_ms, rights, asked }),
         Err(why) => {
             cache.is_kept(Kept::Refreshed(why));
@@ -125,12 +125,8 @@ fn maintained(session: &Session, (text, key): (&[u8], u32), bound: &BoundSelect<
     }
 }
 
-fn compiled(
-    session: &Session,
-    text: &[u8],
-    bound: &BoundSelect<'_>,
-    columns: usize,
-) -> Result<Asked, String> {
+fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<Asked, String> {
+    let text = way.text();
     let environment = session.environment().ok_or("its session's settings are not known")?;
     if !environment.selects_all {
         return Err("sql_select_limit".to_owned());
@@ -139,9 +135,12 @@ fn compiled(
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
     let schema = session.state.schema.as_deref();
-    let tables = &bound.template().tables;
-    let compiled =
-        planned((text, session.modes()), (tables, schema, environment.division_digits), Query::compile)?;
+    let tables = &way.template().tables;
+    let compiled = planned(
+        (text, session.modes(), way.values()),
+        (tables, schema, environment.computes()),
+        Query::compile,
+    )?;
     if compiled.query.columns_shown() != columns {
         return Err("it has other columns".to_owned());
     }
@@ -190,8 +189,14 @@ pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -
     if asks_for_more(text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
-    let digits = session.environment().map_or(DIVISION_DIGITS, |environment| environment.division_digits);
-    let query = planned((text, modes), (&template.tables, schema, digits), Query::check)?;
+    let computes =
+        session.environment().map_or((DIVISION_DIGITS, None), |environment| environment.computes());
+    let query = planned((text, modes, &[]), (&template.tables, schema, computes), Query::check)?;
+    for (name, _) in query.tables() {
+        if let Some(setting) = session.shared.options.copied_tables.leaves_out(name) {
+            return Err(format!("{}, which {setting} leaves out", name.1));
+        }
+    }
     Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
 }
 
@@ -217,7 +222,7 @@ async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<An
 /// Stores them as an answer.
 async fn store(
     session: &Session,
-    (text, key): (&[u8], u32),
+    (way, key): (Way<'_>, u32),
     (plan, maintained): (FillPlan, &Maintained),
     answer: Answer,
 ) -> Insert {
@@ -226,7 +231,8 @@ async fn store(
     };
     let cache = &session.shared.cache;
     let rows = shown.ends.len() as u64;
-    let (body, status_at) = maintained.frame.around(shown.rows());
+    let around = way.around(&maintained.frame, shown.rows()).zip(way.key_text(session));
+    let Some(((body, status_at), text)) = around else { return Insert::Off };
     // It shows nothing that is not applied.
     let status = maintained.frame.status | READ_UNFENCED;
     let fill = Fill {
@@ -241,18 +247,18 @@ async fn store(
         expires_ms: 0,
         refresh_ms: 0,
     };
-    let text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    let key = Key { environment: key, text: &text };
+    let of_texts = key;
+    let key = Key { environment: way.first_key(of_texts), text: &text };
     for _ in 0..ROOM_STEPS_MAX {
         if !cache.make_room(key, &fill) {
             break;
         }
         tokio::task::yield_now().await;
     }
-    let result = || StoredResult {
+    let result = |text: &[u8]| StoredResult {
         environment: Arc::clone(environment),
-        key: key.environment,
-        text: key.text.into(),
+        key: of_texts,
+        text: text.into(),
         deps: fill.deps.clone(),
         valid_from,
         tag: fill.tag,
@@ -260,7 +266,10 @@ async fn store(
         warnings: plan.warnings,
         tries: Tries::default(),
     };
-    maintained.cache.note_if_new((key.environment, key.text), result);
+    // What is executed is compared with the server by the text that asks the same.
+    if let Some(text) = way.written(session) {
+        maintained.cache.note_if_new((of_texts, &text), || result(&text));
+    }
     let stored = cache.insert_settled(key, fill);
     if stored == Insert::Stored && returns_what_it_finds(key.text) {
         cache.note_found_rows(key, valid_from, u32::try_from(rows).unwrap_or(u32::MAX));

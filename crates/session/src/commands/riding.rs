@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use freshet_protocol::Command;
-use freshet_sql::{Hint, contains_ignoring_case};
+use freshet_sql::{Hint, Method, contains_ignoring_case};
 use freshet_upstream::Lane;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
@@ -18,6 +18,7 @@ use super::asked::{key_for, strips};
 use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text, rights};
 use super::text::Query;
 use crate::counters::Count;
+use crate::created::Kept;
 use crate::relay::{Lost, Relayed};
 use crate::session::{Missed, Session, Storing};
 use crate::shared::Multiplexing;
@@ -131,6 +132,15 @@ fn may_be_carried(session: &Session, template: &Template) -> bool {
         && (template.pace.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
         && template.pace.is_fit(now_ms())
         && session.shared.upstream.is_current(&template.told)
+        && !may_be_maintained(session, template)
+}
+
+/// Whether its query has a cache of its own that needs no server, as far as is known.
+fn may_be_maintained(session: &Session, template: &Template) -> bool {
+    let cache = session.shared.created.of(template.query.id);
+    cache.is_some_and(|cache| {
+        cache.options.method != Some(Method::Shallow) && !matches!(cache.kept(), Kept::Refreshed(_))
+    })
 }
 
 fn note_pace(template: &Template, carried: &Carried) {

@@ -11,7 +11,7 @@ use super::asked::{
 };
 use super::bargain;
 use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
-use super::maintained;
+use super::maintained::{self, Way};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
@@ -136,7 +136,7 @@ async fn fate<'a>(
         };
         // What is kept up to date row by row needs no server.
         if session.shared.created.are_there()
-            && Box::pin(maintained::answer(session, (text, key), &bound)).await?
+            && Box::pin(maintained::answer(session, (Way::Text(text, &bound), key))).await?
         {
             return Ok(Fate::Answered(Flow::Continue));
         }

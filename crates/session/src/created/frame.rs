@@ -3,6 +3,8 @@
 use freshet_cache::Entry;
 use freshet_protocol::{HEADER_LEN, StatusFlags};
 
+use super::binary::{self, ColumnType};
+
 /// Around the rows of an answer by text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
@@ -88,6 +90,27 @@ impl Frame {
             rest = &rest[row.len()..];
             row.get(HEADER_LEN..)
         })
+    }
+
+    /// The types of the columns, by their definitions.
+    fn types(&self) -> Option<Vec<ColumnType>> {
+        let mut rest = self.head.get(packet(&self.head)?.len()..)?;
+        let mut next = || {
+            let definition = packet(rest)?;
+            rest = rest.get(definition.len()..)?;
+            ColumnType::of(definition)
+        };
+        (0..self.columns).map(|_| next()).collect()
+    }
+
+    /// An answer of these rows of the text protocol to an execution, where all of their values have a binary form that is known.
+    pub(crate) fn around_binary<'r>(
+        &self,
+        rows: impl Iterator<Item = &'r [u8]>,
+    ) -> Option<(Vec<u8>, [u32; 2])> {
+        let types = self.types()?;
+        let rows = rows.map(|row| binary::row(&types, row)).collect::<Option<Vec<_>>>()?;
+        Some(self.around(rows.iter().map(Vec::as_slice)))
     }
 
     /// An answer of these rows, and where the session's status flags stand in it.

@@ -26,6 +26,7 @@ impl Copied {
             "tinyint" => 8,
             "smallint" => 16,
             "mediumint" => 24,
+            "bigint" => 64,
             _ => 32,
         };
         let is_unsigned = column.data_type.is_unsigned && matches!(spec.kind, Kind::Integer(_));
@@ -48,6 +49,12 @@ impl Copied {
             (Kind::Integer(_), Value::UInt(number)) => Number::from(*number),
             (Kind::Decimal { digits, scale }, Value::Decimal(decimal)) => {
                 whole(decimal).filter(|_| (decimal.precision(), decimal.scale()) == (digits, scale))?
+            }
+            (Kind::Year, Value::Year(year)) if *year > 0 => Number::from(*year),
+            // 0 stands for what was none of the names, and for what is no moment.
+            (Kind::Enum, Value::Enum(number)) if *number > 0 => Number::from(*number),
+            (Kind::Stamp(digits), Value::Timestamp(at)) if at.decimals == digits && at.seconds > 0 => {
+                Number::from(at.seconds) * 1_000_000 + Number::from(at.micros)
             }
             (Kind::Date, Value::Date(date)) => date_number(date.year, date.month, date.day)?,
             (Kind::Moment(digits), Value::DateTime(at)) if at.decimals == digits => {

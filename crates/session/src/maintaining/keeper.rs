@@ -168,6 +168,9 @@ impl<'s> Keeper<'s> {
         for (name, columns) in asked.query.tables() {
             let info = asked.tables.iter().find(|(own, _)| own == name).map(|(_, info)| info);
             let Some(info) = info else { return Some(Answer::Never("a table that is not known".to_owned())) };
+            if let Some(setting) = self.shared.options.copied_tables.leaves_out(name) {
+                return Some(Answer::Never(format!("{}, which {setting} leaves out", name.1)));
+            }
             let told = match self.copies.get(name) {
                 Some(copy) if copy.is_of(info) && has_all(&copy.columns, columns) => match &copy.state {
                     State::Complete(may_contain) if *may_contain <= self.at => continue,

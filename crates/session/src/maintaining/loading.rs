@@ -90,6 +90,8 @@ impl Loading {
             )));
         }
         let mut connection = control::connect(shared.upstream.config()).await?;
+        // TIMESTAMP is shown in it.
+        connection.query("SET SESSION time_zone = '+00:00'").await?;
         let primary = primary_key(&mut connection, info).await?;
         let mut specs = self.columns.clone();
         for name in &primary {
@@ -122,7 +124,7 @@ impl Loading {
             let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Option<Vec<_>>>();
             let given = given.ok_or_else(|| {
                 Stopped::Refused(
-                    "a value that is not copied: a date that is no day of the calendar".to_owned(),
+                    "a value that is not copied: a date that is no day of the calendar, a year 0, or what is none of the names of an ENUM".to_owned(),
                 )
             })?;
             self.tell(Loaded::Rows(given)).await?;
@@ -187,9 +189,12 @@ async fn primary_key(connection: &mut Connection, info: &TableInfo) -> Result<Ve
 fn spec_of(info: &TableInfo, name: &str) -> Result<Option<ColumnSpec>, Stopped> {
     let column = info.columns.iter().find(|column| column.name == name);
     let column = column.ok_or_else(|| Stopped::Refused(format!("{name} is not there")))?;
-    match Kind::of(&column.data_type) {
-        Ok(Kind::Text) => Err(Stopped::Refused(format!("{name}, which is of its primary key, is a text"))),
-        Ok(kind) => Ok(Some(ColumnSpec { name: name.to_owned(), kind })),
+    match ColumnSpec::of(name, &column.data_type) {
+        Ok(spec) if matches!(spec.kind, Kind::Text | Kind::Enum | Kind::Year) => {
+            let kind = &column.data_type.name;
+            Err(Stopped::Refused(format!("{name}, which is of its primary key, is of the type {kind}")))
+        }
+        Ok(spec) => Ok(Some(spec)),
         Err(why) => Err(Stopped::Refused(format!("{name}, which is of its primary key, {why}"))),
     }
 }
@@ -202,7 +207,12 @@ fn quoted(name: &str) -> String {
 fn chunk(info: &TableInfo, (columns, primary): (&[Copied], &[usize]), last: Option<&[String]>) -> String {
     let name = |at: &usize| quoted(&columns[*at].spec.name);
     let keys: Vec<String> = primary.iter().map(name).collect();
-    let shown: Vec<String> = (0..columns.len()).map(|at| name(&at)).collect();
+    // An ENUM's number.
+    let shown = |column: &Copied| match column.spec.kind {
+        Kind::Enum => format!("{} + 0", quoted(&column.spec.name)),
+        _ => quoted(&column.spec.name),
+    };
+    let shown: Vec<String> = columns.iter().map(shown).collect();
     // As the servers find ranges of an index in it: (a, b) > (1, 2) they do not.
     let behind = |last: &[String]| {
         let one = |at: usize| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_catalog::{Name, TableInfo};
-use freshet_sql::{Input, Modes, QueryPlan, TableName, query_plan};
+use freshet_sql::{Datum, Input, Modes, QueryPlan, TableName, query_plan};
 use freshet_views::{Asker, Compiled, Query, Unmaintained};
 
 use super::Asked;
@@ -11,10 +11,10 @@ use crate::created::StoredResult;
 use crate::rows::{Named, Tables};
 use crate::shared::Shared;
 
-/// What is made of the plan of a text, which reads these tables.
+/// What is made of the plan of a text, whose markers have these values, and which reads these tables.
 pub(crate) fn planned<T>(
-    (text, modes): (&[u8], Modes),
-    (tables, schema, division_digits): (&Tables, Option<&str>, u8),
+    (text, modes, values): (&[u8], Modes, &[Datum]),
+    (tables, schema, (division_digits, offset_s)): (&Tables, Option<&str>, (u8, Option<i32>)),
     make: impl FnOnce(&QueryPlan, &Asker<'_>) -> Result<T, Unmaintained>,
 ) -> Result<T, String> {
     let definition_of = |table: &TableName| tables.definition(table, schema);
@@ -25,7 +25,8 @@ pub(crate) fn planned<T>(
         let named = tables.known.iter().find(|named| named.is(table, schema))?;
         Some((named.schema.clone(), named.name.clone()))
     };
-    make(&plan, &Asker { name_of: &name_of, division_digits }).map_err(|why| why.to_string())
+    make(&plan, &Asker { name_of: &name_of, division_digits, offset_s, values })
+        .map_err(|why| why.to_string())
 }
 
 pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
@@ -46,6 +47,6 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let bound = shared.templates.of((&result.text, modes), schema, behind).await;
     let tables = &bound.template().tables;
     let compiled =
-        planned((&result.text, modes), (tables, schema, environment.division_digits), Query::compile).ok()?;
+        planned((&result.text, modes, &[]), (tables, schema, environment.computes()), Query::compile).ok()?;
     Some(asked(compiled, tables))
 }

@@ -11,6 +11,8 @@ pub enum CacheStatement {
     ShowProxied {
         /// SUPPORTED: those alone that can be cached.
         supported: bool,
+        /// DEEP: those alone that can be maintained; SHALLOW: those that cannot.
+        method: Option<Method>,
         /// WHERE query_id = …
         id: Option<String>,
         /// LIMIT.
@@ -144,11 +146,11 @@ fn show(mut cursor: Cursor<'_>) -> Option<CacheStatement> {
     }
     if cursor.word("PROXIED") {
         let supported = cursor.word("SUPPORTED");
-        method(&mut cursor);
+        let method = method(&mut cursor);
         cursor.word("QUERIES").then_some(())?;
         let id = query_id(&mut cursor)?;
         let limit = if cursor.word("LIMIT") { Some(number(&mut cursor)?) } else { None };
-        return cursor.at_end().then_some(CacheStatement::ShowProxied { supported, id, limit });
+        return cursor.at_end().then_some(CacheStatement::ShowProxied { supported, method, id, limit });
     }
     let method = method(&mut cursor);
     cursor.word("CACHES").then_some(())?;

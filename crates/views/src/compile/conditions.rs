@@ -1,28 +1,32 @@
 //! Conditions: columns of one type, and literals that are written as one.
 
+use std::borrow::Cow;
+
 use freshet_sql::{Datum, Scalar};
 
 use super::{Compiler, Found, refused};
 use crate::condition::{Comparison, Condition, Operand};
 use crate::decimal::{self, Scaled};
-use crate::kind::{Kind, Number};
+use crate::kind::{ColumnSpec, Kind, Number};
+
+/// What an operator's name says.
+pub(super) fn comparison(name: &str) -> Option<Comparison> {
+    Some(match name {
+        "=" => Comparison::Equal,
+        "<>" => Comparison::Unequal,
+        "<" => Comparison::Less,
+        "<=" => Comparison::LessOrEqual,
+        ">" => Comparison::Greater,
+        ">=" => Comparison::GreaterOrEqual,
+        "<=>" => Comparison::Same,
+        _ => return None,
+    })
+}
 
 impl Compiler<'_> {
     pub(super) fn condition(&self, scalar: &Scalar) -> Found<Condition> {
         let Scalar::Call(name, args) = scalar else { return refused("a value as a condition") };
         let all = || args.iter().map(|arg| self.condition(arg)).collect::<Found<Vec<_>>>();
-        let comparison = |name: &str| {
-            Some(match name {
-                "=" => Comparison::Equal,
-                "<>" => Comparison::Unequal,
-                "<" => Comparison::Less,
-                "<=" => Comparison::LessOrEqual,
-                ">" => Comparison::Greater,
-                ">=" => Comparison::GreaterOrEqual,
-                "<=>" => Comparison::Same,
-                _ => return None,
-            })
-        };
         match (name.as_str(), args.as_slice()) {
             ("and", _) => all().map(Condition::And),
             ("or", _) => all().map(Condition::Or),
@@ -35,9 +39,9 @@ impl Compiler<'_> {
                 self.compared(Comparison::LessOrEqual, of, high)?,
             ])),
             ("in", [of, list @ ..]) => {
-                let (operand, kind) = self.column(of)?;
+                let (operand, spec) = self.column(of)?;
                 let equal =
-                    |value: &Scalar| Ok(Operand::Constant(Some(self.constant(value, kind)?.equal()?)));
+                    |value: &Scalar| Ok(Operand::Constant(Some(self.constant(value, spec)?.equal()?)));
                 Ok(Condition::In(operand, list.iter().map(equal).collect::<Found<_>>()?))
             }
             (name, [left, right]) => match comparison(name) {
@@ -53,28 +57,28 @@ impl Compiler<'_> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
                 let ((left, of), (right, with)) = (self.column(left)?, self.column(right)?);
-                if !of.compares_with(with) {
+                if !of.kind.compares_with(with.kind) {
                     return refused("a comparison of texts, or of two types");
                 }
                 Ok(Condition::Compare(how, left, right))
             }
             (Scalar::Column(..), value) => {
-                let (left, kind) = self.column(left)?;
-                self.constant(value, kind)?.compared(how, left)
+                let (left, spec) = self.column(left)?;
+                self.constant(value, spec.told_by(how)?)?.compared(how, left)
             }
             (value, Scalar::Column(..)) => {
-                let (right, kind) = self.column(right)?;
-                self.constant(value, kind)?.compared(how.turned(), right)
+                let (right, spec) = self.column(right)?;
+                self.constant(value, spec.told_by(how)?)?.compared(how.turned(), right)
             }
             _ => refused("a comparison of computed values"),
         }
     }
 
-    pub(super) fn column(&self, scalar: &Scalar) -> Found<(Operand, Kind)> {
+    pub(super) fn column(&self, scalar: &Scalar) -> Found<(Operand, &ColumnSpec)> {
         match scalar {
             Scalar::Column(input, name) => {
                 let place = self.place(*input, name)?;
-                Ok((Operand::Column(place), self.query.kind(place)))
+                Ok((Operand::Column(place), self.query.spec(place)))
             }
             Scalar::Value(_) | Scalar::All => refused("a literal in the place of a column"),
             Scalar::Item(_) => refused("a condition on an item"),
@@ -87,35 +91,98 @@ impl Compiler<'_> {
     /// A column whose values can be told apart as their numbers.
     pub(super) fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         match self.column(scalar)? {
-            (_, Kind::Text) => refused(format!("{why} a text")),
+            (_, spec) if spec.kind == Kind::Text => refused(format!("{why} a text")),
             (operand, _) => Ok(operand),
         }
     }
 
     /// A literal as a value of this kind, if it is written as one.
-    fn constant(&self, scalar: &Scalar, kind: Kind) -> Found<Scaled> {
-        let found = match (scalar, kind.digits()) {
-            (Scalar::Value(Datum::Int(number)), Some((_, scale))) => Some(decimal::scaled(*number, 0, scale)),
-            (Scalar::Value(Datum::Decimal(text)), Some((_, scale))) => decimal::literal(text, scale),
-            (Scalar::Value(Datum::Text(text)), None) => kind.parse(text).map(Scaled::Exact),
-            (Scalar::Value(Datum::Param(_)), _) if self.takes_markers && kind != Kind::Text => {
-                Some(Scaled::Exact(0))
-            }
+    pub(super) fn constant(&self, scalar: &Scalar, spec: &ColumnSpec) -> Found<Scaled> {
+        let kind = spec.kind;
+        let found = match scalar {
+            Scalar::Value(datum) => self.value(datum, spec),
             // A literal's sign is not part of its marker.
-            (Scalar::Call(name, args), Some(_))
+            Scalar::Call(name, args)
                 if self.takes_markers
                     && name == "-"
+                    && kind.digits().is_some()
                     && matches!(args[..], [Scalar::Value(Datum::Param(_))]) =>
             {
                 Some(Scaled::Exact(0))
             }
-            (Scalar::Query(_), _) => return refused("a subquery"),
+            Scalar::Query(_) => return refused("a subquery"),
             _ => None,
         };
         match found {
             Some(found) => Ok(found),
             None => refused("a value that is of another type than what it is compared with"),
         }
+    }
+}
+
+impl Compiler<'_> {
+    /// A literal, or what a marker stands for, as a value of this kind.
+    fn value(&self, written: &Datum, spec: &ColumnSpec) -> Option<Scaled> {
+        let kind = spec.kind;
+        let is_given = matches!(written, Datum::Param(_));
+        match (self.asker.value(written), kind.digits()) {
+            (Datum::Int(number), Some((_, scale))) => Some(decimal::scaled(*number, 0, scale)),
+            // MySQL makes an integer of what is given for a marker beside an integer.
+            (Datum::Decimal(_), Some(_)) if is_given && matches!(kind, Kind::Integer(_)) => None,
+            (Datum::Decimal(text), Some((_, scale))) => decimal::literal(text, scale),
+            // Of two digits, they are made four.
+            (Datum::Int(year @ YEAR_MIN..=YEAR_MAX), None) if kind == Kind::Year => {
+                Some(Scaled::Exact(*year))
+            }
+            (Datum::Text(name), None) if kind == Kind::Enum => spec.number_of(name).map(Scaled::Exact),
+            (Datum::Text(text), None) => self.moment(text, kind),
+            (Datum::Moment(text), None) if is_given => self.moment(&as_of_kind(text, kind), kind),
+            (Datum::Param(_), _) if self.takes_markers && kind != Kind::Text => Some(Scaled::Exact(0)),
+            _ => None,
+        }
+    }
+}
+
+impl Compiler<'_> {
+    /// A date or a moment. One of UTC is written as the session's clock shows it.
+    fn moment(&self, text: &[u8], kind: Kind) -> Option<Scaled> {
+        let number = match kind {
+            Kind::Date | Kind::Moment(_) => kind.parse(text)?,
+            Kind::Stamp(_) => {
+                let number = kind.parse(text)? - Number::from(self.query.offset_s) * 1_000_000;
+                // Beyond these days of UTC the servers compare with what is no TIMESTAMP.
+                Some(number).filter(|number| (STAMP_MIN..STAMP_MAX).contains(number))?
+            }
+            _ => return None,
+        };
+        Some(Scaled::Exact(number))
+    }
+}
+
+/// A date or a moment that is given as such, as a column of this kind has it: a date is the moment at its midnight.
+fn as_of_kind(text: &[u8], kind: Kind) -> Cow<'_, [u8]> {
+    const MIDNIGHT: &[u8] = b" 00:00:00";
+    match (kind, text.strip_suffix(MIDNIGHT)) {
+        (Kind::Date, Some(date)) => date.into(),
+        (Kind::Moment(_) | Kind::Stamp(_), None) if text.len() == b"YYYY-MM-DD".len() => {
+            [text, MIDNIGHT].concat().into()
+        }
+        _ => text.into(),
+    }
+}
+
+/// The years of YEAR, but for 0.
+const YEAR_MIN: Number = 1901;
+const YEAR_MAX: Number = 2155;
+/// In microseconds since 1970: its second day, and 2038-01-18.
+const STAMP_MIN: Number = 86_400_000_000;
+const STAMP_MAX: Number = 2_147_385_600_000_000;
+
+impl ColumnSpec {
+    /// What is compared so with a literal. Which name of an ENUM is less than another is not told by their numbers.
+    pub(super) fn told_by(&self, how: Comparison) -> Found<&Self> {
+        let is_told = matches!(how, Comparison::Equal | Comparison::Unequal | Comparison::Same);
+        if is_told || self.kind != Kind::Enum { Ok(self) } else { refused("an order of an ENUM's names") }
     }
 }
 
@@ -128,7 +195,7 @@ impl Scaled {
         }
     }
 
-    fn compared(self, how: Comparison, left: Operand) -> Found<Condition> {
+    pub(super) fn compared(self, how: Comparison, left: Operand) -> Found<Condition> {
         let (how, number) = match (self, how) {
             (Self::Above(floor), Comparison::Less | Comparison::LessOrEqual) => {
                 (Comparison::LessOrEqual, floor)

@@ -2,21 +2,22 @@
 
 use freshet_sql::{Datum, ResultColumn, Scalar};
 
-use super::{Compiler, Found, Parts, Unmaintained, refused};
+use super::having::Groups;
+use super::{Compiler, Found, Outcome, Parts, Unmaintained, refused};
 use crate::condition::Operand;
 use crate::decimal;
-use crate::kind::Kind;
+use crate::kind::{ColumnSpec, Kind};
 use crate::query::{Item, Output};
 
 impl Compiler<'_> {
-    pub(super) fn output(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
+    pub(super) fn output(&self, parts: &Parts<'_>) -> Found<Outcome> {
         match parts.groups {
             Some(by) => self.groups(parts, by),
             None => self.rows(parts),
         }
     }
 
-    fn rows(&self, parts: &Parts<'_>) -> Found<(Output, Vec<(usize, bool)>)> {
+    fn rows(&self, parts: &Parts<'_>) -> Found<Outcome> {
         let column = |item: &ResultColumn| match parts.is_distinct {
             true => self.comparable(&item.value, "DISTINCT of"),
             false => self.column(&item.value).map(|(operand, _)| operand),
@@ -39,10 +40,11 @@ impl Compiler<'_> {
         if parts.is_distinct && columns.len() > shown {
             return refused("DISTINCT in the order of what is not shown");
         }
-        Ok((Output::Rows { columns, shown, is_distinct: parts.is_distinct }, order))
+        let output = Output::Rows { columns, shown, is_distinct: parts.is_distinct };
+        Ok(Outcome { output, having: Vec::new(), order })
     }
 
-    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<(Output, Vec<(usize, bool)>)> {
+    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<Outcome> {
         if parts.is_distinct {
             return refused("DISTINCT of groups");
         }
@@ -65,17 +67,24 @@ impl Compiler<'_> {
             }
             order.push((at, *descends));
         }
-        Ok((Output::Groups { by, items, shown }, order))
+        let mut groups = Groups { compiler: self, by: &by, items, shown: parts.items };
+        let having = parts.having.iter().map(|scalar| groups.condition(scalar)).collect::<Found<_>>()?;
+        let Groups { items, .. } = groups;
+        Ok(Outcome { output: Output::Groups { by, items, shown }, having, order })
     }
 
-    fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
+    pub(super) fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
         match scalar {
-            Scalar::Aggregate(name, true, _) => refused(format!("{}(DISTINCT)", name.to_uppercase())),
+            Scalar::Aggregate(name, true, args) => match (name.as_str(), args.as_slice()) {
+                ("count", [of]) => Ok(Item::Distinct(self.comparable(of, "COUNT(DISTINCT) of")?)),
+                _ => refused(format!("{}(DISTINCT)", name.to_uppercase())),
+            },
             Scalar::Aggregate(name, false, args) => match (name.as_str(), args.as_slice()) {
                 ("count", [Scalar::All | Scalar::Value(Datum::Int(_))]) => Ok(Item::Count(None)),
                 ("count", [of]) => Ok(Item::Count(Some(self.column(of)?.0))),
                 ("sum" | "avg", [of]) => self.sum(name, self.column(of)?),
                 ("min" | "max", [of]) => {
+                    self.is_ordered(of, by)?;
                     let of = self.comparable(of, "MIN() and MAX() of")?;
                     Ok(Item::Extreme { of, is_max: name == "max" })
                 }
@@ -89,10 +98,21 @@ impl Compiler<'_> {
         }
     }
 
-    fn sum(&self, name: &str, (of, kind): (Operand, Kind)) -> Found<Item> {
+    /// Whether MIN() and MAX() of a column are those of its numbers, without a warning.
+    fn is_ordered(&self, of: &Scalar, by: &[Operand]) -> Found<()> {
+        match self.column(of)?.1.kind {
+            Kind::Enum => refused("MIN() and MAX() of an ENUM, which are those of its names"),
+            Kind::Stamp(_) if !by.is_empty() && self.may_be_null(of) => {
+                refused("MIN() and MAX() of a TIMESTAMP that may be NULL in a group, of which MySQL warns")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sum(&self, name: &str, (of, spec): (Operand, &ColumnSpec)) -> Found<Item> {
         let called = name.to_uppercase();
         let more = self.asker.division_digits;
-        match (name, kind.digits()) {
+        match (name, spec.kind.digits()) {
             (_, None) => refused(format!("{called}() of what is no exact number")),
             ("sum", Some((digits, scale))) if decimal::can_sum(digits) => Ok(Item::Sum { of, scale }),
             ("avg", Some((digits, scale))) if decimal::can_average(digits, scale, more) => {

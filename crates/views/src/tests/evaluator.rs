@@ -60,8 +60,8 @@ impl Value {
 /// The rows of all tables, by the tables' names; each row by the names of its columns.
 pub(super) type Database = BTreeMap<&'static str, Vec<BTreeMap<&'static str, Value>>>;
 
-/// A combination of rows: for each input its row.
-type Combination<'d> = BTreeMap<usize, &'d BTreeMap<&'static str, Value>>;
+/// A combination of rows: for each input its row; `None` for NULLs in the place of one.
+type Combination<'d> = BTreeMap<usize, Option<&'d BTreeMap<&'static str, Value>>>;
 
 struct Evaluator<'d> {
     plan: &'d QueryPlan,
@@ -79,7 +79,7 @@ impl<'d> Evaluator<'d> {
             Relation::Scan(input) => {
                 let table = self.plan.named[*input].table.as_ref().expect("it is a table");
                 let rows = self.database[table.name.as_str()].iter();
-                rows.map(|row| Combination::from([(*input, row)])).collect()
+                rows.map(|row| Combination::from([(*input, Some(row))])).collect()
             }
             Relation::Product(all) => all.iter().fold(vec![Combination::new()], |so_far, one| {
                 let others = self.combinations(one);
@@ -98,6 +98,23 @@ impl<'d> Evaluator<'d> {
                 };
                 self.combinations(of).into_iter().filter(holds).collect()
             }
+            Relation::LeftJoin(both, on) => {
+                let (rights, inputs) = (self.combinations(&both.1), inputs(&both.1));
+                let joined = |left: Combination<'d>| {
+                    let all =
+                        rights.iter().map(|right| left.clone().into_iter().chain(right.clone()).collect());
+                    let holds =
+                        |one: &Combination<'_>| on.iter().all(|on| truth(&value(on, one)) == Some(true));
+                    let mut joined: Vec<Combination<'d>> = all.filter(holds).collect();
+                    if joined.is_empty() {
+                        joined.push(
+                            left.into_iter().chain(inputs.iter().map(|input| (*input, None))).collect(),
+                        );
+                    }
+                    joined
+                };
+                self.combinations(&both.0).into_iter().flat_map(joined).collect()
+            }
             other => panic!("no combinations of {other:?}"),
         }
     }
@@ -112,6 +129,12 @@ impl<'d> Evaluator<'d> {
             other => (false, other),
         };
         let Relation::Project(of, items) = of else { panic!("no projection but {of:?}") };
+        let (of, having) = match &**of {
+            Relation::Filter(of, having) if matches!(**of, Relation::Aggregate(..)) => {
+                (of, having.as_slice())
+            }
+            _ => (of, &[][..]),
+        };
         let groups: Vec<Vec<Combination<'d>>> = match &**of {
             Relation::Aggregate(rows, by) => {
                 let mut groups: BTreeMap<Vec<Value>, Vec<Combination<'d>>> = BTreeMap::new();
@@ -127,9 +150,14 @@ impl<'d> Evaluator<'d> {
             rows => self.combinations(rows).into_iter().map(|one| vec![one]).collect(),
         };
         let of_group = |scalar: &Scalar, group: &[Combination<'d>]| match item(scalar, items) {
-            Scalar::Aggregate(name, _, args) => aggregate(name, &args[0], group),
+            Scalar::Aggregate(name, is_distinct, args) => aggregate((name, *is_distinct), &args[0], group),
             other => group.first().map_or(Value::Null, |one| value(other, one)),
         };
+        let groups = groups.into_iter().filter(|group| {
+            let of_item = |scalar: &Scalar| of_group(scalar, group);
+            having.iter().all(|having| truth(&of_items(having, &of_item)) == Some(true))
+        });
+        let groups: Vec<Vec<Combination<'d>>> = groups.collect();
         let row = |group: &Vec<Combination<'d>>| {
             let by: Vec<(Value, bool)> =
                 order.iter().map(|(by, down)| (of_group(by, group), *down)).collect();
@@ -157,11 +185,35 @@ fn item<'s>(scalar: &'s Scalar, items: &'s [freshet_sql::ResultColumn]) -> &'s S
     }
 }
 
-fn aggregate(name: &str, of: &Scalar, group: &[Combination<'_>]) -> Value {
-    let values: Vec<Value> = match of {
+/// The inputs of a join's right side.
+fn inputs(relation: &Relation) -> Vec<usize> {
+    match relation {
+        Relation::Scan(input) => vec![*input],
+        other => panic!("no table but {other:?}"),
+    }
+}
+
+/// A condition on what is computed of a group.
+fn of_items(scalar: &Scalar, of_item: &dyn Fn(&Scalar) -> Value) -> Value {
+    match scalar {
+        Scalar::Call(name, args) => {
+            let args: Vec<Value> = args.iter().map(|arg| of_items(arg, of_item)).collect();
+            call(name, &args).map_or(Value::Null, |truth| Value::Int(truth.into()))
+        }
+        Scalar::Value(_) => value(scalar, &Combination::new()),
+        other => of_item(other),
+    }
+}
+
+fn aggregate((name, is_distinct): (&str, bool), of: &Scalar, group: &[Combination<'_>]) -> Value {
+    let mut values: Vec<Value> = match of {
         Scalar::All | Scalar::Value(_) => group.iter().map(|_| Value::Int(1)).collect(),
         of => group.iter().map(|one| value(of, one)).filter(|value| *value != Value::Null).collect(),
     };
+    if is_distinct {
+        values.sort();
+        values.dedup();
+    }
     let sum = || values.iter().filter_map(Value::parts).sum::<i128>();
     let scale = values.first().map_or(0, Value::scale);
     match name {
@@ -193,7 +245,7 @@ fn truth(value: &Value) -> Option<bool> {
 fn value(scalar: &Scalar, one: &Combination<'_>) -> Value {
     let of_truth = |truth: Option<bool>| truth.map_or(Value::Null, |truth| Value::Int(truth.into()));
     match scalar {
-        Scalar::Column(input, name) => one[input][name.as_str()].clone(),
+        Scalar::Column(input, name) => one[input].map_or(Value::Null, |row| row[name.as_str()].clone()),
         Scalar::Value(Datum::Null) => Value::Null,
         Scalar::Value(Datum::Int(number)) => Value::Int(*number),
         Scalar::Value(Datum::Decimal(text)) => {

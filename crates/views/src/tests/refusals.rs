@@ -1,12 +1,17 @@
 //! What is not maintained, and the reason that is given.
 
+use freshet_sql::Datum;
+
 use super::plan;
 use crate::compile::Asker;
 use crate::query::Query;
 
 fn refusal(text: &str) -> String {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-    match Query::compile(&plan(text), &Asker { name_of: &input, division_digits: 4 }) {
+    match Query::compile(
+        &plan(text),
+        &Asker { name_of: &input, division_digits: 4, values: &[], offset_s: Some(3600) },
+    ) {
         Ok(_) => panic!("{text} is maintained"),
         Err(why) => why.to_string(),
     }
@@ -28,11 +33,37 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
         ("SELECT t.id FROM t JOIN t AS y ON t.s = y.s", "a comparison of texts, or of two types"),
         ("SELECT t.id FROM t JOIN u ON u.at = t.d", "a comparison of texts, or of two types"),
         ("SELECT t.id FROM t, u", "tables that no equality of columns joins"),
-        ("SELECT t.id FROM t LEFT JOIN u ON u.tid = t.id", "LEFT JOIN"),
+        ("SELECT t.id FROM t LEFT JOIN u ON u.tid > t.id", "tables that no equality of columns joins"),
+        (
+            "SELECT t.id FROM t LEFT JOIN (u JOIN u AS w ON w.x = u.x) ON u.tid = t.id",
+            "LEFT JOIN of more than one table",
+        ),
         ("SELECT DISTINCT s FROM t", "DISTINCT of a text"),
         ("SELECT s, COUNT(*) FROM t GROUP BY s", "GROUP BY a text"),
         ("SELECT id FROM t ORDER BY s", "ORDER BY a text"),
-        ("SELECT a, COUNT(*) FROM t GROUP BY a HAVING COUNT(*) > 1", "HAVING"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a HAVING AVG(b) > 1", "AVG() in HAVING"),
+        (
+            "SELECT a, COUNT(*) FROM t GROUP BY a HAVING COUNT(*) > a",
+            "a value that is of another type than what it is compared with",
+        ),
+        ("SELECT a, COUNT(DISTINCT s) FROM t GROUP BY a", "COUNT(DISTINCT) of a text"),
+        ("SELECT MAX(e) FROM t", "MIN() and MAX() of an ENUM, which are those of its names"),
+        (
+            "SELECT x, MAX(ts) FROM u GROUP BY x",
+            "MIN() and MAX() of a TIMESTAMP that may be NULL in a group, of which MySQL warns",
+        ),
+        ("SELECT id FROM t WHERE e < 'sent'", "an order of an ENUM's names"),
+        (
+            "SELECT id FROM t WHERE e = 'SENT'",
+            "a value that is of another type than what it is compared with",
+        ),
+        ("SELECT id FROM t WHERE e BETWEEN 'new' AND 'sent'", "an order of an ENUM's names"),
+        ("SELECT id FROM t WHERE y = 24", "a value that is of another type than what it is compared with"),
+        ("SELECT t.id FROM t JOIN t AS z ON t.e = z.e", "a comparison of texts, or of two types"),
+        (
+            "SELECT id FROM u WHERE ts > '2040-01-01 00:00:00'",
+            "a value that is of another type than what it is compared with",
+        ),
         ("SELECT AVG(d) FROM t", "AVG() of what is no exact number"),
         (
             "SELECT id FROM t WHERE m = '1.50'",
@@ -61,15 +92,50 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
 fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
     let checked = |text: &str| {
-        Query::check(&plan(text), &Asker { name_of: &input, division_digits: 4 })
-            .map(|query| query.tables().count())
+        Query::check(
+            &plan(text),
+            &Asker { name_of: &input, division_digits: 4, values: &[], offset_s: Some(3600) },
+        )
+        .map(|query| query.tables().count())
     };
     assert_eq!(checked("SELECT t.id FROM t JOIN u ON u.tid = t.id WHERE t.a = ? AND u.x > ?"), Ok(2));
     assert_eq!(checked("SELECT id FROM t WHERE m > -? AND a IN (-?, ?)"), Ok(1), "a literal may have a sign");
     assert!(checked("SELECT id FROM t WHERE d = -?").is_err(), "dates have none");
     assert!(checked("SELECT id FROM t WHERE s = ?").is_err(), "texts are not compared");
     assert!(
-        Query::compile(&plan("SELECT id FROM t WHERE a = ?"), &Asker { name_of: &input, division_digits: 4 })
-            .is_err()
+        Query::compile(
+            &plan("SELECT id FROM t WHERE a = ?"),
+            &Asker { name_of: &input, division_digits: 4, values: &[], offset_s: Some(3600) }
+        )
+        .is_err()
     );
+}
+
+#[test]
+fn what_is_given_for_a_marker_is_taken_where_it_is_of_the_column_s_type() {
+    let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
+    let key = |text: &str, value: Datum, offset_s: Option<i32>| {
+        let asker = Asker { name_of: &input, division_digits: 4, values: &[value], offset_s };
+        Query::compile(&plan(text), &asker).map(|compiled| compiled.key).ok()
+    };
+    let moment = |text: &str| Datum::Moment(text.as_bytes().to_vec());
+    let text = |text: &str| Datum::Text(text.as_bytes().to_vec());
+    let of_a = "SELECT id FROM t WHERE a = ?";
+    assert_eq!(key(of_a, Datum::Int(-5), None), Some(vec![-5]));
+    assert_eq!(key(of_a, Datum::Decimal("5.0".to_owned()), None), None);
+    assert_eq!(key(of_a, Datum::Null, None), None);
+    assert_eq!(key("SELECT id FROM t WHERE m = ?", Datum::Decimal("5.0".to_owned()), None), Some(vec![500]));
+    assert_eq!(key("SELECT id FROM t WHERE e = ?", text("paid"), None), Some(vec![2]));
+    let of_d = "SELECT id FROM t WHERE d = ?";
+    assert_eq!(key(of_d, moment("2024-02-29"), None), Some(vec![20_240_229]));
+    assert_eq!(key(of_d, moment("2024-02-29 00:00:00"), None), Some(vec![20_240_229]));
+    assert_eq!(key(of_d, moment("2024-02-29 00:00:01"), None), None);
+    let of_at = "SELECT id FROM u WHERE at = ?";
+    assert_eq!(key(of_at, moment("2024-02-29"), None), key(of_at, text("2024-02-29 00:00:00"), None));
+    let of_ts = "SELECT id FROM u WHERE ts = ?";
+    assert_eq!(
+        key(of_ts, moment("1970-01-03 00:00:00"), Some(3600)),
+        Some(vec![(2 * 86_400 - 3600) * 1_000_000])
+    );
+    assert_eq!(key(of_ts, moment("1970-01-03 00:00:00"), None), None, "the zone is not known");
 }

@@ -83,8 +83,8 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
     let is_primary = index.eq_ignore_ascii_case("PRI");
     ColumnInfo {
         name: name.to_lowercase(),
+        data_type: DataType { names: names(&key), ..declared(data_type, &shape) },
         key,
-        data_type: declared(data_type, &shape),
         generated,
         on_update: extra.contains("on update"),
         hidden: extra.contains("invisible"),
@@ -111,6 +111,15 @@ fn declared(data_type: &str, shape: &ColumnShape<'_>) -> DataType {
         name: name.into(),
         length,
         scale,
+        names: None,
+    }
+}
+
+/// The names of an ENUM.
+fn names(key: &KeyType) -> Option<Arc<[Vec<u8>]>> {
+    match key {
+        KeyType::Enum(labels) => labels.distinct(),
+        _ => None,
     }
 }
 

@@ -35,6 +35,13 @@ impl Labels {
         Some(Self { collation: collation.into(), names: names.into(), folded: folded? })
     }
 
+    /// The names, if the collation tells them apart.
+    #[must_use]
+    pub fn distinct(&self) -> Option<Arc<[Vec<u8>]>> {
+        let are_distinct = self.folded.iter().enumerate().all(|(at, name)| !self.folded[..at].contains(name));
+        are_distinct.then(|| Arc::clone(&self.names))
+    }
+
     /// The key of the name with this number, counted from 1; 0 is the empty name of a value that was refused.
     pub(super) fn one(&self, number: u64) -> Option<Vec<u8>> {
         let Some(index) = number.checked_sub(1) else { return Some(Vec::new()) };

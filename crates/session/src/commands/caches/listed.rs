@@ -77,21 +77,27 @@ fn proxied_of(row: QueryRow, session: &Session) -> Proxied {
     Proxied { query, schema: row.schema, supported, sent: row.sent }
 }
 
-/// SHOW PROXIED QUERIES: those that have no cache.
+/// Those of SHOW PROXIED QUERIES: they have no cache.
 pub(super) fn proxied(
     session: &Session,
-    (supported, id, limit): (bool, Option<&str>, Option<u64>),
-) -> Result<Found, ErrPacket> {
+    (supported, id): (bool, Option<&str>),
+) -> Result<Vec<Proxied>, ErrPacket> {
     let shown = all_proxied(session)?.into_iter().filter(|query| {
         session.shared.created.of(query.query.id).is_none()
             && (!supported || query.supported == "yes")
             && id.is_none_or(|id| query.query.id.to_string() == id)
     });
-    let rows = shown.take(usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)).map(|query| {
+    Ok(shown.collect())
+}
+
+/// SHOW PROXIED QUERIES, up to so many.
+pub(super) fn of_proxied(all: Vec<Proxied>, limit: Option<u64>) -> Found {
+    let limit = usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    let rows = all.into_iter().take(limit).map(|query| {
         let id = query.query.id.to_string();
         row([id.into(), (*query.query.text).into(), query.supported.into(), query.sent.into()])
     });
-    Ok(found(PROXIED, rows.collect()))
+    found(PROXIED, rows.collect())
 }
 
 /// SHOW CACHES.

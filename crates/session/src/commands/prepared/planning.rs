@@ -12,6 +12,7 @@ use super::execution::{Execution, is_answered, take_bargain, take_stored};
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, Agreed};
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
+use crate::commands::maintained::{self, Way};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
@@ -56,7 +57,7 @@ pub(super) async fn decided(
         let planned = if may_be_stale {
             Box::pin(agreed(session, missed, execution)).await
         } else {
-            planned(session, missed, (execution, values)).await
+            planned(session, missed, (execution, values)).await?
         };
         let mut planned = match planned {
             Ok(planned) => planned,
@@ -104,14 +105,14 @@ async fn planned(
     session: &mut Session,
     missed: &mut Missed,
     (execution, values): (Execution<'_>, &[Datum]),
-) -> Result<Planned, Error> {
+) -> Result<Result<Planned, Error>, Lost> {
     let Some(select) = &execution.prepared.select else {
-        return Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into()));
+        return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));
     };
     // What the text means was decided in the environment in which it was prepared.
     let version = session.state.environment_version;
     if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
-        return Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into()));
+        return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));
     }
     let patience = Patience::of(session);
     // Once, but for an execution that waits until its answer can be stored.
@@ -128,20 +129,30 @@ async fn planned(
         if template.effects.reads_last_statement || !is_cached {
             let why = if is_dated { Why::Dated } else { Why::AsksBack };
             let refusal = template.verdict.refusal().cloned().unwrap_or_else(|| why.into());
-            return Ok(Planned::Forwarded(touches(session, template, &select.text), refusal));
+            return Ok(Ok(Planned::Forwarded(touches(session, template, &select.text), refusal)));
         }
-        session.find_hidden(&template.tables.known, patience.is_some()).await?;
+        if let Err(error) = session.find_hidden(&template.tables.known, patience.is_some()).await {
+            return Ok(Err(error));
+        }
         let environment = match key_for(session, template, select.hint) {
             Ok(environment) => environment,
-            Err(why) => return Ok(Planned::Forwarded(Touches::ReadView, why.into())),
+            Err(why) => return Ok(Ok(Planned::Forwarded(Touches::ReadView, why.into()))),
         };
         // The first look was before the environment was known, or with a temporary table in the way. Who makes an answer anew does not look
         // again.
         if !missed.refreshes {
             match take_stored(session, execution, environment) {
-                Ok(()) => return Ok(Planned::Answered),
+                Ok(()) => return Ok(Ok(Planned::Answered)),
                 Err(later) => *missed = missed.and(later),
             }
+        }
+        // What is kept up to date row by row needs no server.
+        if missed.may_be_stored()
+            && session.shared.created.are_there()
+            && let Some(way) = Way::of_execution(execution, values, (select, &compiled))
+            && Box::pin(maintained::answer(session, (way, environment))).await?
+        {
+            return Ok(Ok(Planned::Answered));
         }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
@@ -156,10 +167,10 @@ async fn planned(
     };
     // What is stored and not given for want of room is streamed from the server, and not stored again.
     let plan = if missed.may_be_stored() { plan } else { Err(Why::AnsweredBefore) };
-    Ok(match plan {
+    Ok(Ok(match plan {
         Ok(plan) => Planned::Stored(plan),
         Err(why) => Planned::Forwarded(Touches::ReadView, why.into()),
-    })
+    }))
 }
 
 /// What is compiled of a SELECT, by the definitions as they are now.

@@ -1,6 +1,7 @@
 //! What a plan reads: tables and queries, with the types of their columns.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::TableName;
 
@@ -42,6 +43,8 @@ pub struct DataType {
     pub scale: Option<u32>,
     /// Of a text.
     pub collation: Option<Box<str>>,
+    /// The names of an ENUM in their order, if they are printable ASCII and its collation tells them apart.
+    pub names: Option<Arc<[Vec<u8>]>>,
 }
 
 impl fmt::Display for DataType {

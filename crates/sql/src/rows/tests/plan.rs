@@ -5,8 +5,14 @@ use super::*;
 /// Those of [`columns_of`], `id` of each an INT that is not NULL, `c` a VARCHAR, `y` hidden, all others INTs.
 fn typed(table: &TableName) -> Vec<InputColumn> {
     let Some(Definition::Table { columns, .. }) = columns_of(table) else { return Vec::new() };
-    let integer =
-        DataType { name: "int".into(), is_unsigned: false, length: None, scale: None, collation: None };
+    let integer = DataType {
+        name: "int".into(),
+        is_unsigned: false,
+        length: None,
+        scale: None,
+        collation: None,
+        names: None,
+    };
     let text = DataType {
         name: "varchar".into(),
         length: Some(20),

@@ -1,0 +1,80 @@
+//! HAVING: conditions on what is computed of groups.
+
+use freshet_sql::{ResultColumn, Scalar};
+
+use super::conditions::comparison;
+use super::{Compiler, Found, Unmaintained, refused};
+use crate::condition::{Comparison, Condition, Operand, Place};
+use crate::kind::{ColumnSpec, Kind, Width};
+use crate::query::Item;
+
+/// The most digits of a number.
+const DIGITS_MAX: u8 = 38;
+
+/// Items of groups, and more of them for what conditions name.
+pub(super) struct Groups<'c, 'p> {
+    pub(super) compiler: &'c Compiler<'p>,
+    pub(super) by: &'c [Operand],
+    pub(super) items: Vec<Item>,
+    pub(super) shown: &'c [ResultColumn],
+}
+
+impl Groups<'_, '_> {
+    pub(super) fn condition(&mut self, scalar: &Scalar) -> Found<Condition> {
+        let Scalar::Call(name, args) = scalar else { return refused("a value in HAVING") };
+        match (name.as_str(), args.as_slice()) {
+            ("and", _) => self.all(args).map(Condition::And),
+            ("or", _) => self.all(args).map(Condition::Or),
+            ("not", [one]) => Ok(Condition::Not(Box::new(self.condition(one)?))),
+            ("is null", [of]) => Ok(Condition::IsNull(self.item(of)?.0)),
+            ("between", [of, low, high]) => Ok(Condition::And(vec![
+                self.compared(Comparison::GreaterOrEqual, (of, low))?,
+                self.compared(Comparison::LessOrEqual, (of, high))?,
+            ])),
+            (name, [left, right]) => {
+                let how = comparison(name)
+                    .map_or_else(|| refused(format!("{} in HAVING", name.to_uppercase())), Ok)?;
+                if matches!(left, Scalar::Value(_)) {
+                    return self.compared(how.turned(), (right, left));
+                }
+                self.compared(how, (left, right))
+            }
+            (name, _) => refused(format!("{} in HAVING", name.to_uppercase())),
+        }
+    }
+
+    fn all(&mut self, args: &[Scalar]) -> Found<Vec<Condition>> {
+        args.iter().map(|arg| self.condition(arg)).collect()
+    }
+
+    /// An item that is compared with a literal.
+    fn compared(&mut self, how: Comparison, (of, with): (&Scalar, &Scalar)) -> Found<Condition> {
+        let (operand, spec) = self.item(of)?;
+        self.compiler.constant(with, spec.told_by(how)?)?.compared(how, operand)
+    }
+
+    /// An item by its place, and what its values are. It is added behind the others if it is not among them.
+    fn item(&mut self, scalar: &Scalar) -> Found<(Operand, ColumnSpec)> {
+        let value = match scalar {
+            Scalar::Item(at) => self.shown.get(*at).map(|item| &item.value),
+            other => Some(other),
+        };
+        let unknown = || Unmaintained("an item that is not known".to_owned());
+        let item = self.compiler.item(value.ok_or_else(unknown)?, self.by)?;
+        let of_kind = |kind| ColumnSpec { name: String::new(), kind, names: None };
+        let query = &self.compiler.query;
+        let spec = match &item {
+            Item::Key(at) => query.spec_of(&self.by[*at]).cloned(),
+            Item::Extreme { of, .. } => query.spec_of(of).cloned(),
+            Item::Count(_) | Item::Distinct(_) => Some(of_kind(Kind::Integer(Width::Wide))),
+            Item::Sum { scale, .. } => Some(of_kind(Kind::Decimal { digits: DIGITS_MAX, scale: *scale })),
+            // The servers compare more of its digits than they show.
+            Item::Average { .. } => return refused("AVG() in HAVING"),
+        };
+        let at = self.items.iter().position(|own| *own == item).unwrap_or(self.items.len());
+        if at == self.items.len() {
+            self.items.push(item);
+        }
+        Ok((Operand::Column(Place { mention: 0, column: at }), spec.ok_or_else(unknown)?))
+    }
+}
