@@ -40,8 +40,16 @@ fn plays_back(directory: &Directory, program: &[String]) {
     }
     // All of a database, and statistics.
     let (dump, said) = dumped(program, &["--databases", "main", "stats"]);
-    assert!(dump.contains("ProxySQL_Uptime") && dump.contains("runtime_mysql_query_rules"), "{dump}");
+    assert!(dump.contains("ProxySQL_Uptime") && dump.contains("mysql_replication_hostgroups"), "{dump}");
     assert_eq!(said, "");
+    // Everything: that is what can be played back.
+    let (dump, said) = dumped(program, &["--all-databases"]);
+    assert_eq!(said, "");
+    assert!(!dump.contains("runtime_") && !dump.contains("ProxySQL_Uptime"), "{dump}");
+    admin("DELETE FROM mysql_query_rules; DELETE FROM mysql_servers");
+    admin(&dump);
+    assert_eq!(admin(SHOWN), before, "{program:?}");
+    assert_eq!(admin("SELECT hostgroup_id, status FROM mysql_servers"), ["0\tONLINE"]);
 }
 
 #[test]

@@ -363,9 +363,9 @@ fn what_the_server_refused_and_what_was_prepared_is_told() {
         assert_eq!(answer(&mut conn, "INSERT INTO t VALUES (1, 2)"), Err(1062));
         let user = &freshet.target().user;
         let Target { host, port, .. } = &server.target;
-        let errors = "SELECT hostgroup, hostname, port, username, err_no, count_star, first_seen <= last_seen, last_error FROM";
+        let errors = "SELECT hostgroup, hostname, port, username, errno, count_star, first_seen <= last_seen, last_error FROM";
         let of = |table: &str| {
-            let query = format!("{errors} {table} WHERE schemaname = 'proxysql_told' ORDER BY err_no");
+            let query = format!("{errors} {table} WHERE schemaname = 'proxysql_told' ORDER BY errno");
             directory.client("stats", &query).expect("it is shown")
         };
         let lines = of("stats_mysql_errors_reset");
@@ -394,6 +394,18 @@ fn what_the_server_refused_and_what_was_prepared_is_told() {
         let shown: Vec<Vec<String>> =
             answer(&mut directory.connect("stats"), "SHOW PROMETHEUS METRICS").unwrap();
         assert!(shown[0][0].contains("# HELP proxysql_query_cache_memory_bytes "), "{shown:?}");
+        let endpoint = format!("endpoint=\"{}:{}\",hostgroup=\"0\"", server.target.host, server.target.port);
+        for line in [
+            "proxysql_query_cache_count_get_total{status=\"err\"} ",
+            "proxysql_query_cache_count_get_total{status=\"ok\"} ",
+            "proxysql_query_cache_entries_total ",
+            "proxysql_backend_query_time_seconds_total 0.",
+            &format!("proxysql_connpool_conns{{{endpoint},status=\"used\"}} "),
+            &format!("proxysql_connpool_conns_queries_total{{{endpoint}}} "),
+            &format!("proxysql_connpool_data_bytes_total{{{endpoint},traffic_flow=\"recv\"}} "),
+        ] {
+            assert!(shown[0][0].lines().any(|found| found.starts_with(line)), "{line}: {}", shown[0][0]);
+        }
         freshet.stop();
     });
 }
