@@ -213,7 +213,14 @@ fn a_statement_is_explained_from_its_first_execution_to_its_hit() {
         let told = explained(&mut conn, read);
         assert_eq!(told["hit_now"], "NO", "{told:?}");
         run(&mut conn, &["BEGIN"]);
-        assert_ne!(explained(&mut conn, "SELECT v FROM t WHERE id = 2")["verdict"], "never cached");
+        assert_eq!(explained(&mut conn, "SELECT v FROM t WHERE id = 2")["verdict"], "cacheable");
+        run(&mut conn, &["ROLLBACK"]);
+        // In a transaction it depends on the transaction's moment.
+        let other = "SELECT w FROM t WHERE id = 2";
+        Counted::of(freshet).prime(&mut conn, other).expect("it is answered");
+        assert_eq!(explained(&mut conn, other)["hit_now"], "YES");
+        run(&mut conn, &["BEGIN"]);
+        assert_eq!(explained(&mut conn, other)["hit_now"], "MAYBE");
         run(&mut conn, &["ROLLBACK"]);
         assert_eq!(explained(&mut conn, "SELECT v FROM t WHERE id = ?")["hit_now"], "MAYBE");
         // It was explained, and not executed.
@@ -423,6 +430,13 @@ fn sessions_are_shown_with_what_holds_them() {
             look.query("SELECT holds FROM freshet.sessions WHERE holds <> ''").expect("it is computed");
         assert!(held.iter().any(|holds| holds.contains("a transaction is open")), "{held:?}");
         run(&mut conn, &["ROLLBACK"]);
+        let id = look.connection_id();
+        let (user, client): (String, String) = look
+            .query_first(format!("SELECT user, client FROM freshet.sessions WHERE id = {id}"))
+            .expect("it is computed")
+            .expect("a row");
+        assert_eq!(user, freshet.target().user);
+        assert!(client.starts_with("127.0.0.1:"), "{client}");
         let (stream, live): (String, u64) = look
             .query_first("SELECT stream, is_live FROM freshet.freshness")
             .expect("it is computed")
@@ -549,7 +563,7 @@ fn what_a_table_is_read_and_written_is_counted() {
 
 #[test]
 fn the_tables_are_read_by_statements_that_are_prepared_by_their_text() {
-    let schema = "registry_text_prepared";
+    let schema = "registry_by_text";
     with_freshet(schema, |_, freshet, mut conn| {
         let _ = Counted::of(freshet).prime(&mut conn, "SELECT v FROM t WHERE id = 1");
         let all = "SELECT digest_text FROM freshet.queries WHERE schema_name = ? AND hits >= ? LIMIT ?";

@@ -690,7 +690,7 @@ fn hits_of_rules_are_the_same_wherever_they_are_shown() {
             ["6".to_owned(), of_both.to_string(), "NULL".to_owned(), "3".to_owned()],
             ["7".to_owned(), "0".to_owned(), "1".to_owned(), "NULL".to_owned()],
         ];
-        assert_eq!(rules, expected.map(Vec::from));
+        assert_eq!(rules, expected.clone().map(Vec::from));
         assert_eq!(
             bench.rows("SELECT rule_id, hits FROM stats_mysql_query_rules ORDER BY rule_id"),
             expected.map(|row| row[..2].to_vec())

@@ -272,8 +272,11 @@ impl Shared {
             // Sessions look at their keys again.
             self.globals.changed();
         }
-        if let Some(statistics) = &self.statistics {
-            statistics.normalise(digests);
+        if let Some(statistics) = &self.statistics
+            && statistics.normalise(digests)
+        {
+            // What is stored is counted under the digest that it had.
+            self.cache.clear();
         }
         Ok(())
     }

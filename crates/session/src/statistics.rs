@@ -243,9 +243,9 @@ impl Statistics {
         tag
     }
 
-    /// Has texts normalised so, of statements that come from now on.
-    pub(crate) fn normalise(&self, options: Options) {
-        self.write().options = options;
+    /// Has texts normalised so, of statements that come from now on. Returns whether that is another way.
+    pub(crate) fn normalise(&self, options: Options) -> bool {
+        std::mem::replace(&mut self.write().options, options) != options
     }
 
     /// Counts an error of the server's.

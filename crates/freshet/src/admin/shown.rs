@@ -160,6 +160,9 @@ impl Behind {
             row[0] = Value::Integer(0);
             row[1] = Value::from(u64::from(process.id));
             row[2] = process.user.into();
+            row[4] =
+                process.client.map_or_else(|| "localhost".into(), |client| client.ip().to_string().into());
+            row[5] = process.client.map_or(Value::Null, |client| i64::from(client.port()).into());
             if process.server_id != 0 {
                 (row[9], row[10]) = (host.as_str().into(), i64::from(port).into());
             }

@@ -142,6 +142,7 @@ pub(crate) static TABLES: [Definition; 12] = [
     Definition { name: "sessions", rows: sessions, columns: &[
         ("id", Integer, "The number that the client was told."),
         ("user", Text, "The name it logged in with."),
+        ("client", Text, "Its address and port; NULL if it came by a unix socket."),
         ("server_id", Integer, "The server's number of its connection; NULL while it has none."),
         ("is_busy", Integer, "1 while the server works for it."),
         ("silent_ms", Integer, "Milliseconds since its last command."),
@@ -393,6 +394,7 @@ fn sessions(view: &View) -> Vec<Vec<Value>> {
         vec![
             u64::from(process.id).into(),
             process.user.into(),
+            process.client.map(|client| client.to_string()).into(),
             Some(u64::from(process.server_id)).filter(|id| *id != 0).into(),
             u64::from(process.is_busy).into(),
             process.silent_ms.into(),
