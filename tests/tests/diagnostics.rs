@@ -285,6 +285,9 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
             raw.login(SCHEMA, SCHEMA, 0).expect("a login");
             raw
         };
+        let answered = |raw: &mut Raw, step: &str| {
+            if step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }.expect("an answer")
+        };
         let connections = |direct: &mut Conn| {
             let list = format!("SELECT id FROM information_schema.processlist WHERE user = '{SCHEMA}'");
             direct.query::<u64, _>(list).expect("they are listed").len()
@@ -296,10 +299,7 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
                     let mut raw = client(target);
                     let mut told = Vec::new();
                     for step in first.iter().chain([asked]) {
-                        told.push(
-                            if *step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }
-                                .expect("an answer"),
-                        );
+                        told.push(answered(&mut raw, step));
                     }
                     told
                 };

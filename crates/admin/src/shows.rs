@@ -45,10 +45,6 @@ pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, R
             format!("SELECT '{name}' AS \"Database\", 'CREATE DATABASE `{name}`' AS \"Create Database\"")
         }
         Command::ShowCreate(name) => created(name, schema)?,
-        // MySQL's dumps nothing of the first database where it finds no such variable.
-        Command::ShowVariables(_, Some(like)) if chosen.dumps && like.starts_with("ndbinfo") => {
-            "SELECT 'ndbinfo_version' AS Variable_name, '' AS Value".to_owned()
-        }
         Command::ShowVariables(begins, like) => {
             let like = like_text("variable_name", like.as_deref());
             format!(
