@@ -26,6 +26,8 @@ pub struct Bench {
     pub way: Stall,
     /// What the server is.
     pub flavor: Flavor,
+    /// The server itself.
+    pub server: Server,
 }
 
 impl Drop for Bench {
@@ -59,7 +61,17 @@ impl Bench {
         let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("admin")).pass(Some("admin"));
         let admin = Conn::new(opts).expect("the admin port lets a client in");
         let hits = Counted::of(&freshet);
-        Bench { directory, freshet, admin, direct, schema, hits, way, flavor: server.flavor }
+        Bench {
+            directory,
+            freshet,
+            admin,
+            direct,
+            schema,
+            hits,
+            way,
+            flavor: server.flavor,
+            server: server.clone(),
+        }
     }
 
     /// A client of Freshet, in the schema.

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 
 use freshet_tests::administered::{Directory, with_each};
-use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run};
+use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run};
 use freshet_tests::{Server, Target, tool};
 use mysql::prelude::Queryable;
 
@@ -171,9 +171,9 @@ fn writes_and_what_fails_are_counted_and_nobody_is_let_in_without_the_password()
         let Target { host, port, .. } = &server.target;
         let lines = directory.client(
             "stats",
-            "SELECT user, srv_host, srv_port FROM stats_mysql_processlist WHERE srv_port IS NOT NULL",
+            "SELECT user, srv_host, srv_port, cli_host, cli_port > 1023 FROM stats_mysql_processlist WHERE srv_port IS NOT NULL",
         );
-        assert!(lines.unwrap().contains(&format!("{user}\t{host}\t{port}")));
+        assert!(lines.unwrap().contains(&format!("{user}\t{host}\t{port}\t127.0.0.1\t1")));
         connections_are_counted(server, directory);
         drop(other);
         assert!(directory.client("stats", "SELECT * FROM mysql_users").is_err());
@@ -363,9 +363,9 @@ fn what_the_server_refused_and_what_was_prepared_is_told() {
         assert_eq!(answer(&mut conn, "INSERT INTO t VALUES (1, 2)"), Err(1062));
         let user = &freshet.target().user;
         let Target { host, port, .. } = &server.target;
-        let errors = "SELECT hostgroup, hostname, port, username, err_no, count_star, first_seen <= last_seen, last_error FROM";
+        let errors = "SELECT hostgroup, hostname, port, username, errno, count_star, first_seen <= last_seen, last_error FROM";
         let of = |table: &str| {
-            let query = format!("{errors} {table} WHERE schemaname = 'proxysql_told' ORDER BY err_no");
+            let query = format!("{errors} {table} WHERE schemaname = 'proxysql_told' ORDER BY errno");
             directory.client("stats", &query).expect("it is shown")
         };
         let lines = of("stats_mysql_errors_reset");
@@ -394,7 +394,55 @@ fn what_the_server_refused_and_what_was_prepared_is_told() {
         let shown: Vec<Vec<String>> =
             answer(&mut directory.connect("stats"), "SHOW PROMETHEUS METRICS").unwrap();
         assert!(shown[0][0].contains("# HELP proxysql_query_cache_memory_bytes "), "{shown:?}");
+        let endpoint = format!("endpoint=\"{}:{}\",hostgroup=\"0\"", server.target.host, server.target.port);
+        for line in [
+            "proxysql_query_cache_count_get_total{status=\"err\"} ",
+            "proxysql_query_cache_count_get_total{status=\"ok\"} ",
+            "proxysql_query_cache_entries_total ",
+            "proxysql_backend_query_time_seconds_total 0.",
+            &format!("proxysql_connpool_conns{{{endpoint},status=\"used\"}} "),
+            &format!("proxysql_connpool_conns_queries_total{{{endpoint}}} "),
+            &format!("proxysql_connpool_data_bytes_total{{{endpoint},traffic_flow=\"recv\"}} "),
+        ] {
+            assert!(shown[0][0].lines().any(|found| found.starts_with(line)), "{line}: {}", shown[0][0]);
+        }
         freshet.stop();
+    });
+}
+
+#[test]
+fn sizes_are_set_while_it_runs_and_it_is_shut_down() {
+    with_each("sizes", |server, directory| {
+        let schema = "proxysql_sizes";
+        let mut direct = fresh_schema(server, schema);
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)"]);
+        let freshet = directory.freshet(server);
+        caught_up(&freshet);
+        let mut admin = directory.connect("admin");
+        let mut set = |name: &str, value: &str| {
+            run(&mut admin, &[&format!("SET mysql-{name} = {value}"), "LOAD MYSQL VARIABLES TO RUNTIME"]);
+        };
+        let (mut conn, mut watch) = (connect(freshet.target(), schema), Counted::of(&freshet));
+        let statement = "SELECT id FROM t WHERE id = 1";
+        watch.prime(&mut conn, statement).expect("it is answered");
+        set("query_cache_size_MB", "1");
+        assert_eq!(
+            answer(&mut conn, "SELECT @@global.query_cache_size"),
+            Ok(vec![vec!["1048576".to_owned()]])
+        );
+        set("query_cache_size_MB", "0");
+        assert_eq!(watch.hits_of(&mut conn, statement, 3), 0, "there is no room for anything");
+        set("query_cache_size_MB", "8");
+        watch.prime(&mut conn, statement).expect("it is answered");
+        set("threshold_resultset_size", "10");
+        assert_eq!(watch.hits_of(&mut conn, "SELECT id FROM t WHERE id = 2", 3), 0, "all answers are larger");
+        set("threshold_resultset_size", "4194304");
+        watch.prime(&mut conn, "SELECT id FROM t WHERE id = 2").expect("it is answered");
+        assert!(admin.query_drop("SET mysql-threads = 3").is_err(), "with that it was started");
+        assert!(admin.query_drop("SET mysql-free_connections_pct = 3").is_err(), "it has no meaning here");
+        run(&mut admin, &["PROXYSQL SHUTDOWN"]);
+        drop((conn, watch));
+        assert!(freshet.wait().success(), "it ends as it does by a signal");
     });
 }
 

@@ -213,7 +213,14 @@ fn a_statement_is_explained_from_its_first_execution_to_its_hit() {
         let told = explained(&mut conn, read);
         assert_eq!(told["hit_now"], "NO", "{told:?}");
         run(&mut conn, &["BEGIN"]);
-        assert_ne!(explained(&mut conn, "SELECT v FROM t WHERE id = 2")["verdict"], "never cached");
+        assert_eq!(explained(&mut conn, "SELECT v FROM t WHERE id = 2")["verdict"], "cacheable");
+        run(&mut conn, &["ROLLBACK"]);
+        // In a transaction it depends on the transaction's moment.
+        let other = "SELECT w FROM t WHERE id = 2";
+        Counted::of(freshet).prime(&mut conn, other).expect("it is answered");
+        assert_eq!(explained(&mut conn, other)["hit_now"], "YES");
+        run(&mut conn, &["BEGIN"]);
+        assert_eq!(explained(&mut conn, other)["hit_now"], "MAYBE");
         run(&mut conn, &["ROLLBACK"]);
         assert_eq!(explained(&mut conn, "SELECT v FROM t WHERE id = ?")["hit_now"], "MAYBE");
         // It was explained, and not executed.
@@ -423,6 +430,13 @@ fn sessions_are_shown_with_what_holds_them() {
             look.query("SELECT holds FROM freshet.sessions WHERE holds <> ''").expect("it is computed");
         assert!(held.iter().any(|holds| holds.contains("a transaction is open")), "{held:?}");
         run(&mut conn, &["ROLLBACK"]);
+        let id = look.connection_id();
+        let (user, client): (String, String) = look
+            .query_first(format!("SELECT user, client FROM freshet.sessions WHERE id = {id}"))
+            .expect("it is computed")
+            .expect("a row");
+        assert_eq!(user, freshet.target().user);
+        assert!(client.starts_with("127.0.0.1:"), "{client}");
         let (stream, live): (String, u64) = look
             .query_first("SELECT stream, is_live FROM freshet.freshness")
             .expect("it is computed")
@@ -482,5 +496,164 @@ fn advice_is_given_by_what_was_counted_to_who_may_see_everything() {
         let theirs =
             Target { host: host.clone(), port: *port, user: schema.to_owned(), password: String::new() };
         assert!(advice(&mut theirs.connect()).is_empty(), "{:?}", server.flavor);
+    });
+}
+
+#[test]
+fn what_a_table_is_read_and_written_is_counted() {
+    let schema = "registry_tables";
+    with_freshet(schema, |server, freshet, mut conn| {
+        let mut direct = connect(&server.target, schema);
+        let mut watch = Counted::of(freshet);
+        let statement = "SELECT v FROM t WHERE id = 1";
+        let counted = |conn: &mut Conn| -> (i64, i64, i64, i64, i64) {
+            let row = conn.query_first(format!(
+                "SELECT reads, hits, writes, invalidations, needless FROM freshet.tables \
+                 WHERE table_schema = '{schema}' AND table_name = 't'"
+            ));
+            row.expect("it is computed").expect("there is a row")
+        };
+        let since = |before: (i64, i64, i64, i64, i64), conn: &mut Conn| {
+            let now = counted(conn);
+            (now.0 - before.0, now.1 - before.1, now.2 - before.2, now.3 - before.3, now.4 - before.4)
+        };
+        watch.prime(&mut conn, statement).expect("it is answered");
+        let before = counted(&mut conn);
+        assert_eq!(watch.hits_of(&mut conn, statement, 5), 5);
+        assert_eq!(since(before, &mut conn), (5, 5, 0, 0, 0));
+        // A change of what it shows.
+        let before = counted(&mut conn);
+        run(&mut direct, &["UPDATE t SET v = 11 WHERE id = 1"]);
+        caught_up(freshet);
+        watch.prime(&mut conn, statement).expect("it is answered");
+        let changed = since(before, &mut conn);
+        assert_eq!((changed.2, changed.3, changed.4), (1, 1, 0), "{changed:?}");
+        // A change that is taken back: what is stored anew is the same.
+        let before = counted(&mut conn);
+        run(&mut direct, &["UPDATE t SET v = 12 WHERE id = 1", "UPDATE t SET v = 11 WHERE id = 1"]);
+        caught_up(freshet);
+        watch.prime(&mut conn, statement).expect("it is answered");
+        let changed = since(before, &mut conn);
+        assert_eq!((changed.2, changed.3, changed.4), (2, 1, 1), "{changed:?}");
+        // A change of another row concerns nothing that is stored.
+        let before = counted(&mut conn);
+        run(&mut direct, &["UPDATE t SET v = 21 WHERE id = 2"]);
+        caught_up(freshet);
+        assert_eq!(watch.hits_of(&mut conn, statement, 2), 2);
+        assert_eq!(since(before, &mut conn), (2, 2, 1, 0, 0));
+        let (ratio, expected, entries, bytes): (f64, f64, u64, u64) = conn
+            .query_first(format!(
+                "SELECT hit_ratio, 1.0 * hits / reads, entries, bytes FROM freshet.tables \
+                 WHERE table_schema = '{schema}' AND table_name = 't'"
+            ))
+            .expect("it is computed")
+            .expect("there is a row");
+        assert!((ratio - expected).abs() < 1e-9 && ratio > 0.0 && ratio < 1.0, "{ratio}");
+        assert!(entries == 1 && bytes > 0, "{entries} {bytes}");
+        let sums: (f64, u64, u64) = conn
+            .query_first(format!(
+                "SELECT hit_ratio, invalidations, needless FROM freshet.queries \
+                 WHERE schema_name = '{schema}' AND digest_text = 'SELECT v FROM t WHERE id = ?'"
+            ))
+            .expect("it is computed")
+            .expect("there is a row");
+        assert!((sums.0 - ratio).abs() < 1e-9 && (sums.1, sums.2) == (2, 1), "{sums:?}");
+    });
+}
+
+#[test]
+fn the_tables_are_read_by_statements_that_are_prepared_by_their_text() {
+    let schema = "registry_by_text";
+    with_freshet(schema, |_, freshet, mut conn| {
+        let _ = Counted::of(freshet).prime(&mut conn, "SELECT v FROM t WHERE id = 1");
+        let all = "SELECT digest_text FROM freshet.queries WHERE schema_name = ? AND hits >= ? LIMIT ?";
+        run(
+            &mut conn,
+            &[
+                &format!("PREPARE s FROM '{all}'"),
+                &format!("SET @schema = '{schema}', @hits = 1, @limit = 1"),
+            ],
+        );
+        for _ in 0..2 {
+            let found = answer(&mut conn, "EXECUTE s USING @schema, @hits, @limit");
+            assert_eq!(found, Ok(vec![vec!["SELECT v FROM t WHERE id = ?".to_owned()]]));
+        }
+        run(&mut conn, &["SET @hits = 1000000"]);
+        assert_eq!(answer(&mut conn, "EXECUTE s USING @schema, @hits, @limit"), Ok(Vec::new()));
+        assert_eq!(answer(&mut conn, "EXECUTE s USING @schema"), Err(1210));
+        assert_eq!(answer(&mut conn, "EXECUTE s"), Err(1210));
+        assert_eq!(answer(&mut conn, "PREPARE n FROM 'SELECT nope FROM freshet.queries'"), Err(1105));
+        assert_eq!(answer(&mut conn, "EXECUTE n"), Err(1243));
+        run(&mut conn, &["DEALLOCATE PREPARE s"]);
+        assert_eq!(answer(&mut conn, "EXECUTE s USING @schema, @hits, @limit"), Err(1243));
+        // What is prepared of the server's is the server's, and the session's answers are found as before.
+        run(&mut conn, &["PREPARE s FROM 'SELECT v FROM t WHERE id = 2'"]);
+        assert_eq!(answer(&mut conn, "EXECUTE s"), Ok(vec![vec!["20".to_owned()]]));
+    });
+}
+
+#[test]
+fn the_schema_can_be_used_and_left() {
+    let schema = "registry_used";
+    with_freshet(schema, |_, freshet, mut conn| {
+        // Of the server's, with a name of ours: it is never read in the place of ours, and not from memory.
+        run(&mut conn, &["CREATE TABLE lanes (id INT)", "INSERT INTO lanes VALUES (7)"]);
+        caught_up(freshet);
+        let mut watch = Counted::of(freshet);
+        let (ours, read) = ("SELECT COUNT(*) > 5 FROM reasons", "SELECT id FROM lanes");
+        watch.prime(&mut conn, read).expect("it is answered");
+        watch.prime(&mut conn, "SELECT v FROM t WHERE id = 1").expect("it is answered");
+        let seven = Ok(vec![vec!["7".to_owned()]]);
+        let one = |text: &str| Ok(vec![vec![text.to_owned()]]);
+        let prepared = conn.prep("SELECT v FROM t WHERE id = ?").expect("it is prepared");
+        for by_command in [false, true] {
+            if by_command {
+                conn.select_db("freshet").expect("it is there");
+            } else {
+                run(&mut conn, &["USE freshet"]);
+            }
+            assert_eq!(answer(&mut conn, "SELECT DATABASE()"), one("freshet"));
+            assert_eq!(answer(&mut conn, ours), one("1"));
+            assert_ne!(answer(&mut conn, read), seven);
+            let joined = "SELECT q.digest_text FROM queries AS q JOIN query_tables USING (schema_name, user, digest) \
+                          WHERE table_name = 't' AND q.schema_name = 'registry_used' AND q.hits > 0";
+            assert_eq!(answer(&mut conn, joined), one("SELECT v FROM t WHERE id = ?"));
+            let names = answer(&mut conn, "SHOW TABLES").expect("they are shown").concat();
+            assert!(names.contains(&"queries".to_owned()) && !names.contains(&"t".to_owned()), "{names:?}");
+            let columns = answer(&mut conn, "DESC reasons").expect("they are shown");
+            assert_eq!(columns[0][0], "reason");
+            // What names its schema, or none, is the server's.
+            assert_eq!(answer(&mut conn, "SELECT id FROM registry_used.lanes"), seven);
+            assert_eq!(answer(&mut conn, "SELECT 1 + 1"), one("2"));
+            run(&mut conn, &["SET @a = 5", "BEGIN", "COMMIT"]);
+            let row: Option<u64> = conn.exec_first(&prepared, (1,)).expect("it is of another schema");
+            assert_eq!(row, Some(10));
+            for refused in [
+                "SELECT * FROM t",
+                "INSERT INTO t VALUES (9, 9, 'z')",
+                "DROP TABLE lanes",
+                "CREATE TABLE x (id INT)",
+                "SET @a = (SELECT id FROM lanes)",
+                "SELECT f(1)",
+                "SELECT CONCAT(DATABASE(), 'x')",
+                "PREPARE s FROM 'SELECT id FROM lanes'",
+                "SHOW CREATE TABLE lanes",
+                "CALL p()",
+            ] {
+                assert_eq!(answer(&mut conn, refused), Err(1235), "{refused}");
+            }
+            assert!(conn.prep("SELECT id FROM lanes").is_err());
+            assert_eq!(answer(&mut conn, "USE nowhere_at_all"), Err(1049));
+            assert_eq!(answer(&mut conn, ours), one("1"), "it was not left");
+            if by_command {
+                conn.select_db(schema).expect("it is there");
+            } else {
+                run(&mut conn, &["USE registry_used"]);
+            }
+            assert_eq!(answer(&mut conn, "SELECT DATABASE()"), one(schema));
+            assert_eq!(answer(&mut conn, read), seven);
+            assert_eq!(watch.hits_of(&mut conn, read, 2), 2);
+            assert_eq!(answer(&mut conn, ours), Err(1146));
+        }
     });
 }

@@ -1,8 +1,10 @@
 //! Query rules, loaded by the admin port, on statements of clients.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
-use freshet_tests::cached::{answer, eventually, run};
+use freshet_tests::administered;
+use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run, status};
 use freshet_tests::ruled::{Bench, RULES, with_each};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
@@ -486,5 +488,212 @@ fn parts_of_the_cache_are_flushed() {
             assert_eq!(bench.is_hit(&mut conn, b), !drops_b, "{what}");
         }
         assert!(bench.admin.query_drop("PROXYSQL FLUSH QUERY CACHE RULE 5").is_err());
+    });
+}
+
+#[test]
+fn who_has_waited_long_enough_for_anothers_answer_asks_for_itself() {
+    const READ: &str = "SELECT SUM(v) FROM t WHERE id > 0";
+    with_each("patience", TABLE, |bench| {
+        let mut holder = connect(&bench.server.target, &bench.schema);
+        // Where a test fails, the server ends this for want of a command.
+        run(&mut holder, &["SET SESSION wait_timeout = 30"]);
+        let waiting = format!(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{}' AND STATE LIKE 'Waiting for table%' \
+             AND INFO LIKE '%SUM%'",
+            bench.schema
+        );
+        let mut look = bench.server.target.connect();
+        let mut await_waiting = |count: u64| {
+            eventually("so many wait for the table", || {
+                let found: Option<u64> = look.query_first(&waiting).expect("the list of clients");
+                (found == Some(count)).then_some(())
+            });
+        };
+        // It is known to be slow at times.
+        let mut reader = bench.client();
+        run(&mut holder, &["LOCK TABLES t WRITE"]);
+        thread::scope(|scope| {
+            let reading = scope.spawn(|| answer(&mut reader, READ));
+            await_waiting(1);
+            thread::sleep(Duration::from_millis(60));
+            run(&mut holder, &["UNLOCK TABLES"]);
+            reading.join().expect("it is answered").expect("it has rows");
+        });
+        for (patience, asks) in [("60000", 1), ("100", 2)] {
+            bench.load(&[&format!(
+                "(rule_id,active,match_digest,cache_timeout) VALUES (1,1,'SUM',{patience})"
+            )]);
+            run(&mut bench.direct, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+            caught_up(&bench.freshet);
+            run(&mut holder, &["LOCK TABLES t WRITE"]);
+            let (mut first, mut second) = (bench.client(), bench.client());
+            thread::scope(|scope| {
+                let one = scope.spawn(|| answer(&mut first, READ));
+                await_waiting(1);
+                let other = scope.spawn(|| answer(&mut second, READ));
+                thread::sleep(Duration::from_millis(400));
+                await_waiting(asks);
+                run(&mut holder, &["UNLOCK TABLES"]);
+                assert_eq!(one.join().expect("it is answered"), other.join().expect("it is answered"));
+            });
+        }
+    });
+}
+
+#[test]
+fn a_rule_keeps_a_session_to_its_own_connection() {
+    administered::with_each("multiplex", |server, directory| {
+        let schema = "rules_multiplex";
+        let mut direct = fresh_schema(server, schema);
+        for table in ["t", "u", "w"] {
+            run(&mut direct, &[&format!("CREATE TABLE {table} (id INT PRIMARY KEY)")]);
+        }
+        let freshet = directory.freshet_with(server, &["--multiplexing", "always"]);
+        caught_up(&freshet);
+        let mut watch = freshet.target().connect();
+        run(&mut watch, &["SET GLOBAL query_cache_type = OFF"]);
+        let mut conn = connect(freshet.target(), schema);
+        let mut is_carried = |conn: &mut Conn, table: &str| {
+            let before = status(&mut watch, "Freshet_carried");
+            answer(conn, &format!("SELECT id FROM {table} WHERE id = 1")).expect("it is answered");
+            status(&mut watch, "Freshet_carried") > before
+        };
+        for table in ["t", "u", "w"] {
+            eventually("its reads are carried", || is_carried(&mut conn, table).then_some(()));
+        }
+        let mut admin = directory.connect("admin");
+        run(
+            &mut admin,
+            &[
+                &format!(
+                    "{RULES} (rule_id,active,match_digest,multiplex) VALUES (1,1,'FROM u',0),(2,1,'FROM w',1)"
+                ),
+                "LOAD MYSQL QUERY RULES TO RUNTIME",
+            ],
+        );
+        let mut others = connect(freshet.target(), schema);
+        for _ in 0..3 {
+            eventually("its reads are carried", || is_carried(&mut conn, "t").then_some(()));
+            assert!(!is_carried(&mut conn, "u"), "the rule keeps it to itself");
+            assert!(!is_carried(&mut conn, "t"), "from then on");
+            eventually("those of others are carried", || is_carried(&mut others, "t").then_some(()));
+            eventually("another rule takes that back", || is_carried(&mut conn, "w").then_some(()));
+        }
+        freshet.stop();
+    });
+}
+
+#[test]
+fn digests_are_made_as_variables_say() {
+    with_each("digests", TABLE, |bench| {
+        let set = |bench: &mut Bench, name: &str, value: &str| {
+            run(
+                &mut bench.admin,
+                &[&format!("SET mysql-query_digests_{name} = '{value}'"), "LOAD MYSQL VARIABLES TO RUNTIME"],
+            );
+        };
+        let mut conn = bench.client();
+        let statement = "SELECT V FROM t AS t12 WHERE id IN (1, 2, 3, 4, 5, 6) /* why */ AND V IS NOT NULL";
+        for (name, value, default, expected) in [
+            (
+                "lowercase",
+                "true",
+                "false",
+                "select v from t as t12 where id in (?,?,?,...) and v is not null",
+            ),
+            ("no_digits", "true", "false", "SELECT V FROM t AS t? WHERE id IN (?,?,?,...) AND V IS NOT NULL"),
+            (
+                "replace_null",
+                "true",
+                "false",
+                "SELECT V FROM t AS t12 WHERE id IN (?,?,?,...) AND V IS NOT ?",
+            ),
+            ("grouping_limit", "1", "3", "SELECT V FROM t AS t12 WHERE id IN (?,...) AND V IS NOT NULL"),
+            ("max_digest_length", "20", "2048", "SELECT V FROM t AS t"),
+            ("max_query_length", "18", "65000", "SELECT V FROM t AS"),
+        ] {
+            set(bench, name, value);
+            bench.rows("SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1");
+            let _ = answer(&mut conn, statement);
+            let digests =
+                "SELECT digest_text, digest FROM stats_mysql_query_digest WHERE digest_text LIKE 'select v%'";
+            let found = bench.rows(digests);
+            assert_eq!((found.len(), found[0][0].as_str()), (1, expected), "{name}");
+            // Rules and EXPLAIN FRESHET have the same.
+            bench.load(&[&format!("(rule_id,active,digest,cache_ttl) VALUES (1,1,'{}',60000)", found[0][1])]);
+            let _ = answer(&mut conn, statement);
+            assert!(bench.met(1) > 0, "{name}");
+            let explained =
+                answer(&mut conn, &format!("EXPLAIN FRESHET {statement}")).expect("it is explained");
+            assert!(
+                explained.contains(&vec!["digest_text".to_owned(), expected.to_owned()]),
+                "{explained:?}"
+            );
+            bench.load(&[]);
+            set(bench, name, default);
+        }
+        let refused = bench.admin.query_drop("SET mysql-query_digests_lowercase = 'perhaps'");
+        assert!(refused.is_ok(), "it is in memory");
+        assert!(bench.admin.query_drop("LOAD MYSQL VARIABLES TO RUNTIME").is_err());
+    });
+}
+
+#[test]
+fn what_of_rules_does_nothing_is_told_and_what_cannot_be_done_is_refused() {
+    with_each("idle", TABLE, |bench| {
+        bench.load(&["(rule_id,active,match_digest,retries,sticky_conn,reconnect) VALUES (7,1,'x',3,1,1)"]);
+        assert!(
+            bench.freshet.log().contains("rule 7: reconnect, retries, sticky_conn"),
+            "{}",
+            bench.freshet.log()
+        );
+        for column in ["mirror_flagOUT", "mirror_hostgroup", "gtid_from_hostgroup", "log"] {
+            run(&mut bench.admin, &[&format!("{RULES} (rule_id,active,{column}) VALUES (8,1,1)")]);
+            let (code, why) = message(bench.admin.query_drop("LOAD MYSQL QUERY RULES TO RUNTIME"));
+            assert!(code == 1045 && why.contains("rule 8") && why.contains(column), "{code} {why}");
+            run(&mut bench.admin, &["DELETE FROM mysql_query_rules WHERE rule_id = 8"]);
+        }
+    });
+}
+
+#[test]
+fn hits_of_rules_are_the_same_wherever_they_are_shown() {
+    with_each("shown", TABLE, |bench| {
+        bench.load(&[
+            "(rule_id,active,match_digest,cache_ttl) VALUES (5,1,'FROM t',60000)",
+            "(rule_id,active,match_digest,destination_hostgroup) VALUES (6,1,'WHERE id = \\?$',3)",
+            "(rule_id,active,match_digest,cache_ttl) VALUES (7,1,'no such',1)",
+        ]);
+        let mut conn = bench.client();
+        let (both, first) = ("SELECT v FROM t WHERE id = 1", "SELECT COUNT(*) FROM t");
+        bench.hits.prime(&mut conn, both).expect("it is answered");
+        bench.hits.prime(&mut conn, first).expect("it is answered");
+        assert_eq!(bench.hits.hits_of(&mut conn, both, 4), 4);
+        let mut fresh = |query: &str| answer(&mut conn, query).expect("it is computed");
+        let decided = fresh(&format!(
+            "SELECT digest_text, rules, cache_ttl, destination_hostgroup, executions, hits FROM freshet.decisions \
+             WHERE schema_name = '{}' ORDER BY digest_text DESC",
+            bench.schema
+        ));
+        assert_eq!(decided.len(), 2, "{decided:?}");
+        assert_eq!(decided[0][..4], ["SELECT v FROM t WHERE id = ?", "5, 6", "60000", "3"]);
+        assert_eq!(decided[1][..3], ["SELECT COUNT(*) FROM t", "5", "60000"]);
+        let number = |text: &String| text.parse::<u64>().expect("it is a number");
+        let (of_both, of_first) = (number(&decided[0][4]), number(&decided[1][4]));
+        assert!(number(&decided[0][5]) >= 4 && of_both > number(&decided[0][5]), "{decided:?}");
+        let rules = fresh(
+            "SELECT rule_id, hits, cache_ttl, destination_hostgroup FROM freshet.rules ORDER BY rule_id",
+        );
+        let expected = [
+            ["5".to_owned(), (of_both + of_first).to_string(), "60000".to_owned(), "NULL".to_owned()],
+            ["6".to_owned(), of_both.to_string(), "NULL".to_owned(), "3".to_owned()],
+            ["7".to_owned(), "0".to_owned(), "1".to_owned(), "NULL".to_owned()],
+        ];
+        assert_eq!(rules, expected.clone().map(Vec::from));
+        assert_eq!(
+            bench.rows("SELECT rule_id, hits FROM stats_mysql_query_rules ORDER BY rule_id"),
+            expected.map(|row| row[..2].to_vec())
+        );
     });
 }

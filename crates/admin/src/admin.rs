@@ -199,13 +199,16 @@ impl Admin {
             }
             // It is there, as it is here.
             Command::Create(name) if is_configuration(&name) => Ok(Answer::ok()),
+            Command::CreateDatabase(name) => {
+                self.choose(&name, &mut Chosen { schema: String::new(), ..*chosen })
+            }
             Command::Create(_) => Err(Refusal::NotSupported("tables cannot be made here")),
             Command::Ask(items) => Ok(shows::asked(items, chosen, &*self.runtime)),
             Command::ShowPrometheus => Ok(shows::data(self.runtime.prometheus())),
             Command::ShowWarnings => Ok(shows::nothing(&["Level", "Code", "Message"])),
             Command::ShowNothing(columns) => Ok(shows::nothing(columns)),
             shown => {
-                let query = shows::query(&shown, &chosen.schema, role)?;
+                let query = shows::query(&shown, chosen, role)?;
                 self.refresh(&query)?;
                 let is_of_names = !matches!(
                     shown,

@@ -44,6 +44,8 @@ pub enum Command {
     ShowTableStatus(Option<String>, Option<String>),
     ShowCreate(String),
     ShowCreateDatabase(String),
+    /// A dump makes the databases anew that it fills.
+    CreateDatabase(String),
     /// Those whose name begins so, and those that are like this.
     ShowVariables(&'static str, Option<String>),
     ShowStatus,
@@ -159,6 +161,10 @@ pub fn read(statement: &str) -> Option<Command> {
         "create" if words.is(&["table"]) => {
             words.is(&["if", "not", "exists"]);
             words.name().map(|name| Command::Create(unquoted(name.split('(').next().unwrap_or(name))))
+        }
+        "create" if words.is(&["database"]) || words.is(&["schema"]) => {
+            words.is(&["if", "not", "exists"]);
+            words.name().map(|name| Command::CreateDatabase(unquoted(name)))
         }
         "truncate" => {
             words.is(&["table"]);

@@ -38,9 +38,10 @@ const VARIABLES: [(&str, Module, &str); 2] =
     [("mysql_variables", Module::Variables, "mysql-"), ("admin_variables", Module::AdminVariables, "admin-")];
 
 /// Settings of Freshet that stand for variables of ProxySQL's.
-const SETTINGS: [(&str, &str); 8] = [
+const SETTINGS: [(&str, &str); 9] = [
     ("mysql-interfaces", "listen"),
     ("mysql-max_connections", "max_clients"),
+    ("mysql-multiplexing", "multiplexing"),
     ("mysql-threads", "threads"),
     ("mysql-wait_timeout", "idle_timeout"),
     ("admin-admin_credentials", "admin_credentials"),

@@ -6,7 +6,7 @@ use freshet_protocol::ErrPacket;
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// SQLite's own words, with the number that ProxySQL has them under.
-    #[error("ProxySQL Admin Error: {0}")]
+    #[error("ProxySQL Admin Error: {}", said(.0))]
     Sqlite(#[from] rusqlite::Error),
     /// The running part does not take over what is loaded; what ran before still runs.
     #[error("{0}")]
@@ -53,5 +53,13 @@ impl Refusal {
             Self::NotSupported(_) => (1235, "42000"),
         };
         ErrPacket::new(code, state, self.to_string())
+    }
+}
+
+/// SQLite's own words. Where an error is in the text of a statement, rusqlite adds that text and the place.
+fn said(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
     }
 }

@@ -47,6 +47,8 @@ pub struct Admitted {
     pub role: Role,
     pub capabilities: Capabilities,
     pub schema: Option<Vec<u8>>,
+    /// It is a program that dumps databases, which takes the first column of SHOW DATABASES for names.
+    pub dumps: bool,
 }
 
 /// What is offered.
@@ -100,7 +102,22 @@ pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
     let ok = OkPacket { status: STATUS, ..OkPacket::default() };
     wire.put(&ok.encode(capabilities, OkPacket::HEADER));
     wire.flush().await?;
-    Ok(Some(Admitted { role, capabilities, schema: login.database }))
+    let dumps = login.attributes.as_deref().is_some_and(is_of_dumps);
+    Ok(Some(Admitted { role, capabilities, schema: login.database, dumps }))
+}
+
+/// Whether attributes of a connection are those of `mysqldump` or `mariadb-dump`: names and values, each behind its length.
+fn is_of_dumps(mut attributes: &[u8]) -> bool {
+    let mut name: &[u8] = b"";
+    while let Some((length, rest)) = attributes.split_first()
+        && let Some((text, behind)) = rest.split_at_checked(usize::from(*length))
+    {
+        if name == b"program_name" && matches!(text, b"mysqldump" | b"mariadb-dump") {
+            return true;
+        }
+        (name, attributes) = (text, behind);
+    }
+    false
 }
 
 /// Whether the client proves the password, by its own plugin where that is one of two.
@@ -127,4 +144,19 @@ async fn proves<S: AsyncRead + AsyncWrite + Unpin>(
         wire.put(&auth_more(&[FAST_AUTH_SUCCESS]));
     }
     Ok(proven)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_dumps;
+
+    #[test]
+    fn who_dumps_says_so() {
+        assert!(is_of_dumps(b"\x03_os\x05Linux\x0cprogram_name\x09mysqldump"));
+        assert!(is_of_dumps(b"\x0cprogram_name\x0cmariadb-dump"));
+        for other in [&b"\x0cprogram_name\x05mysql"[..], b"\x09mysqldump\x01x", b"\xffx", b"\x0cprogram", b""]
+        {
+            assert!(!is_of_dumps(other), "{other:?}");
+        }
+    }
 }

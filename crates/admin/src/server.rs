@@ -37,10 +37,11 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, (&version, id)));
     if let Ok(Ok(Some(admitted))) = login.await {
+        let dumps = admitted.dumps;
         let mut session = Session {
             admin,
             admitted,
-            chosen: Chosen { schema: "main".to_owned(), connection: id, has_begun: false },
+            chosen: Chosen { schema: "main".to_owned(), connection: id, has_begun: false, dumps },
             prepared: Prepared::default(),
         };
         if let Some(schema) = session.admitted.schema.take() {

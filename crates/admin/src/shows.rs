@@ -11,8 +11,11 @@ use crate::tables::ATTACHED;
 const VERSION_COMMENT: &str = "(ProxySQL Admin Module)";
 
 /// The query that shows it.
-pub fn query(command: &Command, schema: &str, role: Role) -> Result<String, Refusal> {
+pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, Refusal> {
+    let schema = chosen.schema.as_str();
     Ok(match command {
+        // What can be played back.
+        Command::ShowDatabases if chosen.dumps => "SELECT 'main' AS \"Database\"".to_owned(),
         Command::ShowDatabases => format!(
             "SELECT seq, name, file FROM pragma_database_list WHERE name NOT IN ('{}')",
             DATABASES.join("','")
@@ -21,9 +24,11 @@ pub fn query(command: &Command, schema: &str, role: Role) -> Result<String, Refu
             let from = from.as_deref().unwrap_or(if role == Role::Stats { "stats" } else { schema });
             let from = database(from)?;
             let like = like_text("name", like.as_deref());
+            let but =
+                if chosen.dumps { " AND name NOT LIKE 'runtime%' AND name NOT LIKE '%reset'" } else { "" };
             format!(
                 "SELECT name AS tables FROM {from}.sqlite_master \
-                 WHERE type = 'table' AND name <> 'sqlite_sequence'{like} ORDER BY name"
+                 WHERE type = 'table' AND name <> 'sqlite_sequence'{like}{but} ORDER BY name"
             )
         }
         Command::ShowTableStatus(from, like) => {

@@ -99,12 +99,12 @@ const ERRORS: &str = "
     username VARCHAR NOT NULL,
     client_address VARCHAR NOT NULL,
     schemaname VARCHAR NOT NULL,
-    err_no INT NOT NULL,
+    errno INT NOT NULL,
     count_star INTEGER NOT NULL,
     first_seen INTEGER NOT NULL,
     last_seen INTEGER NOT NULL,
     last_error VARCHAR NOT NULL DEFAULT '',
-    PRIMARY KEY (hostgroup, hostname, port, username, schemaname, err_no)";
+    PRIMARY KEY (hostgroup, hostname, port, username, schemaname, errno)";
 
 const PREPARED: &str = "
     global_stmt_id INT NOT NULL,

@@ -48,6 +48,8 @@ pub struct Chosen {
     pub connection: u32,
     /// It has said BEGIN: until it says COMMIT it only reads.
     pub has_begun: bool,
+    /// It is a program that dumps databases.
+    pub dumps: bool,
 }
 
 /// What became of a statement.

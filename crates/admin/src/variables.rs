@@ -47,7 +47,7 @@ const INTERVAL_S_MAX: u64 = 300;
 const INTERVAL_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
 
 /// All of them, by name.
-pub static VARIABLES: [Variable; 21] = [
+pub static VARIABLES: [Variable; 32] = [
     number("admin-stats_mysql_connection_pool", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_connections", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_query_cache", 60, INTERVAL_S_MAX),
@@ -61,10 +61,21 @@ pub static VARIABLES: [Variable; 21] = [
     number("mysql-monitor_history", 600_000, INTERVAL_MS_MAX),
     number("mysql-monitor_ping_interval", 10_000, INTERVAL_MS_MAX),
     number("mysql-monitor_read_only_interval", 1_500, INTERVAL_MS_MAX),
+    shown("mysql-multiplexing"),
+    shown("mysql-query_cache_handle_warnings"),
     set("mysql-query_cache_rules_only"),
     set("mysql-query_cache_size_MB"),
     set("mysql-query_cache_soft_ttl_pct"),
     set("mysql-query_cache_stores_empty_result"),
+    shown("mysql-query_digests"),
+    set("mysql-query_digests_grouping_limit"),
+    set("mysql-query_digests_groups_grouping_limit"),
+    set("mysql-query_digests_keep_comment"),
+    set("mysql-query_digests_lowercase"),
+    set("mysql-query_digests_max_digest_length"),
+    set("mysql-query_digests_max_query_length"),
+    set("mysql-query_digests_no_digits"),
+    set("mysql-query_digests_replace_null"),
     shown("mysql-server_version"),
     shown("mysql-threads"),
     set("mysql-threshold_resultset_size"),

@@ -1,7 +1,7 @@
 //! How texts are normalised.
 
 /// ProxySQL's variables `mysql-query_digests_…`, with its defaults.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// How many bytes of a statement are read (`max_query_length`).
     pub query_length_max: usize,

@@ -1,5 +1,6 @@
 //! The admin port: where it listens, and what it shows of the rest.
 
+mod digests;
 mod monitor;
 mod shown;
 
@@ -11,12 +12,13 @@ use std::time::Instant;
 use freshet_admin::{Accounts, Admin, Purge, Runtime, StartError, Statistic, Value};
 use freshet_rules::{Defaults as RuleDefaults, Rule};
 use freshet_session::purge::Purged;
-use freshet_session::{ServerConnections, Shared};
+use freshet_session::{Multiplexing, ServerConnections, Shared};
 use freshet_upstream::Address;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
+use self::digests::truth;
 use crate::config::{Config, Credentials};
 use crate::listen::{Incoming, Listener};
 
@@ -186,6 +188,11 @@ impl Runtime for Behind {
                 all.join(";")
             }
             "mysql-max_connections" => self.config.max_clients.to_string(),
+            "mysql-multiplexing" => (self.config.multiplexing != Multiplexing::Off).to_string(),
+            // Answers with warnings are not stored where the client could ask for these.
+            "mysql-query_cache_handle_warnings" => "0".to_owned(),
+            // Where there is an admin port, they are counted.
+            "mysql-query_digests" => "true".to_owned(),
             "mysql-query_cache_rules_only" => self.rules().1.rules_only.to_string(),
             "mysql-query_cache_size_MB" => (cache.size() >> 20).to_string(),
             "mysql-query_cache_soft_ttl_pct" => self.rules().1.soft_ttl_pct.to_string(),
@@ -197,7 +204,7 @@ impl Runtime for Behind {
             "mysql-threads" => self.config.threads.to_string(),
             "mysql-threshold_resultset_size" => cache.limit().to_string(),
             "mysql-wait_timeout" => self.config.idle_timeout.as_millis().to_string(),
-            _ => return None,
+            _ => return digests::read(self.rules().1.digests, name),
         })
     }
 
@@ -227,7 +234,14 @@ impl Runtime for Behind {
                 self.load(|rules| rules.1.stores_empty = stores_empty)?;
             }
             "mysql-threshold_resultset_size" => self.shared.cache.set_limit(number(u64::from(u32::MAX))?),
-            _ => return Err("it cannot be set".to_owned()),
+            _ => {
+                let mut options = self.rules().1.digests;
+                let Some(written) = digests::write(&mut options, name, value) else {
+                    return Err("it cannot be set".to_owned());
+                };
+                written?;
+                self.load(|rules| rules.1.digests = options)?;
+            }
         }
         Ok(())
     }
@@ -239,7 +253,12 @@ impl Runtime for Behind {
     fn load_rules(&self, rows: Vec<Vec<Option<String>>>) -> Result<(), String> {
         let read: Result<Vec<Rule>, _> = rows.iter().map(|row| Rule::read(row)).collect();
         let read = read.map_err(|error| error.to_string())?;
-        self.load(|rules| rules.0 = read)
+        let idle: Vec<String> = read.iter().filter_map(Rule::without_effect).collect();
+        self.load(|rules| rules.0 = read)?;
+        if !idle.is_empty() {
+            tracing::warn!("query rules are loaded of which a part has no effect: {}", idle.join("; "));
+        }
+        Ok(())
     }
 
     fn purge(&self, what: &Purge) -> Result<u64, String> {
@@ -278,15 +297,6 @@ impl Runtime for Behind {
 
     fn shut_down(&self) {
         self.ended.notify_one();
-    }
-}
-
-/// `true` or `false`, as variables of ProxySQL's are set.
-fn truth(value: &str) -> Result<bool, String> {
-    match value.to_ascii_lowercase().as_str() {
-        "true" | "1" => Ok(true),
-        "false" | "0" => Ok(false),
-        _ => Err(format!("'{value}' is neither true nor false")),
     }
 }
 

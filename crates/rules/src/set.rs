@@ -28,11 +28,13 @@ pub struct Defaults {
     pub stores_empty: bool,
     /// After which part of its time to live an answer is made anew by the first who asks for it, in percent; 0: not before its end.
     pub soft_ttl_pct: u8,
+    /// How texts are normalised.
+    pub digests: Options,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { rules_only: false, stores_empty: true, soft_ttl_pct: 0 }
+        Self { rules_only: false, stores_empty: true, soft_ttl_pct: 0, digests: Options::default() }
     }
 }
 
@@ -70,7 +72,6 @@ pub struct RuleSet {
     remembered: RwLock<Remembered>,
     outcomes: Mutex<HashMap<Box<[u32]>, Arc<Outcome>>>,
     nothing: Arc<Outcome>,
-    digests: Options,
 }
 
 /// Counts generations and outcomes.
@@ -114,7 +115,6 @@ impl RuleSet {
                 settings: Settings::default(),
                 times: AtomicU64::new(0),
             }),
-            digests: Options::default(),
         })
     }
 
@@ -181,8 +181,9 @@ impl RuleSet {
         if self.rules.is_empty() {
             return (Arc::clone(&self.nothing), None);
         }
-        let mut digest_text = Vec::with_capacity(facts.text.len().min(self.digests.digest_length_max));
-        freshet_digest::put_text(facts.text, &self.digests, &mut digest_text);
+        let mut digest_text =
+            Vec::with_capacity(facts.text.len().min(self.defaults.digests.digest_length_max));
+        freshet_digest::put_text(facts.text, &self.defaults.digests, &mut digest_text);
         let key = key_of(facts, &digest_text);
         let remembered =
             self.remembered.read().unwrap_or_else(PoisonError::into_inner).get(&key[..]).cloned();

@@ -18,10 +18,14 @@ pub struct Settings {
     pub cache_empty_result: Option<bool>,
     /// How long the server may take for it, in milliseconds; 0: as long as it likes.
     pub timeout_ms: Option<u64>,
+    /// How long it waits for the answer to another client that has asked the same, in milliseconds.
+    pub cache_timeout_ms: Option<u64>,
     /// How long it waits before it is sent to the server, in milliseconds.
     pub delay_ms: Option<u64>,
     /// The flag with which the rules begin for the session's next statement.
     pub next_query_flag_in: Option<u32>,
+    /// 0: its session's reads are carried on no connection of another client's from now on; 1: they may be again.
+    pub multiplex: Option<u8>,
     /// The error that it is answered with.
     pub error_msg: Option<Arc<str>>,
     /// The message of the OK packet that it is answered with.
@@ -36,8 +40,10 @@ impl Settings {
             is_bargain: attributes.is_bargain,
             cache_empty_result: rule.cache_empty_result,
             timeout_ms: rule.timeout,
+            cache_timeout_ms: rule.cache_timeout,
             delay_ms: rule.delay,
             next_query_flag_in: rule.next_query_flag_in,
+            multiplex: rule.multiplex,
             error_msg: rule.error_msg.as_deref().map(Arc::from),
             ok_msg: rule.ok_msg.as_deref().map(Arc::from),
         }
@@ -51,8 +57,10 @@ impl Settings {
             is_bargain: later.is_bargain.or(self.is_bargain),
             cache_empty_result: later.cache_empty_result.or(self.cache_empty_result),
             timeout_ms: later.timeout_ms.or(self.timeout_ms),
+            cache_timeout_ms: later.cache_timeout_ms.or(self.cache_timeout_ms),
             delay_ms: later.delay_ms.or(self.delay_ms),
             next_query_flag_in: later.next_query_flag_in.or(self.next_query_flag_in),
+            multiplex: later.multiplex.or(self.multiplex),
             error_msg: later.error_msg.clone().or(self.error_msg),
             ok_msg: later.ok_msg.clone().or(self.ok_msg),
         }

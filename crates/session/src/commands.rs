@@ -45,6 +45,7 @@ use crate::session::{Flow, Missed, Session, split};
 pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Missed> {
     match split(packet).0 {
         Command::Quit => Ok(Flow::Close),
+        Command::Query | Command::StmtPrepare if session.state.reads_ours => Err(Missed::default()),
         Command::Query => query::from_memory(session, packet).map(|()| Flow::Continue),
         Command::StmtExecute => prepared::from_memory(session, packet).map(|()| Flow::Continue),
         Command::StmtPrepare => prepared::prepare_from_memory(session, packet).map(|()| Flow::Continue),
@@ -83,6 +84,11 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     match command {
         // Pinned where it is made, as along the whole way of a miss: what is awaited by itself is moved first.
         Command::Query => pin!(query::handle(session, packet, missed)).await,
+        Command::StmtPrepare | Command::FieldList
+            if session.state.reads_ours && !introspect::names_schemas(session, body) =>
+        {
+            introspect::refuse(session)
+        }
         Command::StmtPrepare => prepared::prepare(session, packet).await,
         Command::StmtExecute | Command::StmtBulkExecute => {
             prepared::execute(session, packet, (command, missed)).await
@@ -91,6 +97,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         Command::StmtReset => prepared::reset(session, packet).await,
         Command::StmtFetch => prepared::named(session, packet, command).await,
         Command::StmtClose => prepared::close(session, &packet).await,
+        Command::InitDb => Box::pin(introspect::init_db(session, &packet)).await,
         Command::ChangeUser => Box::pin(identity::change_user(session, body)).await,
         Command::ResetConnection => Box::pin(identity::reset(session, &packet)).await,
         Command::ProcessKill => Box::pin(kill::process_kill(session, &packet)).await,

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use freshet_cache::Statistics as Cached;
+use freshet_upstream::Address;
 
 use crate::counters::Count;
 use crate::shared::{ServerConnections, Shared};
@@ -14,14 +15,16 @@ use crate::status;
 enum Kind {
     Counter,
     Gauge,
+    /// A counter of nanoseconds, which Prometheus has in seconds.
+    Nanoseconds,
 }
-use Kind::{Counter, Gauge};
+use Kind::{Counter, Gauge, Nanoseconds};
 
 /// One value.
 struct Metric {
-    /// In `stats_mysql_global`.
+    /// In `stats_mysql_global`; empty: it is not there.
     name: &'static str,
-    /// Prometheus's name, and the labels that tell it from others of this name.
+    /// Prometheus's name, and the labels that tell it from others of this name; empty: it is not there.
     family: &'static str,
     labels: &'static str,
     kind: Kind,
@@ -90,7 +93,7 @@ const fn metric(
 
 /// All of them. Those with the same family stand together.
 #[rustfmt::skip]
-static METRICS: [Metric; 25] = [
+static METRICS: [Metric; 26] = [
     metric(("ProxySQL_Uptime", "proxysql_uptime_seconds_total", ""), Counter,
         "Seconds since the start.", |it| it.program.uptime_s),
     metric(("Client_Connections_aborted", "proxysql_client_connections_total", "status=\"aborted\""), Counter,
@@ -115,14 +118,15 @@ static METRICS: [Metric; 25] = [
         "Bytes between Freshet and the server.", |it| it.server.bytes_received),
     metric(("Queries_backends_bytes_sent", "proxysql_queries_backends_bytes_total", "traffic_flow=\"sent\""), Counter,
         "Bytes between Freshet and the server.", |it| it.server.bytes_sent),
-    metric(("Backend_query_time_nsec", "proxysql_backend_query_time_nsec_total", ""), Counter,
-        "How long the server took for statements that were counted, in nanoseconds.", |it| it.backend_us * 1000),
+    metric(("Backend_query_time_nsec", "proxysql_backend_query_time_seconds_total", ""), Nanoseconds,
+        "How long the server took for statements that were counted.", |it| it.backend_us * 1000),
     metric(("Query_Cache_Memory_bytes", "proxysql_query_cache_memory_bytes", ""), Gauge,
         "Memory of results, keys and overhead included.", |it| it.cache.used),
-    metric(("Query_Cache_count_GET", "proxysql_query_cache_count_get_total", "status=\"any\""), Counter,
-        "Lookups, and those that found an answer.", Facts::looked_up),
+    metric(("Query_Cache_count_GET", "", ""), Counter, "Lookups.", Facts::looked_up),
+    metric(("", "proxysql_query_cache_count_get_total", "status=\"err\""), Counter,
+        "Lookups that found no answer, and those that found one.", |it| it.looked_up() - it.cache.hits),
     metric(("Query_Cache_count_GET_OK", "proxysql_query_cache_count_get_total", "status=\"ok\""), Counter,
-        "Lookups, and those that found an answer.", |it| it.cache.hits),
+        "Lookups that found no answer, and those that found one.", |it| it.cache.hits),
     metric(("Query_Cache_count_SET", "proxysql_query_cache_count_set_total", ""), Counter,
         "Results stored.", |it| it.cache.inserts),
     metric(("Query_Cache_bytes_IN", "proxysql_query_cache_bytes_total", "op=\"written\""), Counter,
@@ -131,7 +135,7 @@ static METRICS: [Metric; 25] = [
         "Bytes of results that were stored, and of answers from memory.", |it| it.served_bytes),
     metric(("Query_Cache_Purged", "proxysql_query_cache_purged_total", ""), Counter,
         "Results that were evicted, or removed because of a change.", |it| it.cache.lowmem_prunes + it.cache.invalidated),
-    metric(("Query_Cache_Entries", "proxysql_query_cache_entries", ""), Gauge,
+    metric(("Query_Cache_Entries", "proxysql_query_cache_entries_total", ""), Gauge,
         "Results stored now, those included that changes have made stale.", |it| it.cache.queries_in_cache),
     metric(("Stmt_Cached", "proxysql_stmt_cached", ""), Gauge,
         "SELECTs of which it is known what preparing them gives.", |it| it.prepared),
@@ -162,7 +166,8 @@ const GAUGES: [&str; 12] = [
 /// Everything by its name: ProxySQL's, and then ours.
 pub fn named(shared: &Shared, program: Program) -> Vec<(&'static str, String)> {
     let facts = Facts::of(shared, program);
-    let theirs = METRICS.iter().map(|metric| (metric.name, (metric.read)(&facts).to_string()));
+    let shown = METRICS.iter().filter(|metric| !metric.name.is_empty());
+    let theirs = shown.map(|metric| (metric.name, (metric.read)(&facts).to_string()));
     theirs.chain(status::all(shared)).collect()
 }
 
@@ -171,14 +176,19 @@ pub fn prometheus(shared: &Shared, program: Program) -> String {
     let facts = Facts::of(shared, program);
     let mut text = String::new();
     let mut family = "";
-    for metric in &METRICS {
+    for metric in METRICS.iter().filter(|metric| !metric.family.is_empty()) {
         if metric.family != family {
             family = metric.family;
             describe(&mut text, family, metric.kind, metric.doc);
         }
         let labels = if metric.labels.is_empty() { String::new() } else { format!("{{{}}}", metric.labels) };
-        let _ = writeln!(text, "{family}{labels} {}", (metric.read)(&facts));
+        let number = (metric.read)(&facts);
+        let _ = match metric.kind {
+            Nanoseconds => writeln!(text, "{family}{labels} {}", number as f64 / 1e9),
+            Counter | Gauge => writeln!(text, "{family}{labels} {number}"),
+        };
     }
+    pool(&mut text, shared, &facts.server);
     for (value, (name, read)) in status::STATUS.iter().zip(status::all(shared)) {
         let number = match read.as_str() {
             // Of one session alone.
@@ -198,8 +208,51 @@ pub fn prometheus(shared: &Shared, program: Program) -> String {
     text
 }
 
+/// What is counted of the server, as of the one in a pool.
+fn pool(text: &mut String, shared: &Shared, server: &ServerConnections) {
+    let endpoint = match &shared.upstream.config().address {
+        Address::Tcp { host, port } => format!("{host}:{port}"),
+        Address::Unix(path) => path.display().to_string(),
+    };
+    type Valued<'a> = &'a [(&'static str, u64)];
+    let families: [(&str, Kind, &str, Valued<'_>); 4] = [
+        (
+            "proxysql_connpool_conns",
+            Gauge,
+            "Connections to the server that clients have, and that are kept for others.",
+            &[("status=\"used\"", server.used as u64), ("status=\"free\"", server.free as u64)],
+        ),
+        (
+            "proxysql_connpool_conns_total",
+            Counter,
+            "Connections to the server that were had, and those that were not.",
+            &[("status=\"ok\"", server.opened), ("status=\"err\"", server.failed)],
+        ),
+        (
+            "proxysql_connpool_conns_queries_total",
+            Counter,
+            "Commands that were sent to the server.",
+            &[("", server.commands)],
+        ),
+        (
+            "proxysql_connpool_data_bytes_total",
+            Counter,
+            "Bytes between Freshet and the server.",
+            &[("traffic_flow=\"sent\"", server.bytes_sent), ("traffic_flow=\"recv\"", server.bytes_received)],
+        ),
+    ];
+    let endpoint = endpoint.replace('\\', "\\\\").replace('"', "\\\"");
+    for (family, kind, doc, values) in families {
+        describe(text, family, kind, doc);
+        for (label, value) in values {
+            let more = if label.is_empty() { String::new() } else { format!(",{label}") };
+            let _ = writeln!(text, "{family}{{endpoint=\"{endpoint}\",hostgroup=\"0\"{more}}} {value}");
+        }
+    }
+}
+
 fn describe(text: &mut String, family: &str, kind: Kind, doc: &str) {
-    let kind = if kind == Counter { "counter" } else { "gauge" };
+    let kind = if kind == Gauge { "gauge" } else { "counter" };
     let _ = writeln!(text, "# HELP {family} {doc}\n# TYPE {family} {kind}");
 }
 
@@ -209,16 +262,18 @@ mod tests {
 
     #[test]
     fn families_stand_together_and_each_value_has_a_name_of_its_own() {
-        let mut families: Vec<&str> = METRICS.iter().map(|metric| metric.family).collect();
+        let told = || METRICS.iter().filter(|metric| !metric.family.is_empty());
+        let mut families: Vec<&str> = told().map(|metric| metric.family).collect();
         families.dedup();
         let count = families.len();
         families.sort_unstable();
         families.dedup();
         assert_eq!(families.len(), count);
-        let mut names: Vec<(&str, &str)> = METRICS.iter().map(|it| (it.family, it.labels)).collect();
+        let mut names: Vec<(&str, &str)> = told().map(|it| (it.family, it.labels)).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), METRICS.len());
+        assert_eq!(names.len(), told().count());
+        assert!(METRICS.iter().all(|metric| !metric.family.is_empty() || !metric.name.is_empty()));
         assert!(METRICS.iter().all(|metric| metric.doc.ends_with('.')));
     }
 

@@ -1,6 +1,7 @@
 //! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
 
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
@@ -13,6 +14,8 @@ use freshet_upstream::lane::LaneCounts;
 pub(crate) struct Handle {
     /// The name it logged in with.
     pub(crate) user: Vec<u8>,
+    /// Where it comes from, if it came over TCP.
+    client: Option<SocketAddr>,
     /// The server's id of its connection; 0 while it has none.
     thread_id: AtomicU32,
     connected: Arc<Connected>,
@@ -70,6 +73,8 @@ pub struct Process {
     pub id: u32,
     /// The name it logged in with.
     pub user: String,
+    /// Where it comes from; `None`: by a unix socket.
+    pub client: Option<SocketAddr>,
     /// A command of its is with the server.
     pub is_busy: bool,
     /// How long ago it sent its last command, in milliseconds.
@@ -96,9 +101,14 @@ pub(crate) enum Ending {
 }
 
 impl Handle {
-    pub(crate) fn new(user: Vec<u8>, now_ms: u64, connected: Arc<Connected>) -> Self {
+    pub(crate) fn new(
+        (user, client): (Vec<u8>, Option<SocketAddr>),
+        now_ms: u64,
+        connected: Arc<Connected>,
+    ) -> Self {
         Self {
             user,
+            client,
             thread_id: AtomicU32::new(0),
             connected,
             active_ms: AtomicU64::new(now_ms),
@@ -257,8 +267,8 @@ pub(crate) struct Registry {
 
 impl Registry {
     /// A session's handle, which is not registered yet.
-    pub(crate) fn handle(&self, user: Vec<u8>, now_ms: u64) -> Arc<Handle> {
-        Arc::new(Handle::new(user, now_ms, Arc::clone(&self.connected)))
+    pub(crate) fn handle(&self, who: (Vec<u8>, Option<SocketAddr>), now_ms: u64) -> Arc<Handle> {
+        Arc::new(Handle::new(who, now_ms, Arc::clone(&self.connected)))
     }
 
     /// How many of them have a connection to the server.
@@ -299,6 +309,7 @@ impl Registry {
         let process = |(id, handle): (&u32, &Arc<Handle>)| Process {
             id: *id,
             user: String::from_utf8_lossy(&handle.user).into_owned(),
+            client: handle.client,
             is_busy: handle.busy.load(Ordering::Relaxed),
             silent_ms: now_ms.saturating_sub(handle.active_ms()),
             server_id: handle.thread_id(),
@@ -334,7 +345,7 @@ mod tests {
     #[test]
     fn who_is_connected_is_counted_until_it_leaves() {
         let registry = Registry::default();
-        let [first, second] = [b"a", b"b"].map(|user| registry.handle(user.to_vec(), 0));
+        let [first, second] = [b"a", b"b"].map(|user| registry.handle((user.to_vec(), None), 0));
         first.set_thread_id(7);
         first.set_thread_id(8);
         second.set_thread_id(9);
@@ -347,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_session_is_idle_only_between_commands() {
-        let handle = Handle::new(b"u".to_vec(), 100, Arc::default());
+        let handle = Handle::new((b"u".to_vec(), None), 100, Arc::default());
         assert!(handle.is_idle(101) && !handle.is_idle(100));
         handle.begins();
         assert!(!handle.is_idle(1_000));

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use freshet_digest::Options;
 use freshet_rules::{Defaults, Rule, RuleError, RuleSet};
 
 /// The rules that count now.
@@ -11,6 +12,7 @@ pub(crate) struct Rules {
     /// Another after each change.
     version: AtomicU64,
     set: RwLock<Option<Arc<RuleSet>>>,
+    digests: RwLock<Options>,
 }
 
 impl Rules {
@@ -24,6 +26,11 @@ impl Rules {
         self.set.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// How texts are normalised, for whom there are no rules as well.
+    pub(crate) fn digests(&self) -> Options {
+        *self.digests.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Has these count in the place of those before. Returns whether that makes a difference.
     ///
     /// # Errors
@@ -34,6 +41,7 @@ impl Rules {
             return Ok(false);
         }
         let set = RuleSet::compile(rules, defaults)?;
+        *self.digests.write().unwrap_or_else(PoisonError::into_inner) = defaults.digests;
         *self.set.write().unwrap_or_else(PoisonError::into_inner) = (!set.is_idle()).then(|| Arc::new(set));
         self.version.fetch_add(1, Ordering::Release);
         Ok(true)

@@ -50,6 +50,7 @@ mod keeper;
 mod leaving;
 mod life;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use freshet_cache::Position;
@@ -113,10 +114,15 @@ pub(crate) struct Session {
     destination: destination::LastDestination,
 }
 
+/// Where its client comes from, if it came over TCP.
+fn client_of(wire: &Wire) -> Option<SocketAddr> {
+    wire.ends().map(|(client, _)| client)
+}
+
 impl Session {
     fn new(shared: Arc<Shared>, mut wire: Wire, mut admitted: Admitted, rights_from: Position) -> Self {
         let lease = Lease::of(&mut admitted, rights_from);
-        let handle = shared.registry.handle(admitted.user.clone(), now_ms());
+        let handle = shared.registry.handle((admitted.user.clone(), client_of(&wire)), now_ms());
         handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
         wire.obey(&handle);
@@ -168,7 +174,8 @@ impl Session {
         *self.admitted =
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
-        self.handle = self.shared.registry.handle(self.admitted.user.clone(), now_ms());
+        self.handle =
+            self.shared.registry.handle((self.admitted.user.clone(), client_of(&self.wire)), now_ms());
         let prepared = self.lease.prepared.begun_anew();
         self.lease = Lease::of(&mut self.admitted, rights_from);
         self.lease.prepared = prepared;

@@ -270,9 +270,16 @@ impl Shared {
     /// # Errors
     /// The first rule that cannot be carried out; those before go on counting.
     pub fn load_rules(&self, rules: Vec<Rule>, defaults: Defaults) -> Result<(), RuleError> {
+        let digests = defaults.digests;
         if self.rules.load(rules, defaults)? {
             // Sessions look at their keys again.
             self.globals.changed();
+        }
+        if let Some(statistics) = &self.statistics
+            && statistics.normalise(digests)
+        {
+            // What is stored is counted under the digest that it had.
+            self.cache.clear();
         }
         Ok(())
     }

@@ -116,6 +116,8 @@ struct Known {
     free: Vec<usize>,
     /// Places up to here have been taken at some time.
     taken: usize,
+    /// How texts are normalised.
+    options: Options,
 }
 
 /// What is counted by digest.
@@ -133,7 +135,6 @@ pub(crate) struct Statistics {
     /// Where the statements of a place are counted among the commands.
     kinds: Box<[AtomicU8]>,
     hash: RandomState,
-    options: Options,
 }
 
 impl Default for Statistics {
@@ -148,7 +149,6 @@ impl Default for Statistics {
             errors: Errors::default(),
             kinds: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hash: RandomState::new(),
-            options: Options::default(),
         }
     }
 }
@@ -229,16 +229,23 @@ impl Statistics {
         text: &[u8],
         (cost, outcome): (Cost, Option<&Arc<Outcome>>),
     ) -> u16 {
-        let mut digest_text = Vec::with_capacity(text.len().min(self.options.digest_length_max));
-        put_text(text, &self.options, &mut digest_text);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut digest_text = Vec::with_capacity(text.len().min(known.options.digest_length_max));
+        put_text(text, &known.options, &mut digest_text);
         let digest = Digest::of(&digest_text);
         let id = (digest, self.hash_of((schema, user), outcome));
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).places.get(&id).copied();
-        let tag = known.unwrap_or_else(|| self.take_place(id, (schema, user), (&digest_text, outcome)));
+        let place = known.places.get(&id).copied();
+        drop(known);
+        let tag = place.unwrap_or_else(|| self.take_place(id, (schema, user), (&digest_text, outcome)));
         let place = place_of(tag);
         self.sent[place].add(cost, now_ms());
         self.commands.add(self.kinds[place].load(Ordering::Relaxed), cost.time);
         tag
+    }
+
+    /// Has texts normalised so, of statements that come from now on. Returns whether that is another way.
+    pub(crate) fn normalise(&self, options: Options) -> bool {
+        std::mem::replace(&mut self.write().options, options) != options
     }
 
     /// Counts an error of the server's.

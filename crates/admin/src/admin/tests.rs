@@ -99,7 +99,7 @@ fn start(directory: &Directory) -> (Admin, Fake) {
 }
 
 fn main() -> Chosen {
-    Chosen { schema: "main".to_owned(), connection: 1, has_begun: false }
+    Chosen { schema: "main".to_owned(), connection: 1, has_begun: false, dumps: false }
 }
 
 fn run_as(admin: &mut Admin, statement: &str, role: Role) -> Result<Vec<String>, String> {
@@ -264,6 +264,46 @@ fn what_is_shown() {
             .contains("cache_ttl INT CHECK (cache_ttl > 0)")
     );
     assert!(run_as(&mut admin, "SHOW TABLES FROM nowhere", Role::Admin).is_err());
+}
+
+#[test]
+fn errors_are_sqlites_own() {
+    let directory = Directory::new("errors");
+    let (mut admin, _) = start(&directory);
+    let rule = "INSERT INTO mysql_query_rules (rule_id, cache_ttl) VALUES";
+    run(&mut admin, &format!("{rule} (1, 1)"));
+    for (statement, expected) in [
+        ("selec 1".to_owned(), "near \"selec\": syntax error"),
+        ("SELECT nope FROM mysql_users".to_owned(), "no such column: nope"),
+        ("SELECT * FROM nope".to_owned(), "no such table: nope"),
+        (format!("{rule} (1, 1)"), "UNIQUE constraint failed: mysql_query_rules.rule_id"),
+        (format!("{rule} (2, 0)"), "CHECK constraint failed: cache_ttl > 0"),
+    ] {
+        let error = run_as(&mut admin, &statement, Role::Admin).unwrap_err();
+        assert_eq!(error, format!("ProxySQL Admin Error: {expected}"), "{statement}");
+    }
+}
+
+#[test]
+fn who_dumps_is_shown_what_can_be_played_back() {
+    let directory = Directory::new("who_dumps");
+    let (mut admin, _) = start(&directory);
+    let mut chosen = Chosen { dumps: true, ..main() };
+    let mut run = |statement: &str| match admin.run((statement, &[]), Role::Admin, &mut chosen).unwrap() {
+        Answer::Rows { rows, .. } => {
+            let text = |row: Vec<Option<Vec<u8>>>| String::from_utf8(row[0].clone().unwrap()).unwrap();
+            rows.into_iter().map(text).collect()
+        }
+        Answer::Done { .. } => vec![DONE.to_owned()],
+    };
+    assert_eq!(run("SHOW DATABASES"), ["main"]);
+    let tables = run("SHOW TABLES");
+    assert!(tables.contains(&"mysql_users".to_owned()), "{tables:?}");
+    assert!(!tables.iter().any(|table| table.starts_with("runtime")), "{tables:?}");
+    // To name one of these is to count from 0 again.
+    assert!(!run("SHOW TABLES FROM stats").contains(&"stats_mysql_query_digest_reset".to_owned()));
+    assert_eq!(run("CREATE DATABASE IF NOT EXISTS `main`"), [DONE]);
+    assert!(admin.run(("CREATE DATABASE other", &[]), Role::Admin, &mut chosen).is_err());
 }
 
 #[test]

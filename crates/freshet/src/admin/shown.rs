@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use freshet_admin::{Runtime, Value};
-use freshet_digest::{Digest, Options, put_text};
+use freshet_digest::{Digest, put_text};
 use freshet_follow::FollowState;
 use freshet_session::metrics::{self, Program};
 use freshet_session::{PreparedRow, ServerConnections};
@@ -71,9 +71,10 @@ impl Behind {
     }
 
     pub(super) fn prepared(&self) -> Vec<Vec<Value>> {
+        let digests = self.rules().1.digests;
         let row = |(at, row): (usize, PreparedRow)| {
             let mut text = Vec::new();
-            put_text(row.text.as_bytes(), &Options::default(), &mut text);
+            put_text(row.text.as_bytes(), &digests, &mut text);
             let user = row.account.rsplit_once('@').map_or(row.account.as_str(), |(user, _)| user);
             vec![
                 (at + 1).into(),
@@ -159,6 +160,9 @@ impl Behind {
             row[0] = Value::Integer(0);
             row[1] = Value::from(u64::from(process.id));
             row[2] = process.user.into();
+            row[4] =
+                process.client.map_or_else(|| "localhost".into(), |client| client.ip().to_string().into());
+            row[5] = process.client.map_or(Value::Null, |client| i64::from(client.port()).into());
             if process.server_id != 0 {
                 (row[9], row[10]) = (host.as_str().into(), i64::from(port).into());
             }

@@ -1,7 +1,5 @@
 use super::*;
 
-const DEFAULTS: Defaults = Defaults { rules_only: false, stores_empty: true, soft_ttl_pct: 0 };
-
 fn rule(rule_id: i64) -> Rule {
     Rule { rule_id, re_modifiers: Some("CASELESS".to_owned()), ..Rule::default() }
 }
@@ -11,7 +9,7 @@ fn text(text: &str) -> Option<String> {
 }
 
 fn set(rules: Vec<Rule>) -> RuleSet {
-    RuleSet::compile(rules, DEFAULTS).unwrap()
+    RuleSet::compile(rules, Defaults::default()).unwrap()
 }
 
 fn facts(text: &str) -> Facts<'_> {
@@ -140,7 +138,7 @@ fn what_is_cached_is_said_by_rules_hints_and_the_default() {
         ]
     };
     let all = set(rules());
-    let only = RuleSet::compile(rules(), Defaults { rules_only: true, ..DEFAULTS }).unwrap();
+    let only = RuleSet::compile(rules(), Defaults { rules_only: true, ..Defaults::default() }).unwrap();
     let is_cached = |set: &RuleSet, text: &str| set.decide(facts(text)).is_cached;
     assert!(is_cached(&all, "SELECT * FROM t1") && is_cached(&only, "SELECT * FROM t1"));
     assert!(is_cached(&all, "SELECT * FROM t3") && !is_cached(&only, "SELECT * FROM t3"));
@@ -161,7 +159,9 @@ fn what_is_cached_is_said_by_rules_hints_and_the_default() {
 
 #[test]
 fn what_cannot_be_carried_out_is_refused_by_the_rules_name() {
-    let refused = |rule: Rule| RuleSet::compile(vec![self::rule(1), rule], DEFAULTS).unwrap_err().to_string();
+    let refused = |rule: Rule| {
+        RuleSet::compile(vec![self::rule(1), rule], Defaults::default()).unwrap_err().to_string()
+    };
     assert!(refused(Rule { match_digest: text("(a"), ..rule(7) }).starts_with("rule 7: match_digest: "));
     assert!(
         refused(Rule { match_pattern: text("a(?=b)"), ..rule(7) }).starts_with("rule 7: match_pattern: ")
@@ -233,7 +233,7 @@ fn a_bargain_needs_a_time_to_live_and_a_later_rule_takes_it_back() {
         rule(2, "", Some(1000), "b"),
         rule(3, r#"{"freshness":"proven"}"#, None, "z"),
     ];
-    let set = RuleSet::compile(rules, Defaults { soft_ttl_pct: 70, ..DEFAULTS }).unwrap();
+    let set = RuleSet::compile(rules, Defaults { soft_ttl_pct: 70, ..Defaults::default() }).unwrap();
     let decided = |text: &str| {
         let decision = set.decide(facts(text));
         (decision.is_bargain, decision.soft_ttl_ms)
@@ -243,4 +243,26 @@ fn a_bargain_needs_a_time_to_live_and_a_later_rule_takes_it_back() {
     assert_eq!(decided("SELECT bz"), (false, Some(700)));
     assert_eq!(decided("/* cache_ttl=100 */ SELECT a"), (true, Some(70)), "a hint says it as well");
     assert_eq!(decided("/* cache_ttl=0 */ SELECT b"), (false, Some(0)));
+}
+
+#[test]
+fn digests_are_those_of_the_options() {
+    let rules = vec![Rule { digest: text("0xBF001A0C13781C1D"), ..rule(1) }];
+    let digests = Options { lowercase: true, ..Options::default() };
+    let lower = RuleSet::compile(rules.clone(), Defaults { digests, ..Defaults::default() }).unwrap();
+    let statement = facts("SELECT c FROM sbtest1 WHERE id=7");
+    assert_eq!(met(&set(rules.clone()), statement), [1]);
+    assert!(met(&lower, statement).is_empty());
+    assert!(!lower.is_of(&rules, Defaults::default()), "other options are another set");
+}
+
+#[test]
+fn what_does_nothing_is_named() {
+    let idle = Rule { retries: Some(3), sticky_conn: Some(true), reconnect: Some(false), ..rule(4) };
+    assert_eq!(idle.without_effect().as_deref(), Some("rule 4: reconnect, retries, sticky_conn"));
+    let active = Rule { retries: Some(0), multiplex: Some(0), cache_timeout: Some(1), ..rule(5) };
+    assert_eq!(active.without_effect(), None);
+    assert_eq!(active.rule_id, set(vec![active.clone()]).rules()[0].rule_id);
+    let decision = set(vec![active]).decide(facts("SELECT 1"));
+    assert_eq!((decision.settings.multiplex, decision.settings.cache_timeout_ms), (Some(0), Some(1)));
 }

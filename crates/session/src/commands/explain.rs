@@ -5,7 +5,7 @@
 //! about it.
 
 use freshet_cache::{Fences, Key, Lookup};
-use freshet_digest::{Digest, Options};
+use freshet_digest::Digest;
 use freshet_protocol::ErrPacket;
 use freshet_sql::Request;
 use freshet_upstream::{Error, now_ms};
@@ -69,7 +69,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<F
     }
     session.refresh_key();
     let mut lines = Lines::default();
-    let digest_text = freshet_digest::text(text, &Options::default());
+    let digest_text = freshet_digest::text(text, &session.shared.rules.digests());
     let digest = Digest::of(&digest_text);
     lines.add("digest", digest.to_string());
     lines.add("digest_text", String::from_utf8_lossy(&digest_text));

@@ -44,9 +44,10 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     let forward = Forward::new(packet, command, &effects);
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        let schema = session.state.schema.take();
+        let (schema, reads_ours) = (session.state.schema.take(), session.state.reads_ours);
         session.state = State::new(session.state.status_for_answers(), Locals::of(&session.shared.globals));
         session.state.schema = schema;
+        session.state.reads_ours = reads_ours;
         session.lease.was_reset();
     }
     Ok(Flow::Continue)

@@ -3,6 +3,7 @@
 //! A schema of that name which the client may see on the server is the server's: its statements are sent there.
 
 mod answer;
+mod chosen;
 mod prepared;
 mod show;
 
@@ -19,7 +20,8 @@ use crate::session::{Flow, Session};
 use crate::shared::Shared;
 
 pub(super) use answer::{Form, put};
-pub(super) use prepared::{execute, prepare};
+pub(super) use chosen::{init_db, inside, names_schemas, refuse};
+pub(super) use prepared::{execute, execute_text, prepare, substitute};
 pub(super) use show::{may_be_shown, show};
 
 /// The schema's name.
@@ -44,7 +46,7 @@ async fn is_absent(session: &mut Session) -> bool {
 }
 
 /// Whether a statement names tables of a schema of that name.
-fn names_schema(session: &Session, text: &[u8]) -> bool {
+pub(super) fn names_schema(session: &Session, text: &[u8]) -> bool {
     let is_in = |table: &TableName| table.schema.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(SCHEMA));
     contains_ignoring_case(text, SCHEMA.as_bytes())
         && matches!(freshet_sql::effects(text, session.modes()).reads, Reads::Tables(tables) if tables.iter().any(is_in))

@@ -33,6 +33,8 @@ pub(super) enum Kind {
     Shown,
     /// It answers OK.
     Done,
+    /// A SELECT from tables of ours, by its text.
+    Computed,
 }
 
 /// What a text is, if it is of ours and may be prepared.
@@ -74,6 +76,7 @@ async fn substitute(
             let may_process = ours::mention::may_process(session, &mentions).await?;
             Ok(ours::mention::filled(session, text, &mentions, may_process))
         }
+        Kind::Computed => Ok(introspect::substitute(session, text).await),
     }
 }
 
@@ -111,7 +114,7 @@ pub(super) async fn execute(
                 values.and_then(|values| values.iter().map(|value| literal(session, value)).collect());
             Box::pin(with_values(session, &text, values)).await
         }
-        None => session.refuse(&wrong_arguments()),
+        Some(Kind::Computed) | None => session.refuse(&wrong_arguments()),
     }
 }
 
@@ -230,6 +233,12 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
     }
 }
 
+/// The same for what is prepared by its text.
+async fn kind_by_text(session: &mut Session, text: &[u8]) -> Option<Kind> {
+    let is_computed = text.len() <= SELECT_BYTES_MAX && Box::pin(introspect::is_ours(session, text)).await;
+    if is_computed { Some(Kind::Computed) } else { kind(session, text) }
+}
+
 /// PREPARE, EXECUTE and EXECUTE IMMEDIATE of statements of ours; `None` if it is none.
 pub(super) async fn by_text(
     session: &mut Session,
@@ -238,15 +247,20 @@ pub(super) async fn by_text(
 ) -> Option<Result<Flow, Lost>> {
     match found {
         TextPrepared::Prepare { name, text: Some(text), .. } => {
-            let kind = kind(session, text).filter(|_| is_plain(name))?;
+            let kind = kind_by_text(session, text).await.filter(|_| is_plain(name))?;
             Some(Box::pin(prepare_text(session, query, (name, text, kind))).await)
         }
         TextPrepared::Execute { name, using } => {
             let text = session.state.texts.of_ours(name)?.text;
+            if introspect::names_schema(session, &text) {
+                return Some(Box::pin(introspect::execute_text(session, &text, given(using))).await);
+            }
             Some(Box::pin(with_values(session, &text, given(using))).await)
         }
         TextPrepared::Immediate { text, using } => {
-            kind(session, text)?;
+            if kind_by_text(session, text).await? == Kind::Computed {
+                return Some(Box::pin(introspect::execute_text(session, text, given(using))).await);
+            }
             Some(Box::pin(with_values(session, text, given(using))).await)
         }
         TextPrepared::Deallocate { name } => {

@@ -11,6 +11,17 @@ use crate::session::{Flow, Forward, Session};
 /// The flag of COM_REFRESH that has rights loaded anew.
 const REFRESH_GRANT: u8 = 1;
 
+/// COM_INIT_DB. Tells as well whether the server has refused it.
+pub(super) async fn init_db(session: &mut Session, packet: &[u8]) -> Result<(Flow, bool), Lost> {
+    if let Err(error) = session.connect().await {
+        return Ok((unavailable(session, &error)?, true));
+    }
+    // The default schema changes, and with it the environment.
+    let effects = Effects { session: true, ..Effects::none() };
+    let relayed = session.forward(Forward::new(packet, Command::InitDb, &effects)).await?;
+    Ok((Flow::Continue, relayed.error.is_some()))
+}
+
 /// A command that is passed on as it is.
 pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
@@ -20,8 +31,6 @@ pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command
         return session.forward_silently(packet).await;
     }
     let effects = match command {
-        // The default schema changes, and with it the environment.
-        Command::InitDb => Effects { session: true, ..Effects::none() },
         // FLUSH by flags.
         Command::Refresh if packet.get(1).is_some_and(|flags| flags & REFRESH_GRANT != 0) => Effects {
             writes: Writes::Everything,

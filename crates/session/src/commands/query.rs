@@ -86,6 +86,14 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if warnings::show(session, query.text()) {
         return Ok(Flow::Continue);
     }
+    if session.state.reads_ours {
+        if let Err(error) = session.connect().await {
+            return unavailable(session, &error);
+        }
+        if let Some(done) = Box::pin(introspect::inside(session, query)).await {
+            return done;
+        }
+    }
     if session.may_ride() && Box::pin(rides(session, &query)).await? {
         return Ok(Flow::Continue);
     }

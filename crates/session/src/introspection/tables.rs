@@ -119,6 +119,7 @@ pub(crate) static TABLES: [Definition; 12] = [
         ("queries", Integer, "How many digests read it."),
         ("reads", Integer, "How often these were executed, from memory or by the server."),
         ("hits", Integer, "How often they were answered from memory."),
+        ("hit_ratio", Real, "Hits by reads."),
         ("stored", Integer, "How often their answers were stored."),
         ("writes", Integer, "Events of the binlog that have changed its rows."),
         ("invalidations", Integer, "How often an answer of these digests was asked for that a change had made stale, of this table or another, and stored anew."),
@@ -141,6 +142,7 @@ pub(crate) static TABLES: [Definition; 12] = [
     Definition { name: "sessions", rows: sessions, columns: &[
         ("id", Integer, "The number that the client was told."),
         ("user", Text, "The name it logged in with."),
+        ("client", Text, "Its address and port; NULL if it came by a unix socket."),
         ("server_id", Integer, "The server's number of its connection; NULL while it has none."),
         ("is_busy", Integer, "1 while the server works for it."),
         ("silent_ms", Integer, "Milliseconds since its last command."),
@@ -343,6 +345,7 @@ fn tables(view: &View) -> Vec<Vec<Value>> {
             readers.queries.into(),
             (readers.sent + readers.hits).into(),
             readers.hits.into(),
+            Value::Real(readers.hits as f64 / (readers.sent + readers.hits).max(1) as f64),
             readers.filled.into(),
             writes.into(),
             readers.refilled.into(),
@@ -391,6 +394,7 @@ fn sessions(view: &View) -> Vec<Vec<Value>> {
         vec![
             u64::from(process.id).into(),
             process.user.into(),
+            process.client.map(|client| client.to_string()).into(),
             Some(u64::from(process.server_id)).filter(|id| *id != 0).into(),
             u64::from(process.is_busy).into(),
             process.silent_ms.into(),

@@ -23,6 +23,7 @@ impl Session {
             self.ruled.set = self.shared.rules.set();
             self.ruled.class = self.ruled.set.as_ref().map_or(0, |set| set.class_of(&self.ruled.client));
             self.ruled.next_flag = None;
+            self.ruled.keeps_to_itself = false;
         }
     }
 
@@ -87,6 +88,11 @@ impl Session {
             Came::ToBePrepared => self.ruled.next_flag,
             _ => decision.settings.next_query_flag_in,
         };
+        match decision.settings.multiplex {
+            Some(0) => self.ruled.keeps_to_itself = true,
+            Some(1) => self.ruled.keeps_to_itself = false,
+            _ => {}
+        }
         if flag.is_some() || self.ruled.next_flag.is_some() {
             self.refresh_key();
         }

@@ -120,6 +120,7 @@ impl Session {
         self.shared.options.multiplexing != Multiplexing::Off
             && (self.shared.options.multiplexing == Multiplexing::Always || LANES.with(Lanes::are_worth_it))
             && !self.ruled.are_timed()
+            && !self.ruled.keeps_to_itself
             && !self.state.stops_time
             && !self.state.limits_time
             && self.state.pending.is_empty()

@@ -26,6 +26,8 @@ pub(crate) struct Ruled {
     /// The flag with which the chain begins for the next statement, if a rule has said so.
     pub(super) next_flag: Option<u32>,
     pub(super) ruling: Ruling,
+    /// A rule has said that no other client's connection carries its reads.
+    pub(super) keeps_to_itself: bool,
     /// The identity that was used last.
     pub(super) last: Option<(Identified, Option<u32>)>,
     /// What else keeps its answers apart from those of others: rights that it has kept.
@@ -164,6 +166,11 @@ impl Ruled {
     pub(super) fn timeout(&self) -> Option<Duration> {
         let timeout = self.ruling.decision.as_ref()?.settings.timeout_ms;
         timeout.filter(|ms| *ms > 0).map(Duration::from_millis)
+    }
+
+    /// How long it waits for the answer to another client that has asked the same; `None`: as long as that takes.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        self.ruling.decision.as_ref()?.settings.cache_timeout_ms.map(Duration::from_millis)
     }
 
     /// The rules that it has met, if it has met any.

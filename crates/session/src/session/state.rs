@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub(crate) environment_version: u64,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
+    /// It has said `USE freshet`: tables without a schema are ours, whatever the server's default schema is.
+    pub(crate) reads_ours: bool,
     /// What the client is to be told of the session, where that was read: by default what the server tells of its own accord.
     pub(crate) told: Option<Arc<Reports>>,
     /// What it was told of last, whoever asked for it: that a transaction has begun, or that none has.
@@ -112,6 +114,7 @@ impl State {
             environment: Known::Unknown,
             environment_version: 0,
             schema: None,
+            reads_ours: false,
             told: None,
             told_begun: AtomicBool::new(false),
             temporary: TemporaryTables::default(),

@@ -38,6 +38,16 @@ pub(crate) enum Turn {
     Refused { is_noted: bool },
 }
 
+/// How a wait for another client's answer has ended.
+enum Ended {
+    /// That is over.
+    Asked(Asked),
+    /// It took longer than a query rule lets this one wait.
+    TooLate,
+    /// The one who waits was interrupted.
+    Interrupted,
+}
+
 /// How often it has waited so far.
 #[derive(Debug, Default)]
 pub(crate) struct Waited(u32);
@@ -63,10 +73,14 @@ impl Session {
             Role::Follower(asked) => asked,
         };
         self.shared.counters.add(Count::Coalesced);
-        let Some(ended) = self.end_of(&mut asked).await? else {
-            let message = "Query execution was interrupted";
-            self.put_error(&ErrPacket::new(INTERRUPTED, "70100", message));
-            return Ok(Turn::Refused { is_noted: false });
+        let ended = match self.end_of(&mut asked).await? {
+            Ended::Asked(ended) => ended,
+            Ended::TooLate => return Ok(Turn::Asks(None)),
+            Ended::Interrupted => {
+                let message = "Query execution was interrupted";
+                self.put_error(&ErrPacket::new(INTERRUPTED, "70100", message));
+                return Ok(Turn::Refused { is_noted: false });
+            }
         };
         let error = match ended {
             Asked::Refused(error) if OF_COST.contains(&error.code) => error,
@@ -92,17 +106,18 @@ impl Session {
         self.state.tx.surely_autocommits() && !self.ruled.are_timed() && !self.state.limits_time
     }
 
-    /// What becomes of a question that another client has asked; `None` if this one is interrupted meanwhile.
-    async fn end_of(&mut self, asked: &mut watch::Receiver<Asked>) -> Result<Option<Asked>, Lost> {
-        let handle = Arc::clone(&self.handle);
+    /// What becomes of a question that another client has asked.
+    async fn end_of(&mut self, asked: &mut watch::Receiver<Asked>) -> Result<Ended, Lost> {
+        let (handle, patience) = (Arc::clone(&self.handle), self.ruled.patience());
         handle.can_be_interrupted();
         let ended = async {
             tokio::select! {
                 biased;
                 ended = asked.wait_for(|asked| !matches!(asked, Asked::UnderWay)) => {
-                    Some(ended.map_or(Asked::Abandoned, |ended| ended.clone()))
+                    Ended::Asked(ended.map_or(Asked::Abandoned, |ended| ended.clone()))
                 }
-                () = handle.interrupted() => None,
+                () = handle.interrupted() => Ended::Interrupted,
+                () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => Ended::TooLate,
             }
         };
         self.waits_for(ended).await

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use freshet_protocol::{Command, ErrPacket, Parameter};
 use freshet_sql::{CacheStatement, Ours, Request};
+use freshet_upstream::Error;
 
 use super::{Form, Value, error, found, is_ours, named, put};
+use crate::commands::refusals::unavailable;
 use crate::commands::{caches, explain, ours};
 use crate::introspection::Definition;
 use crate::relay::Lost;
@@ -60,13 +62,65 @@ async fn prepare_substitute(
     titles: &[String],
     parameters: usize,
 ) -> Result<Flow, Lost> {
+    session.prepare_substitute(text, made(titles, parameters)).await?;
+    Ok(Flow::Continue)
+}
+
+/// A statement of the server's with these columns and so many parameters.
+fn made(titles: &[String], parameters: usize) -> Vec<u8> {
     let title = |title: &String| format!("'' AS `{}`", title.replace('`', "``"));
     let titles: Vec<String> = titles.iter().map(title).collect();
     let conditions = vec!["? IS NULL"; parameters].join(" OR ");
     let condition = if parameters == 0 { "1 = 0" } else { &conditions };
-    let made = format!("SELECT {} FROM DUAL WHERE {condition}", titles.join(", ")).into_bytes();
-    session.prepare_substitute(text, made).await?;
-    Ok(Flow::Continue)
+    format!("SELECT {} FROM DUAL WHERE {condition}", titles.join(", ")).into_bytes()
+}
+
+/// What the server prepares in the place of a SELECT from tables of ours, by PREPARE.
+pub(in crate::commands) async fn substitute(session: &Session, text: &[u8]) -> Result<Vec<u8>, ErrPacket> {
+    let parameters = freshet_sql::markers(text, session.modes());
+    let parameters = parameters.ok_or_else(|| error("its parameters cannot be told"))?;
+    Ok(made(&columns(session, text).await?, parameters))
+}
+
+/// EXECUTE of a SELECT from tables of ours that was prepared by PREPARE, and EXECUTE IMMEDIATE of one. `values`: what stands behind USING;
+/// `None` if that cannot be read.
+pub(in crate::commands) async fn execute_text(
+    session: &mut Session,
+    text: &[u8],
+    values: Option<Vec<Vec<u8>>>,
+) -> Result<Flow, Lost> {
+    let wanted = freshet_sql::markers(text, session.modes());
+    let Some(values) = values.filter(|values| Some(values.len()) == wanted) else {
+        return session.refuse(&ErrPacket::new(1210, "HY000", "Incorrect arguments to EXECUTE"));
+    };
+    let values = match values_of(session, &values).await {
+        Ok(values) => values,
+        Err(error) => return unavailable(session, &error),
+    };
+    match found(session, text, values).await? {
+        Ok(found) => put(session, &found, Form::Text),
+        Err(error) => session.refuse(&error),
+    }
+}
+
+/// What user variables and numbers are, as the server has them.
+async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<Value>, Error> {
+    if values.is_empty() {
+        return Ok(Vec::new());
+    }
+    let listed: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value)).collect();
+    let asked = session.lease.ask(&format!("SELECT {}", listed.join(", "))).await?;
+    let row = asked.rows.into_iter().next().unwrap_or_default();
+    let value = |bytes: Option<Vec<u8>>| {
+        let Some(bytes) = bytes else { return Value::Null };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        // A number that is written as SQLite would write it is that number; anything else is compared as a text.
+        match text.parse::<i64>() {
+            Ok(number) if number.to_string() == text => Value::Integer(number),
+            _ => Value::Text(text),
+        }
+    };
+    Ok(row.into_iter().map(value).collect())
 }
 
 /// COM_STMT_EXECUTE of one of them; `None` if it is none.

@@ -15,6 +15,8 @@ enum Shown {
     Tables,
     /// Of the table of this name.
     Columns(String),
+    /// USE: nothing but that it is there.
+    Use,
 }
 
 /// No statement that asks for it is longer, in bytes: long ones are not gone through.
@@ -31,17 +33,50 @@ pub(in crate::commands) async fn show(session: &mut Session, text: &[u8]) -> Opt
     if session.shared.options.engine.is_none() || !is_absent(session).await {
         return None;
     }
+    Some(put_shown(session, shown, is_full))
+}
+
+/// The same in a session that has said `USE freshet`, where the schema need not be named.
+pub(super) fn shown_inside(session: &mut Session, text: &str) -> Option<Result<Flow, Lost>> {
+    let (shown, is_full) = read(text).or_else(|| read(&with_schema(text)?))?;
+    Some(put_shown(session, shown, is_full))
+}
+
+/// A SHOW or DESCRIBE that names no schema, with this one.
+fn with_schema(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches(';').trim_end();
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let (last, first) = (words.last()?, words.first()?);
+    let is_show = first.eq_ignore_ascii_case("show");
+    let is_named = last.contains('.');
+    match words.len() {
+        2 | 3 if is_show && last.eq_ignore_ascii_case("tables") => Some(format!("{text} FROM {SCHEMA}")),
+        2 if !is_show && !is_named => Some(format!("{first} {SCHEMA}.{last}")),
+        4 | 5 if is_show && !is_named => Some(format!("{text} FROM {SCHEMA}")),
+        _ => None,
+    }
+}
+
+fn put_shown(session: &mut Session, shown: Shown, is_full: bool) -> Result<Flow, Lost> {
     let found = match shown {
+        Shown::Use => return choose(session),
         Shown::Tables => tables(is_full),
         Shown::Columns(name) => match TABLES.iter().find(|table| table.name.eq_ignore_ascii_case(&name)) {
             Some(table) => columns(table, is_full),
             None => {
                 let why = format!("Table '{SCHEMA}.{name}' doesn't exist");
-                return Some(session.refuse(&ErrPacket::new(1146, "42S02", why)));
+                return session.refuse(&ErrPacket::new(1146, "42S02", why));
             }
         },
     };
-    Some(put(session, &found, Form::Text))
+    put(session, &found, Form::Text)
+}
+
+/// `USE freshet`.
+pub(super) fn choose(session: &mut Session) -> Result<Flow, Lost> {
+    session.state.reads_ours = true;
+    session.put_ok(0);
+    Ok(Flow::Continue)
 }
 
 /// What a text asks for, and whether in full.
@@ -57,6 +92,7 @@ fn read(text: &str) -> Option<(Shown, bool)> {
     let of_schema =
         |name: &str| name.split_once('.').filter(|(schema, _)| *schema == SCHEMA).map(|it| it.1.to_owned());
     let shown = match words[..] {
+        ["use", SCHEMA] => Shown::Use,
         ["show", "tables", "from" | "in", SCHEMA] => Shown::Tables,
         ["show", "columns" | "fields", "from" | "in", name, "from" | "in", SCHEMA] => {
             Shown::Columns(name.to_owned())
@@ -114,9 +150,25 @@ mod tests {
             ("SHOW COLUMNS FROM other.queries", None),
             ("SHOW TABLES FROM freshet LIKE 'q%'", None),
             ("DESCRIBE SELECT 1", None),
+            ("USE `freshet`;", Some((Shown::Use, false))),
+            ("USE other", None),
             ("FULL SHOW", None),
         ] {
             assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_is_chosen_need_not_be_named() {
+        let read = |text: &str| with_schema(text).and_then(|text| read(&text)).map(|(shown, _)| shown);
+        for text in ["SHOW TABLES", "show full tables ;"] {
+            assert_eq!(read(text), Some(Shown::Tables), "{text}");
+        }
+        for text in ["DESC queries;", "SHOW FULL COLUMNS FROM `queries`", "SHOW FIELDS IN queries"] {
+            assert_eq!(read(text), Some(Shown::Columns("queries".to_owned())), "{text}");
+        }
+        for text in ["SHOW TABLES FROM other", "DESC other.queries", "SHOW INDEX FROM queries", "SHOW"] {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 }

@@ -122,7 +122,7 @@ fn ended_at(variable: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));
-        let handle = Handle::new(b"u".to_vec(), 0, Arc::default());
+        let handle = Handle::new((b"u".to_vec(), None), 0, Arc::default());
         let capabilities = lease.capabilities();
         let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let relay = || Relay::new(&filter, Command::Query, capabilities);

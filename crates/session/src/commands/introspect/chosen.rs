@@ -1,0 +1,173 @@
+//! `USE freshet`: tables that are named without a schema are ours until another schema is chosen.
+//!
+//! The server knows nothing of it, and has another default schema, or none. So nothing is sent there, and nothing is answered from memory, that
+//! it would look for in that one: what goes on to the server names the schemas of its tables, or names none of these. What is not known to
+//! be so is refused.
+
+use freshet_protocol::{Command, ErrPacket};
+use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
+
+use super::{Form, NOT_SUPPORTED, SCHEMA, handle, is_absent, put, show};
+use crate::commands::plain;
+use crate::commands::text::Query;
+use crate::introspection::{Found, Value};
+use crate::relay::Lost;
+use crate::session::{Flow, Forward, Session};
+
+/// Statements of the session, and what is shown of the server, by their first words.
+const OF_SESSION: [&str; 11] = [
+    "begin",
+    "commit",
+    "deallocate",
+    "drop prepare",
+    "kill",
+    "release",
+    "rollback",
+    "savepoint",
+    "set",
+    "start",
+    "xa",
+];
+/// What SHOW may show: nothing of the default schema.
+const SHOWN: [&str; 16] = [
+    "character",
+    "charset",
+    "collation",
+    "count(*)",
+    "databases",
+    "engines",
+    "errors",
+    "global",
+    "grants",
+    "plugins",
+    "privileges",
+    "processlist",
+    "schemas",
+    "session",
+    "status",
+    "variables",
+];
+
+/// COM_INIT_DB.
+pub(in crate::commands) async fn init_db(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    let name = packet.get(1..).unwrap_or_default();
+    if name.eq_ignore_ascii_case(SCHEMA.as_bytes()) && may_be_chosen(session).await {
+        return show::choose(session);
+    }
+    // A name that the server does not take leaves what was chosen before; it may have told of the other then.
+    let (flow, is_refused) = plain::init_db(session, packet).await?;
+    session.state.reads_ours &= is_refused;
+    Ok(flow)
+}
+
+/// Whether the schema can be had, which the server has none of the name of.
+async fn may_be_chosen(session: &mut Session) -> bool {
+    session.shared.options.engine.is_some() && session.connect().await.is_ok() && is_absent(session).await
+}
+
+/// A statement of a session that has said `USE freshet`; `None`: it means the same whatever the default schema is.
+pub(in crate::commands) async fn inside(
+    session: &mut Session,
+    query: Query<'_>,
+) -> Option<Result<Flow, Lost>> {
+    let text = query.text();
+    let typed = String::from_utf8_lossy(text).into_owned();
+    if let Some(shown) = show::shown_inside(session, &typed) {
+        return Some(shown);
+    }
+    let words: Vec<String> =
+        typed.trim().trim_end_matches(';').split_ascii_whitespace().map(str::to_ascii_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["select", what @ ("database()" | "schema()")] => {
+            let found = Found { columns: vec![what.to_uppercase()], rows: vec![vec![Value::from(SCHEMA)]] };
+            return Some(put(session, &found, Form::Text));
+        }
+        ["use", _] => return Some(leave(session, query).await),
+        _ => {}
+    }
+    match freshet_sql::read(text, session.modes()) {
+        Request::Select { .. } if asks_for_schema(text) => Some(refuse(session)),
+        Request::Select { .. } => match selected(&freshet_sql::effects(text, session.modes())) {
+            Selected::Ours => Some(handle(session, query).await),
+            Selected::Elsewhere => None,
+            Selected::Unclear => Some(refuse(session)),
+        },
+        Request::Other(effects)
+            if is_of_session(&words) && reads_nothing(&effects) && !asks_for_schema(text) =>
+        {
+            None
+        }
+        Request::Ours(Ours::Caches(_) | Ours::FlushTables(_) | Ours::SetMixed { .. }) | Request::Other(_) => {
+            Some(refuse(session))
+        }
+        Request::Ours(_) | Request::Kill(_) => None,
+    }
+}
+
+/// Whether a text that is to be prepared means the same whatever the default schema is.
+pub(in crate::commands) fn names_schemas(session: &Session, text: &[u8]) -> bool {
+    let effects = freshet_sql::effects(text, session.modes());
+    matches!(freshet_sql::read(text, session.modes()), Request::Select { .. })
+        && !asks_for_schema(text)
+        && !matches!(effects.reads, Reads::Unknown)
+        && unqualified(&effects) == Some(false)
+}
+
+/// What is refused.
+pub(in crate::commands) fn refuse(session: &mut Session) -> Result<Flow, Lost> {
+    session.refuse(&ErrPacket::new(
+        NOT_SUPPORTED,
+        "42000",
+        "After USE freshet, Freshet answers SELECTs from its tables, and what names the schemas of all tables: USE another schema",
+    ))
+}
+
+/// Where a SELECT reads.
+enum Selected {
+    Ours,
+    Elsewhere,
+    Unclear,
+}
+
+fn selected(effects: &Effects) -> Selected {
+    match (&effects.reads, unqualified(effects)) {
+        (Reads::Tables(_), Some(true)) => Selected::Ours,
+        (Reads::Tables(_), Some(false)) => Selected::Elsewhere,
+        _ => Selected::Unclear,
+    }
+}
+
+/// Whether a table is named without a schema; `None` where a routine may be, which would be looked for in the server's default schema.
+fn unqualified(effects: &Effects) -> Option<bool> {
+    let Reads::Tables(tables) = &effects.reads else { return None };
+    let is_any = tables.iter().any(|table| table.schema.is_none());
+    (is_any || effects.calls.is_nothing()).then_some(is_any)
+}
+
+fn reads_nothing(effects: &Effects) -> bool {
+    !effects.several && effects.reads.is_nothing() && effects.calls.is_nothing()
+}
+
+fn asks_for_schema(text: &[u8]) -> bool {
+    contains_ignoring_case(text, b"database") || contains_ignoring_case(text, b"schema(")
+}
+
+fn is_of_session(words: &[&str]) -> bool {
+    match words {
+        ["show", "full", "processlist"] | ["show", "warnings", ..] => true,
+        ["show", what, ..] => SHOWN.contains(what),
+        [first, second, ..] if OF_SESSION.contains(&format!("{first} {second}").as_str()) => true,
+        [first, ..] => OF_SESSION.contains(first),
+        [] => false,
+    }
+}
+
+/// `USE` of another schema: if the server takes it, that is the one.
+async fn leave(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+    let effects = freshet_sql::effects(query.text(), session.modes());
+    let forward = Forward { text: query.text(), ..Forward::new(query.packet, Command::Query, &effects) };
+    let relayed = session.forward(forward).await?;
+    session.state.reads_ours &= relayed.error.is_some();
+    Ok(Flow::Continue)
+}
