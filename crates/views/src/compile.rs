@@ -225,8 +225,6 @@ struct Compiler<'p> {
     scans: Vec<usize>,
     query: Query,
     asker: &'p Asker<'p>,
-    /// Some of its mentions may be missing.
-    has_optional: bool,
     /// A marker stands for any value of the type that it is compared with.
     takes_markers: bool,
 }
@@ -276,14 +274,7 @@ impl<'p> Compiler<'p> {
                 .map_or_else(|| refused("TIMESTAMP in a time zone whose distance from UTC changes"), Ok)?;
             query.offset_s = offset_s;
         }
-        Ok(Self {
-            plan,
-            scans: parts.scans.clone(),
-            query,
-            asker,
-            has_optional: !parts.optional.is_empty(),
-            takes_markers: false,
-        })
+        Ok(Self { plan, scans: parts.scans.clone(), query, asker, takes_markers: false })
     }
 
     fn place(&self, input: usize, name: &str) -> Found<Place> {
@@ -298,14 +289,6 @@ impl<'p> Compiler<'p> {
             Unmaintained(format!("{input}.{name}, which is a column of another query"))
         };
         found().ok_or_else(unknown)
-    }
-
-    /// Whether a column may be NULL.
-    fn may_be_null(&self, scalar: &Scalar) -> bool {
-        let Scalar::Column(input, name) = scalar else { return true };
-        let columns = self.plan.named.get(*input).map(|input| input.columns.as_slice()).unwrap_or_default();
-        let column = columns.iter().find(|column| column.name == *name);
-        self.has_optional || column.is_none_or(|column| column.is_nullable)
     }
 
     /// Numbers, or markers.

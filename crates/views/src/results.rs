@@ -26,6 +26,8 @@ pub struct Shown {
     pub ends: Vec<u32>,
     /// How many bytes the characters of its texts have, at most; 0 if it shows none.
     pub width: u8,
+    /// A MIN() or MAX() of dates or of moments of UTC is NULL in a group: MySQL may warn of it.
+    pub may_warn: bool,
     /// Of each row, whether the query's order does not tell it from the row before it.
     ties: Vec<bool>,
 }
@@ -250,6 +252,11 @@ impl Rows {
                     query.having.iter().all(|one| one.holds(&value) == Some(true))
                 };
                 let rows = groups.iter().map(|(key, group)| values(key, group));
+                let warns = |row: &Vec<Computed>| {
+                    let mut of_items = row.iter().zip(items);
+                    of_items.any(|(value, item)| *value == Computed::Cell(None) && may_warn(query, item))
+                };
+                let rows = rows.inspect(|row| out.may_warn |= !by.is_empty() && warns(row));
                 let mut rows: Vec<Vec<Computed>> = rows.filter(is_shown).collect();
                 rows.sort_unstable_by(|a, b| {
                     ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b))
@@ -277,6 +284,12 @@ fn bytes_of(row: &[Cell], wire: &Wire) -> usize {
 fn ordered(order: &[(usize, bool)], by: impl Fn(usize) -> std::cmp::Ordering) -> std::cmp::Ordering {
     let one = |(at, descends): &(usize, bool)| if *descends { by(*at).reverse() } else { by(*at) };
     order.iter().map(one).find(|it| it.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+}
+
+/// Whether MySQL may warn where such an item is NULL.
+fn may_warn(query: &Query, item: &Item) -> bool {
+    let Item::Extreme { of, .. } = item else { return false };
+    query.spec_of(of).is_some_and(|spec| matches!(spec.kind, Kind::Date | Kind::Stamp(_)))
 }
 
 fn spec_of<'q>(query: &'q Query, (by, item): (&[Operand], &Item)) -> Option<&'q ColumnSpec> {

@@ -58,16 +58,31 @@ fn columns(conn: &mut Conn, query: &str) -> Option<Vec<String>> {
     Some(rows.first()?.columns_ref().iter().map(said).collect())
 }
 
+/// How often it is asked, since a machine that is busy with others may be too slow for the time that a client waits.
+const TRIES: usize = 3;
+/// A while after a client has waited in vain, it is waited for as long again.
+const IN_VAIN: Duration = Duration::from_millis(1200);
+
+/// What is answered from memory while nothing is stored; `None` if it never is.
+fn from_memory<T>(reader: &mut Conn, mut ask: impl FnMut(&mut Conn) -> T) -> Option<T> {
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            std::thread::sleep(IN_VAIN);
+            run(reader, &["RESET QUERY CACHE"]);
+        }
+        let found = ask(reader);
+        if is_from_memory(reader) {
+            return Some(found);
+        }
+    }
+    None
+}
+
 /// The answer is the server's, and comes from memory.
 fn is_kept(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) {
-    let found = sorted(answer(reader, query));
-    let last = answer(reader, "EXPLAIN LAST STATEMENT");
-    assert!(
-        last.as_ref().is_ok_and(|rows| rows[0][0] == "readyset"),
-        "{query}: {last:?}, {:?}, {when}: {found:?}",
-        answer(reader, "SHOW CACHES")
-    );
-    assert_eq!(found, sorted(answer(direct, query)), "{when}: {query}");
+    let found = from_memory(reader, |reader| sorted(answer(reader, query)));
+    assert!(found.is_some(), "{query}: {when}: {:?}", answer(reader, "SHOW CACHES"));
+    assert_eq!(found, Some(sorted(answer(direct, query))), "{when}: {query}");
     assert_eq!(columns(reader, query), columns(direct, query), "{when}: {query}");
 }
 
@@ -186,9 +201,8 @@ fn other_values_of_a_query_are_made_from_copies_and_not_by_the_server() {
         run(&mut reader, &[&format!("CREATE CACHE FROM {}", of("2020-01-01"))]);
         assert_eq!(answer(&mut reader, &of("2020-01-01")), answer(direct, &of("2020-01-01")));
         for day in ["9999-01-01", "2021-01-01", "1970-01-01"] {
-            let found = answer(&mut reader, &of(day));
-            assert!(is_from_memory(&mut reader), "{day}");
-            assert_eq!(found, answer(direct, &of(day)), "in this order");
+            let found = from_memory(&mut reader, |reader| answer(reader, &of(day)));
+            assert_eq!(found, Some(answer(direct, &of(day))), "{day}, in this order");
         }
         // What is no date is the server's to judge.
         let odd = of("2020-13-45");

@@ -93,6 +93,7 @@ fn years_and_names_are_kept() {
         "SELECT DISTINCT f, y FROM t ORDER BY y DESC, f",
         "SELECT y, COUNT(*) FROM t GROUP BY y ORDER BY y",
         "SELECT t.id, u.id, u.y FROM t JOIN u ON u.y = t.y",
+        "SELECT e, MAX(y) FROM t GROUP BY e HAVING NOT e = 'new' OR MAX(y) > 1950",
     ];
     let writes = [
         "UPDATE t SET e = 'Other one', y = 2000 WHERE id = 1",
@@ -157,6 +158,7 @@ fn moments_of_utc_are_shown_by_the_session_s_clock_where_that_is_even() {
         "SELECT id, fine FROM t WHERE fine BETWEEN '2024-02-29 12:00:00.499' AND '2024-10-27 00:30:00'",
         "SELECT at, COUNT(*), MAX(changed), MIN(changed) FROM t GROUP BY at ORDER BY at",
         "SELECT DISTINCT at FROM t ORDER BY at DESC",
+        "SELECT at, COUNT(*), MAX(changed) FROM t GROUP BY at HAVING at >= '2024-02-29 23:30:00'",
         "SELECT t.id, l.id, l.at FROM t JOIN l ON l.at = t.at",
         "SELECT MAX(changed), COUNT(DISTINCT at), MIN(at), MAX(fine) FROM t",
     ];
@@ -185,12 +187,41 @@ fn moments_of_utc_are_shown_by_the_session_s_clock_where_that_is_even() {
         }
         run(direct, &["DELETE FROM t"]);
         caught_up(freshet);
-        is_kept(&mut reader, direct, queries[7], "without rows");
+        is_kept(&mut reader, direct, queries[8], "without rows");
         // A clock that jumps, or may, is the server's.
         run(&mut reader, &["DROP ALL CACHES", "SET time_zone = 'SYSTEM'"]);
         run(direct, &["SET time_zone = 'SYSTEM'"]);
         for query in queries {
             assert_eq!(sorted(answer(&mut reader, query)), sorted(answer(direct, query)), "{query}");
+        }
+    });
+}
+
+#[test]
+fn what_the_server_may_warn_of_is_the_server_s() {
+    let schema = "maintained_warned";
+    let tables = [
+        "CREATE TABLE t (id INT PRIMARY KEY, g INT, d DATE, at TIMESTAMP NULL)",
+        "INSERT INTO t VALUES (1, 1, '2024-01-01', '2024-01-01 00:00:00'), (2, 2, '2024-01-02', '2024-01-02 00:00:00'), (3, 2, NULL, NULL)",
+    ];
+    let queries = [
+        "SELECT g, MIN(d), COUNT(*) n FROM t GROUP BY g ORDER BY n, g",
+        "SELECT g, MAX(at), COUNT(*) n FROM t GROUP BY g ORDER BY n, g",
+    ];
+    with_stages(schema, &tables, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        for conn in [&mut reader, &mut *direct] {
+            run(conn, &["SET time_zone = '+00:00'"]);
+        }
+        all_are_kept((server, direct, freshet), &mut reader, (&queries, &["UPDATE t SET g = g + 1"]));
+        run(direct, &["UPDATE t SET g = 9 WHERE id = 3"]);
+        caught_up(freshet);
+        for query in queries {
+            let answers = [&mut reader, &mut *direct].map(|conn| {
+                let rows = answer(conn, query);
+                (rows, answer(conn, "SHOW WARNINGS"))
+            });
+            assert_eq!(answers[0], answers[1], "{:?}: {query}", server.flavor);
         }
     });
 }

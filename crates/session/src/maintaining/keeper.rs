@@ -31,6 +31,9 @@ const PAUSE_MS_MIN: u64 = 50;
 /// How long it is left alone if it cannot be copied as it is: a value may change, or there may be more room.
 const LASTING_MS: u64 = 600_000;
 
+/// Why a result is the server's.
+const MAY_WARN: &str = "MIN() or MAX() of a DATE or TIMESTAMP is NULL in a group, of which MySQL warns";
+
 /// A copy of a table.
 struct Copy {
     number: u64,
@@ -132,6 +135,7 @@ impl<'s> Keeper<'s> {
             return Answer::NotYet("its tables are not there");
         };
         match (self.engine.show(number, &key), asked.limit) {
+            (Some(shown), _) if shown.may_warn => Answer::Never(MAY_WARN.to_owned()),
             (Some(shown), None) => Answer::Rows(self.at, shown),
             (Some(shown), Some(limit)) => match shown.cut(limit) {
                 Some(cut) => Answer::Rows(self.at, Arc::new(cut)),
