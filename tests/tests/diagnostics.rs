@@ -275,7 +275,10 @@ const FIRST: &[&[&str]] = &[
 fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
     with_each(|server, freshet| {
         let mut direct = fresh_schema(server, SCHEMA);
-        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"]);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
+        );
         user_of(&mut direct, SCHEMA);
         let client = |target: &Target| {
             let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
@@ -293,7 +296,11 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
                     let mut raw = client(target);
                     let mut told = Vec::new();
                     for step in first.iter().chain([asked]) {
-                        told.push(if *step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }.expect("an answer"));
+                        let answer = match *step {
+                            "ping" => raw.ask(PING, &[]),
+                            step => raw.query(step),
+                        };
+                        told.push(answer.expect("an answer"));
                     }
                     told
                 };
@@ -313,5 +320,9 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
 }
 
 const PING: u8 = 0x0e;
-const ASKED_FIRST: &[&str] =
-    &["SELECT ROW_COUNT()", "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()", "SHOW WARNINGS", "SELECT @@warning_count"];
+const ASKED_FIRST: &[&str] = &[
+    "SELECT ROW_COUNT()",
+    "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()",
+    "SHOW WARNINGS",
+    "SELECT @@warning_count",
+];
