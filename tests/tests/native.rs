@@ -244,6 +244,69 @@ const VARIABLES: &[(&str, Outcome)] = &[
     ),
     ("SET query_cache_strip_comments = ON", Done),
     ("SET query_cache_strip_comments = DEFAULT", Done),
+    (
+        "SET query_cache_type = NULL + 1",
+        Fails(1232, "Incorrect argument type to variable 'query_cache_type'"),
+    ),
+    (
+        "SET query_cache_type = CONCAT(NULL, 'a')",
+        Fails(1231, "Variable 'query_cache_type' can't be set to the value of 'NULL'"),
+    ),
+    (
+        "SET query_cache_type = 0x31",
+        Fails(1231, "Variable 'query_cache_type' can't be set to the value of '1'"),
+    ),
+    (
+        "SET query_cache_strip_comments = NULL + 1",
+        Fails(1232, "Incorrect argument type to variable 'query_cache_strip_comments'"),
+    ),
+    (
+        "SET query_cache_wlock_invalidate = 1e0 + NULL",
+        Fails(1232, "Incorrect argument type to variable 'query_cache_wlock_invalidate'"),
+    ),
+    (
+        "SET GLOBAL query_cache_size = NULL + 1",
+        Fails(1232, "Incorrect argument type to variable 'query_cache_size'"),
+    ),
+    (
+        "SET GLOBAL query_cache_size = 0x100000",
+        Fails(1232, "Incorrect argument type to variable 'query_cache_size'"),
+    ),
+    ("SET GLOBAL query_cache_size = 1048576 DIV 1", Done),
+    ("SET GLOBAL query_cache_limit = IF(0, 1, NULL)", Done),
+    ("SET GLOBAL query_cache_limit = DEFAULT", Done),
+    ("SET query_cache_type = RAND()", Fails(1232, "Incorrect argument type to variable 'query_cache_type'")),
+    (
+        "SET query_cache_type = @no_such",
+        Fails(1231, "Variable 'query_cache_type' can't be set to the value of 'NULL'"),
+    ),
+    (
+        "SET SESSION query_cache_limit = 1",
+        Fails(1229, "Variable 'query_cache_limit' is a GLOBAL variable and should be set with SET GLOBAL"),
+    ),
+    (
+        "SET SESSION query_cache_min_res_unit = 512",
+        Fails(
+            1229,
+            "Variable 'query_cache_min_res_unit' is a GLOBAL variable and should be set with SET GLOBAL",
+        ),
+    ),
+    (
+        "SET GLOBAL query_cache_min_res_unit = 1.5",
+        Fails(1232, "Incorrect argument type to variable 'query_cache_min_res_unit'"),
+    ),
+    (
+        "SET GLOBAL query_cache_min_res_unit = NULL",
+        Fails(1232, "Incorrect argument type to variable 'query_cache_min_res_unit'"),
+    ),
+    (
+        "SET GLOBAL query_cache_strip_comments = 'x'",
+        Fails(1231, "Variable 'query_cache_strip_comments' can't be set to the value of 'x'"),
+    ),
+    (
+        "SET GLOBAL query_cache_wlock_invalidate = NULL",
+        Fails(1231, "Variable 'query_cache_wlock_invalidate' can't be set to the value of 'NULL'"),
+    ),
     ("SET have_query_cache = 1", Fails(1238, "Variable 'have_query_cache' is a read only variable")),
     (
         "SET GLOBAL have_query_cache = 'NO'",

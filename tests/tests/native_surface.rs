@@ -1,9 +1,10 @@
 //! What else users of a native query cache find where it was: SHOW WARNINGS after our own errors, our variables and tables by any of their
 //! names, prepared statements with parameters, all that empties the cache, and what is told of each entry.
 
-use freshet_tests::Flavor;
-use freshet_tests::cached::{Answer, Counted, answer, caught_up, hits, run, with_two_rows};
+use freshet_tests::cached::{Answer, Counted, answer, caught_up, connect, hits, run, with_two_rows};
 use freshet_tests::raw::{Raw, command};
+use freshet_tests::{Flavor, Freshet};
+use mysql::Conn;
 use mysql::prelude::Queryable;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
@@ -241,6 +242,10 @@ fn entries_tell_how_often_they_were_hit_and_by_which_settings() {
         for _ in 0..20 {
             assert_eq!(answer(&mut conn, READ), one("10"));
         }
+        // What is known of the rows found is no entry.
+        run(&mut conn, &["SELECT SQL_CALC_FOUND_ROWS v FROM t LIMIT 1", "SELECT FOUND_ROWS()"]);
+        let nameless = "SELECT COUNT(*) FROM information_schema.QUERY_CACHE_INFO WHERE STATEMENT_TEXT = ''";
+        assert_eq!(answer(&mut conn, nameless), one("0"));
         let row = &answer(&mut conn, told).expect("listed")[0];
         assert_eq!(row[0], (before + hits(&mut conn) - of_all).to_string());
         assert_eq!(row[1..], ["+03:00", "513", "-1", "utf8mb4"]);
@@ -291,5 +296,179 @@ fn tables_with_names_beyond_ascii_are_cached_for() {
         run(&mut conn, &["SET NAMES latin1"]);
         assert!(matches!(answer(&mut conn, read), Err(1049 | 1146)));
         run(&mut direct, &["DROP DATABASE `surface_ї$`"]);
+    });
+}
+
+/// The first column of each result of a text of several statements, as far as they came, and the error that they ended with.
+fn results(conn: &mut Conn, text: &str) -> (Vec<Vec<String>>, Option<(u16, String)>) {
+    let told = |failed: mysql::Error| match failed {
+        mysql::Error::MySqlError(failed) => (failed.code, failed.message),
+        other => panic!("{text}: {other}"),
+    };
+    let mut found = Vec::new();
+    let mut sets = match conn.query_iter(text) {
+        Ok(sets) => sets,
+        Err(first) => return (found, Some(told(first))),
+    };
+    while let Some(set) = sets.iter() {
+        match set.map(|row| row.map(|row| row.get(0).expect("a text"))).collect() {
+            Ok(rows) => found.push(rows),
+            Err(next) => return (found, Some(told(next))),
+        }
+    }
+    (found, None)
+}
+
+#[test]
+fn ours_are_carried_out_among_several_statements() {
+    with_two_rows("surface_several", |server, freshet, mut conn| {
+        let of = |values: &[&str]| -> Vec<Vec<String>> {
+            values
+                .iter()
+                .map(|value| if value.is_empty() { Vec::new() } else { vec![(*value).to_owned()] })
+                .collect()
+        };
+        let text = "SET query_cache_type = OFF; SELECT @@query_cache_type; SET @@query_cache_type = DEMAND, @x = 'a;b'; \
+                    SELECT @@query_cache_type; SELECT @x; SHOW VARIABLES LIKE 'query_cache_ty%'; /* ; */ SELECT 7;";
+        let expected = of(&["", "OFF", "", "DEMAND", "a;b", "query_cache_type", "7"]);
+        assert_eq!(results(&mut conn, text), (expected, None));
+        assert_eq!(answer(&mut conn, "SELECT @@query_cache_type"), one("DEMAND"));
+
+        // It ends where one of ours fails, with its error, and what was before is done.
+        let text =
+            "SET query_cache_type = ON; SELECT 1; SET query_cache_type = 7; SET query_cache_type = OFF";
+        let error = (1231, "Variable 'query_cache_type' can't be set to the value of '7'".to_owned());
+        assert_eq!(results(&mut conn, text), (of(&["", "1"]), Some(error)));
+        assert_eq!(answer(&mut conn, "SELECT @@query_cache_type"), one("ON"));
+
+        // What stands behind an error of the server's is not done.
+        let text = "SET query_cache_type = DEMAND; SELECT nope FROM t; SET query_cache_type = OFF, GLOBAL query_cache_limit = 4096";
+        let (came, error) = results(&mut conn, text);
+        assert_eq!((came, error.map(|error| error.0)), (of(&[""]), Some(1054)));
+        let both = "SELECT CONCAT(@@query_cache_type, @@query_cache_limit)";
+        assert_eq!(answer(&mut conn, both), one("DEMAND1048576"));
+        run(&mut conn, &["SET query_cache_type = ON"]);
+
+        // Emptied, if it comes to that; and the server's own cache is never touched.
+        let kept = "SELECT COUNT(*) FROM information_schema.QUERY_CACHE_INFO WHERE STATEMENT_TEXT = 'SELECT v FROM t WHERE id = 1'";
+        for (text, stays) in [
+            ("SELECT nope FROM t; RESET QUERY CACHE", true),
+            ("SELECT 1; FLUSH QUERY CACHE", true),
+            ("SELECT 1; RESET QUERY CACHE", false),
+        ] {
+            let _ = Counted::of(freshet).prime(&mut conn, READ);
+            let _ = results(&mut conn, text);
+            assert_eq!(answer(&mut conn, kept), one(if stays { "1" } else { "0" }), "{text}");
+        }
+        let _ = results(&mut conn, "SELECT 1; SET GLOBAL query_cache_type = ON");
+        if server.flavor == Flavor::MariaDb {
+            let own = answer(&mut server.target.connect(), "SELECT @@global.query_cache_type");
+            assert_eq!(own, one("OFF"));
+        }
+        // A semicolon within a body ends nothing.
+        let body = "CREATE PROCEDURE p() BEGIN SET @y = 'query_cache_type'; SELECT @y; END";
+        run(&mut conn, &[body]);
+        assert_eq!(answer(&mut conn, "CALL p()"), one("query_cache_type"));
+    });
+}
+
+#[test]
+fn a_value_may_be_read_from_a_table() {
+    with_two_rows("surface_values", |_, _, mut conn| {
+        for (set, shown) in [
+            ("SET query_cache_type = (SELECT COUNT(*) FROM t)", "DEMAND"),
+            ("SET query_cache_type = (SELECT IF(v = 10, 'OFF', 'ON') FROM t WHERE id = 1)", "OFF"),
+            ("SET query_cache_type = (SELECT id FROM t WHERE id = 1)", "ON"),
+        ] {
+            run(&mut conn, &[set]);
+            assert_eq!(answer(&mut conn, "SELECT @@query_cache_type"), one(shown), "{set}");
+        }
+        run(&mut conn, &["SET GLOBAL query_cache_limit = (SELECT v * 1024 FROM t WHERE id = 2)"]);
+        assert_eq!(answer(&mut conn, "SELECT @@query_cache_limit"), one("20480"));
+        run(&mut conn, &["SET GLOBAL query_cache_limit = DEFAULT"]);
+        for (value, code) in [
+            ("(SELECT v FROM t WHERE id = 1)", 1231),
+            ("(SELECT id FROM t)", 1242),
+            ("(SELECT id, v FROM t WHERE id = 1)", 1241),
+            ("(SELECT id FROM nope)", 1146),
+            ("(SELECT nope FROM t)", 1054),
+            ("(SELECT v / 3 FROM t WHERE id = 1)", 1232),
+        ] {
+            let set = format!("SET query_cache_type = {value}");
+            assert_eq!(answer(&mut conn, &set), Err(code), "{set}");
+        }
+        // A snapshot is not opened behind the session's back.
+        run(&mut conn, &["START TRANSACTION"]);
+        assert_eq!(answer(&mut conn, "SET query_cache_type = (SELECT id FROM t WHERE id = 2)"), Err(1235));
+        run(&mut conn, &["SET query_cache_type = 1 + 1", "COMMIT"]);
+        assert_eq!(answer(&mut conn, "SELECT @@query_cache_type"), one("DEMAND"));
+    });
+}
+
+#[test]
+fn the_table_of_entries_is_described() {
+    with_two_rows("surface_described", |_, _, mut conn| {
+        let all = answer(&mut conn, "DESCRIBE information_schema.QUERY_CACHE_INFO").expect("described");
+        let selected = "SELECT * FROM information_schema.QUERY_CACHE_INFO LIMIT 0";
+        let columns = conn.query_iter(selected).expect("selected").columns().as_ref().to_vec();
+        let names: Vec<String> = columns.iter().map(|column| column.name_str().into_owned()).collect();
+        assert_eq!(all.iter().map(|row| row[0].clone()).collect::<Vec<_>>(), names);
+        assert_eq!(all[0], ["STATEMENT_SCHEMA", "varchar(192)", "NO", "", "NULL", ""]);
+        let row = |values: &[&str]| Ok(vec![values.iter().map(|value| (*value).to_owned()).collect()]);
+        for (asked, expected) in [
+            (
+                "desc information_schema.query_cache_info hits",
+                row(&["HITS", "bigint(11)", "NO", "", "NULL", ""]),
+            ),
+            (
+                "SHOW COLUMNS IN `QUERY_CACHE_INFO` IN INFORMATION_SCHEMA LIKE 'stat%schema'",
+                row(&["STATEMENT_SCHEMA", "varchar(192)", "NO", "", "NULL", ""]),
+            ),
+            (
+                "SHOW FULL FIELDS FROM information_schema.query_cache_info LIKE 'sql%'",
+                row(&["SQL_MODE", "varchar(250)", "utf8mb3_general_ci", "NO", "", "NULL", "", "select", ""]),
+            ),
+            ("EXPLAIN information_schema.query_cache_info nope", Ok(vec![])),
+        ] {
+            assert_eq!(answer(&mut conn, asked), expected, "{asked}");
+        }
+    });
+}
+
+/// As with the native query cache: whether or not something was written, and whatever `query_cache_wlock_invalidate` says.
+#[test]
+fn the_end_of_a_write_lock_drops_the_results_of_a_table_without_transactions() {
+    with_two_rows("surface_unlock", |_, freshet, mut conn| {
+        run(&mut conn, &["CREATE TABLE m (id INT) ENGINE=MyISAM", "INSERT INTO m VALUES (1)"]);
+        let mut counted = Counted::of(freshet);
+        let mut other = connect(freshet.target(), "surface_unlock");
+        let of_other = "SELECT id FROM m WHERE id = 1";
+        for (lock, stays) in
+            [("LOCK TABLES m READ", 1), ("LOCK TABLES t WRITE", 1), ("LOCK TABLES m WRITE", 0)]
+        {
+            let _ = counted.prime(&mut other, of_other);
+            run(&mut conn, &[lock]);
+            assert_eq!(counted.hits_of(&mut other, of_other, 1), 1, "{lock}: others still read it");
+            run(&mut conn, &["UNLOCK TABLES"]);
+            assert_eq!(counted.hits_of(&mut other, of_other, 1), stays, "{lock}");
+        }
+    });
+}
+
+/// A client that is there as soon as there is a stream has the rights of then: what it reads is for all.
+#[test]
+fn who_connects_at_the_very_start_shares_results() {
+    with_two_rows("surface_start", |server, _, _| {
+        for _ in 0..3 {
+            let freshet = Freshet::with(server, &["--fill-wait", "20s"]);
+            let mut first = connect(freshet.target(), "surface_start");
+            let mut counted = Counted::of(&freshet);
+            let _ = counted.prime(&mut first, READ);
+            run(&mut first, &["USE fresh_mark", "USE surface_start"]);
+            assert_eq!(counted.hits_of(&mut first, READ, 1), 1, "after a move and back");
+            let mut second = connect(freshet.target(), "surface_start");
+            assert_eq!(counted.hits_of(&mut second, READ, 1), 1, "from another session");
+            freshet.stop();
+        }
     });
 }

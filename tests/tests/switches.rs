@@ -128,14 +128,21 @@ fn flush_and_reset_empty_what_the_native_cache_empties() {
             ("FLUSH TABLE switches_flush.u", [true, true, false]),
             ("FLUSH TABLES u, `switches_flush`.`t`", [false, false, false]),
         ] {
-            for read in [READ, of_view, of_other] {
-                let _ = counted.prime(&mut conn, read);
-            }
-            let worked = answer(&mut conn, statement);
-            run(&mut conn, &["UNLOCK TABLES"]);
-            assert_eq!(worked.err(), statement.contains("t, t").then_some(1066), "{statement}");
-            for (read, stays) in [READ, of_view, of_other].into_iter().zip(stays) {
-                assert_eq!(counted.hits_of(&mut conn, read, 1), u64::from(stays), "{read} after {statement}");
+            let wanted = stays.map(u64::from);
+            // The first FLUSH that is seen may be a reload of rights: what there is then is dropped once, a moment later.
+            for is_last in [false, true] {
+                for read in [READ, of_view, of_other] {
+                    let _ = counted.prime(&mut conn, read);
+                }
+                let worked = answer(&mut conn, statement);
+                run(&mut conn, &["UNLOCK TABLES"]);
+                assert_eq!(worked.err(), statement.contains("t, t").then_some(1066), "{statement}");
+                let hits = [READ, of_view, of_other].map(|read| counted.hits_of(&mut conn, read, 1));
+                let is_too_many = hits.iter().zip(&wanted).any(|(hits, wanted)| hits > wanted);
+                assert!(!is_too_many && (hits == wanted || !is_last), "{hits:?} after {statement}");
+                if hits == wanted {
+                    break;
+                }
             }
         }
         let mut direct = server.target.connect();

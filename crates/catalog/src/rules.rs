@@ -5,8 +5,8 @@ use freshet_upstream::ServerInfo;
 
 /// Engines whose every change is a row in the binlog or, for what an operator does to their files,
 /// a statement in it. All others are refused: they hold rows of other servers (FEDERATED, SPIDER,
-/// CONNECT, NDB, S3), of other tables (MERGE), none at all (BLACKHOLE, SEQUENCE,
-/// PERFORMANCE_SCHEMA), or lose them without saying so (MEMORY).
+/// CONNECT, NDB, S3), none at all (BLACKHOLE, SEQUENCE, PERFORMANCE_SCHEMA), or lose them without
+/// saying so (MEMORY). Those of MERGE are made of tables, which count in its place where they are known.
 const ENGINES: &[&str] = &["InnoDB", "MyISAM", "Aria", "ROCKSDB", "MyRocks", "TokuDB", "ARCHIVE"];
 
 /// Engines that do not change the rows of any other table of this server, beside those: they lose rows, or keep none.
@@ -56,6 +56,11 @@ fn misses_replicated(server: &ServerInfo) -> bool {
 /// FEDERATED, SPIDER and CONNECT may have been told to write to this very server.
 pub(crate) fn may_write_elsewhere(engine: &str) -> bool {
     !ENGINES.iter().chain(OWN_ROWS).any(|known| known.eq_ignore_ascii_case(engine))
+}
+
+/// Whether tables of this engine are made of others: MERGE.
+pub(crate) fn is_merge(engine: &str) -> bool {
+    engine.eq_ignore_ascii_case("MRG_MyISAM")
 }
 
 /// Whether a table of this engine may be part of a MERGE table, under whose name alone it may be emptied.

@@ -13,7 +13,7 @@ use crate::versions::{Basis, Told};
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableKind {
-    /// A table with rows of its own.
+    /// A table with rows of its own, or a MERGE table.
     Base,
     /// A view; these are the tables and views that its own text names.
     View {
@@ -65,7 +65,7 @@ pub struct TableInfo {
     /// Whether results that read it may be cached, or why not, in words for users.
     pub cacheable: Result<(), String>,
     /// What a result that reads it depends on: itself first, and for a view everything below it,
-    /// views (for their definitions) and tables.
+    /// views (for their definitions) and tables; for a MERGE table, those that it is made of.
     pub base_tables: Vec<Name>,
     /// What all of this rests on.
     pub rests_on: Arc<Basis>,

@@ -173,13 +173,22 @@ fn mariadb_tables_and_views() {
                 "CREATE SEQUENCE up_cat.seq",
                 "CREATE TABLE up_cat.aria (id INT) ENGINE = Aria",
                 "CREATE TABLE up_cat.merged (id INT) ENGINE = MERGE UNION = (up_cat.isam)",
+                "CREATE TABLE up_cat.of_none (id INT) ENGINE = MERGE",
                 "CREATE TABLE up_cat.vol (id INT, t DATETIME AS (NOW()) VIRTUAL)",
             ],
         )
         .await;
         assert!(bench.refusal("sv").await.contains("system-versioned"));
         assert!(bench.refusal("seq").await.contains("sequence"));
-        assert!(bench.refusal("merged").await.contains("MRG_MyISAM"));
+        let merged = bench.table("merged").await;
+        assert_eq!(
+            (&merged.cacheable, merged.writes_elsewhere, merged.may_be_merged),
+            (&Ok(()), false, true)
+        );
+        let names: Vec<&str> = merged.base_tables.iter().map(|name| name.1.as_str()).collect();
+        assert_eq!(names, ["merged", "isam"]);
+        assert!(bench.refusal("of_none").await.contains("MRG_MyISAM"));
+        assert!(bench.table("of_none").await.writes_elsewhere);
         assert!(bench.refusal("vol").await.contains("virtual column t"));
         assert_eq!(bench.table("aria").await.cacheable, Ok(()));
         definitions_that_change(config).await;

@@ -280,6 +280,7 @@ impl Follower {
         // Nothing has told of what was changed in between, nor of what was taken from those who were there before there was a stream.
         self.shared.rights.taken_from_anybody(Position::new(1));
         self.shared.rights.changed();
+        self.shared.rights.begun(start);
         if starts_visible {
             self.shared.publish_visible(start);
         }

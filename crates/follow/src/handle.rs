@@ -345,6 +345,13 @@ impl Upstream {
         rights.taken_at() > from && user.is_none_or(|user| from_user(user) > from)
     }
 
+    /// From where on the rights count of who logs in now. Also right after the stream has begun, when it is not known yet what is visible:
+    /// rights that were taken before are gone.
+    #[must_use]
+    pub fn rights_from(&self) -> Position {
+        self.shared.freshness.valid_from().max(self.shared.rights.begun_at())
+    }
+
     /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is
     /// known of accounts and schemas is not what the next login is judged by, perhaps.
     #[must_use]

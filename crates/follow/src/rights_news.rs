@@ -19,6 +19,8 @@ pub(crate) struct RightsNews {
     /// that had been at `told_at`, the time before.
     lost_at: AtomicU64,
     told_at: AtomicU64,
+    /// Where the stream began: who logs in after that has the rights of then, or later ones.
+    begun_at: AtomicU64,
     /// When rights may last have been taken from somebody.
     taken_at: AtomicU64,
     /// When that was not known to be somebody else for the last time.
@@ -69,6 +71,16 @@ impl RightsNews {
             }
             _ => Some(None),
         }
+    }
+
+    /// The stream has begun at this position.
+    pub(crate) fn begun(&self, at: Position) {
+        self.begun_at.fetch_max(at.get(), Ordering::SeqCst);
+    }
+
+    /// From where on rights are those of a login that begins now, at least. The servers change them before they log that.
+    pub(crate) fn begun_at(&self) -> Position {
+        Position::new(self.begun_at.load(Ordering::SeqCst))
     }
 
     /// Somebody may have lost rights at this position. To be told before it is reached.

@@ -11,6 +11,7 @@ pub(crate) enum Cell {
     Text(String),
     /// BIGINT, in digits.
     Number(String),
+    Null,
 }
 
 impl Cell {
@@ -18,9 +19,10 @@ impl Cell {
         Self::Text(text.into())
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    fn bytes(&self) -> Option<Vec<u8>> {
         match self {
-            Self::Text(text) | Self::Number(text) => text.clone().into_bytes(),
+            Self::Text(text) | Self::Number(text) => Some(text.clone().into_bytes()),
+            Self::Null => None,
         }
     }
 }
@@ -41,18 +43,23 @@ pub(crate) fn put_rows<R: AsRef<[Cell]>>(session: &mut Session, titles: &[&str],
         .iter()
         .enumerate()
         .map(|(at, title)| {
+            let has_null = rows.iter().any(|row| row.as_ref().get(at) == Some(&Cell::Null));
             let number = matches!(rows.first().and_then(|row| row.as_ref().get(at)), Some(Cell::Number(_)));
             Column {
                 name: title.as_bytes().to_vec(),
                 collation: if number { COLLATION_NUMBER } else { COLLATION_TEXT },
                 length: if number { 21 } else { 1024 },
                 kind: if number { KIND_NUMBER } else { KIND_TEXT },
-                flags: if number { FLAGS_NUMBER } else { FLAGS_TEXT },
+                flags: match (number, has_null) {
+                    (true, _) => FLAGS_NUMBER,
+                    (false, true) => 0,
+                    (false, false) => FLAGS_TEXT,
+                },
                 ..Column::default()
             }
         })
         .collect();
-    let rows = rows.iter().map(|row| row.as_ref().iter().map(|cell| Some(cell.bytes())).collect::<Vec<_>>());
+    let rows = rows.iter().map(|row| row.as_ref().iter().map(Cell::bytes).collect::<Vec<_>>());
     let capabilities = session.capabilities();
     let status = session.state.status_for_answers();
     let (out, seq) = session.wire.out();

@@ -46,6 +46,9 @@ mod paced;
 // What rights that it keeps make of its keys.
 mod keeper;
 
+// What the end of its locks drops.
+mod unlocking;
+
 // The client's life, and what it leaves.
 mod leaving;
 mod life;
@@ -71,6 +74,7 @@ pub(crate) use destination::Destination;
 pub(crate) use environ::FORM;
 pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
+pub(crate) use found::is_question;
 pub(crate) use hold::{Hold, Holds};
 pub(crate) use lease::Lease;
 pub use life::serve;

@@ -43,6 +43,7 @@ mod session_status;
 mod warnings;
 mod process_list;
 mod found_rows;
+mod merged;
 mod binlog;
 mod request;
 
@@ -73,10 +74,11 @@ pub use key::{hint, hint_error, is_one_select, key_text, may_be_hinted, strip_hi
 pub use kill::{Kill, PreparedKill, kills, prepared_kill};
 pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
+pub use merged::merged_tables;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use ours::{
     Assignment, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention, Mentioned,
-    Method, Ours, Scope, SelectedVariable, ShowFilter, Value, empties, mentions,
+    Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, empties, mentions, pieces,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};

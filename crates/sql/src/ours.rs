@@ -1,10 +1,12 @@
 //! Statements that we answer ourselves: our variables, our status, our cache.
 
 mod caches;
+mod described;
 mod parts;
 mod mention;
 mod select;
 mod set;
+mod several;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ use crate::statement::{STATEMENTS_MAX, Statement};
 pub use caches::{CacheSource, CacheStatement, CreateCache, Method};
 pub use mention::{Made, Mention, Mentioned, mentions};
 pub use parts::{Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter, Value};
+pub use several::{Piece, pieces};
 
 impl LikeFilter {
     /// Whether a variable's name passes.
@@ -40,7 +43,9 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
     if cursor.word("SET") {
         set::read(cursor)
     } else if cursor.word("SHOW") {
-        show::read(cursor)
+        show::read(cursor).or_else(|| described::shown(cursor))
+    } else if cursor.any(&["DESC", "DESCRIBE", "EXPLAIN"]) {
+        described::read(cursor)
     } else if cursor.word("SELECT") {
         select::read(cursor)
     } else if cursor.word("FLUSH") {

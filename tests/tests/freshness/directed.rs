@@ -123,9 +123,45 @@ const MERGED: &[Case<'static>] = &[
     case("truncate of a whole", PARTS, ONE, &["TRUNCATE TABLE whole"]),
 ];
 
+/// What a MERGE table shows is what its parts have, and which these are its definition says.
+const WHOLE: &[&str] = &[
+    "CREATE TABLE t (id INT, v INT, KEY (id)) ENGINE=MyISAM",
+    "CREATE TABLE u (id INT, v INT, KEY (id)) ENGINE=MyISAM",
+    "CREATE TABLE whole (id INT, v INT, KEY (id)) ENGINE=MERGE UNION=(t, u) INSERT_METHOD=LAST",
+    "CREATE VIEW seen AS SELECT id, v FROM whole WHERE id < 100",
+    "CREATE PROCEDURE adds() INSERT INTO whole VALUES (3,30)",
+    "INSERT INTO t VALUES (1,10)",
+    "INSERT INTO u VALUES (2,20)",
+];
+
+const OF_WHOLE: &str = "SELECT v FROM whole WHERE id = 1";
+const ALL_OF_WHOLE: &str = "SELECT SUM(v) FROM whole";
+
+const READ_MERGED: &[Case<'static>] = &[
+    case("insert into a part", WHOLE, ALL_OF_WHOLE, &["INSERT INTO u VALUES (3,30)"]),
+    case("update of a part", WHOLE, OF_WHOLE, &["UPDATE t SET v = v + 1 WHERE id = 1"]),
+    case("delete from a part", WHOLE, OF_WHOLE, &["DELETE FROM t WHERE id = 1"]),
+    case("truncate of a part", WHOLE, ALL_OF_WHOLE, &["TRUNCATE TABLE u"]),
+    case("insert into it", WHOLE, ALL_OF_WHOLE, &["INSERT INTO whole VALUES (3,30)"]),
+    case("update of it", WHOLE, OF_WHOLE, &["UPDATE whole SET v = v + 1 WHERE id = 1"]),
+    case("delete from it", WHOLE, OF_WHOLE, &["DELETE FROM whole WHERE id = 1"]),
+    case("truncate of it", WHOLE, ALL_OF_WHOLE, &["TRUNCATE TABLE whole"]),
+    case("it is made of others", WHOLE, ALL_OF_WHOLE, &["ALTER TABLE whole UNION=(t)"]),
+    case(
+        "a part is another table",
+        WHOLE,
+        ALL_OF_WHOLE,
+        &["RENAME TABLE u TO before_u", "CREATE TABLE u (id INT, v INT, KEY (id)) ENGINE=MyISAM"],
+    ),
+    case("a view of it", WHOLE, "SELECT SUM(v) FROM seen", &["UPDATE u SET v = v + 1"]),
+    case("a write through a view of it", WHOLE, "SELECT SUM(v) FROM u", &["UPDATE seen SET v = v + 1"]),
+    case("a procedure that writes to it", WHOLE, "SELECT SUM(v) FROM u", &["CALL adds()"]),
+];
+
 #[test]
 fn merged_tables() {
     run_all("directed_merged", MERGED);
+    run_all("directed_whole", READ_MERGED);
 }
 
 #[test]

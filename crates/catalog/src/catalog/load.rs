@@ -23,8 +23,8 @@ use begun::{ReadingBegun, is_settled};
 use follow::Trail;
 use object::CatalogObject;
 
-/// A view over more tables and views than this is not cached: one change of any of them would drop it.
-pub(super) const VIEW_OBJECTS_MAX: usize = 256;
+/// A view over more tables and views than this is not cached, nor a MERGE table of more: one change of any of them would drop it.
+pub(super) const VIEW_OBJECTS_MAX: usize = 512;
 
 /// Never: it is not known from where on the binlog has a layout.
 const UNSETTLED: Position = Position::new(u64::MAX);
@@ -68,7 +68,7 @@ impl Catalog {
         self.keep(TableBasis { asked, begun, is_open, above: &above }, info)
     }
 
-    /// The object and, if it is a view, all below it, each once.
+    /// The object and, if it is a view or a MERGE table, all below it, each once.
     async fn read_all(
         &self,
         connection: &mut Connection,
@@ -80,10 +80,12 @@ impl Catalog {
         let mut objects = Vec::new();
         while let Some(name) = open.pop() {
             let object = object::read(connection, server, &name).await?;
-            if let TableKind::View { names, .. } = &object.kind
-                && seen.len() <= VIEW_OBJECTS_MAX
-            {
-                open.extend(names.iter().filter(|name| seen.insert((*name).clone())).cloned());
+            let below = match &object.kind {
+                TableKind::View { names, .. } => names,
+                _ => &object.parts,
+            };
+            if seen.len() <= VIEW_OBJECTS_MAX {
+                open.extend(below.iter().filter(|name| seen.insert((*name).clone())).cloned());
             }
             objects.push(object);
         }
@@ -187,8 +189,10 @@ fn assemble(objects: &[CatalogObject]) -> TableInfo {
         Some(format!("{}.{}: {why}", object.name.0, object.name.1))
     });
     let too_many = (objects.len() > VIEW_OBJECTS_MAX)
-        .then(|| format!("the view is made of more than {VIEW_OBJECTS_MAX} tables and views"));
-    let shows_all_alike = too_many.is_none() && objects.iter().all(|object| object.shows_all_alike);
+        .then(|| format!("it is made of more than {VIEW_OBJECTS_MAX} tables and views"));
+    // Not all that it is made of has been looked at.
+    let is_cut_off = too_many.is_some();
+    let shows_all_alike = !is_cut_off && objects.iter().all(|object| object.shows_all_alike);
     let first = objects.first();
     TableInfo {
         name: first.map(|object| object.name.clone()).unwrap_or_default(),
@@ -202,7 +206,7 @@ fn assemble(objects: &[CatalogObject]) -> TableInfo {
         asks_for_cache: objects.iter().any(|object| object.asks_for_cache),
         has_triggers: objects.iter().any(|object| object.has_triggers),
         may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),
-        writes_elsewhere: objects.iter().any(CatalogObject::writes_elsewhere),
+        writes_elsewhere: is_cut_off || objects.iter().any(CatalogObject::writes_elsewhere),
         columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
         settled_by: UNSETTLED,
         triggers: None,

@@ -6,14 +6,15 @@ mod values;
 pub(crate) mod persist;
 pub(super) mod list;
 pub(super) mod mention;
+mod computed;
+mod described;
+mod several;
 
 use std::sync::Arc;
 
 use freshet_cache::Dep;
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{
-    Assignment, Effects, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, TableName, Value,
-};
+use freshet_sql::{Assignment, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, TableName};
 
 use super::caches;
 use super::refusals::unavailable;
@@ -25,15 +26,12 @@ use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 use crate::variables::{self, GlobalValues, Locals};
 use crate::warnings::Warning;
+use computed::computed;
 pub(crate) use made::prepared_text;
 pub(super) use mixed::mixed;
+pub(super) use several::{pieces, several};
 pub(super) use values::{doubled, quoted};
 use values::{selected, target, unknown};
-
-/// MYSQL_TYPE_TINY, SHORT, LONG, LONGLONG and INT24.
-const INTEGER_KINDS: [u8; 5] = [1, 2, 3, 8, 9];
-/// MYSQL_TYPE_VARCHAR, the four BLOBs, VAR_STRING and STRING; and TIMESTAMP, DATE, TIME and DATETIME, which are texts to a SET.
-const TEXT_KINDS: [u8; 11] = [15, 249, 250, 251, 252, 253, 254, 7, 10, 11, 12];
 
 pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: Ours) -> Result<Flow, Lost> {
     session.state.warnings.begin(session.flavor());
@@ -58,6 +56,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
             return Box::pin(list::all(session, query, (lists, scope, &filter))).await;
         }
         Ours::SelectVariables(selected) => select_variables(session, &selected),
+        Ours::ShowColumns { full, like } => described::put(session, full, like.as_ref()),
         // It is carried out where the statement in it is.
         Ours::SetStatement { .. } => return refused(session),
         Ours::ResetPersist { name, if_exists } => {
@@ -129,32 +128,6 @@ pub(super) async fn assign(
     session.shared.ask_for_semisync();
     session.refresh_key();
     Ok(Ok(changes))
-}
-
-/// What a value comes to, which the server computes if it is an expression. One that reads tables or runs code is left as it is.
-///
-/// # Errors
-/// The server's.
-async fn computed(session: &mut Session, value: &Value) -> Result<Value, ErrPacket> {
-    let Value::Other(written) = value else { return Ok(value.clone()) };
-    let asked = format!("SELECT {written}");
-    let effects = freshet_sql::effects(asked.as_bytes(), session.modes());
-    if effects != Effects::none() {
-        return Ok(value.clone());
-    }
-    session.connect().await.map_err(|error| error.to_err_packet())?;
-    let rows = session.lease.ask(&asked).await.map_err(|error| error.to_err_packet())?;
-    let text = rows.text(0, 0).map(str::to_owned);
-    let is_one_of = |kinds: &[u8]| rows.columns.first().is_some_and(|column| kinds.contains(&column.kind));
-    Ok(match text {
-        Some(text) if is_one_of(&INTEGER_KINDS) => match text.parse() {
-            Ok(number) => Value::Int(number),
-            Err(_) => Value::Other(text),
-        },
-        Some(text) if is_one_of(&TEXT_KINDS) => Value::Text(text),
-        Some(text) => Value::Real(text),
-        None => Value::Other("NULL".to_owned()),
-    })
 }
 
 /// Sets one, and adds what is to be kept of it to `changes`.

@@ -48,7 +48,7 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<Kind> {
         Request::Ours(Ours::ShowVariables { .. } | Ours::ShowStatus { .. } | Ours::ShowAll { .. }) => {
             Some(Kind::Shown)
         }
-        Request::Ours(Ours::SetStatement { .. }) => None,
+        Request::Ours(Ours::SetStatement { .. } | Ours::ShowColumns { .. }) => None,
         Request::Ours(Ours::Caches(statement)) if !super::caches::titles(&statement).is_empty() => None,
         Request::Ours(_) => Some(Kind::Done),
         Request::Select { .. } => {

@@ -111,6 +111,9 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
             return Ok(flow);
         }
     }
+    if let Some(pieces) = ours::pieces(session, &query) {
+        return Box::pin(ours::several(session, query, &pieces)).await;
+    }
     let filled = match Box::pin(put_in(session, &query)).await? {
         Ok(filled) => filled,
         Err(error) => return session.refuse(&error),

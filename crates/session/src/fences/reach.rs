@@ -180,20 +180,33 @@ fn add_defined(reach: &mut Reach, tables: &[TableName], sources: Sources<'_>) {
 }
 
 /// What depends on the tables that LOCK TABLES names for writing.
-pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Vec<Dep> {
+#[derive(Default)]
+pub(crate) struct Locked {
+    pub(crate) all: Vec<Dep>,
+    /// Of these, what depends on tables without transactions; as far as that is known.
+    pub(crate) at_once: Vec<Dep>,
+}
+
+pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Locked {
+    let anything = || Locked { all: vec![Dep::EVERYTHING], at_once: Vec::new() };
     let tables = match tables {
-        Writes::Nothing => return Vec::new(),
+        Writes::Nothing => return Locked::default(),
         Writes::Tables(tables) => tables,
-        _ => return vec![Dep::EVERYTHING],
+        _ => return anything(),
     };
-    let mut deps = Vec::new();
+    let mut locked = Locked::default();
     for table in tables {
         let schema = table.schema.as_deref().unwrap_or_default();
-        let Some(info) = settled(schema, &table.name, sources).await else { return vec![Dep::EVERYTHING] };
+        let Some(info) = settled(schema, &table.name, sources).await else { return anything() };
         let below = info.base_tables.iter();
-        deps.extend(below.map(|(schema, name)| sources.freshness.table(schema, name).definition));
+        let deps = below.map(|(schema, name)| sources.freshness.table(schema, name).definition);
+        let deps: Vec<Dep> = deps.collect();
+        if is_base(&info) && !is_transactional(&info.engine) {
+            locked.at_once.extend_from_slice(&deps);
+        }
+        locked.all.extend(deps);
     }
-    deps
+    locked
 }
 
 /// Adds what a statement writes: the rows, where they can be told, or else the tables.
@@ -265,8 +278,9 @@ async fn known(reach: &mut Reach, table: &TableName, sources: Sources<'_>) -> Op
     info
 }
 
+/// It has rows of its own: it is no view, and no MERGE table, whose rows are those of others.
 fn is_base(info: &TableInfo) -> bool {
-    info.kind == TableKind::Base
+    info.kind == TableKind::Base && info.base_tables.len() == 1
 }
 
 /// Adds a table, or the rows of it that a write touches.

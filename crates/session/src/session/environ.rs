@@ -51,7 +51,7 @@ impl Session {
             return Err(Error::Closed);
         }
         if !self.lease.is_open() {
-            let rights_from = self.shared.freshness().valid_from();
+            let rights_from = self.shared.upstream.rights_from();
             // Boxed, since it is rare and large, and every command has room for it otherwise.
             Box::pin(crate::auth::open(&self.shared.gate, &mut self.admitted)).await?;
             let prepared = std::mem::take(&mut self.lease.prepared);

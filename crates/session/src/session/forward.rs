@@ -15,6 +15,7 @@ use super::conclude::{REFUSALS, Ran};
 use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
 use super::texts::begins_with_execute;
+use super::unlocking::Unlocking;
 use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
@@ -163,11 +164,16 @@ impl Session {
 
     /// While LOCK TABLES holds tables, nobody reads them from memory, if the session wants it so.
     async fn lock_others_out(&mut self, effects: &Effects) {
-        if effects.locks_tables == Some(true) && self.state.locals.wlock_invalidates(&self.shared.globals) {
-            let deps = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
+        if effects.locks_tables != Some(true) {
+            return;
+        }
+        let locked = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
+        // Those of the locks before are over with these.
+        self.state.unlocking = Unlocking::of(&self.shared, locked.at_once);
+        if self.state.locals.wlock_invalidates(&self.shared.globals) {
             // What is stored for them goes for good.
-            self.shared.upstream.changed_unlogged(&deps);
-            self.state.wlock = (!deps.is_empty()).then(|| self.shared.wlock(deps));
+            self.shared.upstream.changed_unlogged(&locked.all);
+            self.state.wlock = (!locked.all.is_empty()).then(|| self.shared.wlock(locked.all));
         }
     }
 

@@ -27,6 +27,11 @@ use crate::relay::{Capture, Captured, Lost, Relayed, row_of};
 /// Behind the texts of questions in their keys: no execution's key ends so, since no text is so long.
 const QUESTION: [u8; 4] = u32::MAX.to_le_bytes();
 
+/// Whether what is stored under this text is the form of a question's answer, and no result.
+pub(crate) fn is_question(text: &[u8]) -> bool {
+    text.ends_with(&QUESTION)
+}
+
 /// The longest key of a stored answer that is remembered for the question after it, in bytes.
 const FILLED_BYTES_MAX: usize = 16 * 1024;
 

@@ -39,7 +39,7 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     if !shared.gate.knows_greeting() {
         shared.greet_as_server();
     }
-    let rights_from = shared.freshness().valid_from();
+    let rights_from = shared.upstream.rights_from();
     match crate::auth::admit(stream, &shared.gate).await {
         Ok((wire, admitted)) => {
             shared.counters.add(Count::Connections);

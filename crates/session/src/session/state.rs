@@ -14,6 +14,7 @@ use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use super::tx::{Begun, Tx};
+use super::unlocking::Unlocking;
 use super::user_variables::UserVariables;
 use super::view::ReadView;
 use crate::environment::Known;
@@ -60,6 +61,8 @@ pub(crate) struct State {
     pub(crate) locked: bool,
     /// While it is, and `query_cache_wlock_invalidate` says so: nobody is answered from memory.
     pub(crate) wlock: Option<Wlock>,
+    /// What is dropped at its end.
+    pub(crate) unlocking: Option<Unlocking>,
     /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
     /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
     pub(crate) unproven: Vec<Doubt>,
@@ -120,6 +123,7 @@ impl State {
             temporary: TemporaryTables::default(),
             locked: false,
             wlock: None,
+            unlocking: None,
             unproven: Vec::new(),
             unlogged: false,
             stops_time: false,
@@ -214,6 +218,7 @@ impl State {
         }
         if !self.locked {
             self.wlock = None;
+            self.unlocking = None;
         }
     }
 }

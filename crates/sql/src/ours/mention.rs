@@ -84,7 +84,7 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
     }
     let mut found: Vec<Mention> = Vec::new();
     let names = names_in(text, &tokens, modes);
-    let mut targets = Targets::new(text, &tokens);
+    let mut targets = Targets::default();
     let lists_tables = may_list_tables(Cursor::new(text, modes, &tokens));
     for at in 0..tokens.len() {
         let cursor = Cursor::new(text, modes, tokens.get(at..).unwrap_or_default());
@@ -182,18 +182,19 @@ fn variable(mut cursor: Cursor<'_>) -> Option<Mention> {
 }
 
 /// Finds what a SET assigns to, which is no mention of a value.
+#[derive(Default)]
 struct Targets {
+    /// The statement is a SET.
     is_set: bool,
     depth: usize,
 }
 
 impl Targets {
-    fn new(text: &[u8], tokens: &[Token]) -> Self {
-        Self { is_set: tokens.first().is_some_and(|first| first.is_word(text, "SET")), depth: 0 }
-    }
-
     /// Whether the token between these two begins one. Has to be asked of each token in order.
     fn is_next(&mut self, text: &[u8], before: Option<Token>, token: Option<Token>) -> bool {
+        if before.is_none_or(|before| before.is(b';')) {
+            *self = Self { is_set: token.is_some_and(|token| token.is_word(text, "SET")), depth: 0 };
+        }
         match token.map(|token| token.kind) {
             Some(Kind::Punct(b'(')) => self.depth += 1,
             Some(Kind::Punct(b')')) => self.depth = self.depth.saturating_sub(1),

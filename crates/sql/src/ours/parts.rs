@@ -56,6 +56,13 @@ pub enum Ours {
     },
     /// SELECT of our system variables and nothing else.
     SelectVariables(Vec<SelectedVariable>),
+    /// SHOW COLUMNS or DESCRIBE of `information_schema.query_cache_info`.
+    ShowColumns {
+        /// SHOW FULL COLUMNS.
+        full: bool,
+        /// Which of them.
+        like: Option<LikeFilter>,
+    },
     /// FLUSH QUERY CACHE.
     FlushQueryCache,
     /// FLUSH STATUS, which is the server's and concerns ours too.

@@ -73,7 +73,7 @@ fn filter(cursor: &mut Cursor<'_>) -> Option<LikeFilter> {
     cursor.punct(b')').then_some(LikeFilter::Names(names))
 }
 
-fn string(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn string(cursor: &mut Cursor<'_>) -> Option<String> {
     let token = cursor.peek().filter(|token| token.kind == Kind::Str)?;
     cursor.next();
     unquote_string(cursor.bytes(token), cursor.modes)

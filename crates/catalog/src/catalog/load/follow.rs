@@ -160,7 +160,7 @@ impl Catalog {
 
 /// Adds what follows from reading or writing a table or view; `false` if that is not known.
 fn add_table(followed: &mut Trail, asked: Name, object: CatalogObject, written: Written) -> bool {
-    let is_open_ended = object.has_triggers || object.writes_elsewhere();
+    let is_open_ended = object.has_triggers || object.writes_elsewhere() || !object.parts.is_empty();
     if object.runs_unknown_code || written != Written::Nothing && is_open_ended {
         return false;
     }

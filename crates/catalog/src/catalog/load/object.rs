@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use freshet_sql::{
-    Body, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects, tables_at_a_moment,
+    Body, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects, merged_tables,
+    tables_at_a_moment,
 };
-use freshet_upstream::control::query_definitions;
+use freshet_upstream::control::{query_definitions, quote_name};
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
 use super::naming::these;
@@ -19,6 +20,9 @@ pub(super) struct CatalogObject {
     pub(super) name: Name,
     pub(super) kind: TableKind,
     pub(super) engine: String,
+    /// The tables that it is made of, if it is a MERGE table of which that is known: what it shows is theirs, and what is written to it
+    /// is written to them.
+    pub(super) parts: Vec<Name>,
     /// Why no result that reads it may be cached.
     pub(super) refusal: Option<String>,
     /// See [`crate::TableInfo::shows_all_alike`].
@@ -38,9 +42,9 @@ pub(super) struct CatalogObject {
 }
 
 impl CatalogObject {
-    /// Whether a write to it may be one to tables that are not named.
+    /// Whether a write to it may be one to tables that are not known.
     pub(super) fn writes_elsewhere(&self) -> bool {
-        self.kind == TableKind::Base && rules::may_write_elsewhere(&self.engine)
+        self.kind == TableKind::Base && self.parts.is_empty() && rules::may_write_elsewhere(&self.engine)
     }
 }
 
@@ -59,6 +63,7 @@ pub(super) async fn read(
         refusal: rules::schema_refusal(server, schema),
         kind: TableKind::Base,
         engine: engine.into(),
+        parts: Vec::new(),
         shows_all_alike: false,
         runs_unknown_code: false,
         asks_for_cache: false,
@@ -77,11 +82,16 @@ pub(super) async fn read(
         object.refusal = object.refusal.or(refusal);
         return Ok(object);
     }
-    object.refusal = object.refusal.or_else(|| rules::table_refusal(kind, engine, options));
+    if rules::is_merge(engine) {
+        object.parts = parts(connection, server, &object.name).await?;
+    }
+    let own_rows = || rules::table_refusal(kind, engine, options);
+    object.refusal = object.refusal.or_else(|| if object.parts.is_empty() { own_rows() } else { None });
     let of_columns = columns_refusal(connection, server, &object.name).await?;
     object.shows_all_alike = of_columns.is_none() && !rules::is_system_schema(&object.name.0);
     object.refusal = object.refusal.or(of_columns);
-    if object.refusal.is_none() {
+    // Rows of a MERGE table are told apart by nobody: which of its parts they are in is not said.
+    if object.refusal.is_none() && object.parts.is_empty() {
         object.columns = columns::read(connection, &object.name).await?;
     }
     match bodies::triggers(connection, server, &object.name).await? {
@@ -89,6 +99,24 @@ pub(super) async fn read(
         None => object.has_triggers = true,
     }
     Ok(object)
+}
+
+/// The tables that a MERGE table is made of; none where that cannot be told.
+async fn parts(
+    connection: &mut Connection,
+    server: &ServerInfo,
+    (schema, name): &Name,
+) -> Result<Vec<Name>, Error> {
+    let question = format!("SHOW CREATE TABLE {}.{}", quote_name(schema), quote_name(name));
+    let rows = match query_definitions(connection, &question).await {
+        Ok(rows) => rows,
+        Err(Error::Server(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let text = rows.text(0, 1).unwrap_or_default();
+    let parts = merged_tables(text.as_bytes(), server.modes()).unwrap_or_default();
+    let in_full = |part: TableName| (part.schema.unwrap_or_else(|| schema.clone()), part.name);
+    Ok(parts.into_iter().map(in_full).collect())
 }
 
 /// Whether our account can see that a table exists, which it can if anything is granted on it.
@@ -129,6 +157,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
         name: (fold(&asked.0), fold(&asked.1)),
         kind: TableKind::Unseen,
         engine: String::new(),
+        parts: Vec::new(),
         refusal: Some("our account cannot see it: it does not exist, or needs a GRANT SELECT".into()),
         shows_all_alike: false,
         runs_unknown_code: !is_nothing,

@@ -10,7 +10,7 @@ use freshet_sql::{Flavor, Made};
 use freshet_upstream::server::Version;
 
 use crate::environment::{Environment, VectorQuery, environment_of, is_of_executions};
-use crate::session::Session;
+use crate::session::{Session, is_question};
 
 /// How many results are listed, and how many bytes their texts have together: it is all sent to the server.
 const LISTED_MAX: usize = 4096;
@@ -35,33 +35,66 @@ const SETTINGS: [&str; 11] = [
     "lc_time_names",
 ];
 
-/// The columns of MariaDB's plugin, each with a value of its type. Those of which no value is known here are NULL.
-const COLUMNS: [(&str, &str); 25] = [
-    ("STATEMENT_SCHEMA", "CONVERT('' USING utf8mb4)"),
-    ("STATEMENT_TEXT", "CONVERT('' USING utf8mb4)"),
-    ("RESULT_BLOCKS_COUNT", "0"),
-    ("RESULT_BLOCKS_SIZE", "0"),
-    ("RESULT_BLOCKS_SIZE_USED", "0"),
-    ("LIMIT", "0"),
-    ("MAX_SORT_LENGTH", "0"),
-    ("GROUP_CONCAT_MAX_LENGTH", "0"),
-    ("CHARACTER_SET_CLIENT", "''"),
-    ("CHARACTER_SET_RESULT", "''"),
-    ("COLLATION", "''"),
-    ("TIMEZONE", "''"),
-    ("DEFAULT_WEEK_FORMAT", "0"),
-    ("DIV_PRECISION_INCREMENT", "0"),
-    ("SQL_MODE", "''"),
-    ("LC_TIME_NAMES", "''"),
-    ("CLIENT_LONG_FLAG", "0"),
-    ("CLIENT_PROTOCOL_41", "0"),
-    ("CLIENT_EXTENDED_METADATA", "0"),
-    ("PROTOCOL_TYPE", "0"),
-    ("MORE_RESULTS_EXISTS", "0"),
-    ("IN_TRANS", "0"),
-    ("AUTOCOMMIT", "0"),
-    ("PACKET_NUMBER", "0"),
-    ("HITS", "0"),
+/// A column of MariaDB's plugin.
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    /// Its type, as the plugin declares it.
+    pub(super) kind: &'static str,
+    /// No value of it is known here: it is NULL.
+    pub(super) is_untold: bool,
+}
+
+const fn column(name: &'static str, kind: &'static str) -> Column {
+    Column { name, kind, is_untold: false }
+}
+
+const fn untold(name: &'static str, kind: &'static str) -> Column {
+    Column { name, kind, is_untold: true }
+}
+
+impl Column {
+    pub(super) fn is_text(&self) -> bool {
+        self.kind.contains("char") || self.kind.contains("text")
+    }
+
+    /// A value of its type.
+    fn sample(&self) -> &'static str {
+        match self.name {
+            // They may have any characters.
+            "STATEMENT_SCHEMA" | "STATEMENT_TEXT" => "CONVERT('' USING utf8mb4)",
+            _ if self.is_text() => "''",
+            _ => "0",
+        }
+    }
+}
+
+/// The columns of `information_schema.query_cache_info`.
+pub(super) const COLUMNS: [Column; 25] = [
+    column("STATEMENT_SCHEMA", "varchar(192)"),
+    column("STATEMENT_TEXT", "longtext"),
+    column("RESULT_BLOCKS_COUNT", "int(11)"),
+    column("RESULT_BLOCKS_SIZE", "bigint(11)"),
+    column("RESULT_BLOCKS_SIZE_USED", "bigint(11)"),
+    column("LIMIT", "bigint(11)"),
+    column("MAX_SORT_LENGTH", "bigint(11)"),
+    column("GROUP_CONCAT_MAX_LENGTH", "bigint(11)"),
+    column("CHARACTER_SET_CLIENT", "varchar(32)"),
+    column("CHARACTER_SET_RESULT", "varchar(32)"),
+    column("COLLATION", "varchar(64)"),
+    column("TIMEZONE", "varchar(50)"),
+    column("DEFAULT_WEEK_FORMAT", "int(11)"),
+    column("DIV_PRECISION_INCREMENT", "int(11)"),
+    column("SQL_MODE", "varchar(250)"),
+    column("LC_TIME_NAMES", "varchar(100)"),
+    column("CLIENT_LONG_FLAG", "tinyint(11)"),
+    column("CLIENT_PROTOCOL_41", "tinyint(11)"),
+    untold("CLIENT_EXTENDED_METADATA", "tinyint(11)"),
+    column("PROTOCOL_TYPE", "tinyint(11)"),
+    column("MORE_RESULTS_EXISTS", "tinyint(11)"),
+    untold("IN_TRANS", "tinyint(11)"),
+    untold("AUTOCOMMIT", "tinyint(11)"),
+    untold("PACKET_NUMBER", "tinyint(11)"),
+    column("HITS", "bigint(11)"),
 ];
 
 /// The table's rows as a derived table. Without the privilege, there are none.
@@ -69,7 +102,8 @@ pub(super) fn derived(session: &Session, (table, name): (Made, &[u8]), may_proce
     match table {
         Made::QueryCacheInfo => {
             let rows = if may_process { entries(session) } else { Vec::new() };
-            with_head(session, &COLUMNS, &rows).into_bytes()
+            let columns = COLUMNS.map(|column| (column.name, column.sample()));
+            with_head(session, &columns, &rows).into_bytes()
         }
         Made::PersistedVariables => persisted(session, name),
     }
@@ -106,7 +140,8 @@ fn entries(session: &Session) -> Vec<String> {
     let found = shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX, freshet_upstream::now_ms());
     let known = shared.environments.all();
     let query = session.lease.version().and_then(|version| shared.vector(version));
-    found.iter().map(|summary| entry(summary, &known, query.as_deref())).collect()
+    let results = found.iter().filter(|summary| !is_question(&summary.text));
+    results.map(|summary| entry(summary, &known, query.as_deref())).collect()
 }
 
 fn entry(summary: &Summary, known: &HashMap<u32, Arc<Environment>>, query: Option<&VectorQuery>) -> String {

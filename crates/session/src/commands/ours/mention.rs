@@ -96,6 +96,7 @@ fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, E
     Ok(match selected(session, scope, name)? {
         Cell::Number(digits) => digits.into_bytes(),
         Cell::Text(text) => quoted(session, text.as_bytes()),
+        Cell::Null => b"NULL".to_vec(),
     })
 }
 

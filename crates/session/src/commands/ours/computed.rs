@@ -1,0 +1,54 @@
+//! What the value of an assignment comes to.
+
+use freshet_protocol::ErrPacket;
+use freshet_sql::{Effects, Reads, Value};
+
+use crate::session::Session;
+
+/// MYSQL_TYPE_TINY, SHORT, LONG, LONGLONG and INT24.
+const INTEGER_KINDS: [u8; 5] = [1, 2, 3, 8, 9];
+/// MYSQL_TYPE_VARCHAR, the four BLOBs, VAR_STRING and STRING; and TIMESTAMP, DATE, TIME and DATETIME, which are texts to a SET.
+const TEXT_KINDS: [u8; 11] = [15, 249, 250, 251, 252, 253, 254, 7, 10, 11, 12];
+/// MYSQL_TYPE_NULL.
+const NULL_KIND: u8 = 6;
+
+/// ER_NOT_SUPPORTED_YET.
+const NOT_SUPPORTED: u16 = 1235;
+
+/// What a value comes to, which the server computes if it is an expression, with what it reads of tables. One that runs code is left as it
+/// is.
+///
+/// # Errors
+/// The server's; and 1235 where a table would be read in a transaction, whose snapshot that would open.
+pub(super) async fn computed(session: &mut Session, value: &Value) -> Result<Value, ErrPacket> {
+    let Value::Other(written) = value else { return Ok(value.clone()) };
+    let asked = format!("SELECT {written}");
+    let effects = freshet_sql::effects(asked.as_bytes(), session.modes());
+    let reads_nothing = effects.reads.is_nothing();
+    let is_readable = matches!(effects.reads, Reads::Tables(_));
+    if !is_readable || (Effects { reads: Reads::NOTHING, ..effects }) != Effects::none() {
+        return Ok(value.clone());
+    }
+    if !reads_nothing && !session.state.tx.surely_autocommits() {
+        let message =
+            "This version of Freshet doesn't yet support 'a SET whose value reads a table, in a transaction'";
+        return Err(ErrPacket::new(NOT_SUPPORTED, "42000", message));
+    }
+    session.connect().await.map_err(|error| error.to_err_packet())?;
+    let rows = session.lease.ask(&asked).await.map_err(|error| error.to_err_packet())?;
+    let text = rows.text(0, 0).map(str::to_owned);
+    let kind = rows.columns.first().map_or(NULL_KIND, |column| column.kind);
+    let is_text = TEXT_KINDS.contains(&kind);
+    Ok(match text {
+        Some(text) if INTEGER_KINDS.contains(&kind) => match text.parse() {
+            Ok(number) => Value::Int(number),
+            Err(_) => Value::Other(text),
+        },
+        Some(text) if is_text => Value::Text(text),
+        Some(text) => Value::Real(text),
+        // As MariaDB has it with its own cache.
+        None if INTEGER_KINDS.contains(&kind) => Value::Int(0),
+        None if is_text || kind == NULL_KIND => Value::Other("NULL".to_owned()),
+        None => Value::Real("NULL".to_owned()),
+    })
+}
