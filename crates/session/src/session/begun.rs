@@ -29,7 +29,7 @@ use tokio::time::Instant;
 pub(super) use opening::Opening;
 use opening::{UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
-use words::{does_more, first_word_is, is_mark, is_of_session, plain, savepoint, starts};
+use words::{first_word_is, is_mark, is_of_session, only_ends, plain, savepoint, starts};
 
 use super::tx::{Begun, Tx};
 use super::view::{Manner, Mark};
@@ -316,20 +316,14 @@ impl Session {
         let may_be_due = tx.begun().is_some()
             || tx.begins_by_itself()
             || tx.is_open() && self.state.view.is_to_be_proven();
-        // What stands before an end in the same text is still done in this transaction.
-        let is_alone = !does_more(forward.effects);
-        let ends = is_alone
-            && matches!(
-                forward.effects.transaction,
-                TransactionEffect::Ends | TransactionEffect::RollsBack | TransactionEffect::Begins
-            );
+        let ends = only_ends(forward.effects);
         let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
         let touch = if may_be_due { self.touch(forward) } else { Touch::Nothing };
         if !may_be_due || ends && is_at_server || touch == Touch::Resets {
             return Ok(Entered::With(self.tells_what_was_said(forward).await?));
         }
         if let Some(begun) = tx.begun() {
-            if is_alone && forward.effects.transaction == TransactionEffect::Begins {
+            if ends && forward.effects.transaction == TransactionEffect::Begins {
                 // Nothing else of this one is left to be known.
                 let passes_on = self.passes_read_only_on() || self.state.view.said.isolation.is_some();
                 let said = self.state.view.said;

@@ -14,11 +14,15 @@ pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
     !effects.several && (WORDS.iter().any(|word| first_word_is(text, word)) || sets())
 }
 
-/// Whether a text is several statements, of which one may touch tables before another ends the transaction.
-pub(super) fn does_more(effects: &Effects) -> bool {
+/// Whether the transaction is over before a text does anything else. What stands before an end in the same text is still done in it.
+pub(super) fn only_ends(effects: &Effects) -> bool {
     let is_nothing =
         effects.writes == Writes::Nothing && effects.reads.is_nothing() && effects.calls.is_nothing();
-    effects.several && !is_nothing
+    let ends = matches!(
+        effects.transaction,
+        TransactionEffect::Ends | TransactionEffect::RollsBack | TransactionEffect::Begins
+    );
+    ends && (!effects.several || is_nothing)
 }
 
 pub(super) fn first_word_is(text: &[u8], word: &str) -> bool {
