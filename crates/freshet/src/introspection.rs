@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_admin::MemoryTable;
-use freshet_session::introspection::{Computes, Engine, Found, Kind, Table, Value};
+use freshet_session::introspection::{Computes, Engine, Kind, Rowset, Table, Value};
 
 /// The schema's name.
 const SCHEMA: &str = "freshet";
@@ -16,11 +16,11 @@ pub fn engine() -> Engine {
 struct Sqlite;
 
 impl Computes for Sqlite {
-    fn query(&self, tables: Vec<Table>, query: &str, parameters: &[Value]) -> Result<Found, String> {
+    fn query(&self, tables: Vec<Table>, query: &str, parameters: &[Value]) -> Result<Rowset, String> {
         let parameters: Vec<_> = parameters.iter().cloned().map(theirs).collect();
         let found = freshet_admin::query((SCHEMA, in_memory(tables)), query, &parameters)?;
         let rows = found.rows.into_iter().map(|row| row.into_iter().map(ours).collect()).collect();
-        Ok(Found { columns: found.columns, rows })
+        Ok(Rowset { columns: found.columns, rows })
     }
 
     fn columns(&self, tables: Vec<Table>, query: &str) -> Result<Vec<String>, String> {

@@ -42,7 +42,7 @@ use freshet_upstream::net::Stream;
 use tokio::time::timeout;
 
 pub use self::admitted::Admitted;
-pub(crate) use self::begun::Begun;
+pub(crate) use self::begun::LoginBegun;
 pub use self::error::AdmitError;
 pub use self::gate::{CONNECTION_ID_MIN, Gate, LOGIN_TIMEOUT, Options, refuse_too_many};
 pub use self::knowledge::{Epoch, Knowledge};

@@ -131,18 +131,7 @@ impl Environment {
         let readable = ["character_set_client", "character_set_connection", "character_set_results"]
             .iter()
             .all(|name| CHARSETS_READ.contains(&text(name)));
-        let refused = if !readable {
-            Some("the connection's character set")
-        } else if text("sql_auto_is_null") == "1" {
-            // `WHERE id IS NULL` then finds the row that this session inserted last.
-            Some("sql_auto_is_null")
-        } else if text("sql_mode").contains("HIGH_NOT_PRECEDENCE") {
-            Some("sql_mode HIGH_NOT_PRECEDENCE")
-        } else if isolation == "SERIALIZABLE" || isolation == "READ-UNCOMMITTED" {
-            Some("the isolation level")
-        } else {
-            None
-        };
+        let refused = refusal(readable, text);
         let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
         let sends_utf8 = CHARSETS_OF_UTF8.contains(&text("character_set_results"));
         let schema = schema.map(String::from_utf8);
@@ -176,11 +165,7 @@ impl Environment {
                 writes_heed_snapshots: text("innodb_snapshot_isolation") == "1",
             },
             begins_alike: text("init_connect").is_empty(),
-            idle_s_max: IDLE_TIMEOUTS
-                .iter()
-                .filter_map(|name| text(name).parse().ok().filter(|seconds| *seconds > 0))
-                .min()
-                .unwrap_or(WAIT_TIMEOUT_DEFAULT_S),
+            idle_s_max: idle_s_max(text),
             tells_time: text("tells_time") == "1",
             selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
             shows_texts_of_width: match text("character_set_results") {
@@ -254,6 +239,28 @@ fn canonical(mut bytes: Vec<u8>, values: &[Option<Vec<u8>>]) -> Vec<u8> {
         bytes.extend_from_slice(value.as_deref().unwrap_or_default());
     }
     bytes
+}
+
+/// Why nothing is answered from memory in it, by its settings. `readable`: its character sets are understood.
+fn refusal<'a>(readable: bool, text: impl Fn(&str) -> &'a str) -> Option<&'static str> {
+    if !readable {
+        return Some("the connection's character set");
+    }
+    if text("sql_auto_is_null") == "1" {
+        // `WHERE id IS NULL` then finds the row that this session inserted last.
+        return Some("sql_auto_is_null");
+    }
+    if text("sql_mode").contains("HIGH_NOT_PRECEDENCE") {
+        return Some("sql_mode HIGH_NOT_PRECEDENCE");
+    }
+    let is_other_level = matches!(text("isolation"), "SERIALIZABLE" | "READ-UNCOMMITTED");
+    is_other_level.then_some("the isolation level")
+}
+
+/// After how many idle seconds the server may close the session's connection.
+fn idle_s_max<'a>(text: impl Fn(&str) -> &'a str) -> u64 {
+    let limits = IDLE_TIMEOUTS.iter().filter_map(|name| text(name).parse().ok());
+    limits.filter(|seconds| *seconds > 0).min().unwrap_or(WAIT_TIMEOUT_DEFAULT_S)
 }
 
 /// What ends a session that is idle, within a transaction or without; 0 for never.

@@ -84,7 +84,7 @@ pub struct Table {
 
 /// What a query gives.
 #[derive(Debug)]
-pub struct Found {
+pub struct Rowset {
     /// The columns' names.
     pub columns: Vec<String>,
     /// The rows.
@@ -97,7 +97,7 @@ pub trait Computes: Send + Sync {
     ///
     /// # Errors
     /// What is wrong with the query, for its client.
-    fn query(&self, tables: Vec<Table>, query: &str, parameters: &[Value]) -> Result<Found, String>;
+    fn query(&self, tables: Vec<Table>, query: &str, parameters: &[Value]) -> Result<Rowset, String>;
 
     /// The names of the columns that a query would give.
     ///

@@ -122,7 +122,7 @@ async fn refresh(
         Outcome::Refreshed(valid_from, deps) => {
             let tries = Tries { outrun: 0, not_before_ms: 0, ..tries };
             cache.renew(StoredResult { valid_from, deps, tries, ..result.clone() });
-            cache.is_refreshed();
+            cache.note_refreshed();
         }
         Outcome::Outrun => {
             let waits = took * (1 << result.tries.outrun.min(DOUBLINGS_MAX));

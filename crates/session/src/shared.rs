@@ -364,7 +364,7 @@ impl Shared {
     }
 
     /// Notes that a session's writes may be in no binlog.
-    pub(crate) fn may_write_unlogged(&self) {
+    pub(crate) fn expect_unlogged_writes(&self) {
         if !self.writes_unlogged.load(Ordering::Relaxed) {
             self.writes_unlogged.store(true, Ordering::SeqCst);
         }
@@ -393,9 +393,9 @@ impl Shared {
     }
 
     /// A place for one more client, unless all are taken.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<Place> {
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<ClientPlace> {
         let taken = self.clients.fetch_add(1, Ordering::Relaxed);
-        let place = Place(Arc::clone(self));
+        let place = ClientPlace(Arc::clone(self));
         (taken < self.options.clients_max).then_some(place)
     }
 
@@ -445,9 +445,9 @@ impl std::fmt::Debug for Wlock {
 }
 
 /// A client's place; free again when it is dropped.
-pub(crate) struct Place(Arc<Shared>);
+pub(crate) struct ClientPlace(Arc<Shared>);
 
-impl Drop for Place {
+impl Drop for ClientPlace {
     fn drop(&mut self) {
         self.0.clients.fetch_sub(1, Ordering::Relaxed);
     }

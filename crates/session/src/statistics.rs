@@ -109,7 +109,7 @@ type TableNames = Box<[(String, String)]>;
 type Id = (Digest, u64);
 
 #[derive(Debug, Default)]
-struct Known {
+struct Digests {
     /// The tags of digests.
     places: HashMap<Id, u16>,
     named: HashMap<usize, Named>,
@@ -123,7 +123,7 @@ struct Known {
 /// What is counted by digest.
 #[derive(Debug)]
 pub(crate) struct Statistics {
-    known: RwLock<Known>,
+    known: RwLock<Digests>,
     sent: Box<[Sent]>,
     generations: Box<[AtomicU8]>,
     /// For each stripe of threads, made when the first of them counts.
@@ -300,7 +300,7 @@ impl Statistics {
     }
 
     /// Has those leave that were seen longest ago.
-    fn make_room(&self, known: &mut Known) {
+    fn make_room(&self, known: &mut Digests) {
         let mut by_age: Vec<(u64, Id, usize)> = known
             .places
             .iter()
@@ -397,7 +397,7 @@ impl Statistics {
         })
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+    fn write(&self) -> RwLockWriteGuard<'_, Digests> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -21,7 +21,7 @@ use crate::newcomers::Newcomers;
 
 use analysis::analyse;
 pub(crate) use analysis::{Template, Verdict, judge};
-pub(crate) use forms::{Bound, BoundSelect, BoundWrite, Found, New};
+pub(crate) use forms::{Bound, BoundSelect, BoundWrite, ByForm, New};
 use forms::{CompiledSelect, Forms};
 
 /// How many bytes of templates are kept in each shard: 8 MiB in all. An application has hundreds of templates. Those that
@@ -66,7 +66,7 @@ impl Templates {
         text: (&'a [u8], Modes),
         schema: Option<&str>,
         upstream: &Upstream,
-    ) -> Found<'a> {
+    ) -> ByForm<'a> {
         self.forms.bind(text, schema, |template| upstream.is_current(&template.told))
     }
 
@@ -83,10 +83,10 @@ impl Templates {
         behind: (&Freshness, &Upstream),
     ) -> BoundSelect<'a> {
         match self.find(text, schema, behind.1) {
-            Found::Known(Bound::Select(known)) => known,
+            ByForm::Known(Bound::Select(known)) => known,
             // What was taken for a write before is not compiled as one.
-            Found::Known(Bound::Write(_)) => self.compile(New::cut(text.0, text.1), schema, behind).await,
-            Found::New(new) => self.compile(new, schema, behind).await,
+            ByForm::Known(Bound::Write(_)) => self.compile(New::cut(text.0, text.1), schema, behind).await,
+            ByForm::New(new) => self.compile(new, schema, behind).await,
         }
     }
 

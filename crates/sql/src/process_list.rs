@@ -2,7 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::lex::{Lexer, contains_ignoring_case};
-use crate::modes::Modes;
+use crate::modes::{Flavor, Modes};
 use crate::statement::Statement;
 use crate::token::Kind;
 
@@ -10,6 +10,8 @@ use crate::token::Kind;
 const TEXT_BYTES_MAX: usize = 512;
 /// The first columns of the table, and of SHOW PROCESSLIST.
 const COLUMNS: [&str; 6] = ["ID", "USER", "HOST", "DB", "COMMAND", "TIME"];
+/// Those that MariaDB's table has next.
+const OF_MARIADB: [&str; 3] = ["STATE", "INFO", "TIME_MS"];
 
 /// Where the rows of a list of processes have what, by columns from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub struct ProcessList {
     pub command_at: usize,
     /// For how many seconds.
     pub time_at: usize,
+    /// For how many milliseconds, where that is shown.
+    pub time_ms_at: Option<usize>,
 }
 
 /// Reads `text` if it is SHOW [FULL] PROCESSLIST, or a plain SELECT of the table that has the same: of `*`, or of columns by their names, with
@@ -37,11 +41,16 @@ pub fn process_list(text: &[u8], modes: Modes) -> Option<ProcessList> {
         let is_list = cursor.word("PROCESSLIST") && cursor.at_end();
         return is_list.then_some(()).and_then(|()| places(&COLUMNS.map(str::to_owned)));
     }
-    if cursor.word("SELECT") { select(cursor) } else { None }
+    if cursor.word("SELECT") { select(cursor, modes.flavor) } else { None }
 }
 
-fn select(mut cursor: Cursor<'_>) -> Option<ProcessList> {
-    let columns = if cursor.punct(b'*') { COLUMNS.map(str::to_owned).to_vec() } else { named(&mut cursor)? };
+fn select(mut cursor: Cursor<'_>, flavor: Flavor) -> Option<ProcessList> {
+    let columns = if cursor.punct(b'*') {
+        let more = if flavor == Flavor::MariaDb { &OF_MARIADB[..] } else { &[] };
+        COLUMNS.iter().chain(more).map(|&name| name.to_owned()).collect()
+    } else {
+        named(&mut cursor)?
+    };
     cursor.word("FROM").then_some(())?;
     let table = cursor.table_name()?;
     let is_table = table.schema.is_some_and(|schema| {
@@ -64,17 +73,18 @@ fn named(cursor: &mut Cursor<'_>) -> Option<Vec<String>> {
 
 fn places(columns: &[String]) -> Option<ProcessList> {
     let at = |name: &str| columns.iter().position(|column| column == name);
-    Some(ProcessList { id_at: at("ID")?, command_at: at("COMMAND")?, time_at: at("TIME")? })
+    let (id_at, command_at, time_at) = (at("ID")?, at("COMMAND")?, at("TIME")?);
+    Some(ProcessList { id_at, command_at, time_at, time_ms_at: at("TIME_MS") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Flavor;
 
     #[test]
     fn plain_lists_are_read() {
-        let at = |id_at, command_at, time_at| Some(ProcessList { id_at, command_at, time_at });
+        let at =
+            |id_at, command_at, time_at| Some(ProcessList { id_at, command_at, time_at, time_ms_at: None });
         for (text, expected) in [
             ("SHOW PROCESSLIST", at(0, 4, 5)),
             ("show full processlist;", at(0, 4, 5)),
@@ -87,6 +97,14 @@ mod tests {
             ("SHOW PROCESSLIST; SELECT 1", None),
         ] {
             assert_eq!(process_list(text.as_bytes(), Modes::new(Flavor::MySql)), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("SELECT * FROM information_schema.processlist", Some(8)),
+            ("SELECT time_ms, id, command, time FROM information_schema.processlist", Some(0)),
+            ("SHOW PROCESSLIST", None),
+        ] {
+            let list = process_list(text.as_bytes(), Modes::new(Flavor::MariaDb)).unwrap();
+            assert_eq!(list.time_ms_at, expected, "{text}");
         }
     }
 }

@@ -351,7 +351,7 @@ impl Driver {
                     _ => return self.lose(),
                 },
                 () = lane.wake.notified() => {}
-                () = sleep_until(until) => self.is_late(),
+                () = sleep_until(until) => self.note_late(),
             }
         }
     }
@@ -375,7 +375,7 @@ impl Driver {
     }
 
     /// The first statement takes too long, or nobody has used the lane for a while.
-    fn is_late(&self) {
+    fn note_late(&self) {
         let mut queue = self.lane.queue.borrow_mut();
         self.lane.takes_nothing_more(&mut queue);
         let sent = queue.sent;

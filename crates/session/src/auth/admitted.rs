@@ -4,7 +4,7 @@ use freshet_protocol::{Capabilities, Login, OkPacket};
 use freshet_upstream::{Channel, Connection, Credential};
 use tokio::time::Instant;
 
-use super::begun::Begun;
+use super::begun::LoginBegun;
 use super::spare::Leave;
 
 /// A client whose login is to be judged.
@@ -29,7 +29,7 @@ pub struct Admitted {
     /// The server's connection on which the login was made, if it took one.
     pub upstream: Option<Connection>,
     /// When the login on it was made, if its session has been no other's before.
-    pub(crate) begun: Option<Begun>,
+    pub(crate) begun: Option<LoginBegun>,
     /// The connection may be kept when the client has left.
     pub(crate) leave: Option<Leave>,
     /// What proves the login, if it is known: it opens further connections.

@@ -9,13 +9,13 @@ use super::knowledge::Epoch;
 
 /// When the login of a session was made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
+pub(crate) struct LoginBegun {
     pub(super) epoch: Epoch,
     /// Before anything was sent, in monotonic milliseconds.
     pub(super) at_ms: u64,
 }
 
-impl Begun {
+impl LoginBegun {
     pub(super) fn new(epoch: Option<Epoch>, at_ms: u64) -> Option<Self> {
         epoch.map(|epoch| Self { epoch, at_ms })
     }

@@ -10,7 +10,7 @@ use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
 use rustls::ServerConfig;
 
 use super::admitted::Admitted;
-use super::begun::Begun;
+use super::begun::LoginBegun;
 use super::knowledge::{Epoch, Knowledge};
 use super::secrets::{LoginKind, Secrets};
 use super::spare::Spares;
@@ -271,7 +271,7 @@ impl Gate {
     }
 
     /// A session that has begun so has told its environment, and nothing has happened in it since its login.
-    pub(crate) fn begins(&self, admitted: &Admitted, begun: Begun, environment: &Arc<Environment>) {
+    pub(crate) fn begins(&self, admitted: &Admitted, begun: LoginBegun, environment: &Arc<Environment>) {
         if environment.begins_alike {
             let kind = LoginKind::of(&admitted.login, admitted.channel);
             self.secrets.begins(&admitted.user, kind, environment, (begun.epoch, begun.at_ms));

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::account::Accepted;
 use super::asker::Asker;
 use super::at_server::{ask_server, change_of, with_plugin};
-use super::begun::Begun;
+use super::begun::LoginBegun;
 use super::error::AdmitError;
 use super::gate::Gate;
 use super::local::{self, Proof};
@@ -96,7 +96,7 @@ async fn judge(
     wire.flush().await?;
     let Client { login, scrambles, connection_id, .. } = client;
     let AcceptedLogin { upstream, leave, credential, ok } = verdict;
-    let begun = Begun::new(epoch, at_ms).filter(|_| is_first && upstream.is_some());
+    let begun = LoginBegun::new(epoch, at_ms).filter(|_| is_first && upstream.is_some());
     let (user, database) = (login.user.clone(), login.database.clone());
     Ok(Admitted {
         user,

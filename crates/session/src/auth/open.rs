@@ -5,7 +5,7 @@ use tokio::time::timeout;
 
 use super::admitted::Admitted;
 use super::asker::Asker;
-use super::begun::Begun;
+use super::begun::LoginBegun;
 use super::gate::Gate;
 use super::login::with_password;
 
@@ -43,6 +43,6 @@ pub async fn open(gate: &Gate, admitted: &mut Admitted) -> Result<(), Error> {
     let (connection, _) =
         timeout(limit, asked).await.unwrap_or(Err(Error::TimedOut { doing: "logging in", limit }))?;
     admitted.upstream = Some(connection);
-    admitted.begun = Begun::new(epoch, at_ms);
+    admitted.begun = LoginBegun::new(epoch, at_ms);
     Ok(())
 }

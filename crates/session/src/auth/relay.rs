@@ -64,7 +64,7 @@ pub(super) struct Relayed {
     pub(super) learned: Option<Learned>,
     /// See [`Relay::challenged`].
     pub(super) challenged: bool,
-    /// See [`Relay::is_proven`].
+    /// See [`Relay::note_proven`].
     pub(super) is_proven: bool,
     /// See [`Relay::has_password`].
     pub(super) has_password: bool,

@@ -20,7 +20,7 @@ use crate::created::{
     CacheOptions, CreatedCache, FileError, Frame, Kept, NotCreated, NotedFrame, QueryId, StoredResult, Tries,
 };
 use crate::environment::{environment_of, is_of_executions};
-use crate::introspection::Found;
+use crate::introspection::Rowset;
 use crate::maintaining::{self, Answer, question};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
@@ -44,7 +44,7 @@ const LOADING_LOOKED_AT_EVERY: Duration = Duration::from_millis(20);
 
 /// What a statement comes to.
 enum Done {
-    Rows(Found),
+    Rows(Rowset),
     Ok,
 }
 
@@ -65,10 +65,10 @@ pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) ->
 pub(super) async fn found(
     session: &mut Session,
     statement: &CacheStatement,
-) -> Result<Result<Found, ErrPacket>, Lost> {
+) -> Result<Result<Rowset, ErrPacket>, Lost> {
     Ok(match done(session, statement).await? {
         Ok(Done::Rows(found)) => Ok(found),
-        Ok(Done::Ok) => Ok(Found { columns: Vec::new(), rows: Vec::new() }),
+        Ok(Done::Ok) => Ok(Rowset { columns: Vec::new(), rows: Vec::new() }),
         Err(error) => Err(error),
     })
 }

@@ -14,7 +14,7 @@ use super::asked::{bound, key_for, statement, strips};
 use super::bargain;
 use super::filling::{Fillable, plan};
 use super::introspect::{Form, put};
-use crate::introspection::{Found, Value};
+use crate::introspection::{Rowset, Value};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, Statement, deps_of_reading};
 use crate::session::{Came, Flow, Missed, Session};
@@ -36,8 +36,8 @@ impl Lines {
         self.0.push(vec![item.into(), value.into().into()]);
     }
 
-    fn found(self) -> Found {
-        Found { columns: TITLES.map(str::to_owned).to_vec(), rows: self.0 }
+    fn found(self) -> Rowset {
+        Rowset { columns: TITLES.map(str::to_owned).to_vec(), rows: self.0 }
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, L
 }
 
 /// What is to be said.
-pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<Found, ErrPacket>, Lost> {
+pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<Rowset, ErrPacket>, Lost> {
     session.resolve_doubts().await;
     if let Err(error) = session.learn().await {
         return Ok(Err(error.to_err_packet()));

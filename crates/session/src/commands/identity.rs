@@ -48,7 +48,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
         session.state = State::new(session.state.status_for_answers(), Locals::of(&session.shared.globals));
         session.state.schema = schema;
         session.state.reads_ours = reads_ours;
-        session.lease.was_reset();
+        session.lease.note_reset();
     }
     Ok(Flow::Continue)
 }

@@ -13,7 +13,7 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::{Reads, TableName, contains_ignoring_case};
 
 use super::text::Query;
-use crate::introspection::{Definition, Found, ServerFigures, TABLES, Table, Value, View, Viewer};
+use crate::introspection::{Definition, Rowset, ServerFigures, TABLES, Table, Value, View, Viewer};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
@@ -65,7 +65,7 @@ async fn found(
     session: &mut Session,
     text: &[u8],
     parameters: Vec<Value>,
-) -> Result<Result<Found, ErrPacket>, Lost> {
+) -> Result<Result<Rowset, ErrPacket>, Lost> {
     if let Err(error) = session.learn().await {
         return Ok(Err(error.to_err_packet()));
     }

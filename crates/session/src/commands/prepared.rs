@@ -26,7 +26,7 @@ use crate::session::{
 };
 use crate::why::Why;
 
-pub(super) use execution::{By, Execution, is_answered, take_stored};
+pub(super) use execution::{By, Execution, note_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
 use planning::{Planned, decided};
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
@@ -173,15 +173,15 @@ fn control_text(prepared: Option<&Prepared>) -> &[u8] {
 
 /// Notes an execution that the server is sent. Its packet, if that is not the client's own.
 fn sent(session: &Session, prepared: &Prepared, packet: &[u8]) -> Option<Vec<u8>> {
-    is_executed(session, prepared);
+    note_executed(session, prepared);
     prepared.completed(packet, session.capabilities())
 }
 
 /// Notes that the server executes it in the session's environment of now.
-pub(super) fn is_executed(session: &Session, prepared: &Prepared) {
+pub(super) fn note_executed(session: &Session, prepared: &Prepared) {
     if let Some(select) = &prepared.select {
         let environment = session.environment().map(|environment| environment.id);
-        select.is_executed(environment, session.state.environment_version);
+        select.note_executed(environment, session.state.environment_version);
     }
 }
 
@@ -232,7 +232,7 @@ pub(super) async fn select(
         completed = sent(session, prepared, payload);
         Forward::new(completed.as_deref().unwrap_or(payload), Command::StmtExecute, &effects)
     } else {
-        is_executed(session, prepared);
+        note_executed(session, prepared);
         Forward { text: execution.statement, ..Forward::new(payload, Command::Query, &effects) }
     };
     // Its number is known by now.

@@ -18,7 +18,7 @@ use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Flow, Missed, Session};
-use crate::template::{Bound, Found, New};
+use crate::template::{Bound, ByForm, New};
 use crate::warnings;
 
 /// Answers a query from memory, if it can be.
@@ -135,13 +135,13 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     let made = unhinted.or(filled);
     let query = Query { missed, ..query.in_packet(made.as_deref()) };
     let new = match found(session, &query) {
-        Some(Found::Known(Bound::Select(known))) => {
-            return pin!(select::handle(session, query, select::Found::Known(known))).await;
+        Some(ByForm::Known(Bound::Select(known))) => {
+            return pin!(select::handle(session, query, select::SelectForm::Known(known))).await;
         }
-        Some(Found::Known(Bound::Write(known))) => {
+        Some(ByForm::Known(Bound::Write(known))) => {
             return Box::pin(write::handle(session, query, known)).await;
         }
-        Some(Found::New(new)) => Some(new),
+        Some(ByForm::New(new)) => Some(new),
         None => None,
     };
     Box::pin(handle_new(session, query, new)).await
@@ -158,7 +158,7 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             Box::pin(introspect::handle(session, query)).await
         }
         Request::Select { .. } => {
-            let found = new.map_or(select::Found::Unread, select::Found::New);
+            let found = new.map_or(select::SelectForm::Unread, select::SelectForm::New);
             Box::pin(select::handle(session, query, found)).await
         }
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
@@ -197,7 +197,7 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
 /// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered.
 async fn rides(session: &mut Session, query: &Query<'_>) -> Result<bool, Lost> {
     match found(session, query) {
-        Some(Found::Known(Bound::Select(known))) => riding::ride(session, query, known).await,
+        Some(ByForm::Known(Bound::Select(known))) => riding::ride(session, query, known).await,
         _ => Ok(false),
     }
 }
@@ -274,7 +274,7 @@ fn hint_error(text: &[u8], modes: Modes) -> Result<(), ErrPacket> {
 }
 
 /// What a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
-fn found<'a>(session: &Session, query: &Query<'a>) -> Option<Found<'a>> {
+fn found<'a>(session: &Session, query: &Query<'a>) -> Option<ByForm<'a>> {
     session.environment()?;
     let text = (query.text(), session.modes());
     let find =

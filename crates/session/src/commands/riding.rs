@@ -79,7 +79,7 @@ async fn carried(
         Ok(carried) => carried,
         Err(why) => {
             if why == NotCarried::TooLarge {
-                template.pace.is_unfit(now_ms());
+                template.pace.note_unfit(now_ms());
             }
             return Ok(None);
         }
@@ -87,7 +87,7 @@ async fn carried(
     note_pace(template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     let Some(mut relayed) = session.put_carried((lane, command, carried), warnings)? else {
-        template.pace.is_unfit(now_ms());
+        template.pace.note_unfit(now_ms());
         return Ok(None);
     };
     let took = started.elapsed();

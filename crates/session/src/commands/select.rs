@@ -23,17 +23,17 @@ use crate::why::Why;
 pub(super) async fn handle(
     session: &mut Session,
     mut query: Query<'_>,
-    found: Found<'_>,
+    found: SelectForm<'_>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
     // Where something may be stored for it, it was looked for with this key.
     let looked_under = session.state.key;
     // Where the environment is known, the template is found without asking the server anything.
     let known = match found {
-        Found::Known(known) => Some(known),
-        Found::New(new) => Some(compiled(session, new).await),
-        Found::Unread if session.environment().is_some() => Some(bound(session, text).await),
-        Found::Unread => None,
+        SelectForm::Known(known) => Some(known),
+        SelectForm::New(new) => Some(compiled(session, new).await),
+        SelectForm::Unread if session.environment().is_some() => Some(bound(session, text).await),
+        SelectForm::Unread => None,
     };
     let is_asking = match &known {
         Some(known) => known.template().effects.reads_last_statement,
@@ -210,7 +210,7 @@ async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
 }
 
 /// What a SELECT is by its form, as far as that has been looked for.
-pub(super) enum Found<'a> {
+pub(super) enum SelectForm<'a> {
     /// One of a known form.
     Known(BoundSelect<'static>),
     /// One of a new form.

@@ -96,7 +96,7 @@ pub(super) async fn forward(
     // With what is not known.
     let owed = executed.as_ref().map(|(prepared, name)| prepared.owed_by_name(name)).unwrap_or_default();
     if let Some((prepared, name)) = executed {
-        prepared::is_executed(session, &prepared);
+        prepared::note_executed(session, &prepared);
         session.state.texts.took_unknown(name);
     }
     let (effects, prepares) = match found {

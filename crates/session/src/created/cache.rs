@@ -238,7 +238,7 @@ impl CreatedCache {
     }
 
     /// A result was compared with the server's, and found equal.
-    pub(crate) fn is_checked(&self, now_ms: u64) {
+    pub(crate) fn note_checked(&self, now_ms: u64) {
         self.checked_ms.store(now_ms, Ordering::Relaxed);
     }
 
@@ -266,7 +266,7 @@ impl CreatedCache {
     }
 
     /// It has been asked for again, and the answer is stored.
-    pub(crate) fn is_refreshed(&self) {
+    pub(crate) fn note_refreshed(&self) {
         self.refreshed.fetch_add(1, Ordering::Relaxed);
         *self.gave_up.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -6,7 +6,7 @@ use freshet_cache::Dep;
 use freshet_catalog::{Code, Name, Routine, TableInfo, TableKind, Told};
 use freshet_sql::{BodyWrite, Call, Calls, Defines, Effects, Reads, RoutineKind, TableName, Writes};
 
-use super::rows::{self, Found};
+use super::rows::{self, TouchedRows};
 use super::settled::{Sources, settled, settled_routine};
 use crate::rows::{CalledWith, Described, SentWith, Write};
 use crate::session::TemporaryTables;
@@ -228,7 +228,7 @@ async fn add_all_written(
         Some(write) => rows::found(write, (tables, effects), temporary, (sources, &mut reach.told)).await,
         None => None,
     };
-    let Some(Found { touched, through_views }) = found else {
+    let Some(TouchedRows { touched, through_views }) = found else {
         for table in tables {
             if !reach.runs_unknown_code {
                 add_written(reach, table, effects.fires, sources).await;

@@ -21,7 +21,7 @@ const READINGS_MAX: usize = 10;
 pub(super) type Touched = (Arc<TableInfo>, RowWrite);
 
 /// What a write touches, and whether it goes through views.
-pub(super) struct Found {
+pub(super) struct TouchedRows {
     pub(super) touched: Vec<Touched>,
     pub(super) through_views: bool,
 }
@@ -33,7 +33,7 @@ pub(super) async fn found(
     (tables, effects): (&[TableName], &Effects),
     temporary: &TemporaryTables,
     (sources, told): (Sources<'_>, &mut Told),
-) -> Option<Found> {
+) -> Option<TouchedRows> {
     let mut seen = Seen { text: write.text?, temporary, named: Vec::new() };
     let writes = seen.read((tables, effects), sources).await?;
     seen.named.iter().for_each(|named| told.rest_on_table(&named.info));
@@ -50,7 +50,7 @@ pub(super) async fn found(
                 && reaches_no_other((info, what), &infos, sources)
         });
     let through_views = seen.named.iter().any(|named| matches!(named.info.kind, TableKind::View { .. }));
-    is_certain.then_some(Found { touched, through_views })
+    is_certain.then_some(TouchedRows { touched, through_views })
 }
 
 /// The tables that hang by foreign keys on one of which rows go, or change in columns that are referred to, as far as they are few and

@@ -51,7 +51,7 @@ impl Checking {
             None => {}
             Some(Ok(())) => {
                 shared.counters.add(Count::MaintainedChecks);
-                cache.is_checked(now_ms());
+                cache.note_checked(now_ms());
             }
             Some(Err((row, kept, there))) => {
                 shared.counters.add(Count::MaintainedDifferences);

@@ -11,8 +11,8 @@ use super::text_row;
 #[derive(Debug)]
 pub(crate) struct Processes {
     at: ProcessList,
-    /// For how many seconds each client has been idle, by the server's number of its connection.
-    idle_s: HashMap<u32, u64>,
+    /// For how many milliseconds each client has been idle, by the server's number of its connection.
+    idle_ms: HashMap<u32, u64>,
 }
 
 impl Processes {
@@ -29,8 +29,8 @@ impl Processes {
     {
         let at = process_list(text, modes)?;
         let now = now_ms();
-        let idle_s = active().into_iter().map(|(id, at)| (id, now.saturating_sub(at) / 1000)).collect();
-        Some(Self { at, idle_s })
+        let idle_ms = active().into_iter().map(|(id, at)| (id, now.saturating_sub(at))).collect();
+        Some(Self { at, idle_ms })
     }
 
     /// The row that the client is to get in the place of `payload`; `None` if just that.
@@ -39,12 +39,15 @@ impl Processes {
         let value = |at: usize| values.get(at).copied().flatten();
         let number = |at: usize| std::str::from_utf8(value(at)?).ok()?.parse::<u64>().ok();
         let is_asleep = value(self.at.command_at).is_some_and(|command| command == b"Sleep");
-        let idle_s = *self.idle_s.get(&u32::try_from(number(self.at.id_at)?).ok()?)?;
-        if !is_asleep || idle_s >= number(self.at.time_at)? {
+        let idle_ms = *self.idle_ms.get(&u32::try_from(number(self.at.id_at)?).ok()?)?;
+        if !is_asleep || idle_ms / 1000 >= number(self.at.time_at)? {
             return None;
         }
-        let idle = idle_s.to_string();
-        *values.get_mut(self.at.time_at)? = Some(idle.as_bytes());
+        let (seconds, milliseconds) = ((idle_ms / 1000).to_string(), format!("{idle_ms}.000"));
+        *values.get_mut(self.at.time_at)? = Some(seconds.as_bytes());
+        if let Some(place) = self.at.time_ms_at.and_then(|at| values.get_mut(at)) {
+            *place = Some(milliseconds.as_bytes());
+        }
         Some(text_row::row(&values))
     }
 }
@@ -55,11 +58,11 @@ mod tests {
 
     #[test]
     fn who_was_active_is_not_asleep_for_as_long_as_the_server_says() {
-        let at = ProcessList { id_at: 0, command_at: 1, time_at: 2 };
-        let processes = Processes { at, idle_s: HashMap::from_iter([(7, 2)]) };
+        let at = ProcessList { id_at: 0, command_at: 1, time_at: 2, time_ms_at: Some(3) };
+        let processes = Processes { at, idle_ms: HashMap::from_iter([(7, 2345)]) };
         assert_eq!(
-            processes.row(b"\x017\x05Sleep\x02\x39\x39\xfb"),
-            Some(b"\x017\x05Sleep\x012\xfb".to_vec())
+            processes.row(b"\x017\x05Sleep\x02\x39\x39\x0999000.999"),
+            Some(b"\x017\x05Sleep\x012\x082345.000".to_vec())
         );
         assert_eq!(processes.row(b"\x017\x05Sleep\x011\xfb"), None, "it was asked since");
         assert_eq!(processes.row(b"\x017\x05Query\x0299\xfb"), None);

@@ -52,7 +52,7 @@ pub(crate) struct Served {
 
 impl Served {
     /// What was answered last is such an execution.
-    pub(crate) fn is_execution(&mut self, by: Repeated) {
+    pub(crate) fn count_execution(&mut self, by: Repeated) {
         self.texts -= 1;
         match by {
             Repeated::Text => self.texts += 1,

@@ -371,7 +371,7 @@ impl Session {
                 self.snapshot(Begun { is_explicit: false, is_read_only, is_at_server: false }, true)
             }
             (Some(Manner::Shared), _) => {
-                self.state.view.is_read_at_server();
+                self.state.view.note_read_at_server();
                 Vec::new()
             }
             _ => Vec::new(),
@@ -393,7 +393,7 @@ impl Session {
             Touch::ReadView if is_shared => self.snapshot(begun, !asks_back),
             _ if is_bound => self.snapshot(begun, !asks_back),
             _ => {
-                self.state.view.is_read_at_server();
+                self.state.view.note_read_at_server();
                 // What was answered here since, such as a savepoint, belongs to a transaction: that is to be one there, too.
                 let has_marked = self.state.ended_since || !self.state.view.savepoints.is_empty();
                 let is_explicit = begun.is_explicit || has_marked;
@@ -455,10 +455,10 @@ impl Session {
             shown.map_err(Lost::Upstream)?;
         }
         if refused.is_some() {
-            self.state.is_not_entered(last);
+            self.state.note_not_entered(last);
         } else if statements > 0 {
             self.state.answered(true, last, false);
-            self.state.view.is_open_now(self.shared.freshness());
+            self.state.view.note_open(self.shared.freshness());
             if self.state.view.is_shared_view() {
                 self.state.view.asks_if_unsettled(&self.shared.upstream, self.shared.freshness());
             }
@@ -508,7 +508,7 @@ impl Session {
             return Ok(Entered::With(Vec::new()));
         }
         self.shared.counters.add(Count::SnapshotConflicts);
-        self.state.view.is_refuted();
+        self.state.view.refute();
         self.roll_back().await?;
         const DEADLOCK: &str = "Deadlock found when trying to get lock; try restarting transaction";
         self.put_error(&ErrPacket::new(1213, "40001", DEADLOCK));

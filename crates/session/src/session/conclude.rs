@@ -77,7 +77,7 @@ impl Session {
         let is_logged = self.lease.tracking == Tracking::On && !self.state.unlogged && !facts.run_code();
         let reports = || is_logged && shared.upstream.server().is_some_and(|server| server.has_gtids());
         fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, (flavor, reports));
-        self.has_seen();
+        self.note_seen();
         self.refresh_key();
         if self.shared.statistics.is_some() {
             self.handle.set_holds(self.holds().set());
@@ -101,7 +101,7 @@ impl Session {
                 let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
                 let begun = Begun { is_explicit: true, is_read_only, is_at_server: true };
                 self.state.tx = self.state.tx.begin(begun);
-                self.state.view.is_not_open();
+                self.state.view.note_not_open();
                 self.state.view.has_unread_view = true;
             }
             _ => self.state.view.lose(),

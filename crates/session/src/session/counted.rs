@@ -18,7 +18,7 @@ impl Session {
     }
 
     /// The server is answering, and why the answer was not stored, if it was not.
-    pub(super) fn is_answered_by_server(&self, why_not_stored: Option<Why>) {
+    pub(super) fn note_answered_by_server(&self, why_not_stored: Option<Why>) {
         self.destination.set(Destination::Server(why_not_stored));
     }
 
@@ -47,7 +47,7 @@ impl Session {
 
     /// Counts an answer that was stored, by the tag of its digest.
     pub(crate) fn count_stored(&self, tag: u16) {
-        self.is_answered_by_server(None);
+        self.note_answered_by_server(None);
         if let Some(statistics) = &self.shared.statistics {
             statistics.count_stored(tag);
         }
@@ -62,7 +62,7 @@ impl Session {
 
     /// Counts an answer that was not stored, and why. One with an error never is.
     pub(crate) fn count_refused(&self, relayed: &Relayed, refusal: &Refusal) {
-        self.is_answered_by_server(Some(refusal.why));
+        self.note_answered_by_server(Some(refusal.why));
         let Some(statistics) = &self.shared.statistics else { return };
         match relayed.error {
             Some(code) if !relayed.is_unsent => {

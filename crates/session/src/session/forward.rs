@@ -49,7 +49,7 @@ impl Session {
     /// # Errors
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        self.is_answered_by_server(None);
+        self.note_answered_by_server(None);
         let counted =
             self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
@@ -88,7 +88,7 @@ impl Session {
         let Forward { found_rows, first, keeps_found_rows, .. } = forward;
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
         if self.state.unlogged {
-            self.shared.may_write_unlogged();
+            self.shared.expect_unlogged_writes();
         }
         let schema = self.state.schema.clone();
         let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));

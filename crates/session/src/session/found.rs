@@ -65,7 +65,7 @@ impl Session {
         }
         *self.wire.out().1 = 0;
         self.active(now_ms());
-        self.is_answered_from_memory(text, Some(1));
+        self.note_answered_from_memory(text, Some(1));
         // What it has left is brought about in the transaction, where that is asked for.
         self.state.view.has_served |= tx.begun().is_some();
         true

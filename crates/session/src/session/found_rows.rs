@@ -4,7 +4,7 @@ use freshet_cache::Position;
 
 /// What is known of `FOUND_ROWS()` in a session.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundRows {
     /// What it is to the client, where that is known and the server may have another.
     pub(super) rows: Option<u32>,
     /// The answer from memory to which it belongs is not the last statement any more: row counts and warnings are the server's.
@@ -25,7 +25,7 @@ pub(super) struct Filled {
     pub(super) sent: u64,
 }
 
-impl Found {
+impl FoundRows {
     /// Notes an answer from memory with this number, if it is known.
     pub(super) fn hit(&mut self, rows: Option<u32>) {
         *self = Self { rows, ..Self::default() };

@@ -81,7 +81,7 @@ impl Session {
             self.shared.counters.add(Count::NotProven);
             return Err(Missed::default());
         }
-        self.is_answered(statement, (found_rows, tag, before), now);
+        self.note_answered(statement, (found_rows, tag, before), now);
         Ok(())
     }
 
@@ -101,13 +101,13 @@ impl Session {
             };
         self.shared.counters.add(Count::Bargains);
         // Of what is written, it may show what no stamp tells of yet.
-        self.has_seen();
-        self.is_answered(statement, (found_rows, tag, before), now);
+        self.note_seen();
+        self.note_answered(statement, (found_rows, tag, before), now);
         Ok(())
     }
 
     /// What follows an answer from memory. `before`: how much was unsent before it.
-    fn is_answered(
+    fn note_answered(
         &mut self,
         statement: &[u8],
         (found_rows, tag, before): (Option<u32>, u16, usize),
@@ -121,12 +121,12 @@ impl Session {
             let bytes = self.wire.out().0.len() - before;
             self.shared.counters.add_many(Count::BytesServed, bytes);
         }
-        self.is_answered_from_memory(statement, found_rows);
+        self.note_answered_from_memory(statement, found_rows);
         self.destination.set(Destination::Memory);
     }
 
     /// Notes that `statement`, which found so many rows if that is known, was answered from memory.
-    pub(super) fn is_answered_from_memory(&mut self, statement: &[u8], found_rows: Option<u32>) {
+    pub(super) fn note_answered_from_memory(&mut self, statement: &[u8], found_rows: Option<u32>) {
         self.state.pinged = false;
         self.state.served.texts += 1;
         if self.state.last_hit.capacity() > LAST_HIT_BYTES_KEPT {
@@ -303,7 +303,7 @@ impl Session {
         {
             found = copy_stored(cache, (key, now, Fences::Ignore), flags, wire);
             if matches!(found, Lookup::Hit((stored, ..)) if !stored.contains(READ_UNFENCED)) {
-                self.has_seen();
+                self.note_seen();
             }
         }
         match found {
@@ -313,7 +313,7 @@ impl Session {
     }
 
     /// Notes that an answer is complete that may show any write of up to now.
-    pub(crate) fn has_seen(&mut self) {
+    pub(crate) fn note_seen(&mut self) {
         self.seen = Seen::by_now(&self.shared);
     }
 

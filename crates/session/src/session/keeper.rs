@@ -6,7 +6,7 @@
 //! stored for nobody.
 
 use super::Session;
-use super::ruled::Keeper;
+use super::ruled::KeptRights;
 
 /// How often one session may move before nothing more is stored for it: each time takes identities.
 const MOVES_MAX: u32 = 64;
@@ -34,7 +34,7 @@ impl Session {
         }
         let moves = before.map_or(0, |keeper| keeper.moves.saturating_add(1));
         let number = (moves <= MOVES_MAX).then(|| self.shared.environments.next_keeper());
-        self.ruled.keeper = Some(Keeper { number, version, moves });
+        self.ruled.keeper = Some(KeptRights { number, version, moves });
         true
     }
 

@@ -185,7 +185,7 @@ impl Session {
         let connection = if may_lend { self.lease.take_to_lend() } else { None }?;
         let (lane, returning) = Lane::start(connection);
         self.handle.lends(lane.counts());
-        self.lease.is_lent_as(returning);
+        self.lease.lend_as(returning);
         Some(lane)
     }
 
@@ -204,7 +204,7 @@ impl Session {
             let Some(lent) = self.lease.lent() else { break };
             connection = tokio::time::timeout(KILLED_WAIT, lent).await.ok();
         }
-        self.lease.is_back(connection.flatten());
+        self.lease.give_back(connection.flatten());
         if self.lease.is_lost() { Err(Error::Closed) } else { Ok(()) }
     }
 }
@@ -257,9 +257,9 @@ impl Session {
 
     /// Notes that `statement`, which found so many rows if that is known, was answered so.
     pub(crate) fn answered_by_lane(&mut self, statement: &[u8], found_rows: Option<u32>) {
-        self.has_seen();
+        self.note_seen();
         self.active(now_ms());
-        self.is_answered_from_memory(statement, found_rows);
+        self.note_answered_from_memory(statement, found_rows);
         self.state.served.carried += 1;
     }
 }

@@ -18,7 +18,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::prepared::PreparedStatements;
 use super::{Traces, Tracking};
-use crate::auth::{Admitted, Begun, Leave};
+use crate::auth::{Admitted, Leave, LoginBegun};
 use crate::relay::Lost;
 use crate::relay::Own;
 
@@ -77,7 +77,7 @@ pub(crate) struct Lease {
     /// It may have warnings or an error of an earlier statement that can still be asked for.
     pub(crate) has_diagnostics: bool,
     /// When the login on it was made, if its session has been no other's before.
-    pub(crate) begun: Option<Begun>,
+    pub(crate) begun: Option<LoginBegun>,
     /// It may be kept for another client when this one has left.
     pub(crate) leave: Option<Leave>,
     /// It was sent nothing since the login but questions of our own, which leave no trace.
@@ -139,7 +139,7 @@ impl Lease {
     }
 
     /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
-    pub(crate) fn was_reset(&mut self) {
+    pub(crate) fn note_reset(&mut self) {
         let (prepared, rights_from) = (self.prepared.begun_anew(), self.rights_from);
         *self = Self { prepared, rights_from, ..Self::as_new(self.at.take()) };
     }
@@ -169,7 +169,7 @@ impl Lease {
     }
 
     /// It is a lane now.
-    pub(super) fn is_lent_as(&mut self, returning: Returning) {
+    pub(super) fn lend_as(&mut self, returning: Returning) {
         self.at = Place::Lent(returning);
     }
 
@@ -179,7 +179,7 @@ impl Lease {
     }
 
     /// The connection is back, unless it was lost.
-    pub(super) fn is_back(&mut self, connection: Option<Connection>) {
+    pub(super) fn give_back(&mut self, connection: Option<Connection>) {
         let back = connection.map_or(Place::Lost, Place::Here);
         if let Place::Lent(lent) = std::mem::replace(&mut self.at, back) {
             self.sent += lent.carried().commands();
@@ -250,7 +250,7 @@ impl Lease {
         if let Place::Lent(lent) = &mut self.at {
             match pin!(lent).poll(cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(connection) => self.is_back(connection),
+                Poll::Ready(connection) => self.give_back(connection),
             }
         }
         let connection = match &mut self.at {

@@ -212,7 +212,7 @@ impl PreparedSelect {
     }
 
     /// Notes that the server is sent an execution, in this environment if it is known.
-    pub(crate) fn is_executed(&self, environment: Option<u32>, version: u64) {
+    pub(crate) fn note_executed(&self, environment: Option<u32>, version: u64) {
         let is_told = match environment {
             Some(environment) => self.is_of(environment, version),
             None if self.is_at(version) => true,
@@ -302,7 +302,7 @@ impl Prepared {
     }
 
     /// Notes that the server has prepared it, under this number.
-    pub(super) fn is_made(&self, id: u32) {
+    pub(super) fn note_made(&self, id: u32) {
         self.server_id.store(id, Ordering::Relaxed);
     }
 
@@ -385,14 +385,14 @@ impl Prepared {
         if is_unsent {
             self.types().forget_told();
         } else if error.is_some_and(|code| NOT_READ.contains(&code)) {
-            self.was_not_read();
+            self.note_unread();
         }
     }
 
     /// Notes an execution for many rows at once. It may have brought other types, which are the server's for what follows.
     pub(crate) fn executed_in_bulk(&self) {
         self.types().forget();
-        self.is_unlike_others();
+        self.note_unlike_others();
     }
 
     /// Puts the second part of an execution's key together: all that its answer hangs on beside the environment. `None` if its
@@ -433,9 +433,9 @@ impl Prepared {
     }
 
     /// Notes that an execution was answered from memory.
-    pub(crate) fn is_answered(&self, packet: &[u8], capabilities: Capabilities) {
+    pub(crate) fn note_answered(&self, packet: &[u8], capabilities: Capabilities) {
         let Some(mut first) = self.first() else { return };
-        first.is_answered(|| {
+        first.note_answered(|| {
             let types = self.types();
             let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
             let lacking = types.said().zip(parts.filter(|parts| parts.types().is_none()));
@@ -518,7 +518,7 @@ impl Prepared {
         // Whatever else is looked up or stored: what may have made the server resolve types anew counts.
         let is_plain = parts.is_some_and(|parts| !parts.has_cursor) && packet.len() <= CACHED_BYTES_MAX;
         if has_long_data || !is_plain {
-            self.is_unlike_others();
+            self.note_unlike_others();
         }
         self.cursor.fetch_or(parts.is_none_or(|parts| parts.has_cursor), Ordering::Relaxed);
         let mut types = self.types();
@@ -526,7 +526,7 @@ impl Prepared {
         let execution = Execution::parse(packet, self.parameters, capabilities, types.said(), |_| false);
         let Ok(execution) = execution else {
             drop(types);
-            self.was_not_read();
+            self.note_unread();
             return Executed::default();
         };
         // Attributes have types too, behind those of the markers.
@@ -536,17 +536,17 @@ impl Prepared {
 
     /// Which types the server has taken from an execution that it refused to read, if it has any, is not known. Of a SELECT it is told
     /// again of those of before; of a write they are not known here any more, nor are its rows.
-    fn was_not_read(&self) {
+    fn note_unread(&self) {
         if self.select.is_some() {
             self.types().forget_told();
         } else {
             self.types().forget();
         }
-        self.is_unlike_others();
+        self.note_unlike_others();
     }
 
     /// Notes that it is executed with what may make the server read it in another way than before.
-    fn is_unlike_others(&self) {
+    fn note_unlike_others(&self) {
         self.with_history(History::note_unknown);
     }
 

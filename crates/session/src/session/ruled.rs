@@ -31,12 +31,12 @@ pub(crate) struct Ruled {
     /// The identity that was used last.
     pub(super) last: Option<(Identified, Option<u32>)>,
     /// What else keeps its answers apart from those of others: rights that it has kept.
-    pub(super) keeper: Option<Keeper>,
+    pub(super) keeper: Option<KeptRights>,
 }
 
 /// What stands in the keys of a session that keeps rights which were taken away: see `keeper.rs`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Keeper {
+pub(super) struct KeptRights {
     /// No other session has it, nor this one before it has moved. `None`: it has moved too often.
     pub(super) number: Option<u64>,
     /// The version of the session's environment for which it is.

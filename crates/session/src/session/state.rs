@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use freshet_protocol::StatusFlags;
 use freshet_sql::Effects;
 
-use super::found_rows::Found;
+use super::found_rows::FoundRows;
 use super::making::PreparedSince;
 use super::prepared::Prepared;
 use super::reports::Reports;
@@ -88,7 +88,7 @@ pub(crate) struct State {
     /// It is the packet of an execution of this statement, and no text.
     pub(crate) last_hit_of: Option<Arc<Prepared>>,
     /// What `FOUND_ROWS()` is to the client.
-    pub(crate) found: Found,
+    pub(crate) found: FoundRows,
     /// What was answered from memory.
     pub(crate) served: Served,
     /// What was prepared since.
@@ -136,7 +136,7 @@ impl State {
             warnings: Warnings::default(),
             last_hit: Vec::new(),
             last_hit_of: None,
-            found: Found::default(),
+            found: FoundRows::default(),
             served: Served::default(),
             prepared_since: None,
             execution_key: Vec::new(),
@@ -180,8 +180,8 @@ impl State {
 
     /// A transaction is begun here as before, and not at the server, or without all that was to be done in it. `last`: the last flags
     /// that the server has told, if it has told any.
-    pub(crate) fn is_not_entered(&mut self, last: Option<StatusFlags>) {
-        self.view.is_not_open();
+    pub(crate) fn note_not_entered(&mut self, last: Option<StatusFlags>) {
+        self.view.note_not_open();
         if let Some(begun) = self.tx.begun() {
             let is_at_server = last.map_or(begun.is_at_server, |last| last.contains(StatusFlags::IN_TRANS));
             self.tx = self.tx.begin(Begun { is_at_server, ..begun });

@@ -97,7 +97,7 @@ impl Session {
         };
         // Who asks for it finds in the server what it has left there.
         self.put_error(&error);
-        self.is_answered_from_memory(text, None);
+        self.note_answered_from_memory(text, None);
         Ok(Turn::Refused { is_noted: true })
     }
 

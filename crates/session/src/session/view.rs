@@ -166,8 +166,8 @@ impl ReadView {
     }
 
     /// What was served turned out not to be true in the read view: transactions to come do not risk it.
-    pub(crate) fn is_refuted(&mut self) {
-        self.caution.is_refuted(self.opens);
+    pub(crate) fn refute(&mut self) {
+        self.caution.refute(self.opens);
     }
 
     /// The same where autocommit is off, and no statement has begun it.
@@ -217,7 +217,7 @@ impl ReadView {
     }
 
     /// The server reads, or may do so, by a read view of its own making.
-    pub(crate) fn is_read_at_server(&mut self) {
+    pub(crate) fn note_read_at_server(&mut self) {
         // Savepoints are set before that there, too.
         self.early.clear();
         if self.at_server == AtServer::None {
@@ -250,7 +250,7 @@ impl ReadView {
         }
         early.truncate(savepoints.len());
         if matches!(mark, Mark::BackTo(_)) && self.is_early(name) {
-            self.is_unread_again();
+            self.forget_read();
         }
         Some(())
     }
@@ -261,7 +261,7 @@ impl ReadView {
     }
 
     /// All that it has read is undone, and its moment is that of the next read.
-    fn is_unread_again(&mut self) {
+    fn forget_read(&mut self) {
         self.as_of = None;
         self.since = None;
         self.served.clear();
@@ -277,12 +277,12 @@ impl ReadView {
     }
 
     /// It has opened none, though it was told to.
-    pub(crate) fn is_not_open(&mut self) {
+    pub(crate) fn note_not_open(&mut self) {
         self.at_server = AtServer::None;
     }
 
     /// The server is asked what the read view shows at most, behind the statement that opens it.
-    pub(crate) fn is_asked(&mut self, asked: Asked) {
+    pub(crate) fn note_asked(&mut self, asked: Asked) {
         self.asked = asked;
     }
 
@@ -328,7 +328,7 @@ impl ReadView {
     }
 
     /// The server has said that the read view is open.
-    pub(crate) fn is_open_now(&mut self, freshness: &Freshness) {
+    pub(crate) fn note_open(&mut self, freshness: &Freshness) {
         if let AtServer::Open { ends_asked, proof, .. } = &mut self.at_server {
             *ends_asked = (*ends_asked).min(freshness.ends_asked());
             proof.untouched = self.as_of.and_then(|at| freshness.untouched(&self.served, at));
@@ -336,8 +336,8 @@ impl ReadView {
     }
 
     /// What was served is true in the server's read view.
-    pub(crate) fn is_proven(&mut self) {
-        self.caution.is_proven();
+    pub(crate) fn note_proven(&mut self) {
+        self.caution.note_proven();
         if let AtServer::Open { is_proven, .. } = &mut self.at_server {
             *is_proven = true;
         }

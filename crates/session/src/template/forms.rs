@@ -26,7 +26,7 @@ thread_local! {
 
 /// What a statement is by its form.
 #[derive(Debug)]
-pub(crate) enum Found<'a> {
+pub(crate) enum ByForm<'a> {
     /// One of a known form.
     Known(Bound),
     /// One of a new form.
@@ -198,11 +198,11 @@ impl Forms {
         (text, modes): (&'a [u8], Modes),
         schema: Option<&str>,
         is_current: impl FnOnce(&Template) -> bool,
-    ) -> Found<'a> {
+    ) -> ByForm<'a> {
         FORM.with_borrow_mut(|(slotted, buffer)| {
             let tokens = Tokens::cut_into(std::mem::take(buffer), text, modes);
             if !slotted.read_tokens(&tokens, schema) {
-                return Found::New(New { tokens, form: None });
+                return ByForm::New(New { tokens, form: None });
             }
             let form = slotted.form();
             let compiled = self.0.of(form).get(form).cloned();
@@ -211,11 +211,11 @@ impl Forms {
                 Compiled::Write(_) => true,
             });
             let Some(compiled) = compiled else {
-                return Found::New(New { form: Some(form.into()), tokens });
+                return ByForm::New(New { form: Some(form.into()), tokens });
             };
             *buffer = tokens.into_buffer();
             let values = std::mem::take(&mut slotted.values);
-            Found::Known(match compiled {
+            ByForm::Known(match compiled {
                 Compiled::Select(compiled) => Bound::Select(BoundSelect::known(compiled, values)),
                 Compiled::Write(compiled) => Bound::Write(BoundWrite { compiled, values }),
             })

@@ -81,7 +81,7 @@ impl Pace {
     }
 
     /// An answer was large.
-    pub(crate) fn is_unfit(&self, now_ms: u64) {
+    pub(crate) fn note_unfit(&self, now_ms: u64) {
         self.unfit_until_ms.store(now_ms + UNFIT_MS, Ordering::Relaxed);
     }
 
@@ -118,7 +118,7 @@ mod tests {
     fn one_that_is_unfit_is_tried_again_later() {
         let pace = Pace::default();
         pace.took(Duration::from_micros(300));
-        pace.is_unfit(5);
+        pace.note_unfit(5);
         assert!(!pace.is_fit(5) && pace.is_fit(5 + UNFIT_MS));
     }
 

@@ -9,7 +9,7 @@ use freshet_upstream::now_ms;
 
 use super::asked::{Asked, error, row};
 use crate::created::{CreatedCache, Kept, NamedQuery, QueryId};
-use crate::introspection::{Found, Value};
+use crate::introspection::{Rowset, Value};
 use crate::maintaining::CopyState;
 use crate::session::{Destination, Session};
 use crate::statistics::QueryRow;
@@ -34,8 +34,8 @@ pub(super) const STATUS: [&str; 2] = ["name", "value"];
 pub(super) const TABLES: [&str; 3] = ["table", "status", "description"];
 pub(super) const VERSION: [&str; 1] = ["Freshet"];
 
-fn found<const N: usize>(titles: [&str; N], rows: Vec<Vec<Value>>) -> Found {
-    Found { columns: titles.map(str::to_owned).to_vec(), rows }
+fn found<const N: usize>(titles: [&str; N], rows: Vec<Vec<Value>>) -> Rowset {
+    Rowset { columns: titles.map(str::to_owned).to_vec(), rows }
 }
 
 /// A query that was seen.
@@ -91,7 +91,7 @@ pub(super) fn proxied(
 }
 
 /// SHOW PROXIED QUERIES, up to so many.
-pub(super) fn of_proxied(all: Vec<Proxied>, limit: Option<u64>) -> Found {
+pub(super) fn of_proxied(all: Vec<Proxied>, limit: Option<u64>) -> Rowset {
     let limit = usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let rows = all.into_iter().take(limit).map(|query| {
         let id = query.query.id.to_string();
@@ -101,7 +101,7 @@ pub(super) fn of_proxied(all: Vec<Proxied>, limit: Option<u64>) -> Found {
 }
 
 /// SHOW CACHES.
-pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&str>)) -> Found {
+pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&str>)) -> Rowset {
     let statistics = session.shared.statistics.as_ref();
     let mut hits: BTreeMap<QueryId, u64> = BTreeMap::new();
     for row in statistics.map(|it| it.queries(|_| true)).unwrap_or_default() {
@@ -153,7 +153,7 @@ fn note(cache: &CreatedCache) -> Option<String> {
 }
 
 /// EXPLAIN CREATE CACHE.
-pub(super) fn explained(asked: &Asked, kept: String) -> Found {
+pub(super) fn explained(asked: &Asked, kept: String) -> Rowset {
     let supported = asked.unsupported.as_ref().map_or("yes".to_owned(), |why| format!("unsupported: {why}"));
     let cells =
         row([asked.query.id.to_string().into(), (*asked.query.text).into(), supported.into(), kept.into()]);
@@ -161,7 +161,7 @@ pub(super) fn explained(asked: &Asked, kept: String) -> Found {
 }
 
 /// EXPLAIN LAST STATEMENT.
-pub(super) fn last(session: &Session) -> Found {
+pub(super) fn last(session: &Session) -> Rowset {
     let (destination, reason) = match session.last_destination() {
         Destination::Nowhere => (Value::Null, String::new()),
         Destination::Memory => ("readyset".into(), "ok".to_owned()),
@@ -172,7 +172,7 @@ pub(super) fn last(session: &Session) -> Found {
 }
 
 /// EXPLAIN CACHES: the statements that make them. They are to be sent with the same default schema.
-pub(super) fn exported(session: &Session) -> Found {
+pub(super) fn exported(session: &Session) -> Rowset {
     let statement = |cache: &CreatedCache| {
         let always = if cache.options.always { "ALWAYS " } else { "" };
         let method = match cache.options.method {
@@ -188,7 +188,7 @@ pub(super) fn exported(session: &Session) -> Found {
 }
 
 /// SHOW FRESHET STATUS.
-pub(super) fn status(session: &Session) -> Found {
+pub(super) fn status(session: &Session) -> Rowset {
     let shared = &session.shared;
     let follow = shared.upstream.follow_status();
     let is_live = shared.freshness().is_live(now_ms());
@@ -209,7 +209,7 @@ pub(super) fn status(session: &Session) -> Found {
 }
 
 /// SHOW FRESHET TABLES: those that queries read which are counted.
-pub(super) fn tables(session: &Session) -> Found {
+pub(super) fn tables(session: &Session) -> Rowset {
     let mut known: BTreeMap<String, bool> = BTreeMap::new();
     let statistics = session.shared.statistics.as_ref();
     for row in statistics.map(|it| it.queries(|_| true)).unwrap_or_default() {
@@ -235,6 +235,6 @@ pub(super) fn tables(session: &Session) -> Found {
 }
 
 /// SHOW FRESHET VERSION.
-pub(super) fn version() -> Found {
+pub(super) fn version() -> Rowset {
     found(VERSION, vec![row([env!("CARGO_PKG_VERSION").into()])])
 }

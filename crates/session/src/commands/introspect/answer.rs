@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use freshet_protocol::{BinaryValue, Column, ErrPacket, binary_result_set, text_result_set};
 
-use crate::introspection::{Found, Value};
+use crate::introspection::{Rowset, Value};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
@@ -29,7 +29,7 @@ pub(in crate::commands) enum Form {
 }
 
 /// A column's type is that of its values.
-fn kind(found: &Found, at: usize) -> u8 {
+fn kind(found: &Rowset, at: usize) -> u8 {
     let values = || found.rows.iter().filter_map(|row| row.get(at));
     let all = |is: fn(&Value) -> bool| values().all(|value| *value == Value::Null || is(value));
     if values().all(|value| *value == Value::Null) {
@@ -43,7 +43,7 @@ fn kind(found: &Found, at: usize) -> u8 {
     }
 }
 
-fn columns(found: &Found) -> Vec<Column> {
+fn columns(found: &Rowset) -> Vec<Column> {
     let column = |(at, name): (usize, &String)| {
         let kind = kind(found, at);
         let is_number = kind != VAR_STRING;
@@ -81,7 +81,7 @@ fn binary_of(value: &Value, kind: u8) -> BinaryValue {
 }
 
 /// Puts an answer.
-pub(in crate::commands) fn put(session: &mut Session, found: &Found, form: Form) -> Result<Flow, Lost> {
+pub(in crate::commands) fn put(session: &mut Session, found: &Rowset, form: Form) -> Result<Flow, Lost> {
     let columns = columns(found);
     let (capabilities, status) = (session.capabilities(), session.state.status_for_answers());
     let (mut out, mut seq) = (BytesMut::new(), *session.wire.out().1);

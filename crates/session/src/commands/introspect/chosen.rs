@@ -10,7 +10,7 @@ use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
 use super::{Form, NOT_SUPPORTED, SCHEMA, handle, is_absent, put, show};
 use crate::commands::plain;
 use crate::commands::text::Query;
-use crate::introspection::{Found, Value};
+use crate::introspection::{Rowset, Value};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -80,7 +80,7 @@ pub(in crate::commands) async fn inside(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["select", what @ ("database()" | "schema()")] => {
-            let found = Found { columns: vec![what.to_uppercase()], rows: vec![vec![Value::from(SCHEMA)]] };
+            let found = Rowset { columns: vec![what.to_uppercase()], rows: vec![vec![Value::from(SCHEMA)]] };
             return Some(put(session, &found, Form::Text));
         }
         ["use", _] => return Some(leave(session, query).await),

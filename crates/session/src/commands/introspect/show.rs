@@ -5,7 +5,7 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::contains_ignoring_case;
 
 use super::{Form, SCHEMA, is_absent, put};
-use crate::introspection::{Definition, Found, Kind, TABLES, Value};
+use crate::introspection::{Definition, Kind, Rowset, TABLES, Value};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
@@ -105,7 +105,7 @@ fn read(text: &str) -> Option<(Shown, bool)> {
     Some((shown, is_full))
 }
 
-fn tables(is_full: bool) -> Found {
+fn tables(is_full: bool) -> Rowset {
     let titles = [format!("Tables_in_{SCHEMA}"), "Table_type".to_owned()];
     let count = if is_full { 2 } else { 1 };
     let row = |table: &Definition| -> Vec<Value> {
@@ -113,11 +113,11 @@ fn tables(is_full: bool) -> Found {
     };
     let mut rows: Vec<&Definition> = TABLES.iter().collect();
     rows.sort_by_key(|table| table.name);
-    Found { columns: titles.into_iter().take(count).collect(), rows: rows.into_iter().map(row).collect() }
+    Rowset { columns: titles.into_iter().take(count).collect(), rows: rows.into_iter().map(row).collect() }
 }
 
 /// In full with what each means, as its comment.
-fn columns(table: &Definition, is_full: bool) -> Found {
+fn columns(table: &Definition, is_full: bool) -> Rowset {
     let titles = ["Field", "Type", "Null", "Key", "Default", "Extra", "Comment"];
     let count = if is_full { titles.len() } else { titles.len() - 1 };
     let row = |&(name, kind, meaning): &(&str, Kind, &str)| -> Vec<Value> {
@@ -131,7 +131,7 @@ fn columns(table: &Definition, is_full: bool) -> Found {
         values.into_iter().take(count).collect()
     };
     let titles = titles.into_iter().take(count).map(str::to_owned).collect();
-    Found { columns: titles, rows: table.columns.iter().map(row).collect() }
+    Rowset { columns: titles, rows: table.columns.iter().map(row).collect() }
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ fn take(
         Err(Missed::default())
     };
     if found.is_ok() {
-        is_answered(session, execution);
+        note_answered(session, execution);
     }
     if key.capacity() <= KEY_BYTES_KEPT {
         session.state.execution_key = key;
@@ -127,9 +127,9 @@ fn take(
 }
 
 /// Notes that an execution was answered from memory, as its statement was noted before.
-pub(in crate::commands) fn is_answered(session: &mut Session, execution: Execution<'_>) {
-    execution.prepared.is_answered(execution.packet, execution.capabilities);
-    session.state.served.is_execution(execution.by.kind());
+pub(in crate::commands) fn note_answered(session: &mut Session, execution: Execution<'_>) {
+    execution.prepared.note_answered(execution.packet, execution.capabilities);
+    session.state.served.count_execution(execution.by.kind());
     if execution.by == By::Command {
         let prepared = execution.prepared;
         session.state.last_hit[1..5].copy_from_slice(&prepared.id.to_le_bytes());

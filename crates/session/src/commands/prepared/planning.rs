@@ -8,7 +8,7 @@ use freshet_catalog::rows::KeyType;
 use freshet_sql::Datum;
 use freshet_upstream::Error;
 
-use super::execution::{Execution, is_answered, take_bargain, take_stored};
+use super::execution::{Execution, note_answered, take_bargain, take_stored};
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, Agreed};
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
@@ -78,7 +78,7 @@ pub(super) async fn decided(
             }
             Turn::Refused { is_noted } => {
                 if is_noted {
-                    is_answered(session, execution);
+                    note_answered(session, execution);
                 }
                 return Ok(Ok(Planned::Answered));
             }

@@ -10,7 +10,7 @@ use freshet_upstream::lane::Statement;
 use super::{carried, keyed, may_be_carried, stored, told, warnings};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, plan, rights};
-use crate::commands::prepared::{Execution, is_answered, zone_at};
+use crate::commands::prepared::{Execution, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
@@ -46,7 +46,7 @@ pub(in crate::commands) async fn ride(
     };
     let found = stored(session, (&key, missed), plan, ridden).await;
     session.answered_by_lane(packet, found);
-    is_answered(session, execution);
+    note_answered(session, execution);
     Ok(true)
 }
 

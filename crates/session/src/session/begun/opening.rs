@@ -61,7 +61,7 @@ impl Opening {
         if is_refused {
             return Ok(Opened::Refused(status));
         }
-        view.is_open_now(freshness);
+        view.note_open(freshness);
         view.asks_if_unsettled(&shared.upstream, freshness);
         Ok(Opened::Open(status))
     }
@@ -122,7 +122,7 @@ pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) ->
     let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
     let held = view.holds(shared.freshness(), fences);
     if held == Held::Proven {
-        view.is_proven();
+        view.note_proven();
     }
     held
 }
@@ -142,7 +142,7 @@ impl Opened {
                 true
             }
             Self::Refused(status) => {
-                state.is_not_entered(status);
+                state.note_not_entered(status);
                 state.view.tries_no_more();
                 false
             }

@@ -20,7 +20,7 @@ pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize)
         return Vec::new();
     }
     let questions = Shown::questions(is_mariadb(shared));
-    view.is_asked(Asked {
+    view.note_asked(Asked {
         count: questions.len(),
         statements_before: statements.saturating_sub(1),
         applied_before: shared.upstream.applied_count(),

@@ -23,7 +23,7 @@ pub(crate) type Shown = (Command, Vec<u8>);
 
 impl First {
     /// Notes that an execution was answered from memory.
-    pub(super) fn is_answered(&mut self, packet: impl FnOnce() -> Vec<u8>) {
+    pub(super) fn note_answered(&mut self, packet: impl FnOnce() -> Vec<u8>) {
         if matches!(self, Self::None) {
             let packet = packet();
             *self = if packet.len() <= FIRST_BYTES_MAX { Self::Owed(packet.into()) } else { Self::Met };

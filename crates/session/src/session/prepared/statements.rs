@@ -103,7 +103,7 @@ impl PreparedStatements {
 
     /// The server has prepared this one, under this number. One that the client has closed meanwhile is closed there, too.
     pub(crate) fn make(&mut self, prepared: &Prepared, id: u32) {
-        prepared.is_made(id);
+        prepared.note_made(id);
         self.any_made = true;
         self.server_id_max = self.server_id_max.max(id);
         if self.by_id.contains_key(&prepared.id) {
@@ -115,7 +115,7 @@ impl PreparedStatements {
 
     /// The server has prepared another text in the place of this one, under this number.
     pub(crate) fn make_again(&mut self, prepared: &Prepared, id: u32) {
-        prepared.is_made(id);
+        prepared.note_made(id);
         self.any_made = true;
         self.server_id_max = self.server_id_max.max(id);
     }

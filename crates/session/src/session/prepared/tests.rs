@@ -65,22 +65,22 @@ fn the_id_of_a_kill_comes_in_any_type_of_number() {
 fn a_statement_that_was_executed_elsewhere_is_not_known_any_more() {
     let select = || PreparedSelect::new((b"SELECT 1", Flavor::MySql), None, (Some(7), 1));
     let known = select();
-    known.is_executed(Some(7), 5);
+    known.note_executed(Some(7), 5);
     assert!(known.is_of(7, 5) && !known.is_of(8, 6) && known.is_of(7, 9));
-    known.is_executed(Some(8), 6);
+    known.note_executed(Some(8), 6);
     assert!(!known.is_of(7, 9));
     // In an environment that is not known then, and turns out to be the same, as long as nothing has changed it since.
     let known = select();
-    known.is_executed(None, 5);
-    known.is_executed(None, 5);
+    known.note_executed(None, 5);
+    known.note_executed(None, 5);
     assert!(known.is_of(7, 5));
     for (environment, version) in [(8, 5), (7, 6)] {
         let known = select();
-        known.is_executed(None, 5);
+        known.note_executed(None, 5);
         assert!(!known.is_of(environment, version) && !known.is_of(7, 5));
     }
     let known = select();
-    known.is_executed(None, 5);
-    known.is_executed(None, 6);
+    known.note_executed(None, 5);
+    known.note_executed(None, 6);
     assert!(!known.is_of(7, 6));
 }

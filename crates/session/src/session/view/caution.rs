@@ -58,14 +58,14 @@ impl Caution {
 
     /// What was served in a transaction that opened its read view so was not true in it: the next ones open it earlier. The more often
     /// that happens, the longer it is remembered.
-    pub(super) fn is_refuted(&mut self, opened: Opens) {
+    pub(super) fn refute(&mut self, opened: Opens) {
         self.left = self.next.max(CAREFUL_MIN);
         self.next = (2 * self.left).min(CAREFUL_MAX);
         self.at_least = if opened == Opens::Late { Opens::Before } else { Opens::First };
     }
 
     /// It was true: the next conflict counts less.
-    pub(super) fn is_proven(&mut self) {
+    pub(super) fn note_proven(&mut self) {
         self.next = self.next.saturating_sub(1);
     }
 }

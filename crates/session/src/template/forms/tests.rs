@@ -51,18 +51,18 @@ impl World {
     }
 
     fn keep(&self, text: &str) {
-        let Found::New(New { tokens, form }) = self.find(text) else { panic!("{text} is new") };
+        let ByForm::New(New { tokens, form }) = self.find(text) else { panic!("{text} is new") };
         let compiled = Arc::new(CompiledSelect::new(template(text.as_bytes()), &tokens));
         self.forms.keep_select(form, &compiled);
     }
 
-    fn find<'a>(&self, text: &'a str) -> Found<'a> {
+    fn find<'a>(&self, text: &'a str) -> ByForm<'a> {
         self.forms.bind((text.as_bytes(), MODES), Some("s"), |_| true)
     }
 
     fn depends(&self, text: &str) -> Option<Depends> {
         let statement = statement(text);
-        let Found::Known(found) = self.find(text) else { return None };
+        let ByForm::Known(found) = self.find(text) else { return None };
         let Bound::Select(bound) = found else { panic!("{text} is a SELECT") };
         let behind = Behind {
             valid_from: self.freshness.valid_from(),
@@ -117,7 +117,7 @@ fn a_form_is_of_its_schema_and_modes() {
     let world = World::new();
     world.keep("SELECT a FROM t WHERE id = 0");
     let text = "SELECT a FROM t WHERE id = 5";
-    assert!(matches!(world.find(text), Found::Known(_)));
+    assert!(matches!(world.find(text), ByForm::Known(_)));
     for (schema, modes) in [
         (Some("u"), MODES),
         (None, MODES),
@@ -125,7 +125,7 @@ fn a_form_is_of_its_schema_and_modes() {
         (Some("s"), Modes::new(Flavor::MariaDb)),
     ] {
         let found = world.forms.bind((text.as_bytes(), modes), schema, |_| true);
-        assert!(matches!(found, Found::New(_)));
+        assert!(matches!(found, ByForm::New(_)));
     }
 }
 
@@ -133,10 +133,10 @@ fn a_form_is_of_its_schema_and_modes() {
 fn what_is_no_select_is_not_kept() {
     let world = World::new();
     let text = "UPDATE t SET a = 1";
-    let Found::New(New { tokens, form }) = world.find(text) else { panic!("it is new") };
+    let ByForm::New(New { tokens, form }) = world.find(text) else { panic!("it is new") };
     let template = template(b"SELECT a FROM t");
     world.forms.keep_select(form, &Arc::new(CompiledSelect::new(template, &tokens)));
-    assert!(matches!(world.find(text), Found::New(_)));
+    assert!(matches!(world.find(text), ByForm::New(_)));
 }
 
 #[test]
@@ -150,11 +150,11 @@ fn writes_of_a_form_touch_the_rows_that_each_would_touch_by_itself() {
         let world = World::new();
         let filled = |values: &[&str; 2]| form.replacen('%', values[0], 1).replacen('%', values[1], 1);
         let first = filled(&["8", "9"]);
-        let Found::New(new) = world.find(&first) else { panic!("it is new") };
+        let ByForm::New(new) = world.find(&first) else { panic!("it is new") };
         world.forms.keep_write(new.form, &freshet_sql::effects(first.as_bytes(), MODES));
         for values in values {
             let text = filled(values);
-            let Found::Known(Bound::Write(bound)) = world.find(&text) else { panic!("{text}") };
+            let ByForm::Known(Bound::Write(bound)) = world.find(&text) else { panic!("{text}") };
             assert_eq!(bound.effects(), &freshet_sql::effects(text.as_bytes(), MODES), "{text}");
             let own = freshet_sql::row_write(text.as_bytes(), MODES);
             assert!(own.is_some(), "{text}");
