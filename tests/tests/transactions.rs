@@ -1183,6 +1183,24 @@ const PLAYS: &[Play] = &[
         ("t", T1),
         ("t", "COMMIT"),
     ],
+    // Where MariaDB refuses to write what has changed since its snapshot, it does so for who has read from memory.
+    &[
+        ("t", "SET SESSION innodb_snapshot_isolation = ON"),
+        ("t", "BEGIN"),
+        ("t", T1),
+        ("w", "UPDATE t SET v = 9 WHERE id = 1"),
+        ("t", "UPDATE t SET v = v + 1 WHERE id = 1"),
+        ("t", "COMMIT"),
+        ("r", T1),
+    ],
+    &[
+        ("t", "SET SESSION innodb_snapshot_isolation = ON"),
+        ("t", "BEGIN"),
+        ("t", T1),
+        ("w", "UPDATE t SET v = 9 WHERE id = 1"),
+        ("t", "UPDATE t SET v = v + 1 WHERE id = 1; COMMIT"),
+        ("r", T1),
+    ],
     // Who waits for a lock reads what was committed meanwhile.
     &[
         ("t", "BEGIN"),

@@ -142,7 +142,7 @@ mod tests {
         let types = [1, 13, 9, 8, 246, 253].map(ColumnType);
         let values: [Option<&[u8]>; 6] =
             [Some(b"-1"), Some(b"2024"), None, Some(b"18446744073709551615"), Some(b"-0.50"), None];
-        let expected = [&[0, 0b1001_0000, 0, 0xFF][..], &[0xE8, 0x07], &[0xFF; 8], b"\x05-0.50"].concat();
+        let expected = [&[0, 0b1001_0000, 0xFF][..], &[0xE8, 0x07], &[0xFF; 8], b"\x05-0.50"].concat();
         assert_eq!(row(&types, &shown(&values)), Some(expected));
     }
 
