@@ -176,10 +176,11 @@ fn is_quiet(name: &str) -> bool {
 /// Which variable a change of this one may be reported as: `MariaDB` 11 keeps one name for all variables that lie in one place of a
 /// session's memory, or in none. Measured on 11.8.
 fn reported_as(name: &str) -> Option<&'static str> {
-    const REPORTED_AS: [(&str, &str); 7] = [
+    const REPORTED_AS: [(&str, &str); 8] = [
         ("sql_auto_is_null", "autocommit"),
         ("sql_big_selects", "autocommit"),
         ("sql_buffer_result", "autocommit"),
+        ("sql_notes", "autocommit"),
         ("collation_connection", "character_set_connection"),
         ("innodb_snapshot_isolation", "last_gtid"),
         ("transaction_isolation", "tx_isolation"),
