@@ -53,7 +53,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
         Command::Ping if !session.lease.is_open() => {
             session.active(now_ms());
             // What is asked next may be about it.
-            session.state.pinged = !session.state.last_hit.is_empty();
+            session.state.pinged = true;
             session.state.served.pings += 1;
             session.put_ok(0);
             Ok(Flow::Continue)

@@ -1,11 +1,10 @@
 //! Executions of prepared statements: the same rows, in the binary form.
 
-use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run, status};
-use freshet_tests::{Freshet, with_each};
+use freshet_tests::cached::{answer, caught_up, connect, eventually, run, status};
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Params, Row, Value};
 
-use super::{from_memory, with_stages};
+use super::{from_memory, with_checks, with_stages};
 
 const TABLES: [&str; 6] = [
     "CREATE TABLE t (id INT PRIMARY KEY, i1 TINYINT, i2 SMALLINT, u3 MEDIUMINT UNSIGNED, u4 INT UNSIGNED, i8 BIGINT, m DECIMAL(10, 2), d DATE, \
@@ -166,22 +165,15 @@ fn values_of_other_types_than_their_columns_are_left_to_the_server() {
 #[test]
 fn executions_are_compared_with_the_server_too() {
     let schema = "maintained_executed_checks";
-    with_each(|server, freshet| {
-        if !freshet.is_there() {
-            return;
-        }
-        let mut direct = fresh_schema(server, schema);
-        run(&mut direct, &TABLES);
-        let freshet = Freshet::with(server, &["--maintained-check-interval", "50ms"]);
-        caught_up(&freshet);
+    with_checks(schema, &TABLES, |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
         let query = "SELECT id, m FROM t WHERE d = ? AND id < ?";
         let params: [Value; 2] = ["2024-02-29".into(), 9.into()];
         run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
-        assert_eq!(executed(&mut reader, query, &params), executed(&mut direct, query, &params));
+        assert_eq!(executed(&mut reader, query, &params), executed(direct, query, &params));
         run(&mut reader, &["UPDATE t SET m = 3 WHERE id = 1"]);
         let found = from_memory(&mut reader, |reader| executed(reader, query, &params));
-        assert_eq!(found, Some(executed(&mut direct, query, &params)), "{:?}", server.flavor);
+        assert_eq!(found, Some(executed(direct, query, &params)), "{:?}", server.flavor);
         let found_equal = |reader: &mut Conn| {
             let caches = answer(reader, "SHOW CACHES").expect("they are listed");
             (caches[0][8] != "NULL").then_some(())
@@ -189,7 +181,7 @@ fn executions_are_compared_with_the_server_too() {
         eventually("it is found equal", || found_equal(&mut reader));
         assert_eq!(status(&mut reader, "Freshet_maintained_differences"), 0);
         // What neither the binlog nor Freshet is told of.
-        run(&mut direct, &["SET sql_log_bin = 0", "UPDATE t SET m = 7 WHERE id = 1", "SET sql_log_bin = 1"]);
+        run(direct, &["SET sql_log_bin = 0", "UPDATE t SET m = 7 WHERE id = 1", "SET sql_log_bin = 1"]);
         eventually("the difference is found", || {
             (status(&mut reader, "Freshet_maintained_differences") == 1).then_some(())
         });

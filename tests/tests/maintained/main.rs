@@ -16,13 +16,27 @@ const SLOW: &str = "SELECT e.id, e.name, a.pay AS first_pay, b.pay AS last_pay F
                     JOIN s AS b ON e.id = b.id WHERE a.until <= b.since AND a.pay > b.pay AND b.until = '9999-01-01'";
 
 fn with_stages(schema: &str, tables: &[&str], test: impl Fn(&Server, &mut Conn, &Freshet)) {
+    with_options(schema, tables, &["--maintained-cache-size", "64M"], test);
+}
+
+/// The same where what is maintained is compared with the server all the time.
+fn with_checks(schema: &str, tables: &[&str], test: impl Fn(&Server, &mut Conn, &Freshet)) {
+    with_options(schema, tables, &["--maintained-check-interval", "50ms"], test);
+}
+
+fn with_options(
+    schema: &str,
+    tables: &[&str],
+    options: &[&str],
+    test: impl Fn(&Server, &mut Conn, &Freshet),
+) {
     with_each(|server, freshet| {
         if !freshet.is_there() {
             return;
         }
         let mut direct = fresh_schema(server, schema);
         run(&mut direct, tables);
-        let freshet = Freshet::with(server, &["--maintained-cache-size", "64M"]);
+        let freshet = Freshet::with(server, options);
         caught_up(&freshet);
         test(server, &mut direct, &freshet);
     });
@@ -568,21 +582,14 @@ fn dates_that_are_no_days_are_left_to_the_server() {
 #[test]
 fn what_is_maintained_is_compared_with_the_server_and_not_trusted_where_it_differs() {
     let schema = "maintained_checked";
-    with_each(|server, freshet| {
-        if !freshet.is_there() {
-            return;
-        }
-        let mut direct = fresh_schema(server, schema);
-        run(&mut direct, &EMPLOYEES);
-        let freshet = Freshet::with(server, &["--maintained-check-interval", "50ms"]);
-        caught_up(&freshet);
+    with_checks(schema, &EMPLOYEES, |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
         run(&mut reader, &[&format!("CREATE CACHE FROM {SLOW}")]);
-        assert_eq!(answer(&mut reader, SLOW), answer(&mut direct, SLOW));
+        assert_eq!(answer(&mut reader, SLOW), answer(direct, SLOW));
         let checks = status(&mut reader, "Freshet_maintained_checks");
         for round in 0..4 {
             run(&mut reader, &[&format!("UPDATE s SET pay = {} WHERE id = 3", 60 + round)]);
-            is_kept(&mut reader, &mut direct, SLOW, "while it is compared");
+            is_kept(&mut reader, direct, SLOW, "while it is compared");
             let before = status(&mut reader, "Freshet_maintained_checks");
             eventually("it is compared", || {
                 (status(&mut reader, "Freshet_maintained_checks") > before).then_some(())
@@ -591,16 +598,13 @@ fn what_is_maintained_is_compared_with_the_server_and_not_trusted_where_it_diffe
         assert!(status(&mut reader, "Freshet_maintained_checks") >= checks + 4);
         assert_eq!(status(&mut reader, "Freshet_maintained_differences"), 0, "{:?}", server.flavor);
         // What neither the binlog nor Freshet is told of.
-        run(&mut direct, &["SET sql_log_bin = 0", "UPDATE s SET pay = 1000 WHERE id = 2"]);
-        run(
-            &mut direct,
-            &["INSERT INTO s VALUES (2, '2000-01-01', 2000, '2001-01-01')", "SET sql_log_bin = 1"],
-        );
+        run(direct, &["SET sql_log_bin = 0", "UPDATE s SET pay = 1000 WHERE id = 2"]);
+        run(direct, &["INSERT INTO s VALUES (2, '2000-01-01', 2000, '2001-01-01')", "SET sql_log_bin = 1"]);
         eventually("the difference is found", || {
             (status(&mut reader, "Freshet_maintained_differences") == 1).then_some(())
         });
         eventually("it is the server's answer again", || {
-            (sorted(answer(&mut reader, SLOW)) == sorted(answer(&mut direct, SLOW))).then_some(())
+            (sorted(answer(&mut reader, SLOW)) == sorted(answer(direct, SLOW))).then_some(())
         });
         let caches = answer(&mut reader, "SHOW CACHES").expect("it is listed");
         assert!(

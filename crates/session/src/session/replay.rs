@@ -56,8 +56,8 @@ impl Session {
         let text = state.last_hit_of.as_ref().map_or(&*state.last_hit, |prepared| prepared.text());
         // What is read in one way in some modes and in another in others.
         let is_one_way = || !text.iter().any(|byte| b"\"\\|".contains(byte));
-        let reads = state.environment.current().is_some() || is_one_way();
-        if state.last_hit.is_empty() || !is_clear || !reads || begins_with_execute(text) {
+        let is_read_right = state.environment.current().is_some() || is_one_way();
+        if state.last_hit.is_empty() || !is_clear || !is_read_right || begins_with_execute(text) {
             return None;
         }
         let warnings = self.warnings_of(Deprecations::of(text, self.modes())?);
@@ -76,18 +76,14 @@ impl Session {
             return self.replay_end().await;
         }
         if let Some(text) = stand_in {
-            self.lease.own.repeated(Repeated::Text);
-            self.send(&[&query_prefix(self.lease.has_attributes()), text.as_bytes()].concat()).await?;
-            self.skip_answer(Command::Query).await?;
+            self.execute_unseen(Command::Query, text.as_bytes()).await?;
         } else if let Some(prepared) = self.state.last_hit_of.clone() {
             // What the server does not prepare any more, it does not execute.
             let Made::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
             let mut packet = std::mem::take(&mut self.state.last_hit);
             packet[1..5].copy_from_slice(&id.to_le_bytes());
             let completed = prepared.completed(&packet, self.capabilities());
-            self.lease.own.repeated(Repeated::ByCommand);
-            self.send(completed.as_deref().unwrap_or(&packet)).await?;
-            self.skip_answer(Command::StmtExecute).await?;
+            self.execute_unseen(Command::StmtExecute, completed.as_deref().unwrap_or(&packet)).await?;
         } else {
             let mut payload = query_prefix(self.lease.has_attributes());
             // Without a hint that the server no longer knows, as it was sent.

@@ -98,7 +98,7 @@ pub(crate) struct State {
     /// A statement that ends a transaction or marks a place in it was answered in the server's place since: it has no counts and no
     /// warnings.
     pub(crate) ended_since: bool,
-    /// A ping is the last that the server was sent since.
+    /// A ping, or what leaves the same, is the last that came since.
     pub(crate) pinged: bool,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
     pub(crate) key: Option<u32>,

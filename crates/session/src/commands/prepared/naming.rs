@@ -48,7 +48,7 @@ pub(in crate::commands) async fn reset(session: &mut Session, packet: BytesMut) 
     }
     if session.lease.is_open() {
         // It leaves what a ping leaves.
-        session.state.pinged |= !session.state.last_hit.is_empty();
+        session.state.pinged = true;
         session.keep_alive().await?;
     }
     session.state.served.resets += 1;
