@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, fresh_schema, run, user_of};
-use freshet_tests::raw::Raw;
-use freshet_tests::{Flavor, Target, with_each};
+use freshet_tests::raw::{Raw, command};
+use freshet_tests::{Flavor, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -228,23 +228,33 @@ fn a_killed_connection_is_told_of_in_the_clients_words() {
     });
 }
 
+/// A client that asks nothing by itself, of the account of [`user_of`].
+fn client(target: &Target) -> Raw {
+    let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
+    raw.login(SCHEMA, SCHEMA, 0).expect("a login");
+    raw
+}
+
+/// Makes a table of three rows, and that account.
+fn three_rows(server: &Server) -> Conn {
+    let mut direct = fresh_schema(server, SCHEMA);
+    run(
+        &mut direct,
+        &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20),(3,30)"],
+    );
+    user_of(&mut direct, SCHEMA);
+    direct
+}
+
 /// What Freshet asks of the server in between is nobody's warning, also where it may not be asked.
 #[test]
 fn a_transaction_shows_no_warnings_but_its_own() {
     with_each(|server, freshet| {
         let mut direct = fresh_schema(server, SCHEMA);
-        run(
-            &mut direct,
-            &[
-                "CREATE TABLE t (id INT PRIMARY KEY)",
-                "INSERT INTO t VALUES (1)",
-                &format!("CREATE USER IF NOT EXISTS {SCHEMA} IDENTIFIED BY ''"),
-                &format!("GRANT ALL PRIVILEGES ON *.* TO {SCHEMA}"),
-            ],
-        );
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)"]);
+        user_of(&mut direct, SCHEMA);
         let asked = |target: &Target| {
-            let mut raw = Raw::dial(&target.host, target.port).unwrap();
-            raw.login(SCHEMA, SCHEMA, 0).unwrap();
+            let mut raw = client(target);
             let warnings = |raw: &mut Raw| raw.query("SHOW WARNINGS").unwrap().len();
             raw.query("BEGIN").unwrap();
             for _ in 0..3 {
@@ -276,24 +286,16 @@ const FIRST: &[&[&str]] = &[
 #[test]
 fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
     with_each(|server, freshet| {
-        let mut direct = fresh_schema(server, SCHEMA);
-        run(
-            &mut direct,
-            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20)"],
-        );
-        user_of(&mut direct, SCHEMA);
-        let client = |target: &Target| {
-            let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
-            raw.login(SCHEMA, SCHEMA, 0).expect("a login");
-            raw
-        };
+        let mut direct = three_rows(server);
         let connections = |direct: &mut Conn| {
             let list = format!("SELECT id FROM information_schema.processlist WHERE user = '{SCHEMA}'");
             direct.query::<u64, _>(list).expect("they are listed").len()
         };
         let mut wrong = Vec::new();
         for first in FIRST {
-            for asked in ASKED_FIRST {
+            // MariaDB itself tells a new connection of the rows that some earlier one has found.
+            let has_read = first.contains(&HIT);
+            for asked in ASKED_FIRST.iter().filter(|asked| has_read || !asked.contains("FOUND_ROWS")) {
                 let told = |target: &Target| {
                     let mut raw = client(target);
                     first.iter().chain([asked]).map(|step| told_of(&mut raw, step)).collect::<Vec<_>>()
@@ -313,14 +315,12 @@ fn what_was_done_before_there_was_a_connection_can_be_asked_about() {
     });
 }
 
-const PING: u8 = 0x0e;
-
 /// What a ping or a statement is answered.
 fn told_of(raw: &mut Raw, step: &str) -> Vec<Vec<u8>> {
-    if step == "ping" { raw.ask(PING, &[]) } else { raw.query(step) }.expect("an answer")
+    if step == "ping" { raw.ask(command::PING, &[]) } else { raw.query(step) }.expect("an answer")
 }
 const ASKED_FIRST: &[&str] = &[
-    "SELECT ROW_COUNT()",
+    "SELECT ROW_COUNT(), LAST_INSERT_ID()",
     "SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()",
     "SHOW WARNINGS",
     "SELECT @@warning_count",
@@ -330,23 +330,17 @@ const ASKED_FIRST: &[&str] = &[
 #[test]
 fn what_keeps_a_connection_leaves_no_counts() {
     with_each(|server, freshet| {
-        let mut direct = fresh_schema(server, SCHEMA);
-        run(
-            &mut direct,
-            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20),(3,30)"],
-        );
-        user_of(&mut direct, SCHEMA);
+        three_rows(server);
         let told = |target: &Target| {
-            let mut raw = Raw::dial(&target.host, target.port).expect("a greeting");
-            raw.login(SCHEMA, SCHEMA, 0).expect("a login");
+            let mut raw = client(target);
             raw.query("SET SESSION wait_timeout = 3").expect("an answer");
             for _ in 0..3 {
                 raw.query("SELECT v FROM t WHERE id = 3").expect("an answer");
-                raw.ask(PREPARE, HIT.as_bytes()).expect("an answer");
+                raw.ask(command::STMT_PREPARE, HIT.as_bytes()).expect("an answer");
             }
             raw.query("UPDATE t SET v = v + 1 WHERE id > 1").expect("an answer");
             std::thread::sleep(Duration::from_millis(1500));
-            raw.ask(PREPARE, HIT.as_bytes()).expect("an answer");
+            raw.ask(command::STMT_PREPARE, HIT.as_bytes()).expect("an answer");
             raw.query("SELECT ROW_COUNT()").expect("an answer")
         };
         assert_eq!(told(freshet.target()), told(&server.target), "{:?}", server.flavor);
@@ -360,11 +354,7 @@ fn a_busy_transaction_is_not_cut_off_as_idle() {
         if server.flavor != Flavor::MariaDb {
             return;
         }
-        let mut direct = fresh_schema(server, SCHEMA);
-        run(
-            &mut direct,
-            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1,10),(2,20),(3,30)"],
-        );
+        three_rows(server);
         let mut counted = Counted::of(freshet);
         let mut reader = connect(freshet.target(), SCHEMA);
         let _ = counted.prime(&mut reader, HIT);
@@ -383,6 +373,5 @@ fn a_busy_transaction_is_not_cut_off_as_idle() {
     });
 }
 
-const PREPARE: u8 = 0x16;
 /// So that a transaction goes on being answered from memory when the server has opened it.
 const READ_COMMITTED: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
