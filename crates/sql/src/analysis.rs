@@ -61,6 +61,15 @@ impl Tokens<'_> {
     pub fn analyse(&self) -> Analysis {
         analyse_from(self.walk())
     }
+
+    /// The tables and views that a SELECT names, which may be none, if its result is a function of them, of the session's environment, and of
+    /// the time, or is made anew at each call as UUID() is: on whatever connection it is asked, it is as good.
+    ///
+    /// # Errors
+    /// Why it may be something else.
+    pub fn tables_at_this_time(&self) -> Result<Vec<TableName>, Reason> {
+        read(self.walk(), Admits::Time).map(|read| read.tables)
+    }
 }
 
 fn analyse_from(lexer: Lexer<'_>) -> Analysis {

@@ -10,8 +10,21 @@ mod lists;
 pub(crate) enum Admits {
     /// Nothing.
     RowsAlone,
-    /// The time, and chance.
+    /// The time, and what is another thing at each call, whatever connection it is made on.
+    Time,
+    /// The same, and chance. RAND() goes on from a place that is the connection's.
     TimeAndChance,
+}
+
+impl Admits {
+    /// Whether this function, or word without parentheses, is one of them. `word` is in any letters.
+    pub(crate) fn admits(self, word: &[u8]) -> bool {
+        match self {
+            Self::RowsAlone => false,
+            Self::Time => is_of_time_or_chance(word) && !crate::words::is_in(word, &["RAND"]),
+            Self::TimeAndChance => is_of_time_or_chance(word),
+        }
+    }
 }
 
 /// Functions, and words without parentheses, that depend on nothing but the time, chance and the session's environment; UNIX_TIMESTAMP() does so without arguments.
@@ -99,7 +112,7 @@ pub(crate) fn is_volatile_word(word: &[u8]) -> bool {
 
 /// Whether a function, or a word without parentheses, depends on the time or on chance, and beside that on its arguments and the session's environment
 /// alone. `word` is in any letters.
-pub(crate) fn is_of_time_or_chance(word: &[u8]) -> bool {
+fn is_of_time_or_chance(word: &[u8]) -> bool {
     crate::words::is_in(word, TIME_AND_CHANCE)
 }
 

@@ -105,6 +105,62 @@ fn the_reads_of_many_are_carried() {
     });
 }
 
+/// An answer with the time in it is never stored, but it is nobody's own. What is a connection's own is asked for there.
+#[test]
+fn what_is_of_its_time_is_carried() {
+    let schema = "lanes_of_their_time";
+    with_lanes(schema, |server, direct, freshet| {
+        run(direct, &[&format!("CREATE VIEW {schema}.w AS SELECT id, CONNECTION_ID() AS c FROM {schema}.t")]);
+        let _lender = lender(freshet, schema);
+        let mut reader = connect(freshet.target(), schema);
+        run(&mut reader, &["SET GLOBAL query_cache_type = ON"]);
+        let mut counted = |statement: &str| {
+            one(&mut reader, statement);
+            let before = carried(freshet);
+            let got = one(&mut reader, statement);
+            (got, carried(freshet) - before)
+        };
+        let of_their_time = [
+            ("SELECT NOW() > '2020-01-01', CHAR_LENGTH(UUID()) FROM t WHERE id = 1", "1,36"),
+            (
+                "SELECT DATABASE() = 'lanes_of_their_time', CURRENT_DATE > '2020-01-01' FROM t WHERE id = 1",
+                "1,1",
+            ),
+            ("SELECT SQL_NO_CACHE v FROM t WHERE id = 1", "10"),
+            ("SELECT UTC_TIMESTAMP() > '2020-01-01'", "1"),
+        ];
+        for (statement, expected) in of_their_time {
+            assert_eq!(counted(statement), (expected.to_owned(), 1), "{:?} {statement}", server.flavor);
+        }
+        for statement in [
+            "SELECT RAND() >= 0 FROM t WHERE id = 1",
+            "SELECT CONNECTION_ID() > 0 FROM t WHERE id = 1",
+            "SELECT c > 0 AND NOW() > 0 FROM w WHERE id = 1",
+            "SELECT v > 0 AND NOW() > 0 FROM t WHERE id = 1 FOR UPDATE",
+        ] {
+            assert_eq!(counted(statement), ("1".to_owned(), 0), "{:?} {statement}", server.flavor);
+        }
+        // Whose time stands still, or is another zone's, sees their own.
+        run(&mut reader, &["SET timestamp = 1000000000"]);
+        assert_eq!(one(&mut reader, "SELECT UNIX_TIMESTAMP() FROM t WHERE id = 1"), "1000000000");
+        let mut other = connect(freshet.target(), schema);
+        run(&mut other, &["SET time_zone = '+13:00'"]);
+        for _ in 0..3 {
+            let ahead =
+                one(&mut other, "SELECT TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) FROM t WHERE id = 1");
+            assert_eq!(ahead, "13", "{:?}", server.flavor);
+        }
+        // Rows are those of now.
+        let mut third = connect(freshet.target(), schema);
+        let read = "SELECT v, NOW() > 0 FROM t WHERE id = 2";
+        one(&mut third, read);
+        for v in 21..30 {
+            run(&mut reader, &[&format!("UPDATE t SET v = {v} WHERE id = 2")]);
+            assert_eq!(one(&mut third, read), format!("{v},1"), "{:?}", server.flavor);
+        }
+    });
+}
+
 #[test]
 fn with_multiplexing_off_nothing_is_carried() {
     with_stages("lanes_off", &["--multiplexing", "off"], |_server, _direct, freshet| {

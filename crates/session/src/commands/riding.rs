@@ -14,7 +14,7 @@ use freshet_upstream::Lane;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
-use super::asked::{key_for, strips};
+use super::asked::{hint_error, key_for, strips, without_hint};
 use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text, rights};
 use super::text::Query;
 use crate::counters::Count;
@@ -34,10 +34,10 @@ pub(super) async fn ride(
     known: BoundSelect<'_>,
 ) -> Result<bool, Lost> {
     let template = known.template();
-    if known.compiled.is_hinted || !may_be_carried(session, template) {
+    let (text, missed) = (query.text(), query.missed);
+    if !may_be_carried(session, template) || hint_error(session, &known, text).is_some() {
         return Ok(false);
     }
-    let (text, missed) = (query.text(), query.missed);
     // The server is asked for this on the connection on which the statement was.
     if contains_ignoring_case(text, b"sql_calc_found_rows") {
         return Ok(false);
@@ -45,12 +45,13 @@ pub(super) async fn ride(
     let Some(plan) = planned(session, (text, missed), &known) else { return Ok(false) };
     let rights = rights(session, template);
     let Some(lane) = session.lane(rights) else { return Ok(false) };
-    let sent = (Command::Query, query.packet, text);
+    let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
+    let sent = (Command::Query, stripped.as_deref().unwrap_or(query.packet), text);
     let Some(ridden) = carried(session, &lane, sent, (template, warnings(&plan))).await? else {
         return Ok(false);
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    let found = stored(session, (&key_text, missed), plan, ridden).await;
+    let found = stored(session, (&key_text, missed), (plan, template), ridden).await;
     session.answered_by_lane(text, found);
     Ok(true)
 }
@@ -101,7 +102,7 @@ async fn carried(
 async fn stored(
     session: &mut Session,
     key: (&[u8], Missed),
-    plan: Result<FillPlan, Why>,
+    (plan, template): (Result<FillPlan, Why>, &Template),
     Ridden { mut relayed, took, storing }: Ridden,
 ) -> Option<u32> {
     let found = found_rows(session, key.0, &relayed);
@@ -111,7 +112,8 @@ async fn stored(
         }
         Err(why) => {
             count_not_cached(session);
-            session.count_refused(&relayed, &why.into());
+            let refusal = template.verdict.refusal().cloned();
+            session.count_refused(&relayed, &refusal.unwrap_or_else(|| why.into()));
         }
     }
     found
@@ -123,7 +125,7 @@ fn warnings(plan: &Result<FillPlan, Why>) -> u16 {
 
 /// Whether it is one that is known to be quick, and reads nothing but tables.
 fn may_be_carried(session: &Session, template: &Template) -> bool {
-    matches!(template.verdict, Verdict::Cache)
+    (template.is_of_its_time || matches!(template.verdict, Verdict::Cache))
         && template.effects.reads.is_nothing()
         && template.effects.calls.is_nothing()
         && !template.effects.reads_last_statement
@@ -170,8 +172,8 @@ fn keyed(
 ) -> Option<Result<u32, Why>> {
     match key_for(session, template, hint) {
         Ok(key) => missed.may_be_stored().then_some(Ok(key)),
-        Err(why @ (Why::CacheOff | Why::NotDemanded)) => Some(Err(why)),
-        Err(_) => None,
+        Err(why @ (Why::CacheOff | Why::NotDemanded | Why::NoCacheHint)) => Some(Err(why)),
+        Err(why) => template.is_of_its_time.then_some(Err(why)),
     }
 }
 

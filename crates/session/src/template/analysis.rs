@@ -27,8 +27,10 @@ pub(crate) struct Template {
     pub(crate) verdict: Verdict,
     /// What it may do to the session and to data.
     pub(crate) effects: Effects,
-    /// Every table it names, if its answers may be cached: a session's temporary tables may stand in their place.
+    /// Every table it names, if its answers may be cached or are of their time: a session's temporary tables may stand in their place.
     pub(crate) tables: Tables,
+    /// Its answers may not be cached, for the time in them alone: it matters to nobody on whose connection they are asked for.
+    pub(crate) is_of_its_time: bool,
     /// How fast it is.
     pub(crate) pace: Pace,
     /// What it is called.
@@ -43,6 +45,7 @@ impl Template {
             verdict: Verdict::NotNow(Why::ManyForms.into()),
             effects: tokens.effects(),
             tables: Tables::default(),
+            is_of_its_time: false,
             pace: Pace::default(),
             query: NamedQuery::new(schema, tokens.rewritten()),
         }
@@ -89,23 +92,48 @@ pub(super) async fn analyse(
     let mut told = Told::at(behind.1.catalog_version());
     let mut effects = tokens.effects();
     let definition_of = async |(schema, name): &Name| behind.1.table(schema, name).await;
-    let (verdict, tables) = match judge(tokens, schema, definition_of).await {
-        Ok(judged) => judged,
+    let (verdict, tables, is_of_its_time) = match judge(tokens, schema, definition_of).await {
+        Ok((verdict, tables)) => {
+            let is_dated = matches!(&verdict, Verdict::Never(refusal) if refusal.why == Why::Dated);
+            let is_of_its_time = is_dated && !tables.by_names;
+            (verdict, tables, is_of_its_time)
+        }
         Err(reason) => {
-            effects = look_up_reads(effects, schema, (behind, &mut told)).await;
-            (Verdict::Never(reason.into()), Tables::default())
+            let of_its_time = match reason {
+                Reason::Volatile(_) => read_at_this_time(tokens, schema, definition_of).await,
+                _ => None,
+            };
+            let is_of_its_time = of_its_time.is_some();
+            if !is_of_its_time {
+                effects = look_up_reads(effects, schema, (behind, &mut told)).await;
+            }
+            (Verdict::Never(reason.into()), of_its_time.unwrap_or_default(), is_of_its_time)
         }
     };
     if tables.by_names {
         effects = look_up_reads(effects, schema, (behind, &mut told)).await;
     } else if tables.known.iter().any(|table| table.info.runs_unknown_code) {
         effects = effects.running_unknown_code();
-    } else if !tables.known.is_empty() && tables.known.iter().all(|table| !table.info.runs_any_code()) {
+    } else if (is_of_its_time || !tables.known.is_empty())
+        && tables.known.iter().all(|table| !table.info.runs_any_code())
+    {
         effects.reads = Reads::NOTHING;
     }
     tables.rest(&mut told);
     let query = NamedQuery::new(schema, tokens.rewritten());
-    Template { told, verdict, effects, tables, pace: Pace::default(), query }
+    Template { told, verdict, effects, tables, is_of_its_time, pace: Pace::default(), query }
+}
+
+/// The tables of a statement whose answers might be cached, but for the time in them.
+async fn read_at_this_time(
+    tokens: &Tokens<'_>,
+    schema: Option<&str>,
+    definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
+) -> Option<Tables> {
+    let written = tokens.tables_at_this_time().ok()?;
+    let (known, below) = look_up(resolve(&written, schema)?, definition_of).await.ok()?;
+    let may_be_cached = matches!(verdict_over(known.iter()), Verdict::Cache);
+    may_be_cached.then(|| Tables { written, known, below, ..Tables::default() })
 }
 
 /// Whether answers to a statement may be cached, and the tables that it names, by their definitions. There are no tables where they are

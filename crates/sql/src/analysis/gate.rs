@@ -43,8 +43,7 @@ fn check_word(
         return Err(Reason::NotParsed(format!("{} may be a name to MySQL 5.7", upper(word))));
     }
     let then = |next: &str| after.is_some_and(|after| after.is_word(text, next));
-    let is_admitted = admits == Admits::TimeAndChance && functions::is_of_time_or_chance(word);
-    if functions::is_volatile_word(word) && !is_admitted {
+    if functions::is_volatile_word(word) && !admits.admits(word) {
         return Err(Reason::Volatile(upper(word)));
     }
     if is_in(word, &["FOR"]) && (then("UPDATE") || then("SHARE")) {

@@ -184,7 +184,7 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
     let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
     let tells_kinds_alone = tells_kinds_alone(statement(session, &select.text), &template.tables);
     let compiled = Arc::new(CompiledExecution { template, deprecations, plan, tells_kinds_alone });
-    if matches!(compiled.template.verdict, Verdict::Cache) {
+    if matches!(compiled.template.verdict, Verdict::Cache) || compiled.template.is_of_its_time {
         select.keep_compiled(&compiled);
     }
     compiled

@@ -44,7 +44,7 @@ pub(in crate::commands) async fn ride(
     let Some(ridden) = carried(session, &lane, command, (&compiled.template, warnings(&plan))).await? else {
         return Ok(false);
     };
-    let found = stored(session, (&key, missed), plan, ridden).await;
+    let found = stored(session, (&key, missed), (plan, &compiled.template), ridden).await;
     session.answered_by_lane(packet, found);
     note_answered(session, execution);
     Ok(true)

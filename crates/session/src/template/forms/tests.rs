@@ -34,6 +34,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         verdict: Verdict::Cache,
         effects: freshet_sql::effects(text, MODES),
         tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
+        is_of_its_time: false,
         pace: Pace::default(),
     })
 }

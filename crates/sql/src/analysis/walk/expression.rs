@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::{Done, Walk, absent, not};
-use crate::functions::{self, Admits, Class};
+use crate::functions::{self, Class};
 use crate::reason::Reason;
 
 impl Walk {
@@ -61,9 +61,8 @@ impl Walk {
             return Err(Reason::UnknownFunction(called));
         }
         let arguments = self.arguments(args)?;
-        let is_admitted = self.admits == Admits::TimeAndChance
-            && functions::is_of_time_or_chance(called.as_bytes())
-            && functions::is_itself_with(called.as_bytes(), arguments);
+        let is_admitted =
+            self.admits.admits(called.as_bytes()) && functions::is_itself_with(called.as_bytes(), arguments);
         match functions::class(called.as_bytes(), false, self.modes) {
             Class::Pure | Class::Volatile if is_admitted => {}
             Class::Pure if !functions::is_pure_with(called.as_bytes(), arguments) => {
