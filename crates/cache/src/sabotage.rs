@@ -44,6 +44,10 @@ pub enum Sabotage {
     UnsettledHits,
     /// A transaction is served results that it has changed itself.
     OwnWritesHit,
+    /// What is read in a read view that transactions share is taken for what is committed when it is read.
+    OldViews,
+    /// A read view that transactions share is read before the stream has passed it.
+    EarlyViews,
     /// Updates of rows do not reach the copies that results are made from.
     DeafCopies,
     /// Nothing is wrong, but the stream is slow: it gives the others time to show.
@@ -59,7 +63,7 @@ mod on {
     use crate::{Dep, Position};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    const NAMES: [(&str, Sabotage); 21] = [
+    const NAMES: [(&str, Sabotage); 23] = [
         ("applied-as-visible", Sabotage::AppliedAsVisible),
         ("no-fences", Sabotage::NoFences),
         ("early-lift", Sabotage::EarlyLift),
@@ -79,6 +83,8 @@ mod on {
         ("early-snapshot", Sabotage::EarlySnapshot),
         ("unsettled-hits", Sabotage::UnsettledHits),
         ("own-writes-hit", Sabotage::OwnWritesHit),
+        ("old-views", Sabotage::OldViews),
+        ("early-views", Sabotage::EarlyViews),
         ("deaf-copies", Sabotage::DeafCopies),
         ("slow-stream", Sabotage::SlowStream),
     ];

@@ -75,6 +75,8 @@ pub struct Lane {
     capabilities: Capabilities,
     /// A statement may have left warnings or an error on the connection.
     has_diagnostics: Cell<bool>,
+    /// The packet of what ends the transaction that its statements are in: the last that is sent.
+    end: RefCell<Option<Vec<u8>>>,
     counts: Arc<LaneCounts>,
 }
 
@@ -110,20 +112,36 @@ pub struct CarriedSoFar {
     pub executions: u64,
     /// Preparations.
     pub preparations: u64,
+    /// Transactions that were begun.
+    pub begun: u64,
+    /// Transactions that were ended by a statement.
+    pub ended: u64,
+}
+
+/// What a statement is counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Text,
+    Execution,
+    Preparation,
+    Begin,
+    End,
 }
 
 impl CarriedSoFar {
     /// All commands.
     #[must_use]
     pub const fn commands(&self) -> u64 {
-        self.texts + self.executions + self.preparations
+        self.texts + self.executions + self.preparations + self.begun + self.ended
     }
 
-    const fn count(&mut self, command: Command) {
-        match command {
-            Command::StmtExecute => self.executions += 1,
-            Command::StmtPrepare => self.preparations += 1,
-            _ => self.texts += 1,
+    const fn count(&mut self, as_what: Counted) {
+        match as_what {
+            Counted::Text => self.texts += 1,
+            Counted::Execution => self.executions += 1,
+            Counted::Preparation => self.preparations += 1,
+            Counted::Begin => self.begun += 1,
+            Counted::End => self.ended += 1,
         }
     }
 }
@@ -144,7 +162,7 @@ struct Queue {
 
 #[derive(Debug)]
 struct Waiting {
-    command: Command,
+    counted: Counted,
     frame_bytes: usize,
     answer: Answer,
     /// `None` where nobody waits any more.
@@ -163,6 +181,7 @@ impl Lane {
             wake: Notify::new(),
             capabilities,
             has_diagnostics: Cell::new(false),
+            end: RefCell::default(),
             counts: Arc::default(),
         });
         let (sender, receiver) = oneshot::channel();
@@ -198,7 +217,16 @@ impl Lane {
 
     /// Has a command carried, of which the packet is `payload`. `None` if it takes nothing more.
     pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
-        self.add(command, payload, None)
+        let counted = if command == Command::StmtExecute { Counted::Execution } else { Counted::Text };
+        self.add((command, counted), payload, None)
+    }
+
+    /// Begins a transaction by the packet `begin`, in the place of the one that may be open. All that is carried from now on is in it, and the packet
+    /// `end` is sent when nothing more is taken. `None` if that is so already.
+    pub fn begin(&self, begin: &[u8], end: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
+        let outcome = self.add((Command::Query, Counted::Begin), begin, None)?;
+        *self.end.borrow_mut() = Some(end.to_vec());
+        Some(outcome)
     }
 
     /// What is known of a statement here. One that is prepared counts as used.
@@ -208,12 +236,12 @@ impl Lane {
 
     /// Has a statement prepared that is not known here, by the packet `payload`. `None` if it takes nothing more.
     pub fn prepare(&self, key: StatementKey, payload: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
-        self.add(Command::StmtPrepare, payload, Some(key))
+        self.add((Command::StmtPrepare, Counted::Preparation), payload, Some(key))
     }
 
     fn add(
         &self,
-        command: Command,
+        (command, counted): (Command, Counted),
         payload: &[u8],
         prepares: Option<StatementKey>,
     ) -> Option<oneshot::Receiver<Outcome>> {
@@ -235,7 +263,7 @@ impl Lane {
         let frame_bytes = queue.unsent.len() - before;
         let (sender, receiver) = oneshot::channel();
         let answer = Answer::to(command, self.capabilities);
-        queue.waiting.push_back(Waiting { command, frame_bytes, answer, reply: Some(sender), prepares });
+        queue.waiting.push_back(Waiting { counted, frame_bytes, answer, reply: Some(sender), prepares });
         self.counts.carried.fetch_add(1, Ordering::Relaxed);
         self.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
         drop(queue);
@@ -269,7 +297,24 @@ impl Lane {
         heard.is_some()
     }
 
+    /// Ends the transaction that was begun, if it is not ended.
+    pub fn end(&self) {
+        self.put_end(&mut self.queue.borrow_mut());
+        self.wake.notify_one();
+    }
+
+    fn put_end(&self, queue: &mut Queue) {
+        let Some(end) = self.end.take().filter(|_| !queue.is_closed) else { return };
+        let before = queue.unsent.len();
+        put_packet(&mut queue.unsent, &mut 0, &end);
+        let frame_bytes = queue.unsent.len() - before;
+        let answer = Answer::to(Command::Query, self.capabilities);
+        let (counted, reply, prepares) = (Counted::End, None, None);
+        queue.waiting.push_back(Waiting { counted, frame_bytes, answer, reply, prepares });
+    }
+
     fn takes_nothing_more(&self, queue: &mut Queue) {
+        self.put_end(queue);
         queue.is_closed = true;
         self.counts.is_closed.store(true, Ordering::Relaxed);
     }
@@ -377,11 +422,14 @@ impl Driver {
     /// The first statement takes too long, or nobody has used the lane for a while.
     fn note_late(&self) {
         let mut queue = self.lane.queue.borrow_mut();
+        // What is not sent goes elsewhere altogether, but for what ends a transaction.
+        let keeps = |waiting: &Waiting| waiting.counted == Counted::End;
+        if !queue.waiting.iter().skip(queue.sent).any(keeps) {
+            let sent = queue.sent;
+            queue.waiting.truncate(sent);
+            queue.unsent.clear();
+        }
         self.lane.takes_nothing_more(&mut queue);
-        let sent = queue.sent;
-        // What is not sent goes elsewhere altogether.
-        queue.waiting.truncate(sent);
-        queue.unsent.clear();
         queue.waiting.iter_mut().skip(1).for_each(|waiting| waiting.goes(NotCarried::Elsewhere));
     }
 
@@ -420,7 +468,8 @@ impl Driver {
                     let took = self.since.elapsed();
                     self.since += took;
                     self.checked = 0;
-                    if !queue.answered(Carried { frames, took }) {
+                    let is_end = first.counted == Counted::End;
+                    if !queue.answered(Carried { frames, took }) && !is_end {
                         lane.has_left_diagnostics();
                     }
                 }
@@ -499,7 +548,7 @@ impl Queue {
             self.sent += 1;
             self.sent_bytes += waiting.frame_bytes;
             bytes += waiting.frame_bytes;
-            self.carried.count(waiting.command);
+            self.carried.count(waiting.counted);
         }
         (bytes > 0).then(|| self.unsent.split_to(bytes))
     }

@@ -2,6 +2,7 @@
 
 mod newcomers;
 mod prepared;
+mod transactions;
 
 use std::sync::mpsc;
 use std::thread;

@@ -46,6 +46,8 @@ pub(super) struct FillPlan {
     pub(super) leader: Option<Box<Leader>>,
     /// What is noted for the cache of its query, if it has one of its own.
     pub(super) created: Option<Box<Creates>>,
+    /// It shows nothing that is not applied.
+    pub(super) is_settled: bool,
 }
 
 /// What is noted for the cache of a query.
@@ -61,7 +63,15 @@ impl FillPlan {
     /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
     pub(super) fn bargain(environment: u32, warnings: u16) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
-        Self { environment, depends, valid_from: Position::MAX, warnings, leader: None, created: None }
+        Self {
+            environment,
+            depends,
+            valid_from: Position::MAX,
+            warnings,
+            leader: None,
+            created: None,
+            is_settled: false,
+        }
     }
 }
 
@@ -130,11 +140,22 @@ pub(super) fn plan(
     (environment, missed): (u32, Missed),
     depends: impl FnOnce(Behind<'_>) -> Depends,
 ) -> Fillable {
+    let valid_from = session.valid_from(session.shared.freshness().valid_from());
+    valid_from.map_or(Fillable::Never(Why::Transaction), |valid_from| {
+        plan_from(session, template, (environment, missed), valid_from, depends)
+    })
+}
+
+/// The same of an answer that is valid from there on.
+pub(super) fn plan_from(
+    session: &Session,
+    template: &Template,
+    (environment, missed): (u32, Missed),
+    valid_from: Position,
+    depends: impl FnOnce(Behind<'_>) -> Depends,
+) -> Fillable {
     let shared = &session.shared;
     let freshness = shared.freshness();
-    let Some(valid_from) = session.valid_from(freshness.valid_from()) else {
-        return Fillable::Never(Why::Transaction);
-    };
     if !session.has_keys_of_its_rights() {
         return Fillable::Never(Why::ChangedMeanwhile);
     }
@@ -161,6 +182,7 @@ pub(super) fn plan(
         warnings: 0,
         leader: None,
         created: created(),
+        is_settled: false,
     };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Fillable::Surely(plan(depends)),
@@ -184,13 +206,26 @@ pub(super) fn plan_of_text(
     bound: &BoundSelect<'_>,
     at: (u32, Missed),
 ) -> Fillable {
+    let valid_from = session.valid_from(session.shared.freshness().valid_from());
+    valid_from
+        .map_or(Fillable::Never(Why::Transaction), |from| plan_of_text_from(session, text, bound, at, from))
+}
+
+/// The same of an answer that is valid from there on.
+pub(super) fn plan_of_text_from(
+    session: &Session,
+    text: &[u8],
+    bound: &BoundSelect<'_>,
+    at: (u32, Missed),
+    valid_from: Position,
+) -> Fillable {
     let template = bound.template();
     let depends = |behind: Behind<'_>| {
         let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
     };
     let warned = |plan| FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
-    match plan(session, template, at, depends) {
+    match plan_from(session, template, at, valid_from, depends) {
         Fillable::Surely(plan) => Fillable::Surely(warned(plan)),
         Fillable::Perhaps(plan) => Fillable::Perhaps(plan.map(warned)),
         Fillable::Never(why) => Fillable::Never(why),
@@ -251,6 +286,7 @@ pub(super) async fn keep(
     (took, storing): (Duration, Storing),
 ) -> Insert {
     let (key, valid_from) = (Key { environment: plan.environment, text: key_text }, plan.valid_from);
+    let is_settled = plan.is_settled;
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     // Others go on when it is stored, or is not.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
@@ -263,7 +299,7 @@ pub(super) async fn keep(
         }
         Some(captured) => {
             let filled = filled(session, missed, plan, (captured, (cost_us, relayed.tag), storing));
-            Box::pin(store(session, key, filled)).await
+            Box::pin(store(session, key, (filled, is_settled))).await
         }
         None => Insert::TooLarge,
     };
@@ -390,7 +426,7 @@ fn filled(
     }
 }
 
-async fn store(session: &mut Session, key: Key<'_>, fill: Fill) -> Insert {
+async fn store(session: &mut Session, key: Key<'_>, (fill, is_settled): (Fill, bool)) -> Insert {
     let cache = Arc::clone(&session.shared.cache);
     // Others have their turn between two steps.
     for _ in 0..ROOM_STEPS_MAX {
@@ -400,8 +436,8 @@ async fn store(session: &mut Session, key: Key<'_>, fill: Fill) -> Insert {
         tokio::task::yield_now().await;
     }
     // What is read in a read view shows no more than that.
-    let is_settled = session.state.view.settles(&session.shared.upstream, session.shared.freshness());
-    if is_settled {
+    let view = &mut session.state.view;
+    if is_settled || view.settles(&session.shared.upstream, session.shared.freshness()) {
         session.shared.cache.insert_settled(key, fill)
     } else {
         session.shared.cache.insert(key, fill)

@@ -145,8 +145,8 @@ async fn without_the_server(
     packet: &BytesMut,
     (prepared, missed): (&Arc<Prepared>, Missed),
 ) -> Option<Result<Flow, Lost>> {
-    if session.may_ride() {
-        match riding::ride_execution(session, packet, prepared, missed).await {
+    if let Some(carriage) = session.may_ride() {
+        match riding::ride_execution(session, packet, (prepared, carriage), missed).await {
             Ok(false) => {}
             done => return Some(done.map(|_| Flow::Continue)),
         }

@@ -17,7 +17,7 @@ use super::{
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Flow, Missed, Session};
+use crate::session::{Carriage, Flow, Missed, Session};
 use crate::template::{Bound, ByForm, New};
 use crate::warnings;
 
@@ -94,7 +94,9 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
             return done;
         }
     }
-    if session.may_ride() && Box::pin(rides(session, &query)).await? {
+    if let Some(carriage) = session.may_ride()
+        && Box::pin(rides(session, &query, carriage)).await?
+    {
         return Ok(Flow::Continue);
     }
     if let Err(error) = session.connect().await {
@@ -195,9 +197,9 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
 }
 
 /// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered.
-async fn rides(session: &mut Session, query: &Query<'_>) -> Result<bool, Lost> {
+async fn rides(session: &mut Session, query: &Query<'_>, carriage: Carriage) -> Result<bool, Lost> {
     match found(session, query) {
-        Some(ByForm::Known(Bound::Select(known))) => riding::ride(session, query, known).await,
+        Some(ByForm::Known(Bound::Select(known))) => riding::ride(session, query, (known, carriage)).await,
         _ => Ok(false),
     }
 }

@@ -5,22 +5,21 @@
 
 mod execution;
 
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use freshet_cache::{Dep, Position};
 use freshet_protocol::Command;
 use freshet_sql::{Hint, Method, contains_ignoring_case};
-use freshet_upstream::Lane;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
 use super::asked::{hint_error, key_for, strips, without_hint};
-use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text, rights};
+use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text_from, rights};
 use super::text::Query;
 use crate::counters::Count;
 use crate::created::Kept;
 use crate::relay::{Lost, Relayed};
-use crate::session::{Missed, Session, Storing};
+use crate::session::{Carriage, Missed, Ride, Session, SharedView, Storing};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template, Verdict};
 use crate::why::Why;
@@ -31,7 +30,7 @@ pub(super) use execution::ride as ride_execution;
 pub(super) async fn ride(
     session: &mut Session,
     query: &Query<'_>,
-    known: BoundSelect<'_>,
+    (known, carriage): (BoundSelect<'_>, Carriage),
 ) -> Result<bool, Lost> {
     let template = known.template();
     let (text, missed) = (query.text(), query.missed);
@@ -42,12 +41,12 @@ pub(super) async fn ride(
     if contains_ignoring_case(text, b"sql_calc_found_rows") {
         return Ok(false);
     }
-    let Some(plan) = planned(session, (text, missed), &known) else { return Ok(false) };
     let rights = rights(session, template);
-    let Some(lane) = session.lane(rights) else { return Ok(false) };
+    let Some(ride) = session.finds_ride(rights, carriage) else { return Ok(false) };
+    let Some(mut plan) = planned(session, (text, missed), (&known, &ride)) else { return Ok(false) };
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let sent = (Command::Query, stripped.as_deref().unwrap_or(query.packet), text);
-    let Some(ridden) = carried(session, &lane, sent, (template, warnings(&plan))).await? else {
+    let Some(ridden) = carried(session, &ride, sent, (template, &mut plan)).await? else {
         return Ok(false);
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
@@ -66,9 +65,9 @@ struct Ridden {
 /// Sends a statement over a lane, and puts its answer into the client's buffer. `text` is what it is counted under. `None` if it is still to be answered.
 async fn carried(
     session: &mut Session,
-    lane: &Rc<Lane>,
+    Ride { lane, view }: &Ride,
     (command, packet, text): (Command, &[u8], &[u8]),
-    (template, warnings): (&Template, u16),
+    (template, plan): (&Template, &mut Result<FillPlan, Why>),
 ) -> Result<Option<Ridden>, Lost> {
     let Some(outcome) = lane.carry(command, packet) else { return Ok(None) };
     // Before it is answered: what a rule says of its age is counted from here.
@@ -87,7 +86,12 @@ async fn carried(
     };
     note_pace(template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
-    let Some(mut relayed) = session.put_carried((lane, command, carried), warnings)? else {
+    match view {
+        None => session.has_read_now(),
+        Some(view) if !is_of_transaction(session, view, plan).await? => return Ok(None),
+        Some(_) => {}
+    }
+    let Some(mut relayed) = session.put_carried((lane, command, carried), warnings(plan))? else {
         template.pace.note_unfit(now_ms());
         return Ok(None);
     };
@@ -96,6 +100,20 @@ async fn carried(
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
     Ok(Some(Ridden { relayed, took, storing }))
+}
+
+/// Whether what was read in a read view is what the session's transaction reads.
+async fn is_of_transaction(
+    session: &mut Session,
+    view: &SharedView,
+    plan: &mut Result<FillPlan, Why>,
+) -> Result<bool, Lost> {
+    let Ok(plan) = plan else { return Ok(false) };
+    let Some(ends_asked) = session.waits_for(view.settled()).await? else { return Ok(false) };
+    plan.is_settled = true;
+    let absent = plan.depends.absent.map(|(dep, _)| dep);
+    let deps: Vec<Dep> = plan.depends.deps.iter().copied().chain(absent).collect();
+    Ok(session.takes_read(&deps, (plan.valid_from, ends_asked)))
 }
 
 /// Stores an answer that was carried, if it is to be. How many rows it has found.
@@ -107,6 +125,8 @@ async fn stored(
 ) -> Option<u32> {
     let found = found_rows(session, key.0, &relayed);
     match plan {
+        // It is there already.
+        Ok(_) if !key.1.may_be_stored() => {}
         Ok(plan) => {
             keep(session, key, plan, (&mut relayed, found), (took, storing)).await;
         }
@@ -156,12 +176,13 @@ fn note_pace(template: &Template, carried: &Carried) {
 fn planned(
     session: &mut Session,
     (text, missed): (&[u8], Missed),
-    known: &BoundSelect<'_>,
+    (known, ride): (&BoundSelect<'_>, &Ride),
 ) -> Option<Result<FillPlan, Why>> {
-    match keyed(session, (known.template(), known.compiled.hint), missed)? {
-        Ok(key) => told(plan_of_text(session, text, known, (key, missed))),
-        Err(why) => Some(Err(why)),
-    }
+    let at = match keyed(session, (known.template(), known.compiled.hint), missed, ride)? {
+        Ok(key) => (key, missed),
+        Err(why) => return Some(Err(why)),
+    };
+    told(session, ride, |session, from| plan_of_text_from(session, text, known, at, from))
 }
 
 /// The first part of the key that its answer is stored under, or why it is not; `None` if it is not to be carried.
@@ -169,18 +190,34 @@ fn keyed(
     session: &mut Session,
     (template, hint): (&Template, Option<Hint>),
     missed: Missed,
+    ride: &Ride,
 ) -> Option<Result<u32, Why>> {
+    let is_in_view = ride.view.is_some();
     match key_for(session, template, hint) {
-        Ok(key) => missed.may_be_stored().then_some(Ok(key)),
+        Ok(key) => (is_in_view || missed.may_be_stored()).then_some(Ok(key)),
+        // What a transaction reads in a read view is told by what it depends on.
+        Err(_) if is_in_view => None,
         Err(why @ (Why::CacheOff | Why::NotDemanded | Why::NoCacheHint)) => Some(Err(why)),
         Err(why) => template.is_of_its_time.then_some(Err(why)),
     }
 }
 
-fn told(plan: Fillable) -> Option<Result<FillPlan, Why>> {
-    match plan {
-        Fillable::Surely(plan) => Some(Ok(plan)),
-        Fillable::Perhaps(plan) => Some(plan),
-        Fillable::Never(_) => None,
+/// How its answer is stored, by what can be told of one that is valid from there on.
+fn told(
+    session: &Session,
+    ride: &Ride,
+    plan: impl FnOnce(&Session, Position) -> Fillable,
+) -> Option<Result<FillPlan, Why>> {
+    let freshness = session.shared.freshness();
+    match &ride.view {
+        None => match plan(session, freshness.valid_from()) {
+            Fillable::Surely(plan) => Some(Ok(plan)),
+            Fillable::Perhaps(plan) => Some(plan),
+            Fillable::Never(_) => None,
+        },
+        Some(view) => match plan(session, view.contains(freshness)) {
+            Fillable::Surely(plan) => Some(Ok(plan)),
+            Fillable::Perhaps(_) | Fillable::Never(_) => None,
+        },
     }
 }

@@ -140,9 +140,12 @@ impl Own {
         }
     }
 
-    /// Notes that these SELECTs of others were carried.
-    pub(crate) fn carried(&mut self, CarriedSoFar { texts, executions, preparations }: CarriedSoFar) {
-        self.statements += texts + executions;
+    /// Notes that these SELECTs of others were carried, in these transactions.
+    pub(crate) fn carried(&mut self, carried: CarriedSoFar) {
+        let CarriedSoFar { texts, executions, preparations, begun, ended } = carried;
+        self.statements += texts + executions + begun + ended;
+        self.controlled[Controls::Begin as usize] += begun;
+        self.controlled[Controls::Commit as usize] += ended;
         self.selects += texts + executions;
         self.executions += executions;
         self.prepared += preparations;

@@ -27,12 +27,12 @@ use freshet_upstream::now_ms;
 use tokio::time::Instant;
 
 pub(super) use opening::Opening;
-use opening::{UNOPENED_MAX, is_as_defined, is_proven};
+use opening::{RIDING_MAX, THINKING_MAX, UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
 use words::{first_word_is, is_mark, is_of_session, only_ends, plain, savepoint, starts};
 
 use super::tx::{Begun, Tx};
-use super::view::{Manner, Mark};
+use super::view::{Manner, Mark, Needs};
 use super::{Flow, Forward, Session, Touches, query_prefix};
 use crate::counters::Count;
 use crate::relay::{Lost, Relayed};
@@ -58,6 +58,17 @@ enum Touch {
     /// It ends the transaction, or marks a place in it.
     Marks,
     Anything,
+}
+
+impl Touch {
+    /// What it needs, at the least.
+    const fn needs(self) -> Needs {
+        match self {
+            Self::ReadView => Needs::View,
+            Self::RowsOfNow | Self::Anything => Needs::Writes,
+            Self::Nothing | Self::Resets | Self::Marks => Needs::Nothing,
+        }
+    }
 }
 
 /// What precedes a statement at the server.
@@ -318,7 +329,10 @@ impl Session {
             || tx.is_open() && self.state.view.is_to_be_proven();
         let ends = only_ends(forward.effects);
         let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
-        let touch = if may_be_due { self.touch(forward) } else { Touch::Nothing };
+        let touch = if may_be_due || tx.is_open() { self.touch(forward) } else { Touch::Nothing };
+        if tx.is_open() {
+            self.state.view.note_needs(touch.needs());
+        }
         if !may_be_due || ends && is_at_server || touch == Touch::Resets {
             return Ok(Entered::With(self.tells_what_was_said(forward).await?));
         }
@@ -365,6 +379,7 @@ impl Session {
             return Vec::new();
         }
         self.state.view.begin_by_itself(manner);
+        self.state.view.note_needs(touch.needs());
         match (manner, touch) {
             (Some(Manner::Shared), Touch::ReadView) => {
                 let is_read_only = said.read_only == Some(true);
@@ -402,6 +417,7 @@ impl Session {
             }
         };
         statements.extend(self.state.view.savepoints.iter().map(|name| savepoint(name)));
+        self.state.view.note_needs(touch.needs());
         if !is_bound && touch == Touch::ReadView {
             return Ok(Entered::With(statements));
         }
@@ -489,7 +505,12 @@ impl Session {
         // What a statement that was sent has left there may be asked for; what a hit has, is brought about anew.
         let is_owed = !self.state.last_hit.is_empty() && !self.state.found.is_past();
         let is_ready = is_owed && self.lease.is_ready();
-        let due = Instant::from_std(since + UNOPENED_MAX);
+        let since = Instant::from_std(since);
+        let due = if self.state.view.rides {
+            (since + RIDING_MAX).min(Instant::now() + THINKING_MAX)
+        } else {
+            since + UNOPENED_MAX
+        };
         is_ready.then_some(Opening { due, begun })
     }
 

@@ -20,10 +20,12 @@ use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, Position, Reader}
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
+mod taken;
+
 use super::begun::is_proven_now;
 use super::destination::Destination;
 use super::seen::Seen;
-use super::tx::Begun;
+use super::tx::{Begun, Tx};
 use super::view::{Opens, Reads};
 use super::{Missed, Session};
 use crate::counters::Count;
@@ -144,16 +146,7 @@ impl Session {
     /// Takes what is stored as the session's transaction reads, which begins with it if there is none.
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
         let before = self.state.tx;
-        let begins = before.begins_by_itself();
-        if begins {
-            let manner = self.manner_of_transactions();
-            let said = before.said();
-            let default = || self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
-            let is_read_only = said.read_only.unwrap_or_else(default);
-            self.state.tx = before.begin(Begun { is_explicit: false, is_read_only, is_at_server: false });
-            self.state.view.begin_by_itself(manner);
-            self.state.view.said = said;
-        }
+        let begins = self.begins_by_itself();
         self.state.view.reads = self.state.view.reads.saturating_add(1);
         if self.state.view.is_unproven() {
             is_proven_now(&mut self.state.view, &self.shared);
@@ -176,13 +169,32 @@ impl Session {
             Ok(_) => self.state.view.has_served = true,
             // Its read view is opened for this statement, whoever answers it.
             Err(missed) if begins && missed.unsettled && self.opens_before() => {}
-            Err(_) if begins => {
-                self.state.tx = before;
-                self.state.view.end();
-            }
+            Err(_) if begins => self.takes_back_beginning(before),
             Err(_) => {}
         }
         taken
+    }
+
+    /// Begins a transaction with an answer from memory, where autocommit is off and none has begun. Whether it has.
+    fn begins_by_itself(&mut self) -> bool {
+        let before = self.state.tx;
+        if !before.begins_by_itself() {
+            return false;
+        }
+        let manner = self.manner_of_transactions();
+        let said = before.said();
+        let default = || self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
+        let is_read_only = said.read_only.unwrap_or_else(default);
+        self.state.tx = before.begin(Begun { is_explicit: false, is_read_only, is_at_server: false });
+        self.state.view.begin_by_itself(manner);
+        self.state.view.said = said;
+        true
+    }
+
+    /// There was no such answer.
+    fn takes_back_beginning(&mut self, before: Tx) {
+        self.state.tx = before;
+        self.state.view.end();
     }
 
     /// Whether an answer of this moment may be given. One that is not the read view's is still to be proven.

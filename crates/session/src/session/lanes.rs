@@ -6,6 +6,10 @@
 //!
 //! What a read leaves on a connection is not the lender's: its own last statement was carried too, and is repeated where something asks about
 //! it. What a session has that a read of another one could see, or change, keeps its connection from being lent: see [`Session::may_ride`].
+//!
+//! The reads of transactions that the server knows nothing of are carried on lanes of their own, which are in a transaction themselves ([`SharedView`]).
+
+mod shared_view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,13 +25,16 @@ use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, NotCarried, Outcome, SLO
 use freshet_upstream::{Error, Lane, now_ms};
 use tokio::sync::oneshot;
 
+pub(crate) use shared_view::SharedView;
+
 use super::hit::put_answer;
 use super::hold::Hold;
 use super::paced::kill;
+use super::view::Manner;
 use super::{Session, Tracking};
 use crate::environment::{Environment, Known};
 use crate::relay::{Capture, Captured, Filter, Lost, Relay, Relayed, Step};
-use crate::shared::Multiplexing;
+use crate::shared::{Multiplexing, Shared};
 
 /// As many commands must be with the server, on connections of their own, before one of these is lent: alone, a statement is
 /// answered as soon on its own.
@@ -55,12 +62,30 @@ struct Fit {
     environment: u32,
     /// Statements are sent with attributes.
     has_attributes: bool,
+    carriage: Carriage,
+}
+
+/// How a read is carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Carriage {
+    /// It reads what is committed then.
+    Alone,
+    /// It is of a transaction, and reads in a read view that it shares with others.
+    InView,
 }
 
 /// A lane, and of when the rights are that its account was given.
 struct Open {
     lane: Rc<Lane>,
     rights_from: Position,
+    /// The read view that it is in.
+    view: Option<Rc<SharedView>>,
+}
+
+/// A lane for a read, and the read view in which it reads.
+pub(crate) struct Ride {
+    pub(crate) lane: Rc<Lane>,
+    pub(crate) view: Option<Rc<SharedView>>,
 }
 
 impl Lanes {
@@ -69,11 +94,25 @@ impl Lanes {
         self.under_way.get() >= UNDER_WAY_MIN || !self.open.borrow().is_empty()
     }
 
+    /// The read view of a lane for these, which is opened if there is none, or none that is young.
+    fn view(&self, fit: &Fit, shared: &Arc<Shared>) -> Option<Rc<SharedView>> {
+        let mut open = self.open.borrow_mut();
+        let Open { lane, view, .. } = open.get_mut(fit)?;
+        if let Some(view) = view.as_ref().filter(|view| view.is_young()) {
+            return Some(Rc::clone(view));
+        }
+        let opened = SharedView::open(lane, shared);
+        if let Some(before) = std::mem::replace(view, opened.clone()) {
+            before.note_replaced();
+        }
+        opened
+    }
+
     /// The lane for these, with its rights.
     fn of(&self, fit: &Fit) -> Option<(Rc<Lane>, Position)> {
         let open = self.open.borrow();
         let open = open.get(fit).filter(|open| open.lane.is_open());
-        open.map(|Open { lane, rights_from }| (Rc::clone(lane), *rights_from))
+        open.map(|Open { lane, rights_from, .. }| (Rc::clone(lane), *rights_from))
     }
 
     /// Notes a lane, and forgets those that are closed.
@@ -103,13 +142,46 @@ impl Drop for UnderWay {
 impl Session {
     /// Whether a read of this session may be carried with those of others: it is known in which environment it is, and nothing of the session can be
     /// seen by its reads alone. A session that has no connection of its own and begins as others did needs none for such reads.
-    pub(crate) fn may_ride(&mut self) -> bool {
-        self.may_be_carried() && (self.environment().is_some() || self.believes_where_it_is())
+    pub(crate) fn may_ride(&mut self) -> Option<Carriage> {
+        if !self.state.tx.surely_autocommits() {
+            self.state.view.note_lanes(self.are_there_lanes());
+        }
+        let is_known = self.may_be_carried() && (self.environment().is_some() || self.believes_where_it_is());
+        if is_known { self.carriage() } else { None }
+    }
+
+    /// How its next read is carried, if its transaction allows it.
+    fn carriage(&self) -> Option<Carriage> {
+        let (tx, view) = (self.state.tx, &self.state.view);
+        if tx.surely_autocommits() {
+            return Some(Carriage::Alone);
+        }
+        let known = self.environment()?.transactions;
+        let manner = match tx.begun() {
+            Some(begun) => view.manner().filter(|_| !begun.is_at_server && view.may_be_bound())?,
+            None if tx.begins_by_itself() && view.may_be_bound_next() => self.manner_of_transactions()?,
+            None => return None,
+        };
+        if !known.leave_no_trace || self.state.holds_tables {
+            return None;
+        }
+        match manner {
+            Manner::Each => known.autocommit.then_some(Carriage::Alone),
+            Manner::Shared if self.state.locals.opens_eagerly(&self.shared.globals) => None,
+            Manner::Shared => known.are_snapshots.then_some(Carriage::InView),
+        }
+    }
+
+    fn are_there_lanes(&self) -> bool {
+        match self.shared.options.multiplexing {
+            Multiplexing::Off => false,
+            Multiplexing::Always => true,
+            Multiplexing::On => LANES.with(Lanes::are_worth_it),
+        }
     }
 
     fn may_be_carried(&self) -> bool {
-        const BAR: [Hold; 7] = [
-            Hold::Transaction,
+        const BAR: [Hold; 6] = [
             Hold::NextTransaction,
             Hold::Locks,
             Hold::TemporaryTables,
@@ -117,8 +189,7 @@ impl Session {
             Hold::EnvironmentRefused,
             Hold::UnknownReads,
         ];
-        self.shared.options.multiplexing != Multiplexing::Off
-            && (self.shared.options.multiplexing == Multiplexing::Always || LANES.with(Lanes::are_worth_it))
+        self.are_there_lanes()
             && !self.ruled.are_timed()
             && !self.ruled.keeps_to_itself
             && !self.state.stops_time
@@ -133,8 +204,11 @@ impl Session {
     fn believes_where_it_is(&mut self) -> bool {
         let Known::Recalled(environment) = &self.state.environment else { return false };
         let environment = Arc::clone(environment);
-        let fit = self.fit(&environment);
-        let is_there = LANES.with(|lanes| lanes.of(&fit)).is_some();
+        let is_open = |carriage| {
+            let fit = self.fit(&environment, carriage);
+            LANES.with(|lanes| lanes.of(&fit)).is_some()
+        };
+        let is_there = is_open(Carriage::Alone) || is_open(Carriage::InView);
         if self.lease.is_open() || self.lease.is_lost() || !self.lease.is_new() || !is_there {
             return false;
         }
@@ -143,21 +217,31 @@ impl Session {
         true
     }
 
-    fn fit(&self, environment: &Environment) -> Fit {
+    fn fit(&self, environment: &Environment, carriage: Carriage) -> Fit {
         Fit {
             shared: Arc::as_ptr(&self.shared) as usize,
             environment: environment.id,
             has_attributes: self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES),
+            carriage,
         }
     }
 
-    /// The lane for a read. `rights` are the rights by which it reads. `None` if there is none: there is no need of one, or no connection to be
-    /// lent.
-    pub(crate) fn lane(&mut self, rights: Dep) -> Option<Rc<Lane>> {
+    /// The lane for a read, and its read view. `rights` are the rights by which it reads. `None` if there is none: there is no need of one, or no
+    /// connection to be lent.
+    pub(crate) fn finds_ride(&mut self, rights: Dep, carriage: Carriage) -> Option<Ride> {
+        let fit = self.fit(self.environment()?, carriage);
+        let lane = self.lane(rights, fit)?;
+        let view = match carriage {
+            Carriage::Alone => None,
+            Carriage::InView => Some(LANES.with(|lanes| lanes.view(&fit, &self.shared))?),
+        };
+        Some(Ride { lane, view })
+    }
+
+    fn lane(&mut self, rights: Dep, fit: Fit) -> Option<Rc<Lane>> {
         if !self.has_rights_of_now() {
             return None;
         }
-        let fit = self.fit(self.environment()?);
         let is_of_now = |from: Position| {
             let is_fenced =
                 [rights, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness().is_fenced(*dep));
@@ -170,7 +254,7 @@ impl Session {
         let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
         let is_wanted = self.shared.options.multiplexing == Multiplexing::Always || is_worth_it();
         let lane = if is_wanted && is_of_now(rights_from) { self.lend() } else { None }?;
-        let open = Open { lane: Rc::clone(&lane), rights_from };
+        let open = Open { lane: Rc::clone(&lane), rights_from, view: None };
         LANES.with(|lanes| lanes.opened(fit, open));
         Some(lane)
     }
@@ -238,7 +322,8 @@ impl Session {
         };
         let mut relay = Relay::new(&filter, command, lane.capabilities());
         let capture = Capture::new(ANSWER_BYTES_MAX, &self.shared.bounds().fill);
-        relay.capture(Some(capture.warned(warnings)));
+        let transacts = !self.state.tx.surely_autocommits();
+        relay.capture(Some(capture.warned(warnings).in_transaction(transacts)));
         let mut frames = carried.frames;
         if !matches!(relay.follow(&mut frames, None)?, Step::Last) {
             return Ok(None);

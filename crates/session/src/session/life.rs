@@ -174,7 +174,10 @@ impl Session {
         }
         // A command that arrives now waits for one exchange with the server.
         match opening.open((handle, lease, view), &self.shared).await {
-            Ok(opened) => opened.note(&mut self.state),
+            Ok(opened) => {
+                self.state.view.is_opened_in_time = true;
+                opened.note(&mut self.state)
+            }
             Err(lost) => {
                 debug!(%lost, "no read view could be opened");
                 return None;

@@ -16,7 +16,7 @@ use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Untouched, 
 use freshet_follow::{Shown, Upstream};
 use freshet_sql::{Characteristics, Isolation};
 
-pub(crate) use caution::Opens;
+pub(crate) use caution::{Needs, Opens};
 
 use crate::environment::Transactions;
 
@@ -113,6 +113,12 @@ pub(crate) struct ReadView {
     pub(crate) has_read: bool,
     /// Something was served from memory in the transaction.
     pub(crate) has_served: bool,
+    /// Some of that was read for it in a read view that transactions share.
+    pub(crate) rides: bool,
+    /// What its statements have needed.
+    needs: Needs,
+    /// The server has opened its read view because its client took its time, and no statement has needed that.
+    pub(crate) is_opened_in_time: bool,
     /// When the server opens the read view.
     pub(crate) opens: Opens,
     caution: caution::Caution,
@@ -204,7 +210,14 @@ impl ReadView {
         savepoints.clear();
         self.early.clear();
         if self.has_read || self.has_served {
-            self.caution.ends(self.has_read, self.reads);
+            // Its client took its time: no statement has needed that.
+            let is_opened_early = self.rides && self.is_opened_in_time && self.needs == Needs::View;
+            let needs = match self.needs {
+                _ if is_opened_early => Needs::Nothing,
+                Needs::Nothing if self.has_read => Needs::Writes,
+                needs => needs,
+            };
+            self.caution.ends(needs, self.opens, self.reads);
         }
         *self = Self { served, named, savepoints, caution: self.caution, ..Self::default() };
     }
@@ -427,6 +440,21 @@ impl ReadView {
             Opens::Before => self.at_server != AtServer::None,
             Opens::First => false,
         }
+    }
+
+    /// One of its statements needs this.
+    pub(crate) fn note_needs(&mut self, needs: Needs) {
+        self.needs = self.needs.max(needs);
+    }
+
+    /// Whether what is not in memory may be read on a lane.
+    pub(crate) fn note_lanes(&mut self, are_there: bool) {
+        self.caution.note_lanes(are_there);
+    }
+
+    /// The same of an answer that begins a transaction.
+    pub(crate) fn may_be_bound_next(&self) -> bool {
+        self.caution.next_opens() == Opens::Late
     }
 
     /// The read view that was opened has shown nothing yet: what is served from now on is proven to be true in it later. `as_of` is

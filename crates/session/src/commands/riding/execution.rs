@@ -1,5 +1,6 @@
 //! An execution of a prepared SELECT, carried on a lane, where the statement is prepared once for all who execute it alike.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use freshet_protocol::Command;
@@ -7,22 +8,22 @@ use freshet_sql::Datum;
 use freshet_upstream::Lane;
 use freshet_upstream::lane::Statement;
 
-use super::{carried, keyed, may_be_carried, stored, told, warnings};
+use super::{carried, keyed, may_be_carried, stored, told};
 use crate::commands::asked::statement;
-use crate::commands::filling::{FillPlan, plan, rights};
+use crate::commands::filling::{FillPlan, plan_from, rights};
 use crate::commands::prepared::{Execution, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
 use crate::rows::{Behind, deps_of_execution};
-use crate::session::{Carriable, Missed, Prepared, PreparedSelect, Session};
+use crate::session::{Carriable, Carriage, Missed, Prepared, PreparedSelect, Ride, Session};
 use crate::why::Why;
 
 /// Answers it so, if it may be; false if it is still to be answered.
 pub(in crate::commands) async fn ride(
     session: &mut Session,
     packet: &[u8],
-    prepared: &Arc<Prepared>,
+    (prepared, carriage): (&Arc<Prepared>, Carriage),
     missed: Missed,
 ) -> Result<bool, Lost> {
     let Some((select, compiled)) = known(session, prepared) else { return Ok(false) };
@@ -33,15 +34,19 @@ pub(in crate::commands) async fn ride(
     }
     let Some(carriable) = prepared.carriable(packet, session.capabilities()) else { return Ok(false) };
     let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
-    let plan = values.and_then(|values| planned(session, missed, (select, &compiled, &values)));
-    let Some(plan) = plan else { return Ok(false) };
+    let Some(values) = values else { return Ok(false) };
     let rights = rights(session, &compiled.template);
-    let Some(lane) = session.lane(rights) else { return Ok(false) };
+    let Some(Ride { lane, .. }) = session.finds_ride(rights, carriage) else { return Ok(false) };
     let Carriable { kinds, packet: mut sent } = carriable;
     let Some(id) = number(session, &lane, (select, kinds)).await? else { return Ok(false) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
+    // Meanwhile the lane may have another read view, or be another one.
+    let ride = session.finds_ride(rights, carriage).filter(|ride| Rc::ptr_eq(&ride.lane, &lane));
+    let Some(ride) = ride else { return Ok(false) };
+    let plan = planned(session, missed, (select, &compiled, &values), &ride);
+    let Some(mut plan) = plan else { return Ok(false) };
     let command = (Command::StmtExecute, &*sent, prepared.asked());
-    let Some(ridden) = carried(session, &lane, command, (&compiled.template, warnings(&plan))).await? else {
+    let Some(ridden) = carried(session, &ride, command, (&compiled.template, &mut plan)).await? else {
         return Ok(false);
     };
     let found = stored(session, (&key, missed), (plan, &compiled.template), ridden).await;
@@ -70,21 +75,25 @@ fn planned(
     session: &mut Session,
     missed: Missed,
     (select, compiled, values): (&PreparedSelect, &CompiledExecution, &[Datum]),
+    ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
     let template = &compiled.template;
     // A TIME that is compared with a moment is completed by the current date.
     if template.tables.have_times && values.iter().any(|value| matches!(value, Datum::Moment(_))) {
         return None;
     }
-    let environment = match keyed(session, (template, None), missed)? {
+    let environment = match keyed(session, (template, None), missed, ride)? {
         Ok(environment) => environment,
         Err(why) => return Some(Err(why)),
     };
-    let depends = |behind: Behind<'_>| {
-        let statement = statement(session, &select.text);
-        deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
-    };
-    told(plan(session, template, (key_of_executions(environment), missed), depends))
+    let at = (key_of_executions(environment), missed);
+    told(session, ride, |session, valid_from| {
+        let depends = |behind: Behind<'_>| {
+            let statement = statement(session, &select.text);
+            deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+        };
+        plan_from(session, template, at, valid_from, depends)
+    })
 }
 
 /// The statement's number on the lane, where it is prepared first if nobody has done so. `None` while somebody does, and if the server does not.

@@ -19,6 +19,11 @@ use crate::shared::Shared;
 /// How long a transaction may go on with what it has read from memory before the server opens a read view for it.
 pub(super) const UNOPENED_MAX: Duration = Duration::from_millis(10);
 
+/// The same of a transaction whose reads need no read view of its own, whether or not they are in memory: in all, and for its client to take its time over one
+/// command.
+pub(super) const RIDING_MAX: Duration = Duration::from_secs(1);
+pub(super) const THINKING_MAX: Duration = Duration::from_millis(100);
+
 /// How long it is then waited for the proof of what was read, at most.
 const SETTLED_MAX: Duration = Duration::from_millis(20);
 

@@ -1,0 +1,58 @@
+//! Taking what was read for a transaction beside it ([`crate::session::SharedView`]).
+
+use freshet_cache::{Dep, Moment, Position, Ruling};
+use freshet_upstream::now_ms;
+
+use crate::counters::Count;
+use crate::session::Session;
+use crate::session::view::{ReadView, Reads};
+
+impl Session {
+    /// Takes what was read for a statement of the session's transaction in a read view that others share, as if it were stored. `deps`: what it depends on;
+    /// `read`: its `valid_from`, and how many ends of the binlog had been asked for when the read view was open. False if it is not what the transaction
+    /// reads.
+    pub(crate) fn takes_read(&mut self, deps: &[Dep], read: (Position, u64)) -> bool {
+        let (now, level) = (now_ms(), self.state.locals.level(&self.shared.globals));
+        if self.admits(level, now).is_none() {
+            self.shared.counters.add(Count::NotProven);
+            return false;
+        }
+        let before = self.state.tx;
+        let begins = self.begins_by_itself();
+        let is_taken = self.is_of_its_moment(deps, read) && !self.runs_out(level);
+        if is_taken {
+            self.state.view.has_served = true;
+            self.state.view.rides = true;
+        } else if begins {
+            self.takes_back_beginning(before);
+        }
+        is_taken
+    }
+
+    fn is_of_its_moment(&mut self, deps: &[Dep], read: (Position, u64)) -> bool {
+        let (freshness, view) = (self.shared.freshness(), &mut self.state.view);
+        let moment_of = |view: &ReadView| match view.reads(freshness) {
+            Reads::AsOf(moment @ Moment::AsOf(_)) if view.may_be_bound() => Some(moment),
+            _ => None,
+        };
+        let Some(mut moment) = moment_of(view) else { return false };
+        let mut ruling = freshness.check_as_of(deps, read, moment);
+        if ruling == Ruling::Moved
+            && view.move_on(freshness)
+            && let Some(later) = moment_of(view)
+        {
+            moment = later;
+            ruling = freshness.check_as_of(deps, read, moment);
+        }
+        if ruling == Ruling::Servable {
+            view.served().extend_from_slice(deps);
+            view.serves(moment);
+        }
+        ruling == Ruling::Servable
+    }
+
+    /// Notes that a statement of the session's transaction, if there is one, was answered with what is committed now.
+    pub(crate) fn has_read_now(&mut self) {
+        self.state.view.has_served |= !self.state.tx.surely_autocommits();
+    }
+}
