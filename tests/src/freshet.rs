@@ -47,6 +47,10 @@ pub fn command() -> Command {
     if let Some(when) = std::env::var_os("FRESHET_TEST_MULTIPLEXING") {
         command.env("FRESHET_MULTIPLEXING", when);
     }
+    // Of a program that can be broken on purpose: a test of the remedy fails without it.
+    if let Some(how) = std::env::var_os("FRESHET_TEST_SABOTAGE") {
+        command.env("FRESHET_SABOTAGE", how);
+    }
     command
 }
 

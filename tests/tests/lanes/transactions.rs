@@ -59,7 +59,8 @@ fn moves(direct: &Target, schema: &str, stop: &AtomicBool) {
                 "COMMIT",
             ],
         );
-        thread::sleep(Duration::from_micros(300));
+        // What has just been written is not to be had from a read view that was opened before.
+        thread::sleep(Duration::from_millis(u64::from(round.unsigned_abs() % 8 * 5)));
     }
 }
 
@@ -120,8 +121,10 @@ fn what_was_written_before_is_read() {
     let schema = "lanes_written";
     with_carried(schema, "BEGIN", |_direct, freshet, flavor| {
         let [mut writer, mut reader] = [(), ()].map(|()| connect(freshet.target(), schema));
-        for round in 100..200 {
+        for round in 100_i64..300 {
             run(&mut writer, &[&format!("UPDATE t SET v = {round} WHERE id = 3")]);
+            // Until it is applied, a fence stands for it. After that, a stamp.
+            thread::sleep(Duration::from_millis(round.unsigned_abs() % 4 * 2));
             for conn in [&mut reader, &mut writer] {
                 run(conn, &["BEGIN"]);
                 let got = [value(conn, 1), value(conn, 3)];

@@ -22,54 +22,31 @@ use std::time::Duration;
 use freshet_cache::snapshot::is_touched;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command, ErrPacket, OkPacket, StateChange, StatusFlags};
-use freshet_sql::{Characteristics, Completion, Effects, Flavor, Reads, TransactionEffect, Writes};
+use freshet_sql::{Characteristics, Completion, Effects, Flavor, TransactionEffect};
 use freshet_upstream::now_ms;
 use tokio::time::Instant;
 
 pub(super) use opening::Opening;
 use opening::{RIDING_MAX, THINKING_MAX, UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
-use words::{first_word_is, is_mark, is_of_session, only_ends, plain, savepoint, starts};
+use touch::Touch;
+use words::{first_word_is, only_ends, plain, savepoint, starts};
 
 use super::tx::{Begun, Tx};
-use super::view::{Manner, Mark, Needs};
-use super::{Flow, Forward, Session, Touches, query_prefix};
+use super::view::{Manner, Mark};
+use super::{Flow, Forward, Session, query_prefix};
 use crate::counters::Count;
 use crate::relay::{Lost, Relayed};
 
 mod opening;
 mod said;
 pub(crate) mod shown;
+mod touch;
 pub(crate) mod waiting;
 pub(super) mod words;
 
 /// How long a statement waits for the proof that what was served before it is still true.
 const PROOF_MAX: Duration = Duration::from_millis(500);
-
-/// What the server does with tables for a whole command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Touch {
-    Nothing,
-    /// It ends whatever is open.
-    Resets,
-    ReadView,
-    /// It changes rows as they are now.
-    RowsOfNow,
-    /// It ends the transaction, or marks a place in it.
-    Marks,
-    Anything,
-}
-
-impl Touch {
-    /// What it needs, at the least.
-    const fn needs(self) -> Needs {
-        match self {
-            Self::ReadView => Needs::View,
-            Self::RowsOfNow | Self::Anything => Needs::Writes,
-            Self::Nothing | Self::Resets | Self::Marks => Needs::Nothing,
-        }
-    }
-}
 
 /// What precedes a statement at the server.
 pub(super) enum Entered {
@@ -529,7 +506,7 @@ impl Session {
             return Ok(Entered::With(Vec::new()));
         }
         self.shared.counters.add(Count::SnapshotConflicts);
-        self.state.view.refute();
+        self.is_refuted();
         self.roll_back().await?;
         const DEADLOCK: &str = "Deadlock found when trying to get lock; try restarting transaction";
         self.put_error(&ErrPacket::new(1213, "40001", DEADLOCK));
@@ -573,45 +550,5 @@ impl Session {
             && !lets_go
             && !self.is_told_of_reads();
         Manner::of(known, self.state.tx.said().isolation).filter(|_| is_certain)
-    }
-
-    fn touch(&self, forward: &Forward<'_>) -> Touch {
-        match forward.command {
-            Command::Ping
-            | Command::InitDb
-            | Command::StmtPrepare
-            | Command::StmtReset
-            | Command::Statistics
-            | Command::SetOption => Touch::Nothing,
-            Command::ResetConnection => Touch::Resets,
-            Command::Query | Command::StmtExecute => match forward.touches {
-                Touches::NoTables => Touch::Nothing,
-                Touches::ReadView => Touch::ReadView,
-                Touches::Anything if is_of_session(forward.text, forward.effects) => Touch::Nothing,
-                Touches::Anything if is_mark(forward.text, forward.effects) => Touch::Marks,
-                Touches::Anything if self.writes_rows_of_now(forward.effects) => Touch::RowsOfNow,
-                Touches::Anything => Touch::Anything,
-            },
-            _ => Touch::Anything,
-        }
-    }
-
-    /// Whether it writes rows of one table, and neither reads others nor runs any code.
-    fn writes_rows_of_now(&self, effects: &Effects) -> bool {
-        let (Writes::Tables(written), Reads::Tables(read)) = (&effects.writes, &effects.reads) else {
-            return false;
-        };
-        let [table] = written.as_slice() else { return false };
-        let is_alone = read.iter().all(|read| read == table)
-            && effects.transaction == TransactionEffect::None
-            && effects.calls.is_nothing()
-            && !(effects.several || effects.is_definition || effects.commits_inside);
-        let known = || {
-            let schema = table.schema.as_deref().or(self.state.schema.as_deref())?;
-            self.shared.upstream.known_table(schema, &table.name)
-        };
-        is_alone
-            && known()
-                .is_some_and(|info| !info.has_triggers && !info.runs_any_code() && !info.runs_unknown_code)
     }
 }

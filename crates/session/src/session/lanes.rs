@@ -10,6 +10,7 @@
 //! The reads of transactions that the server knows nothing of are carried on lanes of their own, which are in a transaction themselves ([`SharedView`]).
 
 mod shared_view;
+mod suspension;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ use freshet_upstream::{Error, Lane, now_ms};
 use tokio::sync::oneshot;
 
 pub(crate) use shared_view::SharedView;
+use suspension::Suspension;
 
 use super::hit::put_answer;
 use super::hold::Hold;
@@ -51,6 +53,7 @@ struct Lanes {
     open: RefCell<HashMap<Fit, Open>>,
     /// Commands with the server on connections of their own.
     under_way: Cell<usize>,
+    suspension: Suspension,
 }
 
 /// What the sessions have in common whose reads a lane carries.
@@ -144,7 +147,7 @@ impl Session {
     /// seen by its reads alone. A session that has no connection of its own and begins as others did needs none for such reads.
     pub(crate) fn may_ride(&mut self) -> Option<Carriage> {
         if !self.state.tx.surely_autocommits() {
-            self.state.view.note_lanes(self.are_there_lanes());
+            self.state.view.note_lanes(self.are_there_for_transactions());
         }
         let is_known = self.may_be_carried() && (self.environment().is_some() || self.believes_where_it_is());
         if is_known { self.carriage() } else { None }
@@ -168,8 +171,18 @@ impl Session {
         match manner {
             Manner::Each => known.autocommit.then_some(Carriage::Alone),
             Manner::Shared if self.state.locals.opens_eagerly(&self.shared.globals) => None,
-            Manner::Shared => known.are_snapshots.then_some(Carriage::InView),
+            Manner::Shared => {
+                (known.are_snapshots && self.are_there_for_transactions()).then_some(Carriage::InView)
+            }
         }
+    }
+
+    /// What was served in the session's transaction is not true in its read view.
+    pub(super) fn is_refuted(&mut self) {
+        if self.state.view.opens_late() {
+            LANES.with(|lanes| lanes.suspension.note_conflict(now_ms()));
+        }
+        self.state.view.refute();
     }
 
     fn are_there_lanes(&self) -> bool {
@@ -178,6 +191,12 @@ impl Session {
             Multiplexing::Always => true,
             Multiplexing::On => LANES.with(Lanes::are_worth_it),
         }
+    }
+
+    fn are_there_for_transactions(&self) -> bool {
+        let is_always = self.shared.options.multiplexing == Multiplexing::Always;
+        let is_suspended = || LANES.with(|lanes| lanes.suspension.is_on(now_ms()));
+        self.are_there_lanes() && (is_always || !is_suspended())
     }
 
     fn may_be_carried(&self) -> bool {

@@ -350,7 +350,7 @@ impl ReadView {
 
     /// What was served is true in the server's read view.
     pub(crate) fn note_proven(&mut self) {
-        self.caution.note_proven();
+        self.caution.note_proven(self.opens);
         if let AtServer::Open { is_proven, .. } = &mut self.at_server {
             *is_proven = true;
         }
@@ -450,6 +450,11 @@ impl ReadView {
     /// Whether what is not in memory may be read on a lane.
     pub(crate) fn note_lanes(&mut self, are_there: bool) {
         self.caution.note_lanes(are_there);
+    }
+
+    /// Whether its read view was to be opened late.
+    pub(crate) fn opens_late(&self) -> bool {
+        self.opens == Opens::Late
     }
 
     /// The same of an answer that begins a transaction.

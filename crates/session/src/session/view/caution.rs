@@ -16,6 +16,9 @@ const CAREFUL_MAX: u32 = 256;
 /// Where there are lanes, so many transactions in a row at most open their read view before because one has needed it.
 const DESPITE_LANES_MAX: u32 = 16;
 
+/// Where there are lanes, so many transactions in a row must not have written before the next one is taken for one that only reads.
+const SINCE_WRITE_MIN: u32 = 4;
+
 /// When the server opens the read view of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Opens {
@@ -45,6 +48,8 @@ pub(crate) enum Needs {
 pub(super) struct Caution {
     /// What the last one has needed.
     last: Needs,
+    /// So many transactions in a row have not written.
+    since_write: u32,
     /// What is not in memory may be read on a lane.
     has_lanes: bool,
     /// So many to come open it before, although there are lanes.
@@ -73,7 +78,7 @@ impl Caution {
     pub(super) fn next_opens(&self) -> Opens {
         let is_before = match self.last {
             Needs::Nothing => self.has_lanes && self.despite_lanes > 0,
-            Needs::View => !self.has_lanes || self.despite_lanes > 0,
+            Needs::View => !self.has_lanes || self.despite_lanes > 0 || self.since_write < SINCE_WRITE_MIN,
             // What is read after a write has to be proven to be of the same moment as what was read before.
             Needs::Writes => true,
         };
@@ -84,8 +89,12 @@ impl Caution {
     /// A transaction is over in which so much was read, and whose read view was opened so, if it was.
     pub(super) fn ends(&mut self, needs: Needs, opened: Opens, reads: u32) {
         self.last = needs;
+        self.since_write = if needs == Needs::Writes { 0 } else { self.since_write.saturating_add(1) };
         match needs {
-            Needs::Nothing => self.next_despite_lanes /= 2,
+            Needs::Nothing => {
+                self.next_despite_lanes /= 2;
+                self.note_proven(opened);
+            }
             Needs::View | Needs::Writes if self.has_lanes && opened == Opens::Late => {
                 self.despite_lanes = self.next_despite_lanes;
                 self.next_despite_lanes = (4 * self.despite_lanes).clamp(4, DESPITE_LANES_MAX);
@@ -113,9 +122,11 @@ impl Caution {
         self.at_least = if opened == Opens::Late { Opens::Before } else { Opens::First };
     }
 
-    /// It was true: the next conflict counts less.
-    pub(super) fn note_proven(&mut self) {
-        self.next = self.next.saturating_sub(1);
+    /// What was served in a transaction that opened its read view so was true. Where others that dared as much were refuted, the next conflict counts less.
+    pub(super) fn note_proven(&mut self, opened: Opens) {
+        if opened < self.at_least {
+            self.next = self.next.saturating_sub(1);
+        }
     }
 }
 
