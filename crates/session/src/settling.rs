@@ -1,13 +1,36 @@
 //! Whether it is worth to wait until a read view settles, and to ask what it shows.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+
+use freshet_follow::Upstream;
+use tokio::time::{Instant, timeout_at};
 
 /// Where waits are not worth their time, one in so many is tried, so that it is noticed when they are.
 const TRIED_ONE_IN: u64 = 16;
 
 /// Of the reads that are still to come, one in so many is expected to be from memory.
 const READS_PER_HIT: u64 = 2;
+
+/// Looks at once, and again whenever more is settled, until something is found or this time is over. A look that finds nothing asks for what it waits for.
+pub(crate) async fn found_within<T>(
+    upstream: &Upstream,
+    wait_max: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    let deadline = Instant::now() + wait_max;
+    loop {
+        // Listened to before it is looked: nothing that is told in between is missed.
+        let mut told = pin!(upstream.settling_told());
+        told.as_mut().enable();
+        let found = look();
+        if found.is_some() {
+            return found;
+        }
+        timeout_at(deadline, told).await.ok()?;
+    }
+}
 
 /// How long waits and answers of the server have taken of late.
 #[derive(Debug, Default)]

@@ -259,11 +259,10 @@ impl Lane {
                 put_packet(&mut queue.unsent, &mut 0, &close);
             }
         }
-        put_packet(&mut queue.unsent, &mut 0, payload);
-        let frame_bytes = queue.unsent.len() - before;
         let (sender, receiver) = oneshot::channel();
         let answer = Answer::to(command, self.capabilities);
-        queue.waiting.push_back(Waiting { counted, frame_bytes, answer, reply: Some(sender), prepares });
+        let waiting = Waiting { counted, frame_bytes: 0, answer, reply: Some(sender), prepares };
+        queue.put(payload, before, waiting);
         self.counts.carried.fetch_add(1, Ordering::Relaxed);
         self.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
         drop(queue);
@@ -305,12 +304,9 @@ impl Lane {
 
     fn put_end(&self, queue: &mut Queue) {
         let Some(end) = self.end.take().filter(|_| !queue.is_closed) else { return };
-        let before = queue.unsent.len();
-        put_packet(&mut queue.unsent, &mut 0, &end);
-        let frame_bytes = queue.unsent.len() - before;
-        let answer = Answer::to(Command::Query, self.capabilities);
-        let (counted, reply, prepares) = (Counted::End, None, None);
-        queue.waiting.push_back(Waiting { counted, frame_bytes, answer, reply, prepares });
+        let (before, answer) = (queue.unsent.len(), Answer::to(Command::Query, self.capabilities));
+        let waiting = Waiting { counted: Counted::End, frame_bytes: 0, answer, reply: None, prepares: None };
+        queue.put(&end, before, waiting);
     }
 
     fn takes_nothing_more(&self, queue: &mut Queue) {
@@ -537,6 +533,13 @@ fn follow(
 }
 
 impl Queue {
+    /// Puts a command behind the others. `before`: how much was unsent before its first packet, if others of its own go before this one.
+    fn put(&mut self, payload: &[u8], before: usize, waiting: Waiting) {
+        put_packet(&mut self.unsent, &mut 0, payload);
+        let frame_bytes = self.unsent.len() - before;
+        self.waiting.push_back(Waiting { frame_bytes, ..waiting });
+    }
+
     /// What is to be sent now.
     fn take_unsent(&mut self) -> Option<BytesMut> {
         let (mut bytes, before) = (0, self.sent);

@@ -22,19 +22,16 @@ fn value(conn: &mut Conn, id: u32) -> Result<i64, u16> {
     answer(conn, &read(id)).map(|rows| rows[0][0].parse().expect("it is a number"))
 }
 
-/// Before each server, a Freshet that carries whatever it may, and has carried reads of transactions that begin so.
-fn with_carried(schema: &str, begin: &str, test: impl Fn(&mut Conn, &Freshet, Flavor)) {
+/// Before each server, a Freshet that carries whatever it may, and has carried the reads of a transaction.
+fn with_carried(schema: &str, test: impl Fn(&mut Conn, &Freshet, Flavor)) {
     with_stages(schema, &["--multiplexing", "always"], |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
-        run(&mut reader, &[begin]);
         eventually("the reads of a transaction are carried", || {
+            run(&mut reader, &["BEGIN"]);
             let before = carried(freshet);
             let read = [value(&mut reader, 1), value(&mut reader, 2)];
             let is_carried = carried(freshet) >= before + 2;
             run(&mut reader, &["COMMIT"]);
-            if begin.starts_with("BEGIN") {
-                run(&mut reader, &[begin]);
-            }
             (is_carried && read.iter().all(Result::is_ok)).then_some(())
         });
         test(direct, freshet, server.flavor);
@@ -65,12 +62,11 @@ fn moves(direct: &Target, schema: &str, stop: &AtomicBool) {
 }
 
 /// Reads rows whose sum is always the same, for four seconds, and counts the sums.
-fn sum_again_and_again(mut reader: Conn, begin: &str, sums: &AtomicU32) {
+fn sum_again_and_again(mut reader: Conn, (set, begin): (&[&str], &[&str]), sums: &AtomicU32) {
     let until = Instant::now() + Duration::from_secs(4);
-    let begins = if begin.starts_with("SET") { &[][..] } else { &[begin][..] };
-    run(&mut reader, &[begin]);
+    run(&mut reader, set);
     while Instant::now() < until {
-        run(&mut reader, begins);
+        run(&mut reader, begin);
         let read = (value(&mut reader, 1), value(&mut reader, 2), value(&mut reader, 1));
         run(&mut reader, &["COMMIT"]);
         match read {
@@ -83,13 +79,14 @@ fn sum_again_and_again(mut reader: Conn, begin: &str, sums: &AtomicU32) {
     }
 }
 
-/// Sums that are always the same, read by many transactions while rows are moved straight at the server. `begin` is said once where it turns autocommit off.
-fn sums_are_right(schema: &str, begin: &'static str, carries: bool) {
+/// Sums that are always the same, read by many transactions while rows are moved straight at the server. `set` is said by each session, `begin` by each
+/// transaction.
+fn sums_are_right(schema: &str, (set, begin): (&[&str], &[&str]), carries: bool) {
     with_stages(schema, &["--multiplexing", "always"], |server, _direct, freshet| {
         let (before, stop, sums) = (carried(freshet), AtomicBool::new(false), AtomicU32::new(0));
         thread::scope(|scope| {
             scope.spawn(|| moves(&server.target, schema, &stop));
-            let reads = || sum_again_and_again(connect(freshet.target(), schema), begin, &sums);
+            let reads = || sum_again_and_again(connect(freshet.target(), schema), (set, begin), &sums);
             let readers: Vec<_> = (0..6).map(|_| scope.spawn(reads)).collect();
             let read: Vec<_> = readers.into_iter().map(thread::ScopedJoinHandle::join).collect();
             stop.store(true, Ordering::Relaxed);
@@ -102,24 +99,24 @@ fn sums_are_right(schema: &str, begin: &'static str, carries: bool) {
 
 #[test]
 fn transactions_read_the_state_of_one_moment() {
-    sums_are_right("lanes_moments", "BEGIN", true);
+    sums_are_right("lanes_moments", (&[], &["BEGIN"]), true);
 }
 
 #[test]
 fn so_do_those_that_begin_by_themselves() {
-    sums_are_right("lanes_by_themselves", "SET autocommit = 0", true);
+    sums_are_right("lanes_by_themselves", (&["SET autocommit = 0"], &[]), true);
 }
 
 #[test]
 fn a_read_view_of_ones_own_is_nobody_elses() {
-    sums_are_right("lanes_snapshots", "START TRANSACTION WITH CONSISTENT SNAPSHOT", false);
+    sums_are_right("lanes_snapshots", (&[], &["START TRANSACTION WITH CONSISTENT SNAPSHOT"]), false);
 }
 
 /// What is written is seen by the transactions that begin after that, whoever has written it through Freshet.
 #[test]
 fn what_was_written_before_is_read() {
     let schema = "lanes_written";
-    with_carried(schema, "BEGIN", |_direct, freshet, flavor| {
+    with_carried(schema, |_direct, freshet, flavor| {
         let [mut writer, mut reader] = [(), ()].map(|()| connect(freshet.target(), schema));
         for round in 100_i64..300 {
             run(&mut writer, &[&format!("UPDATE t SET v = {round} WHERE id = 3")]);
@@ -165,7 +162,7 @@ fn each_statement_may_read_by_itself() {
 #[test]
 fn executions_in_transactions_are_carried() {
     let schema = "lanes_executed_in";
-    with_carried(schema, "BEGIN", |direct, freshet, flavor| {
+    with_carried(schema, |direct, freshet, flavor| {
         let mut reader = connect(freshet.target(), schema);
         let statement = reader.prep("SELECT v + ? FROM t WHERE id = ?").expect("it is prepared");
         let execute = |reader: &mut Conn, more: i64, id: i64| -> Value {
@@ -191,7 +188,7 @@ fn executions_in_transactions_are_carried() {
 #[test]
 fn nobody_waits_for_a_shared_read_view() {
     let schema = "lanes_left_open";
-    with_carried(schema, "BEGIN", |direct, freshet, flavor| {
+    with_carried(schema, |direct, freshet, flavor| {
         let mut reader = connect(freshet.target(), schema);
         run(&mut reader, &["BEGIN"]);
         value(&mut reader, 1).expect("it is read");

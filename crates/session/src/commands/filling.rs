@@ -137,13 +137,11 @@ pub(super) enum Fillable {
 pub(super) fn plan(
     session: &Session,
     template: &Template,
-    (environment, missed): (u32, Missed),
+    at: (u32, Missed),
     depends: impl FnOnce(Behind<'_>) -> Depends,
 ) -> Fillable {
-    let valid_from = session.valid_from(session.shared.freshness().valid_from());
-    valid_from.map_or(Fillable::Never(Why::Transaction), |valid_from| {
-        plan_from(session, template, (environment, missed), valid_from, depends)
-    })
+    let Some(valid_from) = session.valid_from() else { return Fillable::Never(Why::Transaction) };
+    plan_from(session, template, at, valid_from, depends)
 }
 
 /// The same of an answer that is valid from there on.
@@ -206,9 +204,8 @@ pub(super) fn plan_of_text(
     bound: &BoundSelect<'_>,
     at: (u32, Missed),
 ) -> Fillable {
-    let valid_from = session.valid_from(session.shared.freshness().valid_from());
-    valid_from
-        .map_or(Fillable::Never(Why::Transaction), |from| plan_of_text_from(session, text, bound, at, from))
+    let Some(valid_from) = session.valid_from() else { return Fillable::Never(Why::Transaction) };
+    plan_of_text_from(session, text, bound, at, valid_from)
 }
 
 /// The same of an answer that is valid from there on.

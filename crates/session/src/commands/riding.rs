@@ -7,7 +7,7 @@ mod execution;
 
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Position};
+use freshet_cache::{Dep, Freshness, Position};
 use freshet_protocol::Command;
 use freshet_sql::{Hint, Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
@@ -87,8 +87,8 @@ async fn carried(
     note_pace(template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     match view {
-        None => session.has_read_now(),
-        Some(view) if !is_of_transaction(session, view, plan).await? => return Ok(None),
+        None => session.note_read_now(),
+        Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(None),
         Some(_) => {}
     }
     let Some(mut relayed) = session.put_carried((lane, command, carried), warnings(plan))? else {
@@ -102,8 +102,8 @@ async fn carried(
     Ok(Some(Ridden { relayed, took, storing }))
 }
 
-/// Whether what was read in a read view is what the session's transaction reads.
-async fn is_of_transaction(
+/// Takes what was read in a read view for the session's transaction. False if that reads something else.
+async fn takes_for_transaction(
     session: &mut Session,
     view: &SharedView,
     plan: &mut Result<FillPlan, Why>,
@@ -182,7 +182,8 @@ fn planned(
         Ok(key) => (key, missed),
         Err(why) => return Some(Err(why)),
     };
-    told(session, ride, |session, from| plan_of_text_from(session, text, known, at, from))
+    let session = &*session;
+    told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, at, from))
 }
 
 /// The first part of the key that its answer is stored under, or why it is not; `None` if it is not to be carried.
@@ -202,22 +203,17 @@ fn keyed(
     }
 }
 
-/// How its answer is stored, by what can be told of one that is valid from there on.
+/// How its answer is stored, by what can be told of one that is valid from there on. Where it is a transaction's, that has to be sure.
 fn told(
-    session: &Session,
+    freshness: &Freshness,
     ride: &Ride,
-    plan: impl FnOnce(&Session, Position) -> Fillable,
+    plan: impl FnOnce(Position) -> Fillable,
 ) -> Option<Result<FillPlan, Why>> {
-    let freshness = session.shared.freshness();
-    match &ride.view {
-        None => match plan(session, freshness.valid_from()) {
-            Fillable::Surely(plan) => Some(Ok(plan)),
-            Fillable::Perhaps(plan) => Some(plan),
-            Fillable::Never(_) => None,
-        },
-        Some(view) => match plan(session, view.contains(freshness)) {
-            Fillable::Surely(plan) => Some(Ok(plan)),
-            Fillable::Perhaps(_) | Fillable::Never(_) => None,
-        },
+    let valid_from =
+        ride.view.as_ref().map_or_else(|| freshness.valid_from(), |view| view.contains(freshness));
+    match plan(valid_from) {
+        Fillable::Surely(plan) => Some(Ok(plan)),
+        Fillable::Perhaps(plan) if ride.view.is_none() => Some(plan),
+        Fillable::Perhaps(_) | Fillable::Never(_) => None,
     }
 }

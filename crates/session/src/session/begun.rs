@@ -259,9 +259,10 @@ impl Session {
         self.refresh_key();
     }
 
-    /// From where on an answer is valid that the server is asked for now, in whatever transaction. `now` is what one would be valid
-    /// from outside of any. `None` where that is not known.
-    pub(crate) fn valid_from(&self, now: Position) -> Option<Position> {
+    /// From where on an answer is valid that the server is asked for now, in whatever transaction. To be called before anything else that decides about
+    /// it. `None` where that is not known.
+    pub(crate) fn valid_from(&self) -> Option<Position> {
+        let now = self.shared.freshness().valid_from();
         match self.state.tx {
             Tx::None(_) if self.state.tx.begins_by_itself() => self.manner_of_transactions().map(|_| now),
             Tx::None(_) | Tx::Begun { .. } => Some(now),
@@ -506,7 +507,7 @@ impl Session {
             return Ok(Entered::With(Vec::new()));
         }
         self.shared.counters.add(Count::SnapshotConflicts);
-        self.is_refuted();
+        self.note_refuted();
         self.roll_back().await?;
         const DEADLOCK: &str = "Deadlock found when trying to get lock; try restarting transaction";
         self.put_error(&ErrPacket::new(1213, "40001", DEADLOCK));

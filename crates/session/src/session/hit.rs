@@ -146,7 +146,7 @@ impl Session {
     /// Takes what is stored as the session's transaction reads, which begins with it if there is none.
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
         let before = self.state.tx;
-        let begins = self.begins_by_itself();
+        let begins = self.begin_by_itself();
         self.state.view.reads = self.state.view.reads.saturating_add(1);
         if self.state.view.is_unproven() {
             is_proven_now(&mut self.state.view, &self.shared);
@@ -176,7 +176,7 @@ impl Session {
     }
 
     /// Begins a transaction with an answer from memory, where autocommit is off and none has begun. Whether it has.
-    fn begins_by_itself(&mut self) -> bool {
+    fn begin_by_itself(&mut self) -> bool {
         let before = self.state.tx;
         if !before.begins_by_itself() {
             return false;

@@ -178,7 +178,7 @@ impl Session {
     }
 
     /// What was served in the session's transaction is not true in its read view.
-    pub(super) fn is_refuted(&mut self) {
+    pub(super) fn note_refuted(&mut self) {
         if self.state.view.opens_late() {
             LANES.with(|lanes| lanes.suspension.note_conflict(now_ms()));
         }

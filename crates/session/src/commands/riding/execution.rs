@@ -36,13 +36,20 @@ pub(in crate::commands) async fn ride(
     let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
     let Some(values) = values else { return Ok(false) };
     let rights = rights(session, &compiled.template);
-    let Some(Ride { lane, .. }) = session.finds_ride(rights, carriage) else { return Ok(false) };
+    let Some(ride) = session.finds_ride(rights, carriage) else { return Ok(false) };
     let Carriable { kinds, packet: mut sent } = carriable;
-    let Some(id) = number(session, &lane, (select, kinds)).await? else { return Ok(false) };
-    sent[1..5].copy_from_slice(&id.to_le_bytes());
-    // Meanwhile the lane may have another read view, or be another one.
-    let ride = session.finds_ride(rights, carriage).filter(|ride| Rc::ptr_eq(&ride.lane, &lane));
+    let ride = match ride.lane.statement(&select.text, kinds) {
+        Statement::Unknown => {
+            prepare(session, &ride.lane, (select, kinds)).await?;
+            // Meanwhile the lane may have another read view, or be another one.
+            let again = session.finds_ride(rights, carriage);
+            again.filter(|again| Rc::ptr_eq(&again.lane, &ride.lane))
+        }
+        _ => Some(ride),
+    };
     let Some(ride) = ride else { return Ok(false) };
+    let Statement::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
+    sent[1..5].copy_from_slice(&id.to_le_bytes());
     let plan = planned(session, missed, (select, &compiled, &values), &ride);
     let Some(mut plan) = plan else { return Ok(false) };
     let command = (Command::StmtExecute, &*sent, prepared.asked());
@@ -87,7 +94,8 @@ fn planned(
         Err(why) => return Some(Err(why)),
     };
     let at = (key_of_executions(environment), missed);
-    told(session, ride, |session, valid_from| {
+    let session = &*session;
+    told(session.shared.freshness(), ride, |valid_from| {
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
             deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
@@ -96,21 +104,15 @@ fn planned(
     })
 }
 
-/// The statement's number on the lane, where it is prepared first if nobody has done so. `None` while somebody does, and if the server does not.
-async fn number(
+/// Has a statement prepared on the lane, and waits for what the server says, which is known to the lane then.
+async fn prepare(
     session: &mut Session,
     lane: &Lane,
     (select, kinds): (&PreparedSelect, u64),
-) -> Result<Option<u32>, Lost> {
-    if lane.statement(&select.text, kinds) == Statement::Unknown {
-        let payload = session.packet_of_preparing(select);
-        let key = (Arc::clone(&select.text), kinds);
-        let Some(asked) = lane.prepare(key, &payload) else { return Ok(None) };
-        // What it says is known to the lane.
+) -> Result<(), Lost> {
+    let payload = session.packet_of_preparing(select);
+    if let Some(asked) = lane.prepare((Arc::clone(&select.text), kinds), &payload) {
         let _ = session.outcome(asked).await?;
     }
-    Ok(match lane.statement(&select.text, kinds) {
-        Statement::At(id) => Some(id),
-        Statement::Unknown | Statement::Asked | Statement::Refused => None,
-    })
+    Ok(())
 }

@@ -1,11 +1,10 @@
 //! A read view that the server opens for a transaction while its client takes its time.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use freshet_cache::{Fences, Holds as Held};
 use freshet_protocol::{Command, StatusFlags};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::shown;
 use super::words::{savepoint, starts};
@@ -14,6 +13,7 @@ use crate::relay::Lost;
 use crate::session::tx::Begun;
 use crate::session::view::ReadView;
 use crate::session::{Lease, State, query_prefix};
+use crate::settling::found_within;
 use crate::shared::Shared;
 
 /// How long a transaction may go on with what it has read from memory before the server opens a read view for it.
@@ -79,43 +79,32 @@ pub(in crate::session) async fn is_proven_soon(view: &mut ReadView, shared: &Sha
 
 /// Whether what was served is proven to be true in the server's read view, at once or within this time.
 pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Duration) -> bool {
-    let deadline = Instant::now() + wait_max;
-    loop {
-        // Listened to before it is looked: nothing that is told in between is missed.
-        let mut told = pin!(shared.upstream.settling_told());
-        told.as_mut().enable();
-        match is_proven_now(view, shared) {
-            Held::Proven => return true,
-            Held::Changed => return false,
-            Held::NotYet => {}
+    let look = || match is_proven_now(view, shared) {
+        Held::Proven => Some(true),
+        Held::Changed => Some(false),
+        Held::NotYet => {
+            if view.settles(&shared.upstream, shared.freshness()) {
+                shared.upstream.ask_probe();
+            } else {
+                shared.upstream.ask_end();
+            }
+            None
         }
-        if view.settles(&shared.upstream, shared.freshness()) {
-            shared.upstream.ask_probe();
-        } else {
-            shared.upstream.ask_end();
-        }
-        if timeout_at(deadline, told).await.is_err() {
-            return false;
-        }
-    }
+    };
+    found_within(&shared.upstream, wait_max, look).await.unwrap_or(false)
 }
 
 /// Whether no table of which something was served has been defined anew, as is known at once or within this time.
 pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Duration) -> bool {
-    let deadline = Instant::now() + wait_max;
-    loop {
-        let mut told = pin!(shared.upstream.settling_told());
-        told.as_mut().enable();
-        match view.are_as_defined(shared.freshness()) {
-            Held::Proven => return true,
-            Held::Changed => return false,
-            Held::NotYet => {}
+    let look = || match view.are_as_defined(shared.freshness()) {
+        Held::Proven => Some(true),
+        Held::Changed => Some(false),
+        Held::NotYet => {
+            shared.upstream.ask_end();
+            None
         }
-        shared.upstream.ask_end();
-        if timeout_at(deadline, told).await.is_err() {
-            return false;
-        }
-    }
+    };
+    found_within(&shared.upstream, wait_max, look).await.unwrap_or(false)
 }
 
 /// Whether it is at this moment.

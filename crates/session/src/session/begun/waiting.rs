@@ -3,15 +3,15 @@
 //! A result or a read view settles within a fraction of a millisecond, where nobody is busy. The server would answer sooner, but all
 //! further reads of the transaction may be from memory then. So it is waited for where that is likely to save more time than it takes.
 
-use std::pin::pin;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::Opening;
 use crate::relay::Lost;
 use crate::session::Session;
 use crate::session::view::{Manner, Opens, Reads};
+use crate::settling::found_within;
 
 /// How long one look-up waits at most. The timer adds up to a millisecond.
 const SETTLING_MAX: Duration = Duration::from_millis(2);
@@ -94,18 +94,15 @@ impl Session {
         if view.reads(shared.freshness()) != Reads::NotYet || !shared.settling.is_worth(left) {
             return;
         }
-        let (since, deadline) = (std::time::Instant::now(), Instant::now() + SETTLING_MAX);
-        loop {
-            let mut told = pin!(shared.upstream.settling_told());
-            told.as_mut().enable();
-            if view.settles(&shared.upstream, shared.freshness()) {
-                break;
+        let since = std::time::Instant::now();
+        let look = || {
+            let is_settled = view.settles(&shared.upstream, shared.freshness());
+            if !is_settled {
+                shared.upstream.ask_end();
             }
-            shared.upstream.ask_end();
-            if timeout_at(deadline, told).await.is_err() {
-                break;
-            }
-        }
+            is_settled.then_some(())
+        };
+        let _ = found_within(&shared.upstream, SETTLING_MAX, look).await;
         shared.settling.has_settled(since.elapsed());
     }
 }

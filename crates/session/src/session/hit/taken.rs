@@ -18,8 +18,8 @@ impl Session {
             return false;
         }
         let before = self.state.tx;
-        let begins = self.begins_by_itself();
-        let is_taken = self.is_of_its_moment(deps, read) && !self.runs_out(level);
+        let begins = self.begin_by_itself();
+        let is_taken = self.serves_read(deps, read) && !self.runs_out(level);
         if is_taken {
             self.state.view.has_served = true;
             self.state.view.rides = true;
@@ -29,7 +29,8 @@ impl Session {
         is_taken
     }
 
-    fn is_of_its_moment(&mut self, deps: &[Dep], read: (Position, u64)) -> bool {
+    /// Notes that it is served, if it is what the transaction reads.
+    fn serves_read(&mut self, deps: &[Dep], read: (Position, u64)) -> bool {
         let (freshness, view) = (self.shared.freshness(), &mut self.state.view);
         let moment_of = |view: &ReadView| match view.reads(freshness) {
             Reads::AsOf(moment @ Moment::AsOf(_)) if view.may_be_bound() => Some(moment),
@@ -52,7 +53,7 @@ impl Session {
     }
 
     /// Notes that a statement of the session's transaction, if there is one, was answered with what is committed now.
-    pub(crate) fn has_read_now(&mut self) {
+    pub(crate) fn note_read_now(&mut self) {
         self.state.view.has_served |= !self.state.tx.surely_autocommits();
     }
 }

@@ -11,7 +11,6 @@
 //! definition nor the purge of old rows waits for it.
 
 use std::cell::Cell;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,11 +20,12 @@ use freshet_cache::{Freshness, Position};
 use freshet_protocol::{Capabilities, HEADER_LEN};
 use freshet_upstream::Lane;
 use freshet_upstream::lane::Outcome;
-use tokio::sync::{Notify, oneshot};
-use tokio::time::{Instant as Deadline, sleep, timeout_at};
+use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
 
 use crate::session::begun::words::END;
 use crate::session::query_prefix;
+use crate::settling::found_within;
 use crate::shared::Shared;
 
 /// How old a read view is at most when a read is sent to it.
@@ -55,10 +55,8 @@ enum Stage {
 pub(crate) struct SharedView {
     contains: Position,
     since: Instant,
-    stage: Cell<Stage>,
+    stage: watch::Sender<Stage>,
     is_replaced: Cell<bool>,
-    /// The stage is another one.
-    told: Notify,
 }
 
 impl SharedView {
@@ -72,9 +70,8 @@ impl SharedView {
         let view = Rc::new(Self {
             contains,
             since: Instant::now(),
-            stage: Cell::new(Stage::Unsettled),
+            stage: watch::Sender::new(Stage::Unsettled),
             is_replaced: Cell::new(false),
-            told: Notify::new(),
         });
         let (kept, lane, shared) = (Rc::clone(&view), Rc::clone(lane), Arc::clone(shared));
         tokio::task::spawn_local(async move { kept.attend(&lane, opened, &shared).await });
@@ -88,7 +85,7 @@ impl SharedView {
 
     /// Whether a read may still be sent to it.
     pub(super) fn is_young(&self) -> bool {
-        self.since.elapsed() < AGE_MAX && self.stage.get() != Stage::Failed
+        self.since.elapsed() < AGE_MAX && *self.stage.borrow() != Stage::Failed
     }
 
     /// The lane has begun another one.
@@ -98,15 +95,10 @@ impl SharedView {
 
     /// Waits until all that it shows is applied. How many ends of the binlog had been asked for when it was open; `None` if that is not to be known.
     pub(crate) async fn settled(&self) -> Option<u64> {
-        loop {
-            // Listened to before it is looked: nothing that is told in between is missed.
-            let mut told = pin!(self.told.notified());
-            told.as_mut().enable();
-            match self.stage.get() {
-                Stage::Settled { ends_asked } => return Some(ends_asked),
-                Stage::Failed => return None,
-                Stage::Unsettled => told.await,
-            }
+        let mut stage = self.stage.subscribe();
+        match *stage.wait_for(|stage| *stage != Stage::Unsettled).await.ok()? {
+            Stage::Settled { ends_asked } => Some(ends_asked),
+            Stage::Unsettled | Stage::Failed => None,
         }
     }
 
@@ -116,8 +108,7 @@ impl SharedView {
             Ok(Ok(carried)) if carried.frames.get(HEADER_LEN) == Some(&0) => settle(shared).await,
             _ => Stage::Failed,
         };
-        self.stage.set(stage);
-        self.told.notify_waiters();
+        self.stage.send_replace(stage);
         if stage == Stage::Failed {
             return lane.close();
         }
@@ -132,19 +123,15 @@ impl SharedView {
 async fn settle(shared: &Shared) -> Stage {
     let (upstream, freshness) = (&shared.upstream, shared.freshness());
     let ends_asked = freshness.ends_asked();
-    let deadline = Deadline::now() + SETTLING_MAX;
-    loop {
-        let mut told = pin!(upstream.settling_told());
-        told.as_mut().enable();
+    let look = || {
         if sabotage::is(Sabotage::EarlyViews) {
-            return Stage::Settled { ends_asked: 0 };
+            return Some(Stage::Settled { ends_asked: 0 });
         }
         if freshness.is_settled(ends_asked) {
-            return Stage::Settled { ends_asked };
+            return Some(Stage::Settled { ends_asked });
         }
         upstream.ask_end();
-        if timeout_at(deadline, told).await.is_err() {
-            return Stage::Failed;
-        }
-    }
+        None
+    };
+    found_within(upstream, SETTLING_MAX, look).await.unwrap_or(Stage::Failed)
 }
