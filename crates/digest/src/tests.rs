@@ -142,22 +142,3 @@ proptest! {
         prop_assert!(out.len() <= options.digest_length_max);
     }
 }
-
-/// `cargo test --profile quick -p freshet-digest -- --ignored --nocapture what_a_digest_costs`
-#[test]
-#[ignore = "prints what a digest costs on this machine, and asserts nothing"]
-fn what_a_digest_costs() {
-    const ROUNDS: u32 = 2_000_000;
-    let options = Options::default();
-    let mut out = Vec::with_capacity(2048);
-    let started = std::time::Instant::now();
-    let mut sum = 0_u64;
-    for round in 0..ROUNDS {
-        out.clear();
-        put_text(std::hint::black_box(b"SELECT c FROM sbtest1 WHERE id=4711"), &options, &mut out);
-        sum = sum.wrapping_add(Digest::of(&out).0 ^ u64::from(round));
-    }
-    assert!(sum != 0);
-    let cost = started.elapsed() / ROUNDS;
-    assert!(cost.as_nanos() <= 300, "{cost:?} for a point select");
-}
