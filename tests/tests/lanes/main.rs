@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run, status, try_answer};
-use freshet_tests::{Freshet, Server, Target, with_each};
+use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
@@ -264,6 +264,64 @@ fn a_slow_read_holds_nobody_up() {
         assert_eq!(waits.join().expect("it goes on"), "20");
         others.join().expect("they were answered");
     });
+}
+
+/// Nor is a session lost that needs its connection back, where nobody may kill what holds it up: neither its own account, which has no connection left, nor
+/// Freshet's.
+#[test]
+fn a_connection_that_cannot_be_freed_is_waited_for() {
+    let (schema, few, weak) = ("lanes_held", "lanes_few", "lanes_weak");
+    for server in freshet_tests::server::all() {
+        let monitor = if server.flavor == Flavor::MariaDb { "BINLOG MONITOR" } else { "REPLICATION CLIENT" };
+        run(
+            &mut server.target.connect(),
+            &[
+                &format!("DROP USER IF EXISTS {few}, {weak}"),
+                &format!("CREATE USER {few} IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 2"),
+                &format!("GRANT ALL ON {schema}.* TO {few}"),
+                &format!("CREATE USER {weak} IDENTIFIED BY 'pw'"),
+                &format!(
+                    "GRANT REPLICATION SLAVE, {monitor}, PROCESS, SELECT, SHOW VIEW, TRIGGER, EXECUTE ON *.* TO {weak}"
+                ),
+            ],
+        );
+        let url = format!("mysql://{weak}:pw@{}:{}/", server.target.host, server.target.port);
+        let (mut direct, freshet) =
+            stage(&Server { url, ..server.clone() }, schema, &["--multiplexing", "always", "--threads", "1"]);
+        if !freshet.is_there() {
+            return;
+        }
+        run(&mut freshet.target().connect(), &["SET GLOBAL query_cache_type = OFF"]);
+        let client = Target { user: few.into(), password: "pw".into(), ..freshet.target().clone() };
+        let (mut slow, mut lender) = (connect(&client, schema), connect(&client, schema));
+        run(&mut slow, &["UPDATE u SET v = 201 WHERE id = 2"]);
+        run(&mut lender, &["UPDATE u SET v = 102 WHERE id = 1"]);
+        let read = "SELECT v FROM t WHERE id = 2";
+        let id = lender.connection_id();
+        let mut look = freshet.target().connect();
+        let mut carries = || -> Option<u64> {
+            look.query_first(format!("SELECT waiting FROM freshet.lanes WHERE id = {id}"))
+                .expect("it is computed")
+        };
+        eventually("it carries reads", || {
+            one(&mut lender, read);
+            carries()
+        });
+        one(&mut slow, read);
+        run(&mut direct, &["LOCK TABLES t WRITE"]);
+        let waits = thread::spawn(move || one(&mut slow, read));
+        eventually("it waits", || carries().filter(|waiting| *waiting > 0));
+        let writes = thread::spawn(move || {
+            run(&mut lender, &["UPDATE u SET v = 103 WHERE id = 1"]);
+            one(&mut lender, "SELECT v FROM u WHERE id = 1")
+        });
+        thread::sleep(Duration::from_millis(400));
+        run(&mut direct, &["UNLOCK TABLES"]);
+        assert_eq!(writes.join().expect("its connection is there"), "103", "{:?}", server.flavor);
+        assert_eq!(waits.join().expect("it goes on"), "20");
+        freshet.stop();
+        run(&mut server.target.connect(), &[&format!("DROP USER {few}, {weak}")]);
+    }
 }
 
 /// How long a session waits is its own to say.

@@ -25,6 +25,7 @@ use freshet_sql::Flavor;
 use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, NotCarried, Outcome, SLOW};
 use freshet_upstream::{Error, Lane, now_ms};
 use tokio::sync::oneshot;
+use tracing::debug;
 
 pub(crate) use shared_view::SharedView;
 use suspension::Suspension;
@@ -303,7 +304,9 @@ impl Session {
         while connection.is_none() {
             // What it waits for is a read, which is its session's again then.
             let thread = self.handle.thread_id();
-            kill(&self.shared, self.admitted.hand_over(), thread).await?;
+            if let Err(error) = kill(&self.shared, self.admitted.hand_over(), thread).await {
+                debug!(%error, thread, "a read that holds its session up could not be killed");
+            }
             let Some(lent) = self.lease.lent() else { break };
             connection = tokio::time::timeout(KILLED_WAIT, lent).await.ok();
         }
