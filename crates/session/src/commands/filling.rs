@@ -13,7 +13,7 @@ use super::asked::statement;
 use crate::coalescing::{Asked, Leader};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
-use crate::environment::{environment_of, is_of_executions};
+use crate::environment::{Environment, environment_of, is_of_executions};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
@@ -61,7 +61,7 @@ pub(super) struct Creates {
 
 impl FillPlan {
     /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
-    pub(super) fn bargain(environment: u32, warnings: u16) -> Self {
+    pub(super) fn bargain(environment: u32, warnings: u16, created: Option<Box<Creates>>) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
         Self {
             environment,
@@ -69,10 +69,19 @@ impl FillPlan {
             valid_from: Position::MAX,
             warnings,
             leader: None,
-            created: None,
+            created,
             is_settled: false,
         }
     }
+}
+
+/// What is noted for the cache by whose policy an answer may be stale, if that has it asked for again in the background.
+pub(super) fn creates_by_policy(session: &Session, template: &Template) -> Option<Box<Creates>> {
+    let agreed = session.ruled.agreed()?;
+    agreed.policy.refresh_s?;
+    let created = &session.shared.created;
+    let cache = created.of(template.query.id).filter(|_| created.policies() == agreed.policies)?;
+    Some(Box::new(Creates { cache, rights: agreed.rights, tables: Vec::new() }))
 }
 
 /// How long a statement waits until its answer can be stored: for up to `fill_wait`, and not at all in a transaction, which
@@ -169,7 +178,8 @@ pub(super) fn plan_from(
         return Fillable::Never(Why::Wrote);
     }
     let created = || {
-        let (cache, rights) = shared.created.of(template.query.id).zip(shared.upstream.rights_epoch())?;
+        let cache = shared.created.of(template.query.id).filter(|cache| cache.options.policy.is_none());
+        let (cache, rights) = cache.zip(shared.upstream.rights_epoch())?;
         let tables = template.tables.known.iter().map(|named| Arc::clone(&named.info)).collect();
         Some(Box::new(Creates { cache, rights, tables }))
     };
@@ -287,7 +297,7 @@ pub(super) async fn keep(
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     // Others go on when it is stored, or is not.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
-    let noted = note(session, key, &plan, relayed.tag);
+    let noted = note(session, key, (&plan, took), relayed.tag);
     note_frame(session, key, (&plan, relayed, cost_us));
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
@@ -323,11 +333,13 @@ pub(super) async fn keep(
 fn note(
     session: &Session,
     key: Key<'_>,
-    plan: &FillPlan,
+    (plan, took): (&FillPlan, Duration),
     tag: u16,
 ) -> Option<Box<(Arc<CreatedCache>, StoredResult)>> {
     let Creates { cache, rights, .. } = plan.created.as_deref()?;
-    let environment = session.environment().filter(|it| it.id == environment_of(key.environment))?;
+    let policy = cache.options.policy;
+    let is_of_key = |environment: &&Arc<Environment>| environment.id == environment_of(key.environment);
+    let environment = session.environment().filter(|it| policy.is_some() || is_of_key(it))?;
     if is_of_executions(key.environment) {
         return None;
     }
@@ -340,7 +352,7 @@ fn note(
         tag,
         rights: *rights,
         warnings: plan.warnings,
-        tries: Tries::default(),
+        tries: policy.map_or_else(Tries::default, |policy| Tries::by_policy(policy, took)),
     };
     Some(Box::new((Arc::clone(cache), result)))
 }

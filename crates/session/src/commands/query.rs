@@ -11,8 +11,8 @@ use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{
-    asked, attributes, decided, explain, introspect, kill, ours, riding, select, text_prepared, transaction,
-    write,
+    asked, attributes, bargain, decided, explain, introspect, kill, ours, riding, select, text_prepared,
+    transaction, write,
 };
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
@@ -93,6 +93,9 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         if let Some(done) = Box::pin(introspect::inside(session, query)).await {
             return done;
         }
+    }
+    if session.shared.created.policies() != 0 && is_by_policy(session, &query) {
+        return Ok(Flow::Continue);
     }
     if let Some(carriage) = session.may_ride()
         && Box::pin(rides(session, &query, carriage)).await?
@@ -194,6 +197,13 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             flow
         }
     }
+}
+
+/// Answers a SELECT of a known form from memory by the policy of its query's cache, if it can be.
+fn is_by_policy(session: &mut Session, query: &Query<'_>) -> bool {
+    let Some(ByForm::Known(Bound::Select(known))) = found(session, query) else { return false };
+    session.heed_policy(known.template().query.id);
+    session.ruled.policy().is_some() && matches!(bargain::from_memory(session, query.text()), Some(Ok(())))
 }
 
 /// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered.
