@@ -10,6 +10,7 @@ use freshet_sql::contains_ignoring_case;
 use freshet_upstream::now_ms;
 
 use super::asked::statement;
+use super::prepared::framed;
 use crate::coalescing::{Asked, Leader};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
@@ -366,19 +367,11 @@ fn note_frame(session: &Session, key: Key<'_>, (plan, relayed, cost_us): (&FillP
         return;
     }
     let frame = Frame::of((&captured.body, captured.status_at), captured.status, (cost_us, relayed.tag));
-    let (Some(frame), Some(text)) = (frame, statement_of(key)) else { return };
+    let text = if is_of_executions(key.environment) { framed(key.text) } else { Some(key.text.to_vec()) };
+    let (Some(frame), Some(text)) = (frame, text) else { return };
     let (frame, rights, tables) = (Arc::new(frame), creates.rights, creates.tables.clone());
     let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms() };
-    creates.cache.note_frame((key.environment, text), noted);
-}
-
-/// The text of the statement that a key is of; `None` of one that was executed by a text.
-fn statement_of(key: Key<'_>) -> Option<&[u8]> {
-    if !is_of_executions(key.environment) {
-        return Some(key.text);
-    }
-    let length = key.text.last_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
-    key.text.get(..usize::try_from(length).ok()?)
+    creates.cache.note_frame((key.environment, &text), noted);
 }
 
 /// Why an answer was not stored; `uncaptured`: why there was no copy of it.

@@ -27,7 +27,7 @@ use crate::session::{
 use crate::why::Why;
 
 use execution::take_bargain;
-pub(super) use execution::{By, Execution, note_answered, take_stored};
+pub(super) use execution::{By, Execution, framed, note_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
 use planning::{Planned, compiled, decided};
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
